@@ -231,7 +231,7 @@ def pilots(studies: int) -> Iterator[Row]:
         ratings = simulate_ratings(
             model, CrowdDesign(safe_rates=(0.5, 0.5), queries=queries, ratings_per_item=10), rng=rng
         )
-        return PilotRatings.of(ratings.safe, ratings.condition == 1, ratings.query, ratings.annotator)
+        return PilotRatings.from_ratings(ratings.safe, ratings.condition == 1, ratings.query, ratings.annotator)
 
     known = [parts(400).variance() for _ in range(20)]
     truth = {"pilot.of_difference": float(np.mean([pilot.of_difference for pilot in known]))}

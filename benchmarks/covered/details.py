@@ -62,7 +62,7 @@ def costs(studies: int) -> Iterator[Row]:
 
 def thresholds(sample: Sample, ratio: float) -> Iterator[float]:
     """The ones that `cost_curve` fits, one a fold."""
-    folds = Folds.of(sample.cluster, n=min(10, sample.n_clusters), seed=0)
+    folds = Folds.from_groups(sample.cluster, n=min(10, sample.n_clusters), seed=0)
     for fold in range(folds.n):
         learn = folds.of_row != fold
         yield cheapest_threshold(sample.value[learn], sample.weight[learn], ratio)
@@ -190,7 +190,7 @@ def rare_shares(studies: int) -> Iterator[Row]:
             for _ in range(studies):
                 bottom = np.full(queries, items)
                 top = (rng.random(queries) < wrong) * bottom if together else rng.binomial(bottom, wrong)
-                totals = TotalsByCluster.of(
+                totals = TotalsByCluster.from_terms(
                     {"top": np.asarray(top, dtype=float), "bottom": bottom.astype(float)},
                     np.arange(queries),
                     n_clusters=queries,

@@ -127,7 +127,7 @@ def recommended(studies: int) -> Iterator[Row]:
                 for place in range(judges):
                     gap_of[str(place)] = gaps[place % len(gaps)]
                     some = seen(rng, queries, 1, 0.0, scores=False, gap=gap_of[str(place)])
-                    trials[str(place)] = Trial.of(some, wanted, method="platt")
+                    trials[str(place)] = Trial.from_evidence(some, wanted, method="platt")
                 chosen = cheapest_trial(trials)
                 trial, truth = trials[chosen], true_errors(trials[chosen].fitted, gap_of[chosen])
                 found = trial.measured
@@ -226,7 +226,9 @@ def choice(
     first = last = half
     if how.startswith("chosen"):
         first, last = (among(some, len(half)) for some in np.array_split(order, 2))
-    trials = {name: Trial.of(one.where(first[one.cluster]), wanted, method="platt") for name, one in judges.items()}
+    trials = {
+        name: Trial.from_evidence(one.where(first[one.cluster]), wanted, method="platt") for name, one in judges.items()
+    }
     chosen = cheapest_trial(trials)
     try:
         return chosen, fit_thresholds(judges[chosen].where(last[judges[chosen].cluster]), wanted)

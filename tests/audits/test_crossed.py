@@ -48,7 +48,7 @@ def test_a_row_is_predicted_without_any_row_that_shares_a_fold_with_it():
     label = np.random.default_rng(2).integers(0, 2, 36).astype(float)
     texts = [f"q{q}x c{c}x" for q, c in zip(query, context, strict=True)]
 
-    both = out_of_fold(texts, label, folds=[Folds.of(query, n=6), Folds.of(context, n=6)])
+    both = out_of_fold(texts, label, folds=[Folds.from_groups(query, n=6), Folds.from_groups(context, n=6)])
 
     for place in range(36):
         seen = label[(query != query[place]) & (context != context[place])]

@@ -56,7 +56,7 @@ def test_integers_are_numbered_anew_in_their_order(codes):
 def test_kinds_of_items_are_the_same_whether_counted_or_sorted(times):
     safe, votes = np.tile([2, 0, 5, 2], times), np.tile([3, 3, 5, 5], times)
 
-    found = KindsOfItems.of(safe, votes)
+    found = KindsOfItems.from_counts(safe, votes)
 
     assert list(zip(found.safe, found.votes, found.times, strict=True)) == [
         (0, 3, times),
@@ -233,7 +233,7 @@ def test_what_a_vote_adds_by_exchange_is_what_a_mean_loses_without_it():
     raters = Raters(np.array([0, 0, 0, 1, 1]), np.arange(5), np.array([True, False, False, True, True]))
     safe, votes = np.array([1, 2]), np.array([3, 2])
 
-    terms = PerVote.of_counts(lambda s, m: (s / m)[:, None], safe, votes, raters)
+    terms = PerVote.from_counts(lambda s, m: (s / m)[:, None], safe, votes, raters)
 
     assert terms.of_safe[:, 0] == pytest.approx([1 / 3 - 0, 0])
     assert terms.of_unsafe[:, 0] == pytest.approx([1 / 3 - 1 / 2, 0])

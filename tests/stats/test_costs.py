@@ -55,7 +55,7 @@ def test_the_error_of_fitted_thresholds_is_that_of_leaving_each_fold_out():
     sample = wrong_at_random(np.random.default_rng(4), 60, 0.8, each=2)
     sample = replace(sample, value=np.ceil(10 * sample.value))  # few values, so that every fold has all of them
     (point,) = cost_curve(sample, ratios=(3,)).points
-    fold = Folds.of(sample.cluster, n=10, seed=0).of_row
+    fold = Folds.from_groups(sample.cluster, n=10, seed=0).of_row
 
     def cost(kept):
         total = 0.0

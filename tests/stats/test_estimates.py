@@ -42,7 +42,9 @@ def test_a_judge_is_measured_by_every_metric_in_the_order_of_the_table():
 def test_a_third_of_the_items_of_every_query_has_the_interval_of_so_many_queries(sizes):
     """The rounding of gradients is no spread between queries."""
     hits = np.concatenate([np.arange(size) % 3 == 0 for size in sizes]).astype(float)
-    totals = TotalsByCluster.of({"hit": hits, "items": np.ones(len(hits))}, np.repeat(np.arange(len(sizes)), sizes))
+    totals = TotalsByCluster.from_terms(
+        {"hit": hits, "items": np.ones(len(hits))}, np.repeat(np.arange(len(sizes)), sizes)
+    )
     found = estimate_of(totals.measure(share("hits", "hit", "items")))
 
     exact = clopper_pearson(len(sizes) / 3, len(sizes), level=0.95)
@@ -216,7 +218,7 @@ def test_intervals_of_fifteen_queries_hold_the_truth(accuracy, together):
 
 
 def proportion(top, bottom) -> Any:
-    totals = TotalsByCluster.of(
+    totals = TotalsByCluster.from_terms(
         {"top": np.asarray(top, float), "bottom": np.asarray(bottom, float)},
         np.arange(len(top)),
         n_clusters=len(top),

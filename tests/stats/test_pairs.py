@@ -11,7 +11,7 @@ from tests.support.samples import NAN, released_items, sample_of, some
 from casewise.errors import StatisticsError
 from casewise.stats.arrays import Raters
 from casewise.stats.estimates import estimate_of
-from casewise.stats.intervals import spread_limits
+from casewise.stats.intervals import t_interval_from_influences
 from casewise.stats.measured import Measured
 from casewise.stats.pairs import (
     difference_of_means,
@@ -315,7 +315,7 @@ def test_the_interval_is_that_of_the_combined_influences():
     values = game([0.1 * i for i in range(8)], rng=np.random.default_rng(7))
     found = shapley_values(values)["sender"]
     influence = by_brute_force({parts: one.influence for parts, one in values.items()})["sender"]
-    limits = spread_limits(some(found.estimate), influence, at_risk=40)
+    limits = t_interval_from_influences(some(found.estimate), influence, at_risk=40)
 
     assert limits is not None
     assert (found.ci_low, found.ci_high) == pytest.approx(limits)
@@ -426,7 +426,7 @@ def test_a_variance_over_wordings_is_that_of_the_wordings_means_where_they_diffe
     assert both.variance == pytest.approx(np.var(means, ddof=1) / 5)
     assert both.variance > 5 * plain.variance
     assert estimate_of(both).limits == pytest.approx(
-        spread_limits(both.value, both.influence, domain=(0, 1), at_risk=5)
+        t_interval_from_influences(both.value, both.influence, domain=(0, 1), at_risk=5)
     )
 
 

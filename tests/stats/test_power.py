@@ -106,8 +106,8 @@ def test_the_detectable_effect_is_the_inverse_of_the_sample_size():
         lambda: kruskal_power([0.5], n_per_group=5),
         lambda: kruskal_power([0.5, 1.5], n_per_group=5),
         lambda: kruskal_power([0.5, 0.6], n_per_group=1),
-        lambda: PilotRatings.of([True, False], [False, False], ["a", "b"], ["x", "y"]),
-        lambda: PilotRatings.of([True, False], [False, True], ["a", "a"], ["x", "y"]),
+        lambda: PilotRatings.from_ratings([True, False], [False, False], ["a", "b"], ["x", "y"]),
+        lambda: PilotRatings.from_ratings([True, False], [False, True], ["a", "a"], ["x", "y"]),
         lambda: study_queries(StudyVariance(0, 0.1, 0.1, 0.1), 0.0, per_item=5, per_annotator=5),
         lambda: query_differences([1, 0], [1, 0], clusters=[0, 1]),
         lambda: query_differences([1, 1], [0, 0], clusters=[0, 1]).tilted(-0.1),
@@ -248,7 +248,7 @@ def crowd(*, queries, seed, rates=(0.5, 0.6), per_item=10):
 
 
 def pilot(drawn):
-    return PilotRatings.of(drawn.safe, drawn.condition == 1, drawn.query, drawn.annotator)
+    return PilotRatings.from_ratings(drawn.safe, drawn.condition == 1, drawn.query, drawn.annotator)
 
 
 def test_the_parts_of_the_variance_are_those_of_the_crowd():

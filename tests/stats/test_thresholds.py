@@ -322,7 +322,7 @@ def test_intervals_of_the_best_of_several_are_wider_around_the_same_number():
 
 def test_an_interval_grows_by_what_the_folds_thresholds_move_its_number():
     """Sixty queries say little of the cheapest threshold: its errors move from fold to fold, and the sum of both hardly does."""
-    trial = Trial.of(decisions_evidence(6, queries=60, signal=0.6), Wanted(ratio=1), method="platt")
+    trial = Trial.from_evidence(decisions_evidence(6, queries=60, signal=0.6), Wanted(ratio=1), method="platt")
     bare = measure_decisions(trial.evidence, trial.decisions, wanted=trial.wanted)
 
     assert trial.moved["over_refusal"] > 0
@@ -333,18 +333,20 @@ def test_an_interval_grows_by_what_the_folds_thresholds_move_its_number():
 
 def test_a_trial_that_cannot_carry_its_promise_says_so_and_minimises_cost():
     some = decisions_evidence(7, queries=20)
-    trial, priced = (Trial.of(some, wanted, method="platt") for wanted in (Wanted(max_harm=0.01), Wanted(ratio=1)))
+    trial, priced = (
+        Trial.from_evidence(some, wanted, method="platt") for wanted in (Wanted(max_harm=0.01), Wanted(ratio=1))
+    )
 
     assert "takes 299 queries" in str(trial.broken)
     assert trial.fitted == priced.fitted
     assert trial.wanted.promises == ()
     with pytest.raises(ValueError, match="no item has both"):
-        Trial.of(Evidence(np.full(40, np.nan), some.weight, some.cluster), Wanted(ratio=1), method="platt")
+        Trial.from_evidence(Evidence(np.full(40, np.nan), some.weight, some.cluster), Wanted(ratio=1), method="platt")
 
 
 def test_the_cheapest_trial_keeps_its_promise_where_any_does():
     good, better = (
-        Trial.of(decisions_evidence(8, queries=n, signal=signal), Wanted(max_harm=0.05), method="platt")
+        Trial.from_evidence(decisions_evidence(8, queries=n, signal=signal), Wanted(max_harm=0.05), method="platt")
         for n, signal in ((100, 0.7), (20, 3))
     )
 

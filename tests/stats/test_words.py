@@ -26,7 +26,7 @@ def test_predictions_are_those_of_a_pipeline_fitted_on_each_fold():
     draws = np.random.default_rng(1)
     label = draws.integers(0, 2, size=200).astype(float)
     texts = [f"{'kind' if y and draws.random() < 0.8 else 'cruel'} {' '.join(draws.choice(TEXTS))}" for y in label]
-    folds = Folds.of(np.arange(200), n=4)
+    folds = Folds.from_groups(np.arange(200), n=4)
 
     found = out_of_fold(texts, label, folds=[folds])
 
@@ -41,7 +41,7 @@ def test_predictions_are_those_of_a_pipeline_fitted_on_each_fold():
 
 
 def test_texts_without_a_word_are_predicted_by_the_share_of_safe_ones():
-    found = out_of_fold(["", "-"] * 10, np.array([1.0, 1, 1, 0] * 5), folds=[Folds.of(np.arange(20), n=2)])
+    found = out_of_fold(["", "-"] * 10, np.array([1.0, 1, 1, 0] * 5), folds=[Folds.from_groups(np.arange(20), n=2)])
 
     assert ((found > 0.4) & (found <= 1)).all()
 
@@ -59,22 +59,22 @@ def test_predictions_are_the_same_whatever_the_order_of_texts():
     label = draws.choice([0.0, 1.0, np.nan], size=150, p=[0.4, 0.4, 0.2])
     texts = np.array([f"{'kind' if y == 1 else 'cruel'} {' '.join(draws.choice(TEXTS, 2))}" for y in label])
     groups = np.arange(150) // 2
-    words = PhraseCounts.of(texts)
-    found = out_of_fold(words, label, folds=[Folds.of(groups, n=5)])
+    words = PhraseCounts.from_texts(texts)
+    found = out_of_fold(words, label, folds=[Folds.from_groups(groups, n=5)])
     shuffled = draws.permutation(150)
 
-    folds = Folds(Folds.of(groups, n=5).of_row[shuffled], 5)
+    folds = Folds(Folds.from_groups(groups, n=5).of_row[shuffled], 5)
     again = out_of_fold(texts[shuffled], label[shuffled], folds=[folds])
 
     assert again == pytest.approx(found[shuffled], abs=1e-6)
-    assert out_of_fold(words, label, folds=[Folds.of(groups, n=5)]) == pytest.approx(found, abs=1e-6)
+    assert out_of_fold(words, label, folds=[Folds.from_groups(groups, n=5)]) == pytest.approx(found, abs=1e-6)
 
 
 def test_a_tie_is_learnt_as_half_of_each_verdict():
     texts = ["kind nurse", "cruel stalker", "kind stalker"] * 40
     weight = np.array([1.0, 0.0, 0.5] * 40)
 
-    found = out_of_fold(texts, weight, folds=[Folds.of(np.arange(120), n=4)])
+    found = out_of_fold(texts, weight, folds=[Folds.from_groups(np.arange(120), n=4)])
 
     assert found[2::3].mean() == pytest.approx(0.5, abs=0.05)
     assert found[0] > 0.9
@@ -103,7 +103,7 @@ def test_groups_are_those_of_comparing_every_pair():
 
     group = near_duplicates(texts)
 
-    shingled = Shingled.of(texts)
+    shingled = Shingled.from_texts(texts)
     sets = [set(shingled[place].tolist()) for place in range(len(texts))]
     for k in range(12):
         pair = len(sets[k] & sets[30 + k]) / len(sets[k] | sets[30 + k]) >= 0.8

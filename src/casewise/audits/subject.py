@@ -324,7 +324,7 @@ class Subject(ShortRepr):
         """
         rows = self.words_read
         contexts = np.where(self.exchanged, np.nan, self.texts_of_contexts)
-        design = Design.of((held_together(self.items) if groups is None else groups)[rows], contexts[rows])
+        design = Design.from_contexts((held_together(self.items) if groups is None else groups)[rows], contexts[rows])
         return design.held_out(self.learnt[rows], folds=folds)
 
     @property
@@ -337,7 +337,7 @@ class Subject(ShortRepr):
         """Queries, and contexts where those recur: kinds of groups within which items need not be independent."""
         if self.groups_held_out == "queries":
             return (self.query,)
-        return (self.query, Design.of(self.query, self.texts_of_contexts).context)
+        return (self.query, Design.from_contexts(self.query, self.texts_of_contexts).context)
 
     @property
     def folds(self) -> int:
@@ -398,9 +398,9 @@ class Subject(ShortRepr):
         if reads == self.reads and "own_words" in vars(self):
             return self.own_words
         if self.words_read.all():
-            return PhraseCounts.of(self.written if reads == "context" else texts(self.benchmark, reads))
+            return PhraseCounts.from_texts(self.written if reads == "context" else texts(self.benchmark, reads))
         shown = self.benchmark.items.at(np.flatnonzero(self.words_read))
-        return PhraseCounts.of(text(self.benchmark, item, reads) for item in shown)
+        return PhraseCounts.from_texts(text(self.benchmark, item, reads) for item in shown)
 
     def predict(
         self,

@@ -307,7 +307,7 @@ def unsure(subject: Subject, part: Part) -> None:
     if not undecided.any():
         return
     terms = {"unsure": undecided, "votes": undecided + subject.n_votes}
-    measured = TotalsByCluster.of(terms, subject.query).measure(share_of("unsure", "unsure", "votes"))
+    measured = TotalsByCluster.from_terms(terms, subject.query).measure(share_of("unsure", "unsure", "votes"))
     verdicts = (subject.benchmark.ratings.table["verdict"] == "unsure").cast(pl.Float64)
     if (votes := known_raters(subject.benchmark, subject.items, verdicts)) is not None:
         influence = (votes.safe - measured.value) / len(votes.safe)

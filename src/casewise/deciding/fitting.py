@@ -110,7 +110,9 @@ def fit_series(runs: JudgedRuns, series: Series, wanted: Wanted, *, options: Fit
     calibrator = calibrated(
         evidence.value, evidence.weight, cluster=evidence.cluster, seed=options.seed, method=options.method
     )
-    trial = Trial.of(evidence, wanted, calibrator=calibrator.calibrator, method=calibrator.method, seed=options.seed)
+    trial = Trial.from_evidence(
+        evidence, wanted, calibrator=calibrator.calibrator, method=calibrator.method, seed=options.seed
+    )
     wanted = trial.wanted
     sample = runs.sample(series, policy=options.labels)
     before = replace(sample.where(sample.labelled), rate=evidence.weight)

@@ -301,7 +301,9 @@ def rivals(
     priced = wanted if keeps_promises else wanted.without_promises
     try:
         learnt = calibrated(words.value, words.weight, cluster=words.cluster, seed=options.seed)
-        trial_of_words = Trial.of(words, priced, calibrator=learnt.calibrator, method=learnt.method, seed=options.seed)
+        trial_of_words = Trial.from_evidence(
+            words, priced, calibrator=learnt.calibrator, method=learnt.method, seed=options.seed
+        )
     except StatisticsError:
         return
     cost = trial.cost if read.all() else rates(read_evidence, trial.decisions[read], wanted=wanted)["cost"]
@@ -331,7 +333,7 @@ def needs(trial: Trial, wanted: Wanted) -> Iterator[Need]:
     )
     limits: dict[PromiseKind, float | None] = {"harm": wanted.max_harm, "over_refusal": wanted.max_over_refusal}
     for kind, limit in limits.items():
-        curve = LossCurve.of(trial.evidence, kind, unscored_errs=False)
+        curve = LossCurve.from_evidence(trial.evidence, kind, unscored_errs=False)
         if not curve.n_queries:
             continue
         wrong = trial.decisions == DECISIONS.index("answer" if kind == "harm" else "refuse")

@@ -50,7 +50,7 @@ def shares(
 ) -> list[Measured]:
     """Shares by name, term over term, clusters being the queries of those counted."""
     codes = np.unique(cluster, return_inverse=True)[1]
-    totals = TotalsByCluster.of(terms, codes, n_unscored=n_unscored)
+    totals = TotalsByCluster.from_terms(terms, codes, n_unscored=n_unscored)
     return [totals.measure(share(*names)) for names in numbers]
 
 
@@ -144,7 +144,7 @@ def rates_of(does: list[str], weight: FloatArray, query: Places, policy: Policy)
         "answered": x * (w == 0),
     }
     ratios = (("right", "right", "n"), ("over_refusal", "refused", "respond"), ("harm", "answered", "refuse"))
-    totals = TotalsByCluster.of(terms, query, n_unscored=int(np.isnan(answered).sum()))
+    totals = TotalsByCluster.from_terms(terms, query, n_unscored=int(np.isnan(answered).sum()))
     return Rates(policy, *(estimate_of(totals.measure(share(*names))) for names in ratios))
 
 

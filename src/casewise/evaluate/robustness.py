@@ -214,7 +214,7 @@ def adaptive_result(
 
     def of_turned(turned: BoolArray, among: BoolArray) -> Estimate:
         terms = {"turned": (turned & among).astype(np.float64), "at_risk": among.astype(np.float64)}
-        return estimate_of(TotalsByCluster.of(terms, plain.sample.cluster).measure(TURNED))
+        return estimate_of(TotalsByCluster.from_terms(terms, plain.sample.cluster).measure(TURNED))
 
     by_turn: list[Estimate] = []
     unfinished = None

@@ -222,7 +222,7 @@ def against_others(
         weight = reference_weight(safe, votes, reference_size=reference_size)
         return np.column_stack([np.ones(len(safe)), *(right(verdict, weight) for verdict in decided.values())])
 
-    totals = TotalsByCluster.of_counts(terms, counts, coded_labels(query), names=("items", *decided), raters=raters)
+    totals = TotalsByCluster.from_counts(terms, counts, coded_labels(query), names=("items", *decided), raters=raters)
     return {name: estimate_of(totals.measure(share(name, name, "items"))) for name in decided}
 
 
@@ -548,7 +548,7 @@ def beside_a_new_person(runs: JudgedRuns, series: Series) -> tuple[Estimate | No
 
     query, counts = coded_labels(runs.cluster[series.asked][several]), (safe[several], votes[several])
     raters = None if runs.raters is None else runs.raters.where(series.asked).where(several)
-    totals = TotalsByCluster.of_counts(terms, counts, query, names=("judge", "person", "items"), raters=raters)
+    totals = TotalsByCluster.from_counts(terms, counts, query, names=("judge", "person", "items"), raters=raters)
     totals = replace(totals, n_unscored=int(np.isnan(verdict[several]).sum()))
     judge, person = (estimate_of(totals.measure(share(name, name, "items"))) for name in ("judge", "person"))
     return judge, person

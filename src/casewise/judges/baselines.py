@@ -76,7 +76,7 @@ class LinearJudge(Judge):
         items = benchmark.item_columns
         weight = labels(items, LabelPolicy()).weight
         contexts = texts_of_contexts(benchmark)
-        plan = Design.of(held_together(items), contexts).held_out(~np.isnan(weight), folds=model.n_folds)
+        plan = Design.from_contexts(held_together(items), contexts).held_out(~np.isnan(weight), folds=model.n_folds)
         if isinstance(plan, str):
             raise BenchmarkError(f"the linear judge cannot learn from {benchmark.name!r}: {plan}")
         if np.nanmin(weight) > 0.5 or np.nanmax(weight) < 0.5:

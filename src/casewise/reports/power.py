@@ -356,7 +356,9 @@ def simulated_pilot(seed: int) -> PilotRatings:
     """Ratings of a large simulated crowd with safe rates around one half."""
     design = CrowdDesign(safe_rates=(0.5, 0.5), queries=CROWD_QUERIES, ratings_per_item=CROWD_RATINGS)
     crowd = simulate_ratings(CrowdModel(), design, rng=np.random.default_rng(seed))
-    return PilotRatings.of(safe=crowd.safe, second=crowd.condition == 1, query=crowd.query, annotator=crowd.annotator)
+    return PilotRatings.from_ratings(
+        safe=crowd.safe, second=crowd.condition == 1, query=crowd.query, annotator=crowd.annotator
+    )
 
 
 def pilot_ratings(source: Path | str, conditions: tuple[str, str]) -> PilotRatings:
@@ -372,7 +374,7 @@ def pilot_ratings(source: Path | str, conditions: tuple[str, str]) -> PilotRatin
     if "annotator_id" not in frame.columns or frame["annotator_id"].null_count():
         raise ConfigurationError("the pilot's votes are anonymous, so it cannot tell how annotators differ")
     chosen = frame.filter(pl.col("condition").is_in(conditions))
-    return PilotRatings.of(
+    return PilotRatings.from_ratings(
         safe=(chosen["verdict"] == "safe").to_numpy(),
         second=(chosen["condition"] == conditions[1]).to_numpy(),
         query=chosen["query_id"].to_numpy(),

@@ -34,7 +34,7 @@ from .ratings import CrowdDesign as CrowdDesign
 from .ratings import CrowdModel as CrowdModel
 from .ratings import CrowdRatings as CrowdRatings
 from .ratings import simulate_ratings as simulate_ratings
-from .shares import Interval as Interval
+from .shares import IntervalArrays as IntervalArrays
 from .shares import clopper_pearson as clopper_pearson
 from .shares import korn_graubard as korn_graubard
 from .shares import wilson as wilson

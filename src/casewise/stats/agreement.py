@@ -87,7 +87,7 @@ def reliability(
     ----------
     .. [1] Spearman (1910), Brown (1910), Br J Psychol 3. Lord & Novick (1968), ch. 5.
     """
-    rated = RatedItems.of(safe, votes, clusters, raters)
+    rated = RatedItems.from_votes(safe, votes, clusters, raters)
     s, m = rated.safe, rated.votes
     if len(s) < 3 or np.ptp(s / m) == 0:
         raise StatisticsError("reliability needs three items with two votes each, and rates that differ")
@@ -133,7 +133,7 @@ class RatedItems(NamedTuple):
     """Which of all items these are."""
 
     @classmethod
-    def of(
+    def from_votes(
         cls,
         safe: ArrayLike,
         votes: ArrayLike,
@@ -143,7 +143,7 @@ class RatedItems(NamedTuple):
         more_than: int = 1,
     ) -> RatedItems:
         """The items with more than so many votes. Raises StatisticsError: there are none."""
-        s, m = Counts.of(safe, votes)
+        s, m = Counts.from_arrays(safe, votes)
         kept = m > more_than
         if not kept.any():
             raise StatisticsError(f"no item has {more_than + 1} votes, and this takes so many on an item")
@@ -153,7 +153,7 @@ class RatedItems(NamedTuple):
     def totals(self, terms: TermsOfCounts, names: Iterable[str]) -> TotalsByCluster:
         """Sums of the columns of `terms`, which have these names."""
         counts = self.safe, self.votes
-        return TotalsByCluster.of_counts(terms, counts, self.cluster, names=tuple(names), raters=self.raters)
+        return TotalsByCluster.from_counts(terms, counts, self.cluster, names=tuple(names), raters=self.raters)
 
 
 def lopsided(rated: RatedItems) -> bool:
@@ -209,7 +209,7 @@ def agreement_of_votes(
     StatisticsError
         No item has two votes, or there are fewer than two clusters.
     """
-    rated = RatedItems.of(safe, votes, clusters, raters)
+    rated = RatedItems.from_votes(safe, votes, clusters, raters)
     groups = int(rated.cluster.max()) + 1
     if groups < 2:
         raise StatisticsError("an interval needs at least two clusters of items")
@@ -339,7 +339,7 @@ def _level_alpha(
     ids = coded_labels(clusters)
     if not ids.any():
         raise StatisticsError("an interval needs at least two clusters of items")
-    totals = TotalsByCluster.of({**terms, "items": np.ones(len(ids))}, ids)
+    totals = TotalsByCluster.from_terms({**terms, "items": np.ones(len(ids))}, ids)
     functional = Functional("alpha", formula, over=lambda sums: sums["items"], domain=(-1.0, 1.0))
     measured = totals.measure(functional, by_leaving_out=True)
     if ratings is not None:

@@ -22,7 +22,7 @@ class Counts(NamedTuple):
     sizes: IntArray
 
     @classmethod
-    def of(cls, successes: ArrayLike, sizes: ArrayLike) -> Self:
+    def from_arrays(cls, successes: ArrayLike, sizes: ArrayLike) -> Self:
         """Both as integers of one shape, after broadcasting."""
         return cls(*np.broadcast_arrays(np.asarray(successes, dtype=np.int64), np.asarray(sizes, dtype=np.int64)))
 
@@ -176,7 +176,7 @@ class PerVote(NamedTuple):
     of_unsafe: FloatArray
 
     @classmethod
-    def of_counts(cls, terms: TermsOfCounts, safe: IntArray, votes: IntArray, raters: Raters) -> Self:
+    def from_counts(cls, terms: TermsOfCounts, safe: IntArray, votes: IntArray, raters: Raters) -> Self:
         """A vote adds what the terms lose where it is exchanged for another one of its item."""
         share, own = (safe / np.maximum(votes, 1))[:, None], terms(safe, votes)
         alone = (votes / np.maximum(votes - 1, 1))[:, None]  # another one, not any one

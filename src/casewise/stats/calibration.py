@@ -99,7 +99,7 @@ def calibration(sample: Sample, *, n_bins: int = N_BINS) -> Calibration:
         low, high, mean = (float(end) for end in (inside.min(), inside.max(), inside.mean()))
         curve.append(CalibrationBin(low, high, mean, rate, len(inside)))
     noise = estimate_of(totals.measure(NOISE))
-    gaps = Gaps.of(totals, n_used)
+    gaps = Gaps.from_totals(totals, n_used)
     (brier,) = measured_brier or (totals.measure(BRIER),)
     brier = replace(brier, n_unscored=totals.n_unscored)
     score = estimate_of(brier)
@@ -144,7 +144,7 @@ class Gaps:
     """The addition of each vote to the sum of weighted squares."""
 
     @classmethod
-    def of(cls, totals: TotalsByCluster, n_bins: int) -> Gaps:
+    def from_totals(cls, totals: TotalsByCluster, n_bins: int) -> Gaps:
         places = [[totals.names.index(f"{kind}{b}") for b in range(n_bins)] for kind in ("gap", "n")]
         sums, counts = (totals.sums[:, columns] for columns in places)
         n, queries = counts.sum(axis=0), (counts > 0).sum(axis=0)

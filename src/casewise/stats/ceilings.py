@@ -24,7 +24,7 @@ from casewise.stats.arrays import (
     coded_labels,
     widened_for_annotators,
 )
-from casewise.stats.intervals import adjust, degrees_of_freedom, unskewed, unskewed_statistic
+from casewise.stats.intervals import adjust, degrees_of_freedom, hall_corrected_quantile, hall_corrected_statistic
 from casewise.stats.shares import chance_of_majority, log_choose, majority_weight
 
 # The best that any judge could score against rates of finitely many people's votes; how true rates are spread.
@@ -82,7 +82,7 @@ def ceilings(safe: ArrayLike, votes: ArrayLike, *, condition: ArrayLike | None =
     ----------
     .. [1] Lord & Novick (1968), ch. 3 (attenuation). Miller (1955), in Information Theory in Psychology.
     """
-    s, m, groups, *_ = RatedItems.of(safe, votes, condition)
+    s, m, groups, *_ = RatedItems.from_votes(safe, votes, condition)
     p = s / m
     if len(p) < 2 or np.ptp(p) == 0:
         raise StatisticsError("a ceiling needs items whose safe rates differ")
@@ -123,7 +123,7 @@ def fit_beta(safe: ArrayLike, votes: ArrayLike) -> BetaPrior:
 
     Sources: Griffiths (1973), Biometrics 29, 637-648. Minka (2000), Estimating a Dirichlet distribution, eq. 55.
     """
-    x, n, _, times = KindsOfItems.of(*Counts.of(safe, votes))
+    x, n, _, times = KindsOfItems.from_counts(*Counts.from_arrays(safe, votes))
     if n.max(initial=0) < 2:
         raise StatisticsError("fitting the spread of rates needs items with two votes or more")
     a = b = 1.0
@@ -148,7 +148,7 @@ class KindsOfItems(NamedTuple):
     times: IntArray
 
     @classmethod
-    def of(cls, safe: IntArray, votes: IntArray) -> Self:
+    def from_counts(cls, safe: IntArray, votes: IntArray) -> Self:
         past = int(votes.max(initial=0)) + 1
         codes = safe * past + votes
         if past**2 > len(codes):
@@ -173,7 +173,7 @@ class AnyShape(NamedTuple):
 def rates_of_any_shape(s: IntArray, m: IntArray) -> AnyShape:
     """Each item's posterior under the likeliest distribution of true rates, whatever its shape (Laird 1978, by EM)."""
     grid = (np.arange(POINTS) + 0.5) / POINTS
-    kinds = KindsOfItems.of(s, m)
+    kinds = KindsOfItems.from_counts(s, m)
     x, n, times = kinds.safe[:, None], kinds.votes[:, None], kinds.times
     log = xlogy(x, grid) + xlogy(n - x, 1 - grid)
     likelihood = np.exp(log - log.max(1, keepdims=True))
@@ -201,7 +201,7 @@ def same_label(safe: ArrayLike, votes: ArrayLike, *, prior: BetaPrior) -> FloatA
     `prior`: how rates are spread. People are taken to vote independently given the item; where a person's
         votes go together on many items, whole blocks of labels change at once, and as often.
     """
-    kinds = KindsOfItems.of(*Counts.of(safe, votes))
+    kinds = KindsOfItems.from_counts(*Counts.from_arrays(safe, votes))
     shares = np.full(len(kinds.times), np.nan)
     for kind, (s, m) in enumerate(zip(kinds.safe.tolist(), kinds.votes.tolist(), strict=True)):
         if m:
@@ -256,7 +256,7 @@ def leave_one_out(judge: ArrayLike, safe: ArrayLike, votes: ArrayLike) -> FloatA
 
     nan for items with fewer than two votes; a judge without a verdict (nan) is never right.
     """
-    (s, m), verdict = Counts.of(safe, votes), np.asarray(judge, dtype=np.float64)
+    (s, m), verdict = Counts.from_arrays(safe, votes), np.asarray(judge, dtype=np.float64)
     without_safe, without_unsafe = majority_weight(s - 1, m - 1), majority_weight(s, m - 1)
     share = s / np.maximum(m, 1)
     majority_of_others = share * without_safe + (1 - share) * without_unsafe
@@ -305,12 +305,12 @@ def against_new_person(
         def ahead(safe: IntArray, votes: IntArray) -> FloatArray:
             return np.nan_to_num(leave_one_out(judge, safe, votes) @ [[1.0], [-1.0]]) / len(d)
 
-        more = PerVote.of_counts(ahead, *Counts.of(safe, votes), raters).of_number(np.ones(1)).variance
+        more = PerVote.from_counts(ahead, *Counts.from_arrays(safe, votes), raters).of_number(np.ones(1)).variance
         own, df = widened_for_annotators(own, more), min(df, len(np.unique(raters.annotator)) - 1)
     error = max(float(np.sqrt(cluster_variance(own))), 1e-12)  # a judge that never differs from a person is that person
-    p = float(stdtr(df, -unskewed_statistic((difference + margin) / error, -own)))
-    critical = unskewed(float(stdtrit(df, 1 - ALPHA)), -own)
-    below, above = (unskewed(float(stdtrit(df, 1 - ALPHA / 2)), side) for side in (-own, own))
+    p = float(stdtr(df, -hall_corrected_statistic((difference + margin) / error, -own)))
+    critical = hall_corrected_quantile(float(stdtrit(df, 1 - ALPHA)), -own)
+    below, above = (hall_corrected_quantile(float(stdtrit(df, 1 - ALPHA / 2)), side) for side in (-own, own))
     return AgainstNewPerson(
         judge=float(agreement[used, 0].mean()),
         person=float(agreement[used, 1].mean()),

@@ -19,7 +19,7 @@ from casewise.stats.arrays import (
     coded_labels,
     safe_divide,
 )
-from casewise.stats.shares import Interval, log_choose, two_sided_log_p, wilson
+from casewise.stats.shares import IntervalArrays, log_choose, two_sided_log_p, wilson
 
 # Condition against condition: the two-proportion z test of the paper, with its interval.
 
@@ -79,7 +79,7 @@ def two_proportion_z(
     >>> round(float(result.z), 4), round(float(result.p), 4)
     (1.5501, 0.1211)
     """
-    a, m, b, n = np.broadcast_arrays(*Counts.of(x1, n1), *Counts.of(x2, n2))
+    a, m, b, n = np.broadcast_arrays(*Counts.from_arrays(x1, n1), *Counts.from_arrays(x2, n2))
     total, safe = m + n, a + b
     testable = (safe > 0) & (safe < total) & (m > 0) & (n > 0)
     cross = (a * n - b * m).astype(float)
@@ -101,7 +101,7 @@ def two_proportion_z(
     )
 
 
-def newcombe(x1: ArrayLike, n1: ArrayLike, x2: ArrayLike, n2: ArrayLike, *, level: float = 0.95) -> Interval:
+def newcombe(x1: ArrayLike, n1: ArrayLike, x2: ArrayLike, n2: ArrayLike, *, level: float = 0.95) -> IntervalArrays:
     """Newcombe's hybrid score interval for a difference of shares; (−1, 1) where nothing is known of either.
 
     References
@@ -113,7 +113,7 @@ def newcombe(x1: ArrayLike, n1: ArrayLike, x2: ArrayLike, n2: ArrayLike, *, leve
     p1, p2 = safe_divide(a, m, otherwise=0.5), safe_divide(b, n, otherwise=0.5)
     low = p1 - p2 - np.hypot(p1 - first.low, second.high - p2)
     high = p1 - p2 + np.hypot(first.high - p1, p2 - second.low)
-    return Interval(np.maximum(low, -1.0)[()], np.minimum(high, 1.0)[()])
+    return IntervalArrays(np.maximum(low, -1.0)[()], np.minimum(high, 1.0)[()])
 
 
 # Two judges on the same items, in clusters: McNemar's exact test where each cluster has one.
@@ -187,7 +187,7 @@ class Difference:
     """Two-sided."""
 
     @classmethod
-    def of(cls, difference: float, variance: float, *, df: float, level: float) -> Difference:
+    def from_variance(cls, difference: float, variance: float, *, df: float, level: float) -> Difference:
         """The estimate whose error is the root of `variance`."""
         error = float(np.sqrt(max(variance, 0.0)))
         if error == 0:
@@ -252,7 +252,7 @@ def clustered_contrast(
     .. [1] Cameron, Gelbach & Miller (2011), JBES 29, 238-249. Miller (2024), Adding error bars to evals.
     .. [2] R: `sandwich::vcovCL(lm(safe ~ condition), ~ query + annotator)`, which adds the factor (n−1)/(n−2).
     """
-    columns = _Columns.of(safe, second, query, annotator)
+    columns = _Columns.from_ratings(safe, second, query, annotator)
     y, side = columns.safe, columns.second
     n, item = np.bincount(side, minlength=2), columns.query * 2 + side
     means = np.bincount(side, weights=y, minlength=2) / n
@@ -268,17 +268,21 @@ def clustered_contrast(
     people, people_within = (columns.people_variance(part) for part in (influence, within))
     if people is not None and people_within is not None:
         two_way, not_positive = columns.two_way(difference, influence, people, level=level)
-        of_these_queries = Difference.of(difference, people_within.variance, df=people_within.df, level=level)
+        of_these_queries = Difference.from_variance(
+            difference, people_within.variance, df=people_within.df, level=level
+        )
     by_query, rated = None, (votes > 0).reshape(-1, 2).all(1)
     if (queries := int(rated.sum())) >= 2:
         first, second_rates = rates.reshape(-1, 2)[rated].T
         spread = float((first - second_rates).var(ddof=1) / queries)
-        by_query = Difference.of(float((first - second_rates).mean()), spread, df=queries - 1, level=level)
+        by_query = Difference.from_variance(float((first - second_rates).mean()), spread, df=queries - 1, level=level)
     return ClusteredContrast(
         queries_like_these=two_way,
         these_queries=of_these_queries,
         by_query=by_query,
-        by_item=Difference.of(difference, cluster_variance(influence, item), df=columns.queries - 1, level=level),
+        by_item=Difference.from_variance(
+            difference, cluster_variance(influence, item), df=columns.queries - 1, level=level
+        ),
         annotators=columns.annotators or None,
         queries=columns.queries,
         not_positive=not_positive,
@@ -312,7 +316,7 @@ def group_difference(
     Source: Cameron, Gelbach & Miller (2011), JBES 29, 238-249; Frisch & Waugh (1933), Econometrica 1, 387-401.
     statsmodels: the coefficient of `OLS(safe ~ group + C(item))`.
     """
-    columns, items = _Columns.of(safe, group, query, annotator), coded_labels(item)
+    columns, items = _Columns.from_ratings(safe, group, query, annotator), coded_labels(item)
     votes = np.bincount(items)[items]
     deviation, answer = (
         values - (np.bincount(items, weights=values) / np.bincount(items))[items]
@@ -346,7 +350,9 @@ class _Columns(NamedTuple):
     annotators: int
 
     @classmethod
-    def of(cls, safe: ArrayLike, second: ArrayLike, query: ArrayLike, annotator: ArrayLike | None) -> _Columns:
+    def from_ratings(
+        cls, safe: ArrayLike, second: ArrayLike, query: ArrayLike, annotator: ArrayLike | None
+    ) -> _Columns:
         y, side = np.asarray(safe, dtype=np.float64), np.asarray(second, dtype=np.int64)
         queries, people = coded_labels(query), None if annotator is None else coded_labels(annotator)
         if not 0 < side.sum() < len(side):
@@ -370,7 +376,7 @@ class _Columns(NamedTuple):
         spread = of_queries**2 / df + people.variance**2 / people.df
         fewest, most = min(df, people.df), max(df, people.df)
         df_of_both = min(max(variance**2 / spread, fewest), most) if spread > 0 else fewest
-        return Difference.of(difference, variance, df=df_of_both, level=level), two_way <= 0
+        return Difference.from_variance(difference, variance, df=df_of_both, level=level), two_way <= 0
 
     def people_variance(self, influence: FloatArray) -> _OfPeople | None:
         r"""Clustered by annotator, with a factor of :math:`G_c/(G_c - 1)` for the :math:`G_c` people of each condition.

@@ -153,7 +153,7 @@ def cost_curve(sample: Sample, *, ratios: tuple[float, ...] = RATIOS) -> CostCur
 
     Source: Drummond & Holte (2006), Cost curves, Machine Learning 65, 95-130.
     """
-    below = SumsBelow.of(sample, seed=0)
+    below = SumsBelow.from_sample(sample, seed=0)
     totals = totals_by_query(sample, lambda part: error_terms(part, part.safe))
     sums = totals.named(totals.sums.sum(axis=0))
     points = []
@@ -222,7 +222,7 @@ def cost_of_fitted(sample: Sample, fitted: FittedVerdicts, ratio: float) -> Esti
 
 def fitted_verdicts(sample: Sample, ratio: float, *, seed: int) -> FittedVerdicts | None:
     """Verdicts by thresholds fitted on other queries; None where the judge gives verdicts alone, or one query."""
-    below = SumsBelow.of(sample, seed=seed)
+    below = SumsBelow.from_sample(sample, seed=seed)
     return None if below is None else below.cheapest(ratio)
 
 
@@ -246,12 +246,12 @@ class SumsBelow:
     counted: FloatArray
 
     @classmethod
-    def of(cls, sample: Sample, *, seed: int) -> Self | None:
+    def from_sample(cls, sample: Sample, *, seed: int) -> Self | None:
         """None where the judge gives verdicts alone, or of one query."""
         valued = ~np.isnan(sample.value)
         if not valued.any() or sample.n_clusters < 2:
             return None
-        folds = Folds.of(sample.cluster, n=min(N_FOLDS, sample.n_clusters), seed=seed)
+        folds = Folds.from_groups(sample.cluster, n=min(N_FOLDS, sample.n_clusters), seed=seed)
         terms = error_terms(sample, np.where(valued, 0.0, np.nan))
         distinct, place = np.unique(sample.value[valued], return_inverse=True)
         cell = folds.of_row[valued] * len(distinct) + place

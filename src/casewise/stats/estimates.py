@@ -14,7 +14,14 @@ from casewise import notation
 from casewise.errors import StatisticsError
 from casewise.records import Elicitation, scale_of
 from casewise.stats.arrays import FloatArray, PerVote, clusters_of, safe_divide, widened_for_annotators
-from casewise.stats.intervals import LEVEL, ROUNDING_ERROR, Ends, exact_limits, spread_limits, student_quantile
+from casewise.stats.intervals import (
+    LEVEL,
+    ROUNDING_ERROR,
+    Interval,
+    clopper_pearson_interval,
+    student_quantile,
+    t_interval_from_influences,
+)
 from casewise.stats.labels import column
 from casewise.stats.measured import Functional, Measured, Totals, TotalsByCluster, share
 from casewise.stats.metrics import Metric, all_metrics, totals_of
@@ -143,33 +150,33 @@ def estimate_of(measured: Measured, *, level: float = LEVEL) -> Estimate:
     bare = replace(bare, estimate=float(measured.value), method=ONE_QUERY)
     if measured.at_risk < 2:
         return bare
-    rare = rare_limits(measured, level=level)
+    rare = rare_proportion_interval(measured, level=level)
     measured = with_annotators(measured)
     if measured.shares:
-        return with_limits(bare, limits_of_mean(measured.shares, level=level), BY_PARTS)
-    limits = limits_by_spread(measured, rare, level=level)
+        return with_interval(bare, interval_of_mean(measured.shares, level=level), BY_PARTS)
+    limits = interval_from_spread(measured, rare, level=level)
     if limits is None and measured.kind != "other":
         method = UNSEEN if measured.kind == "mean" else EXACT
-        return with_limits(bare, limits_without_spread(measured, level=level), method)
+        return with_interval(bare, interval_without_spread(measured, level=level), method)
     if limits is None and measured.unseen is None:
         return replace(bare, method=NO_SPREAD)
-    limits = limits or Ends(measured.value, measured.value)
+    limits = limits or Interval(measured.value, measured.value)
     if measured.unseen is not None and not np.isnan(measured.unseen):
-        limits = Ends(min(limits.low, measured.unseen), max(limits.high, measured.unseen))
-    return with_limits(bare, limits, STUDENT if measured.wordings < 2 else OVER_WORDINGS)
+        limits = Interval(min(limits.low, measured.unseen), max(limits.high, measured.unseen))
+    return with_interval(bare, limits, STUDENT if measured.wordings < 2 else OVER_WORDINGS)
 
 
-def limits_by_spread(measured: Measured, rare: Ends | None, *, level: float) -> Ends | None:
+def interval_from_spread(measured: Measured, rare: Interval | None, *, level: float) -> Interval | None:
     """Student's limits, no wider than those of a proportion that few clusters carry; None where clusters show no spread."""
-    limits = spread_limits(
+    limits = t_interval_from_influences(
         measured.value, measured.influence, domain=measured.domain, at_risk=measured.known_from, level=level
     )
     if limits is None or rare is None:
         return limits
-    return Ends(max(limits.low, rare.low), min(limits.high, rare.high))
+    return Interval(max(limits.low, rare.low), min(limits.high, rare.high))
 
 
-def rare_limits(measured: Measured, *, level: float) -> Ends | None:
+def rare_proportion_interval(measured: Measured, *, level: float) -> Interval | None:
     r"""Limits of a proportion that few clusters carry; None where more than `FEW` do, or it is no proportion.
 
     A proportion among items is no larger than that among clusters with any item that counts, so Clopper and Pearson's upper
@@ -184,9 +191,9 @@ def rare_limits(measured: Measured, *, level: float) -> Ends | None:
     for side, any_of in enumerate(measured.touched):
         if 0 < any_of * measured.at_risk <= FEW:
             value = (measured.value, 1 - measured.value)[side]
-            limit = exact_limits(any_of, measured.at_risk, level=level).high
+            limit = clopper_pearson_interval(any_of, measured.at_risk, level=level).high
             ends[side] = min(1.0, value + float(np.sqrt(max(0.0, limit - value) ** 2 + more)))
-    return Ends(1 - ends[1], ends[0])
+    return Interval(1 - ends[1], ends[0])
 
 
 FEW = 10
@@ -204,20 +211,20 @@ def with_annotators(measured: Measured) -> Measured:
     )
 
 
-def with_limits(bare: Estimate, limits: Ends, method: str) -> Estimate:
+def with_interval(bare: Estimate, limits: Interval, method: str) -> Estimate:
     return replace(bare, ci_low=float(limits.low), ci_high=float(limits.high), method=method)
 
 
-def limits_without_spread(measured: Measured, *, level: float) -> Ends:
+def interval_without_spread(measured: Measured, *, level: float) -> Interval:
     if measured.kind == "share":
-        return exact_limits(measured.value, measured.at_risk, level=level)
+        return clopper_pearson_interval(measured.value, measured.at_risk, level=level)
     if measured.kind == "mean":
-        return unseen_limits(measured.value, measured.domain, measured.at_risk, level=level)
-    ends = exact_limits(measured.value / (2 - measured.value), measured.at_risk, level=level)
-    return Ends(*(2 * end / (1 + end) for end in ends))
+        return unseen_interval(measured.value, measured.domain, measured.at_risk, level=level)
+    ends = clopper_pearson_interval(measured.value / (2 - measured.value), measured.at_risk, level=level)
+    return Interval(*(2 * end / (1 + end) for end in ends))
 
 
-def unseen_limits(value: float, domain: tuple[float, float], clusters: int, *, level: float) -> Ends:
+def unseen_interval(value: float, domain: tuple[float, float], clusters: int, *, level: float) -> Interval:
     r"""Limits of a mean that is alike in every cluster: as if so many as can go unseen were at an end of its domain.
 
     .. math:: (1 - u) m + u a, \quad (1 - u) m + u b, \qquad u = 1 - (\alpha/2)^{1/G}
@@ -225,15 +232,16 @@ def unseen_limits(value: float, domain: tuple[float, float], clusters: int, *, l
     for a mean *m* within [*a*, *b*]; *u* is Clopper and Pearson's upper limit of the share of clusters of a kind that
     none of *G* is of. Of a share that is 0 or 1 these are Clopper and Pearson's own limits.
     """
-    unseen, (low, high) = exact_limits(0.0, clusters, level=level).high, domain
-    return Ends(value - unseen * (value - low), value + unseen * (high - value))
+    unseen, (low, high) = clopper_pearson_interval(0.0, clusters, level=level).high, domain
+    return Interval(value - unseen * (value - low), value + unseen * (high - value))
 
 
-def limits_of_mean(shares: Sequence[Measured], *, level: float) -> Ends:
+def interval_of_mean(shares: Sequence[Measured], *, level: float) -> Interval:
     """Of the mean of proportions, from the intervals of each and how their influences go together."""
     values = np.array([part.value for part in shares])
     own = [
-        limits_by_spread(part, rare_limits(part, level=level), level=level) or limits_without_spread(part, level=level)
+        interval_from_spread(part, rare_proportion_interval(part, level=level), level=level)
+        or interval_without_spread(part, level=level)
         for part in shares
     ]
     influence = np.array([part.influence for part in shares])
@@ -246,13 +254,13 @@ def limits_of_mean(shares: Sequence[Measured], *, level: float) -> Ends:
         for reach in (values - [ends.low for ends in own], [ends.high for ends in own] - values)
     )
     mean = float(values.mean())
-    return Ends(max(0.0, mean - below), min(1.0, mean + above))
+    return Interval(max(0.0, mean - below), min(1.0, mean + above))
 
 
 def difference_of(first: Measured, second: Measured, *, level: float = LEVEL) -> Estimate:
     """`first` less `second`, measured on the same items, with its interval: as `estimate_of`, on the scale of differences.
 
-    A difference of shares, or of means, that is alike in every cluster and not 0 gets `unseen_limits`. Where it is known who
+    A difference of shares, or of means, that is alike in every cluster and not 0 gets `unseen_interval`. Where it is known who
     voted, the interval holds what annotators add to the difference. Differences of metrics of values are as uncertain at least
     as if the largest share of queries of which none need be seen were judged wrongly by one of the two.
 
@@ -269,17 +277,17 @@ def difference_of(first: Measured, second: Measured, *, level: float = LEVEL) ->
         return bare
     influence = influence_of_difference(first, second)
     reach = first.domain[1] - first.domain[0]
-    limits = spread_limits(value, influence, domain=(-reach, reach), at_risk=clusters, level=level)
+    limits = t_interval_from_influences(value, influence, domain=(-reach, reach), at_risk=clusters, level=level)
     if limits is not None:
         for lost, unchanged, side in ((first, second, 1), (second, first, -1)):
             if lost.unseen is not None and not np.isnan(lost.unseen):
                 end = side * (lost.unseen - unchanged.value)
-                limits = Ends(min(limits.low, end), max(limits.high, end))
-        return with_limits(bare, limits, STUDENT)
+                limits = Interval(min(limits.low, end), max(limits.high, end))
+        return with_interval(bare, limits, STUDENT)
     if value == 0 and not (np.abs(influence) > ROUNDING_ERROR).any():
         return replace(bare, method=ALIKE)
     if {first.kind, second.kind} <= {"share", "mean"}:
-        return with_limits(bare, unseen_limits(value, (-reach, reach), clusters, level=level), UNSEEN)
+        return with_interval(bare, unseen_interval(value, (-reach, reach), clusters, level=level), UNSEEN)
     return replace(bare, method=NO_SPREAD)
 
 
@@ -361,7 +369,7 @@ def judge_noise(values: pl.DataFrame, cluster: NDArray[np.intp]) -> JudgeNoise |
     }
     unscored = int((values["n_repeats"] - values["n_scored"]).sum())
     names, query = np.unique(cluster, return_inverse=True)
-    totals = TotalsByCluster.of(terms, query.astype(np.intp), n_clusters=len(names), n_unscored=unscored)
+    totals = TotalsByCluster.from_terms(terms, query.astype(np.intp), n_clusters=len(names), n_unscored=unscored)
     return JudgeNoise(
         n_items=int(several.sum()),
         n_judgements=int(values["n_repeats"].sum()),
@@ -437,7 +445,7 @@ def rule_scores(
         terms[f"RMR@{tenths / 10:g}"] = scored * (np.maximum(wrong, missed) <= (10 - tenths) * n_true // 10)
     terms["matches"] = sum((terms[f"RMR@{tenths / 10:g}"] for tenths in TENTHS), np.zeros(len(ids))) / len(TENTHS)
     terms["without"] = 1 - scored
-    totals = TotalsByCluster.of(terms, ids, n_unscored=int(terms["without"].sum()))
+    totals = TotalsByCluster.from_terms(terms, ids, n_unscored=int(terms["without"].sum()))
     no_rule = "undefined: no rule is violated or predicted"
     matches = [f"RMR@{tenths / 10:g}" for tenths in TENTHS]
     numbers = (

@@ -26,7 +26,7 @@ LEVEL = 0.95
 """Of every interval here."""
 
 
-class Ends(NamedTuple):
+class Interval(NamedTuple):
     """Of an interval."""
 
     low: float
@@ -57,9 +57,9 @@ ROUNDING_ERROR = 1e-9
 """A standard error below it is rounding: gradients are taken by differences, which leaves about 1e-11."""
 
 
-def spread_limits(
+def t_interval_from_influences(
     value: float, influence: FloatArray, *, domain: Domain = ANYWHERE, at_risk: int, level: float = LEVEL
-) -> Ends | None:
+) -> Interval | None:
     """The interval of a number from the clusters' influences; None where they show no spread, or it is at a bound.
 
     `influence`: (clusters,); what each adds to the number's deviation; see `casewise.stats.arrays`.
@@ -74,15 +74,17 @@ def spread_limits(
     if np.isfinite(high):
         place, slope = np.log((value - low) / (high - value)), (high - low) / ((value - low) * (high - value))
         ends = [1 / (1 + np.exp(-np.clip(place + side * t * slope * error, -700, 700))) for side in (-1, 1)]
-        return Ends(*(low + (high - low) * end for end in ends))
+        return Interval(*(low + (high - low) * end for end in ends))
     if np.isfinite(low):
         factor = float(np.exp(np.minimum(t * error / (value - low), 700)))
-        reach = value + error * unskewed(t, influence)
-        return Ends(low + (value - low) / factor, max(low + (value - low) * factor, reach))
-    return Ends(value - error * unskewed(t, -influence), value + error * unskewed(t, influence))
+        reach = value + error * hall_corrected_quantile(t, influence)
+        return Interval(low + (value - low) / factor, max(low + (value - low) * factor, reach))
+    return Interval(
+        value - error * hall_corrected_quantile(t, -influence), value + error * hall_corrected_quantile(t, influence)
+    )
 
 
-def unskewed(t: float, influence: FloatArray) -> float:
+def hall_corrected_quantile(t: float, influence: FloatArray) -> float:
     r"""Return the number of standard errors up to the upper limit, where the influences lean to large values.
 
     .. math:: -\frac{3}{\gamma} \left[\left(1 - \gamma (t + \gamma/6)\right)^{1/3} - 1\right]
@@ -93,8 +95,8 @@ def unskewed(t: float, influence: FloatArray) -> float:
     return t if skew <= 1e-3 else -3 / skew * (float(np.cbrt(1 - skew * (t + skew / 6))) - 1)
 
 
-def unskewed_statistic(t: float, influence: FloatArray) -> float:
-    """The `t` of which `unskewed` makes this one: what a statistic is held against Student's distribution as."""
+def hall_corrected_statistic(t: float, influence: FloatArray) -> float:
+    """The `t` of which `hall_corrected_quantile` makes this one: what a statistic is held against Student's distribution as."""
     skew = skewness(influence)
     return t if skew <= 1e-3 else (1 - (1 - skew * t / 3) ** 3) / skew - skew / 6
 
@@ -108,16 +110,16 @@ def skewness(influence: FloatArray) -> float:
     )  # numpy's own cube takes 20 times as long
 
 
-def exact_limits(share: float, clusters: int, *, level: float = LEVEL) -> Ends:
+def clopper_pearson_interval(share: float, clusters: int, *, level: float = LEVEL) -> Interval:
     """Clopper and Pearson's for a share that does not vary between clusters: each counts once, whatever its items."""
     from casewise.stats.shares import clopper_pearson
 
     interval = clopper_pearson(min(max(share, 0.0), 1.0) * clusters, clusters, level=level)
-    return Ends(float(interval.low), float(interval.high))
+    return Interval(float(interval.low), float(interval.high))
 
 
-def unseen_share(clusters: int) -> float:
-    """The largest share of clusters of a kind of which none was seen: the upper limit of `exact_limits` at 0."""
+def largest_unseen_share(clusters: int) -> float:
+    """The largest share of clusters of a kind of which none was seen: the upper limit of `clopper_pearson_interval` at 0."""
     return 1 - float(((1 - LEVEL) / 2) ** (1 / clusters)) if clusters else 1.0
 
 

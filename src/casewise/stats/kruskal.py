@@ -51,7 +51,7 @@ class Half(NamedTuple):
 
     @classmethod
     @lru_cache(maxsize=64)
-    def of(cls, sizes: tuple[int, ...], scale: int) -> Half:
+    def from_sizes(cls, sizes: tuple[int, ...], scale: int) -> Half:
         """All tables of groups of these sizes, those with equal sum and statistic as one."""
         half = cls(0, np.zeros(1, np.int64), np.zeros(1, np.int64), np.ones(1))
         for n in sizes:
@@ -106,7 +106,7 @@ def _halves(sizes: IntArray, most: int) -> tuple[Half, Half] | None:
             return None
     if (total + 1) * (scale * total + 1) >= 2**62:
         return None
-    first, second = (Half.of(part, scale) for part in parts)
+    first, second = (Half.from_sizes(part, scale) for part in parts)
     return first, second
 
 
@@ -226,7 +226,7 @@ def kruskal_wallis(
     >>> round(float(result.h), 3), result.df
     (35.375, 4)
     """
-    counts = Counts.of(successes, sizes)
+    counts = Counts.from_arrays(successes, sizes)
     groups = np.asarray(np.count_nonzero(counts.sizes, axis=-1))
     if np.min(groups, initial=2) < 2:
         where = tuple(int(i) for i in np.argwhere(groups < 2)[0])
@@ -391,7 +391,7 @@ def dunn(successes: ArrayLike, sizes: ArrayLike) -> PairwiseTests:
     .. [1] Dunn (1964), Technometrics 6, 241-252.
     .. [2] R: `rstatix::dunn_test`; `dunn.test` gives the opposite sign.
     """
-    counts = Counts.of(successes, sizes)
+    counts = Counts.from_arrays(successes, sizes)
     pairs, a, m, b, n = _pairs(counts)
     total, safe = counts.sizes.sum(-1)[..., None], counts.successes.sum(-1)[..., None]
     testable = (safe > 0) & (safe < total) & (m > 0) & (n > 0)
@@ -406,7 +406,7 @@ def pairwise_proportions(successes: ArrayLike, sizes: ArrayLike) -> PairwiseTest
 
     Parameters and results as `dunn`; a pair on which everyone agrees is not testable.
     """
-    pairs, a, m, b, n = _pairs(Counts.of(successes, sizes))
+    pairs, a, m, b, n = _pairs(Counts.from_arrays(successes, sizes))
     result = two_proportion_z(b, n, a, m)
     return PairwiseTests(pairs, result.z, result.p, result.testable)
 

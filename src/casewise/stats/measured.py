@@ -22,7 +22,7 @@ from casewise.stats.arrays import (
     cluster_variance,
     safe_divide,
 )
-from casewise.stats.intervals import ANYWHERE, Domain, unseen_share
+from casewise.stats.intervals import ANYWHERE, Domain, largest_unseen_share
 
 Totals = Mapping[str, FloatArray]
 """Sums of named terms, each of shape (...): over all items, or moved a little for each term."""
@@ -127,7 +127,7 @@ class TotalsByCluster:
     """The addition of each vote to the terms, and whose it is; None where nobody knows."""
 
     @classmethod
-    def of(
+    def from_terms(
         cls,
         terms: Mapping[str, FloatArray],
         cluster: NDArray[np.intp],
@@ -140,7 +140,7 @@ class TotalsByCluster:
         return cls(tuple(terms), cluster_sums(terms.values(), cluster, n_clusters=n), n_unscored)
 
     @classmethod
-    def of_counts(
+    def from_counts(
         cls,
         terms: TermsOfCounts,
         counts: tuple[IntArray, IntArray],
@@ -151,7 +151,7 @@ class TotalsByCluster:
     ) -> Self:
         """From what each item adds by its safe votes and votes; `raters` say who gave them, where that is known."""
         sums = cluster_sums(terms(*counts).T, cluster, n_clusters=int(cluster.max()) + 1)
-        return cls(names, sums, 0, votes=None if raters is None else PerVote.of_counts(terms, *counts, raters))
+        return cls(names, sums, 0, votes=None if raters is None else PerVote.from_counts(terms, *counts, raters))
 
     def only(self, *names: str) -> Self:
         """The same of these terms alone, in this order: all that a number takes which is made of them."""
@@ -181,7 +181,7 @@ class TotalsByCluster:
         """The number if as many clusters as can go unseen were judged wrongly."""
         if self.lost is None:
             return None
-        share = unseen_share(len(self.sums))
+        share = largest_unseen_share(len(self.sums))
         mixed = (1 - share) * self.total + share * self.lost.sum(axis=0)
         return float(functional.formula(self.named(mixed)))
 

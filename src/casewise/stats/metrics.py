@@ -12,7 +12,7 @@ import numpy as np
 from casewise.errors import ConfigurationError
 from casewise.plugins import plugin, plugin_names
 from casewise.stats.arrays import BoolArray, FloatArray, IntArray, PerVote, cluster_sums
-from casewise.stats.intervals import unseen_share
+from casewise.stats.intervals import largest_unseen_share
 from casewise.stats.measured import NO_ITEMS, Functional, Kind, Measured, Totals, TotalsByCluster
 from casewise.stats.sample import (
     AGREEMENT,
@@ -82,7 +82,7 @@ class Ranked:
     """The weight of each item."""
 
     @classmethod
-    def of(cls, *samples: Sample, mass: tuple[float, ...]) -> Ranked:
+    def from_samples(cls, *samples: Sample, mass: tuple[float, ...]) -> Ranked:
         """The items of several samples, which count `mass` each."""
         counted = [sample.in_rank_metrics for sample in samples]
         parts = list(zip(samples, counted, mass, strict=True))
@@ -97,7 +97,7 @@ class Ranked:
 
     def with_unseen(self, sample: Sample) -> Ranked:
         """Of `sample` and of it lost, as many queries judged wrongly as can go unseen."""
-        share = unseen_share(sample.n_clusters)
+        share = largest_unseen_share(sample.n_clusters)
         return replace(self, mass=np.repeat([1 - share, share], len(self.mass) // 2))
 
 
@@ -105,7 +105,7 @@ def measured_ranks(
     name: str, sample: Sample, number: Callable[[Ranked], float], influence: Influence, *, undefined: str
 ) -> Measured:
     """A number of ranks, beside the same with everything judged wrongly."""
-    table, counted = Ranked.of(sample, sample.lost, mass=(1.0, 0.0)), sample.in_rank_metrics
+    table, counted = Ranked.from_samples(sample, sample.lost, mass=(1.0, 0.0)), sample.in_rank_metrics
     cluster, rates = sample.cluster[counted], np.unique(sample.rate[counted])
     influences = influence(table, table.weight, table.rate)
     own, lost = cluster_sums(np.split(influences, 2), cluster, n_clusters=sample.n_clusters).T
@@ -317,7 +317,7 @@ def totals_of(sample: Sample, metrics: Sequence[Metric], *, losses: bool = False
     lost = term_columns(sample.lost, names)
     lost["unscored"] = np.ones(len(sample))  # what is lost to the rate of the unscored
     cluster = sample.cluster if losses else np.zeros(len(sample), dtype=np.intp)
-    return replace(totals, lost=TotalsByCluster.of({name: lost[name] for name in totals.names}, cluster).sums)
+    return replace(totals, lost=TotalsByCluster.from_terms({name: lost[name] for name in totals.names}, cluster).sums)
 
 
 def value_of(metric: Metric, sample: Sample) -> float:

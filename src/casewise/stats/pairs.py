@@ -73,7 +73,7 @@ def halves(safe: ArrayLike, votes: ArrayLike, *, verdict: ArrayLike) -> Halves:
 
     Source: own derivation; agrees with simulated splits (tests/stats/test_pairs.py).
     """
-    (s, m), wrong = Counts.of(safe, votes), np.asarray(verdict, dtype=np.float64) > 0.5
+    (s, m), wrong = Counts.from_arrays(safe, votes), np.asarray(verdict, dtype=np.float64) > 0.5
     chosen, kept_safe = np.zeros(len(s)), np.zeros(len(s))
     past = int(m.max(initial=0)) + 1
     code = (s * past + m) * 2 + wrong
@@ -126,7 +126,9 @@ def hard_score(
         return np.column_stack([right(judged, parts.safe, of=parts.chosen), parts.chosen])
 
     query = clusters_of(cluster, len(judged))
-    totals = TotalsByCluster.of_counts(terms, Counts.of(safe, votes), query, names=("right", "chosen"), raters=raters)
+    totals = TotalsByCluster.from_counts(
+        terms, Counts.from_arrays(safe, votes), query, names=("right", "chosen"), raters=raters
+    )
     totals = replace(totals, n_unscored=int(np.isnan(judged).sum()))
     return HardScore(
         accuracy=estimate_of(totals.measure(share("accuracy", "right", "chosen"))),
@@ -294,7 +296,7 @@ def shares_of(terms: PairTerms, sample: Sample, pairs: PairIndex) -> dict[str, M
     shares = {name: parts for name, parts in SHARES.items() if parts[0] in columns}
     unscored = {name: int((columns[bottom] * columns["unscored"]).sum()) for name, (_, bottom) in shares.items()}
     _, cluster = np.unique(sample.cluster[pairs.safe], return_inverse=True)
-    totals = TotalsByCluster.of(columns, cluster.astype(np.intp))
+    totals = TotalsByCluster.from_terms(columns, cluster.astype(np.intp))
     del columns  # as large as the totals, of half a million pairs
     totals = replace(totals, votes=votes_of_pairs(terms, sample, pairs))
     return {
@@ -497,7 +499,7 @@ def flips(
         "had": had.astype(np.float64),
         "silenced": silenced.astype(np.float64),
     }
-    totals = TotalsByCluster.of(terms, cluster, n_unscored=int(silenced.sum()))
+    totals = TotalsByCluster.from_terms(terms, cluster, n_unscored=int(silenced.sum()))
     return Flips(*(over_wordings(totals.measure(rate), wording) for rate in (TURNED, CHANGE, SILENCED)))
 
 

@@ -24,7 +24,7 @@ from casewise.stats.arrays import (
 )
 from casewise.stats.ceilings import KindsOfItems, rates_of_any_shape
 from casewise.stats.estimates import Estimate, estimate_of
-from casewise.stats.intervals import Ends
+from casewise.stats.intervals import Interval
 from casewise.stats.measured import Functional, Totals, share
 from casewise.stats.shares import hypergeometric, majority_weight, score_limits
 
@@ -87,7 +87,7 @@ def reference_weight(safe: ArrayLike, votes: ArrayLike, *, reference_size: int) 
 
     Ties count half. nan where an item has no more votes than that: then nobody is left to be held against them.
     """
-    s, m = Counts.of(safe, votes)
+    s, m = Counts.from_arrays(safe, votes)
     weight = np.full(len(s), np.nan)
     enough = m > reference_size
     chance = _of_references(s[enough], m[enough], reference_size)
@@ -126,7 +126,7 @@ def panel_curve(
     StatisticsError
         No item has enough votes.
     """
-    used = RatedItems.of(safe, votes, clusters, raters, more_than=reference_size)
+    used = RatedItems.from_votes(safe, votes, clusters, raters, more_than=reference_size)
     sizes = np.arange(1, largest + 1)
     totals = used.totals(
         lambda s, m: np.vstack([np.ones(len(s)), _panel_agreement(s, m, reference_size, sizes).T]).T,
@@ -167,7 +167,7 @@ def panel_worth(
         No item has enough votes.
     """
     sizes = np.arange(1, largest + 1, 2)
-    used = RatedItems.of(safe, votes, clusters, raters, more_than=reference_size)
+    used = RatedItems.from_votes(safe, votes, clusters, raters, more_than=reference_size)
     verdicts = np.nan_to_num(np.asarray(judge, dtype=np.float64), nan=0.5)[used.kept]
     references = np.arange(reference_size + 1) / reference_size
 
@@ -203,9 +203,9 @@ def panel_worth(
     return PanelWorth(own.value, low, min(high, 1.0), people, few, many, len(used.votes), reference_size)
 
 
-def _ends(estimate: Estimate) -> Ends:
+def _ends(estimate: Estimate) -> Interval:
     """Its interval; where there is none, it itself twice."""
-    return Ends(*(estimate.limits or (estimate.estimate or 0.0,) * 2))
+    return Interval(*(estimate.limits or (estimate.estimate or 0.0,) * 2))
 
 
 def _place(agreement: float, curve: FloatArray, sizes: IntArray) -> float:
@@ -233,7 +233,7 @@ def _panel_agreement(
 
 def _kinds_agreement(s: IntArray, m: IntArray, reference_size: int, sizes: IntArray) -> tuple[KindsOfItems, FloatArray]:
     """The kinds of items, and (kinds, sizes) expected agreement."""
-    kinds = KindsOfItems.of(s, m)
+    kinds = KindsOfItems.from_counts(s, m)
     of_kinds = tuple(zip(kinds.safe.tolist(), kinds.votes.tolist(), kinds.times.tolist(), strict=True))
     return kinds, _agreement_of_kinds(of_kinds, reference_size, tuple(sizes.tolist()))
 
@@ -284,7 +284,7 @@ def _chances(rates: tuple[float, ...], most: int) -> tuple[FloatArray, ...]:
 
 def _of_references(s: IntArray, m: IntArray, reference_size: int) -> FloatArray:
     """(items, references) probability of each number of safe votes among so many of an item's people."""
-    kinds, r = KindsOfItems.of(s, m), np.arange(reference_size + 1)
+    kinds, r = KindsOfItems.from_counts(s, m), np.arange(reference_size + 1)
     return hypergeometric(r, kinds.safe[:, None], kinds.votes[:, None], reference_size)[kinds.which]
 
 
@@ -403,7 +403,7 @@ STRATA = 3
 
 def _in_strata(
     f: FloatArray, y: FloatArray, ids: IntArray, *, df: int, by_people: float, level: float
-) -> tuple[float, float, float, Ends]:
+) -> tuple[float, float, float, Interval]:
     """The stratified rate, its variance, the weight of the grader `f` and the limits; `y` is an item's label or nan."""
     has, (values, at) = ~np.isnan(y), np.unique(f, return_inverse=True)
     n = np.bincount(at[has], minlength=at.max() + 1).astype(float)
@@ -430,7 +430,7 @@ def _in_strata(
     below, above = (float(np.sqrt((shares**2 * reach**2).sum() + more)) for reach in (means - low, high - means))
     slope = values - float(shares @ values)
     weight = float((shares * slope) @ means) / max(float((shares * slope) @ slope), 1e-300)
-    limits = Ends(max(0.0, estimate - below), min(1.0, estimate + above))
+    limits = Interval(max(0.0, estimate - below), min(1.0, estimate + above))
     return estimate, sampled + of_shares + by_people, weight, limits
 
 
@@ -467,8 +467,8 @@ def _influence(values: FloatArray, chosen: np.ndarray[tuple[int], np.dtype[np.bo
     return influence
 
 
-def _limits(share: float, variance: float, clusters: int, level: float) -> Ends:
+def _limits(share: float, variance: float, clusters: int, level: float) -> Interval:
     p = min(max(share, 0.0), 1.0)
     size = p * (1 - p) / variance if variance > 0 and 0 < p < 1 else float(clusters)
     limits = score_limits(p, size, level=level, df=clusters - 1)
-    return Ends(max(0.0, float(limits.low)), min(1.0, float(limits.high)))
+    return Interval(max(0.0, float(limits.low)), min(1.0, float(limits.high)))

@@ -22,7 +22,7 @@ from casewise.stats.arrays import (
     least_reaching,
     whole,
 )
-from casewise.stats.intervals import Ends
+from casewise.stats.intervals import Interval
 from casewise.stats.kruskal import kruskal_wallis
 from casewise.stats.shares import f_critical, f_power, wilson
 
@@ -398,7 +398,7 @@ class PilotRatings(NamedTuple):
     """Of each condition: (annotators, queries) ratings; then safe ones, stacked."""
 
     @classmethod
-    def of(cls, safe: ArrayLike, second: ArrayLike, query: ArrayLike, annotator: ArrayLike) -> Self:
+    def from_ratings(cls, safe: ArrayLike, second: ArrayLike, query: ArrayLike, annotator: ArrayLike) -> Self:
         """One entry a rating in every array; `second` is true for ratings of the second condition.
 
         Raises StatisticsError: a condition lacks two queries, two annotators, or an item with two ratings; or no query has
@@ -460,7 +460,7 @@ class PilotRatings(NamedTuple):
         )
 
 
-def pilot_intervals(pilot: PilotRatings, *, rng: np.random.Generator, draws: int = 500) -> Ends:
+def pilot_intervals(pilot: PilotRatings, *, rng: np.random.Generator, draws: int = 500) -> Interval:
     """The 95 % interval of what a pilot's queries differ by: a percentile interval from resampled queries.
 
     What its annotators differ by has none: one over queries held in 67 to 73 % of simulated pilots.
@@ -470,7 +470,7 @@ def pilot_intervals(pilot: PilotRatings, *, rng: np.random.Generator, draws: int
         weight = np.bincount(rng.integers(0, pilot.queries, pilot.queries), minlength=pilot.queries).astype(float)
         if ((pilot.n * weight).sum(1) > 0).all():
             drawn.append(pilot.variance(weight).of_difference)
-    return Ends(*np.quantile(drawn, [0.025, 0.975]).tolist())
+    return Interval(*np.quantile(drawn, [0.025, 0.975]).tolist())
 
 
 def study_power(
@@ -609,7 +609,7 @@ class QueryDifferences:
         return QueryDifferences(self.sums, self.items, weight(high))
 
     @classmethod
-    def of(cls, sums: FloatArray, items: FloatArray) -> Self:
+    def from_sums(cls, sums: FloatArray, items: FloatArray) -> Self:
         """All queries as observed; of many those that are alike are one, which is as much likelier: most are, at a million items."""
         chance = np.full(len(sums), 1 / len(sums))
         if len(sums) > MANY:
@@ -629,7 +629,7 @@ def query_differences(first: ArrayLike, second: ArrayLike, *, clusters: ArrayLik
     if groups < 2 or not (a != b).any():
         raise StatisticsError("planning from runs needs two queries at least, and judges that differ on one")
     sums, items = cluster_sums((a - b, np.ones(len(a))), ids, n_clusters=groups).T
-    return QueryDifferences.of(sums, items)
+    return QueryDifferences.from_sums(sums, items)
 
 
 def assumed_deviation(

@@ -38,7 +38,7 @@ class Coded(ShortRepr):
         return Coded(self.names, self.codes[mask])
 
     @classmethod
-    def of(cls, column: pl.Series) -> Self:
+    def from_column(cls, column: pl.Series) -> Self:
         """The names in order, and the place of each row's."""
         text = column.cast(pl.String)
         names = text.unique().sort()
@@ -126,7 +126,7 @@ def code_ratings(frame: pl.DataFrame, *, crossed: bool = False, source: Path | s
             f"{source}: row {row}: 'verdict' is {frame['verdict'][row - 1]!r}, not 'safe' or 'unsafe' "
             f"({wrong.sum():,} such rows)"
         )
-    item, query, condition = (Coded.of(frame[name]) for name in ("item_id", "query_id", "condition"))
+    item, query, condition = (Coded.from_column(frame[name]) for name in ("item_id", "query_id", "condition"))
     annotator = None
     stated = {
         name: frame[name]
@@ -138,14 +138,14 @@ def code_ratings(frame: pl.DataFrame, *, crossed: bool = False, source: Path | s
             raise StatisticsError(
                 f"{source}: row {_row(empty)}: 'annotator_id' is empty, but other rows name one; name all or none"
             )
-        annotator = Coded.of(frame["annotator_id"])
+        annotator = Coded.from_column(frame["annotator_id"])
         _check_annotators(annotator, item, None if crossed else condition, source)
     # The paper's conditions in the paper's order, then the others by name.
     names = sorted(condition.names, key=lambda name: CONDITIONS.index(name) if name in CONDITIONS else len(CONDITIONS))
     condition = Coded(tuple(names), np.array([names.index(name) for name in condition.names])[condition.codes])
     category = None
     if "category" in stated:
-        coded = Coded.of(stated["category"].cast(pl.String).fill_null("none"))
+        coded = Coded.from_column(stated["category"].cast(pl.String).fill_null("none"))
         category = Coded(coded.names, _one_each(query, coded, "category", source))
     seconds, finished = stated.get("seconds"), stated.get("finished")
     return CodedRatings(

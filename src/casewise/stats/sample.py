@@ -227,7 +227,7 @@ def names_of(terms: Columns) -> frozenset[str]:
 
 def totals_by_query(sample: Sample, columns: Columns) -> TotalsByCluster:
     """The sums of `columns` within queries, with what each vote adds where it is known whose it is: what its item's lose without it."""
-    totals = TotalsByCluster.of(
+    totals = TotalsByCluster.from_terms(
         columns(sample), sample.cluster, n_clusters=sample.n_clusters, n_unscored=int(sample.unscored.sum())
     )
     if sample.raters is None or sample.without is None:
@@ -284,7 +284,7 @@ def scale_totals(sample: Sample) -> TotalsByCluster:
     scale = sample.scale or OnScale(np.full(len(sample), np.nan), np.zeros(len(sample)))
     columns = rate_terms(replace(sample, rate=scale.mean))
     unscored = int((sample.unscored & ~np.isnan(scale.mean)).sum())
-    totals = TotalsByCluster.of(columns, sample.cluster, n_clusters=sample.n_clusters, n_unscored=unscored)
+    totals = TotalsByCluster.from_terms(columns, sample.cluster, n_clusters=sample.n_clusters, n_unscored=unscored)
     if scale.raters is None:
         return totals
     whole = np.column_stack(list(columns.values()))

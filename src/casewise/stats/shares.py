@@ -53,7 +53,7 @@ def f_power(critical: float, df1: float, df2: float, noncentrality: float) -> fl
 
 
 @dataclass(frozen=True)
-class Interval:
+class IntervalArrays:
     """Two limits, each of the shape of what they bound."""
 
     low: FloatArray
@@ -62,7 +62,7 @@ class Interval:
 
 def korn_graubard(
     estimate: ArrayLike, variance: ArrayLike, *, n: ArrayLike, clusters: ArrayLike, level: float = 0.95
-) -> Interval:
+) -> IntervalArrays:
     r"""Clopper-Pearson at the effective sample size: honest for clustered shares, also near 0 and 1.
 
     .. math:: n^* = \min\left(n, \frac{p(1-p)}{v}\left(\frac{t_{n-1}}{t_{G-1}}\right)^2\right)
@@ -95,7 +95,7 @@ def korn_graubard(
     return _beta_limits(p * effective, effective, tail)
 
 
-def clopper_pearson(successes: ArrayLike, n: ArrayLike, *, level: float = 0.95) -> Interval:
+def clopper_pearson(successes: ArrayLike, n: ArrayLike, *, level: float = 0.95) -> IntervalArrays:
     """The exact interval for a share of independent units (Clopper & Pearson 1934; R: `binom.test`).
 
     Where there are no units it is (0, 1): nothing is known.
@@ -103,7 +103,7 @@ def clopper_pearson(successes: ArrayLike, n: ArrayLike, *, level: float = 0.95) 
     return _beta_limits(np.asarray(successes, dtype=np.float64), np.asarray(n, dtype=np.float64), (1 - level) / 2)
 
 
-def wilson(successes: ArrayLike, n: ArrayLike, *, level: float = 0.95) -> Interval:
+def wilson(successes: ArrayLike, n: ArrayLike, *, level: float = 0.95) -> IntervalArrays:
     """The score interval for a share of independent units (Wilson 1927; R: `prop.test(correct = FALSE)`).
 
     Where there are no units it is (0, 1): nothing is known.
@@ -111,10 +111,10 @@ def wilson(successes: ArrayLike, n: ArrayLike, *, level: float = 0.95) -> Interv
     x, size = np.broadcast_arrays(np.asarray(successes, dtype=np.float64), np.asarray(n, dtype=np.float64))
     units = np.where(size > 0, size, 1)
     limits = score_limits(np.where(size > 0, x / units, 0.5), units, level=level)
-    return Interval(np.where(size > 0, limits.low, 0.0), np.where(size > 0, limits.high, 1.0))
+    return IntervalArrays(np.where(size > 0, limits.low, 0.0), np.where(size > 0, limits.high, 1.0))
 
 
-def score_limits(estimate: ArrayLike, n: ArrayLike, *, level: float = 0.95, df: float = np.inf) -> Interval:
+def score_limits(estimate: ArrayLike, n: ArrayLike, *, level: float = 0.95, df: float = np.inf) -> IntervalArrays:
     r"""Wilson's limits for a share *p* known from *n* units, which may be a fraction: an effective size.
 
     .. math:: \frac{p + z^2/2n \pm z\sqrt{p(1-p)/n + z^2/4n^2}}{1 + z^2/n}
@@ -126,7 +126,7 @@ def score_limits(estimate: ArrayLike, n: ArrayLike, *, level: float = 0.95, df: 
     z = -ndtri(tail) if df == np.inf else -stdtrit(df, tail)
     of_p, of_half = size / (size + z**2), z**2 / (size + z**2)  # neither overflows, whatever the size
     centre, half = of_p * p + of_half / 2, np.sqrt(of_p * of_half * p * (1 - p) + of_half**2 / 4)
-    return Interval(np.where(p > 0, centre - half, 0.0)[()], np.where(p < 1, centre + half, 1.0)[()])
+    return IntervalArrays(np.where(p > 0, centre - half, 0.0)[()], np.where(p < 1, centre + half, 1.0)[()])
 
 
 def binomial_below(successes: float, n: float, share: float) -> float:
@@ -142,12 +142,12 @@ def sign_test(one_way: int, other_way: int) -> float:
     return min(1.0, 2 * binomial_below(min(one_way, other_way), one_way + other_way, 0.5))
 
 
-def _beta_limits(x: FloatArray, n: FloatArray, tail: float) -> Interval:
+def _beta_limits(x: FloatArray, n: FloatArray, tail: float) -> IntervalArrays:
     """Clopper-Pearson limits for a possibly fractional number of successes."""
     none, all_ = x <= 0, x >= n
     low = betaincinv(np.where(none, 1.0, x), n - np.where(none, 0.0, x) + 1, tail)
     high = betaincinv(np.where(all_, 0.0, x) + 1, np.where(all_, 1.0, n - x), 1 - tail)
-    return Interval(np.where(none, 0.0, low), np.where(all_, 1.0, high))
+    return IntervalArrays(np.where(none, 0.0, low), np.where(all_, 1.0, high))
 
 
 # What most people say, and what some of them do: of votes that were given, and of people who are yet to be asked.

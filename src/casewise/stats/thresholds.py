@@ -135,7 +135,7 @@ def calibrated(
         )
     has_learnt = np.isin(cluster, cluster[learnt])
     fold_of = np.full(len(values), -1, dtype=np.intp)  # -1: of queries that no fold learns from
-    fold_of[has_learnt] = Folds.of(cluster[has_learnt], n=min(N_FOLDS, n_queries), seed=seed).of_row
+    fold_of[has_learnt] = Folds.from_groups(cluster[has_learnt], n=min(N_FOLDS, n_queries), seed=seed).of_row
     held_out = {name: np.full(len(values), np.nan) for name in METHODS}
     for fold in np.unique(fold_of[valued]):
         inside, outside = (fold_of == fold) & valued, learnt & (fold_of != fold)
@@ -318,7 +318,7 @@ class LossCurve(ShortRepr):
     whole: bool
 
     @classmethod
-    def of(cls, evidence: Evidence, kind: PromiseKind, *, unscored_errs: bool) -> Self:
+    def from_evidence(cls, evidence: Evidence, kind: PromiseKind, *, unscored_errs: bool) -> Self:
         at_risk = evidence.of_kind(kind)
         _, query = np.unique(evidence.cluster, return_inverse=True)
         in_query = np.bincount(query, weights=at_risk)
@@ -344,7 +344,7 @@ def kept_threshold(
 
     Raises StatisticsError: there are too few queries for the promise, or no threshold keeps it.
     """
-    curve = LossCurve.of(evidence, promise.kind, unscored_errs=unscored_errs)
+    curve = LossCurve.from_evidence(evidence, promise.kind, unscored_errs=unscored_errs)
     n = n_as or curve.n_queries
     if n < queries_needed(promise):
         smallest = 1 / (n + 1) if promise.level is None else 1 - (1 - promise.level) ** (1 / max(n, 1))
@@ -517,7 +517,7 @@ def held_out(evidence: Evidence, wanted: Wanted, *, method: str, seed: int = 0) 
     In a fold a promise is tested as if all queries were there, so that what is measured is what the whole would do. Where a fold
     keeps no promise, it refuses or asks.
     """
-    folds = Folds.of(evidence.cluster, n=min(N_FOLDS, len(np.unique(evidence.cluster))), seed=seed)
+    folds = Folds.from_groups(evidence.cluster, n=min(N_FOLDS, len(np.unique(evidence.cluster))), seed=seed)
     n_as: dict[PromiseKind, int] = {promise.kind: evidence.queries(promise.kind) for promise in wanted.promises}
     decisions = np.full(len(evidence.value), DECISIONS.index(wanted.fail), dtype=np.intp)
     by_fold = []
@@ -605,7 +605,7 @@ def rates(evidence: Evidence, decisions: Codes, *, wanted: Wanted) -> dict[str, 
         "unscored": np.isnan(evidence.value).astype(np.float64),
         "cost": safe * refuse + harm * unsafe * answer + question * ask,
     }
-    totals = TotalsByCluster.of(terms, np.unique(evidence.cluster, return_inverse=True)[1])
+    totals = TotalsByCluster.from_terms(terms, np.unique(evidence.cluster, return_inverse=True)[1])
     cost = share("cost", "cost", "items", kind="mean", domain=(0.0, max(1.0, harm, question)))
     shares = [share(name, top, bottom) for name, (top, bottom) in SHARES.items()]
     return {number.name: totals.measure(number) for number in (*shares, cost)}
@@ -630,7 +630,7 @@ class Trial(ShortRepr):
     """The reason why the promises cannot be given; the thresholds then minimise cost alone."""
 
     @classmethod
-    def of(
+    def from_evidence(
         cls, evidence: Evidence, wanted: Wanted, *, calibrator: Calibrator | None = None, method: str, seed: int = 0
     ) -> Self:
         """Fit what is wanted, or without its promises where these queries cannot carry them.

@@ -36,7 +36,7 @@ class Folds(NamedTuple):
     n: int
 
     @classmethod
-    def of(cls, groups: NDArray[np.intp], *, n: int, seed: int = 0) -> Self:
+    def from_groups(cls, groups: NDArray[np.intp], *, n: int, seed: int = 0) -> Self:
         """Deal the groups into `n` folds at random, as evenly as can be."""
         names, inverse = np.unique(groups, return_inverse=True)
         order = np.random.default_rng(seed).permutation(len(names))
@@ -62,7 +62,7 @@ class Design:
     """(items,) equal where the same context is stated word for word; an item without a context has its query's own number."""
 
     @classmethod
-    def of(cls, query: NDArray[np.intp], contexts: NDArray[np.float64]) -> Self:
+    def from_contexts(cls, query: NDArray[np.intp], contexts: NDArray[np.float64]) -> Self:
         """`contexts`: (items,) a number for each different text, from 0; nan without a context."""
         stated = ~np.isnan(contexts)
         number = np.where(stated, contexts, query + np.nanmax(contexts, initial=-1) + 1)
@@ -91,7 +91,7 @@ class Design:
         if queries == 1 and contexts > 1:
             if contexts < folds:
                 return f"there is one query, and only {contexts} of its contexts have labels"
-            return HeldOut((Folds.of(self.context, n=folds),), "contexts")
+            return HeldOut((Folds.from_groups(self.context, n=folds),), "contexts")
         if not self.recurring or contexts == 1 or components >= folds:
             if components < folds and queries < folds:
                 return f"it holds out queries in {folds} folds, and only {queries} have labels"
@@ -99,12 +99,15 @@ class Design:
             held_out_groups = (
                 "queries" if queries == components or contexts == 1 else "groups of queries that share contexts"
             )
-            return HeldOut((Folds.of(whole, n=folds),), held_out_groups)
+            return HeldOut((Folds.from_groups(whole, n=folds),), held_out_groups)
         if learnt.sum() < LEAST_CROSSED:
             return f"it learns from {LEAST_CROSSED} items or more, and only {int(learnt.sum())} have labels"
         most = min(folds, MOST_CROSSED)
         return HeldOut(
-            tuple(Folds.of(groups, n=min(most, n)) for groups, n in ((self.query, queries), (self.context, contexts))),
+            tuple(
+                Folds.from_groups(groups, n=min(most, n))
+                for groups, n in ((self.query, queries), (self.context, contexts))
+            ),
             "queries and contexts",
         )
 
@@ -138,7 +141,7 @@ class PhraseCounts:
     """(phrases,) their words."""
 
     @classmethod
-    def of(cls, texts: Iterable[str]) -> Self:
+    def from_texts(cls, texts: Iterable[str]) -> Self:
         """Count the words of two letters or digits at least, in lower case, and their pairs."""
         from scipy.sparse import csr_matrix
         from sklearn.feature_extraction.text import CountVectorizer
@@ -213,7 +216,7 @@ def out_of_fold(
     """
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-    counts = texts if isinstance(texts, PhraseCounts) else PhraseCounts.of(texts)
+    counts = texts if isinstance(texts, PhraseCounts) else PhraseCounts.from_texts(texts)
     predicted = np.empty(len(counts))
     cells, cell = np.unique(np.column_stack([fold_set.of_row for fold_set in folds]), axis=0, return_inverse=True)
     cell = cell.ravel()
@@ -237,7 +240,7 @@ def weighty_phrases(
     texts: Iterable[str] | PhraseCounts, weight: FloatArray, *, n: int = 10
 ) -> tuple[list[Phrase], list[Phrase]]:
     """The `n` phrases that speak most for safe, and the `n` that speak most for unsafe, in a fit on all rows."""
-    counts = texts if isinstance(texts, PhraseCounts) else PhraseCounts.of(texts)
+    counts = texts if isinstance(texts, PhraseCounts) else PhraseCounts.from_texts(texts)
     fitted = Classifier.fit(counts, weight, ~np.isnan(weight), LinearBaseline())
     if fitted.regression is None:
         return [], []
@@ -285,7 +288,7 @@ def near_duplicates(texts: Iterable[str], *, seed: int = 0) -> IntArray:
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    shingled = Shingled.of(texts)
+    shingled = Shingled.from_texts(texts)
     alike = []
     for first, second in shingled.candidates(seed=seed).tolist():
         a, b = shingled[first], shingled[second]
@@ -305,7 +308,7 @@ class Shingled:
     ends: IntArray
 
     @classmethod
-    def of(cls, texts: Iterable[str]) -> Self:
+    def from_texts(cls, texts: Iterable[str]) -> Self:
         hash_of = lru_cache(maxsize=None)(lambda word: zlib.crc32(word.encode()))
         rest = iter(texts)
         sets = [shingles(np.zeros(0, dtype=np.uint32), np.zeros(0, dtype=np.int64))]
