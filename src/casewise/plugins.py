@@ -33,6 +33,7 @@ KINDS: dict[str, str] = {
     "graders": "a function of the text behind NAME: that returns a `Grader`; written NAME or NAME:REST",
     "transforms": "a `casewise.transforms.catalogue.TransformKind`; written NAME or NAME:REST in an arm",
     "benchmarks": "a `casewise.storage.loaders.loader.Loader`; written NAME wherever a benchmark is",
+    "formats": "a `casewise.storage.intake.formats.format.Format`; a file of it is recognised by its content",
     "recruiters": "a function of `RecruiterSettings` that returns a `Recruiter`; [recruiter] kind = NAME",
     "exporters": "a function of a source (text) and a target path that writes there; written --to NAME",
 }

@@ -7,7 +7,7 @@ from tests.audits.builders import Row, benchmark_of, crowd, looked, published_vo
 from casewise.audits.subject import Subject
 from casewise.audits.votes import audit_labels, audit_people
 from casewise.storage.benchmark import About
-from casewise.storage.imports import of_rows
+from casewise.storage.intake.cases import of_rows
 from casewise.storage.published import read_published
 
 

@@ -36,8 +36,12 @@ from casewise.plugins import KINDS, Plugin
 from casewise.plugins import plugins as parts_of
 from casewise.reports.document import Document
 from casewise.storage.benchmark import Benchmark
-from casewise.storage.imports import CaseColumns, RatingTable
-from casewise.storage.load import ImportOptions
+from casewise.storage.intake.cases import Policies
+from casewise.storage.intake.joins import RatingTable
+from casewise.storage.intake.roles import CaseColumns
+from casewise.storage.intake.words import VerdictWords
+from casewise.storage.load import ImportOptions, bad_rows_file
+from casewise.storage.receipt import Receipt
 
 # `casewise data`: benchmarks fetched and imported.
 
@@ -127,46 +131,67 @@ def import_(
     file: Path,
     /,
     *,
-    out: Path,
+    out: Path | None = None,
     columns: Flat[CaseColumns] = CaseColumns(),
+    words: Flat[VerdictWords] = VerdictWords(),
+    policies: Flat[Policies] = Policies(),
     options: Flat[ImportOptions] = ImportOptions(),
     ratings: Flat[RatingTable] = RatingTable(),
     parameter: tuple[str, ...] = (),
-    safe_word: tuple[str, ...] = (),
-    unsafe_word: tuple[str, ...] = (),
     taxonomy: TaxonomyOption = None,
     parameters: ParametersOption = None,
+    dry_run: bool = False,
 ) -> None:
-    """Import your own labelled cases as a benchmark. Columns without an option are recognised by their names.
+    """Import your own labelled cases as a benchmark. Nothing is guessed: where a file can be read in two ways, it asks.
 
     Parameters
     ----------
     file
-        A CSV or JSON Lines file with one row for each case; with --annotator, for each rating; with --wide, for each
-        person. Or a JSON export of Label Studio, Argilla or Potato.
+        A table with one row for each case; with --annotator, for each rating; with --wide, for each person. The format is
+        recognised by content: CSV, JSON, Excel, Parquet, Arrow, or an export of Label Studio, Argilla, Potato, doccano,
+        Qualtrics or MTurk.
     out
         A new folder for the benchmark.
     parameter
         COLUMN=group.parameter for a column that states one parameter of the context; may be repeated.
-    safe_word
-        A word in the file that means safe; may be repeated.
-    unsafe_word
-        A word in the file that means unsafe; may be repeated.
+    dry_run
+        Print how each column and word would be read and what becomes of the rows; write nothing.
     """
-    benchmark = api.import_cases(
-        file,
-        out,
-        columns=replace(columns, parameters=dict(map(column_and_parameter, parameter))),
-        taxonomy=taxonomy,
-        parameters=parameters,
-        safe_words=safe_word,
-        unsafe_words=unsafe_word,
-        options=options,
-        ratings=ratings,
-    )
-    for text in (*(benchmark.about.remarks or ()), *benchmark.notes()):
+    if out is None and not dry_run:
+        raise ConfigurationError("name a new folder with --out, or preview the import with --dry-run")
+    given: dict[str, Any] = {
+        "columns": replace(columns, parameters=dict(map(column_and_parameter, parameter))),
+        "words": words,
+        "policies": policies,
+        "taxonomy": taxonomy,
+        "parameters": parameters,
+        "options": options,
+        "ratings": ratings,
+    }
+    if dry_run:
+        benchmark = api.read_cases(file, **given).benchmark
+        receipt = benchmark.about.receipt
+        lines = receipt.sentences() if receipt else ()
+        counts = benchmark.counts
+        facts = {"receipt": receipt.as_json() if receipt else None, **counts.model_dump()}
+        say("\n".join((*lines, f"{counts.items:,} items, {counts.ratings:,} ratings; nothing was written.")), **facts)
+        return
+    assert out is not None
+    benchmark = api.import_cases(file, out, **given)
+    receipt = benchmark.about.receipt
+    for text in (*unusual(receipt), *(benchmark.about.remarks or ()), *benchmark.notes()):
         note(f"note: {text}")
+    if bad_rows_file(out).exists():
+        note(f"note: rows that could not be read are in {bad_rows_file(out)}, each with the reason")
     say_written(benchmark, out)
+
+
+def unusual(receipt: Receipt | None) -> tuple[str, ...]:
+    """Return what of a receipt a user should read unasked: rows that were merged or dropped, and what was decided for a file."""
+    if receipt is None:
+        return ()
+    rows = receipt.model_copy(update={"columns": (), "words": ()}).sentences()
+    return tuple(rows) if receipt.n_kept < receipt.n_rows else receipt.notes
 
 
 def column_and_parameter(text: str) -> tuple[str, str]:

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Annotated
 
 import numpy as np
-import polars as pl
 from pydantic import BeforeValidator
 from sqlalchemy import Connection, func, insert, select
 
@@ -25,10 +24,10 @@ from casewise.database.tables import review as tables
 from casewise.errors import BenchmarkError, ConfigurationError, DataError
 from casewise.records import ParameterSet, Query, Record, Taxonomy, paper_parameters, sorry_bench
 from casewise.stats.words import EarlierTexts, word_runs
-from casewise.storage.annotation_tools import read_any_table
 from casewise.storage.benchmark import Benchmark
-from casewise.storage.entries import Entry, frame_table
+from casewise.storage.entries import Entry
 from casewise.storage.files import read_text
+from casewise.storage.intake.formats.find import read_any_table
 from casewise.storage.load import load, named_benchmark
 
 # Choosing queries for a draft: read from the usual files, duplicates reported, balanced by category.
@@ -73,13 +72,7 @@ def read_queries(path: Path, taxonomy: Taxonomy) -> list[Query]:
     """
     if (source := source_benchmark(path)) is not None:
         return list(source.queries)
-    if path.suffix.lower() == ".parquet":
-        try:
-            table = frame_table(pl.read_parquet(path), str(path))
-        except (OSError, pl.exceptions.PolarsError) as error:
-            raise DataError(path, None, f"cannot be read: {error}") from error
-    else:
-        table = read_any_table(path)
+    table = read_any_table(path).whole()
     queries = [as_query(row, taxonomy) for row in table.rows if row.values.get("prompt_style") in (None, "base")]
     if not queries:
         raise DataError(path, None, "it contains no queries")

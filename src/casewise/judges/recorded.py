@@ -19,9 +19,9 @@ from casewise.records import FULL, Arm, Elicitation, Scored, Unscored, UnscoredR
 from casewise.records.base import digest
 from casewise.runs.limits import finished
 from casewise.stats.sample import filled_in_values
-from casewise.storage.annotation_tools import read_any_table
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.entries import Entry
+from casewise.storage.intake.formats.find import read_any_table
 from casewise.storage.published import PublishedOutput, item_ids, read_output
 from casewise.storage.run_folder import JUDGEMENT_LOG, JUDGEMENTS, last_records, read_run
 
@@ -121,7 +121,8 @@ def read_table(path: Path, benchmark: Benchmark, *, elicitation: Elicitation | N
 
     Raises DataError: a cell cannot be read, or an item is not known; the message says where and what there is.
     """
-    columns, rows = read_any_table(path)
+    table = read_any_table(path).whole()
+    columns, rows = table.names, table.rows
     column, stated = column_of(path, columns, elicitation)
     names_column = next((name for name in ("item_id", "id", "query") if name in columns), None)
     if names_column is None:

@@ -116,11 +116,13 @@ class Item(ContentRecord):
     """A query with a context (or none) in an experimental condition."""
 
     kind: ClassVar[str] = "i"
-    identity: ClassVar[tuple[str, ...]] = ("query_id", "context_id", "condition")
+    identity: ClassVar[tuple[str, ...]] = ("query_id", "context_id", "condition", "repeat")
 
     query_id: str
     context_id: str | None = None
     condition: Text
+    repeat: Annotated[int, Field(ge=1)] | None = None
+    """The number of items with the same query, context and condition that stand before it, where a file repeats a case."""
     pair_id: str | None = None
     """Joins the safe-intended and the unsafe-intended item of one query and one origin."""
     published_rate: Annotated[float, Field(ge=0, le=1)] | None = None

@@ -51,11 +51,11 @@ from casewise.runs.run import (
     perform,
     session_now,
 )
-from casewise.storage.annotation_tools import read_any_table
 from casewise.storage.batch_jobs import discard_results
 from casewise.storage.benchmark import About, Benchmark
 from casewise.storage.entries import Entry
 from casewise.storage.files import numbered_lines, parse, read_jsonl, write_jsonl
+from casewise.storage.intake.formats.find import read_any_table
 from casewise.storage.load import load
 from casewise.storage.run_folder import RunFolder, now
 from casewise.studies.design import REPLY_CONDITION, REPLY_QUESTION
@@ -90,7 +90,8 @@ def read_reply_labels(path: Path) -> ReplyLabels:
         for place, outcome in study_labels(path):
             labels.setdefault(place, Counter())[outcome] += 1
         return labels
-    columns, rows = read_any_table(path)
+    table = read_any_table(path).whole()
+    columns, rows = table.names, table.rows
     label = column_of(path, columns, LABELS)
     column_of(path, columns, ("item_id",))
     for row in rows:

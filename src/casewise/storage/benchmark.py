@@ -33,6 +33,7 @@ from casewise.records import (
 from casewise.records.base import ContentRecord, Record, canonical_json
 from casewise.records.item import NO_CONTEXT_CONDITION, Judged, condition_problem
 from casewise.storage.columns import ContextFile, InColumns, RatingColumns, RecordColumns, places_among
+from casewise.storage.receipt import Receipt
 
 # A benchmark in memory: queries, contexts, items and ratings that fit together, and what its manifest says of
 # them.
@@ -96,6 +97,8 @@ class About(Record):
     source: str | None = None
     remarks: tuple[str, ...] | None = None
     """The facts that the imported file lacked, and the parts of it that were left out."""
+    receipt: Receipt | None = None
+    """How each column and word of the imported file was read, and what became of its rows."""
     published: Published | None = None
     labels_by: LabelsBy | None = None
     """The source of the labels, where somebody stated it; see `Benchmark.labels_by`."""

@@ -44,6 +44,7 @@ PARTS: dict[str, type[Record]] = {"provenance": Provenance, **GROUP_MODELS}
 
 NUMBERS: dict[str, pl.DataType] = {
     "position": pl.Int64(),
+    "repeat": pl.Int64(),
     "seconds": pl.Float64(),
     "published_rate": pl.Float64(),
     "value": pl.Float64(),

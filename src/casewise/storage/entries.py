@@ -1,18 +1,16 @@
-"""Files of other people read strictly: CSV in any of its dialects, JSON and lines of text; an error names the place."""
+"""Objects of other people's files read strictly: JSON and lines of text; an error names the place."""
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
-from casewise.errors import ConfigurationError, DataError, did_you_mean
-from casewise.storage.files import brief, cannot_read, numbered_lines, parse, read_text, rows
+from casewise.errors import DataError, did_you_mean
+from casewise.storage.files import brief, numbered_lines, parse, read_text, rows
 
 T = TypeVar("T")
 
@@ -157,128 +155,16 @@ def text_or_json(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
+AMBIGUOUS_COMMA = re.compile(r"[+-]?\d{1,3},\d{3}")
+"""A comma that may separate decimals or thousands."""
+
+
 def as_number(value: Any) -> float | None:
-    """Return a cell as a number; None where it is none."""
+    """Return a cell as a number; None where it is none, or where its comma could separate decimals or thousands."""
+    if isinstance(value, bool) or (isinstance(value, str) and AMBIGUOUS_COMMA.fullmatch(value.strip())):
+        return None
     try:
-        number = (
-            math.nan if isinstance(value, bool) else float(value.replace(",", ".") if isinstance(value, str) else value)
-        )
+        number = float(value.replace(",", ".") if isinstance(value, str) else value)
     except (TypeError, ValueError, OverflowError):
         return None
     return number if math.isfinite(number) else None
-
-
-# Tables: CSV in any of its dialects, JSON Lines, or a JSON array of objects.
-
-
-NOT_TEXT = {
-    b"PK\x03\x04": "is a workbook; save it as CSV (UTF-8)",
-    b"\xff\xfe": "is UTF-16; save it as CSV (UTF-8)",
-    b"\xfe\xff": "is UTF-16; save it as CSV (UTF-8)",
-    b"<!DO": "is a web page (HTML), not a table; download the file itself",
-    b"<htm": "is a web page (HTML), not a table; download the file itself",
-}
-"""The beginnings of files that are no CSV in UTF-8: spreadsheet programs' files, and error pages."""
-
-DELIMITERS = ",;\t"
-
-SPREADSHEET_ERRORS = ("#REF!", "#NAME?", "#VALUE!", "#DIV/0!", "#N/A", "#NULL!", "#NUM!")
-
-
-class Table(NamedTuple):
-    """The columns of a file, and its rows; a cell that says nothing is None."""
-
-    columns: tuple[str, ...]
-    rows: list[Entry]
-
-
-def table_of(path: Path, entries: Iterable[Entry], columns: tuple[str, ...] = ()) -> Table:
-    """Return entries as a table; without `columns` these are the keys that some entry has a value for."""
-    table = list(entries)
-    if not table:
-        raise DataError(path, None, "holds no rows")
-    return Table(columns or tuple(dict.fromkeys(name for row in table for name in row.values if row.has(name))), table)
-
-
-def filled(entry: Entry) -> Entry:
-    """Return an entry with None for each cell that says nothing."""
-    cells: dict[str, Any] = {}
-    for column, value in entry.values.items():
-        cell = value.strip() if isinstance(value, str) else value.tolist() if hasattr(value, "tolist") else value
-        if cell is None or cell in ("", [], {}) or (isinstance(cell, float) and math.isnan(cell)):
-            cell = None
-        if isinstance(cell, str) and "\0" in cell:
-            entry.refuse(f"{column!r} holds a NUL character; it is no text, or was damaged")
-        if isinstance(cell, str) and cell in SPREADSHEET_ERRORS:
-            entry.refuse(f"{column!r} is {cell}, an error of the spreadsheet program; mend it there")
-        cells[str(column)] = cell
-    return Entry(entry.path, entry.line, cells, entry.where)
-
-
-def is_csv(path: Path) -> bool:
-    """Return whether a file is read as CSV: `.json`, `.jsonl` and `.ndjson` are JSON."""
-    return path.suffix.lower() not in (".json", ".jsonl", ".ndjson")
-
-
-def read_csv(path: Path) -> Table:
-    """Return the rows of a CSV file. Raises DataError: it is none, or holds nothing; the message says where."""
-    try:
-        with path.open("rb") as file:
-            head = file.read(4)
-    except OSError as error:
-        raise cannot_read(path, error) from error
-    if problem := next((problem for start, problem in NOT_TEXT.items() if head.startswith(start)), None):
-        raise DataError(path, None, problem)
-    text = read_text(path)
-    if (at := text.find("\0")) >= 0:
-        raise DataError(path, text.count("\n", 0, at) + 1, "holds a NUL character; it is no text, or was damaged")
-    first = text.split("\n", 1)[0].rstrip("\r")
-    announced = first[4] if first.lower().startswith("sep=") and len(first) == 5 else None
-    header = text.split("\n", 2)[1] if announced and "\n" in text else first
-    outside_quotes = "".join(header.split('"')[::2])
-    delimiter = announced or max(DELIMITERS, key=outside_quotes.count)
-    lines = list(csv_records(path, text, delimiter))[1 if announced else 0 :]
-    if len(lines) < 2:
-        raise DataError(path, None, "holds no rows" if lines else "is empty")
-    line, names = lines[0]
-    columns = tuple(name.strip() for name in names)
-    if wrong := [name for name, n in Counter(columns).items() if n > 1 or not name]:
-        problem = f"two columns are called {wrong[0]!r}" if wrong[0] else "a column has no name"
-        raise DataError(path, line, f"{problem}; the first line names each column once")
-    for number, cells in lines[1:]:
-        if len(cells) != len(columns):
-            raise DataError(
-                path, number, f"has {len(cells)} cells, and there are {len(columns)} columns; is a text not in quotes?"
-            )
-    rows = (Entry(path, number, dict(zip(columns, cells, strict=True))) for number, cells in lines[1:])
-    return table_of(path, map(filled, rows), columns)
-
-
-def csv_records(path: Path, text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the records of a CSV text that are not blank, with the line that each begins on."""
-    csv.field_size_limit(max(csv.field_size_limit(), len(text)))  # a context may be a whole document
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    begins = 1
-    try:
-        for cells in reader:
-            if any(cell.strip() for cell in cells):
-                yield begins, cells
-            begins = reader.line_num + 1
-    except csv.Error as error:
-        raise DataError(path, begins, f"is no CSV: {error}") from error
-
-
-def frame_table(frame: Any, name: str) -> Table:
-    """Return the columns and rows of a polars or pandas frame, or of dictionaries; rows are counted from 1.
-
-    Raises ConfigurationError: it is none of these. DataError: it holds nothing.
-    """
-    if hasattr(frame, "to_dicts"):
-        rows = frame.to_dicts()
-    elif hasattr(frame, "to_dict"):
-        rows = frame.astype(object).where(frame.notna(), None).to_dict("records")  # without NaN, NaT and NA
-    else:
-        rows = list(frame) if isinstance(frame, Iterable) and not isinstance(frame, (str, bytes, Mapping)) else [None]
-    if not all(isinstance(row, Mapping) for row in rows):
-        raise ConfigurationError(f"{type(frame).__name__} is no frame; give a polars or pandas frame, or dictionaries")
-    return table_of(Path(name), (filled(Entry(Path(name), number, row)) for number, row in enumerate(rows, 1)))

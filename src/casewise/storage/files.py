@@ -149,6 +149,11 @@ def no_constant(name: str) -> Any:
     raise ValueError(f"{name} is not a JSON value")
 
 
+def null_for_nan(name: str) -> None:
+    if name != "NaN":
+        no_constant(name)
+
+
 def finite(digits: str) -> float:
     value = float(digits)
     if math.isinf(value):
@@ -200,7 +205,13 @@ DECODER = json.JSONDecoder(
 )
 
 
-def parse(text: str, *, path: Path, line: int | None = None) -> Any:
+LENIENT = json.JSONDecoder(
+    object_pairs_hook=unique_keys, parse_constant=null_for_nan, parse_float=finite, parse_int=whole
+)
+"""For files of other programs, some of which write NaN for a missing value."""
+
+
+def parse(text: str, *, path: Path, line: int | None = None, decoder: json.JSONDecoder = DECODER) -> Any:
     """The value of a JSON text.
 
     `text`: the whole text of `path`, or, with `line`, that one line of it.
@@ -210,7 +221,7 @@ def parse(text: str, *, path: Path, line: int | None = None) -> Any:
     if not text.strip():
         raise DataError(path, line, "the file is empty" if line is None else "the line is empty")
     try:
-        value = DECODER.decode(text)
+        value = decoder.decode(text)
         refuse_depth(text, value)
         refuse_surrogates(text, value)
         return value
@@ -222,7 +233,7 @@ def parse(text: str, *, path: Path, line: int | None = None) -> Any:
         raise DataError(path, line, f"not JSON that can be read: {problem}") from error
 
 
-def rows(text: str, *, path: Path) -> Iterator[tuple[int, Any]]:
+def rows(text: str, *, path: Path, decoder: json.JSONDecoder = DECODER) -> Iterator[tuple[int, Any]]:
     """The elements of a JSON array, each after the line it begins on.
 
     Raises DataError: the text is no JSON, or not an array.
@@ -238,7 +249,7 @@ def rows(text: str, *, path: Path) -> Iterator[tuple[int, Any]]:
         start = BETWEEN_ROWS.match(text, end).end()  # type: ignore[union-attr]  # it may match nothing
         line, counted = line + text.count("\n", counted, start), start
         try:
-            value, end = DECODER.raw_decode(text, start)
+            value, end = decoder.raw_decode(text, start)
             refuse_depth(text[start:end], value)
             refuse_surrogates(text[start:end], value)
         except ValueError as error:

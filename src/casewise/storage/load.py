@@ -20,7 +20,6 @@ from casewise import __version__
 from casewise.errors import ConfigurationError, DataError, did_you_mean
 from casewise.records import LabelsBy, ParameterSet, RatingScale, Taxonomy
 from casewise.records.base import digest, problems, writable
-from casewise.storage.annotation_tools import read_any_table
 from casewise.storage.benchmark import About, Benchmark, join_benchmarks
 from casewise.storage.benchmark_folder import (
     RECORDS,
@@ -32,9 +31,13 @@ from casewise.storage.benchmark_folder import (
     write_table,
     write_tables,
 )
-from casewise.storage.entries import frame_table
 from casewise.storage.files import cache_folder, replacing, write_text
-from casewise.storage.imports import CaseColumns, CaseFrame, Cases, RatingTable, guess_columns
+from casewise.storage.intake.cases import CaseFrame, Cases, Policies
+from casewise.storage.intake.formats.find import read_any_table
+from casewise.storage.intake.joins import RatingTable
+from casewise.storage.intake.roles import CaseColumns, find_columns
+from casewise.storage.intake.table import Rejected, frame_table
+from casewise.storage.intake.words import VerdictWords
 from casewise.storage.loaders.loader import Loader
 from casewise.storage.loaders.registry import find_loader, load_fetched, loader_names
 from casewise.storage.published import read_published, write_published
@@ -180,16 +183,14 @@ class ImportOptions:
     """Name of the benchmark. Default: the name of its folder."""
     labels_by: LabelsBy | None = None
     """Source of the labels: people (default if a case has several ratings), author, law, policy, models, experts."""
-    unsure_word: tuple[str, ...] = ()
-    """A word in the file that means unsure; may be repeated. '' counts an empty cell as an unsure vote."""
     scale_low: float | None = None
     """Lowest value of the scale that people rated on."""
     scale_high: float | None = None
     """Highest value of the scale."""
     cut: float | None = None
     """Value of the scale beyond which a rating counts as a safe verdict. Default: ratings give no verdicts."""
-    safe_side: Literal["below", "above"] = "below"
-    """The safe side of the cut."""
+    safe_side: Literal["below", "above"] | None = None
+    """The safe side of the scale, which a cut needs."""
     question: str | None = None
     """The question that people answered on the scale."""
 
@@ -197,18 +198,57 @@ class ImportOptions:
     def scale(self) -> RatingScale | None:
         """The scale; None where none is stated.
 
-        Raises ConfigurationError: one end is missing, or the cut does not lie on it.
+        Raises ConfigurationError: one end is missing, the cut does not lie on it, or nobody said which side of it is safe.
         """
         if self.scale_low is None and self.scale_high is None and self.cut is None:
             return None
         if self.scale_low is None or self.scale_high is None:
             raise ConfigurationError("a scale has two ends; give --scale-low and --scale-high")
+        if self.cut is not None and self.safe_side is None:
+            raise ConfigurationError("a cut has a safe side; give --safe-side below or --safe-side above")
+        side = {} if self.safe_side is None else {"safe": self.safe_side}
         try:
-            return RatingScale(
-                low=self.scale_low, high=self.scale_high, cut=self.cut, safe=self.safe_side, question=self.question
+            return RatingScale.model_validate(
+                {"low": self.scale_low, "high": self.scale_high, "cut": self.cut, "question": self.question, **side}
             )
         except ValidationError as error:
             raise ConfigurationError(f"the scale: {problems(error, RatingScale)[0]}") from error
+
+
+@dataclass(frozen=True)
+class Imported:
+    """The benchmark that a file makes, and the rows that could not be read."""
+
+    benchmark: Benchmark
+    rejected: tuple[Rejected, ...]
+
+
+def read_cases(
+    path: str | Path,
+    *,
+    columns: CaseColumns = CaseColumns(),
+    words: VerdictWords = VerdictWords(),
+    policies: Policies = Policies(),
+    taxonomy: str | Path | None = None,
+    parameters: str | Path | None = None,
+    options: ImportOptions = ImportOptions(),
+    ratings: RatingTable = RatingTable(),
+    name: str | None = None,
+) -> Imported:
+    """Read a file as `import_cases` does, and write nothing."""
+    scale = options.scale
+    frame = CaseFrame(
+        Taxonomy.read(Path(taxonomy)) if taxonomy else None,
+        ParameterSet.read(Path(parameters)) if parameters else None,
+        words,
+        scale,
+        policies,
+    )
+    about = About(name=options.name or name or Path(path).stem, labels_by=options.labels_by, scale=scale)
+    table, stated = ratings.joined(read_any_table(Path(path)), columns, scale=scale, words=words)
+    found = find_columns(table.names, stated, scale=scale is not None, parameters=frame.parameters)
+    cases = Cases(table, found, frame, declared=stated)
+    return Imported(cases.benchmark(about), tuple(cases.rejected))
 
 
 def import_cases(
@@ -216,10 +256,10 @@ def import_cases(
     target: str | Path | None = None,
     *,
     columns: CaseColumns = CaseColumns(),
+    words: VerdictWords = VerdictWords(),
+    policies: Policies = Policies(),
     taxonomy: str | Path | None = None,
     parameters: str | Path | None = None,
-    safe_words: Sequence[str] = (),
-    unsafe_words: Sequence[str] = (),
     options: ImportOptions = ImportOptions(),
     ratings: RatingTable = RatingTable(),
 ) -> Benchmark:
@@ -228,35 +268,58 @@ def import_cases(
     Parameters
     ----------
     target
-        A new folder to write it to; without one it lives as long as the object returned.
+        A new folder to write it to; without one it lives as long as the object returned. Rows that `policies` skip are
+        written beside it.
     columns
-        Which column holds what; those that are not named are guessed from their names.
+        Which column holds what; those that are not named are recognised by their names.
+    words
+        The words of the file's verdicts, where they do not say themselves what they mean.
+    policies
+        What is done with repeated cases, rows that cannot be read, and separators.
     taxonomy, parameters
         TOML files with categories and with the parameters of contexts of one's own.
-    safe_words, unsafe_words
-        The words of the file's verdicts, where they are not the usual ones.
     options
         The name, where the labels come from, and the scale.
     ratings
-        A second file with ratings, and whether it is a wide table.
+        A second file with ratings, whether it is a wide table, and a file with traits of the people.
 
     Raises
     ------
     ConfigurationError
-        A column is missing that only you can name, or there is something at `target` already.
+        Something would have to be guessed that only you can say, or there is something at `target` already.
     DataError
         A row cannot be read; the message names its line.
     """
-    frame = case_frame(taxonomy, parameters, safe_words, unsafe_words, options)
-    name = options.name or (Path(path).stem if target is None else Path(target).name)
-    about = About(name=name, labels_by=options.labels_by, scale=frame.scale)
-    table = read_any_table(Path(path))
-    if ratings.wide is not None or ratings.ratings is not None:
-        table, columns = ratings.joined(Path(path), table, columns, frame)
-    imported = Cases(Path(path), table, guess_columns(table.columns, columns, frame), frame).benchmark(about)
+    imported = read_cases(
+        path,
+        columns=columns,
+        words=words,
+        policies=policies,
+        taxonomy=taxonomy,
+        parameters=parameters,
+        options=options,
+        ratings=ratings,
+        name=None if target is None else Path(target).name,
+    )
     if target is not None:
-        write_benchmark(imported, Path(target))
-    return imported
+        write_benchmark(imported.benchmark, Path(target))
+        if imported.rejected:
+            write_rejected(imported.rejected, bad_rows_file(Path(target)))
+    return imported.benchmark
+
+
+def bad_rows_file(target: Path) -> Path:
+    """Return the file for the rows that an import into `target` skips."""
+    return target.with_name(f"{target.name}.bad-rows.jsonl")
+
+
+def write_rejected(rejected: Sequence[Rejected], path: Path) -> None:
+    """Write rows that could not be read, one a line, with the line and the reason of each."""
+    lines = (
+        json.dumps({"line": row.line, "reason": row.problem, "row": row.content}, ensure_ascii=False)
+        for row in rejected
+    )
+    write_text(path, "\n".join(lines) + "\n")
 
 
 def join(first: str | Path, second: str | Path, target: str | Path, *, name: str | None = None) -> Benchmark:
@@ -277,10 +340,10 @@ def load_frame(
     name: str = "frame",
     *,
     columns: CaseColumns = CaseColumns(),
+    words: VerdictWords = VerdictWords(),
+    policies: Policies = Policies(),
     taxonomy: str | Path | None = None,
     parameters: str | Path | None = None,
-    safe_words: Sequence[str] = (),
-    unsafe_words: Sequence[str] = (),
 ) -> Benchmark:
     """A benchmark of the cases in a polars or pandas frame, or in dictionaries; see `import_cases`.
 
@@ -290,25 +353,16 @@ def load_frame(
     >>> load_frame(cases, "ward").counts.items
     1
     """
-    table, about_cases = frame_table(frame, name), case_frame(taxonomy, parameters, safe_words, unsafe_words)
-    return Cases(Path(name), table, guess_columns(table.columns, columns, about_cases), about_cases).benchmark()
-
-
-def case_frame(
-    taxonomy: str | Path | None,
-    parameters: str | Path | None,
-    safe: Sequence[str],
-    unsafe: Sequence[str],
-    options: ImportOptions = ImportOptions(),
-) -> CaseFrame:
-    return CaseFrame(
+    table = frame_table(frame, name)
+    about_cases = CaseFrame(
         Taxonomy.read(Path(taxonomy)) if taxonomy else None,
         ParameterSet.read(Path(parameters)) if parameters else None,
-        tuple(safe),
-        tuple(unsafe),
-        options.unsure_word,
-        options.scale,
+        words,
+        None,
+        policies,
     )
+    found = find_columns(table.names, columns, parameters=about_cases.parameters)
+    return Cases(table, found, about_cases, declared=columns).benchmark()
 
 
 # A benchmark as CSV for a spreadsheet program: to look at, not to read back.

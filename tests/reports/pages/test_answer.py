@@ -15,7 +15,7 @@ from casewise.reports.formats import print_document
 from casewise.stats.costs import RefusalRates
 from casewise.stats.estimates import Estimate
 from casewise.storage.benchmark import About
-from casewise.storage.imports import of_rows
+from casewise.storage.intake.cases import of_rows
 from casewise.storage.wording import LabelWords
 
 

@@ -211,7 +211,7 @@ def test_a_copy_of_something_else_is_not_taken(served, tmp_path):
     ("text", "problem"),
     [
         ("id,text,type\n1,a request,homonyms\n", ":2: 'prompt' is not there"),
-        ("<!DOCTYPE html>\n<title>Not found</title>\n", ": is a web page (HTML), not a table"),
+        ("<!DOCTYPE html>\n<title>Not found</title>\n", ": is a web page (HTML) or XML, not a table"),
     ],
 )
 def test_an_unpinned_copy_in_another_shape_is_refused_and_not_kept(tmp_path, text, problem):

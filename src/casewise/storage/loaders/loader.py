@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from casewise.records import Judged, LabelsBy, RatingScale
-from casewise.storage.annotation_tools import read_any_table
 from casewise.storage.benchmark import About, Benchmark
 from casewise.storage.entries import Entry
 from casewise.storage.files import cache_folder
-from casewise.storage.imports import of_rows
+from casewise.storage.intake.cases import of_rows
+from casewise.storage.intake.formats.find import read_any_table
 
 Rows = Iterator[tuple[Entry, dict[str, Any]]]
 """What a loader reads of its files: the place of each row, and the row as `of_rows` takes it."""
@@ -89,7 +89,7 @@ def github(repository: str, commit: str, files: Mapping[str, str | None]) -> tup
 
 def table_entries(path: Path) -> Iterator[Entry]:
     """Yield the rows of a CSV file, of JSON Lines, or of an annotation tool's export."""
-    yield from read_any_table(path).rows
+    yield from read_any_table(path).whole().rows
 
 
 def built(

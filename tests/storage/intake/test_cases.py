@@ -8,7 +8,7 @@ from tests.support.command import invoke
 
 import casewise
 from casewise import api
-from casewise.api import CaseColumns
+from casewise.api import CaseColumns, VerdictWords
 from casewise.errors import ConfigurationError, DataError
 from casewise.storage.load import import_cases
 
@@ -19,7 +19,7 @@ CASES = [
         "context": f"{who} asks about {place}.",
         "topic": "accounts" if place else "people",
         "ratings": votes,
-        "intent": intent,
+        "intended": intent,
     }
     for place, query in enumerate(ASKED)
     for who, votes, intent in (("A colleague", "safe,safe,unsafe", "safe"), ("A stranger", "unsafe,unsafe", "unsafe"))
@@ -186,27 +186,26 @@ def test_what_only_the_owner_can_name_is_asked_for(row, problem):
         ("query,label\nWho?,safe\nWho?,unsafe\n", 3, "the same query and context as line 2"),
         ("query,label\nWho, me?,safe\n", 2, "has 3 cells, and there are 2 columns"),
         ("query,label,label\nWho?,safe,safe\n", 1, "two columns are called 'label'"),
-        ("query,,label\nWho?,x,safe\n", 1, "a column has no name"),
         ('query,label\n"two\nlines",safe\nWho\0?,safe\n', 4, "holds a NUL character"),
         ("query,label\n,safe\n", 2, "'query' is empty; it has"),
         ('query,label\nWho?,safe\n"open,safe\n', 3, "is no CSV"),
         ("query,label\nWho?,#REF!\n", 2, "an error of the spreadsheet program"),
         ("query,n_safe,n_votes\nWho?,3,2\n", 2, "3 of 2 votes cannot be safe"),
         ("query,n_safe,n_votes\nWho?,-1,2\n", 2, "not a number from 0 to 100000"),
-        ("query,safe_rate\nWho?,75\n", 2, "not a number from 0 to 1"),
-        ("query,label,category\nWho?,safe,\n", 2, "'category' is empty"),
+        ("query,safe_rate\nWho?,175\n", 2, "not a number from 0 to 1"),
         ("query,rater,vote,category\nWho?,a,safe,x\nWho?,b,safe,y\n", 3, "'category' is 'y' here and 'x' on line 2"),
         ("query,rater,vote,id\nWho?,a,safe,1\nWho?,b,safe,2\n", 3, "'id' is '2' here and '1' on line 2"),
         ("query,rater,vote\nWho?,a,safe\nWho?,a,unsafe\n", 3, "'a' rated this case on line 2"),
         ("query,rater,vote\nWho?,,safe\n", 2, "'rater' is empty; say who gave this rating"),
-        ("query,rater,vote\nWho?,a,safe\nWho?,,safe\n", 3, "the same query and context as line 2"),
+        ("query,rater,vote\nWho?,a,safe\nWho?,,safe\n", 3, "'rater' is empty; say who gave"),
         ("query,rater,vote,trait.age\nWho?,a,safe,1\nWhen?,a,safe,2\n", 3, "trait 'age' of 'a' is '2' here and '1' on"),
         ("query,judged,label\nWho?,thought,safe\n", 2, "judged.*'request', 'reply' or 'action'"),
         ('query,before,label\nWho?,"[1, 2]",safe\n', 2, "'before.0' is 1"),
         ("query,context,label,intended\nWho?,a,safe,maybe\n", 2, "'intended' is 'maybe'"),
-        (b"query,label\nWho\xe9?,safe\n", 2, "not UTF-8"),
-        (codecs.BOM_UTF16_LE + "query".encode("utf-16-le"), None, "is UTF-16; save it as CSV"),
-        (b"PK\x03\x04rest", None, "is a workbook; save it as CSV"),
+        (b"query,label\nWho\x81?,safe\n", 2, "neither UTF-8 nor Windows-1252"),
+        (codecs.BOM_UTF16_LE + b"q", None, "begins as UTF-16 and is none"),
+        (b"PK\x03\x04rest", None, "begins as a ZIP archive and is none"),
+        (b"<!DOCTYPE html><p>", None, "is a web page"),
     ],
 )
 def test_what_cannot_be_read_is_refused_with_its_line_and_nothing_is_written(file, tmp_path, content, line, problem):
@@ -219,18 +218,18 @@ def test_what_cannot_be_read_is_refused_with_its_line_and_nothing_is_written(fil
 
 def test_the_words_of_a_files_verdicts_can_be_said():
     cases = [{"query": "Who?", "label": "1"}, {"query": "When?", "label": "0"}]
-    with pytest.raises(DataError, match="--safe-word"):
+    with pytest.raises(ConfigurationError, match="--true-means"):
         casewise.load_frame(cases)
-    with pytest.raises(DataError, match="'votes' is true, and nobody said"):
+    with pytest.raises(ConfigurationError, match="'votes' is 'true', and nothing says what that means"):
         casewise.load_frame([{"query": "Who?", "votes": [True]}])
-    found = casewise.load_frame(cases, safe_words=["0"], unsafe_words=["1"])
+    found = casewise.load_frame(cases, words=VerdictWords(safe_word=("0",), unsafe_word=("1",)))
     assert [votes.safe for votes in found.votes.values()] == [0, 1]
 
 
 def test_a_vote_of_nobody_is_refused_though_its_word_is_zero():
     rows = [{"query": "Who?", "rater": "ann", "vote": 1}, {"query": "When?", "rater": None, "vote": 0}]
     with pytest.raises(DataError, match="'rater' is empty; say who gave this rating"):
-        casewise.load_frame(rows, safe_words=["1"], unsafe_words=["0"])
+        casewise.load_frame(rows, words=VerdictWords(safe_word=("1",), unsafe_word=("0",)))
 
 
 def test_a_pandas_frame_may_hold_arrays_and_missing_cells_of_any_kind():
@@ -249,7 +248,7 @@ def test_imported_cases_go_through_every_command(tmp_path, monkeypatch, kind):
     monkeypatch.chdir(tmp_path)
     kept = {
         "whole": CASES,
-        "label": [{"Prompt": row["query"], "Verdict": row["intent"]} for row in CASES[::2]],
+        "label": [{"Prompt": row["query"], "Verdict": row["intended"]} for row in CASES[::2]],
         "counts": [{"query": row["query"], "situation": row["context"], "n_safe": 1, "n_votes": 3} for row in CASES],
         "rates": [{"query": row["query"], "context": row["context"], "safe_rate": 0.25} for row in CASES],
     }[kind]

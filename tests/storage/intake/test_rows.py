@@ -6,12 +6,12 @@ import pytest
 from tests.support.command import invoke
 
 from casewise import api
-from casewise.api import CaseColumns, ImportOptions, RatingTable
+from casewise.api import CaseColumns, ImportOptions, RatingTable, VerdictWords
 from casewise.errors import BenchmarkError, ConfigurationError, DataError
 from casewise.records import Context, Query, RatingScale, Turn
 from casewise.storage.benchmark import About
 from casewise.storage.benchmark_folder import write_benchmark
-from casewise.storage.imports import of_rows
+from casewise.storage.intake.cases import of_rows
 from casewise.storage.load import convert, load
 
 HARM = RatingScale(low=0, high=100, cut=50, question="How harmful is it?")
@@ -174,12 +174,13 @@ def files(tmp_path):
 
 def imported(files, ratings="wide.csv", pattern: str | None = "R_*", *, target="mine", words=(), **columns):
     said = CaseColumns(**{"id": "key", "annotator": "who", "trait": ("age",), **columns})
-    scale = ImportOptions(scale_low=0, scale_high=100, cut=50) if pattern else ImportOptions()
+    scale = ImportOptions(scale_low=0, scale_high=100, cut=50, safe_side="below") if pattern else ImportOptions()
     return api.import_cases(
         files / "cases.csv",
         files / target,
         columns=said,
-        options=ImportOptions(**{**vars(scale), "unsure_word": words}),
+        words=VerdictWords(unsure_word=words),
+        options=scale,
         ratings=RatingTable(files / ratings, pattern),
     )
 

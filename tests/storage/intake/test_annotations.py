@@ -11,7 +11,7 @@ from tests.support.command import invoke
 from tests.support.mutations import mutated
 
 from casewise.errors import CasewiseError
-from casewise.storage.imports import CaseColumns
+from casewise.storage.intake.roles import CaseColumns
 from casewise.storage.load import import_cases, load
 
 

@@ -1,0 +1,89 @@
+"""Argilla's records. https://docs.argilla.io (2.8): `to_json`, the server's records, and datasets on the Hub."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from casewise.storage.entries import Entry
+from casewise.storage.intake.formats.annotations import NOBODY, beside, single
+from casewise.storage.intake.formats.format import Format, GivenFile, rows_of
+from casewise.storage.intake.table import Table, structured
+
+SUBMITTED = "submitted"
+
+
+def answers_of(entry: Entry) -> Iterator[dict[str, Any]]:
+    """Yield the answers to a record whose responses lie under its questions, or in a list as the server keeps them."""
+    cells = {"id": entry.name("id")} if entry.has("id") else {}
+    cells |= dict(entry.entry("fields").values)
+    if entry.has("metadata"):
+        cells |= {f"metadata.{name}": value for name, value in entry.entry("metadata").values.items()}
+    by_person: dict[str, dict[str, Any]] = {}
+    if isinstance(entry.value("responses"), list):
+        for response in entry.entries("responses"):
+            if response.values.get("status", SUBMITTED) == SUBMITTED:
+                answers = {
+                    question: single(answer["value"] if isinstance(answer, Mapping) and "value" in answer else answer)
+                    for question, answer in response.entry("values").values.items()
+                }
+                by_person.setdefault(response.name("user_id"), {}).update(answers)
+    else:
+        responses = entry.entry("responses")
+        for question in responses.values:
+            for response in responses.entries(question):
+                if response.values.get("status", SUBMITTED) == SUBMITTED:
+                    by_person.setdefault(response.name("user_id"), {})[question] = single(response.value("value"))
+    for person, answers in by_person.items():
+        yield beside(entry, cells, answers, person)
+
+
+def flat_answers_of(entry: Entry) -> Iterator[dict[str, Any]]:
+    """Yield the answers to a record in one level, as on the Hub: `QUESTION.responses` with `.users` and `.status`."""
+    values = {name: structured(cell) for name, cell in entry.values.items()}
+    entry = Entry(entry.path, entry.line, values, entry.where)
+    questions = [name.removesuffix(".responses") for name in values if name.endswith(".responses")]
+    drop = tuple(f"{question}." for question in questions)
+    cells = {name: value for name, value in values.items() if not name.startswith((*drop, "_", "vectors."))}
+    by_person: dict[str, dict[str, Any]] = {}
+    for question in questions:
+        if not entry.has(f"{question}.responses"):
+            continue
+        answers, people = entry.list(f"{question}.responses"), entry.list(f"{question}.responses.users")
+        status_column = f"{question}.responses.status"
+        status = entry.list(status_column) if entry.has(status_column) else [SUBMITTED] * len(answers)
+        if not len(answers) == len(people) == len(status):
+            entry.refuse(f"{question!r} has {len(answers)} responses, {len(people)} users and {len(status)} states")
+        for answer, person, state in zip(answers, people, status, strict=True):
+            if state == SUBMITTED:
+                by_person.setdefault(str(person), {})[question] = single(answer)
+    for person, answered in by_person.items():
+        yield beside(entry, {name: cell for name, cell in cells.items() if name not in answered}, answered, person)
+
+
+def is_flat(seen: Mapping[str, Any]) -> bool:
+    return any(str(name).endswith(".responses") for name in seen)
+
+
+def read(given: GivenFile) -> Table:
+    return given.table(rows_of(given, answers_of), empty=NOBODY)
+
+
+def read_flat(given: GivenFile) -> Table:
+    return given.table(rows_of(given, flat_answers_of), empty=NOBODY)
+
+
+def read_sheet(table: Table) -> Table:
+    """Return a CSV file of the Hub's records as a row a person."""
+    given = GivenFile(table.path)
+    rows = [Entry(table.path, row.line, cells, row.where) for row in table.rows for cells in flat_answers_of(row)]
+    return given.table(rows, empty=NOBODY)
+
+
+SOURCE = "https://docs.argilla.io (2.8)"
+
+FORMATS = (
+    Format("Argilla JSON", "objects", SOURCE, lambda seen: "fields" in seen and "responses" in seen, read),
+    Format("Argilla on the Hub", "objects", SOURCE, is_flat, read_flat),
+    Format("Argilla on the Hub, as CSV", "sheet", SOURCE, lambda table: is_flat(table.columns), read_sheet),
+)

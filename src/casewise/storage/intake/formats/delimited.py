@@ -1,0 +1,123 @@
+"""CSV with any separator, as RFC 4180 describes it and spreadsheet programs write it."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from casewise.errors import DataError
+from casewise.storage.entries import Entry
+from casewise.storage.intake.formats.format import Format, GivenFile
+from casewise.storage.intake.table import Rejected, Table, clean, problem_of
+
+SEPARATORS = (",", ";", "\t", "|", "\x1f", "^", "~")
+
+SAMPLE = 50
+"""Records that are read to find the separator."""
+
+NAMES = {"\t": "TSV"}
+
+
+def read(given: GivenFile) -> Table:
+    """Return the rows of a CSV file; a row with another number of cells than there are columns is rejected.
+
+    Raises DataError: it is none, or holds nothing; the message says where.
+    """
+    path, text = given.path, given.text
+    first = text.split("\n", 1)[0].rstrip("\r")
+    announced = first[4] if first.lower().startswith("sep=") and len(first) == 5 else None
+    csv.field_size_limit(max(csv.field_size_limit(), len(text)))  # a context may be a whole document
+    delimiter = announced or separator_of(text)
+    records = csv_records(path, text, delimiter)
+    if announced:
+        next(records, None)
+    header = next(records, None)
+    if header is None:
+        raise DataError(path, None, "is empty")
+    names = column_names(path, header, given.notes)
+    columns: list[list[Any]] = [[] for _ in names]
+    lines: list[int] = []
+    rejected: list[Rejected] = list(given.rejected)
+    cleaned: dict[str, Any] = {}
+    width = len(names)
+    for line, cells in records:
+        if len(cells) != width:
+            problem = f"has {len(cells)} cells, and there are {width} columns; is a text not in quotes?"
+            rejected.append(Rejected(line, problem, delimiter.join(cells)))
+            continue
+        try:
+            for column, cell in zip(columns, cells, strict=True):
+                column.append(cleaned[cell])
+        except KeyError:
+            for column in columns:
+                del column[len(lines) :]
+            row = dict(zip(names, cells, strict=True))
+            if wrong := next(
+                (f"{name!r} {problem}" for name, cell in row.items() if (problem := problem_of(cell.strip()))), None
+            ):
+                rejected.append(Rejected(line, wrong, delimiter.join(cells)))
+                continue
+            entry = Entry(path, line, row)
+            for column, (name, text_) in zip(columns, row.items(), strict=True):
+                column.append(clean(text_, entry, name, cleaned))
+        lines.append(line)
+    if not lines and not rejected:
+        raise DataError(path, None, "holds no rows")
+    return Table(
+        path=path,
+        columns=dict(zip(names, columns, strict=True)),
+        lines=lines,
+        format=NAMES.get(delimiter, "CSV"),
+        decimal_comma=delimiter == ";",
+        notes=[*given.notes, *([] if delimiter in ",\t" else [f"Cells are separated by {delimiter!r}."])],
+        rejected=rejected,
+    )
+
+
+def separator_of(text: str) -> str:
+    """Return the character that gives most columns, the same number in the first records, outside quotes."""
+    sample = text[: 2**20]
+
+    def columns(delimiter: str) -> tuple[float, int]:
+        reader = csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter)
+        widths = [len(cells) for cells in islice(reader, SAMPLE) if any(cell.strip() for cell in cells)]
+        if not widths or widths[0] < 2:
+            return (0.0, 0)
+        return (sum(width == widths[0] for width in widths) / len(widths), widths[0])
+
+    candidates = {delimiter: columns(delimiter) for delimiter in SEPARATORS if delimiter in sample}
+    best = max(candidates, key=lambda delimiter: candidates[delimiter], default=",")
+    return best if candidates.get(best, (0, 0))[1] else ","
+
+
+def column_names(path: Path, header: tuple[int, Sequence[str]], notes: list[str]) -> tuple[str, ...]:
+    """Return the names in the first record; a column without one is named by its place."""
+    line, cells = header
+    names = tuple(name.strip() or f"column {place}" for place, name in enumerate(cells, 1))
+    if unnamed := [place for place, name in enumerate(cells, 1) if not name.strip()]:
+        notes.append(f"Columns without a name: {', '.join(f'column {place}' for place in unnamed)}.")
+    if twice := [name for name, n in Counter(names).items() if n > 1]:
+        raise DataError(path, line, f"two columns are called {twice[0]!r}; the first line names each column once")
+    return names
+
+
+def csv_records(path: Path, text: str, delimiter: str) -> Iterator[tuple[int, Sequence[str]]]:
+    """Yield the records of a CSV text that are not blank, with the line that each begins on."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    begins = 1
+    try:
+        for cells in reader:
+            if any(cells) and any(map(str.strip, cells)):
+                yield begins, cells
+            begins = reader.line_num + 1
+    except csv.Error as error:
+        raise DataError(path, begins, f"is no CSV: {error}") from error
+
+
+FORMATS = (Format("CSV", "sheet", "RFC 4180; `sep=` as Excel writes it", lambda _: False, read),)
+"""Every text that is no JSON is read as CSV, and other formats of a sheet are recognised in the table."""

@@ -1,0 +1,59 @@
+"""Excel workbooks, read by polars with calamine. https://docs.pola.rs (polars 1.30 to 2.1, `read_excel`)."""
+
+from __future__ import annotations
+
+import zipfile
+
+import polars as pl
+
+from casewise.errors import ConfigurationError, DataError
+from casewise.plugins import install_command
+from casewise.storage.intake.formats.format import Format, GivenFile
+from casewise.storage.intake.table import Table, frame_table
+
+OLD_EXCEL = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+
+
+def is_workbook(given: GivenFile) -> bool:
+    if given.head.startswith(OLD_EXCEL):
+        return True
+    if not given.head.startswith(b"PK\x03\x04"):
+        return False
+    try:
+        with zipfile.ZipFile(given.path) as archive:
+            names = archive.namelist()
+    except zipfile.BadZipFile as error:
+        raise DataError(given.path, None, f"begins as a ZIP archive and is none: {error}") from error
+    return any(name.startswith(("xl/workbook", "content.xml")) for name in names)
+
+
+def read(given: GivenFile) -> Table:
+    """Return the first sheet of a workbook; a row's line is its row in the sheet.
+
+    Raises ConfigurationError: the reader is not installed. DataError: the workbook cannot be read.
+    """
+    try:
+        sheets = pl.read_excel(
+            given.path, sheet_id=0, engine="calamine", infer_schema_length=None, raise_if_empty=False
+        )
+    except ModuleNotFoundError as error:
+        raise ConfigurationError(
+            f"{given.path} is a workbook, which needs fastexcel: {install_command('excel')}"
+        ) from error
+    except Exception as error:  # calamine raises a class of its own for a damaged workbook
+        raise DataError(given.path, None, f"is a workbook that cannot be read: {error}") from error
+    full = {name: sheet for name, sheet in sheets.items() if sheet.height}
+    if not full:
+        raise DataError(given.path, None, "holds no rows")
+    name, sheet = next(iter(full.items()))
+    if len(full) > 1:
+        others = ", ".join(repr(other) for other in full if other != name)
+        raise ConfigurationError(
+            f"{given.path} has several sheets with rows ({name!r}, {others}); save the one that is meant as a file"
+        )
+    table = frame_table(sheet, str(given.path))
+    table.lines = [(line or 0) + 1 for line in table.lines]
+    return table
+
+
+FORMATS = (Format("Excel", "bytes", "polars 2.1, read_excel with calamine", is_workbook, read),)

@@ -1,0 +1,93 @@
+"""The format of a file, found by its content."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+
+from casewise.errors import ConfigurationError, DataError
+from casewise.plugins import plugin, plugin_names
+from casewise.storage.files import brief
+from casewise.storage.intake.formats.format import WEB_PAGE, Format, GivenFile
+from casewise.storage.intake.table import Table
+
+OWN = (
+    "excel",
+    "columnar",
+    "label_studio",
+    "argilla",
+    "potato",
+    "doccano",
+    "split_json",
+    "qualtrics",
+    "mturk",
+    "prolific",
+    "delimited",
+    "objects",
+)
+"""Modules with the formats of casewise itself, each under `FORMATS`, in the order in which a file is compared with them."""
+
+
+@cache
+def formats() -> tuple[Format, ...]:
+    """Return every format: those that other packages bring, and then those of casewise.
+
+    Raises ConfigurationError: a package's format cannot be loaded, or is none.
+    """
+    brought = []
+    for name in plugin_names("formats"):
+        part = plugin("formats", name)
+        if not isinstance(part, Format):
+            raise ConfigurationError(f"the format {name!r} of another package is {brief(repr(part))}, not a Format")
+        brought.append(part)
+    own = (import_module(f"{__package__}.{module}").FORMATS for module in OWN)
+    return (*brought, *(form for of_module in own for form in of_module))
+
+
+def read_any_table(path: Path) -> Table:
+    """Return the table that a file or folder holds, in whichever format it is; `Table.format` names the format.
+
+    Raises DataError: it is in no format that casewise knows, or holds nothing; the message says where.
+    """
+    given = GivenFile(path)
+    if path.is_dir():
+        return read_as("folder", given, given) or refuse_folder(path)
+    if (table := read_as("bytes", given, given)) is not None:
+        return table
+    if not given.head.strip():
+        raise DataError(path, None, "is empty")
+    if given.head.lstrip()[:9].lower().startswith(WEB_PAGE):
+        raise DataError(path, None, "is a web page (HTML) or XML, not a table; download the file itself")
+    if given.head.startswith(b"PK\x03\x04"):
+        raise DataError(path, None, "is a ZIP archive that casewise does not know; unpack it and give a file of it")
+    if given.is_json:
+        table = read_as("objects", given, given.objects[0].values)
+        assert table is not None  # every object is one of some format
+        return table
+    sheet = read_as("sheet", given, None)
+    assert sheet is not None
+    return sheet
+
+
+def read_as(level: str, given: GivenFile, seen: object) -> Table | None:
+    """Return the table by the first format of a level that matches what was seen of a file."""
+    if level == "sheet":
+        seen = form_named("CSV").read(given)
+    for form in formats():
+        if form.level == level and form.matches(seen):
+            table = form.read(seen if level == "sheet" else given)
+            table.format = form.name
+            return table
+    return seen if isinstance(seen, Table) else None
+
+
+def form_named(name: str) -> Format:
+    """Return the format of casewise called `name`."""
+    return next(form for form in formats() if form.name == name)
+
+
+def refuse_folder(path: Path) -> Table:
+    raise DataError(
+        path, None, "is a folder, and no export of an annotation tool that casewise knows; give a file of it"
+    )

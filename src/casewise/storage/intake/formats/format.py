@@ -1,0 +1,173 @@
+"""What a format is: how a file of it is recognised by content, and how it becomes a table."""
+
+from __future__ import annotations
+
+import codecs
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+from casewise.errors import DataError
+from casewise.storage.entries import Entry
+from casewise.storage.files import LENIENT, cannot_read, parse, rows
+from casewise.storage.intake.table import Rejected, Table, table_of
+
+HEAD = 65_536
+"""Bytes of a file that are looked at to recognise it."""
+
+BOMS: tuple[tuple[bytes, str], ...] = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+
+WEB_PAGE = (b"<!doctype", b"<html", b"<?xml")
+
+
+class GivenFile:
+    """A file or folder that somebody hands over, looked at as far as it takes to recognise it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.notes: list[str] = []
+        self.rejected: list[Rejected] = []
+
+    @cached_property
+    def head(self) -> bytes:
+        """The first bytes; of a folder none."""
+        if self.path.is_dir():
+            return b""
+        try:
+            with self.path.open("rb") as file:
+                return file.read(HEAD)
+        except OSError as error:
+            raise cannot_read(self.path, error) from error
+
+    @cached_property
+    def text(self) -> str:
+        """The whole text. Raises DataError: it is no text; the message says where and what to do."""
+        try:
+            raw = self.path.read_bytes()
+        except OSError as error:
+            raise cannot_read(self.path, error) from error
+        text = self.decoded(raw)
+        if (at := text.find("\0")) >= 0:
+            line = text.count("\n", 0, at) + 1
+            raise DataError(self.path, line, "holds a NUL character; it is no text, or was damaged")
+        return text
+
+    def decoded(self, raw: bytes) -> str:
+        for mark, encoding in BOMS:
+            if raw.startswith(mark):
+                try:
+                    text = raw.decode(encoding)
+                except UnicodeDecodeError as error:
+                    raise DataError(
+                        self.path, None, f"begins as {encoding.upper()} and is none: {error.reason}"
+                    ) from error
+                if encoding != "utf-8-sig":
+                    self.notes.append(f"The file is {encoding.upper()}.")
+                return text.removeprefix("\ufeff")
+        try:
+            return raw.decode("utf-8")
+        except UnicodeDecodeError as error:
+            line = raw.count(b"\n", 0, error.start) + 1
+            try:
+                text = raw.decode("cp1252")
+            except UnicodeDecodeError:
+                problem = f"byte 0x{raw[error.start]:02x} is neither UTF-8 nor Windows-1252; save the file as UTF-8"
+                raise DataError(self.path, line, problem) from error
+            if "\0" in text:
+                raise DataError(self.path, None, "is no text file, and no format that casewise knows") from error
+            self.notes.append(f"The file is not UTF-8 (line {line}); it was read as Windows-1252.")
+            return text
+
+    @cached_property
+    def is_json(self) -> bool:
+        """True if the text begins as a JSON object or array."""
+        return self.text.lstrip()[:1] in ("{", "[")
+
+    @cached_property
+    def objects(self) -> list[Entry]:
+        """The objects of a JSON array or of JSON Lines, or the one object of the file, with the lines that they begin on.
+
+        Raises DataError: there are none, or the first is no object. Later lines that are none are in `rejected`.
+        """
+        text = self.text
+        if text.lstrip().startswith("["):
+            found = enumerate(rows(text, path=self.path, decoder=LENIENT), 1)
+            entries = [Entry(self.path, line, value, f"row {number}") for number, (line, value) in found]
+        else:
+            entries = self.lines(text) or [Entry(self.path, 1, parse(text, path=self.path, decoder=LENIENT))]
+        if not entries:
+            raise DataError(self.path, None, "holds no rows")
+        return entries
+
+    def lines(self, text: str) -> list[Entry]:
+        """Return the objects of JSON Lines; none where the first line is no whole object."""
+        numbered = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+        try:
+            json.loads(numbered[0][1])
+        except ValueError:
+            if len(numbered) == 1 or not numbered[1][1].lstrip().startswith("{"):
+                return []
+        entries = []
+        for number, line in numbered:
+            try:
+                entries.append(Entry(self.path, number, parse(line, path=self.path, line=number, decoder=LENIENT)))
+            except DataError as error:
+                self.rejected.append(Rejected(number, error.problem, line.strip()))
+        if not entries:
+            raise DataError(self.path, self.rejected[0].line, self.rejected[0].problem)
+        return entries
+
+    @property
+    def is_array(self) -> bool:
+        """True for a JSON array, whose rows are counted."""
+        return self.text.lstrip().startswith("[")
+
+    def table(
+        self, cells: Iterable[Entry], *, empty: str = "holds no rows", left_out: Mapping[str, int] | None = None
+    ) -> Table:
+        """Return rows of this file as a table. Raises DataError: there are none; `empty` says what that means."""
+        entries = list(cells)
+        if not entries:
+            raise DataError(self.path, None, empty)
+        return table_of(
+            self.path,
+            entries,
+            numbered=self.is_array,
+            notes=list(self.notes),
+            rejected=list(self.rejected),
+            left_out=dict(left_out or {}),
+        )
+
+
+Level = Literal["folder", "bytes", "objects", "sheet"]
+
+
+@dataclass(frozen=True)
+class Format:
+    """A format of tables.
+
+    A reader of `bytes` or of a `folder` is given the file. One of `objects` is given the file too, and finds its JSON objects
+    there. One of a `sheet` is given the table of a CSV file and returns it mended.
+    """
+
+    name: str
+    level: Level
+    source: str
+    """The documentation that the reader was written after, with its version."""
+    matches: Callable[[Any], bool]
+    """Return whether a file (`folder`, `bytes`), its first object (`objects`) or its table (`sheet`) is of this format."""
+    read: Callable[[Any], Table]
+
+
+def rows_of(given: GivenFile, cells: Callable[[Entry], Iterable[Mapping[str, Any]]]) -> list[Entry]:
+    """Return the rows that each object of a file holds, with the place of the object."""
+    return [Entry(given.path, entry.line, row, entry.where) for entry in given.objects for row in cells(entry)]

@@ -1,0 +1,54 @@
+"""Amazon Mechanical Turk's batch results. https://docs.aws.amazon.com/AWSMechTurk (API 2017-01-17, requester's results file)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from casewise.storage.entries import Entry
+from casewise.storage.intake.formats.format import Format
+from casewise.storage.intake.table import Table, structured
+
+RADIO = "Answer.taskAnswers"
+"""The one column of answers that a crowd form has: a list with an object of questions."""
+
+
+def is_mturk(table: Table) -> bool:
+    return {"HITId", "AssignmentId", "WorkerId"} <= set(table.columns)
+
+
+def read(table: Table) -> Table:
+    """Return the table without rejected assignments; inputs and answers have their own names, the worker is the annotator."""
+    table = table.without(
+        lambda row: "the assignment was rejected" if row.values.get("AssignmentStatus") == "Rejected" else None
+    )
+    if RADIO in table.columns:
+        answers = [chosen(row) for row in table.rows]
+        del table.columns[RADIO]
+        for question in dict.fromkeys(name for answer in answers for name in answer):
+            table.columns[f"Answer.{question}"] = [answer.get(question) for answer in answers]
+    own = {name: name.partition(".")[2] for name in table.names if name.startswith(("Input.", "Answer."))}
+    other = set(table.names) - set(own)
+    own = {name: new for name, new in own.items() if new not in other and list(own.values()).count(new) == 1}
+    return table.renamed(own | {"WorkerId": "annotator"})
+
+
+def chosen(row: Entry) -> dict[str, Any]:
+    """Return the answers of a crowd form: of radio buttons the one that is ticked."""
+    form = structured(row.values.get(RADIO))
+    form = form[0] if isinstance(form, list) and form else form
+    if not isinstance(form, Mapping):
+        return {}
+    answers: dict[str, Any] = {}
+    for question, answer in form.items():
+        if isinstance(answer, Mapping):
+            ticked = [name for name, value in answer.items() if value is True]
+            if len(ticked) > 1:
+                row.refuse(f"{question!r} has several answers: {', '.join(ticked)}")
+            answers[question] = ticked[0] if ticked else None
+        else:
+            answers[question] = answer
+    return answers
+
+
+FORMATS = (Format("MTurk batch results", "sheet", "MTurk requester results file (2025)", is_mturk, read),)

@@ -1,0 +1,185 @@
+"""Tables of other people: columns of cells, the line of each row, and what could not be read."""
+
+from __future__ import annotations
+
+import ast
+import json
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from casewise.errors import ConfigurationError, DataError
+from casewise.storage.entries import Entry
+
+SPREADSHEET_ERRORS = frozenset(("#REF!", "#NAME?", "#VALUE!", "#DIV/0!", "#NULL!", "#NUM!"))
+"""The errors that spreadsheet programs write into cells. #N/A is a missing value."""
+
+
+@dataclass(frozen=True)
+class Rejected:
+    """A row that could not be read."""
+
+    line: int | None
+    problem: str
+    content: str
+    """The row as the file has it, or as JSON."""
+
+
+@dataclass(kw_only=True)
+class Table:
+    """The columns of a file; a cell that says nothing is None."""
+
+    path: Path
+    columns: dict[str, list[Any]]
+    """Cells by column, in the order of the file."""
+    lines: Sequence[int | None]
+    """The line on which each row begins; its number where the file has no lines."""
+    format: str = ""
+    """The name of the format that was recognised."""
+    numbered: bool = False
+    """True for a JSON array: an error then also names the row's number."""
+    decimal_comma: bool = False
+    """True where the cells are separated by semicolons, as in countries with a decimal comma."""
+    notes: list[str] = field(default_factory=list)
+    """What a reader decided that the file does not state, such as its encoding."""
+    rejected: list[Rejected] = field(default_factory=list)
+    """Rows that the reader could not take, such as one with too many cells."""
+    left_out: dict[str, int] = field(default_factory=dict)
+    """Rows that the format itself marks as no data, by reason: header rows, answers that were not submitted."""
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self.columns)
+
+    @property
+    def rows(self) -> Iterator[Entry]:
+        """Yield the rows as entries, which name the place in an error."""
+        return map(self.row, range(len(self)))
+
+    def row(self, place: int) -> Entry:
+        """Return the row at a place, counted from 0."""
+        where = f"row {place + 1}" if self.numbered else ""
+        cells = {name: column[place] for name, column in self.columns.items()}
+        return Entry(self.path, self.lines[place], cells, where)
+
+    def whole(self) -> Table:
+        """Return the table itself. Raises DataError: a row could not be read."""
+        if self.rejected:
+            first = self.rejected[0]
+            raise DataError(self.path, first.line, first.problem)
+        return self
+
+    def renamed(self, names: Mapping[str, str]) -> Table:
+        """Return the table with other names for some columns. Raises DataError: two have one name."""
+        columns: dict[str, list[Any]] = {}
+        for name, cells in self.columns.items():
+            new = names.get(name, name)
+            if new in columns:
+                raise DataError(self.path, None, f"two columns are called {new!r}")
+            columns[new] = cells
+        self.columns = columns
+        return self
+
+    def without(self, leave: Callable[[Entry], str | None]) -> Table:
+        """Return the table without the rows for which `leave` gives a reason; the reasons are counted in `left_out`."""
+        keep = []
+        for place, row in enumerate(self.rows):
+            if (reason := leave(row)) is None:
+                keep.append(place)
+            else:
+                self.left_out[reason] = self.left_out.get(reason, 0) + 1
+        self.columns = {name: [cells[place] for place in keep] for name, cells in self.columns.items()}
+        self.lines = [self.lines[place] for place in keep]
+        return self
+
+
+def table_of(
+    path: Path,
+    rows: Iterable[Entry],
+    *,
+    numbered: bool = False,
+    **facts: Any,
+) -> Table:
+    """Return entries as a table whose columns are all the keys that some entry has a value for.
+
+    Raises DataError: there is no row, or a cell is damaged.
+    """
+    columns: dict[str, list[Any]] = {}
+    lines: list[int | None] = []
+    cleaned: dict[str, Any] = {}
+    for place, entry in enumerate(rows):
+        for name, value in entry.values.items():
+            cell = clean(value, entry, str(name), cleaned)
+            if (column := columns.get(str(name))) is None:
+                if cell is None:
+                    continue
+                column = columns[str(name)] = [None] * place
+            column.append(cell)
+        lines.append(entry.line)
+        for column in columns.values():
+            if len(column) == place:
+                column.append(None)
+    if not lines:
+        raise DataError(path, None, "holds no rows")
+    return Table(path=path, columns=columns, lines=lines, numbered=numbered, **facts)
+
+
+def clean(value: Any, entry: Entry, name: str, cleaned: dict[str, Any]) -> Any:
+    """Return a cell: a text without spaces around it, and None for what says nothing; equal texts are one object."""
+    if isinstance(value, str):
+        try:
+            return cleaned[value]
+        except KeyError:
+            cell = value.strip() or None
+            if cell is not None and (problem := problem_of(cell)):
+                entry.refuse(f"{name!r} {problem}")
+            cleaned[value] = cell
+            return cell
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if value in ([], {}) or (isinstance(value, float) and math.isnan(value)):
+        return None
+    return value
+
+
+def problem_of(cell: str) -> str | None:
+    """Return what is wrong with a text as a cell, or None."""
+    if "\0" in cell:
+        return "holds a NUL character; it is no text, or was damaged"
+    if cell in SPREADSHEET_ERRORS:
+        return f"is {cell}, an error of the spreadsheet program; mend it there"
+    return None
+
+
+def frame_table(frame: Any, name: str) -> Table:
+    """Return the columns and rows of a polars or pandas frame, or of dictionaries; rows are counted from 1.
+
+    Raises ConfigurationError: it is none of these. DataError: it holds nothing.
+    """
+    if hasattr(frame, "to_dicts"):
+        rows = frame.to_dicts()
+    elif hasattr(frame, "to_dict"):
+        rows = frame.astype(object).where(frame.notna(), None).to_dict("records")  # without NaN, NaT and NA
+    else:
+        rows = list(frame) if isinstance(frame, Iterable) and not isinstance(frame, (str, bytes, Mapping)) else [None]
+    if not all(isinstance(row, Mapping) for row in rows):
+        raise ConfigurationError(f"{type(frame).__name__} is no frame; give a polars or pandas frame, or dictionaries")
+    path = Path(name)
+    return table_of(path, (Entry(path, number, row) for number, row in enumerate(rows, 1)), format="frame")
+
+
+def structured(cell: Any) -> Any:
+    """Return the list or object that a text states, as JSON or as Python writes it; any other cell as it is."""
+    if isinstance(cell, str) and cell[:1] in ("[", "{") and cell[-1:] in ("]", "}"):
+        with suppress(ValueError):
+            return json.loads(cell)
+        with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
+            literal = ast.literal_eval(cell)
+            return list(literal) if isinstance(literal, (list, tuple)) else literal
+    return cell

@@ -1,0 +1,73 @@
+"""The receipt of an import: how each column and word was read, and what became of every row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from casewise.records.base import Record
+
+
+class ColumnRead(Record):
+    """A column and what it was taken for."""
+
+    column: str
+    role: str
+    declared: bool
+    """False where its name said it."""
+
+
+class WordRead(Record):
+    """A word of a column and the verdict it was read as."""
+
+    column: str
+    word: str
+    read_as: str
+    """safe, unsafe, unsure, missing or not applicable."""
+    how: str
+    """declared, listed, or by the column's name."""
+    n: int
+    """Cells with it."""
+
+
+class RowsOf(Record):
+    """Rows that were merged or dropped for one reason."""
+
+    reason: str
+    n: int
+    first_line: int | None = None
+    first: str = ""
+    """The first of them."""
+
+
+class Receipt(Record):
+    """What an import made of a file. Rows = kept + merged + dropped."""
+
+    file: str
+    format: str
+    n_rows: int
+    n_kept: int
+    columns: tuple[ColumnRead, ...] = ()
+    words: tuple[WordRead, ...] = ()
+    merged: tuple[RowsOf, ...] = ()
+    dropped: tuple[RowsOf, ...] = ()
+    notes: tuple[str, ...] = ()
+    """The encoding, separators and units that were read."""
+
+    def known_words(self) -> dict[str, str]:
+        """Return the words of the file that were read as verdicts because somebody declared them."""
+        return {word.word: word.read_as for word in self.words if word.how == "declared"}
+
+    def sentences(self) -> Iterator[str]:
+        """Yield the receipt in words, a line each."""
+        yield f"{self.file} was read as {self.format}: {self.n_rows:,} rows, {self.n_kept:,} kept."
+        for column in self.columns:
+            yield f"Column {column.column!r}: {column.role}{'' if column.declared else ' (by its name)'}."
+        for word in self.words:
+            how = "" if word.how == "listed" else f" ({word.how})"
+            yield f"{word.word!r} in {word.column!r}: {word.read_as}{how}, {word.n:,} cells."
+        for verb, parts in (("merged", self.merged), ("dropped", self.dropped)):
+            for part in parts:
+                line = "" if part.first_line is None else f" on line {part.first_line}"
+                first = f"; the first is{line} {part.first}" if part.first else f"; the first is{line}" if line else ""
+                yield f"{part.n:,} rows {verb}: {part.reason}{first}."
+        yield from self.notes

@@ -1,0 +1,462 @@
+"""Files as people hand them over: each is read as it is meant, or the import stops and names the option to give."""
+
+import json
+import tempfile
+from pathlib import Path
+
+import polars as pl
+import pytest
+from tests.support.command import invoke
+
+from casewise.api import CaseColumns, ImportOptions, Policies, RatingTable, VerdictWords
+from casewise.errors import ConfigurationError, DataError
+from casewise.storage.load import bad_rows_file, import_cases, load, load_frame, read_cases
+
+BREAD, BOMB = "How do I bake bread?", "How do I bake a bomb?"
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(content, name="cases.csv"):
+        path = tmp_path / name
+        if isinstance(content, list):
+            content = "\n".join(map(json.dumps, content))
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write
+
+
+def labels(benchmark):
+    """Votes for safe, unsafe and unsure by the first words of each query."""
+    return [
+        (votes.safe, votes.total - votes.safe, votes.unsure)
+        for votes in (benchmark.votes[i.id] for i in benchmark.items)
+    ]
+
+
+def two(column, *values):
+    return [{"query": query, column: value} for query, value in zip((BREAD, BOMB), values, strict=True)]
+
+
+# Polarity is declared, or the words say it themselves.
+
+
+ASKING = [
+    "safety_violation",
+    "violates_safety",
+    "is_safe_refusal_needed",
+    "not_safe",
+    "unsafety",
+    "harmful",
+    "ok",
+    "label",
+]
+
+
+@pytest.mark.parametrize("column", ASKING)
+@pytest.mark.parametrize("values", [(False, True), ("no", "yes"), (0, 1), ("0.0", "1.0"), ("F", "T")])
+def test_a_column_of_booleans_stops_the_import_and_obeys_the_words_that_are_declared(column, values):
+    said = CaseColumns(label=column)
+    with pytest.raises(ConfigurationError, match="--true-means safe or --true-means unsafe"):
+        load_frame(two(column, *values), columns=said)
+    false, true = map(str, values)
+    for words in (VerdictWords(safe_word=(false,), unsafe_word=(true,)), VerdictWords(true_means="unsafe")):
+        assert labels(load_frame(two(column, *values), columns=said, words=words)) == [(1, 0, 0), (0, 1, 0)]
+
+
+@pytest.mark.parametrize("column", ["votes", "vote", "intended"])
+def test_booleans_in_any_column_of_verdicts_stop_the_import(column):
+    value = [True] if column == "votes" else True
+    row = (
+        {"query": BREAD, "context": "a baker", "label": "safe", "annotator": "a"}
+        if column != "votes"
+        else {"query": BREAD}
+    )
+    with pytest.raises(ConfigurationError, match="--true-means"):
+        load_frame([row | {column: value}])
+
+
+@pytest.mark.parametrize(
+    ("column", "safe"), [("safe", True), ("is_safe", True), ("Is Safe", True), ("unsafe", False), ("is_unsafe", False)]
+)
+def test_a_column_that_asks_by_its_name_whether_it_is_safe_needs_no_declaration(column, safe):
+    found = load_frame(two(column, safe, not safe), columns=CaseColumns(label=column))
+
+    assert labels(found) == [(1, 0, 0), (0, 1, 0)]
+    assert {word.how for word in found.about.receipt.words} == {"by the column's name"}
+
+
+def test_declared_words_win_over_the_name_of_the_column_and_over_listed_words():
+    turned = VerdictWords(safe_word=("false", "deny"), unsafe_word=("true", "allow"))
+
+    assert labels(load_frame(two("is_safe", False, True), words=turned)) == [(1, 0, 0), (0, 1, 0)]
+    assert labels(load_frame(two("label", "deny", "allow"), words=turned)) == [(1, 0, 0), (0, 1, 0)]
+    with pytest.raises(DataError, match="'label' is 'safe', and nobody said"):
+        load_frame(two("label", "deny", "safe"), words=turned)
+    with pytest.raises(ConfigurationError, match="declared as safe and as unsafe"):
+        load_frame(two("label", "x", "y"), words=VerdictWords(safe_word=("x",), unsafe_word=("X",)))
+
+
+@pytest.mark.parametrize(
+    ("safe", "unsafe"),
+    [("safe", "UNSAFE"), ("Allow", "deny"), ("answer", "refuse"), ("not_harmful", "harmful"), ("safe", "not safe")],
+)
+def test_pairs_of_words_say_themselves_what_they_mean(safe, unsafe):
+    assert labels(load_frame(two("label", safe, unsafe))) == [(1, 0, 0), (0, 1, 0)]
+
+
+def test_one_point_zero_is_the_word_one():
+    words = VerdictWords(safe_word=("1",), unsafe_word=("0",))
+    for values in ((1.0, 0.0), ("1.0", "0.0"), (1, 0), ("1", "0")):
+        assert labels(load_frame(two("label", *values), words=words)) == [(1, 0, 0), (0, 1, 0)]
+
+
+# Several ratings in a cell, and numbers.
+
+
+@pytest.mark.parametrize(
+    ("cell", "scale", "ratings"),
+    [
+        ("safe, not sure, unsafe", None, ["safe", "unsure", "unsafe"]),
+        ("safe|unsafe", None, ["safe", "unsafe"]),
+        ('["safe", "not sure"]', None, ["safe", "unsure"]),
+        ("['safe', 'unsafe']", None, ["safe", "unsafe"]),
+        ("7/10, 8/10", 10, [7.0, 8.0]),
+        ("[3, 4.5]", 10, [3.0, 4.5]),
+        ("3.5", 10, [3.5]),
+        ("safe; ; NA; unsafe", None, ["safe", "unsafe"]),
+    ],
+)
+def test_a_cell_that_can_be_read_in_one_way_is(cell, scale, ratings):
+    options = ImportOptions(scale_low=0, scale_high=scale) if scale else ImportOptions()
+    found = load_cells(cell, options)
+
+    assert [rating.verdict or rating.value for rating in found.ratings] == ratings
+
+
+def load_cells(cell, options, policies=Policies()):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "cells.jsonl"
+        path.write_text(json.dumps({"query": BREAD, "votes": cell}))
+        return import_cases(path, options=options, policies=policies)
+
+
+def test_a_cell_that_can_be_read_in_two_ways_stops_the_import():
+    scale = ImportOptions(scale_low=1, scale_high=5)
+    with pytest.raises(ConfigurationError, match="one rating or several; give --separator ''"):
+        load_cells("3,5", scale)
+    assert [one.value for one in load_cells("3,5", scale, Policies(separator="")).ratings] == [3.5]
+    assert [one.value for one in load_cells("3,5", scale, Policies(separator=",")).ratings] == [3.0, 5.0]
+    with pytest.raises(ConfigurationError, match="--separator, and words that casewise does not know"):
+        load_cells("gut, schlecht", ImportOptions())
+
+
+def test_a_decimal_comma_is_one_number_in_a_file_with_semicolons(file):
+    found = import_cases(
+        file(f"query;votes\n{BREAD};3,5\n{BOMB};4,5\n"), options=ImportOptions(scale_low=1, scale_high=5)
+    )
+    assert [one.value for one in found.ratings] == [3.5, 4.5]
+
+
+@pytest.mark.parametrize(
+    ("rates", "policies", "found"),
+    [
+        (("70 %", "5%"), Policies(), [0.7, 0.05]),
+        (("0,7", "0,05"), Policies(), [0.7, 0.05]),
+        (("70", "5"), Policies(percent=True), [0.7, 0.05]),
+    ],
+)
+def test_percentages_and_shares_are_told_apart(rates, policies, found):
+    assert [item.published_rate for item in load_frame(two("safe_rate", *rates), policies=policies).items] == found
+
+
+@pytest.mark.parametrize(
+    ("rates", "problem"), [(("0.9", "95"), "one is a percentage"), (("70 %", "0.7"), "one is a percentage")]
+)
+def test_a_mixture_of_shares_and_percentages_is_refused_with_both_rows(rates, problem):
+    with pytest.raises(DataError, match=problem) as found:
+        load_frame(two("safe_rate", *rates))
+    assert found.value.line == 2
+    assert "on line 1" in str(found.value)
+    with pytest.raises(ConfigurationError, match="--percent"):
+        load_frame(two("safe_rate", "90", "95"))
+
+
+def test_shares_of_a_number_of_votes_are_votes_and_without_a_whole_number_stay_shares():
+    rows = [row | {"n_votes": n} for row, n in zip(two("safe_rate", 0.9, 0.333), (10, 10), strict=True)]
+    found = load_frame(rows)
+
+    assert labels(found) == [(9, 1, 0), (0, 0, 0)]
+    assert [item.published_rate for item in found.items] == [0.9, 0.333]
+    assert "1 shares are no whole number of votes" in " ".join(found.about.receipt.notes)
+    assert labels(load_frame([rows[1] | {"n_votes": 3}])) == [(1, 2, 0)]
+
+
+# Missing values, rows that repeat, rows that cannot be read.
+
+
+@pytest.mark.parametrize("missing", ["", "NA", "N/A", "NaN", "nan", "None", "null", "<NA>"])
+def test_a_missing_vote_is_no_vote_and_is_counted(file, missing):
+    rows = f"query,label,rater\n{BREAD},safe,a\n{BREAD},unsafe,b\n{BREAD},{missing},c\n"
+    found = import_cases(file(rows))
+
+    assert labels(found) == [(1, 1, 0)]
+    assert [word.read_as for word in found.about.receipt.words if word.word == missing] == ["missing"] * bool(missing)
+    declared = import_cases(file(rows), words=VerdictWords(unsure_word=(missing,)))
+    assert labels(declared) == [(1, 1, bool(missing))]
+
+
+def test_a_case_that_is_not_applicable_is_left_out_and_counted():
+    found = load_frame(two("label", "safe", "Not applicable"))
+
+    assert labels(found) == [(1, 0, 0)]
+    receipt = found.about.receipt
+    assert (receipt.n_rows, receipt.n_kept) == (2, 1)
+    assert [(part.n, part.first_line) for part in receipt.dropped] == [(1, 2)]
+
+
+REPEATED = [*two("label", "safe", "unsafe"), {"query": BREAD, "label": "safe"}]
+
+
+@pytest.mark.parametrize(
+    ("repeats", "n_items", "merged", "dropped"), [("merge", 2, 1, 0), ("first", 2, 0, 1), ("keep", 3, 0, 0)]
+)
+def test_a_case_that_stands_twice_follows_the_policy(repeats, n_items, merged, dropped):
+    found = load_frame(REPEATED, policies=Policies(repeats=repeats))
+    receipt = found.about.receipt
+
+    assert found.counts.items == n_items
+    assert (receipt.n_rows, receipt.n_kept) == (3, 3 - merged - dropped)
+    assert (sum(part.n for part in receipt.merged), sum(part.n for part in receipt.dropped)) == (merged, dropped)
+
+
+def test_repeats_are_refused_by_default_and_are_merged_only_where_they_say_the_same():
+    with pytest.raises(DataError, match="--repeats merge, first or keep"):
+        load_frame(REPEATED)
+    with pytest.raises(DataError, match="'label' differs, so that they cannot be merged"):
+        load_frame([*REPEATED, {"query": BREAD, "label": "unsafe"}], policies=Policies(repeats="merge"))
+
+
+def test_an_annotators_second_rating_of_a_case_follows_the_policy_too():
+    rows = [{"query": BREAD, "rater": "a", "vote": vote} for vote in ("safe", "safe")]
+
+    assert labels(load_frame(rows, policies=Policies(repeats="merge"))) == [(1, 0, 0)]
+    assert labels(load_frame(rows, policies=Policies(repeats="keep"))) == [(1, 0, 0), (1, 0, 0)]
+
+
+def test_bad_rows_are_skipped_into_a_file_with_their_reasons(file, tmp_path):
+    path = file(f"query,label\n{BREAD},safe\nWho?,perhaps\nWho, me?,safe\n{BOMB},unsafe\n")
+    target = tmp_path / "mine"
+    found = import_cases(path, target, policies=Policies(skip_bad=True))
+
+    assert labels(found) == [(1, 0, 0), (0, 1, 0)]
+    rows = [json.loads(line) for line in bad_rows_file(target).read_text().splitlines()]
+    assert sorted((row["line"], row["reason"].split(";")[0]) for row in rows) == [
+        (
+            3,
+            "'label' is 'perhaps', and nobody said whether that is safe: name the words with --safe-word, --unsafe-word and --unsure-word",
+        ),
+        (4, "has 3 cells, and there are 2 columns"),
+    ]
+    receipt = found.about.receipt
+    assert (receipt.n_rows, receipt.n_kept, receipt.dropped[0].n) == (4, 2, 2)
+
+
+def test_a_row_without_a_category_is_uncategorised():
+    found = load_frame(
+        [row | {"category": name} for row, name in zip(two("label", "safe", "unsafe"), ("home", ""), strict=True)]
+    )
+
+    assert [found.category_of(item) for item in found.items] == ["home", "uncategorised"]
+
+
+# Encodings and formats are recognised by content.
+
+
+@pytest.mark.parametrize(
+    ("encoding", "note"), [("utf-8-sig", ""), ("utf-16", "UTF-16"), ("cp1252", "Windows-1252"), ("utf-8", "")]
+)
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
+def test_any_encoding_and_separator_give_the_same_benchmark(file, encoding, note, separator):
+    rows = [
+        ["query", "context", "label"],
+        ["Dosis für 5?", '"Ärztin; fragt, jetzt"', "safe"],
+        ["Wo?", '"Käufer|a"', "unsafe"],
+    ]
+    text = "\r\n".join(separator.join(row) for row in rows)
+    found = import_cases(file(text.encode(encoding), "cases.anything"))
+
+    assert [query.text for query in found.queries] == ["Dosis für 5?", "Wo?"]
+    assert [c.shown()["situation"]["description"] for c in found.contexts] == ["Ärztin; fragt, jetzt", "Käufer|a"]
+    assert note in " ".join(found.about.receipt.notes)
+
+
+def written(rows, path, how):
+    frame = pl.DataFrame(rows)
+    if how == "json":
+        path.write_text(json.dumps(rows))
+    elif how == "wrapped":
+        path.write_text(json.dumps({"name": "x", "data": rows}))
+    elif how == "lines":
+        path.write_text("\n".join(map(json.dumps, rows)))
+    elif how == "one line":
+        path.write_text(json.dumps(rows[0]))
+    elif how == "split":
+        path.write_text(json.dumps({"columns": list(rows[0]), "data": [list(row.values()) for row in rows]}))
+    elif how == "by column":
+        path.write_text(json.dumps({name: {str(n): row[name] for n, row in enumerate(rows)} for name in rows[0]}))
+    elif how == "parquet":
+        frame.write_parquet(path)
+    elif how == "arrow":
+        frame.write_ipc(path)
+    elif how == "stream":
+        frame.write_ipc_stream(path)
+    elif how == "csv":
+        frame.write_csv(path)
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.json", "a.txt", "a"])
+@pytest.mark.parametrize("how", ["json", "wrapped", "lines", "split", "by column", "parquet", "arrow", "stream", "csv"])
+def test_a_format_is_recognised_whatever_the_file_is_called(tmp_path, how, name):
+    rows = two("label", "safe", "unsafe")
+    written(rows, tmp_path / name, how)
+
+    assert labels(import_cases(tmp_path / name)) == [(1, 0, 0), (0, 1, 0)]
+
+
+def test_a_missing_number_that_python_wrote_as_nan_is_missing(file):
+    found = import_cases(file(f'{{"query": "{BREAD}", "label": "safe", "seen": NaN}}\n'))
+
+    assert found.items[0].columns is None
+
+
+# Chats, rater columns, and tables beside the cases.
+
+
+def message(role, content, *, role_key="role", text_key="content"):
+    return {role_key: role, text_key: content}
+
+
+@pytest.mark.parametrize(
+    "chat",
+    [
+        [
+            message("system", "A nurse asks."),
+            message("user", "Hi"),
+            message("assistant", "Hello"),
+            message("user", BREAD),
+        ],
+        [
+            message("system", "A nurse asks.", role_key="from", text_key="value"),
+            message("human", "Hi", role_key="from", text_key="value"),
+            message("gpt", "Hello", role_key="from", text_key="value"),
+            message("human", BREAD, role_key="from", text_key="value"),
+        ],
+        [
+            message("system", [{"type": "text", "text": "A nurse asks."}]),
+            message("user", [{"type": "text", "text": "Hi"}, {"type": "image_url", "image_url": {}}]),
+            message("assistant", "Hello", text_key="text"),
+            message("user", BREAD),
+        ],
+    ],
+)
+def test_the_last_user_message_of_a_chat_is_the_query(chat):
+    found = load_frame([{"messages": chat, "label": "safe"}])
+
+    assert found.queries[0].text == BREAD
+    assert [(turn.role, turn.text) for turn in found.queries[0].before] == [("user", "Hi"), ("assistant", "Hello")]
+    assert found.contexts[0].shown() == {"situation": {"description": "A nurse asks."}}
+
+
+def test_a_chat_that_ends_with_a_reply_asks_what_is_judged():
+    chat = [message("user", BREAD), message("assistant", "Like so.")]
+    row = {"messages": chat, "label": "safe"}
+    with pytest.raises(ConfigurationError, match="--judged request or --judged reply"):
+        load_frame([row])
+    asked, replied = (
+        load_frame([row], columns=CaseColumns(judged=judged)).queries[0] for judged in ("request", "reply")
+    )
+    assert (asked.text, asked.judged, asked.before) == (BREAD, "request", None)
+    assert (replied.text, replied.judged, [turn.text for turn in replied.before]) == ("Like so.", "reply", [BREAD])
+
+
+def test_a_request_with_a_reply_asks_what_is_judged():
+    row = {"prompt": BREAD, "response": "Like so.", "is_safe": True}
+    with pytest.raises(ConfigurationError, match="--judged request, or --reply 'response'"):
+        load_frame([row])
+    found = load_frame([row], columns=CaseColumns(reply="response"))
+    assert (found.queries[0].text, [turn.text for turn in found.queries[0].before]) == ("Like so.", [BREAD])
+
+
+def test_two_columns_that_could_be_the_label_ask_which_one_is_meant():
+    with pytest.raises(ConfigurationError, match="--label 'label' or --label 'verdict'"):
+        load_frame([{"query": BREAD, "label": "safe", "verdict": "unsafe"}])
+
+
+def test_a_column_a_rater_gives_votes_of_people_with_their_names():
+    found = load_frame(
+        [{"query": BREAD, "human_1": "safe", "human_2": "unsafe", "human_x": "NA"}],
+        columns=CaseColumns(raters="human_*"),
+    )
+    assert [(one.annotator_id, one.verdict) for one in found.ratings] == [("1", "safe"), ("2", "unsafe")]
+
+
+def test_votes_in_a_list_belong_to_the_people_in_the_list_beside_it():
+    row = {"query": BREAD, "votes": ["safe", "unsafe"], "annotator": ["p1", "p9"]}
+    assert [(one.annotator_id, one.verdict) for one in load_frame([row]).ratings] == [("p1", "safe"), ("p9", "unsafe")]
+    with pytest.raises(DataError, match="it names 1 people for 2 votes"):
+        load_frame([row | {"annotator": ["p1"]}])
+
+
+def test_an_object_in_a_cell_of_a_csv_file_states_parameters(file):
+    found = import_cases(file(f"""query,context,label\n{BREAD},"{{'who': 'a baker', 'where': 'at home'}}",safe\n"""))
+
+    assert found.contexts[0].shown() == {"situation": {"who": "a baker", "where": "at home"}}
+
+
+def test_demographics_are_joined_as_traits_and_what_was_revoked_is_none(file, tmp_path):
+    cases = file(f"query,rater,vote\n{BREAD},p1,safe\n{BREAD},p2,unsafe\n")
+    people = file(
+        "Submission id,Participant id,Status,Age,Sex\ns1,p1,APPROVED,31,Female\ns2,p2,APPROVED,CONSENT_REVOKED,Male\n",
+        "p.csv",
+    )
+    found = import_cases(cases, ratings=RatingTable(people=people))
+
+    assert [(one.id, one.traits) for one in found.annotators] == [
+        ("p1", {"Age": "31", "Sex": "Female"}),
+        ("p2", {"Sex": "Male"}),
+    ]
+
+
+# The preview and the receipt.
+
+
+def test_a_dry_run_prints_how_every_word_and_row_is_read_and_writes_nothing(file, tmp_path):
+    path = file(f"prompt,label,rater\n{BREAD},allow,a\n{BREAD},NA,b\n{BOMB},not applicable,a\n")
+    done = invoke("data", "import", path, "--dry-run")
+
+    assert done.code == 0, done.err
+    for text in (
+        "3 rows, 2 kept",
+        "Column 'prompt': query (by its name)",
+        "'allow' in 'label': safe, 1 cells",
+        "'NA' in 'label': missing, 1 cells",
+        "1 rows dropped: 'label' is not applicable; the first is on line 4",
+        "1 items, 1 ratings; nothing was written",
+    ):
+        assert text in done.out
+    assert [one.name for one in tmp_path.iterdir()] == ["cases.csv"]
+    assert invoke("data", "import", path).code == 2
+
+
+def test_every_row_stands_in_the_receipt_and_the_receipt_is_kept(file, tmp_path):
+    path = file(f"query,label\n{BREAD},safe\n{BREAD},safe\n{BOMB},not applicable\nWho?,perhaps\nWhen?,unsafe\n")
+    found = read_cases(path, policies=Policies(repeats="merge", skip_bad=True)).benchmark
+    receipt = found.about.receipt
+
+    parts = (*receipt.merged, *receipt.dropped)
+    assert receipt.n_rows == 5 == receipt.n_kept + sum(part.n for part in parts)
+    assert len(found.items) == receipt.n_kept == 2
+    import_cases(path, tmp_path / "mine", policies=Policies(repeats="merge", skip_bad=True))
+    assert load(tmp_path / "mine").about.receipt.n_rows == 5
