@@ -27,6 +27,11 @@ def file(tmp_path):
     return write
 
 
+def receipt_of(benchmark):
+    assert benchmark.about.receipt is not None
+    return benchmark.about.receipt
+
+
 def labels(benchmark):
     """Votes for safe, unsafe and unsure by the first words of each query."""
     return [
@@ -84,7 +89,7 @@ def test_a_column_that_asks_by_its_name_whether_it_is_safe_needs_no_declaration(
     found = load_frame(two(column, safe, not safe), columns=CaseColumns(label=column))
 
     assert labels(found) == [(1, 0, 0), (0, 1, 0)]
-    assert {word.how for word in found.about.receipt.words} == {"by the column's name"}
+    assert {word.how for word in receipt_of(found).words} == {"by the column's name"}
 
 
 def test_declared_words_win_over_the_name_of_the_column_and_over_listed_words():
@@ -189,7 +194,7 @@ def test_shares_of_a_number_of_votes_are_votes_and_without_a_whole_number_stay_s
 
     assert labels(found) == [(9, 1, 0), (0, 0, 0)]
     assert [item.published_rate for item in found.items] == [0.9, 0.333]
-    assert "1 shares are no whole number of votes" in " ".join(found.about.receipt.notes)
+    assert "1 shares are no whole number of votes" in " ".join(receipt_of(found).notes)
     assert labels(load_frame([rows[1] | {"n_votes": 3}])) == [(1, 2, 0)]
 
 
@@ -202,7 +207,7 @@ def test_a_missing_vote_is_no_vote_and_is_counted(file, missing):
     found = import_cases(file(rows))
 
     assert labels(found) == [(1, 1, 0)]
-    assert [word.read_as for word in found.about.receipt.words if word.word == missing] == ["missing"] * bool(missing)
+    assert [word.read_as for word in receipt_of(found).words if word.word == missing] == ["missing"] * bool(missing)
     declared = import_cases(file(rows), words=VerdictWords(unsure_word=(missing,)))
     assert labels(declared) == [(1, 1, bool(missing))]
 
@@ -211,7 +216,7 @@ def test_a_case_that_is_not_applicable_is_left_out_and_counted():
     found = load_frame(two("label", "safe", "Not applicable"))
 
     assert labels(found) == [(1, 0, 0)]
-    receipt = found.about.receipt
+    receipt = receipt_of(found)
     assert (receipt.n_rows, receipt.n_kept) == (2, 1)
     assert [(part.n, part.first_line) for part in receipt.dropped] == [(1, 2)]
 
@@ -224,7 +229,7 @@ REPEATED = [*two("label", "safe", "unsafe"), {"query": BREAD, "label": "safe"}]
 )
 def test_a_case_that_stands_twice_follows_the_policy(repeats, n_items, merged, dropped):
     found = load_frame(REPEATED, policies=Policies(repeats=repeats))
-    receipt = found.about.receipt
+    receipt = receipt_of(found)
 
     assert found.counts.items == n_items
     assert (receipt.n_rows, receipt.n_kept) == (3, 3 - merged - dropped)
@@ -259,7 +264,7 @@ def test_bad_rows_are_skipped_into_a_file_with_their_reasons(file, tmp_path):
         ),
         (4, "has 3 cells, and there are 2 columns"),
     ]
-    receipt = found.about.receipt
+    receipt = receipt_of(found)
     assert (receipt.n_rows, receipt.n_kept, receipt.dropped[0].n) == (4, 2, 2)
 
 
@@ -289,7 +294,7 @@ def test_any_encoding_and_separator_give_the_same_benchmark(file, encoding, note
 
     assert [query.text for query in found.queries] == ["Dosis für 5?", "Wo?"]
     assert [c.shown()["situation"]["description"] for c in found.contexts] == ["Ärztin; fragt, jetzt", "Käufer|a"]
-    assert note in " ".join(found.about.receipt.notes)
+    assert note in " ".join(receipt_of(found).notes)
 
 
 def written(rows, path, how):
@@ -365,7 +370,10 @@ def test_the_last_user_message_of_a_chat_is_the_query(chat):
     found = load_frame([{"messages": chat, "label": "safe"}])
 
     assert found.queries[0].text == BREAD
-    assert [(turn.role, turn.text) for turn in found.queries[0].before] == [("user", "Hi"), ("assistant", "Hello")]
+    assert [(turn.role, turn.text) for turn in (found.queries[0].before or ())] == [
+        ("user", "Hi"),
+        ("assistant", "Hello"),
+    ]
     assert found.contexts[0].shown() == {"situation": {"description": "A nurse asks."}}
 
 
@@ -378,7 +386,11 @@ def test_a_chat_that_ends_with_a_reply_asks_what_is_judged():
         load_frame([row], columns=CaseColumns(judged=judged)).queries[0] for judged in ("request", "reply")
     )
     assert (asked.text, asked.judged, asked.before) == (BREAD, "request", None)
-    assert (replied.text, replied.judged, [turn.text for turn in replied.before]) == ("Like so.", "reply", [BREAD])
+    assert (replied.text, replied.judged, [turn.text for turn in replied.before or ()]) == (
+        "Like so.",
+        "reply",
+        [BREAD],
+    )
 
 
 def test_a_request_with_a_reply_asks_what_is_judged():
@@ -386,7 +398,7 @@ def test_a_request_with_a_reply_asks_what_is_judged():
     with pytest.raises(ConfigurationError, match="--judged request, or --reply 'response'"):
         load_frame([row])
     found = load_frame([row], columns=CaseColumns(reply="response"))
-    assert (found.queries[0].text, [turn.text for turn in found.queries[0].before]) == ("Like so.", [BREAD])
+    assert (found.queries[0].text, [turn.text for turn in (found.queries[0].before or ())]) == ("Like so.", [BREAD])
 
 
 def test_two_columns_that_could_be_the_label_ask_which_one_is_meant():
@@ -453,10 +465,10 @@ def test_a_dry_run_prints_how_every_word_and_row_is_read_and_writes_nothing(file
 def test_every_row_stands_in_the_receipt_and_the_receipt_is_kept(file, tmp_path):
     path = file(f"query,label\n{BREAD},safe\n{BREAD},safe\n{BOMB},not applicable\nWho?,perhaps\nWhen?,unsafe\n")
     found = read_cases(path, policies=Policies(repeats="merge", skip_bad=True)).benchmark
-    receipt = found.about.receipt
+    receipt = receipt_of(found)
 
     parts = (*receipt.merged, *receipt.dropped)
     assert receipt.n_rows == 5 == receipt.n_kept + sum(part.n for part in parts)
     assert len(found.items) == receipt.n_kept == 2
     import_cases(path, tmp_path / "mine", policies=Policies(repeats="merge", skip_bad=True))
-    assert load(tmp_path / "mine").about.receipt.n_rows == 5
+    assert receipt_of(load(tmp_path / "mine")).n_rows == 5

@@ -28,12 +28,12 @@ def read(given: GivenFile) -> Table:
 
     Raises DataError: it is none, or holds nothing; the message says where.
     """
-    path, text = given.path, given.text
-    first = text.split("\n", 1)[0].rstrip("\r")
+    path, whole = given.path, given.text
+    first = whole.split("\n", 1)[0].rstrip("\r")
     announced = first[4] if first.lower().startswith("sep=") and len(first) == 5 else None
-    csv.field_size_limit(max(csv.field_size_limit(), len(text)))  # a context may be a whole document
-    delimiter = announced or separator_of(text)
-    records = csv_records(path, text, delimiter)
+    csv.field_size_limit(max(csv.field_size_limit(), len(whole)))  # a context may be a whole document
+    delimiter = announced or separator_of(whole)
+    records = csv_records(path, whole, delimiter)
     if announced:
         next(records, None)
     header = next(records, None)
@@ -57,14 +57,13 @@ def read(given: GivenFile) -> Table:
             for column in columns:
                 del column[len(lines) :]
             row = dict(zip(names, cells, strict=True))
-            if wrong := next(
-                (f"{name!r} {problem}" for name, cell in row.items() if (problem := problem_of(cell.strip()))), None
-            ):
+            damaged = {name: problem_of(text.strip()) for name, text in row.items()}
+            if wrong := next((f"{name!r} {what}" for name, what in damaged.items() if what), None):
                 rejected.append(Rejected(line, wrong, delimiter.join(cells)))
                 continue
             entry = Entry(path, line, row)
-            for column, (name, text_) in zip(columns, row.items(), strict=True):
-                column.append(clean(text_, entry, name, cleaned))
+            for column, (name, cell) in zip(columns, row.items(), strict=True):
+                column.append(clean(cell, entry, name, cleaned))
         lines.append(line)
     if not lines and not rejected:
         raise DataError(path, None, "holds no rows")
