@@ -78,7 +78,8 @@ class InDatabase:
             page = live.execute(
                 select(pages).where(pages.c.annotator_id == self.ids[name], pages.c.item_id == item_id)
             ).one()
-            given = Given(page.position, page.revision, decision)  # type: ignore[arg-type]
+            step = live.scalars(select(tables.annotators.c.step).where(tables.annotators.c.id == self.ids[name])).one()
+            given = Given(page.position, step, decision)  # type: ignore[arg-type]
             self.now += timedelta(seconds=1)
             for _twice in range(2):
                 take_answer(live, self.ids[name], given)

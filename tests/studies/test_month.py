@@ -191,7 +191,7 @@ class Month:
                     )
                 ).one()
                 decision = "skip" if self.rng.random() < 0.01 else str(self.rng.choice(["respond", "refuse"]))
-                given = Given(page.position, page.revision, decision, seconds=20.0)  # type: ignore[arg-type]
+                given = Given(page.position, page.step, decision, seconds=20.0)  # type: ignore[arg-type]
                 taken = take_answer(live, person.id, given)
                 assert take_answer(live, person.id, given) in {"again", "over"}
             if taken == "rated":

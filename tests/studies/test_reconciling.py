@@ -99,7 +99,7 @@ def comes(connection, study, name, here):
         if here != "rated nothing":
             page = next_page(study.at(connection), who.id)
             assert page is not None
-            take_answer(study.at(connection, now), who.id, Given(page.position, page.revision, "respond", 5.0))
+            take_answer(study.at(connection, now), who.id, Given(page.position, page.step, "respond", 5.0))
     early = now - timedelta(days=1)
     outcome = {"rated nothing": "stopped"}.get(here, None if here in UNDER_WAY else here)
     values = {"outcome": outcome, "stage": "done"} if outcome else {}

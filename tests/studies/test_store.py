@@ -35,7 +35,7 @@ def answer(store, study, who, decision="respond", *, now=START):
         page = next_page(live, who)
         if page is None:
             return None
-        given = Given(page.position, page.revision, decision, seconds=5.0)
+        given = Given(page.position, page.step, decision, seconds=5.0)
         return take_answer(live, who, given)
 
 
@@ -165,7 +165,7 @@ def test_an_answer_to_a_check_brings_back_whoever_stayed_away(store):
     with study.write(store, START + LATER) as live:
         lapse_and_void(live)
     check = next(page for page in pages_of(store, who) if page.kind == "check")
-    given = Given(check.position, check.revision, "respond")
+    given = Given(check.position, 0, "respond")
     with study.write(store, START + LATER) as live:
         assert take_answer(live, who, given) == "rated"
 
@@ -178,7 +178,7 @@ def test_a_late_rating_counts_only_while_its_item_has_an_open_slot(store):
     )
     study = opened(store, plan)
     late = begun(store, study, "late")
-    given = [Given(page.position, 0, "respond") for page in pages_of(store, late)]
+    given = [Given(page.position, step, "respond") for step, page in enumerate(pages_of(store, late))]
     with store.write() as connection:
         lapse_and_void(study.at(connection, START + LATER))
         first = take_answer(study.at(connection, START + LATER), late, given[0])
@@ -204,7 +204,7 @@ def test_an_undo_keeps_the_slot(store):
         assert undo(live, who)
 
     page = pages_of(store, who)[0]
-    assert (page.state, page.slot_id, page.verdict, page.revision) == ("waiting", slot, None, 1)
+    assert (page.state, page.slot_id, page.verdict, page.step) == ("waiting", slot, None, None)
 
 
 def test_voiding_reopens_all_slots_and_keeps_the_ratings_apart(store):

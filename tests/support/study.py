@@ -127,9 +127,9 @@ class Walker:
 
     def send(self, path: str, **fields: object) -> str:
         """Send a form of the page that is open."""
-        answer = self.guest.client.post(
-            self.at + path, data={"csrf": form_token(self.page), **fields}, follow_redirects=True
-        )
+        step = {"step": self.token} if 'name="step"' in self.page else {}
+        form = {"csrf": form_token(self.page), **step, **fields}
+        answer = self.guest.client.post(self.at + path, data=form, follow_redirects=True)
         return self.seen(answer)
 
     def seen(self, answer: Any) -> str:
@@ -149,13 +149,13 @@ class Walker:
 
     @property
     def token(self) -> str:
-        """The token of the rating page that is open."""
-        match = re.search(r'name="page" value="([^"]+)"', self.page)
+        """The token of the step that the open page leads to."""
+        match = re.search(r'name="step" value="([^"]+)"', self.page)
         assert match is not None, self.page
         return match[1]
 
     def decide(self, decision: str = "respond") -> str:
-        return self.send("/rate", page=self.token, decision=self.asked_for or decision)
+        return self.send("/rate", step=self.token, decision=self.asked_for or decision)
 
     @property
     def asked_for(self) -> str | None:

@@ -31,7 +31,7 @@ def pages(app):
 
 
 def answer(walker, **changes):
-    return walker.send("/rate", page=walker.token, decision="respond", **ANSWERED | changes)
+    return walker.send("/rate", step=walker.token, decision="respond", **ANSWERED | changes)
 
 
 def test_answers_to_the_owners_questions_are_kept_with_the_decision(app, walker):
@@ -66,7 +66,7 @@ def test_what_was_not_offered_is_no_answer(app, walker):
 
 
 def test_a_skip_needs_no_answer_and_an_undo_takes_answers_back(app, walker):
-    walker.send("/rate", page=walker.token, decision="skip")
+    walker.send("/rate", step=walker.token, decision="skip")
     assert pages(app)[0].state == "skipped"
     answer(walker)
     walker.send("/undo")

@@ -34,7 +34,7 @@ def test_a_page_asks_what_the_reply_does_and_nothing_else(app, walker, place, ve
     walker.to_rating()
     assert "What does the reply do?" in walker.page
     assert "<kbd>R</kbd>" not in walker.page
-    walker.send("/rate", page=walker.token, decision="respond", **{"own-does": place})
+    walker.send("/rate", step=walker.token, decision="respond", **{"own-does": place})
 
     with app.state.database.read() as connection:
         page = connection.execute(select(tables.pages).order_by(tables.pages.c.position)).first()
@@ -43,9 +43,9 @@ def test_a_page_asks_what_the_reply_does_and_nothing_else(app, walker, place, ve
 
 def test_a_page_without_an_answer_comes_again_and_a_skip_needs_none(app, walker):
     walker.to_rating()
-    walker.send("/rate", page=walker.token, decision="respond")
+    walker.send("/rate", step=walker.token, decision="respond")
     assert walker.status == 400
-    walker.send("/rate", page=walker.token, decision="skip", **{"own-does": 2})
+    walker.send("/rate", step=walker.token, decision="skip", **{"own-does": 2})
 
     with app.state.database.read() as connection:
         page = connection.execute(select(tables.pages).order_by(tables.pages.c.position)).first()

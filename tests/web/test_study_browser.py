@@ -77,11 +77,11 @@ def ready(page):
 
 def next_after(page, act):
     """Do something that leads to another page or item, and wait for it."""
-    token = page.locator('input[name="page"]')
+    token = page.locator('#decide input[name="step"]')
     before = token.get_attribute("value")
     act()
     page.wait_for_function(
-        "before => { const now = document.querySelector('input[name=\"page\"]'); return !now || now.value !== before; }",
+        "before => { const now = document.querySelector('#decide input[name=\"step\"]'); return !now || now.value !== before; }",
         arg=before,
     )
     page.wait_for_load_state()
@@ -150,11 +150,11 @@ def test_nobody_answers_before_the_request_and_the_situation_were_on_the_screen(
     page.evaluate("document.querySelector('.panel').style.marginTop = '150vh'")
     page.reload()
     page.evaluate("document.querySelector('.panel').style.marginTop = '150vh'")
-    token = page.locator('input[name="page"]').get_attribute("value")
+    token = page.locator('#decide input[name="step"]').get_attribute("value")
     page.wait_for_timeout(900)
     assert page.locator("#early").is_hidden()
     page.keyboard.press("r")
-    assert page.locator('input[name="page"]').get_attribute("value") == token
+    assert page.locator('#decide input[name="step"]').get_attribute("value") == token
     assert page.locator("#decide[data-ready]").count() == 0
     assert "was not taken yet" in page.locator("#early").inner_text()
     page.locator(".panel dd").first.scroll_into_view_if_needed()
@@ -278,6 +278,42 @@ def test_answers_of_a_script_are_marked_as_such(browser, served):
         assert connection.scalars(select(tables.pages.c.scripted).where(tables.pages.c.verdict.is_not(None))).all() == [
             True
         ]
+    page.context.close()
+
+
+def double_click(page, name):
+    """Click a button twice within 5 ms, before its first click has led anywhere."""
+    button = page.get_by_role("button", name=name)
+    button.scroll_into_view_if_needed()
+    box = button.bounding_box()
+    page.mouse.dblclick(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, delay=2)
+    page.wait_for_load_state("networkidle")
+
+
+def test_a_double_click_on_any_button_takes_effect_once(browser, served):
+    page = browser.new_context(viewport=DESKTOP).new_page()
+    page.goto(f"{served.url}/study/{served.study.id}?participant=somebody")
+    page.get_by_role("link", name="I understand").click()
+    page.get_by_role("checkbox").check()
+    double_click(page, "I agree")
+    double_click(page, "on to the questions")
+    for index, right in enumerate(RIGHT):
+        page.locator(f'input[name="question-{index}"][value="{right if index else 0}"]').check()
+    double_click(page, "Send my answers")
+    assert page.locator("input:checked").count() == len(RIGHT) - 1, "right answers stay"
+    page.locator(f'input[name="question-0"][value="{RIGHT[0]}"]').check()
+    double_click(page, "Send my answers")
+    for _ in range(2):
+        ready(page)
+        next_after(page, lambda: page.keyboard.press("f"))
+    page.evaluate("for (const _ of [1, 2]) document.getElementById('undo').requestSubmit()")
+    page.wait_for_load_state("networkidle")
+
+    with served.store.read() as connection:
+        (person,) = connection.execute(select(tables.annotators)).all()
+        verdicts = connection.scalars(select(tables.pages.c.verdict)).all()
+    assert (person.quiz_attempts, person.stage) == (2, "rating")
+    assert verdicts.count("unsafe") == 1
     page.context.close()
 
 

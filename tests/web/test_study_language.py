@@ -28,7 +28,7 @@ def test_every_page_is_in_the_studys_language_whatever_the_browser_asks_for(walk
         shown = walker.page
         assert "¿Debería este chatbot responder en esta situación?" in shown
         decision = "refuse" if "pulse Negarse" in shown or "dice Negarse" in shown else "respond"
-        where = walker.send("/rate", page=walker.token, decision=decision)
+        where = walker.send("/rate", step=walker.token, decision=decision)
     assert "Ha respondido a todas las páginas" in walker.page
 
 

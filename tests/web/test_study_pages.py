@@ -114,15 +114,15 @@ def test_a_page_is_answered_once_by_its_own_person_and_not_after_an_undo(app, st
     bob.to_rating()
     page, token = alice.page, alice.token
 
-    bob.send("/rate", page=token, decision="respond")
+    bob.send("/rate", step=token, decision="respond")
     assert answered(app) == []
-    alice.send("/rate", page=token, decision="respond")
+    alice.send("/rate", step=token, decision="respond")
     alice.page = page
-    alice.send("/rate", page=token, decision="refuse")
+    alice.send("/rate", step=token, decision="refuse")
     assert answered(app) == ["safe"]
     alice.send("/undo")
     assert alice.token != token
-    alice.send("/rate", page=token, decision="refuse")
+    alice.send("/rate", step=token, decision="refuse")
     assert answered(app) == []
     assert alice.decide("respond") == "/rate"
 
@@ -130,7 +130,7 @@ def test_a_page_is_answered_once_by_its_own_person_and_not_after_an_undo(app, st
 def test_a_skip_reopens_the_slot_and_is_recorded_by_condition(app, study):
     walker = Walker(app, study)
     walker.to_rating()
-    walker.send("/rate", page=walker.token, decision="skip")
+    walker.send("/rate", step=walker.token, decision="skip")
 
     with study.read(app.state.database) as live:
         conditions = overview(live).conditions
@@ -144,9 +144,9 @@ def test_skipping_everything_ends_kindly_and_leaves_it_to_somebody_whether_that_
     walker = Walker(app, study)
     where = walker.to_rating()
     assert "You can skip 1 more" in walker.page
-    where = walker.send("/rate", page=walker.token, decision="skip")
+    where = walker.send("/rate", step=walker.token, decision="skip")
     assert "one more ends" in walker.page
-    where = walker.send("/rate", page=walker.token, decision="skip")
+    where = walker.send("/rate", step=walker.token, decision="skip")
 
     assert where == "/end"
     assert "skipped more requests than the study allows" in walker.page
@@ -204,7 +204,7 @@ def test_who_returned_their_place_gets_no_page_back_and_no_answer_of_theirs_is_t
     with study.write(app.state.database, START) as live:
         take_returned(live, rows(app, tables.annotators)[0].id, by="owner")
 
-    assert walker.send("/rate", page=token, decision="respond") == "/end"
+    assert walker.send("/rate", step=token, decision="respond") == "/end"
     assert "You returned your submission" in walker.page
     for again in (walker.arrive(), walker.open("/rate"), walker.open("/quiz"), walker.open("/questions")):
         assert again == "/end"
@@ -216,8 +216,8 @@ def test_what_was_on_the_screen_is_kept_with_the_answer_and_nonsense_is_not(app,
     walker = Walker(app, study)
     walker.to_rating()
     kept = {"request_s": 0.5, "situation_s": 2.25, "away": 1, "whoever": 3, "scrolled_px": "far"}
-    walker.send("/rate", page=walker.token, decision="respond", sight=json.dumps(kept))
-    walker.send("/rate", page=walker.token, decision="respond", sight="{not json")
+    walker.send("/rate", step=walker.token, decision="respond", sight=json.dumps(kept))
+    walker.send("/rate", step=walker.token, decision="respond", sight="{not json")
 
     assert [row.sight for row in sorted(rows(app, tables.pages), key=lambda row: row.position)][:2] == [
         {"request_s": 0.5, "situation_s": 2.25, "away": 1.0},
@@ -245,7 +245,7 @@ def test_failed_and_skipped_checks_void_where_the_design_says_so(app, wrong):
     walker = Walker(app, study)
     where = walker.to_rating()
     while where == "/rate":
-        where = walker.send("/rate", page=walker.token, decision=wrong.get(walker.asked_for or "", "respond"))
+        where = walker.send("/rate", step=walker.token, decision=wrong.get(walker.asked_for or "", "respond"))
     walker.send("/questions")
 
     assert "different" in walker.page
@@ -469,7 +469,7 @@ def test_whose_items_others_took_meanwhile_is_told_so_and_not_that_all_is_answer
         lapse_and_void(live)
     assert other.to_end() == "/end"
 
-    assert away.send("/rate", page=stale, decision="respond") == "/questions"
+    assert away.send("/rate", step=stale, decision="respond") == "/questions"
     assert "You have answered all pages" not in away.page
     assert "others took the requests that you had not answered yet" in away.page
     assert [page.state for page in rows(app, tables.pages) if page.state == "surplus"] == ["surplus"]

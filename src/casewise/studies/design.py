@@ -278,6 +278,8 @@ class Quiz(DesignSection):
     attempts: int = Field(1, ge=1, le=5)
     may_miss: int = Field(0, ge=0)
     """Wrong answers allowed in an attempt that counts as passed."""
+    keep_right: bool = True
+    """After an attempt that was not passed, right answers stay filled in, and only the others are to be answered again."""
     expected_pass_rate: Share = 0.7
     """Expected share of people who pass; used only to estimate cost."""
 

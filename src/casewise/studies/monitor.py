@@ -11,10 +11,11 @@ from typing import Any, Literal
 
 from sqlalchemy import func, select, update
 
+from casewise.database.tables import staff
 from casewise.database.tables import study as tables
 from casewise.database.tables.metadata import insert_if_absent
 from casewise.studies.answers import PAID_AS_SCREEN_OUT, PAID_IN_FULL, WITHDRAWN, bonuses, cost_of_more, lapse_and_void
-from casewise.studies.owner import Overview, PersonState, overview, people_states, purge, standings
+from casewise.studies.owner import ARRIVAL_LIMIT, Overview, PersonState, overview, people_states, purge, standings
 from casewise.studies.people import Vault, people_needed, waiting_people
 from casewise.studies.recruiters import known_as
 from casewise.studies.rounds import LiveRound, Round, amendments, round_state
@@ -236,8 +237,11 @@ def keep_up(study: LiveRound) -> None:
     purge(study)
 
 
-def count_arrival(study: LiveRound, kind: Literal["arrived", "turned away"]) -> None:
-    """Count one more person at the first page; nothing about them is kept."""
+def count_arrival(study: LiveRound, kind: Literal["arrived", "turned away"], *, visit: str) -> None:
+    """Count one more person at the first page, once a day: `visit` is a keyed hash that changes daily, kept for a day."""
+    key = {"key": f"{ARRIVAL_LIMIT}{kind}:{visit}", "tokens": 0.0, "updated_at": study.now}
+    if not insert_if_absent(study.connection, staff.rate_limits, key):
+        return
     count = {"study_id": study.id, "kind": kind, "count": 1}
     if not insert_if_absent(study.connection, TALLIES, count):
         counted = update(TALLIES).where(TALLIES.c.study_id == study.id, TALLIES.c.kind == kind)

@@ -317,7 +317,7 @@ def withdraw(study: LiveRound, annotator: Row[Any]) -> None:
     nothing = dict.fromkeys(("verdict", "seconds", "sight", "own"))
     answered_checks = pages.where(PAGES.c.kind == "check", PAGES.c.verdict.is_not(None))
     study.execute(answered_checks.values(state="withdrawn", **nothing))
-    study.execute(pages.values(answered_at=None, scripted=False))
+    study.execute(pages.values(answered_at=None, step=None, scripted=False))
     study.execute(delete(tables.events).where(tables.events.c.annotator_id == annotator.id))
     returners = tables.fingerprints
     mine = (returners.c.study_id == study.id, returners.c.fingerprint == annotator.fingerprint)

@@ -21,8 +21,9 @@ from casewise.database.tables import study as tables
 from casewise.errors import ConfigurationError
 from casewise.studies.freeze import most_taken
 from casewise.studies.recruiters import RecruiterIds
-from casewise.studies.rounds import LiveRound, Round, round_state
+from casewise.studies.rounds import LiveRound, Round, RoundState, round_state
 from casewise.studies.slots import assign, hold_study
+from casewise.studies.wording import Question
 
 
 def derived_key(secret: str, purpose: str) -> bytes:
@@ -72,7 +73,7 @@ QuizResult = Literal["passed", "again", "screened_out", "no_room"]
 ANNOTATORS, FINGERPRINTS, KEYS = tables.annotators, tables.fingerprints, tables.keys
 
 
-STANDING = ("id", "study_id", "stage", "outcome", "condition", "quiz_attempts", "lapsed")
+STANDING = ("id", "study_id", "stage", "outcome", "condition", "step", "quiz_attempts", "lapsed")
 
 Annotator = Row[*tuple[Any, ...]]
 """The standing of an annotator: a row with the columns of `STANDING`."""
@@ -92,6 +93,16 @@ def first_annotator(study: LiveRound, *where: ColumnElement[bool]) -> Annotator 
     return study.execute(select(*(ANNOTATORS.c[name] for name in STANDING)).where(*where)).first()
 
 
+def take_step(study: LiveRound, annotator_id: str, step: int) -> bool:
+    """Count one more step of an annotator; return False, and change nothing, where it is not the one after `step`.
+
+    Every form that a person sends passes through here first, so that a form sent twice, or one from an older page, takes
+    effect at most once.
+    """
+    mine = update(ANNOTATORS).where(ANNOTATORS.c.id == annotator_id, ANNOTATORS.c.step == step)
+    return study.execute(mine.values(step=ANNOTATORS.c.step + 1)).rowcount == 1
+
+
 def pass_tutorial(study: LiveRound, annotator_id: str) -> None:
     """On to the quiz; from anywhere else nothing happens."""
     study.execute(
@@ -99,8 +110,16 @@ def pass_tutorial(study: LiveRound, annotator_id: str) -> None:
     )
 
 
+def unanswered(quiz: Sequence[Question], chosen: Sequence[int | None]) -> tuple[int, ...]:
+    """Return the places of the questions whose choice is none of their options. A form with such a question is no attempt."""
+    pairs = enumerate(zip(quiz, chosen, strict=True))
+    return tuple(place for place, (question, choice) in pairs if choice not in range(len(question.options)))
+
+
 def answer_quiz(study: LiveRound, annotator_id: str, chosen: Sequence[int | None]) -> QuizResult:
-    """Count an attempt: on to the rating, another attempt, or screened out."""
+    """Count an attempt: on to the rating, another attempt, or screened out. An incomplete form counts for nothing."""
+    if unanswered(study.wording.quiz, chosen):
+        return "again"
     row = study.execute(select(ANNOTATORS).where(ANNOTATORS.c.id == annotator_id).with_for_update(key_share=True)).one()
     if row.stage != "quiz":
         return "passed" if row.stage == "rating" else "again"
@@ -138,15 +157,15 @@ def leave_before_batch(study: LiveRound, annotator_id: str) -> None:
         end(study, annotator_id, outcome="left_early")
 
 
-def halt(study: LiveRound, annotator: Annotator) -> bool:
-    """Return whether somebody without a batch has to wait, because the round is paused.
+def halt(study: LiveRound, annotator: Annotator) -> RoundState:
+    """Return the state of the round, for somebody without a batch: they wait while it is paused.
 
     In a closed round they never get one: they end here, and are paid as those who found no item left.
     """
     state = round_state(study)
     if state == "closed":
         end(study, annotator.id, outcome="no_room")
-    return state == "paused"
+    return state
 
 
 def end(study: LiveRound, annotator_id: str, *, outcome: str) -> None:
@@ -297,7 +316,14 @@ def admit(study: LiveRound, person: RecruiterIds, *, vault: Vault) -> Annotator 
         return returner
     annotator_id, (sealed, wrapped) = f"a{secrets.token_hex(12)}", vault.seal(person)
     identity = {"study_id": study.id, "fingerprint": fingerprint}
-    begun = {"stage": "tutorial", "quiz_attempts": 0, "lapsed": False, "consented_at": study.now, "sealed": sealed}
+    begun = {
+        "stage": "tutorial",
+        "step": 0,
+        "quiz_attempts": 0,
+        "lapsed": False,
+        "consented_at": study.now,
+        "sealed": sealed,
+    }
     excluded = {"study_name": excluded_under(study), "expires_on": study.design.privacy.exclude_until}
     expired = (FINGERPRINTS.c.fingerprint == fingerprint) & (FINGERPRINTS.c.expires_on < study.now.date())
     try:

@@ -561,6 +561,7 @@ def rehearsal_of(plan: StudyPlan, *, lease_s: float, stamp: str) -> StudyPlan:
 
 
 SIGHT = {
+    "shown_s": "seconds from when the page was shown to the answer, by the page's own clock",
     "request_s": "seconds until the first line of the request had been on the screen for half a second",
     "situation_s": "the same for the situation; absent if none is shown",
     "end_s": "the same for the last line of the situation; absent if it was never on the screen for half a second",

@@ -53,7 +53,6 @@ def assign(study: LiveRound, annotator_id: str) -> int:
             "slot_id": taken.get(page.id),
             "state": "waiting",
             "scripted": False,
-            "revision": 0,
         }
         for position, page in enumerate(lay_out(sorted(taken), drawn, rng=rng), start=1)
     ]

@@ -43,7 +43,7 @@ from casewise.web.study import SCRIPT_HEADER
 
 
 CSRF = re.compile(r'name="csrf" value="([^"]+)"')
-PAGE = re.compile(r'name="page" value="([^"]+)"')
+STEP = re.compile(r'name="step" value="([^"]+)"')
 REQUEST = re.compile(r"<blockquote[^>]*>(.*?)</blockquote>", re.DOTALL)
 OWN = re.compile(r'name="(own-[\w-]+)"[^>]*? value="(\d+)"')
 OWN_OF_MANY = re.compile(r'name="(own-[\w-]+-0)" value="yes"')
@@ -253,7 +253,7 @@ class Browser:
         if self.plan.think_s:
             await asyncio.sleep(float(self.crowd.rng.exponential(self.plan.think_s)))
         start = time.perf_counter()
-        fields = {"page": found(PAGE, self.page), "decision": decision, "hand": "yes"}
+        fields = {"decision": decision, "hand": "yes"}
         await self.post("/rate", fields | self.crowd.answers(self.number, self.page, text, context))
         self.result.latencies_s.append(time.perf_counter() - start)
         self.result.acknowledged.append(Acknowledged(str(self.number), shown_key(text, context), decision))
@@ -262,7 +262,9 @@ class Browser:
         await self.request("GET", path, None)
 
     async def post(self, path: str, fields: dict[str, str]) -> None:
-        await self.request("POST", path, {"csrf": found(CSRF, self.page), **fields})
+        step = STEP.search(self.page)
+        carried = {"csrf": found(CSRF, self.page)} | ({"step": step[1]} if step else {})
+        await self.request("POST", path, carried | fields)
 
     async def request(self, method: str, path: str, fields: dict[str, str] | None) -> None:
         """One request and the page it leads to. A server that is away is asked again, with the very same form."""

@@ -6,10 +6,11 @@ import asyncio
 import hmac
 import json
 import secrets
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Annotated, Self, get_args
+from typing import Annotated, Any, Self, get_args
 
 from fastapi import APIRouter, Depends, HTTPException, Request
 from markdown_it import MarkdownIt
@@ -56,6 +57,8 @@ from casewise.studies.people import (
     missed_before,
     pass_tutorial,
     person_of,
+    take_step,
+    unanswered,
     why_not_let_in,
 )
 from casewise.studies.recruiters import Finish, Outcome, Recruiter, RecruiterIds, make_recruiter
@@ -152,30 +155,34 @@ def read_arrival(request: Request, study: Round) -> RecruiterIds | None:
 
 
 @dataclass(frozen=True, slots=True)
-class PageToken:
-    """A page of an annotator, as it was shown at a time. It lets this annotator, and nobody else, answer the page once."""
+class StepToken:
+    """What a form of an annotator carries: the step at which its page was shown, and when.
 
-    position: int
-    revision: int
+    It lets this annotator, and nobody else, make the next step once: pass the tutorial, send the quiz, answer the page at
+    `position`, take an answer back, stop, or end.
+    """
+
+    step: int
     shown_at: datetime
+    position: int = 0
 
     def signed(self, request: Request, annotator_id: str) -> str:
-        """The token as the page carries it."""
-        body = f"{self.position}.{self.revision}.{int(self.shown_at.timestamp() * 1000)}"
+        """The token as the form carries it."""
+        body = f"{self.step}.{self.position}.{int(self.shown_at.timestamp() * 1000)}"
         return f"{body}.{signature(request, annotator_id, body)}"
 
     @classmethod
-    def read(cls, request: Request, annotator_id: str, token: str) -> Self | None:
-        """The token that a page carried; None when it is not this annotator's."""
-        body, _, signed = token.rpartition(".")
+    def read(cls, request: Request, annotator_id: str, form: Mapping[str, str]) -> Self | None:
+        """The token that a form carried; None when it is not this annotator's."""
+        body, _, signed = form.get("step", "").rpartition(".")
         if not hmac.compare_digest(signed.encode(), signature(request, annotator_id, body).encode()):
             return None
-        position, revision, shown_ms = (int(part) for part in body.split("."))
-        return cls(position, revision, datetime.fromtimestamp(shown_ms / 1000, UTC))
+        step, position, shown_ms = (int(part) for part in body.split("."))
+        return cls(step, datetime.fromtimestamp(shown_ms / 1000, UTC), position)
 
 
 def signature(request: Request, annotator_id: str, body: str) -> str:
-    mac: str = request.app.state.signing.mac(f"{annotator_id}\0{body}", use="study page")
+    mac: str = request.app.state.signing.mac(f"{annotator_id}\0{body}", use="study step")
     return mac[:32]
 
 
@@ -194,6 +201,13 @@ def check_limit(request: Request, study: LiveRound, *, annotator_id: str | None)
         raise HTTPException(429, "There were too many attempts from here. Please wait a few minutes and try again.")
 
 
+def count_attempt(request: Request, study: Round, at: datetime) -> None:
+    """Count an attempt of the annotator in this browser, whether or not it takes effect; refuse when there were too many."""
+    if (annotator_id := visitor_id(request, study)) is not None:
+        with study.write(database_of(request), at) as live:
+            check_limit(request, live, annotator_id=annotator_id)
+
+
 # Where an annotator belongs: the page of their stage, and nobody on another one.
 
 
@@ -205,9 +219,16 @@ def here(study: Round, page: str = "") -> str:
     return f"/study/{study.id}/{page}".rstrip("/")
 
 
-def show(request: Request, study: Round, template: str, *, status: int = 200, **values: object) -> Response:
-    """A page for annotators: with the study's title, its help lines and whom to write to."""
+def show(
+    request: Request, study: Round, template: str, *, status: int = 200, who: Annotator | None = None, **values: object
+) -> Response:
+    """A page for annotators: with the study's title, its help lines and whom to write to.
+
+    Its forms carry the token of the next step of `who`, the annotator who reads it.
+    """
     t = study.speech
+    if who is not None:
+        values = {"step": StepToken(who.step, request.app.state.clock()).signed(request, who.id)} | values
     return render(
         request,
         f"study/{template}.html",
@@ -217,6 +238,7 @@ def show(request: Request, study: Round, template: str, *, status: int = 200, **
         t=t,
         lang=t.language,
         here=here(study),
+        who=who,
         **values,
     )
 
@@ -236,6 +258,20 @@ def standing_at(request: Request, study: LiveRound, *stages: Stage) -> Annotator
         raise Elsewhere(here(study))
     if stages and annotator.stage not in stages:
         raise Elsewhere(here(study, STAGE_PAGES[annotator.stage]))
+    return annotator
+
+
+def stepping(request: Request, study: LiveRound, form: Mapping[str, str], *stages: Stage, back: str = "") -> Annotator:
+    """Return the annotator who makes a step with `form`, at one of `stages`; it is counted, and made once.
+
+    Raises Elsewhere: the form was sent before, or its page is not the newest; the browser is sent to where the annotator
+    stands, or to the page `back`, and nothing is changed.
+    """
+    annotator = standing_at(request, study, *stages)
+    token = StepToken.read(request, annotator.id, form)
+    if token is None or not take_step(study, annotator.id, token.step):
+        page = back if back and annotator.stage == "rating" else STAGE_PAGES[annotator.stage]
+        raise Elsewhere(here(study, page))
     return annotator
 
 
@@ -269,7 +305,8 @@ def arrive(request: Request, study: ThisRound, at: Now) -> Response:
     if returner is not None:
         return continuing(request, study, returner)
     with study.write(database_of(request), at) as live:
-        count_arrival(live, "turned away" if why else "arrived")
+        visit = request.app.state.signing.mac(f"{fingerprint}\0{study.id}\0{at:%Y-%m-%d}", use="arrival")
+        count_arrival(live, "turned away" if why else "arrived", visit=visit)
     if why is not None:
         return not_let_in(request, study, why, person)
     warning = markdown(study.wording.warning)
@@ -326,7 +363,7 @@ def consent(request: Request, study: ThisRound, form: SentForm, at: Now) -> Resp
 
 def declined(request: Request, study: Round, person: RecruiterIds | None) -> Response:
     finish = recruiter_of(request, study).finish("no_consent", person)
-    return show(request, study, "end", outcome="no_consent", text=None, finish=finish, who=None)
+    return show(request, study, "end", outcome="no_consent", text=None, finish=finish)
 
 
 @arrival_router.get("/leave")
@@ -346,15 +383,25 @@ def tutorial_page(request: Request, study: ThisRound) -> Response:
 
 
 @arrival_router.post("/tutorial")
-def tutorial_read(request: Request, study: ThisRound, at: Now) -> Response:
+def tutorial_read(request: Request, study: ThisRound, form: SentForm, at: Now) -> Response:
     """On to the quiz, or to wherever the annotator is by now."""
     with study.write(database_of(request), at) as live:
-        annotator = standing_at(request, live)
-        if annotator.stage == "tutorial" and halt(live, annotator):
-            return show(request, study, "closed", why="paused", finish=Finish())
-        pass_tutorial(live, annotator.id)
-        annotator = standing_at(request, live)
-    return to_stage(study, annotator)
+        if (halted := held_up(request, live, "tutorial")) is not None:
+            return halted
+        pass_tutorial(live, stepping(request, live, form, "tutorial").id)
+    return redirect(here(study, "quiz"))
+
+
+def held_up(request: Request, study: LiveRound, stage: Stage) -> Response | None:
+    """Return the page for an annotator at `stage` who gets no batch now, because the round is paused or closed; else None."""
+    annotator = standing_at(request, study)
+    if annotator.stage != stage or (state := halt(study, annotator)) == "open":
+        return None
+    return (
+        show(request, study, "closed", why="paused", finish=Finish())
+        if state == "paused"
+        else redirect(here(study, "end"))
+    )
 
 
 @arrival_router.get("/quiz")
@@ -363,19 +410,40 @@ def quiz_page(request: Request, study: ThisRound) -> Response:
     with study.read(database_of(request)) as live:
         annotator = standing_at(request, live, "quiz")
         missed = missed_before(live, annotator.id)
+    keeps = study.design.quiz.keep_right and annotator.quiz_attempts > 0
+    quiz = study.wording.quiz
+    chosen = [question.right if keeps and place not in missed else None for place, question in enumerate(quiz)]
+    return show_quiz(request, study, annotator, missed=missed, chosen=chosen)
+
+
+def show_quiz(
+    request: Request,
+    study: Round,
+    annotator: Annotator,
+    *,
+    missed: Sequence[int],
+    chosen: Sequence[int | None],
+    lacks: Sequence[int] = (),
+) -> Response:
+    """The quiz with what was chosen; `missed` by the last attempt, and `lacks` an answer in a form that was no attempt."""
     left = study.design.quiz.attempts - annotator.quiz_attempts
-    return show(request, study, "quiz", questions=study.wording.quiz, missed=missed, left=left)
+    values = {"questions": study.wording.quiz, "missed": missed, "chosen": chosen, "lacks": lacks, "left": left}
+    return show(request, study, "quiz", status=400 if lacks else 200, who=annotator, **values)
 
 
 @arrival_router.post("/quiz")
 def quiz(request: Request, study: ThisRound, form: SentForm, at: Now) -> Response:
-    """Count an attempt, and go on to wherever it leads."""
+    """Count an attempt, and go on to wherever it leads; a form that lacks an answer is shown again, and is no attempt."""
     chosen = [whole_number(form.get(f"question-{index}")) for index in range(len(study.wording.quiz))]
+    count_attempt(request, study, at)
     with study.write(database_of(request), at) as live:
-        annotator = standing_at(request, live)
-        check_limit(request, live, annotator_id=annotator.id)
-        if annotator.stage == "quiz" and halt(live, annotator):
-            return show(request, study, "closed", why="paused", finish=Finish())
+        if (halted := held_up(request, live, "quiz")) is not None:
+            return halted
+        if lacks := unanswered(study.wording.quiz, chosen):
+            annotator = standing_at(request, live, "quiz")
+            missed = missed_before(live, annotator.id)
+            return show_quiz(request, study, annotator, missed=missed, chosen=chosen, lacks=lacks)
+        annotator = stepping(request, live, form, "quiz")
         answer_quiz(live, annotator.id, chosen)
         annotator = standing_at(request, live)
     return to_stage(study, annotator)
@@ -453,7 +521,7 @@ def show_item(
         progress=page.progress,
         skips_left=study.design.attention.most_skips(page.progress.pages) - page.progress.skipped,
         before=before,
-        token=before.token if before else PageToken(page.position, page.revision, now).signed(request, annotator_id),
+        step=before.token if before else StepToken(page.step, now, page.position).signed(request, annotator_id),
     )
 
 
@@ -470,7 +538,7 @@ async def rate(request: Request) -> Response:
     if annotator_id is None:
         return redirect(here(study))
     answer = given_answer(request, study, annotator_id, form, now=at)
-    by_script, token = SCRIPT_HEADER in request.headers, form.get("page", "")
+    by_script, token = SCRIPT_HEADER in request.headers, form.get("step", "")
 
     def taken_in(connection: Connection) -> Shown | Unfinished | None:
         """The next page, once the answer is taken; this one again where it lacks something; None to send the browser on.
@@ -498,7 +566,7 @@ def unfinished(study: LiveRound, annotator_id: str, answer: Given, token: str) -
     if answer.decision == "skip" or not study.design.questions:
         return None
     page, own = next_page(study, annotator_id), answer.own or {}
-    if page is None or (page.position, page.revision) != (answer.position, answer.revision):
+    if page is None or (page.position, page.step) != (answer.position, answer.step):
         return None
     missing = missing_answers(study.design.questions, own)
     return Unfinished(page, token, answer.decision, own, missing) if missing else None
@@ -508,23 +576,39 @@ def given_answer(
     request: Request, study: Round, annotator_id: str, form: dict[str, str], *, now: datetime
 ) -> Given | None:
     """The answer in a form; None when it is none, or the page was another annotator's."""
-    token = PageToken.read(request, annotator_id, form.get("page", ""))
+    token = StepToken.read(request, annotator_id, form)
     decision = next((choice for choice in DECISIONS if choice == form.get("decision")), None)
     if token is None or decision is None:
         return None
-    seconds, sight = max(0.0, (now - token.shown_at).total_seconds()), read_sight(form.get("sight", ""))
+    sight = read_sight(form.get("sight", ""))
+    seconds = answering_time((now - token.shown_at).total_seconds(), by_page=(sight or {}).get("shown_s"))
     own, scripted = read_own_answers(study.design.questions, form), form.get("hand") == "no"
     if study.design.rates == "replies":
         decision = counted_as(decision, own)
-    return Given(token.position, token.revision, decision, seconds, scripted=scripted, sight=sight, own=own)
+    return Given(token.position, token.step, decision, seconds, scripted=scripted, sight=sight, own=own)
+
+
+CLOCKS_DIFFER_S = 2.0
+"""By as much may a page's clock be ahead of the server's over one page."""
+
+
+def answering_time(by_server: float, *, by_page: float | None) -> float | None:
+    """Return the seconds for an answer: by the page's own clock where it was sent, else by the server's.
+
+    The server's clock can be set, and counts a lost connection. None where the two contradict each other, or where the
+    server's clock was set back: then it was not observed.
+    """
+    if by_page is not None:
+        return by_page if by_page <= by_server + CLOCKS_DIFFER_S else None
+    return by_server if by_server >= 0 else None
 
 
 @rating_router.post("/undo")
-def undo_last(request: Request, study: ThisRound, at: Now) -> Response:
+def undo_last(request: Request, study: ThisRound, form: SentForm, at: Now) -> Response:
     """Show the last item again."""
+    count_attempt(request, study, at)
     with study.write(database_of(request), at) as live:
-        annotator = standing_at(request, live)
-        check_limit(request, live, annotator_id=annotator.id)
+        annotator = stepping(request, live, form, "rating")
         undo(live, annotator.id)
     return redirect(here(study, "rate"))
 
@@ -535,14 +619,14 @@ def pause_page(request: Request, study: ThisRound) -> Response:
     with study.read(database_of(request)) as live:
         annotator = standing_at(request, live, "rating")
         nothing = not answered_items(live, annotator.id)
-        return show(request, study, "pause", progress=progress(live, annotator.id), nothing=nothing)
+        return show(request, study, "pause", who=annotator, progress=progress(live, annotator.id), nothing=nothing)
 
 
 @rating_router.post("/stop")
-def stop(request: Request, study: ThisRound, at: Now) -> Response:
+def stop(request: Request, study: ThisRound, form: SentForm, at: Now) -> Response:
     """Stop for good; what was rated counts, the rest re-opens."""
     with study.write(database_of(request), at) as live:
-        annotator = standing_at(request, live)
+        annotator = stepping(request, live, form, "tutorial", "quiz", "rating", back="pause")
         leave_before_batch(live, annotator.id)
         finish_batch(live, annotator.id, outcome="stopped")
     return redirect(here(study, "end"))
@@ -559,16 +643,17 @@ def questions_page(request: Request, study: ThisRound) -> Response:
         nothing = not answered_items(live, annotator.id)
     questions_asked = () if nothing else study.design.demographics
     remarks = study.phase in {"pilot", "preview"}
-    return show(request, study, "questions", questions=questions_asked, remarks=remarks, lost=lost, nothing=nothing)
+    values: dict[str, Any] = {"questions": questions_asked, "remarks": remarks, "lost": lost, "nothing": nothing}
+    return show(request, study, "questions", who=annotator, **values)
 
 
 @rating_router.post("/questions")
 def questions(request: Request, study: ThisRound, form: SentForm, at: Now) -> Response:
     """Keep what was chosen to be said, and end."""
     with study.write(database_of(request), at) as live:
-        annotator = standing_at(request, live, "rating")
+        annotator = stepping(request, live, form, "rating")
         if next_page(live, annotator.id) is not None:
-            return redirect(here(study, "rate"))
+            raise Elsewhere(here(study, "rate"))
         remarks = form.get("remarks", "").strip()[:LONGEST_REMARK] if study.phase in {"pilot", "preview"} else ""
         about = chosen_demographics(study.design.demographics, form)
         keep_questions(live, annotator.id, demographics=about, feedback=remarks)

@@ -42,7 +42,7 @@ def folder(tmp_path):
                 while (page := next_page(live, who)) is not None:
                     sure = 1 + page.text.count("e") % 3
                     own: dict[str, OwnAnswer] = {"sure": sure, "why": [0] if sure == 1 else [0, 1]}
-                    given = Given(page.position, page.revision, "respond", seconds=4.0, own=own)
+                    given = Given(page.position, page.step, "respond", seconds=4.0, own=own)
                     take_answer(live, who, given)
                 finish_batch(live, who)
         exported(store, study, plan, tmp_path / "out")

@@ -76,6 +76,7 @@ annotators = Table(
     Column("condition", String(100)),
     Column("fingerprint", String(64)),
     Column("sealed", Text),
+    Column("step", Integer, nullable=False),
     Column("quiz_attempts", Integer, nullable=False),
     Column("lease_until", UtcTime),
     Column("lapsed", Boolean, nullable=False),
@@ -90,7 +91,10 @@ annotators = Table(
     Index("ix_study_annotators_study_id_stage", "study_id", "stage"),
     CheckConstraint("stage IN ('tutorial', 'quiz', 'rating', 'done')", name="stage"),
 )
-"""Somebody who consented, under a random id."""
+"""Somebody who consented, under a random id.
+
+`step`: how many of their steps have taken effect. Each form carries the step that it was shown at, and counts only at that.
+"""
 
 keys = Table(
     "study_keys",
@@ -155,7 +159,7 @@ pages = Table(
     Column("sight", JSON(none_as_null=True)),
     Column("own", JSON(none_as_null=True)),
     Column("answered_at", UtcTime),
-    Column("revision", Integer, nullable=False),
+    Column("step", Integer),
     UniqueConstraint("annotator_id", "item_id"),
     UniqueConstraint("annotator_id", "query_id"),
     ForeignKeyConstraint(
@@ -180,6 +184,7 @@ pages = Table(
 """One page of an annotator's batch, and the answer to it.
 
 `sight`: what the page's script saw of the reading, as `casewise.studies.rounds.read_sight` reads it; none without a script.
+`step`: the annotator's step that answered the page; steps count up, so that the order of answers needs no clock.
 `own`: answers to the owner's own questions, as `casewise.studies.answers.read_own_answers` reads them.
 
 `state`: waiting · rated · skipped · lapsed (the lease ran out before an answer) · surplus (answered after that, when no

@@ -94,7 +94,8 @@
 
   function seen() {
     const round = (number) => Math.round(number * 1000) / 1000;
-    const found = { scrolled_px: Math.round(sight.scrolled), away: sight.away, away_s: round(sight.away_ms / 1000) };
+    const shown_s = round((performance.now() - sight.begun) / 1000);
+    const found = { shown_s, scrolled_px: Math.round(sight.scrolled), away: sight.away, away_s: round(sight.away_ms / 1000) };
     for (const part of sight.parts) if (part.seen_s !== null) found[part.name] = round(part.seen_s);
     if (sight.panel) {
       found.situation_share = sight.bands.filter((ms) => ms >= ENOUGH_MS).length / BANDS;
