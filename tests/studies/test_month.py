@@ -166,7 +166,7 @@ class Month:
                 here = annotator(live, person.id)
                 if here is None:
                     break  # the disk was lost while they read: the page says that nobody is here
-                if halt(live, here):
+                if halt(live, here) != "open":
                     break
                 pass_tutorial(live, person.id)
                 chosen = (0,) * len(RIGHT) if person.way == "fails" else RIGHT
