@@ -45,6 +45,10 @@ class BatchServer(FaultServer):
     missing: float = 0.0
     broken: float = 0.0
     twice: float = 0.0
+    counts: bool = True
+    """False if no result says how many tokens it took (in OpenAI's shape)."""
+    forgets: bool = False
+    """True if a batch that has ended is unknown when it is looked at."""
     lost_answers: int = 0
     """Batches that are accepted next and whose answer is lost."""
     too_many: int = 0
@@ -162,7 +166,7 @@ class BatchServer(FaultServer):
         self.on_step("look asked")
         batch_id = request.match_info["id"]
         batch = next((each_batch for each_batch in self.batches if each_batch.id.rpartition("/")[2] == batch_id), None)
-        if batch is None:
+        if batch is None or self.forgets:
             return web.json_response({"error": {"message": "no such batch"}}, status=404)
         self.go_on(batch)
         return self.answer("look", self.record(batch))
@@ -217,6 +221,9 @@ class BatchServer(FaultServer):
                 self.paid[name] += 1
                 batch.results += [result(batch.shape, name, body)] * (2 if self.chance.random() < self.twice else 1)
 
+        if not self.counts:
+            for line in batch.results:
+                line["response"]["body"].pop("usage", None)
         names = [line.get("custom_id") or line["metadata"]["key"] for line in batch.results]
         named = (json.dumps(line).replace("NAME", name) for line, name in zip(self.odd, names, strict=False))
         batch.results[: len(self.odd)] = map(json.loads, named)

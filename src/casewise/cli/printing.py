@@ -50,6 +50,11 @@ def done_of(progress: RunProgress, usable: str) -> str:
     """Return a line with the content of a run and the calls of this session."""
     held = f" ({progress.resumed:,} were there already)" if progress.resumed else ""
     cost = f", ${progress.cost_usd:.4f}" if progress.cost_usd else ""
+    if progress.assumed_tokens:
+        amount = (
+            f"${progress.assumed_cost_usd:.4f}" if progress.assumed_cost_usd else f"{progress.assumed_tokens:,} tokens"
+        )
+        cost += f", and at most {amount} more for calls whose tokens the endpoint did not report"
     return (
         f"{progress.n_usable:,} {usable}{held}, {progress.n_unusable:,} {progress.unusable}; "
         f"{progress.n_calls:,} calls in {progress.seconds:.1f} s{cost}"

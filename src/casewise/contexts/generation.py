@@ -365,6 +365,8 @@ class DraftLog(RunLog[WantedContext, WrittenContext]):
             events.detail["cost_usd"].as_float(),
             events.detail["input_tokens"].as_integer(),
             events.detail["output_tokens"].as_integer(),
+            events.detail["assumed_cost_usd"].as_float(),
+            events.detail["assumed_tokens"].as_integer(),
         )
         sums = (
             select(*(func.coalesce(func.sum(amount), 0) for amount in taken))
@@ -372,8 +374,8 @@ class DraftLog(RunLog[WantedContext, WrittenContext]):
             .where(contexts.draft_id == draft.id, events.act.in_([Act.GENERATE, Act.FAIL]))
         )
         with database.read() as connection:
-            cost, sent, replied = tuple(connection.execute(sums).one())
-        self.spent = Spend(float(cost), int(sent + replied))
+            cost, sent, replied, assumed_cost, assumed = tuple(connection.execute(sums).one())
+        self.spent = Spend(float(cost + assumed_cost), int(sent + replied + assumed))
 
     def write(self, ask: WantedContext, answer: WrittenContext) -> None:
         """Put the words, or why there are none, into the history."""
@@ -383,6 +385,8 @@ class DraftLog(RunLog[WantedContext, WrittenContext]):
         if answer.raw_reply is not None:
             names = ("model_version", "input_tokens", "output_tokens", "cost_usd")
             detail |= {"raw_reply": answer.raw_reply[:RAW_KEPT], **{name: getattr(answer, name) for name in names}}
+        if answer.assumed_tokens:
+            detail |= {"assumed_cost_usd": answer.assumed_cost_usd, "assumed_tokens": answer.assumed_tokens}
         if answer.reason is None:
             action = Action(by=self.by, act=Act.GENERATE, wording=answer.wording)
             self.in_vain.pop(ask.place_id, None)

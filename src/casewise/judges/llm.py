@@ -26,7 +26,7 @@ from casewise.errors import ConfigurationError, Unavailable, did_you_mean
 from casewise.judges.judge import Answer, Ask, Judge, unscored
 from casewise.models.asker import ChatAsker, NoReplyReason, at_most, usually
 from casewise.models.load import ModelOptions, load_model, options_beside
-from casewise.models.prices import Prices, Spend
+from casewise.models.prices import Prices, Spend, note_unreported
 from casewise.models.protocol import Message, Model, Rejected, Reply, ReplyOptions, Usage, as_messages
 from casewise.options import Flat, Hidden
 from casewise.plugins import install_command
@@ -182,10 +182,13 @@ class SecondReader:
             "additionalProperties": False,
         }
         try:
-            return await self.model.reply(messages, ReplyOptions(READER_MAX_TOKENS, 0.0, json_schema=schema))
+            reply = await self.model.reply(messages, ReplyOptions(READER_MAX_TOKENS, 0.0, json_schema=schema))
         except (Rejected, Unavailable):
             self.n_failed += 1
             return None
+        if not reply.usage.is_known:
+            note_unreported()
+        return reply
 
 
 def answer_in(text: str) -> Any:
@@ -229,6 +232,11 @@ class LLMJudge(ModelJudge):
         self.prompts, self.options, self.reader = prompts or default_prompts(), options, reader
         self.elicitations = names_asked()
         self.id = f"{model.name}#{self.prompts.name}#{digest(self.settings())[:12]}"
+
+    @property
+    def is_priced(self) -> bool:
+        """True if the prices of the model and of the second reader are known."""
+        return self.prices is not None and (self.reader is None or self.reader.prices is not None)
 
     def notes(self) -> tuple[str, ...]:
         """Return notes on unusual options, and on options that the endpoint has refused."""

@@ -8,7 +8,7 @@ from typing import Any, Generic, Literal, TypeVar
 
 from casewise.errors import LeftUnanswered, Unavailable
 from casewise.models.client import EndpointClient
-from casewise.models.prices import FREE, Prices, Spend
+from casewise.models.prices import FREE, Prices, Spend, note_unreported
 from casewise.models.protocol import Message, Model, Rejected, Reply, ReplyOptions, Usage
 
 A_contra = TypeVar("A_contra", contravariant=True)
@@ -32,6 +32,11 @@ class Asker(Generic[A_contra]):
     """The chat model that it asks, if it asks one."""
     client: EndpointClient | None = None
     """The client of the endpoint that it calls, if it has one of its own."""
+
+    @property
+    def is_priced(self) -> bool:
+        """True if the prices of all its calls are known."""
+        return self.prices is not None
 
     def settings(self) -> dict[str, Any]:
         """Return the settings that its answers depend on, as JSON values; part of a run's identity."""
@@ -143,6 +148,8 @@ class ChatAsker(Asker[A_contra], ABC, Generic[A_contra, R_co]):
                 ) from error
             return self.unanswered(ask, "unavailable", str(error))
         self._n_failed = 0
+        if not reply.usage.is_known:
+            note_unreported()
         return reply
 
     def took(self, reply: Reply) -> dict[str, Any]:

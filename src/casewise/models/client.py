@@ -22,6 +22,7 @@ from pydantic_core import to_json
 
 from casewise.errors import ModelError, Unauthorised, Unavailable, Unreachable, WentAway
 from casewise.models.endpoints import Endpoint, Key, parse_model_name
+from casewise.models.prices import note_unreported
 from casewise.models.protocol import Message, Model, Rejected, Reply, ReplyOptions, check_taken
 from casewise.models.wire import Capabilities, ServerError, WrongShape, read_error, read_reply, request_body
 from casewise.options import CONCURRENCY, Flat, Hidden, Parameter
@@ -91,6 +92,10 @@ class AdaptiveGate:
 
 RETRIED_STATUSES = frozenset({408, 409, 425, 429})
 """Statuses below 500 that another try may cure; of those from 500 on, all may."""
+
+BILLED_STATUSES = frozenset({408, 504, 524})
+"""Statuses of a server or gateway that waited too long: the work may be billed. So may a filter's refusal, as Azure's
+documentation says."""
 
 LONGEST_HONOURED_WAIT_S = 300.0
 """Longest wait that a server may ask for."""
@@ -407,6 +412,8 @@ class EndpointClient:
                     detail = f"no answer within {self.options.timeout_s:g} s"
                     if not unreachable:
                         self.gate.overloaded()  # its answers take too long with so many calls under way
+                if not unreachable:
+                    note_unreported()  # the request was sent, and the server may have answered it
                 return Fault(f"{self.server}: {self.redact(detail)}", unreachable=unreachable)
         self._answered = True
         outcome = self._read(exchange, body, request)
@@ -439,6 +446,7 @@ class EndpointClient:
             try:
                 return Called(request.read(text), exchange.latency_s, 1)
             except WrongShape as problem:
+                note_unreported()
                 return Fault(f"{self.endpoint.name}: {problem}")
         error = read_error(text)
         if status == 200:
@@ -446,6 +454,8 @@ class EndpointClient:
         if status in LEARNABLE and self.can.learn(body, f"{error.code} {text[:2000]}"):
             return Fault(f"{self.endpoint.name} answered {status}: {error.message}", learnt=True)
         fault = meaning(status, exchange.headers, error, endpoint=self.endpoint, model=request.model)
+        if status in BILLED_STATUSES or (isinstance(fault, Rejected) and fault.reason == "content_filter"):
+            note_unreported()
         if isinstance(fault, ModelError):
             raise fault
         return fault

@@ -123,10 +123,17 @@ def reply_of(output: Any, *, latency_s: float = 0.0) -> Reply:
         text=output.completion,
         finish_reason=FINISHED.get(output.stop_reason, output.stop_reason) if choice is not None else None,
         token_logprobs=None if logprobs is None else read_logprobs(logprobs.model_dump()),
-        usage=Usage(usage.input_tokens, usage.output_tokens) if usage is not None else Usage(),
+        usage=Usage() if usage is None else usage_of(usage),
         latency_s=latency_s,
         model_version=output.model or None,
     )
+
+
+def usage_of(usage: Any) -> Usage:
+    """Return the tokens in an Inspect `ModelUsage`, whose input leaves out what a cache held."""
+    cached, stored = usage.input_tokens_cache_read or 0, usage.input_tokens_cache_write or 0
+    sent = usage.input_tokens + cached + stored
+    return Usage(sent or None, max(usage.output_tokens, usage.total_tokens - sent), cached)
 
 
 def meaning(error: Exception, name: str) -> ModelError:

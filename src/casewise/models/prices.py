@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -20,20 +22,26 @@ class Prices:
     """Price of a million input tokens in US dollars."""
     output_usd: Annotated[float, Parameter(name="--price-out")]
     """Price of a million output tokens in US dollars."""
+    cached_usd: Annotated[float | None, Parameter(name="--price-cached")] = None
+    """Price of a million input tokens that the provider had in its cache. Default: that of other input tokens."""
 
     def __post_init__(self) -> None:
-        if not (self.input_usd >= 0 and self.output_usd >= 0):
+        if not all(price >= 0 for price in (self.input_usd, self.output_usd, self.cached_usd or 0.0)):
             raise ConfigurationError("a price is 0 or more, in US dollars for a million tokens")
 
     def of(self, usage: Usage) -> float | None:
         """Return the cost of `usage`; None if the endpoint does not report the tokens."""
         if usage.input_tokens is None or usage.output_tokens is None:
             return None
-        return (usage.input_tokens * self.input_usd + usage.output_tokens * self.output_usd) / 1e6
+        cached = min(usage.cached_tokens, usage.input_tokens)
+        cached_usd = self.input_usd if self.cached_usd is None else self.cached_usd
+        fresh_usd = (usage.input_tokens - cached) * self.input_usd
+        return (fresh_usd + cached * cached_usd + usage.output_tokens * self.output_usd) / 1e6
 
     def less(self, discount: float) -> Prices:
         """Return these prices with a discount: 0.5 is half the price."""
-        return Prices(self.input_usd * (1 - discount), self.output_usd * (1 - discount))
+        cached_usd = None if self.cached_usd is None else self.cached_usd * (1 - discount)
+        return Prices(self.input_usd * (1 - discount), self.output_usd * (1 - discount), cached_usd)
 
 
 FREE = Prices(0.0, 0.0)
@@ -48,10 +56,17 @@ def listed_prices(provider: str, model: str) -> Prices | None:
     from genai_prices import calc_price
 
     try:
-        listed = calc_price(ListedUsage(input_tokens=1000, output_tokens=1000), model_ref=model, provider_id=provider)
+        fresh, cached = (
+            calc_price(
+                ListedUsage(input_tokens=1000, cache_read_tokens=n_cached, output_tokens=1000),
+                model_ref=model,
+                provider_id=provider,
+            )
+            for n_cached in (0, 1000)
+        )
     except LookupError:
         return None
-    return Prices(*(float(of_thousand * 1000) for of_thousand in (listed.input_price, listed.output_price)))
+    return Prices(*(1000 * float(thousand) for thousand in (fresh.input_price, fresh.output_price, cached.input_price)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +82,46 @@ class Spend:
     def __sub__(self, less: Spend) -> Spend:
         return Spend(self.cost_usd - less.cost_usd, self.tokens - less.tokens)
 
+    def __mul__(self, times: int) -> Spend:
+        return Spend(self.cost_usd * times, self.tokens * times)
+
 
 def spend_of(call: Call) -> Spend:
-    """Return cost and tokens of a call; unknown ones count as zero."""
-    return Spend(call.cost_usd or 0.0, (call.input_tokens or 0) + (call.output_tokens or 0))
+    """Return an upper bound of the cost and tokens of a call: those reported, and those assumed where none were."""
+    known = Spend(call.cost_usd or 0.0, (call.input_tokens or 0) + (call.output_tokens or 0))
+    return known + Spend(call.assumed_cost_usd or 0.0, call.assumed_tokens or 0)
 
 
 def spent_of(calls: Iterable[Call]) -> Spend:
     """Return cost and tokens of calls together."""
     return sum(map(spend_of, calls), Spend())
+
+
+# Requests that may have been billed although no answer says for how many tokens.
+
+
+@dataclass
+class Meter:
+    """The count of such requests in one call."""
+
+    n_unreported: int = 0
+
+
+METER: ContextVar[Meter | None] = ContextVar("casewise_meter", default=None)
+
+
+@contextmanager
+def metered() -> Iterator[Meter]:
+    """Count the requests of the block whose tokens are not reported, with those of tasks that it starts."""
+    meter = Meter()
+    token = METER.set(meter)
+    try:
+        yield meter
+    finally:
+        METER.reset(token)
+
+
+def note_unreported() -> None:
+    """Count a request that may have been billed, and whose tokens are not reported."""
+    if (meter := METER.get()) is not None:
+        meter.n_unreported += 1

@@ -121,6 +121,14 @@ class Usage:
 
     input_tokens: int | None = None
     output_tokens: int | None = None
+    """Tokens of the reply, with those of its reasoning."""
+    cached_tokens: int = 0
+    """The input tokens that the provider had in its cache."""
+
+    @property
+    def is_known(self) -> bool:
+        """True if the endpoint reports the tokens of the prompt and of the reply."""
+        return self.input_tokens is not None and self.output_tokens is not None
 
 
 @dataclass(frozen=True, slots=True)

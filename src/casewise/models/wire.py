@@ -179,17 +179,15 @@ def read_reply(text: str) -> Reply:
     except (KeyError, IndexError, TypeError, AttributeError) as error:
         raise WrongShape("the answer has no choices[0].message") from error
     thought = THOUGHT.match(content)
-    usage = payload.get("usage")
-    tokens = [usage.get(key) for key in ("prompt_tokens", "completion_tokens")] if isinstance(usage, Mapping) else []
+    reasoning = optional_text(message.get("reasoning_content") or message.get("reasoning"))
     versions = (optional_text(payload.get(key)) for key in ("model", "system_fingerprint"))
     return Reply(
         text=content[thought.end() :] if thought else content,
         finish_reason=optional_text(choice.get("finish_reason")),
         token_logprobs=read_logprobs(choice.get("logprobs")),
-        usage=Usage(*(n if isinstance(n, int) else None for n in tokens)),
+        usage=read_usage(payload.get("usage"), wrote=bool(content or reasoning)),
         model_version="@".join(filter(None, versions)) or None,
-        reasoning=optional_text(message.get("reasoning_content") or message.get("reasoning"))
-        or (thought["thought"].strip() if thought else None),
+        reasoning=reasoning or (thought["thought"].strip() if thought else None),
         refusal=optional_text(message.get("refusal")),
     )
 
@@ -221,6 +219,39 @@ def described(text: str) -> str:
 
 THOUGHT = re.compile(r"\A\s*<(think|thinking|reasoning)>(?P<thought>.*?)(?:</\1>\s*|\Z)", re.DOTALL)
 """Reasoning at the beginning of a reply, which may be cut off in it."""
+
+
+MOST_TOKENS = 2**31 - 1
+
+
+def token_count(value: Any) -> int | None:
+    """Return a number of tokens; None if it is none that can be meant."""
+    whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+    return int(value) if whole and not isinstance(value, bool) and 0 <= value <= MOST_TOKENS else None
+
+
+def read_usage(usage: Any, *, wrote: bool) -> Usage:
+    """Return the tokens in an answer's `usage`. What cannot be, such as an empty prompt, is not reported.
+
+    Some providers count reasoning outside of `completion_tokens`, so output is the larger of that and the total without
+    the prompt.
+
+    `wrote`: whether the reply has words, for which there must be tokens.
+    """
+    if not isinstance(usage, Mapping):
+        return Usage()
+    sent, completion, total = (
+        token_count(usage.get(name)) for name in ("prompt_tokens", "completion_tokens", "total_tokens")
+    )
+    sent = sent or (total - completion if total is not None and completion and total > completion else None)
+    details = [usage.get(f"{name}_tokens_details") for name in ("prompt", "completion")]
+    of_prompt, of_completion = (detail if isinstance(detail, Mapping) else {} for detail in details)
+    reasoning = token_count(of_completion.get("reasoning_tokens")) or token_count(usage.get("reasoning_tokens")) or 0
+    counts = [] if completion is None else [completion + (reasoning if reasoning > completion else 0)]
+    counts += [total - sent] if total is not None and sent is not None and total >= sent else []
+    replied = max(counts, default=None)
+    cached = token_count(of_prompt.get("cached_tokens")) or token_count(usage.get("prompt_cache_hit_tokens")) or 0
+    return Usage(sent, replied or (None if wrote else replied), min(cached, sent or 0))
 
 
 def optional_text(value: Any) -> str | None:

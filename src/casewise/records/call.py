@@ -277,6 +277,10 @@ class Call(Record):
     input_tokens: Count | None = None
     output_tokens: Count | None = None
     cost_usd: float | None = None
+    assumed_cost_usd: float | None = None
+    """Upper bound of the cost of requests whose tokens the endpoint did not report."""
+    assumed_tokens: Count | None = None
+    """Upper bound of the tokens of these requests."""
     shared_with: str | None = None
     """The item whose call this answer comes from, where several items share one prompt."""
 

@@ -12,20 +12,23 @@ from collections import Counter, deque
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any, Generic
+from typing import Any, Final, Generic
 
 from casewise.errors import LeftUnanswered, ModelError, Unavailable
 from casewise.models.batches.interface import BatchInterface, BatchStatus, documented_shape
 from casewise.models.batches.named import batch_interface
 from casewise.models.batches.wire import Gone, MaybeAccepted
 from casewise.models.client import EndpointClient, Exchange, NoAnswer, Request, Transport, is_retried
-from casewise.models.prices import Spend, spend_of
+from casewise.models.prices import Spend, metered, spend_of
 from casewise.models.wire import Capabilities
 from casewise.runs.engine import A, C, Group, RunSession
 from casewise.storage.batch_jobs import BatchJob, JobEvent, JobLog, ResultPlace, What
 
 QUEUE_FULL = re.compile(r"token[ _]limit[ _]exceeded|enqueued|queue", re.IGNORECASE)
 """A provider's description of a batch that it accepted although its queue was full."""
+
+GONE: Final = "gone"
+"""The state of a job whose results the provider no longer has."""
 
 LOOKED_FOR = timedelta(hours=48)
 """Time during which a job is searched for that was given up for lost."""
@@ -56,9 +59,14 @@ def reserve(job: BatchJob) -> Spend:
     return Spend(job.intended.cost_at_most_usd or 0.0, job.intended.tokens_at_most)
 
 
+def is_unaccounted(job: BatchJob) -> bool:
+    """Return whether a job is settled, and nobody knows what it took: it was lost, or its results are gone."""
+    return job.stands == "lost" or job.state == GONE
+
+
 def reserved(log: JobLog) -> Spend:
-    """Return the budget that is set aside for all jobs that are out."""
-    return sum((reserve(job) for job in log.jobs.values() if job.unsettled), Spend())
+    """Return the budget that is set aside for all jobs that are out, or that nobody knows the cost of."""
+    return sum((reserve(job) for job in log.jobs.values() if job.unsettled or is_unaccounted(job)), Spend())
 
 
 def is_too_much(job: BatchJob) -> bool:
@@ -95,7 +103,7 @@ def leave_to_batches(session: RunSession[A, C]) -> None:
             names.update(job.intended.names)
         elif job.stands == "ended":
             names.update(name for name, place in log.places(job.mark) if place.status == 200)
-    if names:
+    if log.jobs:
         session.leave({name.removeprefix(f"{log.run}-") for name in names}, reserved(log))
 
 
@@ -170,6 +178,9 @@ class BatchSession(Generic[A, C]):
             self.take_in(job)
         for job in self.unsettled():
             self.budget.set_aside(reserve(job))
+        self.budget.hold_back(sum((reserve(job) for job in log.jobs.values() if is_unaccounted(job)), Spend()))
+        self.unreported: dict[str, Spend] = {}
+        """What is held back for results that could not be read, by the name of the request."""
         self.out = self.names_out()
         """Names of requests that are out."""
 
@@ -219,14 +230,21 @@ class BatchSession(Generic[A, C]):
         while queue:
             current = queue.popleft()
             name = f"{self.run}-{self.session.name(current.asks[0])}"
-            answered = await self.from_results(current.asks[0], name)
-            if answered is None and (name in self.out or name in self.waiting):
-                self.waiting.setdefault(name, []).append(current)
-            elif answered is None:
-                answered = await self.to_hand_over(current, name)
+            ask = current.asks[0]
+            with metered() as meter:
+                answered = await self.from_results(ask, name)
+                if answered is None and (name in self.out or name in self.waiting):
+                    self.waiting.setdefault(name, []).append(current)
+                elif answered is None:
+                    answered = await self.to_hand_over(current, name)
+            self.budget.hold_back(Spend() - self.unreported.pop(name, Spend()))
             if answered is not None:
+                answered = self.session.accounted(ask, answered, n_unreported=meter.n_unreported)
                 queue.extend(self.session.keep(current, answered))
-                self.budget.spent += spend_of(answered)
+                self.budget.count(spend_of(answered))
+            elif meter.n_unreported:
+                self.unreported[name] = self.session.at_most(ask) * meter.n_unreported
+                self.budget.hold_back(self.unreported[name])
 
     async def from_results(self, ask: A, name: str) -> C | None:
         """Return the answer to a call in the results; or, after too many jobs, the answer that there is none."""
@@ -347,6 +365,7 @@ class BatchSession(Generic[A, C]):
             return False
         if isinstance(batch, BatchStatus):
             if job.stands == "lost":
+                self.budget.hold_back(Spend() - reserve(job))
                 self.budget.set_aside(reserve(job))
             self.accepted(job, batch)
             self.say(f"found again: batch {batch.id} of {n_requests}")
@@ -382,7 +401,7 @@ class BatchSession(Generic[A, C]):
             with documented_shape(self.provider):
                 await self.log.keep_results(job.mark, self.interface.results(batch))
         except Gone:
-            status = BatchStatus(batch, "expired", words="the provider no longer has it")
+            status = BatchStatus(batch, GONE, words="the provider no longer has it")
         job.state, job.words = status.state, status.words
         if is_too_much(job):
             self.settled(job, "refused", state=status.state, words=status.words)
@@ -442,9 +461,12 @@ class BatchSession(Generic[A, C]):
         self.out.update(job.intended.names)
 
     def settled(self, job: BatchJob, event: What, **more: Any) -> None:
-        """Note the end of a job: its budget is free, and its requests are no longer out."""
+        """Note the end of a job: its requests are no longer out, and its budget is free if its cost is known."""
         self.note(job, event, **more)
         self.budget.settle(reserve(job), Spend())
+        if is_unaccounted(job):
+            self.budget.hold_back(reserve(job))
+            self.say(f"nobody knows what a batch took; it counts as spent with ${reserve(job).cost_usd:.4f} at most")
         self.out = self.names_out()
 
     def note(self, job: BatchJob, event: What, **more: Any) -> None:

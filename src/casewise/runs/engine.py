@@ -12,7 +12,8 @@ from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeAlias, Type
 
 import polars as pl
 
-from casewise.models.prices import Spend, spend_of
+from casewise.models.prices import Spend, metered, spend_of
+from casewise.models.wire import MOST_TOKENS
 from casewise.records.call import Call
 from casewise.runs.limits import Budget, InFlight, Limits, RunProgress, Watch
 from casewise.storage.run_folder import last_rows, now
@@ -135,7 +136,9 @@ def attempts_so_far(plan: Asks[A], log: pl.DataFrame, key: tuple[str, ...]) -> p
     return joined.select("bundle", "place", "attempt", "usable", settled=settled).collect()
 
 
-NOTHING_TAKEN: dict[str, Any] = dict.fromkeys(("latency_s", "input_tokens", "output_tokens", "cost_usd"))
+NOTHING_TAKEN: dict[str, Any] = dict.fromkeys(
+    ("latency_s", "input_tokens", "output_tokens", "cost_usd", "assumed_cost_usd", "assumed_tokens")
+)
 
 
 # A session.
@@ -239,6 +242,15 @@ class RunSession(Generic[A, C]):
     def _group(self, asks: tuple[A, ...]) -> Group[A]:
         return Group(asks, self.at_most(asks[0]) if self.limits.bounded else Spend())
 
+    def accounted(self, ask: A, answer: C, *, n_unreported: int) -> C:
+        """Return an answer with what is assumed for its requests without reported tokens: the most that each may take."""
+        if not n_unreported:
+            return answer
+        most = self.at_most(ask) * n_unreported
+        return answer.model_copy(
+            update={"assumed_cost_usd": most.cost_usd or None, "assumed_tokens": min(most.tokens, MOST_TOKENS)}
+        )
+
     def keep(self, group: Group[A], answer: C) -> tuple[Group[A], ...]:
         """Write an answer for every ask of a call, once a call in any order; return the call that repeats it, if one is needed."""
         first, attempt = group.asks[0], group.asks[0].attempt
@@ -284,7 +296,9 @@ async def live(session: RunSession[A, C], call_of: Callable[[A], Awaitable[C]], 
                 return
             actual = Spend()
             try:
-                answered = await call_of(group.asks[0])
+                with metered() as meter:
+                    answered = await call_of(group.asks[0])
+                answered = session.accounted(group.asks[0], answered, n_unreported=meter.n_unreported)
                 if budget is not None:
                     actual = spend_of(answered)
             finally:

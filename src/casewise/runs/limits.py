@@ -199,6 +199,10 @@ class Budget:
         """Set aside for the whole session what calls may cost that it does not wait for."""
         self.reserved += spend
 
+    def count(self, spend: Spend) -> None:
+        """Count what a call took for which nothing was set aside."""
+        self.spent += spend
+
     def settle(self, call: Spend, actual: Spend) -> Self:
         """Replace what was set aside for a call by its actual cost and tokens."""
         self._under_way -= 1
@@ -291,6 +295,10 @@ class RunProgress:
     input_tokens: int = 0
     output_tokens: int = 0
     cost_usd: float | None = None
+    assumed_cost_usd: float | None = None
+    """Upper bound of the cost of requests whose tokens the endpoint did not report; `cost_usd` leaves them out."""
+    assumed_tokens: int = 0
+    """Upper bound of the tokens of these requests."""
     resumed: int = 0
     n_tries: int = 0
     """Requests, including repeated ones."""
@@ -322,17 +330,20 @@ class RunProgress:
             "input_tokens": self.input_tokens,
             "output_tokens": self.output_tokens,
             "cost_usd": self.cost_usd,
+            **({"assumed_cost_usd": self.assumed_cost_usd, "assumed_tokens": n} if (n := self.assumed_tokens) else {}),
             "resumed": self.resumed,
             **{name: value for name, value in reasons.items() if value},
         }
 
     def add(self, part: RunProgress, *, answers: bool = True) -> None:
         """Add the counts of a part of the run; without `answers` only those of its calls."""
-        counts = ("n_calls", "n_tries", "seconds", "input_tokens", "output_tokens", "n_unavailable", "n_pending")
+        counts = (
+            *("n_calls", "n_tries", "seconds", "n_unavailable", "n_pending"),
+            *("input_tokens", "output_tokens", "assumed_tokens"),
+        )
         for name in (*counts, "n_usable", "n_unusable", "resumed") if answers else counts:
             setattr(self, name, getattr(self, name) + getattr(part, name))
-        if part.cost_usd is not None:
-            self.cost_usd = (self.cost_usd or 0.0) + part.cost_usd
+        self._add_cost(part)
         self.stopped = self.stopped or part.stopped
         self.problems.update(part.problems)
 
@@ -342,8 +353,14 @@ class RunProgress:
         self.n_tries += call.tries
         self.input_tokens += call.input_tokens or 0
         self.output_tokens += call.output_tokens or 0
-        if call.cost_usd is not None:
-            self.cost_usd = (self.cost_usd or 0.0) + call.cost_usd
+        self.assumed_tokens += call.assumed_tokens or 0
+        self._add_cost(call)
+
+    def _add_cost(self, part: RunProgress | Call) -> None:
+        if part.cost_usd is not None:
+            self.cost_usd = (self.cost_usd or 0.0) + part.cost_usd
+        if part.assumed_cost_usd is not None:
+            self.assumed_cost_usd = (self.assumed_cost_usd or 0.0) + part.assumed_cost_usd
 
     def count_outcome(self, problem: str | None, *, again: bool) -> None:
         """Count the outcome of an ask; if it is asked `again`, it has been counted as unusable."""

@@ -181,7 +181,7 @@ def check_limits(limits: Limits, asker: Asker[A], *, priced: bool | None = None)
 
     Raises ConfigurationError: there is a limit on cost or tokens, and they are unknown.
     """
-    is_priced = asker.prices is not None if priced is None else priced
+    is_priced = asker.is_priced if priced is None else priced
     if limits.max_cost is not None and not is_priced:
         give = "give --price-in and --price-out (US dollars for a million tokens), or " if asker.model else ""
         raise ConfigurationError(
@@ -223,8 +223,7 @@ async def perform(
         try:
             with stopping_on_signals(watch.stop, say=watch.say):
                 if batch is not None and client is not None:
-                    priced = asker.prices is not None
-                    await in_batches(session, call_of, client, batch, asker=asker.name, priced=priced)
+                    await in_batches(session, call_of, client, batch, asker=asker.name, priced=asker.is_priced)
                 else:
                     leave_to_batches(session)
                     await live(session, call_of, concurrency=max(limits.concurrency, asker.concurrency))

@@ -231,7 +231,7 @@ class RunFolder(Generic[M, R]):
         """Return a table of what a session must know of the log, one row per line.
 
         Its columns are those of the key, the `attempt`, the `place` of the line in bytes, whether the
-        answer is `usable` or failed for a `passing` reason, and the `tokens` and `cost_usd` that it took.
+        answer is `usable` or failed for a `passing` reason, and the `tokens` and `cost_usd` that it took, or at most took.
         """
         if issubclass(self.kind.record, Judgement):
             return judgements_in_brief(self.log_path)
@@ -240,9 +240,10 @@ class RunFolder(Generic[M, R]):
             for number, line in enumerate(file, start=1):
                 text = decoded(line, path=self.log_path, line=number)
                 call = record(text, self.kind.record, path=self.log_path, line=number)
-                tokens = (call.input_tokens or 0) + (call.output_tokens or 0)
+                tokens = (call.input_tokens or 0) + (call.output_tokens or 0) + (call.assumed_tokens or 0)
+                cost_usd = (call.cost_usd or 0.0) + (call.assumed_cost_usd or 0.0)
                 key = (getattr(call, name) for name in self.kind.key)
-                rows.append((*key, call.attempt, place, call.failure is None, call.may_pass, tokens, call.cost_usd))
+                rows.append((*key, call.attempt, place, call.failure is None, call.may_pass, tokens, cost_usd))
                 place += len(line)
         return pl.DataFrame(rows, schema=columns, orient="row", infer_schema_length=None)
 
@@ -491,7 +492,16 @@ SCHEMA: dict[str, pl.DataType] = {
 TOLD = ("item_id", "judge_id", "elicitation", "arm", "outcome")
 """The columns that tell whether a line is a judgement."""
 
-IN_BRIEF = (*TOLD, "repeat", "attempt", "input_tokens", "output_tokens", "cost_usd")
+IN_BRIEF = (
+    *TOLD,
+    "repeat",
+    "attempt",
+    "input_tokens",
+    "output_tokens",
+    "cost_usd",
+    "assumed_cost_usd",
+    "assumed_tokens",
+)
 
 BLOCK = 1 << 23
 """Bytes of a log that are read at a time."""
@@ -577,8 +587,8 @@ def in_brief(table: pl.DataFrame, places: NDArray[np.int64]) -> pl.DataFrame:
         place=pl.Series(places),
         usable=outcome.field("kind") == "scored",
         passing=(outcome.field("reason") == UnscoredReason.UNAVAILABLE.value).fill_null(value=False),
-        tokens=pl.col("input_tokens").fill_null(0) + pl.col("output_tokens").fill_null(0),
-        cost_usd="cost_usd",
+        tokens=pl.sum_horizontal("input_tokens", "output_tokens", "assumed_tokens"),
+        cost_usd=pl.sum_horizontal("cost_usd", "assumed_cost_usd"),
     )
 
 

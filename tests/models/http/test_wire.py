@@ -7,7 +7,8 @@ from casewise.errors import ConfigurationError
 from casewise.models.client import RetryPolicy, requested_wait_s, written
 from casewise.models.endpoints import find_endpoint, parse_model_name
 from casewise.models.local import class_of, first_token_ids
-from casewise.models.wire import Capabilities, WrongShape, read_error, read_reply
+from casewise.models.protocol import Usage
+from casewise.models.wire import Capabilities, WrongShape, read_error, read_reply, read_usage
 
 
 def body(message, **choice):
@@ -53,6 +54,48 @@ def test_both_forms_of_logprobs_are_read():
 @pytest.mark.parametrize("logprobs", [None, {}, {"content": []}, {"content": [{"token": "x"}]}, [1], {"content": 3}])
 def test_logprobs_that_cannot_be_read_are_none(logprobs):
     assert read_reply(body({"content": "safe"}, logprobs=logprobs)).token_logprobs is None
+
+
+@pytest.mark.parametrize(
+    ("usage", "expected"),
+    [
+        ({"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}, Usage(7, 3)),
+        (
+            {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 2110, "reasoning_tokens": 2000},
+            Usage(100, 2010),
+        ),
+        (
+            {"prompt_tokens": 9, "completion_tokens": 4, "completion_tokens_details": {"reasoning_tokens": 50}},
+            Usage(9, 54),
+        ),
+        (
+            {"prompt_tokens": 9, "completion_tokens": 60, "completion_tokens_details": {"reasoning_tokens": 50}},
+            Usage(9, 60),
+        ),
+        ({"prompt_tokens": 9, "total_tokens": 12}, Usage(9, 3)),
+        ({"completion_tokens": 9, "total_tokens": 12}, Usage(3, 9)),
+        ({"prompt_tokens": 9, "completion_tokens": 5, "total_tokens": 3}, Usage(9, 5)),
+        ({"prompt_tokens": 9.0, "completion_tokens": 5}, Usage(9, 5)),
+        (
+            {"prompt_tokens": 9, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": 8}},
+            Usage(9, 5, cached_tokens=8),
+        ),
+        ({"prompt_tokens": 9, "completion_tokens": 5, "prompt_cache_hit_tokens": 80}, Usage(9, 5, cached_tokens=9)),
+        ({"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}, Usage()),
+        ({"prompt_tokens": -1, "completion_tokens": True}, Usage()),
+        ({"prompt_tokens": 2**31, "completion_tokens": "5"}, Usage()),
+        ({"prompt_tokens": float("inf"), "completion_tokens": float("nan")}, Usage()),
+        ({"prompt_tokens": 9, "completion_tokens": None, "prompt_tokens_details": None}, Usage(9)),
+        ([1, 2], Usage()),
+        (None, Usage()),
+    ],
+)
+def test_usage_is_the_most_that_it_can_mean_and_unknown_where_it_cannot_be(usage, expected):
+    assert read_usage(usage, wrote=True) == expected
+
+
+def test_a_reply_without_words_may_have_no_tokens():
+    assert read_usage({"prompt_tokens": 5, "completion_tokens": 0}, wrote=False) == Usage(5, 0)
 
 
 @pytest.mark.parametrize("text", ["", "[]", "null", "{}", '{"choices": []}', '{"choices": [{}]}', "<html>", '{"cho'])

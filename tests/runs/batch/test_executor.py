@@ -136,6 +136,34 @@ def test_a_limit_on_cost_is_kept_at_submission_over_all_that_is_out(out):
     assert 0 < jobs[0]["cost_at_most_usd"] <= 2.0
 
 
+def test_results_without_tokens_count_as_what_was_set_aside_for_them(out):
+    prices, limits = api.Prices(100.0, 100.0), api.Limits(max_cost=2.0)
+    with taking_batches(counts=False) as server:
+        for _ in range(4):
+            summary = judged(server, out, prices=prices, limits=limits).summary
+
+    lines = lines_of(out)
+    jobs = api.batch_jobs([out], ended=True)
+    assert len(server.batches) == 1
+    assert 0 < len(lines) == len(server.paid) < 90
+    assert sum(line["assumed_cost_usd"] for line in lines) == pytest.approx(jobs[0]["cost_at_most_usd"])
+    assert (summary.stopped, summary.cost_usd) == ("the cost limit of $2", None)
+
+
+@pytest.mark.parametrize("batch", [QUICK, None])
+def test_a_batch_of_which_nobody_knows_what_it_took_stays_set_aside(out, batch):
+    """It was lost, or the provider no longer has its results: its requests may have been billed."""
+    prices, limits = api.Prices(100.0, 100.0), api.Limits(max_cost=2.0)
+    with taking_batches(forgets=True) as server:
+        judged(server, out, prices=prices, limits=limits)
+        judged(server, out, prices=prices, limits=limits)
+        again = judged(server, out, batch=batch, prices=prices, limits=limits).summary
+
+    assert len(server.batches) == 1
+    assert again.stopped == "the cost limit of $2"
+    assert again.n_calls == 0
+
+
 def test_runs_are_cut_into_batches_that_fit(out, monkeypatch):
     monkeypatch.setitem(TERMS, "openai", replace(TERMS["openai"], most_requests=40, most_bytes=60_000))
     with taking_batches() as server:

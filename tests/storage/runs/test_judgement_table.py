@@ -88,7 +88,7 @@ def test_lines_in_brief_say_what_records_say_and_where_they_stand(tmp_path, monk
     lines, text = log.read_bytes().splitlines(keepends=True), log.read_bytes()
     assert [text[at : at + len(line)] for at, line in zip(found["place"], lines, strict=True)] == lines
     assert found.select("item_id", "attempt", "usable", "passing", "tokens", "cost_usd").rows() == [
-        (one.item_id, one.attempt, i % 5 > 0, i == 15, one.input_tokens or 0, one.cost_usd)
+        (one.item_id, one.attempt, i % 5 > 0, i == 15, one.input_tokens or 0, one.cost_usd or 0.0)
         for i, one in enumerate(made)
     ]
 

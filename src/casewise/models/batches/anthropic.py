@@ -95,7 +95,11 @@ def anthropic_result(line: Mapping[str, Any]) -> BatchResult:
         message.get("model"),
         join_texts([part for part in parts if part.get("type") == "text"]),
         FINISHED.get(str(message.get("stop_reason")), message.get("stop_reason")),
-        (None if sent[0] is None else sum(tokens or 0 for tokens in sent), usage.get("output_tokens")),
+        {
+            "prompt_tokens": None if sent[0] is None else sum(tokens or 0 for tokens in sent),
+            "completion_tokens": usage.get("output_tokens"),
+            "prompt_tokens_details": {"cached_tokens": sent[2]},
+        },
         join_texts(parts, "thinking") or None,
     )
     return BatchResult(name, 200, json.dumps(reply))

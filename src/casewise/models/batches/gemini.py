@@ -107,6 +107,11 @@ def gemini_result(answer: Mapping[str, Any]) -> BatchResult:
         response.get("modelVersion"),
         join_texts([part for part in parts if not part.get("thought")]),
         "content_filter" if blocked else FINISHED.get(reason, reason.lower()),
-        (usage.get("promptTokenCount"), None if replied == [None, None] else sum(tokens or 0 for tokens in replied)),
+        {
+            "prompt_tokens": usage.get("promptTokenCount"),
+            "completion_tokens": None if replied == [None, None] else sum(tokens or 0 for tokens in replied),
+            "total_tokens": usage.get("totalTokenCount"),
+            "prompt_tokens_details": {"cached_tokens": usage.get("cachedContentTokenCount")},
+        },
     )
     return BatchResult(name, 200, json.dumps(reply))

@@ -20,7 +20,7 @@ from casewise.models.batches.terms import Terms
 from casewise.models.batches.wire import BatchWire
 from casewise.storage.batch_jobs import BatchJob
 
-State = Literal["waiting", "completed", "expired", "cancelled", "failed"]
+State = Literal["waiting", "completed", "expired", "cancelled", "failed", "gone"]
 
 
 @dataclass(frozen=True)
@@ -215,14 +215,14 @@ def split_system(body: Mapping[str, Any]) -> tuple[list[Mapping[str, Any]], list
 
 
 def completion(
-    model: Any, text: str, finish_reason: Any, tokens: tuple[Any, Any], reasoning: str | None = None
+    model: Any, text: str, finish_reason: Any, usage: Mapping[str, Any], reasoning: str | None = None
 ) -> dict[str, Any]:
     """Return a chat completion."""
     message = {"content": text} if reasoning is None else {"content": text, "reasoning": reasoning}
     return {
         "model": model,
         "choices": [{"message": message, "finish_reason": finish_reason}],
-        "usage": {"prompt_tokens": tokens[0], "completion_tokens": tokens[1]},
+        "usage": dict(usage),
     }
 
 

@@ -1,0 +1,339 @@
+"""Limits of a run: what is set aside, what is spent, and what nobody reports."""
+
+import asyncio
+import json
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.support.sums import Sum, SumAsk
+
+from casewise.errors import ConfigurationError, DataError, Unavailable
+from casewise.models.asker import ChatAsker, NoReplyReason
+from casewise.models.prices import Prices, Spend, note_unreported
+from casewise.models.protocol import FakeModel, Message, Reply, ReplyOptions, as_messages
+from casewise.models.wire import read_usage
+from casewise.records.call import Call
+from casewise.runs.engine import RunLog, RunSession, each_alone, live
+from casewise.runs.limits import Budget, InFlight, Limits, RunProgress, Watch, unknown_spend
+
+# No sequence of replies makes a run pass its limit by more than the calls under way.
+
+PRICES, MOST_REPLIED, PROMPT = Prices(2.0, 8.0, 0.5), 50, "x" * 200
+MOST_SENT = 100 + 64
+
+
+@dataclass(frozen=True)
+class Billed:
+    """What a provider bills for a call, and what it says of it."""
+
+    sent: int
+    replied: int
+    usage: Any
+    n_lost: int = 0
+    """Tries before it that were billed as much, and of which no answer came."""
+    fails: bool = False
+
+    @property
+    def cost_usd(self) -> float:
+        return (self.n_lost + (not self.fails)) * (self.sent * 2.0 + self.replied * 8.0) / 1e6
+
+
+def reported(sent: int, replied: int, reasoning: int, form: str) -> Billed:
+    """A call whose tokens the provider reports in one of the forms that there are."""
+    usage: dict[str, Any] = {"prompt_tokens": sent, "completion_tokens": replied + reasoning}
+    if form == "outside":
+        usage = {"prompt_tokens": sent, "completion_tokens": replied, "total_tokens": sent + replied + reasoning}
+    if form == "no completion":
+        usage = {"prompt_tokens": sent, "total_tokens": sent + replied + reasoning}
+    return Billed(sent, replied + reasoning, usage)
+
+
+REPORTED = st.builds(
+    reported,
+    st.integers(1, 10_000),
+    st.integers(1, 100_000),
+    st.integers(0, 100_000),
+    st.sampled_from(["inside", "outside", "no completion"]),
+)
+UNREPORTED = st.builds(
+    Billed,
+    st.integers(1, MOST_SENT),
+    st.integers(0, MOST_REPLIED),
+    st.sampled_from(
+        [None, {}, [], {"prompt_tokens": 0, "completion_tokens": 0}, {"prompt_tokens": "7"}, {"completion_tokens": -1}]
+    ),
+    n_lost=st.integers(0, 3),
+    fails=st.booleans(),
+)
+
+
+class Biller(ChatAsker[SumAsk, Sum]):
+    """Asks a model that bills as it is told."""
+
+    usual_tokens = 10
+
+    def __init__(self, bills: list[Billed]) -> None:
+        self.bills, self.begun = bills, list[Billed]()
+        super().__init__(FakeModel(self.billed), PRICES, patience=10**9)
+
+    def billed(self, _messages: tuple[Message, ...], _options: ReplyOptions) -> Reply | Exception:
+        bill = self.bills[len(self.begun) % len(self.bills)]
+        self.begun.append(bill)
+        for _ in range(bill.n_lost):
+            note_unreported()
+        return Unavailable("no answer") if bill.fails else Reply("3", "stop", usage=read_usage(bill.usage, wrote=True))
+
+    def messages(self, _ask: SumAsk) -> tuple[Message, ...]:
+        return as_messages(PROMPT)
+
+    def reply_options(self, _ask: SumAsk) -> ReplyOptions:
+        return ReplyOptions(MOST_REPLIED)
+
+    def read(self, ask: SumAsk, reply: Reply, took: dict[str, Any]) -> Sum:
+        return Sum(value=int(reply.text), left=ask.left, right=ask.right, attempt=ask.attempt, **took)
+
+    def unanswered(self, ask: SumAsk, _reason: NoReplyReason, _detail: str) -> Sum:
+        return Sum(value=None, left=ask.left, right=ask.right, attempt=ask.attempt)
+
+
+class Memory(RunLog[SumAsk, Sum]):
+    """A log that is forgotten."""
+
+    key = ("left", "right")
+
+    def write(self, ask: SumAsk, answer: Sum) -> None:
+        pass
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    bills=st.lists(st.one_of(REPORTED, UNREPORTED), min_size=1, max_size=12),
+    limit=st.floats(0, 0.5),
+    concurrency=st.integers(1, 6),
+)
+def test_no_sequence_of_usages_passes_a_limit_by_more_than_the_calls_under_way(bills, limit, concurrency):
+    asker, progress = Biller(bills), RunProgress()
+    plan = each_alone(SumAsk(n, 0) for n in range(60))
+    log = Memory(Path(), InFlight())
+    session = RunSession(plan, log, asker.at_most, progress, Limits(max_cost=limit), Watch())
+    asyncio.run(live(session, asker.answer, concurrency=concurrency))
+
+    billed = sum(bill.cost_usd for bill in asker.begun)
+    assert billed <= session.budget.spent.cost_usd + 1e-12
+    assert billed <= limit + sum(sorted((bill.cost_usd for bill in asker.begun), reverse=True)[:concurrency]) + 1e-12
+    assert session.budget.reserved.tokens == 0
+    known, assumed = progress.cost_usd or 0.0, progress.assumed_cost_usd or 0.0
+    assert known + assumed == pytest.approx(session.budget.spent.cost_usd)
+
+
+# The parts of a budget, one by one.
+
+
+def test_limits_leave_what_is_not_spent_and_never_less_than_nothing():
+    limits = Limits(max_cost=2.0, max_tokens_total=10)
+
+    assert limits.less(Spend(0.5, 4)) == Limits(max_cost=1.5, max_tokens_total=6)
+    assert limits.less(Spend(5.0, 40)) == Limits(max_cost=0.0, max_tokens_total=0)
+    assert Limits().less(Spend(5.0, 40)) == Limits()
+
+
+def test_money_or_tokens_bound_a_run():
+    bounded = [limits.bounded for limits in (Limits(), Limits(max_cost=0.0), Limits(max_tokens_total=0))]
+
+    assert bounded == [False, True, True]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "named"),
+    [({"concurrency": 0}, "--concurrency is 0"), ({"max_cost": -0.01}, "-0.01"), ({"max_cost": float("nan")}, "nan")],
+)
+def test_a_limit_that_cannot_be_is_refused(wrong, named):
+    with pytest.raises(ConfigurationError, match=named):
+        Limits(**wrong)
+
+
+def test_a_call_fits_up_to_the_limit_itself_with_all_that_is_spent_and_set_aside():
+    budget = Budget(Limits(max_cost=4.0, max_tokens_total=40), spent=Spend(1.0, 10))
+    budget.set_aside(Spend(1.0, 10))
+    budget.hold_back(Spend(1.0, 10))
+
+    assert budget.lacks(Spend(1.0, 10)) is None
+    assert budget.lacks(Spend(1.01, 0)) == "the cost limit of $4"
+    assert budget.lacks(Spend(0.0, 11)) == "the limit of 40 tokens"
+    assert Budget(Limits()).lacks(Spend(1e9, 10**9)) is None
+
+
+def test_what_is_counted_or_settled_is_spent_and_frees_what_was_set_aside():
+    budget = Budget(Limits(max_cost=4.0))
+    budget.set_aside(Spend(3.0, 30))
+    assert budget.settle(Spend(3.0, 30), Spend(1.0, 5)) is budget
+    budget.count(Spend(0.5, 1))
+
+    assert (budget.spent, budget.reserved) == (Spend(1.5, 6), Spend())
+
+
+def test_a_call_that_does_not_fit_waits_for_those_under_way_and_is_refused_once_there_is_none():
+    async def session() -> list[str | None]:
+        budget = Budget(Limits(max_cost=3.0))
+        first = await budget.reserve(Spend(2.0, 1))
+        second = asyncio.create_task(budget.reserve(Spend(2.0, 1)))
+        await asyncio.sleep(0)
+        assert not second.done()
+        budget.settle(Spend(2.0, 1), Spend(0.5, 1))
+        third = asyncio.create_task(budget.reserve(Spend(2.0, 1)))
+        await asyncio.wait_for(second, 5)
+        budget.settle(Spend(2.0, 1), Spend(2.0, 1))
+        return [first, second.result(), await asyncio.wait_for(third, 5)]
+
+    assert asyncio.run(session()) == [None, None, "the cost limit of $3"]
+
+
+def test_what_is_held_back_for_the_session_keeps_no_call_waiting():
+    async def reserved() -> str | None:
+        budget = Budget(Limits(max_cost=3.0))
+        budget.hold_back(Spend(2.0, 1))
+        return await asyncio.wait_for(budget.reserve(Spend(2.0, 1)), 5)
+
+    assert asyncio.run(reserved()) == "the cost limit of $3"
+
+
+# What a killed session may have taken.
+
+
+def test_calls_under_way_are_on_the_disk_with_half_as_much_again(tmp_path):
+    in_flight = InFlight(tmp_path)
+    in_flight.begun(Spend(2.0, 10))
+    assert unknown_spend(tmp_path) == Spend(3.0, 15)
+    in_flight.begun(Spend(1.0, 5))
+    assert unknown_spend(tmp_path) == Spend(3.0, 15)
+    in_flight.begun(Spend(1.0, 0))
+    assert unknown_spend(tmp_path) == Spend(6.0, 22)
+    in_flight.ended(Spend(4.0, 15))
+    in_flight.begun(Spend(6.0, 22))
+    assert unknown_spend(tmp_path) == Spend(6.0, 22)
+    in_flight.begun(Spend(0.0, 1))
+    assert unknown_spend(tmp_path) == Spend(9.0, 34)
+
+
+def test_a_killed_session_counts_in_all_later_ones_and_one_in_good_order_adds_nothing(tmp_path):
+    InFlight(tmp_path).begun(Spend(2.0, 10))
+    later = InFlight(tmp_path)
+    assert later.unknown == Spend(3.0, 15)
+    later.begun(Spend(1.0, 2))
+    assert unknown_spend(tmp_path) == Spend(4.5, 18)
+    later.ended(Spend(1.0, 2))
+    later.settled()
+
+    assert InFlight(tmp_path).unknown == Spend(3.0, 15)
+
+
+def test_a_session_without_calls_writes_nothing(tmp_path):
+    InFlight(tmp_path).settled()
+    nowhere = InFlight()
+    nowhere.begun(Spend(1.0, 1))
+
+    assert list(tmp_path.iterdir()) == []
+    assert nowhere.unknown == Spend()
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{}", "[1]", '{"unknown": {}, "at_most": 3}', '{"unknown": {"x": 1}, "at_most": {}}']
+)
+def test_a_bound_that_cannot_be_read_is_named(tmp_path, text):
+    (tmp_path / "in_flight.json").write_text(text)
+
+    with pytest.raises(DataError, match=r"in_flight\.json.*cannot be read"):
+        unknown_spend(tmp_path)
+
+
+# Progress.
+
+
+def call(**took: Any) -> Call:
+    return Call(input_tokens=3, output_tokens=2, **took)
+
+
+def test_progress_counts_calls_with_known_and_assumed_amounts_apart():
+    progress = RunProgress()
+    progress.count_call(call(cost_usd=0.5))
+    progress.count_call(Call(assumed_cost_usd=0.25, assumed_tokens=7))
+
+    counts = progress.as_json()
+    assert (counts["n_calls"], counts["input_tokens"], counts["output_tokens"]) == (2, 3, 2)
+    assert (counts["cost_usd"], counts["assumed_cost_usd"], counts["assumed_tokens"]) == (0.5, 0.25, 7)
+    assert "assumed_tokens" not in RunProgress().as_json()
+    assert RunProgress().as_json()["cost_usd"] is None
+
+
+def part() -> RunProgress:
+    """Counts that differ from each other."""
+    return RunProgress(
+        n_calls=1,
+        n_usable=2,
+        n_unusable=3,
+        n_unavailable=4,
+        n_pending=5,
+        seconds=6.0,
+        input_tokens=7,
+        output_tokens=8,
+        cost_usd=9.0,
+        assumed_cost_usd=10.0,
+        assumed_tokens=11,
+        resumed=12,
+        n_tries=13,
+        stopped="enough",
+        problems=Counter(silent=14),
+    )
+
+
+def test_parts_of_a_run_add_up():
+    whole = RunProgress()
+    whole.add(part())
+    assert whole == part()
+    whole.add(part())
+    numbers = {name: value for name, value in vars(part()).items() if isinstance(value, (int, float))}
+    assert {name: getattr(whole, name) for name in numbers} == {name: 2 * value for name, value in numbers.items()}
+    assert (whole.stopped, whole.problems) == ("enough", {"silent": 28})
+
+
+def test_without_its_answers_a_part_adds_its_calls_alone():
+    whole = RunProgress(stopped="first")
+    whole.add(part(), answers=False)
+
+    assert (whole.n_usable, whole.n_unusable, whole.resumed) == (0, 0, 0)
+    assert (whole.n_calls, whole.n_tries, whole.n_unavailable, whole.n_pending) == (1, 13, 4, 5)
+    assert whole.stopped == "first"
+
+
+def test_the_outcome_of_an_ask_counts_once_however_often_it_is_asked():
+    progress = RunProgress()
+    progress.count_outcome("silent", again=False)
+    progress.count_outcome("silent", again=True)
+    progress.count_outcome(None, again=True)
+
+    assert (progress.n_usable, progress.n_unusable, progress.n_done, progress.problems) == (1, 0, 1, {"silent": 2})
+
+
+def test_long_problems_are_counted_by_their_beginning():
+    progress = RunProgress()
+    for problem in ("x" * 200, "y" * 201):
+        progress.count_outcome(problem, again=False)
+
+    assert list(progress.problems) == ["x" * 200, "y" * 197 + "..."]
+
+
+def test_the_json_has_rates_and_reasons_only_where_there_are_some():
+    counts = part().as_json()
+    assert counts["calls_per_second"] == round(1 / 6, 3)
+    assert (counts["unavailable"], counts["pending"], counts["stopped"]) == (4, 5, "enough")
+    assert (counts["n_usable"], counts["n_unusable"]) == (2, 3)
+
+    empty = RunProgress().as_json()
+    assert empty["calls_per_second"] is None
+    assert {"unavailable", "pending", "stopped"}.isdisjoint(empty)
+    assert json.loads(json.dumps(empty)) == empty
