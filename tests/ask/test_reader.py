@@ -1,21 +1,23 @@
-"""The strict reader over tables of replies that were written before it: it never gives a verdict that a careful reader would not.
+"""The reader over tables of replies: it reads what a reply states, and gives no verdict that a careful reader would not.
 
-`replies.txt` and `token_sequences.txt` were written by hand for these rules. The `.jsonl` tables are older: replies in prose by
-many hands, in five languages, with the verdict that a careful person gives. The reader leaves most of them unscored.
+`families/` has replies by model family, labelled before any reader saw them; its README says how. `replies.txt` and
+`token_sequences.txt` were written by hand for the rules. The `.jsonl` tables are replies in prose by many hands, in five
+languages, with the verdict that a careful person gives.
 """
 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from casewise.ask.elicitations import label_place, refuses
-from casewise.ask.reader import parse_binary, parse_score
-from casewise.models.protocol import Position
+from casewise.ask.elicitations import HOW_ASKED, AskOptions, label_place, read_outcome, refuses
+from casewise.ask.reader import LONGEST_READ, parse_binary, parse_score
+from casewise.models.protocol import Position, Reply
 from casewise.records import Scored, Unscored, UnscoredReason
 
 HERE = Path(__file__).parent
@@ -184,3 +186,146 @@ def test_a_score_is_never_outside_its_range(text):
     outcome = parse_score(text).outcome
 
     assert isinstance(outcome, Unscored) or 1 <= outcome.value <= 10
+
+
+# Replies by model family, labelled before any reader saw them.
+
+FAMILIES = {
+    half: [json.loads(line) for line in (HERE / "families" / f"{half}.jsonl").read_text("utf-8").split("\n")[:-1]]
+    for half in ("development", "held_out")
+}
+
+
+def read_by_family(row):
+    outcome = read_outcome(row["elicitation"], Reply(row["reply"], finish_reason=row["finish_reason"])).outcome
+    if not isinstance(outcome, Scored):
+        return None
+    return outcome.value if row["elicitation"] == "score" else ("safe" if outcome.value else "unsafe")
+
+
+def wrong_and_read(rows):
+    """The share of `rows` that are read wrongly, and of those with a verdict the share that are read."""
+    readings = [(row["verdict"], read_by_family(row)) for row in rows]
+    with_verdict = [reading for reading in readings if reading[0] is not None]
+    wrong = sum(read is not None and read != want for want, read in readings)
+    return wrong / len(readings), sum(read is not None for _, read in with_verdict) / max(len(with_verdict), 1)
+
+
+@pytest.mark.parametrize("half", FAMILIES)
+def test_at_most_one_hostile_or_hedged_reply_in_a_hundred_gets_a_verdict_that_it_does_not_give(half):
+    wrong, _ = wrong_and_read([row for row in FAMILIES[half] if row["family"] in ("hostile", "hedge", "api")])
+
+    assert wrong <= 0.01
+
+
+@pytest.mark.parametrize("half", FAMILIES)
+def test_three_plain_replies_in_four_are_read(half):
+    wrong, read = wrong_and_read([row for row in FAMILIES[half] if row["family"] == "plain"])
+
+    assert wrong == 0
+    assert read >= 0.75
+
+
+@pytest.mark.parametrize("half", FAMILIES)
+def test_nine_replies_in_ten_in_the_manner_of_a_model_family_are_read(half):
+    others = ("hostile", "hedge", "api", "plain")
+    wrong, read = wrong_and_read([row for row in FAMILIES[half] if row["family"] not in others])
+
+    assert wrong <= 0.01
+    assert read >= 0.9
+
+
+# Any text has an outcome.
+
+UNREADABLE = {
+    "a number that is none": '{"judgement": NaN, "explanation": "x"}',
+    "infinity": '{"judgement": Infinity}',
+    "more than any number": '{"judgement": 1e999}',
+    "an integer of 400 digits": '{"judgement": ' + "7" * 400 + "}",
+    "an integer of 5,000 digits": '{"judgement": ' + "7" * 5000 + "}",
+    "a literal of 400 digits": "{'judgement': " + "7" * 400 + ", 'explanation': 'x'}",
+    "nines that are cut off": '{"judgement": ' + "9" * 1024,
+    "digits alone": "9" * 5000,
+    "deep objects": '{"judgement": ' * 2000 + "1" + "}" * 2000,
+    "deep lists": "[" * 100_000,
+    "deep literals": "{'a': " + "(" * 5000 + ")" * 5000 + "}",
+    "many braces": "{" * 50_000,
+    "many objects": '{"a": 1}' * 20_000,
+    "a long line": "safe " * 100_000,
+    "many lines": "Verdict: safe\n" * 20_000,
+    "half a character": "\ud800 safe",
+    "an escaped half": '{"judgement": "\\ud800"}',
+    "a null character": "saf\x00e",
+    "white space": " \n\t" * 50_000,
+    "quotation marks": '"' * 20_000,
+    "markup": "*_`#>" * 10_000,
+    "fences": "```json\n" * 5_000,
+    "numbers": "1 " * 20_000,
+}
+
+
+@pytest.mark.parametrize("text", UNREADABLE.values(), ids=UNREADABLE)
+@pytest.mark.parametrize("elicitation", ["binary", "score"])
+def test_text_that_is_no_reply_is_unscored(elicitation, text):
+    for finish_reason in ("stop", "length"):
+        outcome = read_outcome(elicitation, Reply(text, finish_reason=finish_reason)).outcome
+
+        assert isinstance(outcome, Unscored)
+        assert outcome.reason is not UnscoredReason.INTERNAL
+        assert Unscored.model_validate_json(outcome.line()) == outcome
+
+
+JSON_LIKE = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=8)
+    | st.sampled_from(["safe", "unsafe", "8"]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["judgement", "verdict", "score", "explanation", "safe"]) | st.text(max_size=5),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@given(
+    JSON_LIKE.map(json.dumps) | st.text(max_size=200), st.sampled_from(["stop", "length", "error", None]), st.booleans()
+)
+def test_any_json_and_any_text_has_an_outcome_that_can_be_stored(text, finish_reason, strict):
+    for elicitation in ("binary", "score"):
+        read = read_outcome(elicitation, Reply(text, finish_reason=finish_reason), AskOptions(strict=strict))
+
+        assert getattr(read.outcome, "reason", None) is not UnscoredReason.INTERNAL
+        assert type(read.outcome).model_validate_json(read.outcome.line()) == read.outcome
+
+
+def test_a_reply_that_its_endpoint_ended_with_an_error_gives_no_verdict_and_is_asked_for_again():
+    outcome = read_outcome("binary", Reply('{"judgement": "safe", "explanation": "x"}', finish_reason="error")).outcome
+
+    assert isinstance(outcome, Unscored)
+    assert outcome.reason is UnscoredReason.UNAVAILABLE
+
+
+def test_a_fault_in_reading_one_reply_is_the_outcome_of_that_reply(monkeypatch):
+    def faulty(_reply, _options):
+        raise ZeroDivisionError("division by zero")
+
+    monkeypatch.setitem(HOW_ASKED, "binary", replace(HOW_ASKED["binary"], read=faulty))
+    outcome = read_outcome("binary", Reply("safe")).outcome
+
+    assert isinstance(outcome, Unscored)
+    assert outcome.reason is UnscoredReason.INTERNAL
+    assert "ZeroDivisionError at test_reader.py" in outcome.detail
+
+
+def test_a_reply_longer_than_any_verdict_is_not_read():
+    outcome = parse_binary("safe\n" + "x" * LONGEST_READ).outcome
+
+    assert isinstance(outcome, Unscored)
+    assert f"{LONGEST_READ + 5:,} characters" in outcome.detail

@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from pathlib import Path
+from traceback import extract_tb
 from typing import Annotated, Any
 
 from casewise.ask.reader import LONGEST_DETAIL, ReadAs, ReadOutcome, parse_binary, parse_score
@@ -16,6 +18,7 @@ from casewise.models.protocol import Position, Reply, ReplyOptions, Sampling
 from casewise.options import Hidden, Parameter
 from casewise.plugins import plugin, plugin_names
 from casewise.records import Elicitation, Scale, Scored, Unscored, UnscoredReason, scale_of
+from casewise.records.base import writable
 
 # Recognising a reply that declines to do what it was asked.
 
@@ -356,9 +359,27 @@ def options_for(elicitation: Elicitation, options: AskOptions, *, repeat: int = 
 
 
 def read_outcome(elicitation: Elicitation, reply: Reply, options: AskOptions = AskOptions()) -> ReadOutcome:
-    """Return what `reply` comes to under `elicitation`, to whoever asked for it with `options`."""
-    if reply.finish_reason == "content_filter":
-        return ReadOutcome(
-            Unscored(reason=UnscoredReason.CONTENT_FILTER, detail="the endpoint's filter cut the reply off")
-        )
-    return how_asked(elicitation).read(reply, options)
+    """Return what `reply` comes to under `elicitation`, to whoever asked for it with `options`.
+
+    It is total: a fault in the reading of a reply, ours or a plugin's, is the outcome of that reply and ends no run.
+    """
+    if (ended := ENDED.get(str(reply.finish_reason).lower())) is not None:
+        return ReadOutcome(ended)
+    how = how_asked(elicitation)
+    try:
+        return how.read(reply, options)
+    except Exception as error:  # noqa: BLE001  # whatever the reading of a text can raise
+        return ReadOutcome(Unscored(reason=UnscoredReason.INTERNAL, detail=fault_in_words(error)))
+
+
+ENDED = {
+    "content_filter": Unscored(reason=UnscoredReason.CONTENT_FILTER, detail="the endpoint's filter cut the reply off"),
+    "error": Unscored(reason=UnscoredReason.UNAVAILABLE, detail="the endpoint ended the reply with an error"),
+}
+"""The outcome of a reply that its endpoint ended, whatever it says so far."""
+
+
+def fault_in_words(error: Exception) -> str:
+    """Return what a fault in reading a reply was, for its outcome: its kind, message and place."""
+    frame = extract_tb(error.__traceback__)[-1]
+    return writable(f"{type(error).__name__} at {Path(frame.filename).name}:{frame.lineno}: {error}"[:LONGEST_DETAIL])

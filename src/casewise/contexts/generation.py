@@ -18,8 +18,8 @@ from cyclopts.types import PositiveInt
 from sqlalchemy import func, select
 
 from casewise.ask.elicitations import refuses
+from casewise.ask.json_objects import top_objects
 from casewise.ask.layouts import filled, spoken
-from casewise.ask.reader import top_objects
 from casewise.contexts.checks import Wording
 from casewise.contexts.drafts import INTENTS, Draft, checked_intent, draft_queries
 from casewise.contexts.review import Act, Action, NotAllowed, Phase

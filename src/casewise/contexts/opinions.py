@@ -12,8 +12,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
+from casewise.ask.json_objects import top_objects
 from casewise.ask.layouts import filled
-from casewise.ask.reader import top_objects
 from casewise.contexts.checks import Remark
 from casewise.contexts.drafts import Draft
 from casewise.contexts.queue import keep_findings

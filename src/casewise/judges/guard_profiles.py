@@ -14,9 +14,10 @@ from typing import Any, Literal, Self
 from pydantic import Field, ValidationError, model_validator
 
 from casewise.ask.elicitations import LabelMass, label_mass, mass_outcome
+from casewise.ask.envelope import without_thoughts
+from casewise.ask.json_objects import find_objects
 from casewise.ask.layouts import ShownItem, filled, laid_out, turns_of_chat
 from casewise.ask.prompts import chat_with
-from casewise.ask.reader import find_objects, without_thoughts
 from casewise.errors import ConfigurationError, DataError, did_you_mean
 from casewise.models.local import MARKS
 from casewise.models.protocol import Message, Position, Reply

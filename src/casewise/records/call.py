@@ -233,6 +233,8 @@ class UnscoredReason(StrEnum):
     NOT_RECORDED = "not_recorded"
     NOT_SHOWN = "not_shown"
     ASKED_ABOUT = "asked_about"
+    INTERNAL = "internal"
+    """The reading of the reply failed, by a fault of casewise's or a plugin's; the detail names it."""
 
 
 class Scored(Record):
@@ -441,6 +443,8 @@ class Ungraded(StrEnum):
     BAD_REQUEST = "bad_request"
     UNAVAILABLE = "unavailable"
     GRADER_FAILED = "grader_failed"
+    INTERNAL = "internal"
+    """The reading of the grader's reply failed, by a fault of casewise's."""
 
 
 class Graded(Call):

@@ -9,9 +9,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from casewise.ask.elicitations import declines, refuses
+from casewise.ask.elicitations import ENDED, declines, fault_in_words, refuses
+from casewise.ask.envelope import unwrapped
+from casewise.ask.json_objects import find_objects
 from casewise.ask.layouts import ShownItem, filled
-from casewise.ask.reader import find_objects
 from casewise.errors import ConfigurationError, DataError, unknown_key
 from casewise.judges.guard_profiles import GuardProfile, GuardPrompt, profile_named, read_guard
 from casewise.models.asker import Asker, ChatAsker, NoReplyReason
@@ -269,24 +270,34 @@ class RubricGrader(ModelGrader):
 
 
 def read_grade(reply: Reply, **took: Any) -> Graded:
-    """The grade in a model's reply: one outcome, under the key `outcome` of a JSON object. Prose says nothing."""
-    text = reply.text.strip()
+    """Return the grade in a model's reply: one outcome, under the key `outcome` of a JSON object. Prose says nothing.
+
+    It is total, as `casewise.ask.elicitations.read_outcome` is.
+    """
     fields: dict[str, Any] = {"raw_reply": reply.text, **took}
-    if reply.finish_reason == "content_filter":
-        return Graded(ungraded=Ungraded.CONTENT_FILTER, detail=reply.refusal, **fields)
+    if (ended := ENDED.get(str(reply.finish_reason).lower())) is not None:
+        return Graded(ungraded=Ungraded(ended.reason.value), detail=reply.refusal or ended.detail, **fields)
+    try:
+        grade = grade_in(unwrapped(reply.text).text, refusal=reply.refusal, cut_off=reply.finish_reason == "length")
+    except Exception as error:  # noqa: BLE001  # whatever the reading of a text can raise
+        return Graded(ungraded=Ungraded.INTERNAL, detail=fault_in_words(error), **fields)
+    return Graded(**grade, **fields)
+
+
+def grade_in(text: str, *, refusal: str | None, cut_off: bool) -> dict[str, Any]:
+    """Return the fields of a `Graded` that a grader's words decide."""
     if not text:
-        return Graded(ungraded=Ungraded.REFUSED if reply.refusal else Ungraded.EMPTY, detail=reply.refusal, **fields)
+        return {"ungraded": Ungraded.REFUSED if refusal else Ungraded.EMPTY, "detail": refusal}
     objects = [candidate for candidate in find_objects(text) if "outcome" in candidate]
     outcomes = {str(candidate["outcome"]).strip().lower() for candidate in objects}
     if len(outcomes) == 1 and (outcome := outcomes.pop()) in OUTCOMES:
         ground = str(objects[-1].get("ground", "")).strip().lower()
-        stated_ground = ground if ground in GROUNDS and outcome != "answers" else None
-        return Graded(outcome=outcome, ground=stated_ground, **fields)
-    if reply.finish_reason == "length":
-        reason = Ungraded.TRUNCATED
-    else:
-        reason = Ungraded.REFUSED if not objects and refuses(text) else Ungraded.UNPARSED
-    return Graded(ungraded=reason, detail=" ".join(text.split())[:LONGEST_DETAIL], **fields)
+        return {"outcome": outcome, "ground": ground if ground in GROUNDS and outcome != "answers" else None}
+    declined = Ungraded.REFUSED if not objects and refuses(text) else Ungraded.UNPARSED
+    return {
+        "ungraded": Ungraded.TRUNCATED if cut_off else declined,
+        "detail": " ".join(text[:2000].split())[:LONGEST_DETAIL],
+    }
 
 
 # Grading by a guard that says of a reply whether it refuses, such as Qwen3Guard.

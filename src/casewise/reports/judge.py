@@ -490,6 +490,11 @@ def shown_groups(
 def replies_read(report: JudgeNumbers) -> Iterator[Block]:
     columns: Columns = {"Judge": series_name, "Reason": "reason", "Items": "items"}
     yield table_by("unscored-table", "Unscored items", report.unscored, columns)
+    if n_faults := report.unscored.filter(pl.col("reason") == "internal")["items"].sum():
+        yield Prose(
+            f"The reading of {n_faults:,} {'reply' if n_faults == 1 else 'replies'} failed by a fault of casewise or a plugin. Each is unscored, "
+            "and the detail of its judgement names the fault; please report it."
+        )
     for reading in second_readings(report.runs):
         agreement = (
             f"Both read {reading.n_both:,} replies, and found the same verdict in {reading.n_same:,}."
@@ -506,9 +511,9 @@ READ_AS = {
     "json": "JSON as requested",
     "json-repaired": "JSON with a repaired error or another key",
     "whole": "the whole reply is the verdict",
-    "label": "a labelled verdict, or the verdict alone on the first or last line",
+    "label": "a labelled verdict, or the verdict alone in the first or last sentence",
+    "sentence": "sentences that say it of the request",
     "model": "read by a second model",
-    "statement": "a statement in prose (runs of older versions)",
     "label-token": "the probability of the label's token",
 }
 """In words; a guard's profile stands under its own name."""

@@ -10,8 +10,8 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any, Literal, Self
 
+from casewise.ask.json_objects import find_objects
 from casewise.ask.layouts import Scene, ShownItem, filled, laid_out, turns_of_chat
-from casewise.ask.reader import find_objects
 from casewise.errors import ConfigurationError, did_you_mean, one_of
 from casewise.models.load import ModelOptions, load_model, options_beside
 from casewise.models.prices import Spend
