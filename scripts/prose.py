@@ -21,6 +21,7 @@ GENERATED = {
     "study-toml.md",
     "endpoints.md",
     "exit-codes.md",
+    "replies-read.md",
 }
 LONG = 30
 COMMAND = re.compile(r"^\$ .*(?:\\\n.*)*", re.MULTILINE)

@@ -1,19 +1,26 @@
-"""Writes the reference pages whose facts stand in the code: names in reports, audit findings, study.toml, endpoints, exit codes."""
+"""Writes the reference pages whose facts stand in the code: names in reports, audit findings, study.toml, endpoints, exit codes,
+and how many replies are read."""
 
 from __future__ import annotations
 
 import ast
 import inspect
+import json
 import re
+from collections import Counter
 from collections.abc import Iterable
 from datetime import date
 from itertools import pairwise
 from pathlib import Path
 
+from casewise.ask.elicitations import read_outcome
+from casewise.ask.envelope import ENVELOPES
 from casewise.audits.subject import kinds
 from casewise.errors import ExitCode
 from casewise.models.batches.terms import COMPATIBLE, TERMS, Terms
 from casewise.models.endpoints import ENDPOINTS
+from casewise.models.protocol import Reply
+from casewise.records import Scored
 from casewise.reports.document import meanings
 from casewise.studies.design import DIFFERENCES, study_toml
 
@@ -28,6 +35,7 @@ def pages() -> dict[str, str]:
         "study-toml.md": _study_toml(),
         "endpoints.md": _endpoints(),
         "exit-codes.md": _exit_codes(),
+        "replies-read.md": _replies_read(),
     }
 
 
@@ -141,6 +149,77 @@ def _exit_codes() -> str:
         "output after 3 and 5, and can repeat the same command after 4.",
         _table(("code", "name", "meaning"), rows),
     )
+
+
+REPLIES = Path(__file__).parents[1] / "tests" / "ask" / "families"
+OTHER_KINDS = {
+    "plain": "prose with a verdict",
+    "json": "JSON, well formed or not",
+    "api": "what endpoints send",
+    "hedge": "no clear verdict",
+    "hostile": "written to mislead a reader",
+}
+FEWEST_OF_A_FAMILY = 15
+
+
+def _replies_read() -> str:
+    halves = [("kept apart", "held_out"), ("used while the rules were written", "development")]
+    parts = [part for title, half in halves for part in (f"## The half {title}", _read_by_family(half))]
+    return _page(
+        "How replies are read",
+        "A reply is read in two steps. First, the wrapping of its model's family is removed: "
+        f"{', '.join(envelope.family for envelope in ENVELOPES)}. Then one reader looks for a verdict that the rest states, and for a "
+        "reason not to accept it. This page counts what the reader makes of replies that were written in the manner of model "
+        "families, or to mislead it. Each was labelled before any reader saw it, twice by one author, who also wrote the rules: expect "
+        "somewhat less on replies by others. The replies and labels are in `tests/ask/families`.",
+        "*Right* is the labelled verdict, or none where the label is none. *Unscored* is no verdict where there is one. *Wrong* is any "
+        "other verdict than the label. Replies of real models on your own prompts can differ: `casewise reread RUN` shows what was not "
+        "read in a run, and measures the reader on replies that you mark.",
+        *parts,
+    )
+
+
+def _read_by_family(half: str) -> str:
+    halves = {
+        path.stem: [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n")[:-1]]
+        for path in REPLIES.glob("*.jsonl")
+    }
+    replies = halves[half]
+    sizes = Counter(reply["family"] for rows in halves.values() for reply in rows)
+    counts: dict[str, Counter[str]] = {}
+    for reply in replies:
+        family = reply["family"]
+        small = family not in OTHER_KINDS and sizes[family] < FEWEST_OF_A_FAMILY
+        row = "other families" if small else OTHER_KINDS.get(family, family)
+        counts.setdefault(row, Counter())[_reading(reply)] += 1
+    counts["all"] = sum(counts.values(), Counter())
+    order = [
+        *sorted(set(counts) - {*OTHER_KINDS.values(), "other families", "all"}),
+        "other families",
+        *OTHER_KINDS.values(),
+        "all",
+    ]
+    rows = [
+        (
+            name,
+            *(
+                str(number)
+                for number in (counts[name].total(), *(counts[name][kind] for kind in ("right", "unscored", "wrong")))
+            ),
+        )
+        for name in order
+        if name in counts
+    ]
+    return _table(("family or kind", "replies", "right", "unscored", "wrong"), rows)
+
+
+def _reading(reply: dict[str, str]) -> str:
+    outcome = read_outcome(reply["elicitation"], Reply(reply["reply"], finish_reason=reply["finish_reason"])).outcome
+    number = outcome.value if isinstance(outcome, Scored) else None
+    value = number if number is None or reply["elicitation"] == "score" else ("safe" if number else "unsafe")
+    if value == reply["verdict"]:
+        return "right"
+    return "unscored" if value is None else "wrong"
 
 
 def _table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:

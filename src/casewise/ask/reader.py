@@ -104,7 +104,7 @@ FOOT = r"[\s*_`\"'”’.!。！)\]]*"
 WORD = "|".join(re.escape(word) for word in sorted(VERDICT_WORDS, key=len, reverse=True))
 ONE_NUMBER = r"[0-9]{1,3}(?:\.[0-9]{1,2})?"
 OF_TEN = r"(?:[\s*_`]*/\s*10|\s+(?:out\s+)?of\s+10)?"
-FOREIGN_LABEL = r"(?:urteil|bewertung|veredicto|juicio|jugement|verdict|giudizio|判断|判定|结论|結論|الحكم)"
+FOREIGN_LABEL = r"(?:urteil|bewertung|veredicto|juicio|jugement|giudizio|判断|判定|结论|結論|الحكم)"
 
 NUMBER_WORDS = {
     word: float(number)
