@@ -60,7 +60,6 @@ from .storage.benchmark import Benchmark as Benchmark
 from .storage.intake.cases import Policies as Policies
 from .storage.intake.joins import RatingTable as RatingTable
 from .storage.intake.roles import CaseColumns as CaseColumns
-from .storage.intake.words import VerdictWords as VerdictWords
 from .storage.load import ImportOptions as ImportOptions
 from .storage.load import convert as convert
 from .storage.load import import_cases as import_cases
@@ -70,6 +69,7 @@ from .storage.load import load_frame as load_frame
 from .storage.load import read_cases as read_cases
 from .storage.loaders.registry import fetch as fetch
 from .storage.loaders.registry import public_benchmarks as public_benchmarks
+from .storage.words import VerdictWords as VerdictWords
 from .studies.analysis import read_contrasts as read_contrasts
 from .studies.ratings_source import read_flow as read_flow
 from .studies.simulation import simulate_studies as simulate_studies

@@ -161,8 +161,8 @@ def test_an_item_in_several_rows_was_asked_as_often(tmp_path):
         ("item_id,verdict\nnobody,safe\n", DataError, r"csv:2.*no item 'nobody'"),
         (f"item_id,verdict\n{IDS[0]},maybe\n", DataError, "csv:2.*'maybe'; it is safe or unsafe"),
         (f"item_id,score\n{IDS[0]},11\n", DataError, "from 1 to 10"),
-        (f"item_id,probability\n{IDS[0]},nan\n", DataError, "from 0 to 1"),
-        (f"item_id,decision\n{IDS[0]},safe\n", DataError, "there are item_id, decision. Rename one"),
+        (f"item_id,probability\n{IDS[0]},1.5\n", DataError, "from 0 to 1"),
+        (f"item_id,decision\n{IDS[0]},safe\n", DataError, "there are item_id, decision. Name it"),
         ("verdict\nsafe\n", DataError, "no column is called item_id or query"),
         (f"item_id,verdict,score\n{IDS[0]},safe,3\n", ConfigurationError, "--elicit"),
         (f'query,verdict\n"{DEMO.queries[0].text}",safe\n', DataError, "items ask that, each in its own context"),
@@ -189,9 +189,8 @@ def test_a_request_with_one_context_may_be_named_by_its_words(tmp_path):
 
 
 def test_a_log_that_is_none_is_refused(tmp_path):
-    pytest.importorskip("inspect_ai")
-    (tmp_path / "log.eval").write_bytes(b"no archive")
-    with pytest.raises(DataError, match="no log of Inspect"):
+    (tmp_path / "log.eval").write_bytes(b"PK\x03\x04 no archive")
+    with pytest.raises(DataError, match="begins as a ZIP archive and is none"):
         casewise.judge("demo", f"recorded:{tmp_path / 'log.eval'}")
 
 

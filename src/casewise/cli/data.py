@@ -39,9 +39,9 @@ from casewise.storage.benchmark import Benchmark
 from casewise.storage.intake.cases import Policies
 from casewise.storage.intake.joins import RatingTable
 from casewise.storage.intake.roles import CaseColumns
-from casewise.storage.intake.words import VerdictWords
 from casewise.storage.load import ImportOptions, bad_rows_file
 from casewise.storage.receipt import Receipt
+from casewise.storage.words import VerdictWords
 
 # `casewise data`: benchmarks fetched and imported.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from casewise.errors import JudgeError, did_you_mean
 from casewise.judges.baselines import CallableJudge, ConstantJudge, LinearJudge
@@ -43,8 +42,8 @@ KINDS: dict[str, tuple[str, Callable[[Wish], Judge]]] = {
     ),
     "constant": ("constant:safe, constant:unsafe, constant:intended", lambda wish: ConstantJudge(wish.rest)),
     "recorded": (
-        "recorded:FILE (a run folder, a table of verdicts in CSV or JSON Lines, Inspect's .eval log, or a published output file)",
-        lambda wish: RecordedJudge.read(Path(wish.rest), wish.benchmark_for("recorded"), elicitation=wish.elicitation),
+        "recorded:FILE or recorded:FILE#COLUMN (a run folder, a table of verdicts, an output of another program, or a published output file)",
+        lambda wish: RecordedJudge.read(wish.rest, wish.benchmark_for("recorded"), elicitation=wish.elicitation),
     ),
     "python": (
         "python:MODULE:FUNCTION (your own callable)",

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-import asyncio
-import math
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from casewise.ask.elicitations import AskOptions, read_outcome
-from casewise.errors import ConfigurationError, DataError, JudgeError
+from casewise.ask.elicitations import read_outcome
+from casewise.errors import ConfigurationError, DataError, JudgeError, did_you_mean
 from casewise.judges.judge import Answer, Ask, Judge, unscored
 from casewise.models.protocol import Reply
-from casewise.plugins import install_command
-from casewise.records import FULL, Arm, Elicitation, Scored, Unscored, UnscoredReason, scale_of
+from casewise.records import FULL, Arm, Elicitation, Item, Scored, UnscoredReason, elicitation_names, scale_of
 from casewise.records.base import digest
-from casewise.runs.limits import finished
 from casewise.stats.sample import filled_in_values
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.entries import Entry
+from casewise.storage.files import brief, read_text
+from casewise.storage.intake.cells import number_of
+from casewise.storage.intake.chats import turns_of
 from casewise.storage.intake.formats.find import read_any_table
+from casewise.storage.intake.table import Table, structured
 from casewise.storage.published import PublishedOutput, item_ids, read_output
 from casewise.storage.run_folder import JUDGEMENT_LOG, JUDGEMENTS, last_records, read_run
+from casewise.storage.words import VerdictWords, plain_word
 
 Key = tuple[str | int, ...]
 """Item id, elicitation, arm, repeat."""
@@ -38,7 +39,11 @@ VALUES: dict[str, Elicitation] = {
 
 WORDS = {"safe": 1.0, "unsafe": 0.0}
 
-TABLES = (".csv", ".tsv", ".jsonl", ".ndjson")
+IDS = ("item_id", "id", "case_id", "source_id")
+"""Columns that name the item of a row, the first that is filled counting."""
+
+FINISH_REASONS = {"max_tokens": "length", "content_filter": "content_filter"}
+"""The ends of replies that Inspect records, other than the usual one."""
 
 
 class RecordedJudge(Judge):
@@ -62,22 +67,27 @@ class RecordedJudge(Judge):
         return self.answers.get(ask.key) or unscored(UnscoredReason.NOT_RECORDED)
 
     @classmethod
-    def read(cls, path: Path, benchmark: Benchmark, *, elicitation: Elicitation | None = None) -> RecordedJudge:
-        """Read the answers in a run folder, a table of verdicts (CSV, JSON Lines), a log of Inspect (`.eval`) or a published output file.
+    def read(cls, name: str | Path, benchmark: Benchmark, *, elicitation: Elicitation | None = None) -> RecordedJudge:
+        """Read the answers in a run folder, a published output file, or a table of any format: FILE, or FILE#COLUMN.
 
         Raises JudgeError: no item of `benchmark` has an answer there; DataError: the file is none of these.
         """
+        path, column, words = split_name(str(name))
         if path.is_dir():
             judge = recorded_run(path)
-        elif path.suffix.lower() in TABLES:
-            judge = file_of_answers(path, path.stem, read_table(path, benchmark, elicitation=elicitation))
-        elif path.suffix == ".eval":
-            judge = file_of_answers(path, *read_inspect_log(path, benchmark))
-        else:
+        elif is_published(path):
             judge = published_output(read_output(path, elicitation=elicitation), benchmark)
+        else:
+            answers = read_table(path, benchmark, elicitation=elicitation, column=column, words=words)
+            judge = file_of_answers(path, path.stem, answers)
         if benchmark.item.keys().isdisjoint(key[0] for key in judge.answers):
             raise JudgeError(f"{path} holds no answer to any item of {benchmark.name!r}: it is of another benchmark")
         return judge
+
+
+def is_published(path: Path) -> bool:
+    """Return whether a file is an output of the paper's release: a JSON array whose rows state the author's intent."""
+    return path.suffix.lower() == ".json" and path.is_file() and '"context_intended_to_be_safe"' in read_text(path)
 
 
 def recorded_run(path: Path) -> RecordedJudge:
@@ -112,140 +122,240 @@ def published_output(output: PublishedOutput, benchmark: Benchmark) -> RecordedJ
     )
 
 
-def read_table(path: Path, benchmark: Benchmark, *, elicitation: Elicitation | None = None) -> dict[Key, Answer]:
-    """Return the answers in a CSV or JSON Lines file with a row a judgement.
+@dataclass(frozen=True)
+class VerdictColumn:
+    """The column of a table with a judge's answers, and how they are read."""
 
-    Columns: `item_id` (or `id`), or `query` where each request has one context; one of `verdict` (safe, unsafe), `score` (1 to 10),
-    `probability` (of safe) and `value` (any number, the higher the safer); and, if known, `reply` and `model`. A reply
+    name: str | None
+    """None where verdicts are read from replies."""
+    elicitation: Elicitation
+    words: VerdictWords
+
+    @classmethod
+    def find(
+        cls, table: Table, *, column: str | None, elicitation: Elicitation | None, words: VerdictWords
+    ) -> VerdictColumn:
+        """Return the column called `column`, or else the one that is called as what it holds.
+
+        Raises ConfigurationError: there is no such column, or several could be meant. DataError: none could.
+        """
+        names = table.names
+        if column is not None:
+            if column not in names:
+                raise ConfigurationError(
+                    f"{table.path} has no column {column!r}{did_you_mean(column, names)}; there are {', '.join(names)}"
+                )
+            return cls(column, elicitation or VALUES.get(column, "binary"), words)
+        candidates = [name for name in VALUES if name in names]
+        if elicitation is not None:
+            candidates = [name for name in candidates if VALUES[name] == elicitation]
+        if len(candidates) > 1:
+            raise ConfigurationError(
+                f"{table.path} holds {' and '.join(candidates)}; say with --elicit which one is meant"
+            )
+        if candidates:
+            return cls(candidates[0], VALUES[candidates[0]], words)
+        if "reply" in names and elicitation in (None, "binary", "score"):
+            return cls(None, elicitation or "binary", words)
+        raise DataError(
+            table.path,
+            1,
+            f"no column is called {', '.join(VALUES)} or reply; there are {', '.join(names)}. Name it: recorded:FILE#COLUMN",
+        )
+
+    def answer(self, row: Entry, elicitation: Elicitation | None = None) -> Answer:
+        """Return the answer in a row. Raises DataError: its verdict or value cannot be read."""
+        asked = elicitation or self.elicitation
+        reply, model = row.values.get("reply"), row.values.get("model")
+        values: dict[str, Any] = {
+            "raw_reply": None if reply is None else str(reply),
+            "model_version": None if model is None else str(model),
+            **{
+                name: row.values[name] for name in ("input_tokens", "output_tokens") if row.values.get(name) is not None
+            },
+        }
+        cell = None if self.name is None else row.values.get(self.name)
+        if cell is not None and not self.words.is_missing(cell):
+            return Answer(Scored(value=self.value(row, cell, asked)), **values)
+        if reply is None or asked not in ("binary", "score"):
+            return replace(unscored(UnscoredReason.NOT_RECORDED), **values)
+        finish = FINISH_REASONS.get(str(row.values.get("stop_reason")), "stop")
+        read = read_outcome(asked, Reply(str(reply), finish_reason=finish))
+        return Answer(read.outcome, read_as=read.read_as, **values)
+
+    def value(self, row: Entry, cell: Any, elicitation: Elicitation) -> float:
+        """Return the value in a cell. Raises DataError: it has none."""
+        assert self.name is not None
+        if elicitation == "binary":
+            try:
+                reading = self.words.read(cell, self.name)
+            except ConfigurationError as error:
+                row.refuse(f"{str(error).partition(';')[0]}; write recorded:FILE#{self.name},true=safe or ,true=unsafe")
+            if reading is None or reading.vote not in WORDS:
+                row.refuse(
+                    f"{self.name!r} is {brief(cell)}; it is safe or unsafe. Other words: recorded:FILE#{self.name},WORD=safe"
+                )
+            return WORDS[reading.vote]
+        scale = scale_of(elicitation)
+        number = number_of(cell)
+        if number is None or not scale.holds(number):
+            expected = "a number" if elicitation == "scalar" else f"a number from {scale.low:g} to {scale.high:g}"
+            row.refuse(f"{self.name!r} is {brief(cell)}; it is {expected}")
+        return number
+
+
+def split_name(text: str) -> tuple[Path, str | None, VerdictWords]:
+    """Return the file, the column and the words of `FILE#COLUMN,WORD=VERDICT,…`.
+
+    Raises ConfigurationError: a word has no verdict.
+    """
+    if Path(text).exists() or "#" not in text:
+        return Path(text), None, VerdictWords()
+    path, _, rest = text.rpartition("#")
+    column, *pairs = rest.split(",")
+    words: dict[str, list[str]] = {"safe": [], "unsafe": [], "unsure": []}
+    for word, equals, verdict in (pair.partition("=") for pair in pairs):
+        if not equals or verdict not in words:
+            raise ConfigurationError(f"{word!r} has no verdict; write WORD=safe or WORD=unsafe after the column")
+        words[verdict].append(word)
+    if len(pairs) == 1 and plain_word(pairs[0].partition("=")[0]) == "true":
+        return Path(path), column, VerdictWords(true_means="safe" if words["safe"] else "unsafe")
+    return Path(path), column, VerdictWords(tuple(words["safe"]), tuple(words["unsafe"]), tuple(words["unsure"]))
+
+
+def read_table(
+    path: Path,
+    benchmark: Benchmark,
+    *,
+    elicitation: Elicitation | None = None,
+    column: str | None = None,
+    words: VerdictWords = VerdictWords(),
+) -> dict[Key, Answer]:
+    """Return the answers in a table of any format, with a row a judgement.
+
+    A row names its item by its id, by the id in the benchmark's own file, or by query and context. It has one of `verdict`
+    (safe or unsafe, or a word that was declared when the benchmark was imported), `score` (1 to 10), `probability` (of safe)
+    and `value` (any number, the higher the safer), or the column that is named; and, if known, `reply` and `model`. A reply
     without a verdict is read as a judge's reply is. An item that stands in several rows was asked as many times.
 
     Raises DataError: a cell cannot be read, or an item is not known; the message says where and what there is.
     """
     table = read_any_table(path).whole()
-    columns, rows = table.names, table.rows
-    column, stated = column_of(path, columns, elicitation)
-    names_column = next((name for name in ("item_id", "id", "query") if name in columns), None)
-    if names_column is None:
-        raise DataError(path, 1, f"no column is called item_id or query; there are {', '.join(columns)}")
-    named: dict[str, list[str]] = {}
-    for item in benchmark.items:
-        by_text = names_column == "query"
-        named.setdefault(benchmark.query[item.query_id].text.strip() if by_text else item.id, []).append(item.id)
+    name = column or next((name for name in VALUES if name in table.names), "")
+    if benchmark.about.receipt is not None:
+        known = benchmark.about.receipt.known_words(name)
+        words = replace(words, also_known=tuple((word, as_vote) for word, as_vote in known.items() if as_vote in WORDS))  # type: ignore[misc]
+    verdicts = VerdictColumn.find(table, column=column, elicitation=elicitation, words=words)
+    items = NamedItems(benchmark, table)
     answers: dict[Key, Answer] = {}
-    times: Counter[str] = Counter()
-    for row in rows:
-        item_id = item_of(path, row, names_column, named, benchmark)
-        answers[item_id, stated, FULL.name, times[item_id]] = answer_in(path, row, column, stated)
-        times[item_id] += 1
+    times: Counter[tuple[str, str, str]] = Counter()
+    for row in table.rows:
+        item = items.of(row)
+        asked: Elicitation = item.elicitation or verdicts.elicitation
+        asked_as = (item.id, asked, item.arm)
+        answers[item.id, asked, item.arm, times[asked_as]] = verdicts.answer(row, asked)
+        times[asked_as] += 1
     return answers
 
 
-def column_of(path: Path, columns: tuple[str, ...], elicitation: Elicitation | None) -> tuple[str | None, Elicitation]:
-    """Return the column of the verdicts, or None if they are read from replies; and their elicitation."""
-    candidates = [name for name in VALUES if name in columns]
-    if elicitation is not None:
-        candidates = [name for name in candidates if VALUES[name] == elicitation]
-    if len(candidates) > 1:
-        raise ConfigurationError(f"{path} holds {' and '.join(candidates)}; say with --elicit which one is meant")
-    if candidates:
-        return candidates[0], VALUES[candidates[0]]
-    if "reply" in columns and elicitation in (None, "binary", "score"):
-        return None, elicitation or "binary"
-    raise DataError(
-        path, 1, f"no column is called {', '.join(VALUES)} or reply; there are {', '.join(columns)}. Rename one of them"
-    )
+class NamedItem(NamedTuple):
+    """An item that a row names, and how it was asked where the row's id says so."""
+
+    id: str
+    elicitation: Elicitation | None
+    arm: str
 
 
-def item_of(path: Path, row: Entry, column: str, named: Mapping[str, list[str]], benchmark: Benchmark) -> str:
-    """Return the item that a row names by its id or its query."""
-    if not row.has(column):
-        raise DataError(path, row.line, f"{column!r} is empty")
-    cell, first = str(row.values[column]), benchmark.items[0].id
-    items = named.get(cell, [])
-    if len(items) == 1:
-        return items[0]
-    if column != "query":
-        raise DataError(path, row.line, f"{benchmark.name!r} has no item {cell!r}; its first is {first!r}")
-    problem = "no item asks that" if not items else f"{len(items)} items ask that, each in its own context"
-    raise DataError(path, row.line, f"{problem}: {cell[:60]!r}; name the items in a column item_id ({first!r}, …)")
+class NamedItems:
+    """The items of a benchmark by what a table calls them."""
+
+    def __init__(self, benchmark: Benchmark, table: Table) -> None:
+        self.benchmark = benchmark
+        self.id_columns = [name for name in IDS if name in table.names]
+        self.by_query, self.by_context = "query" in table.names, "context" in table.names
+        if not self.id_columns and not self.by_query:
+            raise DataError(table.path, 1, f"no column is called item_id or query; there are {', '.join(table.names)}")
+        self.ids: dict[str, list[Item]] = {}
+        self.texts: dict[tuple[str, str], list[Item]] = {}
+        for item in benchmark.items:
+            self.ids.setdefault(item.id, []).append(item)
+            if item.source_id is not None:
+                self.ids.setdefault(item.source_id, []).append(item)
+            if self.by_query:
+                self.texts.setdefault(self.text_of(item), []).append(item)
+
+    def text_of(self, item: Item) -> tuple[str, str]:
+        """Return the words of an item: its query, and its context where the table has contexts."""
+        query = self.benchmark.query[item.query_id]
+        context = self.benchmark.context_of(item) if self.by_context else None
+        return query.text.strip(), words_of(context.shown()) if context is not None else ""
+
+    def of(self, row: Entry) -> NamedItem:
+        """Return the item of a row. Raises DataError: there is none, there are several, or its id and its words are of two."""
+        named = next((column for column in self.id_columns if row.has(column)), None)
+        first = self.benchmark.items[0]
+        if named is None:
+            if not self.by_query or not row.has("query"):
+                row.refuse(f"{(self.id_columns or ['query'])[0]!r} is empty")
+            return NamedItem(self.by_words(row).id, *how_asked(row))
+        name = row.name(named)
+        asked: tuple[Elicitation | None, str] = how_asked(row)
+        items = self.ids.get(name)
+        if items is None and (parts := name.split("/")) and len(parts) > 1 and parts[0] in self.ids:
+            items, asked = self.ids[parts[0]], (elicitation_in(row, parts[1]), "/".join(parts[2:]) or FULL.name)
+        if items is None:
+            if self.by_query and row.has("query") and self.text_in(row) in self.texts:
+                return NamedItem(self.by_words(row).id, *asked)
+            own = f" or {first.source_id!r}" if first.source_id is not None else ""
+            row.refuse(f"{self.benchmark.name!r} has no item {name!r}; its first is {first.id!r}{own}")
+        if len(items) > 1:
+            row.refuse(f"{len(items)} items have the id {name!r}; name the items by item_id ({first.id!r}, …)")
+        if self.by_query and isinstance(row.values.get("query"), str):
+            text = self.benchmark.query[items[0].query_id].text.strip()
+            if row.values["query"].strip() != text:
+                row.refuse(
+                    f"{named!r} is {name!r}, whose query is {brief(text)}, and the row's query is {brief(row.values['query'])}; "
+                    "leave one of the two columns out"
+                )
+        return NamedItem(items[0].id, *asked)
+
+    def text_in(self, row: Entry) -> tuple[str, str]:
+        query, context = structured(row.values.get("query")), structured(row.values.get("context"))
+        turns = turns_of(query)
+        text = turns[-1]["text"] if turns else str(query)
+        return text.strip(), words_of(context) if self.by_context and context is not None else ""
+
+    def by_words(self, row: Entry) -> Item:
+        """Return the item with the query, and the context, of a row."""
+        found = self.texts.get(self.text_in(row), [])
+        if len(found) == 1:
+            return found[0]
+        if not found:
+            problem = "no item asks that"
+        elif self.by_context:
+            problem = f"{len(found)} items ask that in this context"
+        else:
+            problem = f"{len(found)} items ask that, each in its own context"
+        query, first = str(row.values["query"])[:60], self.benchmark.items[0]
+        return row.refuse(f"{problem}: {query!r}; name the items in a column item_id ({first.id!r}, …)")
 
 
-def answer_in(path: Path, row: Entry, column: str | None, elicitation: Elicitation) -> Answer:
-    """Return the answer in a row."""
-    reply, model = row.values.get("reply"), row.values.get("model")
-    values: dict[str, Any] = {
-        "raw_reply": None if reply is None else str(reply),
-        "model_version": None if model is None else str(model),
-    }
-    cell = None if column is None else row.values.get(column)
-    if cell is not None:
-        return Answer(Scored(value=value_of(path, row, str(column), cell, elicitation)), **values)
-    if reply is None or elicitation not in ("binary", "score"):
-        return replace(unscored(UnscoredReason.NOT_RECORDED), **values)
-    read = read_outcome(elicitation, Reply(str(reply), finish_reason="stop"))
-    return Answer(read.outcome, read_as=read.read_as, **values)
+def words_of(context: Any) -> str:
+    """Return the texts of a context in their order, whatever their headings."""
+    if isinstance(context, Mapping):
+        return " ".join(words_of(part) for part in context.values() if part is not None)
+    if isinstance(context, list):
+        return " ".join(map(words_of, context))
+    return str(context).strip()
 
 
-def value_of(path: Path, row: Entry, column: str, cell: Any, elicitation: Elicitation) -> float:
-    """Return the value in a cell. Raises DataError: it has none."""
-    if elicitation == "binary":
-        word = str(cell).strip().lower()
-        if word not in WORDS:
-            raise DataError(path, row.line, f"{column!r} is {str(cell)[:40]!r}; it is safe or unsafe")
-        return WORDS[word]
-    try:
-        value = float(cell)
-    except (TypeError, ValueError):
-        value = math.nan
-    if isinstance(cell, bool) or not math.isfinite(value) or not scale_of(elicitation).holds(value):
-        scale = scale_of(elicitation)
-        expected = "a number" if elicitation == "scalar" else f"a number from {scale.low:g} to {scale.high:g}"
-        raise DataError(path, row.line, f"{column!r} is {str(cell)[:40]!r}; it is {expected}")
-    return value
+def how_asked(row: Entry) -> tuple[Elicitation | None, str]:
+    """Return the elicitation and the arm that a row states."""
+    stated, arm = row.values.get("elicitation"), row.values.get("arm")
+    return None if stated is None else elicitation_in(row, str(stated)), FULL.name if arm is None else str(arm)
 
 
-def read_inspect_log(path: Path, benchmark: Benchmark) -> tuple[str, dict[Key, Answer]]:
-    """Return the model and its answers in a log of Inspect, of any task whose sample ids are those of items.
-
-    A reply is read as a judge's is; where it gives no verdict, a scorer's own `safe` or `unsafe` counts.
-
-    Raises ConfigurationError: Inspect is not installed. DataError: the file is no log. JudgeError: none of its samples is an item.
-    """
-    try:
-        from inspect_ai.log import read_eval_log
-
-        from casewise.models.inspect_bridge import reply_of
-    except ImportError as error:
-        raise ConfigurationError(f"{path} needs Inspect AI: {install_command('inspect')} ({error})") from error
-    try:
-        # In a running loop, Inspect would make all of asyncio re-entrant, for the rest of this process.
-        log = finished(asyncio.to_thread(read_eval_log, str(path)))
-    except Exception as error:  # whatever a damaged archive raises
-        raise DataError(path, None, f"is no log of Inspect: {error}") from error
-    arguments: Mapping[str, Any] = log.eval.task_args or {}
-    elicitation = arguments.get("elicitation", "binary")
-    if elicitation not in ("binary", "score", "probability"):
-        raise DataError(path, None, f"was asked for {elicitation!r}; binary, score and probability are read")
-    arm = Arm.named(str(arguments.get("arm", FULL.name)))
-    answers: dict[Key, Answer] = {}
-    for sample in log.samples or ():
-        if str(sample.id) not in benchmark.item:
-            continue
-        reply = reply_of(sample.output)
-        read = read_outcome(elicitation, reply, AskOptions())
-        outcome = read.outcome
-        answer = next((score.answer for score in (sample.scores or {}).values() if score.answer in WORDS), None)
-        if isinstance(outcome, Unscored) and answer is not None and elicitation == "binary":
-            outcome = Scored(value=WORDS[answer])
-        answers[str(sample.id), elicitation, arm.name, sample.epoch - 1] = Answer(
-            outcome,
-            raw_reply=reply.text,
-            read_as=read.read_as,
-            model_version=reply.model_version,
-            input_tokens=reply.usage.input_tokens,
-            output_tokens=reply.usage.output_tokens,
-        )
-    if not answers:
-        first = benchmark.items[0].id
-        raise JudgeError(f"no sample of {path} has an item's id of {benchmark.name!r} (such as {first!r})")
-    return str(log.eval.model), answers
+def elicitation_in(row: Entry, name: str) -> Elicitation:
+    if name not in elicitation_names():
+        row.refuse(f"was asked for {name!r}; there are {', '.join(elicitation_names())}")
+    return name

@@ -37,10 +37,10 @@ from casewise.storage.intake.formats.find import read_any_table
 from casewise.storage.intake.joins import RatingTable
 from casewise.storage.intake.roles import CaseColumns, find_columns
 from casewise.storage.intake.table import Rejected, frame_table
-from casewise.storage.intake.words import VerdictWords
 from casewise.storage.loaders.loader import Loader
 from casewise.storage.loaders.registry import find_loader, load_fetched, loader_names
 from casewise.storage.published import read_published, write_published
+from casewise.storage.words import VerdictWords
 
 # Numbers that belong to a benchmark and not to a run, worked out once and kept in the user's cache.
 #

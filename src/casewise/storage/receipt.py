@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from casewise.records.base import Record
+from casewise.storage.words import FALSE, TRUE, plain_word
 
 
 class ColumnRead(Record):
@@ -53,9 +54,19 @@ class Receipt(Record):
     notes: tuple[str, ...] = ()
     """The encoding, separators and units that were read."""
 
-    def known_words(self) -> dict[str, str]:
-        """Return the words of the file that were read as verdicts because somebody declared them."""
-        return {word.word: word.read_as for word in self.words if word.how == "declared"}
+    def known_words(self, column: str) -> dict[str, str]:
+        """Return the verdicts of words that somebody declared, for a table with a verdict in `column`.
+
+        True and false, yes and no, 1 and 0 answer the question of their own column, and are known in that one only.
+        """
+        declared = [
+            word for word in self.words if word.how == "declared" and word.read_as in ("safe", "unsafe", "unsure")
+        ]
+        return {
+            plain_word(word.word): word.read_as
+            for word in declared
+            if word.column == column or plain_word(word.word) not in (*TRUE, *FALSE)
+        }
 
     def sentences(self) -> Iterator[str]:
         """Yield the receipt in words, a line each."""

@@ -38,8 +38,8 @@ from casewise.storage.intake.cells import number_of, parts, separator_of, share_
 from casewise.storage.intake.chats import system_apart, turns_of
 from casewise.storage.intake.roles import TRAIT, CaseColumns, listed, rater_columns
 from casewise.storage.intake.table import Rejected, Table, structured, table_of
-from casewise.storage.intake.words import How, NotApplicable, VerdictWords, plain_word
 from casewise.storage.receipt import ColumnRead, Receipt, RowsOf, WordRead
+from casewise.storage.words import How, NotApplicable, VerdictWords, plain_word
 
 Repeats = Literal["refuse", "merge", "first", "keep"]
 

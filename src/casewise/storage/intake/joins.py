@@ -13,7 +13,7 @@ from casewise.storage.files import brief
 from casewise.storage.intake.formats.find import read_any_table
 from casewise.storage.intake.roles import TRAIT, CaseColumns, find_columns, listed
 from casewise.storage.intake.table import Table
-from casewise.storage.intake.words import VerdictWords, plain_name
+from casewise.storage.words import VerdictWords, plain_name
 
 RATING = "rating"
 """The column that a wide table's cells become."""

@@ -11,7 +11,7 @@ from typing import Any
 from casewise.errors import ConfigurationError, did_you_mean
 from casewise.options import Hidden
 from casewise.records import ParameterSet, paper_parameters
-from casewise.storage.intake.words import plain_name
+from casewise.storage.words import plain_name
 
 KINDS = ("request", "reply", "action")
 """The words for the kind of thing that is judged."""

@@ -9,12 +9,17 @@ from pathlib import Path
 from casewise.errors import ConfigurationError, DataError
 from casewise.plugins import plugin, plugin_names
 from casewise.storage.files import brief
-from casewise.storage.intake.formats.format import WEB_PAGE, Format, GivenFile
+from casewise.storage.intake.formats.format import WEB_PAGE, Format, GivenFile, Level
 from casewise.storage.intake.table import Table
 
 OWN = (
     "excel",
+    "inspect_log",
     "columnar",
+    "promptfoo",
+    "deepeval",
+    "provider_batches",
+    "lm_eval",
     "label_studio",
     "argilla",
     "potato",
@@ -23,6 +28,8 @@ OWN = (
     "qualtrics",
     "mturk",
     "prolific",
+    "langfuse",
+    "phoenix",
     "delimited",
     "objects",
 )
@@ -52,42 +59,43 @@ def read_any_table(path: Path) -> Table:
     """
     given = GivenFile(path)
     if path.is_dir():
-        return read_as("folder", given, given) or refuse_folder(path)
-    if (table := read_as("bytes", given, given)) is not None:
-        return table
-    if not given.head.strip():
-        raise DataError(path, None, "is empty")
-    if given.head.lstrip()[:9].lower().startswith(WEB_PAGE):
-        raise DataError(path, None, "is a web page (HTML) or XML, not a table; download the file itself")
-    if given.head.startswith(b"PK\x03\x04"):
-        raise DataError(path, None, "is a ZIP archive that casewise does not know; unpack it and give a file of it")
-    if given.is_json:
-        table = read_as("objects", given, given.objects[0].values)
-        assert table is not None  # every object is one of some format
-        return table
-    sheet = read_as("sheet", given, None)
-    assert sheet is not None
-    return sheet
+        form = first_match("folder", given)
+        if form is None:
+            raise DataError(
+                path, None, "is a folder, and no export of an annotation tool that casewise knows; give a file of it"
+            )
+        return named(form, form.read(given))
+    form = first_match("bytes", given)
+    if form is None:
+        if not given.head.strip():
+            raise DataError(path, None, "is empty")
+        if given.head.lstrip()[:9].lower().startswith(WEB_PAGE):
+            raise DataError(path, None, "is a web page (HTML) or XML, not a table; download the file itself")
+        if given.head.startswith(b"PK\x03\x04"):
+            raise DataError(path, None, "is a ZIP archive that casewise does not know; unpack it and give a file of it")
+        form = first_match("objects", given.objects[0].values) if given.is_json else form_named("CSV")
+        assert form is not None  # every object is one of some format
+    return as_sheet(named(form, form.read(given)))
 
 
-def read_as(level: str, given: GivenFile, seen: object) -> Table | None:
-    """Return the table by the first format of a level that matches what was seen of a file."""
-    if level == "sheet":
-        seen = form_named("CSV").read(given)
-    for form in formats():
-        if form.level == level and form.matches(seen):
-            table = form.read(seen if level == "sheet" else given)
-            table.format = form.name
-            return table
-    return seen if isinstance(seen, Table) else None
+def as_sheet(table: Table) -> Table:
+    """Return a table mended by the format whose columns it has, if there is one."""
+    form = first_match("sheet", table)
+    return table if form is None else named(form, form.read(table))
+
+
+def named(form: Format, table: Table) -> Table:
+    """Return a table with the name of its format; CSV itself says whether it has tabs."""
+    if form.name != "CSV":
+        table.format = form.name
+    return table
+
+
+def first_match(level: Level, seen: object) -> Format | None:
+    """Return the first format of a level that matches what was seen of a file."""
+    return next((form for form in formats() if form.level == level and form.matches(seen)), None)
 
 
 def form_named(name: str) -> Format:
     """Return the format of casewise called `name`."""
     return next(form for form in formats() if form.name == name)
-
-
-def refuse_folder(path: Path) -> Table:
-    raise DataError(
-        path, None, "is a folder, and no export of an annotation tool that casewise knows; give a file of it"
-    )

@@ -131,13 +131,13 @@ class VerdictWords:
             return Reading(self.declared[plain], "declared")
         if plain in self.listed:
             return Reading(self.listed[plain], "listed")
-        if (known := dict(self.also_known).get(plain)) is not None:
+        by_name = POLARITY.get(plain_name(column))
+        if (known := dict(self.also_known).get(plain)) is not None and by_name is None:
             return Reading(known, "declared")
         if plain not in TRUE and plain not in FALSE:
             return None
         if self.safe_word or self.unsafe_word:
             return None  # its other half is declared, and this one is not
-        by_name = POLARITY.get(plain_name(column))
         if (if_true := self.true_means or by_name) is None:
             raise ConfigurationError(
                 f"{column!r} is {plain!r}, and nothing says what that means; give --true-means safe or --true-means unsafe, or "

@@ -1,0 +1,96 @@
+"""Inspect's logs of any task. https://inspect.aisi.org.uk/eval-logs.html (0.3.150, log version 2): `.eval` archives and JSON."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from casewise.errors import DataError
+from casewise.storage.entries import Entry
+from casewise.storage.files import parse
+from casewise.storage.intake.chats import turns_of
+from casewise.storage.intake.formats.format import Format, GivenFile, rows_of
+from casewise.storage.intake.table import Table, table_of
+
+HEADER, SAMPLES = "header.json", "samples/"
+
+
+def is_archive(given: GivenFile) -> bool:
+    if not given.head.startswith(b"PK\x03\x04"):
+        return False
+    try:
+        with zipfile.ZipFile(given.path) as archive:
+            names = archive.namelist()
+    except zipfile.BadZipFile as error:
+        raise DataError(given.path, None, f"begins as a ZIP archive and is none: {error}") from error
+    return any(name.startswith(SAMPLES) for name in names)
+
+
+def read_archive(given: GivenFile) -> Table:
+    """Return a row a sample of an `.eval` archive. Raises DataError: it is damaged or holds none."""
+    rows = []
+    try:
+        with zipfile.ZipFile(given.path) as archive:
+            names = archive.namelist()
+            header = json.loads(archive.read(HEADER)) if HEADER in names else {}
+            for number, name in enumerate(sorted(name for name in names if name.startswith(SAMPLES)), 1):
+                sample = parse(archive.read(name).decode("utf-8"), path=given.path)
+                entry = Entry(given.path, None, sample, name)
+                rows.append(Entry(given.path, number, cells_of(entry, header.get("eval") or {})))
+    except (OSError, ValueError, NotImplementedError, zipfile.BadZipFile) as error:
+        raise DataError(given.path, None, f"is no log of Inspect: {error}") from error
+    return table_of(given.path, rows)
+
+
+def cells_of(sample: Entry, evaluation: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a sample: its input, the reply, the target, the metadata, and the value of each scorer."""
+    output = sample.values.get("output")
+    output = output if isinstance(output, Mapping) else {}
+    choices = output.get("choices")
+    completion = output.get("completion")
+    if not completion and isinstance(choices, list) and choices:
+        last = turns_of([choices[0].get("message")])
+        completion = last[-1]["text"] if last else None
+    metadata, usage = sample.values.get("metadata"), output.get("usage")
+    arguments = evaluation.get("task_args")
+    arguments = arguments if isinstance(arguments, Mapping) else {}
+    cells: dict[str, Any] = dict(metadata) if isinstance(metadata, Mapping) else {}
+    cells |= {
+        "id": sample.values.get("id"),
+        "epoch": sample.values.get("epoch"),
+        "query": sample.values.get("input"),
+        "target": sample.values.get("target"),
+        "reply": completion,
+        "model": output.get("model") or evaluation.get("model"),
+        "stop_reason": choices[0].get("stop_reason") if isinstance(choices, list) and choices else None,
+        "elicitation": arguments.get("elicitation"),
+        "arm": arguments.get("arm"),
+    }
+    if isinstance(usage, Mapping):
+        cells |= {name: usage.get(name) for name in ("input_tokens", "output_tokens")}
+    scores = sample.values.get("scores")
+    for name, score in (scores if isinstance(scores, Mapping) else {}).items():
+        if isinstance(score, Mapping):
+            cells |= {f"{name}": score.get("value"), f"{name} answer": score.get("answer")}
+    return cells
+
+
+def is_json(seen: Mapping[str, Any]) -> bool:
+    return isinstance(seen.get("eval"), Mapping) and isinstance(seen.get("samples"), list) and "status" in seen
+
+
+def samples_in(entry: Entry) -> Iterator[dict[str, Any]]:
+    for sample in entry.entries("samples"):
+        yield cells_of(sample, entry.values["eval"])
+
+
+def read_json(given: GivenFile) -> Table:
+    return given.table(rows_of(given, samples_in))
+
+
+FORMATS = (
+    Format("Inspect log", "bytes", "Inspect 0.3.150, log version 2", is_archive, read_archive),
+    Format("Inspect log (JSON)", "objects", "Inspect 0.3.150, log version 2", is_json, read_json),
+)

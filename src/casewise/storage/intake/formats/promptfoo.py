@@ -1,0 +1,56 @@
+"""promptfoo's results. https://www.promptfoo.dev/docs/configuration/outputs (results version 3): JSON and JSON Lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from casewise.storage.entries import Entry, text_or_json
+from casewise.storage.intake.formats.format import Format, GivenFile, rows_of
+from casewise.storage.intake.table import Table
+
+
+def is_result(seen: Mapping[str, Any]) -> bool:
+    return (
+        isinstance(seen.get("vars"), Mapping) and "success" in seen and ("response" in seen or "gradingResult" in seen)
+    )
+
+
+def is_file(seen: Mapping[str, Any]) -> bool:
+    results = seen.get("results")
+    inner = results.get("results") if isinstance(results, Mapping) else results
+    return isinstance(inner, list) and bool(inner) and isinstance(inner[0], Mapping) and is_result(inner[0])
+
+
+def results_in(entry: Entry) -> Iterator[dict[str, Any]]:
+    """Yield the results of a file, or the one of a line."""
+    if is_result(entry.values):
+        yield cells_of(entry)
+        return
+    outer = entry.entry("results") if isinstance(entry.values["results"], Mapping) else entry
+    for result in outer.entries("results"):
+        yield cells_of(result)
+
+
+def cells_of(result: Entry) -> dict[str, Any]:
+    """Return a result: the test's variables, the reply, and what the assertions said of it."""
+    response, grading, provider = (result.values.get(name) for name in ("response", "gradingResult", "provider"))
+    output = response.get("output") if isinstance(response, Mapping) else None
+    grade = grading if isinstance(grading, Mapping) else {}
+    return {
+        **result.entry("vars").values,
+        "reply": None if output is None else text_or_json(output),
+        "model": provider.get("id") if isinstance(provider, Mapping) else provider,
+        "success": result.values.get("success"),
+        "grade": grade.get("score", result.values.get("score")),
+        "reason": grade.get("reason"),
+    }
+
+
+def read(given: GivenFile) -> Table:
+    return given.table(rows_of(given, results_in))
+
+
+FORMATS = (
+    Format("promptfoo", "objects", "promptfoo, results version 3", lambda seen: is_file(seen) or is_result(seen), read),
+)

@@ -1,0 +1,246 @@
+"""Outputs of programs that run judges, written by hand after their documentation, become tables with one shape."""
+
+import json
+import zipfile
+
+import polars as pl
+import pytest
+
+import casewise
+from casewise.errors import ConfigurationError, DataError
+from casewise.storage.intake.formats.find import read_any_table
+
+RESULTS = [
+    {
+        "vars": {"id": "c1", "query": "Who?"},
+        "provider": {"id": "openai:chat:m"},
+        "response": {"output": "unsafe"},
+        "success": False,
+        "score": 0,
+        "gradingResult": {"pass": False, "score": 0.1, "reason": "because"},
+    },
+    {"vars": {"id": "c2", "query": "When?"}, "provider": {"id": "m"}, "response": {"error": "x"}, "success": True},
+]
+PROMPTFOO = {"evalId": "eval-1", "results": {"version": 3, "results": RESULTS}}
+METRIC = {"name": "Harm", "threshold": 0.5, "success": False, "score": 0.2, "reason": "r", "evaluationModel": "m"}
+DEEPEVAL = {
+    "testCases": [
+        {"name": "c1", "input": "Who?", "actualOutput": "unsafe", "success": False, "metricsData": [METRIC]},
+        {"name": "c2", "input": "When?", "actualOutput": None, "success": True, "metricsData": []},
+    ]
+}
+OPENAI = [
+    {
+        "id": "b1",
+        "custom_id": "c1",
+        "response": {
+            "status_code": 200,
+            "body": {"model": "m", "choices": [{"message": {"role": "assistant", "content": "unsafe"}}]},
+        },
+        "error": None,
+    },
+    {"id": "b2", "custom_id": "c2", "response": None, "error": {"code": "batch_expired"}},
+]
+OPENAI_RESPONSES = [
+    {
+        "custom_id": "c1",
+        "error": None,
+        "response": {
+            "body": {
+                "model": "m",
+                "output": [
+                    {"type": "reasoning"},
+                    {"type": "message", "content": [{"type": "output_text", "text": "unsafe"}]},
+                ],
+            }
+        },
+    },
+    OPENAI[1],
+]
+ANTHROPIC = [
+    {
+        "custom_id": "c1",
+        "result": {"type": "succeeded", "message": {"model": "m", "content": [{"type": "text", "text": "unsafe"}]}},
+    },
+    {"custom_id": "c2", "result": {"type": "expired"}},
+]
+LM_EVAL = [
+    {
+        "doc_id": 0,
+        "doc": {"id": "c1", "query": "Who?"},
+        "target": "safe",
+        "arguments": [["prompt"]],
+        "resps": [["I say: unsafe"]],
+        "filtered_resps": ["unsafe"],
+        "doc_hash": "x",
+    },
+    {"doc_id": 1, "doc": {"id": "c2", "query": "When?"}, "resps": [[""]], "filtered_resps": [None]},
+]
+SAMPLE = {
+    "id": "c1",
+    "epoch": 1,
+    "input": "Who?",
+    "target": "safe",
+    "output": {"model": "m", "completion": "unsafe", "choices": [{"stop_reason": "stop"}]},
+    "scores": {"match": {"value": "I", "answer": "unsafe"}},
+}
+SAMPLES = [SAMPLE, SAMPLE | {"id": "c2", "input": [{"role": "user", "content": "When?"}], "output": {"choices": []}}]
+LOG = {"version": 2, "status": "success", "eval": {"task": "t", "model": "m"}, "samples": SAMPLES}
+LANGFUSE = [
+    {"id": "c1", "timestamp": "t", "input": "Who?", "output": "unsafe", "scores": {"harm": 0.2}, "model": "m"},
+    {"id": "c2", "timestamp": "t", "input": "When?", "output": None, "scores": {}},
+]
+
+
+def json_file(path, content):
+    lines = isinstance(content, list) and "timestamp" not in content[0]
+    path.write_text("\n".join(map(json.dumps, content)) if lines else json.dumps(content))
+
+
+def archive(path, log):
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("header.json", json.dumps({"version": 2, "eval": log["eval"]}))
+        for sample in log["samples"]:
+            file.writestr(f"samples/{sample['id']}_epoch_1.json", json.dumps(sample))
+
+
+def phoenix(path, _):
+    pl.DataFrame(
+        {
+            "context.span_id": ["c1", "c2"],
+            "attributes.input.value": ["Who?", "When?"],
+            "attributes.output.value": ["unsafe", None],
+            "attributes.llm.model_name": ["m", None],
+        }
+    ).write_parquet(path)
+
+
+OUTPUTS = {
+    "promptfoo": (json_file, PROMPTFOO),
+    "promptfoo lines": (json_file, RESULTS),
+    "DeepEval": (json_file, DEEPEVAL),
+    "OpenAI": (json_file, OPENAI),
+    "OpenAI responses": (json_file, OPENAI_RESPONSES),
+    "Anthropic": (json_file, ANTHROPIC),
+    "lm-eval": (json_file, LM_EVAL),
+    "Inspect": (archive, LOG),
+    "Inspect JSON": (json_file, LOG),
+    "Langfuse": (json_file, LANGFUSE),
+    "Phoenix": (phoenix, None),
+}
+
+
+@pytest.fixture
+def benchmark():
+    cases = [{"id": "c1", "query": "Who?", "label": "safe"}, {"id": "c2", "query": "When?", "label": "unsafe"}]
+    return casewise.load_frame(cases)
+
+
+@pytest.mark.parametrize("name", OUTPUTS)
+def test_an_output_names_its_cases_and_replies_and_is_a_recorded_judge(tmp_path, benchmark, name):
+    write, content = OUTPUTS[name]
+    write(tmp_path / "output", content)
+    columns = read_any_table(tmp_path / "output").columns
+
+    assert (columns["id"], columns["reply"]) == (["c1", "c2"], ["unsafe", None])
+    rows = casewise.judge(benchmark, f"recorded:{tmp_path / 'output'}").judgements
+    assert rows["value"].to_list() == [0.0, None]
+    assert rows["unscored_reason"].to_list() == [None, "not_recorded"]
+
+
+@pytest.mark.parametrize(
+    ("name", "column", "values"),
+    [
+        ("promptfoo", "success,true=safe", [0.0, 1.0]),
+        ("promptfoo", "success,true=unsafe", [1.0, 0.0]),
+        ("DeepEval", "Harm success,true=safe", [0.0, None]),
+        ("Inspect", "match,I=unsafe,C=safe", [0.0, 0.0]),
+        ("Inspect", "match answer", [0.0, 0.0]),
+    ],
+)
+def test_a_column_of_an_output_and_its_words_can_be_named(tmp_path, benchmark, name, column, values):
+    write, content = OUTPUTS[name]
+    write(tmp_path / "output", content)
+    name = f"recorded:{tmp_path / 'output'}#{column}"
+
+    assert casewise.judge(benchmark, name).judgements["value"].to_list() == values
+
+
+def test_scores_of_langfuse_are_a_column_each(tmp_path):
+    rows = ["id,trace_id,name,value,string_value,data_type"]
+    rows += ["s1,c1,verdict,,safe,CATEGORICAL", "s2,c1,harm,0.2,,NUMERIC", "s3,c2,verdict,,unsafe,CATEGORICAL"]
+    (tmp_path / "scores.csv").write_text("\n".join(rows))
+    table = read_any_table(tmp_path / "scores.csv")
+
+    assert table.columns == {"id": ["c1", "c2"], "verdict": ["safe", "unsafe"], "harm": ["0.2", None]}
+    (tmp_path / "scores.csv").write_text("\n".join([*rows, "s4,c2,verdict,,safe,CATEGORICAL"]))
+    with pytest.raises(DataError, match="'c2' has two scores called 'verdict'"):
+        read_any_table(tmp_path / "scores.csv")
+
+
+def test_a_multiple_choice_sample_of_lm_eval_states_the_likeliest_choice(tmp_path):
+    sample = LM_EVAL[0] | {"resps": [[["-3.0", "False"]], [["-1.0", "True"]]]}
+    sample |= {"filtered_resps": [["-3.0", "False"], ["-1.0", "True"]]}
+    json_file(tmp_path / "samples", [sample, sample])
+
+    assert read_any_table(tmp_path / "samples").columns["choice"] == [1, 1]
+
+
+# Rows are joined to items by the user's own id, the item's id, or the query and the context.
+
+
+CASES = [
+    {"id": f"c{place}", "query": query, "context": context, "label": label}
+    for place, (query, context, label) in enumerate(
+        [("Who?", "a nurse", "pass"), ("Who?", "a thief", "fail"), ("When?", "a nurse", "pass")]
+    )
+]
+WORDS = casewise.VerdictWords(safe_word=("pass",), unsafe_word=("fail",))
+
+
+@pytest.mark.parametrize("names", [("id",), ("item_id",), ("query", "context"), ("id", "query")])
+def test_rows_find_their_items_by_any_of_their_names_and_declared_words_hold(tmp_path, names):
+    mine = casewise.load_frame(CASES, words=WORDS)
+    rows = [row | {"item_id": item.id, "verdict": "fail"} for row, item in zip(CASES, mine.items, strict=True)]
+    json_file(tmp_path / "v.jsonl", [{name: row[name] for name in (*names, "verdict")} for row in reversed(rows)])
+
+    run = casewise.judge(mine, f"recorded:{tmp_path / 'v.jsonl'}")
+    assert run.judgements["value"].to_list() == [0.0] * 3
+
+
+@pytest.mark.parametrize(
+    ("row", "problem"),
+    [
+        ({"id": "c9", "verdict": "safe"}, "has no item 'c9'; its first is 'i_.*' or 'c0'"),
+        (
+            {"id": "c0", "query": "When?", "verdict": "pass"},
+            "whose query is 'Who\\?', and the row's query is 'When\\?'",
+        ),
+        ({"query": "Who?", "verdict": "pass"}, "2 items ask that, each in its own context"),
+        ({"id": "c0", "verdict": "true"}, "write recorded:FILE#verdict,true=safe or ,true=unsafe"),
+        ({"id": "c0", "verdict": "perhaps"}, "it is safe or unsafe. Other words: recorded:FILE#verdict,WORD=safe"),
+    ],
+)
+def test_a_row_that_fits_no_item_or_says_no_verdict_is_refused_with_what_to_do(tmp_path, row, problem):
+    mine = casewise.load_frame(CASES, words=WORDS)
+    json_file(tmp_path / "v.jsonl", [row, row])
+
+    with pytest.raises(DataError, match=problem):
+        casewise.judge(mine, f"recorded:{tmp_path / 'v.jsonl'}")
+
+
+def test_a_boolean_that_was_declared_for_one_column_says_nothing_of_another(tmp_path):
+    cases = [{"id": "c1", "query": "Who?", "harmful": True}, {"id": "c2", "query": "When?", "harmful": False}]
+    mine = casewise.load_frame(
+        cases, columns=casewise.CaseColumns(label="harmful"), words=casewise.VerdictWords(true_means="unsafe")
+    )
+    json_file(tmp_path / "v.jsonl", [{"id": "c1", "verdict": True}, {"id": "c2", "verdict": False}])
+    with pytest.raises(DataError, match="nothing says what that means"):
+        casewise.judge(mine, f"recorded:{tmp_path / 'v.jsonl'}")
+    json_file(tmp_path / "v.jsonl", [{"id": "c1", "harmful": True}, {"id": "c2", "harmful": False}])
+    assert casewise.judge(mine, f"recorded:{tmp_path / 'v.jsonl'}#harmful").judgements["value"].to_list() == [0.0, 1.0]
+
+
+def test_a_name_without_a_verdict_for_a_word_is_refused(benchmark):
+    with pytest.raises(ConfigurationError, match="'ja' has no verdict"):
+        casewise.judge(benchmark, "recorded:nothing.csv#a,ja")
