@@ -196,8 +196,8 @@ class BoardReport(Report[Leaderboard]):
         reports = {run: f"report-{number}.html" for number, run in enumerate(runs, 1)}
         for run, file in reports.items():
             document = judge_page(JudgeNumbers.of([Path(run)], benchmark=benchmark, options=self.options))
-            page = html(document if with_texts or not restricted(benchmark) else document.without_exhibits)
-            write_text(place / file, page.replace(str(escape(run)), Path(run).name))
+            shown = document if with_texts or not restricted(benchmark) else document.without_exhibits
+            write_text(place / file, html(shown, path=published_path))
         numbers = self.as_json()
         for row in numbers["rows"]:  # paths of this machine are nobody else's concern
             row["run"] = reports.get(row["run"], Path(row["run"]).name)

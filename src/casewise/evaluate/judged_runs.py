@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from casewise.audits.subject import raters_of, scale_of
 from casewise.errors import BenchmarkError, ConfigurationError, DataError, one_of
-from casewise.records import Arm, CollectedReply, Elicitation, Grade, ShortRepr, elicitation_names
+from casewise.notation import percent
+from casewise.records import NO_CONTEXT, Arm, CollectedReply, Elicitation, Grade, ShortRepr, elicitation_names
 from casewise.records.call import OUTCOMES, SETTLED
 from casewise.replies.behaviour import POLICIES, REPLIES, Behaviour, Policy, ReplyManifest, behaviours_in
 from casewise.settings import outputs_folder
@@ -41,6 +42,7 @@ from casewise.storage.run_folder import (
     refuse_sampled,
     run_notes,
 )
+from casewise.text import Text, reference, text
 
 
 @dataclass(frozen=True)
@@ -271,27 +273,68 @@ class Series(ShortRepr):
         return Arm.named(self.arm)
 
     @property
-    def who(self) -> str:
+    def who(self) -> Text:
         """The judge; where its verdicts are a chatbot's replies, that they are, whoever graded them and however."""
         behaviour = self.run.behaviour
-        return self.judge if behaviour is None else f"Replies of {behaviour.manifest.identity.model}"
+        if behaviour is not None:
+            return Text(f"Replies of {behaviour.manifest.identity.model}")
+        return reference(self.judge.removeprefix(RECORDED), self.judge)
 
     @property
-    def name(self) -> str:
+    def name(self) -> Text:
         """The judge, and how it was asked where that is not obvious."""
-        return f"{self.run.manifest.judge_name if self.alone else self.judge} ({self.how})"
+        return series_name(self.run.manifest.judge_name if self.alone else self.judge, self.elicitation, self.shown)
 
     @property
     def how(self) -> str:
         """The elicitation, and the arm where it does not show all."""
-        return self.elicitation if self.shown.shows_all else f"{self.elicitation}, {self.arm}"
+        return how_asked(self.elicitation, self.shown)
 
 
-def few_verdicts(name: str, unscored_share: float) -> str:
+RECORDED = "recorded:"
+"""The first part of the name of a judge whose outputs were recorded elsewhere."""
+
+
+def series_name(judge: str, elicitation: str, arm: Arm, *, prefix: str = "") -> Text:
+    """Return the reference to one judge, asked in one way and shown items in one arm.
+
+    `prefix` stands before the full name, and not before shorter ones.
+
+    Examples
+    --------
+    >>> series_name("recorded:claude-3", "score", Arm.without("sender.role")).parts[0].forms
+    ('claude-3 (score) −role', 'claude-3 (score) −sender.role', 'recorded:claude-3 (score, without:sender.role)')
+    """
+    how = how_asked(elicitation, arm)
+    full, short = f"{prefix}{judge} ({how})", judge.removeprefix(RECORDED)
+    if arm.shows_all:
+        return reference(f"{short} ({how})", full)
+    if arm.only_omits and arm != NO_CONTEXT:
+        roles, paths = (
+            "".join(f" −{name.rpartition('.')[2] if last else name}" for name in arm.omitted) for last in (True, False)
+        )
+        return reference(f"{short} ({elicitation}){roles}", f"{short} ({elicitation}){paths}", full)
+    return reference(f"{short} ({elicitation}, {arm.short_name})", f"{short} ({how})", full)
+
+
+def how_asked(elicitation: str, arm: Arm) -> str:
+    """Return the elicitation, and the arm where it does not show all."""
+    return elicitation if arm.shows_all else f"{elicitation}, {arm.name}"
+
+
+def arm_name(arm: Arm) -> Text:
+    """Return the reference to an arm."""
+    return reference(arm.short_name, arm.name)
+
+
+def few_verdicts(name: str, unscored_share: float) -> Text:
     """The sentence that stands in place of the agreement of a judge with a verdict on less than half of its items."""
     if unscored_share == 1:
-        return f"{name} gave no verdict on any item: every reply is unscored."
-    return f"{name} gave no verdict on {100 * unscored_share:.1f} % of items, so no agreement is reported for it."
+        return text("{name} gave no verdict on any item: every reply is unscored.", name=name)
+    share = percent(unscored_share)
+    return text(
+        "{name} gave no verdict on {share} of items, so no agreement is reported for it.", name=name, share=share
+    )
 
 
 @dataclass(frozen=True)
@@ -358,9 +401,9 @@ class JudgedRuns:
         return scale_of(self.benchmark, self.items)
 
     @property
-    def intervals_over(self) -> str:
+    def intervals_over(self) -> Text:
         """The units that intervals of numbers against people's votes are over, in words."""
-        return "queries" if self.raters is None else "queries and people"
+        return text("{queries}" if self.raters is None else "{queries} and people")
 
     def whole_sample(self, series: Series, *, policy: LabelPolicy = VOTES, unscored: UnscoredPolicy = "miss") -> Sample:
         """A series beside people's labels, over all items; those that it was not asked have no verdict."""

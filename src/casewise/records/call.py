@@ -29,6 +29,9 @@ WITHOUT = "without"
 
 WRITTEN = re.compile(r"(?P<kind>[a-z][a-z0-9_-]*)(?:@(?P<version>[1-9]\d*))?(?::(?P<rest>.*))?", re.DOTALL)
 
+DIGEST = re.compile(r"[0-9a-f]{8}")
+"""The checksum behind the path of a transform's file."""
+
 PLAIN = ":,./#=@"
 """The characters that a name keeps, besides letters and digits; `+` and spaces, which part names, are escaped."""
 
@@ -48,6 +51,17 @@ class Transform(Record):
             return "none"
         version = f"@{self.version}" if self.version > 1 else ""
         return f"{self.kind}{version}{':' if self.rest else ''}{quote(self.rest, safe=PLAIN)}"
+
+    @property
+    def short_name(self) -> str:
+        """The name without version, folder, checksum and date where it goes by a file: `verified:facts.jsonl`."""
+        parts = self.rest.split("@")
+        digests = [place for place, part in enumerate(parts) if place and DIGEST.fullmatch(part)]
+        if not digests:
+            return self.name
+        file, mark, within = "@".join(parts[: digests[0]]).partition("#")
+        kind = "" if self.kind == "toml" else f"{self.kind}:"
+        return f"{kind}{file.rpartition('/')[2]}{mark}{within}"
 
     @property
     def omits(self) -> tuple[str, ...]:
@@ -103,6 +117,11 @@ class Arm(Record):
     def name(self) -> str:
         """`full`, `none`, `without:` and what is left out, or several transforms joined by `+`."""
         return "+".join(transform.name for transform in self.transforms) or "full"
+
+    @property
+    def short_name(self) -> str:
+        """The name with each transform's short name."""
+        return "+".join(transform.short_name for transform in self.transforms) or "full"
 
     @property
     def shows_all(self) -> bool:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import polars as pl
 
@@ -18,8 +17,7 @@ from casewise.records import ShortRepr
 from casewise.records.base import shipped_toml
 from casewise.stats.estimates import ESTIMATE_COLUMNS, NO_SHARES, Estimate
 from casewise.stats.metrics import FLOORS, ON_SCALE, REFUSALS, all_metrics
-from casewise.storage.benchmark import Benchmark
-from casewise.storage.wording import JudgedWords
+from casewise.text import QUERY, Form, Noun, Text, join, path_text, render, shortest_names, text
 
 
 @dataclass(frozen=True, repr=False)
@@ -31,9 +29,6 @@ class Prose(ShortRepr):
     """True for the sentence to take away."""
     notice: bool = False
     """True for what nobody may miss."""
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "text", short_name(self.text))
 
 
 PHONE = 48
@@ -70,6 +65,16 @@ class Table(ShortRepr):
         return meanings_in(self) if self.meanings is None else self.meanings
 
 
+@dataclass(frozen=True)
+class Drawing:
+    """A chart that names series, so that it is drawn when a document is rendered."""
+
+    draw: Callable[[Form], str]
+    """Draws it as standalone SVG."""
+    names: tuple[str, ...] = ()
+    """The series that it names."""
+
+
 @dataclass(frozen=True, repr=False)
 class Figure(ShortRepr):
     """A chart, what it shows in words, and the table behind it."""
@@ -77,13 +82,9 @@ class Figure(ShortRepr):
     name: str
     caption: str
     alt: str
-    svg: str
+    svg: str | Drawing
     """Standalone, with colours of its own."""
     behind: Table | None = None
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "caption", short_name(self.caption))
-        object.__setattr__(self, "alt", short_name(self.alt))
 
 
 CHATBOT = "chatbot"
@@ -106,9 +107,6 @@ class Exhibit(ShortRepr):
     noun: str = "query"
     """The noun for the text that is judged."""
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "facts", tuple((short_name(name), fact) for name, fact in self.facts))
-
 
 @dataclass(frozen=True)
 class ForestRow:
@@ -126,7 +124,7 @@ class ForestRow:
     @classmethod
     def of(cls, label: str, estimate: Estimate, *, strong: bool = False) -> ForestRow:
         """The row of an estimate."""
-        return cls(short_name(label), estimate.estimate, estimate.ci_low, estimate.ci_high, strong)
+        return cls(label, estimate.estimate, estimate.ci_low, estimate.ci_high, strong)
 
     @property
     def written(self) -> str:
@@ -202,9 +200,6 @@ class Folded(ShortRepr):
     blocks: tuple[Block, ...]
     anchor: str = ""
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "summary", short_name(self.summary))
-
 
 Block = Prose | Table | Figure | Forest | Exhibit | Folded
 
@@ -245,10 +240,8 @@ class Document(ShortRepr):
     subtitle: str
     notices: tuple[str, ...]
     sections: tuple[Section, ...]
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "subtitle", short_name(self.subtitle))
-        object.__setattr__(self, "notices", tuple(map(short_name, self.notices)))
+    noun: Noun = QUERY
+    """The noun for what is judged."""
 
     @property
     def blocks(self) -> Iterator[Block]:
@@ -294,81 +287,52 @@ class Document(ShortRepr):
         """Every figure, in reading order."""
         return (block for block in self.blocks if isinstance(block, Figure))
 
-    def reworded(self, words: Callable[[str], str], *, cells_of: Container[str] = ()) -> Document:
-        """The same in other words. Cells may hold words of the data: only those of the tables in `cells_of` change.
+    def rendered(self, path: Callable[[Path], str] | None = None) -> Document:
+        """Return the document in plain text: judges by their shortest unique names, and the noun for what is judged.
 
-        A cell's reason for having no interval changes in every table.
+        `path`: writes a path for the readers of the output; `from_here` if None.
         """
-
-        def cell(text: str, *, own: bool) -> str:
-            return (
-                words(text)
-                if own
-                else re.sub(r"\((one query|no interval: .*)\)$", lambda reason: words(reason[0]), text)
-            )
-
-        def table(block: Table) -> Table:
-            own = block.name in cells_of or block.name.startswith("evidence-")
-            return replace(
-                block,
-                caption=words(block.caption),
-                columns=tuple(map(words, block.columns)),
-                rows=tuple(tuple(cell(text, own=own) for text in row) for row in block.rows),
-                meanings={words(name): words(meaning) for name, meaning in block.about.items()},
-            )
-
-        def of(block: Block) -> Block:
-            match block:
-                case Prose():
-                    return replace(block, text=words(block.text))
-                case Table():
-                    return table(block)
-                case Forest():
-                    heads, behind = tuple(map(words, block.heads)), block.behind and table(block.behind)
-                    return replace(block, caption=words(block.caption), heads=heads, behind=behind)
-                case Figure():
-                    svg = re.sub(r">[^<]+<", lambda text: words(text[0]), block.svg)
-                    behind = block.behind and table(block.behind)
-                    return replace(block, caption=words(block.caption), alt=words(block.alt), svg=svg, behind=behind)
-                case Folded():
-                    return replace(block, summary=words(block.summary), blocks=tuple(map(of, block.blocks)))
-            return replace(block, noun=words(block.noun))
-
-        return replace(
-            self,
-            subtitle=words(self.subtitle),
-            notices=tuple(map(words, self.notices)),
-            sections=tuple(
-                replace(part, heading=words(part.heading), blocks=tuple(map(of, part.blocks))) for part in self.sections
-            ),
-        )
+        return plain(self, Form(self.noun, shortest_names(texts_in(self)), path or from_here))
 
 
-def about_judged(document: Document, judged: Benchmark | JudgedWords, names: Iterable[str] = ()) -> Document:
-    """`document` with the noun for what is judged, where that is no query but a reply or an action.
-
-    `names`: of judges; these and the names of a benchmark and its categories stay as they are.
-    """
-    data = [name for whole in names for name in (whole, short_name(whole))]
-    if isinstance(judged, Benchmark):
-        data += (*judged.taxonomy.names, judged.name)
-        judged = JudgedWords.of(judged)
-    if judged.one == "query":
-        return document
-    return document.reworded(lambda text: judged.said(text, data), cells_of=OWN_WORDS_IN)
+P = TypeVar("P")
 
 
-OWN_WORDS_IN = {
-    "counts",
-    "beside-0",
-    "flow",
-    "baselines",
-    "phrases-table",
-    "subsets-table",
-    "tasks",
-    "kinds",
-}
-"""Tables in whose cells nothing but casewise's own words speaks of queries."""
+def texts_in(part: object) -> Iterator[str]:
+    """Yield every text in a part of a document."""
+    if isinstance(part, str):
+        yield part
+    elif isinstance(part, Drawing):
+        yield from part.names
+    elif isinstance(part, (tuple, Mapping)):
+        for piece in part:
+            yield from texts_in(piece)
+    elif is_dataclass(part):
+        for of_part in fields(part):
+            yield from texts_in(getattr(part, of_part.name))
+
+
+def plain(part: P, form: Form) -> P:
+    """Return a part of a document with every text in it rendered."""
+    done: Any = part
+    if isinstance(part, str):
+        done = render(part, form)
+    elif isinstance(part, Drawing):
+        done = part.draw(form)
+    elif isinstance(part, tuple):
+        done = tuple(plain(piece, form) for piece in part)
+    elif isinstance(part, Mapping):
+        done = {plain(key, form): plain(value, form) for key, value in part.items()}
+    elif isinstance(part, Table):
+        whole = replace(part, meanings=part.about)
+        done = replace(whole, **{name: plain(getattr(whole, name), form) for name in TEXTS_OF_TABLES})
+    elif is_dataclass(part) and not isinstance(part, type):
+        done = replace(part, **{of_part.name: plain(getattr(part, of_part.name), form) for of_part in fields(part)})
+    return cast(P, done)
+
+
+TEXTS_OF_TABLES = ("caption", "columns", "rows", "links", "meanings")
+"""The fields of a table that hold texts."""
 
 
 def of_tables(title: str, tables: Iterable[Table], remarks: Iterable[str] = (), *, lead: str = "") -> Document:
@@ -388,9 +352,9 @@ def table_of(
     frame: pl.DataFrame | None = None,
 ) -> Table:
     """A table from cells: texts are set flush left, numbers (written out or not) flush right."""
-    cells = tuple(tuple(short_name(written(cell)) for cell in row) for row in rows)
+    cells = tuple(tuple(map(written, row)) for row in rows)
     numeric = tuple(bool(cells) and all(map(looks_numeric, column)) for column in zip(*cells, strict=True))
-    return Table(name, short_name(caption), tuple(columns), cells, numeric or (False,) * len(columns), frame)
+    return Table(name, caption, tuple(columns), cells, numeric or (False,) * len(columns), frame)
 
 
 def written(cell: Any) -> str:
@@ -462,15 +426,6 @@ def table_by(
 MORE_QUERIES = "casewise power judges --from RUN RUN says how many queries would tell two judges apart."
 """The advice where judges are not told apart."""
 
-SERIES = re.compile(
-    r"(?:(recorded:)([^()]+?)|([^\s()]+)) \((binary|score|probability|scalar)(?:, without:([\w.,]+))?\)"
-)
-BY_FILE = re.compile(
-    r"\b(verified|annotated|checked)(?:@\d+)?:(?:[^+@\s]*/)?([^+@/\s]+[^+@\s]*)@[0-9a-f]{8}(?:@\d{4}-\d{2}-\d{2})?"
-)
-
-OWN_WORDS = re.compile(r"\btoml(?:@\d+)?:(?:[^+@\s#]*/)?([^+@\s#/]+#[^+@\s]+)@[0-9a-f]{8}")
-
 
 def from_here(path: Path) -> str:
     """A path as others may read it: from where we stand; of one that lies elsewhere its name alone, for it names a machine."""
@@ -482,29 +437,15 @@ def from_here(path: Path) -> str:
 def how_made(command: str, paths: Iterable[Path], labels: str, facts: Iterable[tuple[str, str]]) -> tuple[Block, ...]:
     """Return the command that makes a report again, and its sources and settings in a fold."""
     policy = "" if labels == "votes" else f" --labels '{labels}'"
-    again = f"To make this report again: casewise {command} {' '.join(map(from_here, paths))}{policy}"
+    sources = join(" ", map(path_text, paths))
+    again = text(
+        "To make this report again: casewise {command} {sources}{policy}",
+        command=command,
+        sources=sources,
+        policy=policy,
+    )
     caption = "Sources and settings"
     return Prose(again), Folded(caption, (table_of("how-made", caption, ("Setting", "Value"), facts),))
-
-
-def short_name(name: str) -> str:
-    """A recorded judge, one that was shown less, or an arm that goes by a file, in few letters; the rest stays as it is.
-
-    Examples
-    --------
-    >>> short_name("twin:all+verified@2:data/facts.jsonl@0da55ad1@2026-06-01")
-    'twin:all+verified:facts.jsonl'
-    >>> short_name("toml:data/set.jsonl#story/user/safe@0da55ad1")
-    'set.jsonl#story/user/safe'
-    >>> short_name("recorded:claude-3-5-sonnet (score, without:sender)")
-    'claude-3-5-sonnet (score) −sender'
-    """
-
-    def series(match: re.Match[str]) -> str:
-        without = (f" −{part.rpartition('.')[2]}" for part in (match[5] or "").split(",") if part)
-        return f"{match[2] or match[3]} ({match[4]}){''.join(without)}"
-
-    return SERIES.sub(series, BY_FILE.sub(r"\1:\2", OWN_WORDS.sub(r"\1", name)))
 
 
 WHY_NONE = {
@@ -574,7 +515,7 @@ def terms() -> Mapping[str, Any]:
 def meanings() -> Mapping[str, str]:
     """Name to meaning, in the order of the page; what holds in some tables alone is called `TABLE/NAME`."""
     metrics = {metric.title: metric.how for metric in (*all_metrics(), *FLOORS, *ON_SCALE)}
-    return metrics | SUBSETS | dict(terms()["terms"])
+    return {name: text(meaning) for name, meaning in (metrics | SUBSETS | dict(terms()["terms"])).items()}
 
 
 def meanings_in(table: Table) -> dict[str, str]:

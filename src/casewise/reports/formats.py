@@ -39,18 +39,18 @@ from casewise.storage.files import replacing, write_text
 # unescaped.
 
 
-def html(document: Document) -> str:
-    """The whole of `document` as a page.
+def html(document: Document, *, path: Callable[[Path], str] | None = None) -> str:
+    """The whole of `document` as a page; `path` writes a path for its readers, if not as from here.
 
     Charts are drawn into the page as SVG, so it needs no script and works offline, in print, and under a strict
     Content-Security-Policy.
     """
-    return str(template("page.html").render(document=document))
+    return str(template("page.html").render(document=document.rendered(path)))
 
 
 def html_fragment(document: Document) -> str:
     """`document` for a notebook: the page's content with its style, without the page around it."""
-    return str(template("fragment.html").render(document=document))
+    return str(template("fragment.html").render(document=document.rendered()))
 
 
 @cache
@@ -117,6 +117,7 @@ SPECIAL = {
 
 def latex(document: Document) -> str:
     """Every table of `document`; needs `\\usepackage{booktabs}`. Notices come first, as comments."""
+    document = document.rendered()
     notices = [f"% {' '.join(notice.split())}" for notice in document.notices]
     return "\n".join([*notices, *(latex_table(table) for table in document.tables())]) + "\n"
 
@@ -156,6 +157,7 @@ def latex_escaped(text: str) -> str:
 
 def markdown(document: Document) -> str:
     """The whole of `document` as GitHub-flavoured Markdown; figures are named, their tables given."""
+    document = document.rendered()
     parts = [f"# {markdown_escaped(document.title)}", markdown_escaped(document.subtitle)]
     parts += [f"> **{markdown_escaped(notice)}**" for notice in document.notices]
     for section in document.sections:
@@ -221,6 +223,7 @@ LONG_WORD = 14
 
 def print_document(document: Document, console: Console, *, full: bool = True) -> None:
     """Print the title, the notices and the answer of `document`; `full` adds the brief sections."""
+    document = document.rendered()
     console.print(plain(document.title, style="bold"))
     if document.subtitle:
         console.print(plain(document.subtitle, style="dim"))
@@ -434,7 +437,8 @@ def write_figures(document: Document, folder: Path) -> None:
 
 def drawings(document: Document) -> dict[str, str]:
     """Return every figure of `document` as standalone SVG, by its name; a page draws a forest itself."""
-    figures = {block.name: block.svg for block in document.figures()}
+    document = document.rendered()
+    figures = {block.name: str(block.svg) for block in document.figures()}
     schema = {"name": pl.String, "estimate": pl.Float64, "low": pl.Float64, "high": pl.Float64}
     for block in document.blocks:
         if isinstance(block, Forest):
@@ -453,7 +457,7 @@ def write_tables(document: Document, folder: Path) -> None:
 
     Raises ConfigurationError: `folder` cannot be written.
     """
-    for table in document.tables():
+    for table in document.rendered().tables():
         with replacing(folder / f"{table.name}.parquet") as file:
             frame_of(table).write_parquet(file)
 
@@ -493,7 +497,7 @@ class Report(Generic[N]):
     @property
     def tables(self) -> dict[str, pl.DataFrame]:
         """Every table of the document by its name: unrounded where it keeps its numbers, else the cells as texts."""
-        return {table.name: frame_of(table) for table in self.document.tables()}
+        return {table.name: frame_of(table) for table in self.document.rendered().tables()}
 
     def to_html(self) -> str:
         """One self-contained page."""
@@ -507,7 +511,7 @@ class Report(Generic[N]):
         return html_fragment(self.document.answer)
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__}: {self.document.title}>"
+        return f"<{type(self).__name__}: {self.document.rendered().title}>"
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or name == "numbers":  # asked before there are any, by copy and pickle

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from casewise.notation import percent
 from casewise.records import LabelsBy
 from casewise.storage.benchmark import Benchmark
+from casewise.text import QUERY, Noun
 
 AGREED_WITH: dict[LabelsBy | None, str] = {
     "people": "people",
@@ -86,59 +86,21 @@ class LabelWords:
         return f"what they find {verdict}" if self.rated else f"what is labelled {verdict}"
 
 
-NOUNS: dict[str, tuple[str, str]] = {
-    "request": ("query", "queries"),
-    "conversation": ("query", "queries"),
-    "reply": ("reply", "replies"),
-    "action": ("action", "actions"),
+NOUNS: dict[str, Noun] = {
+    "request": QUERY,
+    "conversation": QUERY,
+    "reply": Noun("reply", "replies"),
+    "action": Noun("action", "actions"),
 }
-"""By the kind of text; a conversation is a request after one."""
-
-QUERY = r"(?P<article>\ban? )?(?<![\w/:_.-])(?P<first>[Qq])uer(?P<end>y|ies)(?![\w/_-]|:\w)"
-"""The noun where it is a word, and no part of a path, an option or a name."""
+"""The noun for what is judged by the kind of text; a conversation is a request after one."""
 
 
-@dataclass(frozen=True)
-class JudgedWords:
-    """The noun for what a benchmark has judged: a query, a reply, an action; a text where it has several."""
+def noun_of(benchmark: Benchmark) -> Noun:
+    """Return the noun for what a benchmark has judged: query, reply, action; text where it has several."""
+    return noun_of_kinds(judged for judged, _ in benchmark.judged)
 
-    one: str
-    many: str
 
-    @classmethod
-    def of(cls, benchmark: Benchmark) -> JudgedWords:
-        """That of a benchmark."""
-        return cls.of_kinds(judged for judged, _ in benchmark.judged)
-
-    @classmethod
-    def of_kinds(cls, kinds: Iterable[str]) -> JudgedWords:
-        """That of some kinds of text."""
-        nouns = {NOUNS[kind] for kind in kinds}
-        return cls(*(nouns.pop() if len(nouns) == 1 else ("text", "texts")))
-
-    def counted(self, n: int) -> str:
-        """Return a number with its noun, in words."""
-        return f"{n:,} {self.one if n == 1 else self.many}"
-
-    def said(self, words: str, names: Iterable[str] = ()) -> str:
-        """`words` about queries, in this noun; `names`, such as of judges and categories, stay as they are.
-
-        Examples
-        --------
-        >>> actions = JudgedWords("action", "actions")
-        >>> actions.said("a query's items over queries of runs/query-1 in database queries", ["database queries"])
-        "an action's items over actions of runs/query-1 in database queries"
-        """
-        if self.one == "query":
-            return words
-
-        def noun(match: re.Match[str]) -> str:
-            if match["end"] is None:
-                return match[0]
-            other = self.one if match["end"] == "y" else self.many
-            other = other.capitalize() if match["first"] == "Q" else other
-            article = ("an " if other[0] in "aeiou" else "a ") if match["article"] else ""
-            return article + other
-
-        patterns = (re.escape(name) for name in names if "quer" in name.lower())
-        return re.sub("|".join((*patterns, QUERY)), noun, words)
+def noun_of_kinds(kinds: Iterable[str]) -> Noun:
+    """Return the noun for texts of these kinds."""
+    nouns = {NOUNS[kind] for kind in kinds}
+    return nouns.pop() if len(nouns) == 1 else Noun("text", "texts")

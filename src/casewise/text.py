@@ -1,0 +1,276 @@
+"""Text of reports: plain text and references, which each output renders.
+
+A sentence names judges, files and what is judged. How these are written depends on the page that the sentence stands on:
+a judge goes by the shortest name that is unique there, and what is judged is a query, a reply or an action. A `Text` keeps
+such references until a document is rendered, so that nothing is ever looked for in finished prose.
+
+Examples
+--------
+>>> sentence = text("{judge} answers {n:query}, over {queries}.", judge=reference("gpt (binary)", "openai/gpt (binary)"), n=1)
+>>> str(sentence)
+'openai/gpt (binary) answers 1 query, over queries.'
+>>> render(sentence, Form(noun=Noun("reply", "replies"), names=shortest_names([sentence])))
+'gpt (binary) answers 1 reply, over replies.'
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from string import Formatter
+from typing import Any, NoReturn, Protocol, Self, runtime_checkable
+
+
+@dataclass(frozen=True)
+class Noun:
+    """A noun in both numbers."""
+
+    one: str
+    many: str
+
+    @property
+    def article(self) -> str:
+        """`a` or `an`."""
+        return "an" if self.one[0] in "aeiou" else "a"
+
+    def counted(self, count: float) -> str:
+        """Return a number with the noun: `1 query`, `2,500 queries`."""
+        return f"{count:,g} {self.one}" if count == 1 else f"{grouped(count)} {self.many}"
+
+
+QUERY = Noun("query", "queries")
+"""The noun for what is judged where nothing else is said."""
+
+
+def grouped(count: float) -> str:
+    return f"{int(count):,}" if count == int(count) else f"{count:,.1f}"
+
+
+IRREGULAR = {"person": "people", "match": "matches", "has": "have", "is": "are", "was": "were"}
+
+
+def plural(word: str) -> str:
+    """Return the plural of an English noun, or of one of a few verbs.
+
+    Examples
+    --------
+    >>> [plural(word) for word in ("item", "category", "person", "is")]
+    ['items', 'categories', 'people', 'are']
+    """
+    if word in IRREGULAR:
+        return IRREGULAR[word]
+    return f"{word[:-1]}ies" if word.endswith("y") and word[-2] not in "aeiou" else f"{word}s"
+
+
+@dataclass(frozen=True)
+class Form:
+    """How one output of one document writes references."""
+
+    noun: Noun = QUERY
+    """The noun for what the document's benchmark has judged."""
+    names: Mapping[SeriesRef, str] = field(default_factory=dict)
+    """The names of series; the full name of one that is missing here."""
+    path: Callable[[Path], str] = str
+    """Writes a path for the readers of this output."""
+
+
+@runtime_checkable
+class Reference(Protocol):
+    """A part of a text that each output writes in its own form."""
+
+    def written(self, form: Form) -> str:
+        """Return the words for it in this form."""
+        ...
+
+
+@dataclass(frozen=True)
+class SeriesRef:
+    """A judge, an arm, or one judge asked in one way and shown items in one way."""
+
+    forms: tuple[str, ...]
+    """Its names, the shortest first and the full one last."""
+
+    @property
+    def full(self) -> str:
+        """The name by which data files know it."""
+        return self.forms[-1]
+
+    def written(self, form: Form) -> str:
+        """Return its name in the document."""
+        return form.names.get(self, self.full)
+
+
+@dataclass(frozen=True)
+class NounRef:
+    """The noun for what is judged, which follows the benchmark: query, reply, action."""
+
+    many: bool = False
+    article: bool = False
+    capital: bool = False
+    count: float | None = None
+    """The number that stands before it; then `many` follows from it."""
+
+    def written(self, form: Form) -> str:
+        """Return the noun with its number or article."""
+        if self.count is not None:
+            return form.noun.counted(self.count)
+        words = form.noun.many if self.many else form.noun.one
+        words = f"{form.noun.article} {words}" if self.article else words
+        return words[:1].upper() + words[1:] if self.capital else words
+
+
+@dataclass(frozen=True)
+class PathRef:
+    """A file or a folder, whose path concerns only those who sit at this machine."""
+
+    path: Path
+
+    def written(self, form: Form) -> str:
+        """Return the path as this output writes paths."""
+        return form.path(self.path)
+
+
+NOUNS: Mapping[str, NounRef] = {
+    "query": NounRef(),
+    "queries": NounRef(many=True),
+    "a_query": NounRef(article=True),
+    "Query": NounRef(capital=True),
+    "Queries": NounRef(many=True, capital=True),
+    "A_query": NounRef(article=True, capital=True),
+}
+"""The fields of a template that stand for what is judged, whatever its noun."""
+
+
+class Text(str):
+    """A text with references: a `str` of its plain form, which keeps its parts.
+
+    It cannot be put into an f-string, where the references would be lost; use `text`, `join` or `+`.
+    """
+
+    __slots__ = ("parts",)
+
+    parts: tuple[str | Reference, ...]
+
+    def __new__(cls, *parts: str | Reference) -> Self:
+        """Make a text of its parts; a part that is a text itself is taken apart."""
+        flat = tuple(piece for part in parts for piece in parts_of(part))
+        made = super().__new__(cls, "".join(part if isinstance(part, str) else part.written(Form()) for part in flat))
+        made.parts = flat
+        return made
+
+    def __getnewargs__(self) -> tuple[str | Reference, ...]:  # type: ignore[override]  # str's own names one argument
+        return self.parts
+
+    def __str__(self) -> str:
+        return super().__str__()
+
+    def __add__(self, other: str) -> Text:
+        return Text(self, other)
+
+    def __radd__(self, other: str) -> Text:
+        return Text(other, self)
+
+    def __format__(self, spec: str) -> NoReturn:
+        raise TypeError(f"this text holds references, which an f-string would lose; use casewise.text.text: {self!r}")
+
+
+def parts_of(part: str | Reference) -> tuple[str | Reference, ...]:
+    return part.parts if isinstance(part, Text) else (part,)
+
+
+def reference(*forms: str) -> Text:
+    """Return the text that is one reference to a series: its names, the shortest first and the full one last."""
+    return Text(SeriesRef(forms))
+
+
+def path_text(path: Path) -> Text:
+    """Return the text that is one reference to a path."""
+    return Text(PathRef(path))
+
+
+def text(template: str, /, **values: Any) -> Text:
+    """Return the text of a template, whose fields are split by its author's braces and nowhere else.
+
+    Parameters
+    ----------
+    template
+        Text with fields. `{name}` is one of `values`; `{name:spec}` formats it as `format` does. `{n:item}` with a word
+        as specification is a number with that noun in the right number, and `{n:query}` with the noun for what is judged.
+        `{query}`, `{queries}`, `{a_query}`, `{Query}`, `{Queries}` and `{A_query}` need no value.
+    values
+        Texts and references are kept as they are; everything else is written out.
+
+    Raises
+    ------
+    KeyError
+        A field has no value.
+    """
+    parts: list[str | Reference] = []
+    for literal, name, spec, conversion in Formatter().parse(template):
+        parts.append(literal)
+        if name is not None:
+            parts.append(NOUNS[name] if name not in values else filled(values[name], spec or "", conversion))
+    return Text(*(part for part in parts if part != ""))
+
+
+def filled(value: Any, spec: str, conversion: str | None) -> str | Reference:
+    """Return what a field of a template becomes."""
+    if conversion:
+        return repr(value) if conversion == "r" else str(value)
+    if len(spec) > 1 and spec.isalpha():
+        return NounRef(count=value) if spec == "query" else Noun(spec, plural(spec)).counted(value)
+    if not spec and isinstance(value, (Text, Reference)):
+        return value
+    return format(value, spec)
+
+
+def join(separator: str, texts: Iterable[str]) -> Text:
+    """Return `texts` with `separator` between them, as `str.join` does, with their references."""
+    pieces = [piece for part in texts for piece in (separator, part)]
+    return Text(*pieces[1:])
+
+
+def capitalised(words: str) -> Text:
+    """Return `words` with a capital first letter."""
+    first, *rest = parts_of(words)
+    if isinstance(first, NounRef):
+        return Text(NounRef(first.many, first.article, capital=True, count=first.count), *rest)
+    return Text(first[:1].upper() + first[1:] if isinstance(first, str) else first, *rest)
+
+
+def render(words: str, form: Form) -> str:
+    """Return plain text: every reference of `words` written in this form."""
+    if not isinstance(words, Text):
+        return words
+    return "".join(part if isinstance(part, str) else part.written(form) for part in words.parts)
+
+
+def series_in(texts: Iterable[str]) -> Iterator[SeriesRef]:
+    """Yield the series that texts refer to, each once."""
+    yield from dict.fromkeys(
+        part for words in texts if isinstance(words, Text) for part in words.parts if isinstance(part, SeriesRef)
+    )
+
+
+def shortest_names(texts: Iterable[str]) -> dict[SeriesRef, str]:
+    """Return for each series that texts refer to the shortest of its names that no other of them has.
+
+    Examples
+    --------
+    >>> sender, recipient = (reference("m −role", f"m −{part}.role") for part in ("sender", "recipient"))
+    >>> list(shortest_names([sender, recipient]).values()), list(shortest_names([sender]).values())
+    (['m −sender.role', 'm −recipient.role'], ['m −role'])
+    """
+    level = dict.fromkeys(series_in(texts), 0)
+    while True:
+        names = {series: series.forms[place] for series, place in level.items()}
+        taken = Counter(names.values())
+        longer = [
+            series for series, place in level.items() if taken[names[series]] > 1 and place + 1 < len(series.forms)
+        ]
+        if not longer:
+            return names
+        for series in longer:
+            level[series] += 1
