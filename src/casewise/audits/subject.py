@@ -159,8 +159,8 @@ LISTED = 20
 
 READS: Mapping[Features, str] = {
     "context": "the context's words",
-    "query": "the query's words",
-    "query+context": "the words of query and context",
+    "query": "the {query}'s words",
+    "query+context": "the words of {query} and context",
 }
 """The words that a baseline reads, in a sentence."""
 

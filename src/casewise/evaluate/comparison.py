@@ -56,7 +56,7 @@ class ComparisonNumbers(RunNumbers):
         runs = as_wanted(read_runs(judged, benchmark=benchmark), options)
         if len(runs.series) < 2:
             raise BenchmarkError(
-                f"there is nothing to compare {runs.series[0].name} with; give two runs, or one with several arms or elicitations"
+                f"there is nothing to compare {runs.series[0].name!s} with; give two runs, or one with several arms or elicitations"
             )
         spoken_of = [series for series in runs.series if not series.mostly_unscored]
         entrants = [
@@ -123,34 +123,45 @@ def sentence_of(comparison: Comparison, *, without: Collection[str] = (), agreed
     """
     names = [name for name in comparison.names if name not in without]
     if len(names) < 2:
-        gave = f"only {names[0]} gave" if names else "none of them gave"
-        return f"There is nothing to compare: {gave} a verdict on at least half of the items."
+        gave = text("only {name} gave", name=names[0]) if names else "none of them gave"
+        return text("There is nothing to compare: {gave} a verdict on at least half of the items.", gave=gave)
     values = {name: {number.name: number.estimate for number in comparison.estimates[name]} for name in names}
     metric = next((name for name in DECIDING if all(has.get(name) is not None for has in values.values())), None)
     if metric is None:
-        silent = ", ".join(name for name in names if values[name].get("accuracy") is None)
-        return f"The judges have no metric in common that tells who agrees best with {agreed_with}: {silent} gave values and no verdicts."
+        silent = join(", ", (name for name in names if values[name].get("accuracy") is None))
+        return text(
+            "The judges have no metric in common that tells who agrees best with {people}: {silent} gave values and no verdicts.",
+            people=agreed_with,
+            silent=silent,
+        )
     scores = {name: has[metric] or 0.0 for name, has in values.items()}
     best, *rivals = sorted(names, key=lambda name: -scores[name])
     differences = {rival: lead(comparison, best, rival, metric) for rival in rivals}
     beaten = [
-        f"{rival} by {gap_in_words(gap, metric)}" for rival, gap in differences.items() if gap and gap.beyond_chance
+        text("{rival} by {gap}", rival=rival, gap=gap_in_words(gap, metric))
+        for rival, gap in differences.items()
+        if gap and gap.beyond_chance
     ]
     level = [rival for rival in rivals if not ((gap := differences[rival]) and gap.beyond_chance)]
     value = f"{metric_named(metric).title} {in_words(scores[best], metric)}"
     if len(rivals) == 1 and level:
         gap = differences[rivals[0]]
-        return (
-            f"These items do not tell {best} from {rivals[0]}: {value} against {in_words(scores[rivals[0]], metric)}, "
-            f"a difference of {gap_in_words(gap, metric)}."
+        return text(
+            "These items do not tell {best} from {rival}: {value} against {other}, a difference of {gap}.",
+            best=best,
+            rival=rivals[0],
+            value=value,
+            other=in_words(scores[rivals[0]], metric),
+            gap=gap_in_words(gap, metric),
         )
     equal = [name for name in rivals if scores[name] == scores[best]]
-    same = f", the same as {first_few(equal)}" if equal else ""
-    beats = f" It beats {first_few(beaten)}." if beaten else ""
-    not_apart = f" It is not told apart from {first_few(level)}." if level else ""
+    same = ", the same as " + first_few(equal) if equal else ""
+    beats = " It beats " + first_few(beaten) + "." if beaten else ""
+    not_apart = " It is not told apart from " + first_few(level) + "." if level else ""
     pairs = len(names) * (len(names) - 1) // 2
     corrected = f" 95 % intervals, corrected for all {pairs} pairs." if pairs > 1 else ""
-    return f"{best} agrees most with {agreed_with} ({value}{same}).{beats}{not_apart}{corrected}"
+    most = text("{best} agrees most with {people} ({value}{same}).", best=best, people=agreed_with, value=value, same=same)
+    return join("", (most, beats, not_apart, corrected))
 
 
 def lead(comparison: Comparison, ahead: str, behind: str, metric: str) -> Estimate | None:
@@ -189,11 +200,18 @@ def notes_of(runs: JudgedRuns, comparison: Comparison, options: ReportOptions) -
             f"All numbers are over the {comparison.n_items:,} items on which every judge gave a verdict or a value "
             "(--unscored exclude)."
         )
-    did = "scored" if options.unscored == "exclude" else "was asked"
+    did, had = ("scored", "did") if options.unscored == "exclude" else ("was asked", "was asked")
     for name, places in comparison.left_out.items():
         if places:
             ids = first_few([runs.benchmark.items[place].id for place in places], most=5)
-            yield f"{len(places):,} items that {name} {did} and another {did.replace('scored', 'did')} not are left out: {ids}."
+            yield text(
+                "{n:item} that {name} {did} and another {had} not: left out ({ids}).",
+                n=len(places),
+                name=name,
+                did=did,
+                had=had,
+                ids=ids,
+            )
     yield from against_full_context([series.name for series in runs.series if not series.shown.shows_all], runs.items)
 
 
@@ -413,7 +431,7 @@ def held_against(runs: JudgedRuns, *, same: bool) -> dict[str, tuple[Series, Ser
         if len(first) == len(second) == 1:
             alike = [(first[0], second[0])]
         if len(alike) != 1:
-            listed = "; ".join(f"{of[0].run.path}: {', '.join(series.name for series in of)}" for of in (first, second))
+            listed = "; ".join(f"{of[0].run.path}: {', '.join(str(series.name) for series in of)}" for of in (first, second))
             number = "no elicitation and arm" if not alike else f"{len(alike)} elicitations and arms"
             raise ConfigurationError(f"the two runs share {number} ({listed}); run them with one and the same")
         pairs[called] = alike[0]
@@ -424,9 +442,9 @@ def gate_notes(runs: JudgedRuns, before: Series, after: Series, options: ReportO
     if runs.benchmark.about.synthetic:
         yield f"SYNTHETIC DATA: {runs.benchmark.about.synthetic}"
     if (before.elicitation, before.arm) != (after.elicitation, after.arm):
-        yield f"The two were not asked alike: {before.name} and {after.name}."
+        yield text("The two were not asked alike: {before} and {after}.", before=before.name, after=after.name)
     if left_out := int((before.asked ^ after.asked).sum()):
-        yield f"{left_out} items were asked in one of the two runs only; they are left out."
+        yield text("{n:item} asked in one of the two runs only: left out.", n=left_out)
     unscored = [int(np.isnan(series.values[series.asked]).sum()) for series in (before, after)]
     if any(unscored):
         yield f"Without a verdict: {unscored[0]:,} items of the baseline, {unscored[1]:,} of the run; {WORTH[options.unscored]}."

@@ -458,11 +458,13 @@ def notes_of(runs: JudgedRuns, options: ReportOptions) -> tuple[str, ...]:
     for series in runs.series:
         n, n_asked = len(series.asked), int(series.asked.sum())
         if n_asked < n:
-            notes.append(f"{series.name} was asked {n_asked} of {n} items; its numbers are over those.")
+            notes.append(series.name + f" was asked {n_asked:,} of {n:,} items; its numbers are over those.")
         if series.elicitation == "scalar" and options.fit_thresholds:
-            notes.append(f"{series.name}: verdicts by thresholds fitted on other queries, for the fewest errors there.")
+            notes.append(
+                text("{judge}: verdicts by thresholds fitted on other {queries}, for the fewest errors there.", judge=series.name)
+            )
         if len(series.versions) > 1:
-            notes.append(f"{series.name}: the model's version changed within the run ({', '.join(series.versions)}).")
+            notes.append(series.name + f": the model's version changed within the run ({', '.join(series.versions)}).")
     ablated = [series.name for series in runs.series if not series.shown.shows_all]
     return (*notes, *against_full_context(ablated, runs.items), *runs.judges_notes)
 

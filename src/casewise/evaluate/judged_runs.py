@@ -42,7 +42,7 @@ from casewise.storage.run_folder import (
     refuse_sampled,
     run_notes,
 )
-from casewise.text import Text, reference, text
+from casewise.text import Text, join, reference, text
 
 
 @dataclass(frozen=True)
@@ -601,12 +601,14 @@ def against_full_context(names: Sequence[str], items: pl.DataFrame) -> tuple[str
     if not names or not items["intended_safe"].is_not_null().any():
         return ()
     few = first_few(names, sep="; ")
-    return (f"These arms do not show the whole context, so their numbers are against full-context labels: {few}.",)
+    return (
+        text("These arms do not show the whole context, so their numbers are against full-context labels: {few}.", few=few),
+    )
 
 
-def first_few(names: Sequence[str], *, most: int = 3, sep: str = ", ") -> str:
+def first_few(names: Sequence[str], *, most: int = 3, sep: str = ", ") -> Text:
     """`names` in a row; of more than `most` the first, and how many more."""
-    return sep.join(names[:most]) + (f" and {len(names) - most:,} more" if len(names) > most else "")
+    return join(sep, names[:most]) + (f" and {len(names) - most:,} more" if len(names) > most else "")
 
 
 @dataclass(frozen=True)

@@ -93,10 +93,9 @@ def from_outputs(runs: JudgedRuns, paths: Sequence[Path], options: ReportOptions
             notes.append(f"{path} holds no answer to any item of {runs.benchmark.name!r}, so it is not on this board.")
             continue
         notes += notes_of(output)
-        arm = "" if output.arm.shows_all else f", {output.arm.name}"
-        name = f"{output.judge} ({output.elicitation}{arm})"
-        if name in recorded:
-            name = f"published:{name}"  # a run of these outputs goes by the same name on a page
+        name = series_name(output.judge, output.elicitation, output.arm)
+        if name in recorded:  # a run of these outputs goes by the same name on a page
+            name = series_name(output.judge, output.elicitation, output.arm, prefix="published:")
         sample = sample_of(runs, options, output.elicitation, values)
         judges.append(Contender(name, "output", str(path), answered, sample, shows_all=output.arm.shows_all))
     if paths and not judges:
@@ -253,8 +252,7 @@ def leaderboard(
         ranks, which = ranked(measured, [place for place, row in enumerate(rows) if (row.kind == "replies") is group])
         for place, index in enumerate(which):
             rows[index] = replace(rows[index], best_rank=int(ranks.best[place]), worst_rank=int(ranks.worst[place]))
-    hidden = f"{n_arms} arm{'s' if n_arms > 1 else ''}"
-    arms_note = f"Left out: {hidden} in which a judge was not shown the item as it is; --arms shows them."
+    arms_note = text("Left out: {n:arm}", n=n_arms) + " in which a judge was not shown the item as it is; --arms shows them."
     return Leaderboard(
         benchmark=runs.benchmark,
         labels=options.labels.name,
@@ -383,8 +381,8 @@ def board_notes(
     yield from (*runs.benchmark.notes(), *runs.silent_notes, *runs.judges_notes)
     if not common.all():
         did = "every run scored (--unscored exclude)" if options.unscored == "exclude" else "every run was asked"
-        yield f"All numbers are over the {int(common.sum())} of {len(common)} items that {did}."
+        yield text("All numbers are over the {n:,} of {all:item} that {did}.", n=int(common.sum()), all=len(common), did=did)
     for output in outputs:
         if output not in judges:
-            yield f"{output.name} lacks some of these items, so it is not on this board."
+            yield text("{judge} lacks some of these items, so it is not on this board.", judge=output.name)
     yield from against_full_context([judge.name for judge in judges if not judge.shows_all], runs.items)

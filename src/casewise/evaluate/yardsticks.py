@@ -33,6 +33,7 @@ from casewise.stats.sample import Sample, constant_accuracy, judged, right
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.files import json_value
 from casewise.storage.wording import LabelWords
+from casewise.text import Text, join, text
 from casewise.transforms.catalogue import role_of
 
 T = TypeVar("T")
@@ -89,8 +90,8 @@ class Backdrop(ShortRepr):
             judge={name: estimate_of(number) for name, number in judge.items()},
             words={name: estimate_of(number) for name, number in (words or {}).items()},
             why_no_words=subject.why_no_baseline,
-            words_read=subject.judged.said(READS[subject.reads]),
-            words_held_out=subject.judged.said(subject.groups_held_out),
+            words_read=text(READS[subject.reads]),
+            words_held_out=text(subject.groups_held_out),
             words_of=None if all_read else int(read.sum()),
             ahead_of_words=difference_of(judge_there["accuracy"], words["accuracy"], level=level) if words else None,
             ahead_of_constant=difference_of(judge["accuracy"], constant, level=level),
@@ -140,7 +141,7 @@ class People(ShortRepr):
     @property
     def others_in_words(self) -> str:
         """The people that one person is compared with, in words."""
-        return f"{self.others} {'person' if self.others == 1 else 'people'}" if self.others else "people"
+        return str(text("{n:person}", n=self.others)) if self.others else "people"
 
 
 @dataclass(frozen=True, repr=False)
@@ -151,9 +152,9 @@ class Beside(ShortRepr):
     words: dict[str, Estimate]
     """The numbers of the classifier on words; empty where there is none, and `why_no_words` then says why."""
     why_no_words: str | None
-    words_read: str
+    words_read: Text
     """The words that it reads: "the context's words", "the query's words", "the words of query and context"."""
-    words_held_out: str
+    words_held_out: Text
     """The groups that it was tested on whole, in the plural: "queries", "queries and contexts"."""
     words_of: int | None
     """The number of items that the classifier's numbers are over, where words are not read of all."""
@@ -263,10 +264,7 @@ def or_none(question: Callable[[], T]) -> T | None:
         return None
 
 
-AGREES = "agrees "
-
-
-def compared(difference: tuple[float | None, float | None], than: str, *, no_worse_by: float | None = None) -> str:
+def compared(difference: tuple[float | None, float | None], than: str, *, no_worse_by: float | None = None) -> Text:
     """Compare a judge's agreement with another's in words: better, worse, no worse by a margin, or not told apart.
 
     `difference`: the two-sided limits of the judge's agreement less the other's; with 0 on or between them, neither is
@@ -276,10 +274,12 @@ def compared(difference: tuple[float | None, float | None], than: str, *, no_wor
     low, high = difference
     margin = "" if no_worse_by is None else f"at most {100 * no_worse_by:g} points"
     if low is not None and low > 0:
-        return f"{AGREES}more often than {than}"
+        return text("agrees more often than {other}", other=than)
     if high is not None and high < 0:
-        return f"{AGREES}less often than {than}" + (f", by {margin}" if margin else "")
-    return f"{AGREES}as often as {than}, or {margin} less" if margin else f"is not told apart from {than}"
+        return text("agrees less often than {other}", other=than) + (f", by {margin}" if margin else "")
+    if margin:
+        return text("agrees as often as {other}, or {margin} less", other=than, margin=margin)
+    return text("is not told apart from {other}", other=than)
 
 
 class Baseline(NamedTuple):
@@ -296,14 +296,16 @@ def better_baseline(beside: Beside) -> Baseline:
     """Return the baseline that a judge has to beat: on words, or constant where the words' accuracy is below it."""
     words = ""
     if beside.words:
-        words = (
-            f"a classifier of {beside.words_read} ({percent(beside.words['accuracy'].estimate)}), trained on these labels with whole "
-            f"{beside.words_held_out} held out"
+        words = text(
+            "a classifier of {words} ({accuracy}), trained on these labels with whole {groups} held out",
+            words=beside.words_read,
+            accuracy=percent(beside.words["accuracy"].estimate),
+            groups=beside.words_held_out,
         )
         if (beside.words["accuracy"].estimate or 0.0) >= beside.constant:
             assert beside.ahead_of_words is not None
             return Baseline(words, beside.ahead_of_words)
-    below = f"Words alone do not help here: {words}, is right less often." if words else ""
+    below = "Words alone do not help here: " + words + ", is right less often." if words else ""
     return Baseline(f"a constant verdict ({percent(beside.constant)})", beside.ahead_of_constant, below)
 
 
@@ -499,7 +501,11 @@ class ShortAnswer(ShortRepr):
     @property
     def sentences(self) -> tuple[str, ...]:
         """The answer: a sentence with how often it agrees and which way it errs, and the comparisons to read with it."""
-        return tuple(sentences(self))
+        return self.sentences_about(self.who)
+
+    def sentences_about(self, judge: str) -> tuple[str, ...]:
+        """Return the sentences with `judge` as the subject."""
+        return tuple(sentences(self, judge))
 
     def as_json(self) -> dict[str, Any]:
         """As plain JSON values."""
@@ -554,33 +560,32 @@ def beside_a_new_person(runs: JudgedRuns, series: Series) -> tuple[Estimate | No
     return judge, person
 
 
-def sentences(answer: ShortAnswer) -> Iterator[str]:
+def sentences(answer: ShortAnswer, judge: str) -> Iterator[str]:
     accuracy, weak, labels = answer.beside.judge["accuracy"], answer.weakest, answer.beside.labels
     if accuracy.estimate is None:
-        yield f"{answer.who} has no accuracy on these items."
+        yield text("{judge} has no accuracy on these items.", judge=judge)
         return
     way = which_way(answer.errors) if answer.errors else ""
-    yield f"{answer.who} agrees with {labels.agreed_with} on {accuracy.as_share} of items{way}."
+    share_of = accuracy.as_share
+    yield text("{judge} agrees with {people} on {share} of items", judge=judge, people=labels.agreed_with, share=share_of) + f"{way}."
     baseline, test = better_baseline(answer.beside), answer.not_worse
     against_baseline = compared((baseline.ahead.ci_low, baseline.ahead.ci_high), baseline.name)
-    against_person = ""
+    comparisons = [against_baseline]
     if test is not None:
-        person = f"a single person does with the others ({percent(test.person)})"
+        person = f"one person, who agrees with the others on {percent(test.person)}"
         margin = test.margin if test.not_worse else None
-        against_person = compared((test.ci_low, test.ci_high), person, no_worse_by=margin)
-    if against_person.startswith(AGREES):
-        against_baseline = against_baseline.removeprefix(AGREES)
-    rest = [f"It {', and '.join(filter(None, (against_person, against_baseline)))}."]
+        comparisons.insert(0, compared((test.ci_low, test.ci_high), person, no_worse_by=margin))
+    rest: list[str] = ["It " + join(", and ", comparisons) + "."]
     if baseline.words_alone:
         rest.append(baseline.words_alone)
     if answer.errors is not None:
         rest.append(where_it_fails(answer.errors, labels))
     if weak is not None:
         rest.append(
-            f"In {weak.name} it is right less often than in the other categories: on "
-            f"{weak.accuracy.as_share} of {weak.accuracy.n:g} items (corrected for {weak.n_categories} categories)."
+            f"In {weak.name} it is right less often than in the other categories: on {weak.accuracy.as_share} of "
+            + text("{n:item} (corrected for {all:category}).", n=weak.accuracy.n, all=weak.n_categories)
         )
-    yield " ".join(rest)
+    yield join(" ", rest)
 
 
 def where_it_fails(errors: RefusalRates, labels: LabelWords) -> str:

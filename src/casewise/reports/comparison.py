@@ -24,12 +24,10 @@ from casewise.reports.document import (
     ForestRow,
     Prose,
     Section,
-    about_judged,
     all_numbers,
     difference_cell,
     estimate_frame,
     how_made,
-    short_name,
     table_by,
     table_of,
     titles,
@@ -76,9 +74,14 @@ def comparison_page(report: ComparisonNumbers) -> Document:
         ("Unscored items", report.options.unscored),
         ("Seed", str(report.options.seed)),
     )
-    page = Document(
+    return Document(
         title=f"{len(comparison.names)} judges compared on {about.name}",
-        subtitle=f"{comparison.n_items:,} items of {comparison.n_queries:,} queries, judged by all; labels: {report.options.labels.name}",
+        subtitle=text(
+            "{items:item} of {queries:query}, judged by all; labels: {labels}",
+            items=comparison.n_items,
+            queries=comparison.n_queries,
+            labels=report.options.labels.name,
+        ),
         notices=report.notes,
         sections=(
             Section("answer", "The answer", tuple(answer(report)), first=True),
@@ -88,8 +91,8 @@ def comparison_page(report: ComparisonNumbers) -> Document:
             ),
             all_numbers(more),
         ),
+        noun=noun_of(report.benchmark),
     )
-    return about_judged(page, report.benchmark, comparison.names)
 
 
 def answer(report: ComparisonNumbers) -> Iterator[Block]:
@@ -129,7 +132,7 @@ def matrix(report: ComparisonNumbers) -> Iterator[Block]:
     ]
     behind = estimate_frame((pair_name(pair), metric) for pair in comparison.pairs for metric in pair.differences)
     caption = "Accuracy of the row's judge less that of the column's judge, in points; * where the interval excludes 0"
-    yield table_of("differences-table", caption, ("Judge", *map(short_name, names[1:])), rows, frame=behind)
+    yield table_of("differences-table", caption, ("Judge", *names[1:]), rows, frame=behind)
     corrected = (
         f"They are corrected for all {len(comparison.pairs):,} pairs: in 95 of 100 such comparisons all intervals of a metric hold."
         if len(comparison.pairs) > 1
@@ -140,8 +143,8 @@ def matrix(report: ComparisonNumbers) -> Iterator[Block]:
     yield Prose(f"The intervals are of differences on the same items. {corrected}{more}")
 
 
-def pair_name(pair: PairwiseComparison) -> str:
-    return f"{pair.first} − {pair.second}"
+def pair_name(pair: PairwiseComparison) -> Text:
+    return join(" − ", (pair.first, pair.second))
 
 
 def side_by_side(report: ComparisonNumbers) -> Block:

@@ -104,7 +104,7 @@ class Exhibit(ShortRepr):
     """The judge, or `CHATBOT`."""
     marked: bool = False
     """True if its texts mark what was added as `[+ … +]` and what is gone as `[- … -]`."""
-    noun: str = "query"
+    noun: str = text("{query}")
     """The noun for the text that is judged."""
 
 

@@ -22,6 +22,7 @@ from casewise.reports.document import (
     Block,
     Columns,
     Document,
+    Drawing,
     Exhibit,
     Figure,
     Folded,
@@ -30,12 +31,10 @@ from casewise.reports.document import (
     Prose,
     Section,
     Table,
-    about_judged,
     all_numbers,
     estimate_cell,
     estimate_frame,
     estimate_of_row,
-    from_here,
     how_made,
     table_by,
     table_of,
@@ -49,7 +48,7 @@ from casewise.reports.judge_parts import (
     arms_blocks,
     beside_sections,
     headline,
-    series_name,
+    row_name,
     several_series,
     subject,
 )
@@ -59,7 +58,8 @@ from casewise.stats.estimates import Estimate, JudgeNoise
 from casewise.stats.pairs import PairResults
 from casewise.storage.batch_jobs import JobLog
 from casewise.storage.benchmark import Benchmark
-from casewise.storage.wording import JudgedWords, LabelWords
+from casewise.storage.wording import LabelWords, noun_of
+from casewise.text import Text, join, path_text, render, text
 
 # The sections of a judge in detail: pairs, refusals, calibration, costs, repeats, probability mass on the labels.
 
@@ -114,7 +114,7 @@ def pairs(results_of: Sequence[tuple[str, PairResults]]) -> Iterator[Block]:
     several_votes = any(row.person is not None and row.person.estimate is not None for row in rows)
     persons = {"One person": (percent, "person.estimate"), "Judge, same votes": (percent, "same.estimate")}
     more = {"Pairs": "estimate.n", "Unscored": "estimate.n_unscored"} | (persons if several_votes else {})
-    yield measured_table("pairs-table", "Pairs of a query's two contexts", rows, more)
+    yield measured_table("pairs-table", text("Pairs of {a_query}'s two contexts"), rows, more)
     sentences = []
     for _, results in results_of:
         c = results.counts
@@ -141,7 +141,7 @@ def refusal_curve(series: str, refusals: Refusals, name: str) -> Block:
         for heading, rates in errors.items()
     )
     if not any(rows for _, rows in groups):
-        return Prose(f"{series}: on no item do enough people agree.")
+        return Prose(text("{series}: on no item do enough people agree.", series=series))
     columns: Columns = {
         "Agreement": (partial(percent, digits=0), "agreement"),
         "Safe items": "n_safe",
@@ -152,7 +152,10 @@ def refusal_curve(series: str, refusals: Refusals, name: str) -> Block:
     frame = estimate_frame(row for rates in errors.values() for row in rates)
     return Forest(
         name,
-        f"{series}: harm and over-refusal, by the share of people who must agree on an item for it to count",
+        text(
+            "{series}: harm and over-refusal, by the share of people who must agree on an item for it to count",
+            series=series,
+        ),
         tuple((heading, rows) for heading, rows in groups if rows),
         ("People", "Error", "Share"),
         behind=table_by(f"{name}-table", "Errors by how many people agree", refusals.curve, columns, frame=frame),
@@ -179,9 +182,8 @@ def calibrations(
         rows += [Measured(name, words, estimate) for words, estimate in measures.items()]
         if place < TOLD:
             chance = f" The values of a calibrated judge would lie {by_chance or 0:.3f} away by chance."
-            yield Prose(
-                f"{subject(name, len(details), 'values')} lie {error} from the safe rates on average.{chance if stated else ''}"
-            )
+            values = subject(name, len(details), "values")
+            yield Prose(values + f" lie {error} from the safe rates on average.{chance if stated else ''}")
             figures.append(calibration_figure(name, calibration.curve, f"calibration-{place}"))
     yield from figures
     caption = "The judge's values compared with the safe rates"
@@ -203,7 +205,7 @@ def calibration_figure(judge: str, curve: Sequence[CalibrationBin], name: str) -
     }
     return Figure(
         name,
-        f"{judge}: the mean safe rate for each range of the judge's values. A calibrated judge lies on the dashed line.",
+        judge + ": the mean safe rate for each range of the judge's values. A calibrated judge lies on the dashed line.",
         f"Calibration curve over {len(curve)} bins of about equal size, with intervals. The table gives the numbers.",
         charts.calibration_curve(frame),
         table_by(f"{name}-table", "Calibration curve", curve, columns, frame=frame),
@@ -212,7 +214,7 @@ def calibration_figure(judge: str, curve: Sequence[CalibrationBin], name: str) -
 
 def costs(details: Sequence[Details]) -> Iterator[Block]:
     points = [(judge.series.name, point) for judge in details for point in judge.costs.points]
-    lines = [
+    lines: list[tuple[str, str, float, float | None]] = [
         (name, kind, point.ratio, cost.estimate)
         for name, point in points
         for kind, cost in (("verdicts", point.cost), ("best threshold", point.best_threshold))
@@ -229,9 +231,10 @@ def costs(details: Sequence[Details]) -> Iterator[Block]:
     for judge in details[:TOLD]:
         for alike in [point for point in judge.costs.points if point.ratio == 1 and point.cost is not None][:1]:
             yield Prose(
-                f"{subject(judge.series.name, len(details))} costs {with_interval(alike.cost)} an item if a harm is as bad as an "
-                f"over-refusal. Refusing everything costs {number(alike.refuse_all)}, answering everything {number(alike.answer_all)}. "
-                "The unit: one harm and one over-refusal together cost 1."
+                subject(judge.series.name, len(details))
+                + f" costs {with_interval(alike.cost)} an item if a harm is as bad as an over-refusal. Refusing everything "
+                f"costs {number(alike.refuse_all)}, answering everything {number(alike.answer_all)}. One harm and one "
+                "over-refusal together cost 1."
             )
     columns: Columns = {
         "Judge": "0",
@@ -246,12 +249,19 @@ def costs(details: Sequence[Details]) -> Iterator[Block]:
         "cost-curve",
         "Expected cost of an item, by how many over-refusals are as bad as one harm. One harm and one over-refusal together cost 1.",
         "Lines of expected cost by the ratio of harm to over-refusal, with refusing and answering everything.",
-        charts.cost_curves(frame),
+        Drawing(
+            lambda form: charts.cost_curves(
+                frame.with_columns(pl.col("name").replace({name: render(name, form) for name, _ in points}))
+            ),
+            tuple(dict.fromkeys(name for name, _ in points)),
+        ),
         table_by("cost-table", "Expected cost", points, columns, several="Judge", frame=frame),
     )
     yield Prose(
-        "“Best threshold” judges each query with the threshold that is cheapest on the other queries. Where a "
-        "judge's line is above a grey line, one fixed verdict for every item costs less."
+        text(
+            "“Best threshold” judges each {query} with the threshold that is cheapest on the other {queries}. Where a "
+            "judge's line is above a grey line, one fixed verdict for every item costs less."
+        )
     )
 
 
@@ -267,7 +277,7 @@ def repeats(noise_of: Sequence[tuple[str, JudgeNoise]]) -> Iterator[Block]:
     ]
     more = {"Items": "estimate.n", "Judgements": (judgements.get, "series")}
     yield measured_table("repeats-table", "How much repeated judgements of an item differ", rows, more)
-    yield Prose("An item's value is the mean of its repeats. Repeats add no items, so intervals are over queries.")
+    yield Prose(text("An item's value is the mean of its repeats. Repeats add no items, so intervals are over {queries}."))
 
 
 # The report of judges' runs, laid out: what to read first, and everything behind it.
@@ -276,23 +286,22 @@ def repeats(noise_of: Sequence[tuple[str, JudgeNoise]]) -> Iterator[Block]:
 def judge_page(report: JudgeNumbers) -> Document:
     """`report` as a document for any face."""
     benchmark, about = report.benchmark, report.benchmark.about
-    labels = LabelWords.of(benchmark).counted(benchmark.counts.ratings)
-    queries = JudgedWords.of(benchmark).counted(benchmark.counts.queries)
-    subtitle = f"{benchmark.title}: {benchmark.counts.items:,} items, {queries}, {labels}"
-    page = Document(
-        title=f"{names(report)} on {about.name}",
-        subtitle=subtitle.removeprefix(f"{about.name}: "),
+    labels, counts = LabelWords.of(benchmark).counted(benchmark.counts.ratings), benchmark.counts
+    named = "" if benchmark.title == about.name else f"{benchmark.title}: "
+    return Document(
+        title=text("{judges} on {benchmark}", judges=names(report), benchmark=about.name),
+        subtitle=named + text("{items:item}, {queries:query}, ", items=counts.items, queries=counts.queries) + labels,
         notices=tuple(note for note in report.notes if note not in report.runs.silent_notes),
         sections=tuple(sections(report)),
+        noun=noun_of(benchmark),
     )
-    return about_judged(page, benchmark, (series.name for series in report.runs.series))
 
 
-def names(report: JudgeNumbers) -> str:
+def names(report: JudgeNumbers) -> Text:
     """The judges, and the elicitation where there is one only."""
-    judges = ", ".join(dict.fromkeys(series.who.removeprefix("recorded:") for series in report.runs.series))
+    judges = join(", ", dict.fromkeys(series.who for series in report.runs.series))
     elicitations = {series.elicitation for series in report.runs.series}
-    return f"{judges} ({elicitations.pop()})" if len(elicitations) == 1 else judges
+    return judges + f" ({elicitations.pop()})" if len(elicitations) == 1 else judges
 
 
 def sections(report: JudgeNumbers) -> Iterator[Section]:
@@ -331,7 +340,7 @@ def sections(report: JudgeNumbers) -> Iterator[Section]:
     )
 
 
-def parts(report: JudgeNumbers, name: str) -> list[tuple[str, Any]]:
+def parts(report: JudgeNumbers, name: str) -> list[tuple[Text, Any]]:
     """Return a part of each judge's details, such as `pairs`, with the judge's name, of those that have it."""
     return [(judge.series.name, part) for judge in report.details if (part := value_at(judge, name))]
 
@@ -344,7 +353,7 @@ def detail_sections(report: JudgeNumbers) -> Iterator[Section]:
         yield Section("pairs", "Pairs of contexts", (*sentences, fold), brief=True)
     yield Section("costs", "Cost of errors", tuple(costs(report.details)), brief=True)
     if calibrated := parts(report, "calibration"):
-        floors = {judge.series.name: {floor.name: floor for floor in judge.floors} for judge in report.details}
+        floors: dict[str, dict[str, Estimate]] = {judge.series.name: {floor.name: floor for floor in judge.floors} for judge in report.details}
         blocks = tuple(calibrations(calibrated, floors))
         yield Section("calibration", "Values and calibration", blocks, brief=True)
     if rated := parts(report, "on_scale"):
@@ -355,8 +364,12 @@ def on_scale(estimates_of: Sequence[tuple[str, tuple[Estimate, ...]]]) -> Iterat
     """A judge's values beside people's mean ratings: a sentence a judge, and the table."""
     for name, (error, *_) in estimates_of[:TOLD]:
         yield Prose(
-            f"{subject(name, len(estimates_of), 'values')} differ from people's mean ratings by {with_interval(error)} of the scale's "
-            f"length on average, over {count(error.n)} items."
+            text(
+                "{values} differ from people's mean ratings by {error} of the scale's length on average, over {n:item}.",
+                values=subject(name, len(estimates_of), "values"),
+                error=with_interval(error),
+                n=error.n,
+            )
         )
     rows = [Measured(name, titles()[metric.name], metric) for name, metrics in estimates_of for metric in metrics]
     caption = "The judge's values compared with people's mean ratings"
@@ -389,7 +402,7 @@ def pairs_sentence(name: str, results: PairResults, *, among: int) -> str:
         parts.append(
             f"changes it in {results.false_flips.as_share} of the {alike:,} pairs in which the label does not change"
         )
-    return f"{subject(name, among)} {'. It '.join(parts)}." if parts else "No pair has a majority on both items."
+    return subject(name, among) + f" {'. It '.join(parts)}." if parts else "No pair has a majority on both items."
 
 
 def categories(report: JudgeNumbers) -> Iterator[Block]:
@@ -413,7 +426,7 @@ def slices(kind: str, rows: pl.DataFrame) -> Iterator[Forest]:
     """The accuracy of each slice, best first, with its main metrics behind; nothing where none has one."""
     metrics: dict[tuple[str, str], dict[str, Estimate]] = {}
     for row in rows.to_dicts():
-        metrics.setdefault((series_name(row), row["slice"]), {})[row["metric"]] = estimate_of_row(row)
+        metrics.setdefault((row_name(row), row["slice"]), {})[row["metric"]] = estimate_of_row(row)
     decided = [(*key, estimates) for key, estimates in metrics.items() if "accuracy" in estimates]
     decided.sort(key=lambda row: (row[2]["accuracy"].estimate is None, -(row[2]["accuracy"].estimate or 0.0)))
     of_series: dict[str, list[ForestRow]] = {}
@@ -444,12 +457,12 @@ def disagreements(report: JudgeNumbers) -> Iterator[Block]:
     if shown:
         votes = LabelWords.of(report.benchmark).rated and report.options.labels.base == "votes"
         label = "the votes" if votes else "the label"
-        yield Prose(
-            f"These {len(shown)} items have the largest distance between the judge's verdict and {label}, largest first."
-        )
+        largest = "has" if len(shown) == 1 else "have"
+        which = text("{items:item} {largest}", items=len(shown), largest=largest)
+        yield Prose(which + f" the largest distance between the judge's verdict and {label}, largest first.")
         yield Folded(f"Read the {len(shown)} items", shown)
-        paths = " ".join(map(from_here, report.runs.paths))
-        yield Prose(f"To read every item that was judged otherwise than labelled: casewise serve {paths}")
+        paths = join(" ", map(path_text, report.runs.paths))
+        yield Prose("To read every item that was judged otherwise than labelled: casewise serve " + paths)
     elif report.options.disagreements and report.labelled:
         yield Prose("On every item with a label and a verdict, the judge's verdict is the label.")
     elif report.options.disagreements:
@@ -488,7 +501,7 @@ def shown_groups(
 
 
 def replies_read(report: JudgeNumbers) -> Iterator[Block]:
-    columns: Columns = {"Judge": series_name, "Reason": "reason", "Items": "items"}
+    columns: Columns = {"Judge": row_name, "Reason": "reason", "Items": "items"}
     yield table_by("unscored-table", "Unscored items", report.unscored, columns)
     if n_faults := report.unscored.filter(pl.col("reason") == "internal")["items"].sum():
         yield Prose(
@@ -569,13 +582,15 @@ def provenance(report: JudgeNumbers) -> Iterator[Block]:
     for series in report.runs.series:
         facts += [
             (series.name, f"{int(series.asked.sum())} items, {series.repeats} repeat(s)"),
-            (f"How {series.name} was asked", how_asked(series)),
+            (text("How {series} was asked", series=series.name), how_asked(series)),
         ]
     if report.backdrop.subject.contexts_recur:
         yield Prose(
-            "The same contexts recur with many queries in this benchmark. The intervals are over queries only. They leave out how much "
-            "results differ between contexts, so they are too narrow where the context decides. For intervals over contexts, import "
-            "the cases again with --cluster and a column that names the context."
+            text(
+                "The same contexts recur with many {queries} in this benchmark. The intervals are over {queries} only. They leave out "
+                "how much results differ between contexts, so they are too narrow where the context decides. For intervals over "
+                "contexts, import the cases again with --cluster and a column that names the context."
+            )
         )
     yield from how_made("report", report.runs.paths, report.options.labels.name, facts)
 
@@ -583,16 +598,21 @@ def provenance(report: JudgeNumbers) -> Iterator[Block]:
 # A benchmark, or one item of it, as a person would like to read it.
 
 
+NOUN_FIELDS = {"queries": text("{queries}")}
+"""The counts of a benchmark that go by the noun for what is judged."""
+
+
 def benchmark_page(benchmark: Benchmark) -> Document:
     """Counts, conditions and the taxonomy with how many items and how safe people find them."""
+    contents = [(NOUN_FIELDS.get(kind, kind), n) for kind, n in benchmark.counts.model_dump().items()]
     tables = (
-        table_of("counts", "Contents", ("Kind", "Number"), benchmark.counts.model_dump().items()),
+        table_of("counts", "Contents", ("Kind", "Number"), contents),
         by(benchmark, "condition", "Conditions"),
         by(benchmark, "category", "Categories"),
     )
     about = benchmark.about.description or benchmark.about.source or ""
-    page = Document(benchmark.title, about, benchmark.notes(), (Section("counts", "Contents", tables, brief=True),))
-    return about_judged(page, benchmark)
+    sections = (Section("counts", "Contents", tables, brief=True),)
+    return Document(benchmark.title, about, benchmark.notes(), sections, noun_of(benchmark))
 
 
 def by(benchmark: Benchmark, column: Literal["condition", "category"], caption: str) -> Table:
@@ -611,13 +631,13 @@ def by(benchmark: Benchmark, column: Literal["condition", "category"], caption: 
 
 def item_page(benchmark: Benchmark, item: Item) -> Document:
     """One item: its query, its context, and what people said."""
-    page = Document(
+    return Document(
         title=f"Item {item.source_id or item.id}",
         subtitle=benchmark.title,
         notices=(f"SYNTHETIC DATA: {benchmark.about.synthetic}",) if benchmark.about.synthetic else (),
         sections=(Section("item", "The item", (item_exhibit(benchmark, item),), brief=True),),
+        noun=noun_of(benchmark),
     )
-    return about_judged(page, benchmark)
 
 
 def item_exhibit(benchmark: Benchmark, item: Item) -> Exhibit:

@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from casewise.ask.layouts import spoken
 from casewise.audits.words import SUBSETS
+from casewise.evaluate.judged_runs import series_name
 from casewise.evaluate.judge_numbers import JudgeNumbers
 from casewise.evaluate.yardsticks import Beside, JudgeAmongPeople, People, ShortAnswer, SubsetScore
 from casewise.notation import NOTHING, number, percent
 from casewise.notation import share as share_of
-from casewise.records import Arm
+from casewise.records import FULL, Arm
 from casewise.reports.behaviour import behaviour_answer
 from casewise.reports.document import (
     Block,
@@ -27,7 +29,6 @@ from casewise.reports.document import (
     difference_cell,
     estimate_cell,
     estimate_of_row,
-    short_name,
     table_by,
     table_of,
     titles,
@@ -36,6 +37,7 @@ from casewise.stats import PanelWorth
 from casewise.stats.ceilings import Ceilings
 from casewise.stats.estimates import Estimate
 from casewise.storage.wording import LabelWords
+from casewise.text import Text, capitalised, join, text
 
 # The first screen of a report: the answer in a sentence or two, one chart that says it all, and the two errors.
 
@@ -62,12 +64,11 @@ def answer_section(numbers: JudgeNumbers) -> Iterator[Section]:
             many = f"{len(answers)} judges. casewise compare tests their differences, corrected for comparing several."
             blocks.append(Prose(many))
         for answer in answers if len(answers) <= TOLD and not numbers.does else ():
-            name = subject(answer.who, len(answers))
-            sentences = (sentence.replace(answer.who, name) for sentence in answer.sentences)
+            sentences = answer.sentences_about(subject(answer.who, len(answers)))
             blocks += (Prose(sentence, lead=place == 0) for place, sentence in enumerate(sentences))
         blocks += forest(answers, numbers.options.labels.name, over=numbers.runs.intervals_over), errors_table(answers)
     blocks += (
-        Prose(f"{name} gives values and no verdicts. casewise report --fit-thresholds makes verdicts of them.")
+        Prose(name + " gives values and no verdicts. casewise report --fit-thresholds makes verdicts of them.")
         for name in numbers.without_verdicts
     )
     blocks += in_short(numbers)
@@ -92,14 +93,14 @@ def in_short(numbers: JudgeNumbers) -> Iterator[Prose]:
         yield Prose("; ".join(facts) + ".")
 
 
-def subject(name: str, among: int, part: str = "") -> str:
+def subject(name: str, among: int, part: str = "") -> Text:
     """The subject of a sentence, a judge or a part of it; the page's title names the only judge."""
     if part:
-        return f"The {part} of {short_name(name)}" if among > 1 else f"The judge's {part}"
-    return short_name(name) if among > 1 else "This judge"
+        return text("The {part} of {name}" if among > 1 else "The judge's {part}", part=part, name=name)
+    return Text(name if among > 1 else "This judge")
 
 
-def forest(answers: Sequence[ShortAnswer], labels: str, *, over: str) -> Forest:
+def forest(answers: Sequence[ShortAnswer], labels: str, *, over: Text) -> Forest:
     """Every judge among the yardsticks; against all votes, and against the others of each person."""
 
     def lowest_first(rows: Sequence[ForestRow]) -> tuple[ForestRow, ...]:
@@ -117,7 +118,7 @@ def forest(answers: Sequence[ShortAnswer], labels: str, *, over: str) -> Forest:
     if person is not None and against_others:
         compared = lowest_first([ForestRow.of("One new person", person), *against_others])
         groups.append(("Against the majority of an item's other people", compared))
-    return Forest("answer-forest", f"Accuracy, 95 % intervals over {over}", tuple(groups))
+    return Forest("answer-forest", "Accuracy, 95 % intervals over " + over, tuple(groups))
 
 
 LABELS = {
@@ -166,7 +167,7 @@ def several_series(rows: pl.DataFrame) -> bool:
 def headline(report: JudgeNumbers) -> Iterator[Block]:
     """One table a label policy: every metric of every judge."""
     columns: Columns = {
-        "Judge": series_name,
+        "Judge": row_name,
         "Metric": metric_title,
         "Estimate, 95 % interval": estimate_of_row,
         "Items": "n",
@@ -180,9 +181,13 @@ def headline(report: JudgeNumbers) -> Iterator[Block]:
         yield table_by(name, caption, rows, columns, several="Judge")
     worth = "against the judge" if report.options.unscored == "miss" else report.options.unscored
     yield Prose(
-        f"Intervals are 95 %, over {report.runs.intervals_over}, because the items of a query are not independent. An item "
-        f"without a verdict counts {worth} in accuracy, recall and F1. Metrics that need a value leave it out. A tie among "
-        "an item's votes counts half as safe and half as unsafe."
+        text(
+            "Intervals are 95 %, over {units}, because the items of {a_query} are not independent. An item without a verdict "
+            "counts {worth} in accuracy, recall and F1. Metrics that need a value leave it out. A tie among an item's votes "
+            "counts half as safe and half as unsafe.",
+            units=report.runs.intervals_over,
+            worth=worth,
+        )
     )
 
 
@@ -201,9 +206,9 @@ def metric_title(row: dict[str, Any]) -> str:
     return titles().get(row["metric"], str(row["metric"]))
 
 
-def series_name(row: dict[str, Any]) -> str:
-    arm = "" if Arm.named(row["arm"]).shows_all else f", {row['arm']}"
-    return f"{row['judge']} ({row['elicitation']}{arm})"
+def row_name(row: dict[str, Any]) -> Text:
+    """Return the reference to the series that a row of a frame is about."""
+    return series_name(row["judge"], row["elicitation"], Arm.named(row["arm"]))
 
 
 # What a judge's numbers are worth, laid out: yardsticks and one sentence, the judge among people and on subsets.
@@ -238,8 +243,9 @@ def beside_blocks(beside: Beside, *, name: str = "beside", judge: str = "The jud
 
     rows = [row(judge, beside.judge, "judge")]
     if beside.words:
-        how = f"linear classifier of {beside.words_read}, {beside.words_held_out} held out"
-        rows.append(row(f"Words alone ({'; '.join(filter(None, (how, beside.of_some)))})", beside.words, "words"))
+        how = text("linear classifier of {read}, {groups} held out", read=beside.words_read, groups=beside.words_held_out)
+        about = join("; ", filter(None, (how, beside.of_some)))
+        rows.append(row(text("Words alone ({about})", about=about), beside.words, "words"))
     if beside.intent is not None:
         rows.append(row(f"Copying the author's intent{beside.without_intent}", {"accuracy": beside.intent}, "intent"))
     rows.append(("Always the same verdict", percent(beside.constant), against.get("constant", NOTHING), NOTHING))
@@ -278,7 +284,7 @@ def beside_people_blocks(people: People, among: Sequence[JudgeAmongPeople]) -> I
     yield table_by("beside-people", "Judges compared with people", among, columns)
     yield from new_person_table(among)
     for judge in among:
-        yield from (Prose(f"{judge.name}: {reason}.") for reason in judge.why)
+        yield from (Prose(text("{judge}: {reason}.", judge=judge.name, reason=reason)) for reason in judge.why)
 
 
 def reachable(ceilings: Ceilings) -> list[tuple[str, str, str]]:
@@ -316,8 +322,10 @@ def new_person_table(among: Sequence[JudgeAmongPeople]) -> Iterator[Block]:
     yield Prose(
         "Each person in turn is the new one. The judge and the new person are compared with all others who rated the item. "
         f"“No worse” means: a one-sided test at 5 % shows the judge to be less than {margin} below a new "
-        "person. Choose the margin before you look at the numbers (--margin). Errors are over queries, and over people "
-        "where it is known who rated."
+        + text(
+            "person. Choose the margin before you look at the numbers (--margin). Errors are over {queries}, and over people "
+            "where it is known who rated."
+        )
     )
 
 
@@ -349,13 +357,13 @@ def subset_blocks(scores: Sequence[SubsetScore]) -> Iterator[Block]:
     }
     yield table_by("subsets", "Accuracy on subsets (--items NAME reports one)", scores, columns, several="Judge")
     present = {score.subset for score in scores}
-    meanings = "; ".join(f"{name}: {meaning}" for name, meaning in SUBSETS.items() if name in present)
+    meanings = join("; ", (text(f"{name}: {meaning}") for name, meaning in SUBSETS.items() if name in present))
     halves = (
         " Hard items are chosen by one half of the votes and scored by the other half, averaged over all halves. If the same "
         "votes chose and scored them, every judge would look worse than it is. The number of items counts what at least one "
         "half chooses, as the audit does."
     )
-    yield Prose(f"{meanings[:1].upper()}{meanings[1:]}.{halves if hard else ''}")
+    yield Prose(capitalised(meanings) + f".{halves if hard else ''}")
 
 
 # What the context is worth to a judge, laid out: a chart and a table for each way of asking.
@@ -370,9 +378,11 @@ HEADED = {
 def arms_blocks(table: pl.DataFrame) -> Iterator[Block]:
     """A chart and a table for each way to measure the value of the context."""
     yield Prose(
-        "A value above zero means that the part helps the judge to agree with people. Each value is the metric with the part "
-        "shown, less the metric without it, on the same items. Every label is about the whole context. Intervals are 95 %, over "
-        "queries, and over annotators where it is known who rated."
+        text(
+            "A value above zero means that the part helps the judge to agree with people. Each value is the metric with the part "
+            "shown, less the metric without it, on the same items. Every label is about the whole context. Intervals are 95 %, "
+            "over {queries}, and over annotators where it is known who rated."
+        )
     )
     columns: Columns = {
         "Part": part_name,
@@ -384,7 +394,8 @@ def arms_blocks(table: pl.DataFrame) -> Iterator[Block]:
     for kind, caption in HEADED.items():
         of_kind = table.filter(pl.col("worth") == kind)
         for (judge, elicitation), rows in of_kind.group_by("judge", "elicitation", maintain_order=True):
-            name, title = f"arms-{kind.replace(' ', '-')}-{elicitation}", f"{caption}: {judge} ({elicitation})"
+            name = f"arms-{'-'.join(kind.split())}-{elicitation}"
+            title = caption + ": " + series_name(str(judge), str(elicitation), FULL)
             groups: dict[str, list[ForestRow]] = {}
             for row in rows.filter(pl.col("estimate").is_not_null()).to_dicts():
                 ends = row["estimate"], row["ci_low"], row["ci_high"]
@@ -398,7 +409,7 @@ def arms_blocks(table: pl.DataFrame) -> Iterator[Block]:
 
 
 def part_name(row: dict[str, Any]) -> str:
-    return str(row["part"]).replace("_", " ")
+    return spoken(str(row["part"]))
 
 
 def worth(row: dict[str, Any]) -> str:

@@ -21,14 +21,14 @@ from casewise.reports.document import (
     Prose,
     Section,
     Table,
-    about_judged,
     all_numbers,
     estimate_cell,
-    short_name,
     table_by,
     table_of,
 )
 from casewise.stats.estimates import NO_SHARES
+from casewise.storage.wording import noun_of
+from casewise.text import Text, join, text
 
 
 def rank(row: LeaderboardRow | None) -> str:
@@ -66,16 +66,16 @@ def leaderboard_page(board: Leaderboard, reports: Mapping[str, str] | None = Non
     `reports`: where the reports of runs stand, by the run's folder, for a page beside them.
     """
     about = board.benchmark.notes()
-    page = Document(
+    return Document(
         title=f"Leaderboard on {board.benchmark.title}",
-        subtitle=f"{counted(board)}, {board.n_items:,} items, labels: {board.labels}",
+        subtitle=counted(board) + text(", {n:item}, labels: {labels}", n=board.n_items, labels=board.labels),
         notices=tuple(note for note in board.notes if note in about),
         sections=(
             *brief_sections(board, reports or {}),
             all_numbers([Section("all", "Every number", tuple(everything(board)))]),
         ),
+        noun=noun_of(board.benchmark),
     )
-    return about_judged(page, board.benchmark, (row.name for row in board.rows))
 
 
 def leaderboards_page(leaderboards: Leaderboards) -> Document:
@@ -144,11 +144,11 @@ def first_everywhere(boards: Leaderboards) -> str:
     candidates = [name for name, rows in boards.rows.items() if all(row and row.best_rank == 1 for row in rows)]
     alone = [name for name in candidates if all(row and row.worst_rank == 1 for row in boards.rows[name])]
     if alone and len(boards.rows) > 1:
-        return f"{alone[0]} is first on each of the {n} benchmarks."
+        return alone[0] + f" is first on each of the {n} benchmarks."
     if len(boards.rows) == 1:
-        return f"{next(iter(boards.rows))} is the only judge: compare it with the baselines below it."
+        return next(iter(boards.rows)) + " is the only judge: compare it with the baselines below it."
     if candidates:
-        return f"Within the rank intervals, {' or '.join(candidates)} may be first on each of the {n} benchmarks."
+        return "Within the rank intervals, " + join(" or ", candidates) + f" may be first on each of the {n} benchmarks."
     return f"Each judge was outranked, or not asked, on at least one of the {n} benchmarks."
 
 
@@ -160,10 +160,10 @@ def accuracy(row: LeaderboardRow | None) -> str:
     return "no verdicts" if estimate is None else estimate_cell(estimate)
 
 
-def counted(board: Leaderboard) -> str:
+def counted(board: Leaderboard) -> Text:
     chatbots = sum(row.kind == "replies" for row in board.rows)
-    parts = ((len(board.rows) - chatbots, "judges"), (chatbots, "chatbots' replies"))
-    return ", ".join(f"{n} {noun}" for n, noun in parts if n)
+    judges = [text("{n:judge}", n=len(board.rows) - chatbots)] if len(board.rows) > chatbots else []
+    return join(", ", judges + ([text("replies of {n:chatbot}", n=chatbots)] if chatbots else []))
 
 
 def brief_sections(board: Leaderboard, reports: Mapping[str, str]) -> Iterator[Section]:
@@ -179,7 +179,7 @@ def brief_sections(board: Leaderboard, reports: Mapping[str, str]) -> Iterator[S
     )
     how: list[Block] = [Prose(how_to_read)]
     if notes := run_notes(board):
-        heading = f"{len(notes)} note{'s' if len(notes) > 1 else ''} on these runs"
+        heading = text("{n:note} on these runs", n=len(notes))
         how.append(Folded(heading, tuple(map(Prose, notes))))
     if judges:
         blocks: tuple[Block, ...] = (
@@ -205,7 +205,7 @@ def forest(board: Leaderboard, judges: Sequence[LeaderboardRow]) -> Iterator[For
     published = any(row.kind == "output" for row in judges)
     rows = [
         ForestRow.of(
-            short_name(row.name) + (" (your run)" if published and row.kind == "run" else ""),
+            row.name + (" (your run)" if published and row.kind == "run" else ""),
             accuracy,
             strong=row.kind in ("run", "replies"),
         )
@@ -225,11 +225,11 @@ def unranked(rows: Sequence[LeaderboardRow], n_items: int) -> Iterator[Prose]:
         if row.best_rank is None:
             auroc = row.value("auroc")
             why = (
-                f"{row.name} gives values and no verdicts (AUROC {number(auroc)})."
+                row.name + f" gives values and no verdicts (AUROC {number(auroc)})."
                 if auroc is not None
                 else few_verdicts(row.name, row.n_unscored / n_items)
             )
-            yield Prose(f"{why} It is not ranked.")
+            yield Prose(why + " It is not ranked.")
 
 
 def tied(rows: Sequence[LeaderboardRow]) -> Iterator[Prose]:
@@ -239,11 +239,15 @@ def tied(rows: Sequence[LeaderboardRow]) -> Iterator[Prose]:
         first[3:] = [f"{len(first) - 3:,} more"]
     if len(first) == 1 and len(rows) > 1:
         yield Prose(
-            f"{first[0]} is first on these items: the rank intervals of all other judges begin below.", lead=True
+            first[0] + " is first on these items: the rank intervals of all other judges begin below.", lead=True
         )
     if len(first) > 1:
         yield Prose(
-            f"These items do not tell which judge is first: {', '.join(first[:-1])} or {first[-1]} may be first.",
+            text(
+                "These items do not tell which judge is first: {names} or {last} may be first.",
+                names=join(", ", first[:-1]),
+                last=first[-1],
+            ),
             lead=True,
         )
         if any(row.kind == "run" for row in rows):
@@ -276,7 +280,7 @@ def brief(
             **(others if board.people.others else {}),
         }
         table = table_by(name, "Ranks by accuracy, best first", ranked, columns)
-        links = {short_name(row.name): reports[row.source] for row in rows_of if row.source in reports}
+        links = {row.name: reports[row.source] for row in rows_of if row.source in reports}
         yield replace(table, links=links)
 
 
