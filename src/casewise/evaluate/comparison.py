@@ -32,6 +32,7 @@ from casewise.storage.files import json_fields, json_value
 from casewise.storage.load import Source
 from casewise.storage.run_folder import AnyRun, asked_so, folder_of, last_session
 from casewise.storage.wording import LabelWords
+from casewise.text import join, text
 
 
 @dataclass(frozen=True, repr=False)
@@ -160,7 +161,9 @@ def sentence_of(comparison: Comparison, *, without: Collection[str] = (), agreed
     not_apart = " It is not told apart from " + first_few(level) + "." if level else ""
     pairs = len(names) * (len(names) - 1) // 2
     corrected = f" 95 % intervals, corrected for all {pairs} pairs." if pairs > 1 else ""
-    most = text("{best} agrees most with {people} ({value}{same}).", best=best, people=agreed_with, value=value, same=same)
+    most = text(
+        "{best} agrees most with {people} ({value}{same}).", best=best, people=agreed_with, value=value, same=same
+    )
     return join("", (most, beats, not_apart, corrected))
 
 
@@ -431,7 +434,9 @@ def held_against(runs: JudgedRuns, *, same: bool) -> dict[str, tuple[Series, Ser
         if len(first) == len(second) == 1:
             alike = [(first[0], second[0])]
         if len(alike) != 1:
-            listed = "; ".join(f"{of[0].run.path}: {', '.join(str(series.name) for series in of)}" for of in (first, second))
+            listed = "; ".join(
+                f"{of[0].run.path}: {', '.join(str(series.name) for series in of)}" for of in (first, second)
+            )
             number = "no elicitation and arm" if not alike else f"{len(alike)} elicitations and arms"
             raise ConfigurationError(f"the two runs share {number} ({listed}); run them with one and the same")
         pairs[called] = alike[0]

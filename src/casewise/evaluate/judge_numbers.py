@@ -64,6 +64,7 @@ from casewise.storage.files import json_fields, json_text, json_value, write_tex
 from casewise.storage.load import Source
 from casewise.storage.run_folder import AnyRun
 from casewise.storage.wording import LabelWords
+from casewise.text import text
 
 
 @dataclass(frozen=True, repr=False)
@@ -244,7 +245,7 @@ class JudgeNumbers(RunNumbers):
     @cached_property
     def besides(self) -> dict[str, Beside]:
         """Each of the main series beside these yardsticks, by its name; without those that have too few verdicts, or no label."""
-        by_name = {}
+        by_name: dict[str, Beside] = {}
         for series in self.runs.main_series:
             sample = self.sample(series)
             if not series.mostly_unscored and sample.in_label_metrics.any() and sample.scored.any():
@@ -461,7 +462,10 @@ def notes_of(runs: JudgedRuns, options: ReportOptions) -> tuple[str, ...]:
             notes.append(series.name + f" was asked {n_asked:,} of {n:,} items; its numbers are over those.")
         if series.elicitation == "scalar" and options.fit_thresholds:
             notes.append(
-                text("{judge}: verdicts by thresholds fitted on other {queries}, for the fewest errors there.", judge=series.name)
+                text(
+                    "{judge}: verdicts by thresholds fitted on other {queries}, for the fewest errors there.",
+                    judge=series.name,
+                )
             )
         if len(series.versions) > 1:
             notes.append(series.name + f": the model's version changed within the run ({', '.join(series.versions)}).")

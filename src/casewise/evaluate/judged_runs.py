@@ -602,7 +602,10 @@ def against_full_context(names: Sequence[str], items: pl.DataFrame) -> tuple[str
         return ()
     few = first_few(names, sep="; ")
     return (
-        text("These arms do not show the whole context, so their numbers are against full-context labels: {few}.", few=few),
+        text(
+            "These arms do not show the whole context, so their numbers are against full-context labels: {few}.",
+            few=few,
+        ),
     )
 
 

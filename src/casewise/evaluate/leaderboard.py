@@ -21,6 +21,7 @@ from casewise.evaluate.judged_runs import (
     by_benchmark,
     distinct,
     read_runs,
+    series_name,
 )
 from casewise.evaluate.replay import notes_of
 from casewise.evaluate.yardsticks import Backdrop, People, against_others, notes_on_items, picked_numbers
@@ -37,6 +38,7 @@ from casewise.storage.files import json_fields, json_value
 from casewise.storage.load import Source, as_benchmark
 from casewise.storage.published import item_ids, read_output
 from casewise.storage.run_folder import AnyRun
+from casewise.text import text
 
 Kind = Literal["run", "replies", "output", "baseline"]
 
@@ -252,7 +254,9 @@ def leaderboard(
         ranks, which = ranked(measured, [place for place, row in enumerate(rows) if (row.kind == "replies") is group])
         for place, index in enumerate(which):
             rows[index] = replace(rows[index], best_rank=int(ranks.best[place]), worst_rank=int(ranks.worst[place]))
-    arms_note = text("Left out: {n:arm}", n=n_arms) + " in which a judge was not shown the item as it is; --arms shows them."
+    arms_note = (
+        text("Left out: {n:arm}", n=n_arms) + " in which a judge was not shown the item as it is; --arms shows them."
+    )
     return Leaderboard(
         benchmark=runs.benchmark,
         labels=options.labels.name,
@@ -381,7 +385,9 @@ def board_notes(
     yield from (*runs.benchmark.notes(), *runs.silent_notes, *runs.judges_notes)
     if not common.all():
         did = "every run scored (--unscored exclude)" if options.unscored == "exclude" else "every run was asked"
-        yield text("All numbers are over the {n:,} of {all:item} that {did}.", n=int(common.sum()), all=len(common), did=did)
+        yield text(
+            "All numbers are over the {n:,} of {all:item} that {did}.", n=int(common.sum()), all=len(common), did=did
+        )
     for output in outputs:
         if output not in judges:
             yield text("{judge} lacks some of these items, so it is not on this board.", judge=output.name)

@@ -91,7 +91,7 @@ class Backdrop(ShortRepr):
             words={name: estimate_of(number) for name, number in (words or {}).items()},
             why_no_words=subject.why_no_baseline,
             words_read=text(READS[subject.reads]),
-            words_held_out=text(subject.groups_held_out),
+            words_held_out=Text(subject.groups_held_out),
             words_of=None if all_read else int(read.sum()),
             ahead_of_words=difference_of(judge_there["accuracy"], words["accuracy"], level=level) if words else None,
             ahead_of_constant=difference_of(judge["accuracy"], constant, level=level),
@@ -567,7 +567,10 @@ def sentences(answer: ShortAnswer, judge: str) -> Iterator[str]:
         return
     way = which_way(answer.errors) if answer.errors else ""
     share_of = accuracy.as_share
-    yield text("{judge} agrees with {people} on {share} of items", judge=judge, people=labels.agreed_with, share=share_of) + f"{way}."
+    yield (
+        text("{judge} agrees with {people} on {share} of items", judge=judge, people=labels.agreed_with, share=share_of)
+        + f"{way}."
+    )
     baseline, test = better_baseline(answer.beside), answer.not_worse
     against_baseline = compared((baseline.ahead.ci_low, baseline.ahead.ci_high), baseline.name)
     comparisons = [against_baseline]

@@ -37,6 +37,8 @@ from casewise.stats.comparison import Decision, PairwiseComparison
 from casewise.stats.estimates import Estimate
 from casewise.stats.metrics import ON_SCALE, REFUSALS, all_metrics
 from casewise.storage.files import cannot_write
+from casewise.storage.wording import noun_of
+from casewise.text import Text, join, text
 
 # A comparison, laid out: who agrees better with people, by how much, and whether that is real.
 

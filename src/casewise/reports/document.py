@@ -17,7 +17,7 @@ from casewise.records import ShortRepr
 from casewise.records.base import shipped_toml
 from casewise.stats.estimates import ESTIMATE_COLUMNS, NO_SHARES, Estimate
 from casewise.stats.metrics import FLOORS, ON_SCALE, REFUSALS, all_metrics
-from casewise.text import QUERY, Form, Noun, Text, join, path_text, render, shortest_names, text
+from casewise.text import QUERY, Form, Noun, join, path_text, render, shortest_names, text
 
 
 @dataclass(frozen=True, repr=False)

@@ -12,7 +12,7 @@ import polars as pl
 from casewise.ask.layouts import groups, spoken
 from casewise.evaluate.judge_numbers import Case, Details, JudgeNumbers, Misjudged
 from casewise.evaluate.judged_runs import Series, second_readings, vote_counts
-from casewise.notation import NOTHING, count, number, percent
+from casewise.notation import NOTHING, number, percent
 from casewise.records import Item, ShownContext, as_text
 from casewise.records.item import Judged, Turn
 from casewise.reports import charts
@@ -205,7 +205,8 @@ def calibration_figure(judge: str, curve: Sequence[CalibrationBin], name: str) -
     }
     return Figure(
         name,
-        judge + ": the mean safe rate for each range of the judge's values. A calibrated judge lies on the dashed line.",
+        judge
+        + ": the mean safe rate for each range of the judge's values. A calibrated judge lies on the dashed line.",
         f"Calibration curve over {len(curve)} bins of about equal size, with intervals. The table gives the numbers.",
         charts.calibration_curve(frame),
         table_by(f"{name}-table", "Calibration curve", curve, columns, frame=frame),
@@ -277,7 +278,9 @@ def repeats(noise_of: Sequence[tuple[str, JudgeNoise]]) -> Iterator[Block]:
     ]
     more = {"Items": "estimate.n", "Judgements": (judgements.get, "series")}
     yield measured_table("repeats-table", "How much repeated judgements of an item differ", rows, more)
-    yield Prose(text("An item's value is the mean of its repeats. Repeats add no items, so intervals are over {queries}."))
+    yield Prose(
+        text("An item's value is the mean of its repeats. Repeats add no items, so intervals are over {queries}.")
+    )
 
 
 # The report of judges' runs, laid out: what to read first, and everything behind it.
@@ -353,7 +356,9 @@ def detail_sections(report: JudgeNumbers) -> Iterator[Section]:
         yield Section("pairs", "Pairs of contexts", (*sentences, fold), brief=True)
     yield Section("costs", "Cost of errors", tuple(costs(report.details)), brief=True)
     if calibrated := parts(report, "calibration"):
-        floors: dict[str, dict[str, Estimate]] = {judge.series.name: {floor.name: floor for floor in judge.floors} for judge in report.details}
+        floors: dict[str, dict[str, Estimate]] = {
+            judge.series.name: {floor.name: floor for floor in judge.floors} for judge in report.details
+        }
         blocks = tuple(calibrations(calibrated, floors))
         yield Section("calibration", "Values and calibration", blocks, brief=True)
     if rated := parts(report, "on_scale"):

@@ -11,8 +11,8 @@ import polars as pl
 
 from casewise.ask.layouts import spoken
 from casewise.audits.words import SUBSETS
-from casewise.evaluate.judged_runs import series_name
 from casewise.evaluate.judge_numbers import JudgeNumbers
+from casewise.evaluate.judged_runs import series_name
 from casewise.evaluate.yardsticks import Beside, JudgeAmongPeople, People, ShortAnswer, SubsetScore
 from casewise.notation import NOTHING, number, percent
 from casewise.notation import share as share_of
@@ -243,7 +243,9 @@ def beside_blocks(beside: Beside, *, name: str = "beside", judge: str = "The jud
 
     rows = [row(judge, beside.judge, "judge")]
     if beside.words:
-        how = text("linear classifier of {read}, {groups} held out", read=beside.words_read, groups=beside.words_held_out)
+        how = text(
+            "linear classifier of {read}, {groups} held out", read=beside.words_read, groups=beside.words_held_out
+        )
         about = join("; ", filter(None, (how, beside.of_some)))
         rows.append(row(text("Words alone ({about})", about=about), beside.words, "words"))
     if beside.intent is not None:

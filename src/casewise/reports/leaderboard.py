@@ -148,7 +148,9 @@ def first_everywhere(boards: Leaderboards) -> str:
     if len(boards.rows) == 1:
         return next(iter(boards.rows)) + " is the only judge: compare it with the baselines below it."
     if candidates:
-        return "Within the rank intervals, " + join(" or ", candidates) + f" may be first on each of the {n} benchmarks."
+        return (
+            "Within the rank intervals, " + join(" or ", candidates) + f" may be first on each of the {n} benchmarks."
+        )
     return f"Each judge was outranked, or not asked, on at least one of the {n} benchmarks."
 
 
