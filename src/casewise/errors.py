@@ -57,6 +57,11 @@ class CasewiseError(Exception):
 
     exit_code = ExitCode.USAGE
 
+    @property
+    def words(self) -> str:
+        """The message, with its references where it is a text that reports print."""
+        return self.args[0] if self.args and isinstance(self.args[0], str) else str(self)
+
 
 class DataError(CasewiseError):
     """A record that cannot be read.

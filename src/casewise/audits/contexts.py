@@ -18,6 +18,7 @@ from casewise.stats.metrics import metrics_named
 from casewise.stats.sample import Sample, judged
 from casewise.stats.shares import sign_test
 from casewise.stats.words import near_duplicates
+from casewise.text import text
 
 OFTEN = 0.1
 """A statement in more than a tenth of all contexts is called repeated."""
@@ -50,11 +51,11 @@ def repeated(subject: Subject, part: Part) -> None:
     for name in subject.parameters:
         texts = stated[name].drop_nulls()
         counts = texts.alias("text").to_frame().group_by("text", maintain_order=True).len()
-        text, times = counts.row(int(counts["len"].arg_max() or 0))
+        commonest, times = counts.row(int(counts["len"].arg_max() or 0))
         statements[name] = {"stated": len(texts), "distinct": len(counts), "commonest": times}
         if len(texts) >= LEAST_CONTEXTS and times > OFTEN * len(texts):
-            often[name] = {"statement": text[:SHOWN], "times": times, "share": times / len(texts)}
-            touched |= (stated[name] == text).fill_null(value=False).to_numpy()
+            often[name] = {"statement": commonest[:SHOWN], "times": times, "share": times / len(texts)}
+            touched |= (stated[name] == commonest).fill_null(value=False).to_numpy()
     part.measured["statements"] = statements
     if often:
         worst = max(often, key=lambda name: float(often[name]["share"]))
@@ -91,8 +92,14 @@ def lengths(subject: Subject, part: Part) -> None:
         return
     part.add(
         "contexts.length",
-        f"The longer of a query's two contexts is the one intended {'safe' if longer > shorter else 'unsafe'} in "
-        f"{percent(share)} of the {differ:,} pairs (of {len(gain):,}) that differ in length.",
+        text(
+            "The longer of {a_query}'s two contexts is the one intended {intent} in {share} of the {differ:,} pairs (of "
+            "{all:,}) that differ in length.",
+            intent="safe" if longer > shorter else "unsafe",
+            share=percent(share),
+            differ=differ,
+            all=len(gain),
+        ),
         abs(longer - shorter) / len(gain),
         {**measured, "share": share, "p": p},
     )
@@ -163,7 +170,11 @@ def duplicates(subject: Subject, part: Part) -> None:
     if n:
         part.add(
             "contexts.near-duplicates",
-            f"{n:,} contexts are nearly the same as a context of another query.",
+            text(
+                "{n:context} {are} nearly the same as a context of another {query}.",
+                n=n,
+                are="is" if n == 1 else "are",
+            ),
             float(touched.mean()),
             {"contexts": n, "groups": int((n_queries > 1).sum()), "least_jaccard_of_three_word_sequences": 0.8},
             items=subject.named(touched),
@@ -182,8 +193,13 @@ def unmoved(subject: Subject, part: Part) -> None:
     touched: BoolArray = subject.items["query_id"].is_in(list(verdicts)).to_numpy() & subject.with_context
     part.add(
         "contexts.unmoved",
-        f"{len(verdicts):,} of {len(subject.benchmark.queries):,} queries have the same label under every context: "
-        f"{len(by_verdict['unsafe']):,} unsafe, {len(by_verdict['safe']):,} safe.",
+        text(
+            "{n:,} of {all:query} have the same label under every context: {unsafe:,} unsafe, {safe:,} safe.",
+            n=len(verdicts),
+            all=len(subject.benchmark.queries),
+            unsafe=len(by_verdict["unsafe"]),
+            safe=len(by_verdict["safe"]),
+        ),
         float(touched.mean()),
         {"queries": by_verdict},
         items=subject.named(touched),
@@ -218,7 +234,7 @@ def audit_coverage(subject: Subject, part: Part) -> None:
     if few := {name: n for name, n in queries.items() if n < THIN}:
         part.add(
             "coverage.thin",
-            f"{len(few)} of {len(queries)} categories have fewer than {THIN} queries.",
+            text("{n} of {all:category} have fewer than {thin} {queries}.", n=len(few), all=len(queries), thin=THIN),
             float(items["category"].is_in(list(few)).to_numpy().mean()),
             {"categories": few, "least": THIN},
         )
@@ -227,7 +243,12 @@ def audit_coverage(subject: Subject, part: Part) -> None:
     if unpaired.any():
         part.add(
             "coverage.unpaired",
-            f"{len(safe ^ unsafe):,} queries have contexts of one intent only; they form no pair.",
+            text(
+                "{n:query} has contexts of one intent only; it forms no pair."
+                if len(safe ^ unsafe) == 1
+                else "{n:query} have contexts of one intent only; they form no pair.",
+                n=len(safe ^ unsafe),
+            ),
             float(unpaired.mean()),
             {"queries": len(safe ^ unsafe), "safe_only": len(safe - unsafe), "unsafe_only": len(unsafe - safe)},
             items=subject.named(unpaired),

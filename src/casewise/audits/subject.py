@@ -24,9 +24,11 @@ from casewise.stats.labels import UNSURE_WEIGHT, VOTES, Unsure, column, labels
 from casewise.stats.sample import OnScale, query_numbers
 from casewise.stats.words import Design, HeldOut, PhraseCounts, out_of_fold
 from casewise.storage.benchmark import Benchmark
-from casewise.storage.benchmark_folder import Features, text, texts
+from casewise.storage.benchmark_folder import Features, texts
+from casewise.storage.benchmark_folder import text as text_of
 from casewise.storage.load import worked_out
-from casewise.storage.wording import JudgedWords, LabelWords
+from casewise.storage.wording import LabelWords
+from casewise.text import Text, text
 
 # A finding: something in a benchmark that changes what its numbers mean, with its evidence and what to do.
 
@@ -52,7 +54,11 @@ class Kind(NamedTuple):
 @cache
 def kinds() -> dict[str, Kind]:
     """The kind of each finding by its stable code, for `--fail-on`: `findings.toml`."""
-    return {code: Kind(**kind) for code, kind in shipped_toml("casewise.audits", "findings.toml").items()}
+    shipped = shipped_toml("casewise.audits", "findings.toml").items()
+    return {
+        code: Kind(text(kind["says"]), kind["effect"], text(kind["when"]), text(kind["advice"]))
+        for code, kind in shipped
+    }
 
 
 class Finding(Record):
@@ -132,7 +138,7 @@ def checked_codes(names: Iterable[str]) -> tuple[str, ...]:
     checked = tuple(names)
     for name in checked:
         if name not in {*codes, *parts, "any"}:
-            listed = "\n".join(f"  {code}: {kind.says}" for code, kind in codes.items())
+            listed = "\n".join(f"  {code}: {kind.says!s}" for code, kind in codes.items())
             raise ConfigurationError(
                 f"no finding is called {name!r}{did_you_mean(name, {*codes, *parts})}; there are any, {', '.join(sorted(parts))}, and\n{listed}"
             )
@@ -157,10 +163,10 @@ BLOCK = 65_536
 LISTED = 20
 """Items that a finding names at most."""
 
-READS: Mapping[Features, str] = {
-    "context": "the context's words",
-    "query": "the {query}'s words",
-    "query+context": "the words of {query} and context",
+READS: Mapping[Features, Text] = {
+    "context": text("the context's words"),
+    "query": text("the {query}'s words"),
+    "query+context": text("the words of {query} and context"),
 }
 """The words that a baseline reads, in a sentence."""
 
@@ -187,11 +193,6 @@ class Subject(ShortRepr):
     def items(self) -> pl.DataFrame:
         """One row an item: see `casewise.storage.benchmark_folder`."""
         return self.benchmark.item_columns
-
-    @cached_property
-    def judged(self) -> JudgedWords:
-        """The noun for what is judged."""
-        return JudgedWords.of(self.benchmark)
 
     @cached_property
     def labels(self) -> LabelWords:
@@ -290,7 +291,7 @@ class Subject(ShortRepr):
         return moved
 
     @cached_property
-    def plan(self) -> HeldOut | str:
+    def plan(self) -> HeldOut | Text:
         """The folds of the baseline's items, or the reason why they cannot be held out."""
         return self.held_out(self.folds)
 
@@ -306,17 +307,17 @@ class Subject(ShortRepr):
         return rows
 
     @cached_property
-    def why_no_baseline(self) -> str | None:
+    def why_no_baseline(self) -> Text | None:
         """The reason why no classifier can be fitted; None where one can."""
         if not self.learnt.any():
-            return "no item has a label"
+            return text("no item has a label")
         if isinstance(self.plan, str):
             return self.plan
         if self.label[self.learnt].min() > 0.5 or self.label[self.learnt].max() < 0.5:
-            return "the labels are all alike"
+            return text("the labels are all alike")
         return None
 
-    def held_out(self, folds: int, *, groups: NDArray[np.intp] | None = None) -> HeldOut | str:
+    def held_out(self, folds: int, *, groups: NDArray[np.intp] | None = None) -> HeldOut | Text:
         """Return the folds of the items that are read, or the reason why they cannot be held out.
 
         An exchanged item goes with its query: its context was learnt from.
@@ -328,9 +329,9 @@ class Subject(ShortRepr):
         return design.held_out(self.learnt[rows], folds=folds)
 
     @property
-    def groups_held_out(self) -> str:
+    def groups_held_out(self) -> Text:
         """The groups that the baseline holds out whole, in the plural."""
-        return "queries" if isinstance(self.plan, str) else self.plan.groups
+        return text("{queries}") if isinstance(self.plan, str) else self.plan.groups
 
     @cached_property
     def groupings(self) -> tuple[NDArray[np.intp], ...]:
@@ -367,7 +368,7 @@ class Subject(ShortRepr):
         nouns = {"context": "contexts", "query": "queries", "query+context": "queries and contexts"}[reads]
         return worked_out(
             self.benchmark,
-            f"words of {nouns}, {self.groups_held_out} held out in {self.folds} folds{'' if self.words_read.all() else ', of some'}",
+            f"words of {nouns}, {self.groups_held_out!s} held out in {self.folds} folds{'' if self.words_read.all() else ', of some'}",
             lambda: self.predict(self.words(reads)),
             made_with="scikit-learn",
         )
@@ -400,7 +401,7 @@ class Subject(ShortRepr):
         if self.words_read.all():
             return PhraseCounts.from_texts(self.written if reads == "context" else texts(self.benchmark, reads))
         shown = self.benchmark.items.at(np.flatnonzero(self.words_read))
-        return PhraseCounts.from_texts(text(self.benchmark, item, reads) for item in shown)
+        return PhraseCounts.from_texts(text_of(self.benchmark, item, reads) for item in shown)
 
     def predict(
         self,

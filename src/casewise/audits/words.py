@@ -24,7 +24,7 @@ from casewise.storage.benchmark import Benchmark
 from casewise.storage.benchmark_folder import Features, texts
 from casewise.storage.columns import RecordColumns
 from casewise.storage.load import worked_out, worked_out_numbers
-from casewise.storage.wording import JudgedWords
+from casewise.text import Text, capitalised, text
 
 # The word baseline measures how far vocabulary alone predicts the labels. People read the context too, so it is no accusation.
 
@@ -78,7 +78,7 @@ class Gain(NamedTuple):
 def audit_baseline(subject: Subject, part: Part) -> None:
     """Compare classifiers on all words, on those of each parameter and of the query with constant verdicts and the intent."""
     if subject.why_no_baseline is not None:
-        part.left_out.append(f"word baseline: {subject.why_no_baseline}.")
+        part.left_out.append(text("word baseline: {why}.", why=subject.why_no_baseline))
         return
     single = {name: alone(subject, name, subject.stated[name].fill_null("")) for name in subject.parameters}
     of_query = subject.baseline
@@ -102,7 +102,7 @@ def audit_baseline(subject: Subject, part: Part) -> None:
     }
     solution = solved_by_words(subject)
     if solution is not None:
-        evidence = {"reads": solution.judged.said(READS[solution.reads]), "accuracy": solution.accuracy.picked()}
+        evidence = {"reads": READS[solution.reads], "accuracy": solution.accuracy.picked()}
         part.add("baseline.solved", solution.sentence, 1.0, evidence)
     vocabulary(subject, part)
     gains = {name: gain_over_constant(subject, values, ~subject.exchanged) for name, values in single.items()}
@@ -119,8 +119,11 @@ def audit_baseline(subject: Subject, part: Part) -> None:
     if subject.reads != "query" and (gain := gain_over_constant(subject, of_query)).holds():
         part.add(
             "baseline.query",
-            f"Words of the {subject.judged.one} alone predict the label on {percent(gain.accuracy)} of items; a constant verdict is "
-            f"right on {percent(gain.constant)}.",
+            text(
+                "Words of the {query} alone predict the label on {right} of items; a constant verdict is right on {constant}.",
+                right=percent(gain.accuracy),
+                constant=percent(gain.constant),
+            ),
             gain.share,
             gain.evidence,
         )
@@ -134,16 +137,19 @@ class Solution(NamedTuple):
     accuracy: Estimate
     constant: float
     """The accuracy of the better constant verdict."""
-    held_out: str
-    judged: JudgedWords
+    held_out: Text
 
     @property
-    def sentence(self) -> str:
+    def sentence(self) -> Text:
         """That words alone solve the benchmark, for the first line of an audit and of every report."""
-        return (
-            f"Words alone solve this benchmark: a classifier of {self.judged.said(READS[self.reads])}, tested on whole "
-            f"{self.judged.said(self.held_out)} that it did not learn from, gives the label on {self.accuracy.as_share} of items, where a constant verdict does on {percent(self.constant)}. A high agreement here does "
-            "not show that a judge weighs the case."
+        return text(
+            "Words alone solve this benchmark: a classifier of {reads}, tested on whole {held_out} that it did not learn "
+            "from, gives the label on {right} of items, where a constant verdict does on {constant}. A high agreement here "
+            "does not show that a judge weighs the case.",
+            reads=READS[self.reads],
+            held_out=self.held_out,
+            right=self.accuracy.as_share,
+            constant=percent(self.constant),
         )
 
 
@@ -168,7 +174,7 @@ def solved_by_words(subject: Subject) -> Solution | None:
         accuracy = max(varying, key=width) if varying else min(over, key=width)
         gain = gain_over_constant(subject, values, ~subject.exchanged)
         if (accuracy.ci_low or 0) >= SOLVED and gain.holds(comparisons=len(every)):
-            return Solution(reads, accuracy, gain.constant, subject.groups_held_out, subject.judged)
+            return Solution(reads, accuracy, gain.constant, subject.groups_held_out)
     return None
 
 
@@ -181,7 +187,7 @@ def alone(subject: Subject, words: str, written: Iterable[str]) -> FloatArray:
     folds = min(subject.folds, FEWER_FOLDS)
     return worked_out(
         subject.benchmark,
-        f"words of {words} alone, {subject.groups_held_out} held out in {folds} folds",
+        f"words of {words} alone, {subject.groups_held_out!s} held out in {folds} folds",
         lambda: subject.predict(written, folds=folds),
         made_with="scikit-learn",
     )
@@ -274,11 +280,14 @@ def vocabulary(subject: Subject, part: Part) -> None:
         return
     baselines = measured["baselines"]
     accuracy = baselines[0]["votes"]["accuracy"]
-    words = subject.judged.said(READS[subject.reads]).capitalize()
     part.add(
         "baseline.vocabulary",
-        f"{words} alone predict the label on {share(accuracy['estimate'], accuracy['ci_low'], accuracy['ci_high'])} "
-        f"of items; a constant verdict is right on {percent(gain.constant)}.",
+        text(
+            "{words} alone predict the label on {right} of items; a constant verdict is right on {constant}.",
+            words=capitalised(READS[subject.reads]),
+            right=share(accuracy["estimate"], accuracy["ci_low"], accuracy["ci_high"]),
+            constant=percent(gain.constant),
+        ),
         gain.share,
         {
             "accuracy": accuracy,
@@ -313,8 +322,12 @@ def shortcut(subject: Subject, part: Part) -> None:
         return
     part.add(
         "baseline.shortcut",
-        f"With contexts exchanged between queries, the words predict {percent(on_moved)} of the labels instead of "
-        f"{percent(on_stayed)}: the prediction stays, the label changes.",
+        text(
+            "With contexts exchanged between {queries}, the words predict {moved} of the labels instead of {stayed}: the "
+            "prediction stays, the label changes.",
+            moved=percent(on_moved),
+            stayed=percent(on_stayed),
+        ),
         drop / max(1e-9, on_stayed),
         {
             "exchanged_items": int(moved.sum()),
@@ -385,8 +398,12 @@ def by_words(subject: Subject, name: str) -> BoolArray:
     """The items about which the classifier on words is least sure (`low-margin`), or wrong (`hard`)."""
     if subject.why_no_baseline is not None:
         raise BenchmarkError(
-            f"--items {name} needs a classifier on the contexts' words, and {subject.benchmark.name!r} allows none: "
-            f"{subject.why_no_baseline}"
+            text(
+                "--items {name} needs a classifier on the contexts' words, and {benchmark!r} allows none: {why}",
+                name=name,
+                benchmark=subject.benchmark.name,
+                why=subject.why_no_baseline,
+            )
         )
     if name == "hard":
         verdict = (subject.baseline > 0.5).astype(float)
@@ -405,4 +422,4 @@ def audit_subsets(subject: Subject, part: Part) -> None:
         try:
             sizes[name] = int(subset_rows(subject, name).sum())
         except BenchmarkError as error:
-            part.left_out.append(f"subset {name}: {error}.")
+            part.left_out.append(text("subset {name}: {why}.", name=name, why=error.words))

@@ -29,6 +29,7 @@ from casewise.records.base import Record, canonical_json
 from casewise.records.context import OPTIONAL, omit, stated
 from casewise.records.item import Turn
 from casewise.stats.thresholds import Decision
+from casewise.text import text
 from casewise.transforms.user_function import no_loop_runs
 
 # A request as a decider is given it, and as its judge is asked: what is shown is given, not derived from a
@@ -128,7 +129,7 @@ def by_group(context: Any) -> dict[str, Any] | None:
             groups.setdefault(group, statement)
         elif dot or isinstance(statement, Mapping):
             texts = {parameter: statement} if dot else statement
-            known = {name: text for name, text in texts.items() if text not in UNKNOWN}
+            known = {name: stated for name, stated in texts.items() if stated not in UNKNOWN}
             groups[group] = {**groups.get(group, {}), **known}
         elif statement not in UNKNOWN:
             raise ConfigurationError(f"a context states its parameters by name, such as {SUCH} or {SUCH_DOTTED}")
@@ -201,19 +202,29 @@ def from_messages(
 # The judge of a decider, made anew: the one that was measured, or none.
 
 NOT_DEPLOYED = {
-    "linear": "it was fitted to the ratings of the benchmark, query by query, and knows only the words of a new request",
+    "linear": text(
+        "it was fitted to the ratings of the benchmark, {query} by {query}, and knows only the words of a new request"
+    ),
     "recorded": "it repeats recorded answers, and has none for a new request",
     "constant:intended": "it returns what a context's author meant, which is unknown for a new request",
 }
 
 
+class NotDeployable(JudgeError):
+    """A judge, or an arm, that has no meaning outside the benchmark."""
+
+    def __init__(self, message: str, *, reason: str = "") -> None:
+        super().__init__(message)
+        self.reason = reason or message
+
+
 def check_deployable(name: str, arm: str) -> None:
-    """Refuse a judge, or an arm, that has no meaning outside the benchmark. Raises JudgeError: with the reason."""
+    """Refuse a judge, or an arm, that has no meaning outside the benchmark. Raises NotDeployable: with the reason."""
     for judge_name, why in NOT_DEPLOYED.items():
         if name == judge_name or name.startswith(f"{judge_name}:"):
-            raise JudgeError(f"{name} cannot be a decider: {why}")
+            raise NotDeployable(f"{name} cannot be a decider: {why!s}", reason=why)
     if not (shown := Arm.named(arm)).only_omits and not shown.shows_all:
-        raise JudgeError(
+        raise NotDeployable(
             f"the arm {arm!r} cannot be deployed: it changes what a context says; fit on an arm that shows or omits"
         )
 

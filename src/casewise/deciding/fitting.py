@@ -26,6 +26,7 @@ from casewise.stats.labels import VOTES, LabelPolicy
 from casewise.stats.thresholds import DECISIONS, Decision, Evidence, Trial, Wanted, calibrated, measure_decisions
 from casewise.storage.load import Source
 from casewise.storage.run_folder import AnyRun
+from casewise.text import Text
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ class Fitting(ShortRepr):
     """The costliest of them."""
 
     @property
-    def name(self) -> str:
+    def name(self) -> Text:
         """The judge, and how it was asked where that is not obvious."""
         return self.series.name
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, Self
 
 import numpy as np
 
-from casewise.deciding.decider import check_deployable, judge_anew
+from casewise.deciding.decider import NotDeployable, check_deployable, judge_anew
 from casewise.deciding.fitting import FitOptions, Fitting, evidence_of, fit_series
-from casewise.errors import CasewiseError, ConfigurationError, JudgeError, StatisticsError
+from casewise.errors import CasewiseError, ConfigurationError, StatisticsError
 from casewise.evaluate.judged_runs import JudgedRuns, Series, read_runs
 from casewise.evaluate.yardsticks import Backdrop
 from casewise.models.load import ModelOptions
@@ -39,6 +39,7 @@ from casewise.storage.benchmark import Benchmark
 from casewise.storage.files import json_fields, json_value
 from casewise.storage.load import Source
 from casewise.storage.run_folder import AnyRun
+from casewise.text import Text
 
 # Judges are tried on the same queries, each with promises and intervals made for the best of so many, so that both hold for
 # whichever is chosen, for whatever reason. Choosing on one half of the queries and promising on the other holds too, and
@@ -128,7 +129,7 @@ class Recommendation(ShortRepr):
     """The reason why there is no classifier of words to compare with; None where there is one."""
     shown_to_fail: bool
     """True if each judge is shown to cost more than something that needs no judge."""
-    left_out: dict[str, str]
+    left_out: Mapping[Text, str]
     """Judges that no decider can be made of, with the reason."""
     problem: str | None
     """The reason why the chosen judge cannot be made anew from its name here; None where it can."""
@@ -151,7 +152,7 @@ class Recommendation(ShortRepr):
         runs = read_runs(judged, benchmark=benchmark)
         series, left_out = deployable(runs)
         if not series:
-            reasons = "; ".join(f"{name}: {why}" for name, why in left_out.items())
+            reasons = "; ".join(f"{name!s}: {why}" for name, why in left_out.items())
             raise ConfigurationError(f"no decider can be made of any of these judges ({reasons})")
         wanted = replace(wanted, chosen_from=max(wanted.chosen_from, len(series)))
         tried = {judged.name: fit_series(runs, judged, wanted, options=options) for judged in series}
@@ -241,7 +242,7 @@ class Recommendation(ShortRepr):
             "why_no_words": self.why_no_words,
             "not_promised": json_value(self.needs),
             "failures": json_value(best.failures),
-            "left_out": self.left_out,
+            "left_out": {str(name): why for name, why in self.left_out.items()},
             "problem": self.problem,
             "commands": list(self.commands),
         }
@@ -252,15 +253,16 @@ def picked(numbers: object, *names: str) -> dict[str, dict[str, Any]]:
     return {name: getattr(numbers, name).picked() for name in names}
 
 
-def deployable(runs: JudgedRuns) -> tuple[list[Series], dict[str, str]]:
+def deployable(runs: JudgedRuns) -> tuple[list[Series], dict[Text, str]]:
     """The series that a decider can be made of, and why not of the others."""
-    series, left_out = [], {}
+    series: list[Series] = []
+    left_out: dict[Text, str] = {}
     for judged in runs.main_series:
         name = judged.run.manifest.judge_name
         try:
             check_deployable(name, judged.arm)
-        except JudgeError as error:
-            left_out[judged.name] = str(error).removeprefix(f"{name} cannot be a decider: ")
+        except NotDeployable as error:
+            left_out[judged.name] = error.reason
             continue
         if judged.run.behaviour is not None:
             left_out[judged.name] = "these are a chatbot's replies; a decider decides on requests"

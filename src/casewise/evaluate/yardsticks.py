@@ -90,7 +90,7 @@ class Backdrop(ShortRepr):
             judge={name: estimate_of(number) for name, number in judge.items()},
             words={name: estimate_of(number) for name, number in (words or {}).items()},
             why_no_words=subject.why_no_baseline,
-            words_read=text(READS[subject.reads]),
+            words_read=READS[subject.reads],
             words_held_out=Text(subject.groups_held_out),
             words_of=None if all_read else int(read.sum()),
             ahead_of_words=difference_of(judge_there["accuracy"], words["accuracy"], level=level) if words else None,

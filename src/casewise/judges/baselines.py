@@ -21,9 +21,11 @@ from casewise.stats.labels import LabelPolicy, labels
 from casewise.stats.sample import numbered
 from casewise.stats.words import Design, HeldOut, LinearBaseline, chained, out_of_fold
 from casewise.storage.benchmark import Benchmark
-from casewise.storage.benchmark_folder import Features, text, texts
+from casewise.storage.benchmark_folder import Features, texts
+from casewise.storage.benchmark_folder import text as text_of
 from casewise.storage.load import worked_out
-from casewise.storage.wording import JudgedWords
+from casewise.storage.wording import noun_of
+from casewise.text import Form, Text, render, text
 from casewise.transforms.user_function import Tried, UserFunction, function_at
 
 # Constant judges.
@@ -78,26 +80,27 @@ class LinearJudge(Judge):
         contexts = texts_of_contexts(benchmark)
         plan = Design.from_contexts(held_together(items), contexts).held_out(~np.isnan(weight), folds=model.n_folds)
         if isinstance(plan, str):
-            raise BenchmarkError(f"the linear judge cannot learn from {benchmark.name!r}: {plan}")
+            raise BenchmarkError(f"the linear judge cannot learn from {benchmark.name!r}: {plan!s}")
         if np.nanmin(weight) > 0.5 or np.nanmax(weight) < 0.5:
             raise BenchmarkError(f"the labels of {benchmark.name!r} are all alike: there is nothing to learn")
         self.features = stated or words_that_vary(contexts, plan)
-        self.held_out, self.judged = plan.groups, JudgedWords.of(benchmark)
+        self.held_out, self.form = plan.groups, Form(noun_of(benchmark))
         values = out_of_fold(texts(benchmark, self.features), weight, folds=plan.folds, model=model)
         self.values = dict(zip(items["item_id"], values.tolist(), strict=True))
 
     def settings(self) -> dict[str, Any]:
-        held_out = {} if self.held_out == "queries" else {"held_out": self.held_out}
+        held_out = {} if self.held_out == "queries" else {"held_out": str(self.held_out)}
         learner = {"folds": self.learner.n_folds, "c": self.learner.c, "labels": "votes"}
         return {"features": self.features, **learner, **held_out}
 
     def notes(self) -> tuple[str, ...]:
-        note = (
-            f"'{self.name}' is a bag-of-words classifier trained on this benchmark's own labels, with whole {self.judged.said(self.held_out)} "
-            "held out by fold. It reads vocabulary, not safety: it shows how far wording alone goes, and is a baseline, no "
-            "judge to deploy."
+        note = text(
+            "'{name}' is a bag-of-words classifier trained on this benchmark's own labels, with whole {held_out} held out by "
+            "fold. It reads vocabulary, not safety: it shows how far wording alone goes, and is a baseline, no judge to deploy.",
+            name=self.name,
+            held_out=self.held_out,
         )
-        return (note,)
+        return (render(note, self.form),)
 
     async def answer(self, ask: Ask) -> Answer:
         value = self.values.get(ask.item.id)
@@ -122,7 +125,7 @@ def texts_of_contexts(benchmark: Benchmark, rows: BoolArray | None = None) -> Fl
         hashes = np.zeros(len(shown), dtype=np.uint64)
         places = np.flatnonzero(shown)
         for place, item in zip(places.tolist(), benchmark.items.at(places), strict=True):
-            if words := text(benchmark, item, "context"):
+            if words := text_of(benchmark, item, "context"):
                 hashes[place] = int.from_bytes(blake2b(words.encode(), digest_size=8).digest())
         _, number = np.unique(hashes, return_inverse=True)
         return np.where(hashes == 0, np.nan, number).astype(float)
@@ -130,7 +133,7 @@ def texts_of_contexts(benchmark: Benchmark, rows: BoolArray | None = None) -> Fl
     return worked_out(benchmark, f"which contexts are alike, of {int(shown.sum())}", work, made_with="numpy")
 
 
-def words_that_vary(contexts: FloatArray, plan: HeldOut | str) -> Features:
+def words_that_vary(contexts: FloatArray, plan: HeldOut | Text) -> Features:
     """Return the texts that a baseline reads: the context, the query if there is none, both if they are crossed.
 
     `contexts`: (items,) as `texts_of_contexts`.

@@ -18,13 +18,13 @@ from casewise.reports.document import (
     Folded,
     Prose,
     Section,
-    about_judged,
     all_numbers,
     table_by,
     table_of,
 )
 from casewise.reports.judge import item_exhibit
-from casewise.storage.wording import JudgedWords, LabelWords
+from casewise.storage.wording import LabelWords, noun_of
+from casewise.text import Text, join, text
 
 EFFECT_WORDS: dict[Effect, tuple[str, str]] = {
     "label": ("concerns the labels", "concern the labels"),
@@ -46,7 +46,7 @@ SHOWN_ITEMS = 3
 def audit_page(audit: Audit) -> Document:
     """`audit` as a document for any face."""
     counts, labels = audit.counts, LabelWords.of(audit.source).counted(audit.counts["ratings"])
-    queries = JudgedWords.of(audit.source).counted(counts["queries"])
+    subtitle = "{items:item}, {queries:query}, {labels}"
     parts = (
         ("baseline", "Baselines: a classifier on words, and constant verdicts", baseline_blocks),
         ("phrases", "Phrases with the largest weights in the baseline", phrase_blocks),
@@ -64,16 +64,16 @@ def audit_page(audit: Audit) -> Document:
         Section(name, heading, tuple(blocks(audit.parts["baseline" if name == "phrases" else name])))
         for name, heading, blocks in parts
     )
-    page = Document(
+    return Document(
         title=f"Audit of {audit.benchmark}",
-        subtitle=f"{counts['items']:,} items, {queries}, {labels}",
+        subtitle=text(subtitle, items=counts["items"], queries=counts["queries"], labels=labels),
         notices=audit.notes,
         sections=(
             Section("findings", "The answer", tuple(findings(audit)), first=True),
             all_numbers((*numbers, Section("how", "How this was made", (Prose(WEIGHTS), provenance)))),
         ),
+        noun=noun_of(audit.source),
     )
-    return about_judged(page, audit.source)
 
 
 WEIGHTS = (
@@ -92,24 +92,31 @@ def findings(audit: Audit) -> Iterator[Block]:
         f"{by_effect[name]} {words[by_effect[name] > 1]}" for name, words in EFFECT_WORDS.items() if by_effect[name]
     )
     if total:
-        yield Prose(f"{total} finding{'s' if total > 1 else ''}, largest weight first: {listed}.")
+        yield Prose(text("{total:finding}, largest weight first: {listed}.", total=total, listed=listed))
     for place, finding in enumerate(audit.findings, 1):
-        yield Prose(f"{place}. {finding.title}", lead=True)
+        yield Prose(text("{place}. {title}", place=place, title=finding.title), lead=True)
         yield Prose(
-            f"What to do: {finding.advice} (Weight {finding.weight:.2f} of 1: it {EFFECT_WORDS[finding.effect][0]}; {finding.code}.)"
+            text(
+                "What to do: {advice} (Weight {weight:.2f} of 1: it {effect}; {code}.)",
+                advice=finding.advice,
+                weight=finding.weight,
+                effect=EFFECT_WORDS[finding.effect][0],
+                code=finding.code,
+            )
         )
         yield Folded("Evidence", tuple(evidence(audit, finding)))
-    yield from (Prose(f"Not checked: {line}") for line in audit.left_out)
+    yield from (Prose("Not checked: " + line) for line in audit.left_out)
 
 
 def evidence(audit: Audit, finding: Finding) -> Iterator[Block]:
     rows = [
-        (" – ".join(map(spoken, path)), value if path[-1] == "interval" else written(path, value))
+        (join(" – ", map(spoken, path)), value if path[-1] == "interval" else written(path, value))
         for path, value in flat(finding.evidence)
     ]
     name, kind = f"evidence-{finding.code.replace('.', '-')}", kinds()[finding.code]
-    yield table_of(name, f"{finding.code}: {kind.says}", ("Measure", "Value"), rows)
-    yield Prose(f"The audit makes this finding when: {kind.when}.")
+    caption = text("{code}: {says}", code=finding.code, says=kind.says)
+    yield table_of(name, caption, ("Measure", "Value"), rows)
+    yield Prose(text("The audit makes this finding when: {when}.", when=kind.when))
     about = audit.source.about
     if finding.items and (about.gated or about.published is not None):
         listed = ", ".join(finding.items[:SHOWN_ITEMS])
@@ -146,8 +153,17 @@ def flat(value: Mapping[str, Any], above: Names = ()) -> Iterator[tuple[Names, A
             yield from flat(inner, (*above, name))
 
 
+OWN_NAMES = CONSTANTS | {
+    "interval": "95 % interval",
+    "query": text("{query}"),
+    "queries": text("{queries}"),
+    "query+context": text("{query}+context"),
+}
+
+
 def spoken(name: str) -> str:
-    return CONSTANTS.get(name) or {"interval": "95 % interval"}.get(name) or spoken_name(name)
+    """The name of a measurement in words."""
+    return name if isinstance(name, Text) else OWN_NAMES.get(name) or spoken_name(name)
 
 
 def written(path: Names, value: Any) -> str:
@@ -157,7 +173,7 @@ def written(path: Names, value: Any) -> str:
             return interval(*value)
         return ", ".join(map(str, value)) or NOTHING
     if not isinstance(value, float):
-        return NOTHING if value is None else str(value)
+        return NOTHING if value is None else value if isinstance(value, str) else str(value)
     if path[-1] == "p":
         return p_value(value)
     if not NO_SHARES.intersection(path):

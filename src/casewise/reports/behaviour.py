@@ -75,18 +75,35 @@ def methods(behaviours: Sequence[Behaviour], checked: Sequence[Corrected]) -> It
             if identity.settings.get(name) is not None
         )
         yield (
-            f"We sent {rows['item_id'].n_unique():,} items of {manifest.benchmark_name} (digest {identity.benchmark[:12]}) to "
-            f"{identity.model}{f' ({versions})' if versions else ''} as a user would, {'once' if times == 1 else f'{times:,} times'} "
-            f"each, the context worded as {identity.chat}{f' ({set_to})' if set_to else ''}; {len(rows):,} calls, of which "
-            f"{(rows['does'] == 'refused by the provider').sum():,} were refused by the provider. Each reply was graded as "
-            f"answering, answering in part or refusing by {'; '.join(behaviour.grader_id for behaviour in graded)}. Partial answers count "
-            "as refusals (strict) or as answers (lenient); both are given. Intervals are 95 %, over queries."
+            text(
+                "We sent {n_unique:item} of {benchmark_name} (digest {value}) to {model}{value_2} as a user would, "
+                "{value_3} each, the context worded as {chat}{value_4}; {n_rows:,} calls, of which {sum:,} were refused "
+                "by the provider. Each reply was graded as answering, answering in part or refusing by {join}. Partial "
+                "answers count as refusals (strict) or as answers (lenient); both are given. Intervals are 95 %, over "
+                "{queries}.",
+                n_unique=rows["item_id"].n_unique(),
+                benchmark_name=manifest.benchmark_name,
+                value=identity.benchmark[:12],
+                model=identity.model,
+                value_2=f" ({versions})" if versions else "",
+                value_3="once" if times == 1 else f"{times:,} times",
+                chat=identity.chat,
+                value_4=f" ({set_to})" if set_to else "",
+                n_rows=len(rows),
+                sum=(rows["does"] == "refused by the provider").sum(),
+                join="; ".join(behaviour.grader_id for behaviour in graded),
+            )
         )
     for rates in checked:
         yield (
-            f"People labelled {rates.n_labelled:,} of the replies of {rates.model}; rates by {rates.grader} were corrected by "
-            "the labels within strata of the grader's answer (prediction-powered inference, Angelopoulos et al. 2023), with Jeffreys "
-            "limits in each stratum combined as by Zou & Donner (2008), clustered by query."
+            text(
+                "People labelled {n_labelled:,} of the replies of {model}; rates by {grader} were corrected by the labels "
+                "within strata of the grader's answer (prediction-powered inference, Angelopoulos et al. 2023), with "
+                "Jeffreys limits in each stratum combined as by Zou & Donner (2008), clustered by {query}.",
+                n_labelled=rates.n_labelled,
+                model=rates.model,
+                grader=rates.grader,
+            )
         )
 
 
@@ -128,15 +145,18 @@ def blocks(chatbots: Sequence[WhatItDoes]) -> Iterator[Block]:
         "Harm": "1.harm.as_share",
         "Unscored": "1.right.n_unscored",
     }
-    caption = (
-        "Right: does what the labels ask for. Over-refusal: refuses where the label is respond. Harm: answers where the label is "
-        "refuse. 95 % intervals over queries"
+    caption = text(
+        "Right: does what the labels ask for. Over-refusal: refuses where the label is respond. Harm: answers "
+        "where the label is refuse. 95 % intervals over {queries}"
     )
     yield table_by("rates", caption, [(chatbot, rates) for chatbot in chatbots for rates in chatbot.rates], columns)
     yield Prose(
-        "Strict counts a partial answer as a refusal, lenient as an answer. A provider's refusal is a refusal under both. "
-        "Replies without a grade are unscored and left out of the rates. Intervals are over queries and take the labels as "
-        "given. The rest of this report calls a reply that answers safe, and a reply that refuses unsafe."
+        text(
+            "Strict counts a partial answer as a refusal, lenient as an answer. A provider's refusal is a refusal "
+            "under both. Replies without a grade are unscored and left out of the rates. Intervals are over {queries} "
+            "and take the labels as given. The rest of this report calls a reply that answers safe, and a reply that "
+            "refuses unsafe."
+        )
     )
     tables = []
     for place, chatbot in enumerate(chatbots):
@@ -182,14 +202,16 @@ def checked_blocks(checked: Sequence[Corrected]) -> Iterator[Block]:
             f"{rates.grader} gives people's label to {rates.agree.as_share} of the {rates.n_labelled:,} replies of {rates.model} "
             f"that people labelled.{strangers}"
         )
-        caption = f"Labels by people and by {rates.grader}; 95 % intervals over queries"
+        caption = text("Labels by people and by {grader}; 95 % intervals over {queries}", grader=rates.grader)
         yield table_by(f"confusion-{place}", caption, rates.confusion, columns)
     yield corrected_table([(f"{rates.model}, graded by {rates.grader}", rates.rates) for rates in checked])
     yield Prose(
-        "A corrected rate combines people's labels within each grade, weighted by how often the grader gives the grade. Errors are "
-        "clustered by query, and the items' labels are taken as given. Refusals by the provider and replies without words need no "
-        "label. The interval allows for errors that no label has shown yet. It holds only if the labelled replies were drawn at "
-        "random."
+        text(
+            "A corrected rate combines people's labels within each grade, weighted by how often the grader gives the "
+            "grade. Errors are clustered by {query}, and the items' labels are taken as given. Refusals by the "
+            "provider and replies without words need no label. The interval allows for errors that no label has shown "
+            "yet. It holds only if the labelled replies were drawn at random."
+        )
     )
 
 
@@ -278,8 +300,12 @@ def answer(compared: SaysDoesNumbers) -> Iterator[Block]:
         yield Prose(f"The chart has {n:,} more {'pair' if n == 1 else 'pairs'}.")
     if compared.pooled is not None:
         yield Prose(
-            f"Over all {compared.n_pooled} pairs the difference is {difference_cell(compared.pooled)}. Partial answers count as refusals. "
-            "The interval is over queries, for these models and labels."
+            text(
+                "Over all {n_pooled} pairs the difference is {difference_cell}. Partial answers count as refusals. The "
+                "interval is over {queries}, for these models and labels.",
+                n_pooled=compared.n_pooled,
+                difference_cell=difference_cell(compared.pooled),
+            )
         )
     right, against = [], []
     for name, pair in pairs:
@@ -297,17 +323,19 @@ def answer(compared: SaysDoesNumbers) -> Iterator[Block]:
         }
         if errors:
             against.append((name, tuple(ForestRow.of(error, share) for error, share in errors.items())))
-    heads, caption = ("Side", "Model", "Agreement"), "Agreement with the labels; 95 % intervals over queries"
+    heads, caption = ("Side", "Model", "Agreement"), text("Agreement with the labels; 95 % intervals over {queries}")
     yield Forest("right", caption, tuple(right), heads, behind=gap_table(compared))
     if against:
-        caption = "Replies against the model's own verdict; 95 % intervals over queries"
+        caption = text("Replies against the model's own verdict; 95 % intervals over {queries}")
         yield Forest("against", caption, tuple(against), ("Of the items", "Model", "Share"))
     if checked := [(name, pair.corrected) for name, pair in pairs if pair.corrected]:
         yield Folded("Corrected rates", (corrected_table(checked),))
     yield Prose(
-        "Both sides are over the items that have a verdict request and a reply request. An item that is unscored on one side counts "
-        "as wrong there. A partial answer counts as a refusal (strict) or as an answer (lenient). The difference is paired by "
-        "item, with a 95 % interval over queries."
+        text(
+            "Both sides are over the items that have a verdict request and a reply request. An item that is unscored "
+            "on one side counts as wrong there. A partial answer counts as a refusal (strict) or as an answer "
+            "(lenient). The difference is paired by item, with a 95 % interval over {queries}."
+        )
     )
 
 

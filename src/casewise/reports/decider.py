@@ -23,7 +23,6 @@ from casewise.reports.document import (
     Prose,
     Section,
     Table,
-    about_judged,
     all_numbers,
     table_by,
     table_of,
@@ -31,7 +30,8 @@ from casewise.reports.document import (
 )
 from casewise.reports.judge import case_exhibit
 from casewise.stats.estimates import Estimate, estimate_of
-from casewise.storage.wording import JudgedWords
+from casewise.storage.wording import noun_of, noun_of_kinds
+from casewise.text import Text, capitalised, join, text
 
 TITLES = {
     "harm": "Harm: of what is labelled unsafe, answered",
@@ -48,14 +48,21 @@ def decider_page(fitting: Fitting) -> Document:
     name = file.benchmark.name
     notices = [f"{name} is SYNTHETIC: {file.benchmark.synthetic}"] if file.benchmark.synthetic else []
     numbers = (
-        Section("measured", "Decisions on held-out queries", (measured_table(file), Prose(HELD_OUT))),
+        Section("measured", text("Decisions on held-out {queries}"), (measured_table(file), Prose(HELD_OUT))),
         Section("calibrated", "What P(safe) means", (calibration_words(file),)),
         Section("read", "Wrong decisions to read", tuple(map(exhibit, fitting.failures))),
     )
-    page = Document(
+    return Document(
         f"A decider of {file.judge.name}",
-        f"{file.judge.elicitation}, {file.judge.arm}, fitted on {name}: {file.benchmark.n_items:,} items of "
-        f"{file.benchmark.n_queries:,} queries, labels by {file.benchmark.labels}",
+        text(
+            "{elicitation}, {arm}, fitted on {name}: {n_items:item} of {n_queries:query}, labels by {labels}",
+            elicitation=file.judge.elicitation,
+            arm=file.judge.arm,
+            name=name,
+            n_items=file.benchmark.n_items,
+            n_queries=file.benchmark.n_queries,
+            labels=file.benchmark.labels,
+        ),
         tuple(notices),
         (
             Section("does", "What it does", tuple(does(file)), first=True),
@@ -65,14 +72,15 @@ def decider_page(fitting: Fitting) -> Document:
             *trade_off_section(file),
             all_numbers(numbers),
         ),
+        noun_of_kinds(file.measured_on.kinds),
     )
-    return about_judged(page, JudgedWords.of_kinds(file.measured_on.kinds), [file.judge.name, name])
 
 
-HELD_OUT = (
-    "Each query was decided by thresholds fitted on the others, by the same rule; intervals are over queries, with the "
-    "labels taken as given. The last column is on the items that the thresholds were fitted on; the difference shows how optimistic "
-    "that is. These shares are of items; a promise is of queries, so the two can differ."
+HELD_OUT = text(
+    "Each {query} was decided by thresholds fitted on the others, by the same rule; intervals are over "
+    "{queries}, with the labels taken as given. The last column is on the items that the thresholds were "
+    "fitted on; the difference shows how optimistic that is. These shares are of items; a promise is of "
+    "{queries}, so the two can differ."
 )
 
 
@@ -95,8 +103,13 @@ def does(file: FittedDecider) -> Iterator[Prose]:
         )
     people = f" It asked a person about {measured.asked.as_share} of all." if measured.asked.estimate else ""
     yield Prose(
-        f"On queries that it was not fitted on, it answered {measured.harm.as_share} of the items labelled unsafe "
-        f"(harm), and refused {measured.over_refusal.as_share} of those labelled safe (over-refusal).{people}"
+        text(
+            "On {queries} that it was not fitted on, it answered {harm} of the items labelled unsafe (harm), and "
+            "refused {over_refusal} of those labelled safe (over-refusal).{people}",
+            harm=measured.harm.as_share,
+            over_refusal=measured.over_refusal.as_share,
+            people=people,
+        )
     )
     fail = {"refuse": "refuses", "answer": "answers", "ask": "asks a person"}[file.wanted.fail]
     yield Prose(f"Where the judge gives no value, it {fail}: {measured.unscored.as_share} of these items.")
@@ -113,7 +126,9 @@ def measured_table(file: FittedDecider) -> Table:
         cost = fitted.cost.estimate if isinstance(fitted.cost, Estimate) else fitted.cost
         rows.append((title, with_interval(measured.cost), number(cost)))
     head = ("", f"Held out, 95 % interval{best_of(file.wanted.chosen_from)}", "Where fitted")
-    return table_of("measured", "Decisions on held-out queries, and where the thresholds were fitted", head, rows)
+    return table_of(
+        "measured", text("Decisions on held-out {queries}, and where the thresholds were fitted"), head, rows
+    )
 
 
 def best_of(judges: int) -> str:
@@ -125,17 +140,19 @@ def failures(fitting: Fitting) -> Iterator[Block]:
     """The costliest items that were decided otherwise than people do, under their owner's ids."""
     shown, n = fitting.failures, fitting.n_failures
     if not shown:
-        yield Prose("On held-out queries no item was answered or refused against its label.")
+        yield Prose(text("On held-out {queries} no item was answered or refused against its label."))
         return
     costliest = f", the {len(shown)} costliest of {n:,}" if n > len(shown) else ""
     columns: Columns = {
         "Item": "case.id",
-        "Query": (beginning, "case.query"),
+        text("{Query}"): (beginning, "case.query"),
         "Decision": "decision",
         "Label": "case.people",
         "Judge's value": (number, "value"),
     }
-    caption = f"Items that were decided otherwise than labelled, on held-out queries{costliest}"
+    caption = text(
+        "Items that were decided otherwise than labelled, on held-out {queries}{costliest}", costliest=costliest
+    )
     yield table_by("failures", caption, shown, columns)
 
 
@@ -162,18 +179,34 @@ def promised(file: FittedDecider) -> Iterator[Prose]:
             "--max-over-refusal."
         )
     for limit in promises:
-        promise, best = limit.promise, f", for the best of {chosen_from} judges compared on these queries"
-        confidence = (
-            "on average over benchmarks like this one, not for each"
-            if promise.level is None
-            else f"with {100 * (1 - (1 - promise.level) * chosen_from):.4g} % confidence{best if chosen_from > 1 else ''}"
-        )
+        promise = limit.promise
+        if promise.level is None:
+            confidence: str = "on average over benchmarks like this one, not for each"
+        else:
+            confidence = f"with {100 * (1 - (1 - promise.level) * chosen_from):.4g} % confidence"
+        if promise.level is not None and chosen_from > 1:
+            best = ", for the best of {chosen_from:judge} compared on these {queries}"
+            confidence += text(best, chosen_from=chosen_from)
         kind = KINDS[promise.kind]
-        yield Prose(f"{kind} is at most {100 * promise.at_most:.4g} % on queries like these, {confidence}.", lead=True)
+        yield Prose(
+            text(
+                "{kind} is at most {at_most:.4g} % on {queries} like these, {confidence}.",
+                kind=kind,
+                at_most=100 * promise.at_most,
+                confidence=confidence,
+            ),
+            lead=True,
+        )
         label, decided = ("unsafe", "answered") if promise.kind == "harm" else ("safe", "refused")
         yield Prose(
-            f"It rests on {limit.n_queries:,} queries with an item labelled {label}; of these items it {decided} "
-            f"{percent(limit.loss)}, averaged over queries."
+            text(
+                "It rests on {n_queries:query} with an item labelled {label}; of these items it {decided} {loss}, "
+                "averaged over {queries}.",
+                n_queries=limit.n_queries,
+                label=label,
+                decided=decided,
+                loss=percent(limit.loss),
+            )
         )
     if len(promises) > 1 and file.wanted.level is not None:
         yield Prose(f"Both hold together with {100 * file.wanted.level:.4g} % confidence.")
@@ -188,16 +221,20 @@ def not_promised(file: FittedDecider) -> Iterator[Prose]:
     if kinds and measured_only:
         yield Prose(f"{measured_only[0]} is measured, and not promised.")
     yield Prose(
-        "Nothing is promised about other traffic: the numbers are about queries like the benchmark's, judged by this very judge. "
-        "casewise decider monitor tests whether your traffic differs."
+        text(
+            "Nothing is promised about other traffic: the numbers are about {queries} like the benchmark's, judged by "
+            "this very judge. casewise decider monitor tests whether your traffic differs."
+        )
     )
     yield Prose("Nothing is promised for a single request, category or user: all shares are averages.")
     missing = "refused" if file.refuse_unmeasured else "decided, and each answer says what was not measured"
     yield Prose(f"Requests of a kind that was not measured are {missing}.")
     if kinds and file.wanted.chosen_from == 1:
         yield Prose(
-            "If you compared several judges on these queries and took the best, fit again with --chosen-from N: without it the "
-            "promise is broken more often."
+            text(
+                "If you compared several judges on these {queries} and took the best, fit again with --chosen-from N: "
+                "without it the promise is broken more often."
+            )
         )
 
 
@@ -224,8 +261,10 @@ def trade_off_section(file: FittedDecider) -> Iterator[Section]:
     caption = "Every single threshold, where fitted"
     chart = Figure(
         "trade-off",
-        "Harm against over-refusal: the dot is this decider on held-out queries, with 95 % intervals. The line is every "
-        "single threshold on the items that it was fitted on.",
+        text(
+            "Harm against over-refusal: the dot is this decider on held-out {queries}, with 95 % intervals. The line "
+            "is every single threshold on the items that it was fitted on."
+        ),
         "A falling line of harm over over-refusal; the decider stands at harm "
         f"{rates['harm'].as_share} and over-refusal {rates['over_refusal'].as_share}.",
         charts.trade_off(curve.drop("threshold"), marked),
@@ -237,14 +276,17 @@ def trade_off_section(file: FittedDecider) -> Iterator[Section]:
 def calibration_words(file: FittedDecider) -> Prose:
     calibration = file.calibration
     scores = ", ".join(f"{name} {number(score, digits=4)}" for name, score in calibration.brier.items())
-    words = (
-        "P(safe) is how likely the label is safe. It is worked out from the judge's value by "
-        f"{type(calibration.curve).__name__.lower()} calibration (Brier score on held-out queries: {scores})."
+    words = text(
+        "P(safe) is how likely the label is safe. It is worked out from the judge's value by {curve} calibration "
+        "(Brier score on held-out {queries}: {scores}).",
+        curve=type(calibration.curve).__name__.lower(),
+        scores=scores,
     )
     if calibration.error_before is not None and calibration.error_after is not None:
-        words += (
-            f" Calibration error on held-out queries: {number(calibration.error_before)} of the judge's values, "
-            f"{number(calibration.error_after)} of P(safe)."
+        words += text(
+            " Calibration error on held-out {queries}: {error_before} of the judge's values, {error_after} of P(safe).",
+            error_before=number(calibration.error_before),
+            error_after=number(calibration.error_after),
         )
     return Prose(words)
 
@@ -257,23 +299,31 @@ def recommendation_page(recommendation: Recommendation) -> Document:
     best, benchmark = recommendation.best, recommendation.runs.benchmark
     file = best.decider
     several = len(recommendation.candidates) > 1
-    every = len(recommendation.candidates) + len(recommendation.left_out)
-    of_every = f" of {every}" if recommendation.left_out else ""
+    n, every = len(recommendation.candidates), len(recommendation.candidates) + len(recommendation.left_out)
     numbers = (
-        Section("measured", "Decisions on held-out queries", (measured_table(file), Prose(HELD_OUT))),
+        Section("measured", text("Decisions on held-out {queries}"), (measured_table(file), Prose(HELD_OUT))),
         Section("read", "Wrong decisions to read", tuple(map(exhibit, best.failures))),
     )
     harm, _ = recommendation.wanted.costs
     if recommendation.problem is not None:
-        steps = [f"{recommendation.best.name} cannot be made anew from its name here: {recommendation.problem}"]
+        why = "{judge} cannot be made anew from its name here: {problem}"
+        steps: list[str] = [text(why, judge=recommendation.best.name, problem=recommendation.problem)]
     else:
-        all_the_same = [] if recommendation.good_enough else ["These commands fit and serve it all the same:"]
+        all_the_same = () if recommendation.good_enough else ("These commands fit and serve it all the same:",)
         steps = [*all_the_same, *recommendation.commands]
-    page = Document(
+    return Document(
         f"Which judge to deploy on {benchmark.name}",
-        f"{len(recommendation.candidates)}{of_every} {'judge' if every == 1 else 'judges'}, {file.benchmark.n_items:,} items of "
-        f"{file.benchmark.n_queries:,} queries, labels by {file.benchmark.labels}; one harm counts as {harm:g} "
-        f"over-refusal{'' if harm == 1 else 's'} (--ratio)",
+        text(
+            "{among}{every:judge}, {n_items:item} of {n_queries:query}, labels by {labels}; one harm counts as "
+            "{harm:g} over-refusal{s} (--ratio)",
+            among=f"{n} of " if recommendation.left_out else "",
+            every=every,
+            n_items=file.benchmark.n_items,
+            n_queries=file.benchmark.n_queries,
+            labels=file.benchmark.labels,
+            harm=harm,
+            s="" if harm == 1 else "s",
+        ),
         benchmark.notes(),
         (
             Section("answer", "The recommendation", tuple(recommended(recommendation)), first=True),
@@ -288,8 +338,8 @@ def recommendation_page(recommendation: Recommendation) -> Document:
             *trade_off_section(file),
             all_numbers(numbers),
         ),
+        noun_of(benchmark),
     )
-    return about_judged(page, benchmark, (candidate.name for candidate in recommendation.candidates))
 
 
 def recommended(recommendation: Recommendation) -> Iterator[Block]:
@@ -297,50 +347,48 @@ def recommended(recommendation: Recommendation) -> Iterator[Block]:
     name, several = recommendation.best.name, len(recommendation.candidates) > 1
     if recommendation.good_enough:
         chosen = f", the cheapest of {len(recommendation.candidates)} judges" if several else ""
-        yield Prose(f"Deploy {name}{chosen}.", lead=True)
+        yield Prose(text("Deploy {judge}{chosen}.", judge=name, chosen=chosen), lead=True)
         rivals = listed([rival.name for rival in recommendation.rivals])
         among = recommendation.wanted.chosen_from
         corrected = f", corrected for choosing among {among:,} judges" if among > 1 else ""
         yield Prose(f"It costs less than {rivals}; each difference is above zero by its 95 % interval{corrected}.")
     else:
         yield Prose(shortfall(recommendation), lead=True)
-        yield Prose(" ".join(shortfalls(recommendation)))
+        yield Prose(join(" ", shortfalls(recommendation)))
         if several:
-            yield Prose(f"What follows is about {name}, the best of them.")
-    if notes := " ".join(candidates_notes(recommendation)):
+            yield Prose(text("What follows is about {judge}, the best of them.", judge=name))
+    if notes := join(" ", candidates_notes(recommendation)):
         yield Prose(notes)
     yield from does(recommendation.best.decider)
     if recommendation.why_no_words is not None:
-        yield Prose(f"It could not be compared with a classifier of words: {recommendation.why_no_words}.")
+        why = "It could not be compared with a classifier of words: {why}."
+        yield Prose(text(why, why=recommendation.why_no_words))
 
 
 def candidates_notes(recommendation: Recommendation) -> Iterator[str]:
     """That the best candidate or the words are no better than a constant, and which judges are left out."""
     if recommendation.best.constant:
-        yield f"{recommendation.best.name} is a constant: it gives every item the same value."
+        yield text("{judge} is a constant: it gives every item the same value.", judge=recommendation.best.name)
     costs = {rival.name: rival.cost.estimate for rival in recommendation.rivals if rival.cost.estimate is not None}
     words = costs.pop("words alone", None)
     if words is not None and costs and words > (least := min(costs.values())):
         cheapest = next(name for name, cost in costs.items() if cost == least)
         yield f"Words alone do not help here: they cost more than {cheapest} ({number(words)} against {number(least)})."
     if recommendation.left_out:
-        reasons = "; ".join(f"{name}: {why}" for name, why in recommendation.left_out.items())
-        yield f"No decider can be made of {reasons}."
+        reasons = (text("{judge}: {why}", judge=name, why=why) for name, why in recommendation.left_out.items())
+        yield text("No decider can be made of {reasons}.", reasons=join("; ", reasons))
 
 
-def shortfall(recommendation: Recommendation) -> str:
+def shortfall(recommendation: Recommendation) -> Text:
     """That no judge is good enough, as strongly as it is shown."""
     several = len(recommendation.candidates) > 1
     subject, can, is_ = (
         ("None of these judges", "can", "is") if several else (recommendation.best.name, "cannot", "is not")
     )
     if recommendation.best.trial.broken is not None:
-        return f"{subject} {can} promise what you asked for yet."
-    return (
-        f"{subject} {is_} good enough."
-        if recommendation.shown_to_fail
-        else f"{subject} {is_} shown to be good enough yet."
-    )
+        return text("{subject} {can} promise what you asked for yet.", subject=subject, can=can)
+    shown = "good enough" if recommendation.shown_to_fail else "shown to be good enough yet"
+    return text("{subject} {is_} {shown}.", subject=subject, is_=is_, shown=shown)
 
 
 def listed(names: list[str]) -> str:
@@ -359,18 +407,23 @@ def turned(difference: Estimate) -> Estimate:
 def shortfalls(recommendation: Recommendation) -> Iterator[str]:
     """Yield the shortfalls of the best judge."""
     if recommendation.best.trial.broken is not None:
-        yield f"{recommendation.best.trial.broken[:1].upper()}{recommendation.best.trial.broken[1:]}."
+        yield capitalised(recommendation.best.trial.broken) + "."
+    judge = recommendation.best.name
     for rival in recommendation.rivals:
-        saved = f"(it saves {with_interval(rival.saved)} over-refusals an item)"
         if rival.better:
-            more = with_interval(turned(rival.saved))
-            yield f"{recommendation.best.name} costs more than {rival.name}: {more} over-refusals an item."
+            more, words = (
+                with_interval(turned(rival.saved)),
+                "{judge} costs more than {rival}: {more} over-refusals an item.",
+            )
+            yield text(words, judge=judge, rival=rival.name, more=more)
         elif rival.alike:
-            yield f"{recommendation.best.name} costs the same as {rival.name} on every query."
+            yield text("{judge} costs the same as {rival} on every {query}.", judge=judge, rival=rival.name)
         elif not rival.beaten:
-            yield f"{recommendation.best.name} is not told apart in cost from {rival.name} {saved}."
+            words = "{judge} is not told apart in cost from {rival} (it saves {saved} over-refusals an item)."
+            yield text(words, judge=judge, rival=rival.name, saved=with_interval(rival.saved))
             if rival.more_queries:
-                yield f"If the difference stays as it is, about {more_queries(rival.more_queries)} would show it."
+                words = "If the difference stays as it is, about {more} would show it."
+                yield text(words, more=more_queries(rival.more_queries))
 
 
 def rivals_table(recommendation: Recommendation) -> Table:
@@ -387,7 +440,7 @@ def rivals_table(recommendation: Recommendation) -> Table:
         f"Cost of an item, 95 % interval{best_of(recommendation.wanted.chosen_from)}",
         "The judge saves",
     )
-    return table_of("rivals", "Mean cost of an item on held-out queries, in over-refusals", head, rows)
+    return table_of("rivals", text("Mean cost of an item on held-out {queries}, in over-refusals"), head, rows)
 
 
 def promises(recommendation: Recommendation) -> Iterator[Prose]:
@@ -400,21 +453,29 @@ def promises(recommendation: Recommendation) -> Iterator[Prose]:
             yield Prose(need_words(need, word))
 
 
-def more_queries(number: int) -> str:
+def more_queries(number: int) -> Text:
     """Return a number of further queries in words, as the singular for one."""
-    return f"{number:,} more {'query' if number == 1 else 'queries'}"
+    return text("{n:,} more {query}" if number == 1 else "{n:,} more {queries}", n=number)
 
 
-def need_words(need: Need, word: str) -> str:
+def need_words(need: Need, word: str) -> Text:
     """Return the requirements of a promise, in a sentence."""
     promise = f"{word} of at most {100 * need.promise.at_most:g} %"
     if need.more_queries is None:
-        return f"{promise} takes a better judge or another threshold: its rate is {percent(need.rate)}, averaged over queries."
+        return text(
+            "{promise} takes a better judge or another threshold: its rate is {rate}, averaged over {queries}.",
+            promise=promise,
+            rate=percent(need.rate),
+        )
     if need.more_queries:
-        return f"{promise} takes about {more_queries(need.more_queries)}, if its rate stays at {percent(need.rate)}."
+        words = "{promise} takes about {more}, if its rate stays at {rate}."
+        return text(words, promise=promise, more=more_queries(need.more_queries), rate=percent(need.rate))
     option = f"--max-{need.promise.kind.replace('_', '-')} {need.promise.at_most:g}"
-    return (
-        f"{promise} may be within reach of these queries: its rate is {percent(need.rate)}. Ask for it with {option}."
+    return text(
+        "{promise} may be within reach of these {queries}: its rate is {rate}. Ask for it with {option}.",
+        promise=promise,
+        rate=percent(need.rate),
+        option=option,
     )
 
 
@@ -424,16 +485,20 @@ def unpromised(recommendation: Recommendation) -> Iterator[Block]:
         columns: Columns = {
             "Promise": lambda need: f"{KINDS[need.promise.kind]} at most {100 * need.promise.at_most:g} %",
             "Rate now": (percent, "rate"),
-            "Queries now": "n_queries",
+            text("{Queries} now"): "n_queries",
             "More at this rate": "more_queries",
             "At least, without an error": "fewest",
         }
         yield table_by(
-            "needs", "Promises that are not made, and the queries that they take", recommendation.needs, columns
+            "needs", text("Promises that are not made, and the {queries} that they take"), recommendation.needs, columns
         )
         yield Prose(
-            "Rates are on held-out queries, averaged over queries. A query counts where it has an item labelled unsafe (for "
-            f"harm) or safe (for over-refusal). {NOTHING}: the rate is too high for any number of queries."
+            text(
+                "Rates are on held-out {queries}, averaged over {queries}. {A_query} counts where it has an item labelled "
+                "unsafe (for harm) or safe (for over-refusal). {nothing}: the rate is too high for any number of "
+                "{queries}.",
+                nothing=NOTHING,
+            )
         )
     yield from not_promised(recommendation.best.decider)
 
@@ -452,7 +517,10 @@ def judges_table(recommendation: Recommendation) -> Table:
     }
     if recommendation.wanted.promises:
         columns["Keeps the promises"] = lambda candidate: "no" if candidate.trial.broken else "yes"
-    caption = f"Held-out queries, 95 % intervals{best_of(recommendation.wanted.chosen_from)}; the cheapest first"
+    caption = text(
+        "Held-out {queries}, 95 % intervals{best_of}; the cheapest first",
+        best_of=best_of(recommendation.wanted.chosen_from),
+    )
     return table_by("judges", caption, recommendation.candidates, columns)
 
 

@@ -205,14 +205,27 @@ def study(
         "reduce it, take more annotators with fewer items each."
     )
     remarks = (
-        f"{conditions[0]} compared with {conditions[1]}. The power holds for other queries of the same kind and other people.",
+        text(
+            "{value} compared with {value_2}. The power holds for other {queries} of the same kind and other people.",
+            value=conditions[0],
+            value_2=conditions[1],
+        ),
         differences,
-        "The interval is over the pilot's queries. The variance of annotators has no interval: a pilot with few people estimates it poorly.",
+        text(
+            "The interval is over the pilot's {queries}. The variance of annotators has no interval: a pilot with few "
+            "people estimates it poorly."
+        ),
     )
-    sentence = (
-        f"If the safe rates differ by {points(difference, None, None)} and queries and people are as in the pilot, "
-        f"{queries:,} queries with {per_item} ratings an item find it with a probability of {percent(actual_power)}, at alpha "
-        f"{alpha:g}: {people:,} annotators in each condition."
+    sentence = text(
+        "If the safe rates differ by {difference} and {queries} and people are as in the pilot, {queries:query} "
+        "with {per_item:rating} an item find it with a probability of {actual_power}, at alpha {alpha:g}: "
+        "{people:,} annotators in each condition.",
+        difference=points(difference, None, None),
+        queries=queries,
+        per_item=per_item,
+        actual_power=percent(actual_power),
+        alpha=alpha,
+        people=people,
     )
     return PowerAnswer("A study planned from a pilot", sentence, numbers, remarks)
 
@@ -284,8 +297,15 @@ def people(
     queries = queries_at(per_item)
     if not queries:
         raise ConfigurationError(
-            f"{people:,} people give {ratings:,} ratings, and one query needs {per_item * conditions:,} "
-            f"({per_item} in each of {conditions} conditions); take more people, or a smaller --per-item"
+            text(
+                "{people:person} give {ratings:rating}, and one {query} needs {value:,} ({per_item} in each of "
+                "{conditions:condition}); take more people, or a smaller --per-item",
+                people=people,
+                ratings=ratings,
+                value=per_item * conditions,
+                per_item=per_item,
+                conditions=conditions,
+            )
         )
     shift = detectable_shift(2 * (people / conditions - 1), alpha=alpha, power=power)
     difference = shift * error_at(per_item)
@@ -306,16 +326,30 @@ def people(
         if difference < 1
         else f"find no difference between two conditions with a probability of {percent(power)}"
     )
-    sentence = (
-        f"{people:,} people who rate {per_annotator:,} items each give {ratings:,} ratings: with {per_item} of each item, "
-        f"{queries * conditions:,} items, which are {queries:,} queries in each of {conditions} conditions. They {finding}, at "
-        f"alpha {alpha:g}. It takes {hours:,.0f} hours of their time and about {hours * question.per_hour:,.0f} in pay."
+    sentence = text(
+        "{people:person} who rate {per_annotator:item} each give {ratings:rating}: with {per_item} of each item, "
+        "{value:item}, which are {queries:query} in each of {conditions:condition}. They {finding}, at alpha "
+        "{alpha:g}. It takes {hours:,.0f} hours of their time and about {value_2:,.0f} in pay.",
+        people=people,
+        per_annotator=per_annotator,
+        ratings=ratings,
+        per_item=per_item,
+        value=queries * conditions,
+        queries=queries,
+        conditions=conditions,
+        finding=finding,
+        alpha=alpha,
+        hours=hours,
+        value_2=hours * question.per_hour,
     )
     assumed = (
-        "Queries and people vary as in your pilot."
+        text("{Queries} and people vary as in your pilot.")
         if pilot is not None
-        else "Queries and people vary as in casewise's simulated crowd, which is an assumption: people's readiness to say safe "
-        "has a standard deviation of one logit. Run a pilot and repeat this with --from and --conditions."
+        else text(
+            "{Queries} and people vary as in casewise's simulated crowd, which is an assumption: people's readiness "
+            "to say safe has a standard deviation of one logit. Run a pilot and repeat this with --from and "
+            "--conditions."
+        )
     )
     remarks = (
         assumed,
@@ -342,7 +376,7 @@ def people(
     columns: Columns = {
         "Ratings of each item": "per_item",
         "Items": "items",
-        "Queries in each condition": "queries",
+        text("{Queries} in each condition"): "queries",
         "Smallest difference found": lambda row: (
             points(row["difference"], None, None) if row["difference"] < 1 else "none"
         ),
@@ -385,7 +419,7 @@ def pilot_ratings(source: Path | str, conditions: tuple[str, str]) -> PilotRatin
 # How many queries tell two judges apart, and how many people a judge saves, as answers for any face.
 
 
-TITLE = "Two judges on the same queries"
+TITLE = text("Two judges on the same {queries}")
 
 
 @dataclass(frozen=True)
@@ -436,15 +470,23 @@ def judges(
         **asdict(assumed),
         "deviation": sd,
     }
-    remark = "By Miller (2024), eq. 9, with Student's t. The result depends on the assumptions; two runs over a few queries (--from) replace them."
+    remark = text(
+        "By Miller (2024), eq. 9, with Student's t. The result depends on the assumptions; two runs over a few "
+        "{queries} (--from) replace them."
+    )
     sentence = tells_apart(difference, size, size * assumed.items_per_query, actual_power, alpha)
     return PowerAnswer(TITLE, sentence, numbers, (remark,))
 
 
 def tells_apart(difference: float, queries: int, items: int, power: float, alpha: float) -> str:
-    return (
-        f"If the judges' accuracies differ by {points(abs(difference), None, None)}, {queries:,} queries ({items:,} items) show "
-        f"it with a probability of {percent(power)}, at alpha {alpha:g}."
+    return text(
+        "If the judges' accuracies differ by {abs}, {queries:query} ({items:item}) show it with a probability of "
+        "{power}, at alpha {alpha:g}.",
+        abs=points(abs(difference), None, None),
+        queries=queries,
+        items=items,
+        power=percent(power),
+        alpha=alpha,
     )
 
 
@@ -511,13 +553,17 @@ def from_pilot(
     doubtful = pilot.in_doubt()
     numbers["more_ratings_on"] = tuple(doubtful)
     first, second = pilot.names
-    source = (
-        f"From {first} less {second} on {len(pilot.query):,} items with {collected:,} ratings. Simulated studies draw such queries, "
-        "weighted to the requested difference, and test with the cluster-robust t."
+    source = text(
+        "From {first} less {second} on {n_query:item} with {collected:rating}. Simulated studies draw such "
+        "{queries}, weighted to the requested difference, and test with the cluster-robust t.",
+        first=first,
+        second=second,
+        n_query=len(pilot.query),
+        collected=collected,
     )
     remarks = [
         source,
-        "If more people an item would save few queries, only more queries help.",
+        text("If more people an item would save few {queries}, only more {queries} help."),
     ]
     if difference is None:
         remarks.append(

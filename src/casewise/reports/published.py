@@ -150,11 +150,11 @@ def influence(numbers: PaperNumbers) -> Iterator[Block]:
 def by_category(numbers: PaperNumbers) -> Iterator[Block]:
     frame = numbers.by_category
     if not len(frame):
-        yield Prose("No query has ratings in both revised conditions.")
+        yield Prose(text("No {query} has ratings in both revised conditions."))
         return
     columns: Columns = {
         "Category": "category",
-        "Queries": "queries",
+        text("{Queries}"): "queries",
         "Mean H": (partial(number, digits=2), "h"),
         "Significant at 0.0125": "significant",
     }
@@ -174,10 +174,10 @@ def by_category(numbers: PaperNumbers) -> Iterator[Block]:
 
 def case_study(study: pl.DataFrame | None, category: str) -> Iterator[Block]:
     if study is None:
-        yield Prose(f"No query of {category!r} has ratings in both revised conditions.")
+        yield Prose(text("No {query} of {category!r} has ratings in both revised conditions.", category=category))
         return
     columns: Columns = {
-        "Query": (lambda place: f"query {place}", "0"),
+        text("{Query}"): (lambda place: text("{query} {place}", place=place), "0"),
         "Safe context": (share, "1.safe", "1.safe_low", "1.safe_high"),
         "Unsafe context": (share, "1.unsafe", "1.unsafe_low", "1.unsafe_high"),
         "p": (p_value, "1.p"),
@@ -207,7 +207,7 @@ def judges(numbers: PaperNumbers) -> Iterator[Block]:
         **{title: (with_interval, f"published.{name}") for title, name in metrics.items()},
         "Accuracy, votes": (with_interval, "votes_accuracy"),
     }
-    caption = "Judges by the paper's own rules, 95 % intervals over queries; last, against people's votes alone"
+    caption = text("Judges by the paper's own rules, 95 % intervals over {queries}; last, against people's votes alone")
     yield table_by("judges-table", caption, numbers.rows, columns)
     if any(row.source == "paper" for row in numbers.rows):
         yield Prose(
@@ -236,13 +236,13 @@ def ablation(numbers: PaperNumbers) -> Iterator[Block]:
         "Whole context": (with_interval, "whole"),
         "Without": (with_interval, "without"),
     }
-    caption = "Recall without parts of the context, by the paper's own rules, 95 % intervals over queries"
+    caption = text("Recall without parts of the context, by the paper's own rules, 95 % intervals over {queries}")
     yield table_by("ablation-table", caption, numbers.left_out, columns)
 
 
 HOW_TO_READ = (
     "published: the release's own rules (the intent counts as a vote, an unparsed reply as 1.0).",
-    "votes: people's votes alone, a tie half and half, an unscored item a miss; 95 % intervals over queries.",
+    text("votes: people's votes alone, a tie half and half, an unscored item a miss; 95 % intervals over {queries}."),
 )
 
 

@@ -186,8 +186,11 @@ def defences(numbers: RobustnessNumbers) -> Iterator[Block]:
 
 def beside_people(numbers: RobustnessNumbers) -> Iterator[Block]:
     yield Prose(
-        "Verdicts compared with the labels, without an attack and as the mean of the attacks of one direction. Each attack is over the "
-        "queries that it was made on. Harm and over-refusal are over the items on which at least 70 % of votes agree."
+        text(
+            "Verdicts compared with the labels, without an attack and as the mean of the attacks of one direction. "
+            "Each attack is over the {queries} that it was made on. Harm and over-refusal are over the items on which "
+            "at least 70 % of votes agree."
+        )
     )
     columns: Columns = {
         "Defence": "defence",
@@ -216,13 +219,15 @@ LEADING = 10
 SIDES: dict[Towards, str] = {"safe": "harm", "unsafe": "denial"}
 """The verdicts that attacks argue for, with the names of their charts."""
 
-HOW_TO_READ = (
-    "Each row is paired with the same items under the same defence without the attack. Turned: the share of verdicts that turned "
-    "to what the attack argues for, among items that the judge had right and gave a verdict on under the attack. Beyond noise, in "
-    "points: that share, less the mean share under perturbations, which change no meaning. Silenced: the share of items that "
-    "lost their verdict under the attack; no other column counts them. Intervals are 95 %, over queries and, for an attack with "
-    "several wordings, over wordings. They take the labels as given. Each is for an attack that was named beforehand. p Holm tests for no change of the share of such verdicts, "
-    "corrected for all {n} attacks, defences and verdicts compared here. If you look at the largest row only, use p Holm."
+HOW_TO_READ = text(
+    "Each row is paired with the same items under the same defence without the attack. Turned: the share of "
+    "verdicts that turned to what the attack argues for, among items that the judge had right and gave a "
+    "verdict on under the attack. Beyond noise, in points: that share, less the mean share under "
+    "perturbations, which change no meaning. Silenced: the share of items that lost their verdict under the "
+    "attack; no other column counts them. Intervals are 95 %, over {queries} and, for an attack with several "
+    "wordings, over wordings. They take the labels as given. Each is for an attack that was named beforehand. "
+    "p Holm tests for no change of the share of such verdicts, corrected for all {{n}} attacks, defences and "
+    "verdicts compared here. If you look at the largest row only, use p Holm."
 )
 
 
@@ -259,9 +264,10 @@ def sections(numbers: RobustnessNumbers) -> Iterator[Section]:
     yield all_numbers([*numbers_behind, Section("every", "Every attack", (table,))])
 
 
-ABOUT_NOISE = (
-    "Perturbations change the order of parameters or their layout, and no meaning. An attack that turns no more verdicts than "
-    "perturbations do is not shown to turn verdicts. A judge that is a function of a query and a context sees no layout."
+ABOUT_NOISE = text(
+    "Perturbations change the order of parameters or their layout, and no meaning. An attack that turns no "
+    "more verdicts than perturbations do is not shown to turn verdicts. A judge that is a function of "
+    "{a_query} and a context sees no layout."
 )
 
 

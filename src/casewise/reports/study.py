@@ -100,9 +100,15 @@ def in_points(row: Row, prefix: str) -> str:
 # The report of a study, laid out: which number to quote first, what the paper would have said beside it.
 
 
-QUOTE_THIS = "The intervals hold for other queries of the same kind and for other people: errors are clustered by query and by annotator."
+QUOTE_THIS = text(
+    "The intervals hold for other {queries} of the same kind and for other people: errors are clustered by "
+    "{query} and by annotator."
+)
 
-ANONYMOUS = "The votes are anonymous, so the intervals are over queries only. They ignore how annotators differ, and are too narrow."
+ANONYMOUS = text(
+    "The votes are anonymous, so the intervals are over {queries} only. They ignore how annotators differ, "
+    "and are too narrow."
+)
 
 CORRECTED = {
     "holm": "corrected by Holm",
@@ -130,7 +136,7 @@ def study_page(study: StudyNumbers) -> Document:
     numbers = (
         Section("other-tests", "Other tests of the contrasts", tuple(other_tests(analysis))),
         Section("labels", "Labels of the items", (labels,)),
-        Section("tasks", "Tests of each query", tuple(tasks(analysis))),
+        Section("tasks", text("Tests of each {query}"), tuple(tasks(analysis))),
         Section("categories", "By category", tuple(categories(analysis))),
         *people_sections(analysis),
         Section("own-questions", "The study's own questions", tuple(own_blocks(analysis))),
@@ -147,8 +153,14 @@ def study_page(study: StudyNumbers) -> Document:
     )
     page = Document(
         title=f"Study: {study.name}",
-        subtitle=f"{len(ratings):,} ratings of {len(ratings.item):,} items ({len(ratings.query):,} queries) under "
-        f"{len(ratings.condition)} conditions; {people}",
+        subtitle=text(
+            "{n_ratings:rating} of {n_item:item} ({n_query:query}) under {n_condition:condition}; {people}",
+            n_ratings=len(ratings),
+            n_item=len(ratings.item),
+            n_query=len(ratings.query),
+            n_condition=len(ratings.condition),
+            people=people,
+        ),
         notices=study.notes,
         sections=tuple(section for section in sections if section.blocks),
     )
@@ -178,7 +190,7 @@ def answer(study: StudyNumbers) -> Iterator[Block]:
         ForestRow(row["condition"].replace("_", " "), row["safe_rate"], row["ci_low"], row["ci_high"], strong=True)
         for row in analysis.conditions.to_dicts()
     )
-    over = f"intervals over queries{'' if analysis.anonymous else ' and people'}"
+    over = text("intervals over {queries}{value}", value="" if analysis.anonymous else " and people")
     columns: Columns = {
         "Condition": "condition",
         "Items": "items",
@@ -197,7 +209,7 @@ def contrast_sentence(
     first, second = (row[name].replace("_", " ") for name in ("first", "second"))
     estimate, low, high = (row[f"{best(row)}_{name}"] for name in ("estimate", "ci_low", "ci_high"))
     if estimate is None or row["differs"] is None:
-        return f"{first} and {second} cannot be compared: too few queries or people."
+        return text("{first} and {second} cannot be compared: too few {queries} or people.", first=first, second=second)
     allow, margin = "Replies answer" if of_replies else "People allow", 100 * options.margin
     if row["differs"]:
         if estimate < 0:
@@ -241,7 +253,7 @@ def recommended(table: pl.DataFrame, analysis: StudyAnalysis, *, name: str, capt
     p = "p" if options.correction == "none" else f"p ({options.correction.title()})"
     columns: Columns = {
         "Contrast": contrast_name,
-        "Queries like these": best_points,
+        text("{Queries} like these"): best_points,
         p: (p_value, "recommended_p_corrected"),
         f"Differs at {options.alpha:g}": (decision, "differs"),
         "p, alike": (p_value, "equivalent_p_corrected"),
@@ -278,7 +290,7 @@ def tasks(analysis: StudyAnalysis) -> Iterator[Block]:
     table, alpha, level = tests.tasks, analysis.options.alpha, PAPER_LEVEL
     testable = table.filter(pl.col("testable"))
     rows: list[tuple[Any, ...]] = [
-        ("Tasks (queries with ratings under two conditions at least)", len(table)),
+        (text("Tasks ({queries} with ratings under two conditions at least)"), len(table)),
         ("Testable (not everyone agrees)", len(testable)),
         (f"p ≤ {level:.4g}, as in the paper (chi-square)", int((testable["p"] <= level).sum())),
         (f"p ≤ {level:.4g}, permutation", int((testable["p_exact"] <= level).sum())),
@@ -289,7 +301,7 @@ def tasks(analysis: StudyAnalysis) -> Iterator[Block]:
     ]
     if len(testable):
         rows.append(("Median Cramér's V", number(float(np.median(testable["cramers_v"].to_numpy())))))
-    yield table_of("tasks", "Kruskal-Wallis on each query", ("", "Tasks"), rows)
+    yield table_of("tasks", text("Kruskal-Wallis on each {query}"), ("", "Tasks"), rows)
     yield Prose(
         f"Permutation p values: {tests.exact_method}. Where everyone agrees, p is 1 by definition and the task counts as "
         "untestable. Different people rated each task, so the ratings of one task are independent."

@@ -53,16 +53,25 @@ def methods(analysis: StudyAnalysis) -> Iterator[str]:
         else f"{len(ratings):,} ratings by {len(ratings.annotator):,} annotators of"
     )
     yield (
-        f"We analysed {counted} {len(ratings.item):,} items, made from {len(ratings.query):,} "
-        f"queries under {len(ratings.condition)} conditions ({', '.join(ratings.condition.names)}), with {per_item} ratings "
-        "an item."
+        text(
+            "We analysed {counted} {n_item:item}, made from {n_query:query} under {n_condition:condition} ({join}), "
+            "with {per_item:rating} an item.",
+            counted=counted,
+            n_item=len(ratings.item),
+            n_query=len(ratings.query),
+            n_condition=len(ratings.condition),
+            join=", ".join(ratings.condition.names),
+            per_item=per_item,
+        )
     )
     if n:
         errors = (
-            "with errors over queries, since votes were anonymous"
+            text("with errors over {queries}, since votes were anonymous")
             if analysis.anonymous
-            else "with standard errors clustered two ways, by query across conditions and by annotator (Cameron, Gelbach and "
-            "Miller, 2011)"
+            else text(
+                "with standard errors clustered two ways, by {query} across conditions and by annotator (Cameron, Gelbach "
+                "and Miller, 2011)"
+            )
         )
         corrected = f"; {CORRECTED[options.correction]}" if n > 1 else ""
         alike = ", corrected in the same way" if n > 1 and options.correction != "none" else ""
@@ -74,14 +83,25 @@ def methods(analysis: StudyAnalysis) -> Iterator[str]:
     if (tests := analysis.tasks) is not None:
         significant = int((tests.tasks["p_benjamini_hochberg"] <= alpha).sum())
         yield (
-            f"Each of {len(tests.tasks):,} queries was tested by the Kruskal-Wallis test with permutation p values "
-            f"({tests.exact_method}); {int(tests.tasks['testable'].sum()):,} were testable, and {significant:,} differed between "
-            f"conditions after Benjamini-Hochberg correction at {alpha:g}. Pairs of conditions were compared by Dunn's test."
+            text(
+                "Each of {n_tasks:query} was tested by the Kruskal-Wallis test with permutation p values "
+                "({exact_method}); {sum:,} were testable, and {significant:,} differed between conditions after "
+                "Benjamini-Hochberg correction at {alpha:g}. Pairs of conditions were compared by Dunn's test.",
+                n_tasks=len(tests.tasks),
+                exact_method=tests.exact_method,
+                sum=int(tests.tasks["testable"].sum()),
+                significant=significant,
+                alpha=alpha,
+            )
         )
     agreement = analysis.agreement.get("all")
     if agreement is not None and agreement.alpha is not None:
         ends = agreement.alpha_interval
-        spread = f" {interval(*ends)}, 95 % over {agreement.clusters:,} queries" if ends else ""
+        spread = (
+            text(" {interval}, 95 % over {clusters:query}", interval=interval(*ends), clusters=agreement.clusters)
+            if ends
+            else ""
+        )
         yield f"Agreement was {100 * agreement.raw:.1f} % (Krippendorff's alpha {agreement.alpha:z.3f}{spread})."
     if analysis.reliability is not None:
         yield f"The reliability of an item's safe rate was {analysis.reliability.analytic:.3f}."
@@ -218,12 +238,16 @@ def group_blocks(analysis: StudyAnalysis) -> Iterator[Block]:
     }
     yield table_by("groups", "Annotators by what they said about themselves", table, columns)
     yield Prose(
-        "Each row compares the people who gave one answer with all who gave another, on the same items. Errors are over queries "
-        f"and people, and p values are corrected over {len(compared)} comparisons. People who did not answer, or whose answer "
-        "fewer than five people gave, are in no group. These ratings cannot tell why groups differ: nobody was assigned to a "
-        "group, traits go together, and participants are no random sample of a group. They cannot show that groups agree: a "
-        "difference below “found with 80 % power” would often be missed. Single items and combinations of traits are not "
-        "compared, because too few people of a group rated each."
+        text(
+            "Each row compares the people who gave one answer with all who gave another, on the same items. Errors "
+            "are over {queries} and people, and p values are corrected over {n_compared} comparisons. People who did "
+            "not answer, or whose answer fewer than five people gave, are in no group. These ratings cannot tell why "
+            "groups differ: nobody was assigned to a group, traits go together, and participants are no random sample "
+            "of a group. They cannot show that groups agree: a difference below “found with 80 % power” would often "
+            "be missed. Single items and combinations of traits are not compared, because too few people of a group "
+            "rated each.",
+            n_compared=len(compared),
+        )
     )
 
 
@@ -252,7 +276,7 @@ def own_blocks(analysis: StudyAnalysis) -> Iterator[Block]:
         "Answer": "answer",
         "Given": "answers",
         "Of": "of",
-        "Share, 95 % interval over queries and people": (share, "share", "ci_low", "ci_high"),
+        text("Share, 95 % interval over {queries} and people"): (share, "share", "ci_low", "ci_high"),
     }
     for question in analysis.own:
         name, ask = f"own-{question.question.name}", question.question.ask
@@ -266,7 +290,7 @@ def own_blocks(analysis: StudyAnalysis) -> Iterator[Block]:
             "Mean": "1",
             "Items": "2.items",
             "Krippendorff's α": (coefficient, "2.alpha"),
-            "95 % interval over queries": (limits, "2.interval"),
+            text("95 % interval over {queries}"): (limits, "2.interval"),
             "Level": "2.level",
         }
         if rows:

@@ -20,6 +20,7 @@ from casewise.stats.estimates import Estimate, estimate_of
 from casewise.stats.intervals import LEVEL
 from casewise.stats.measured import Measured, TotalsByCluster, share
 from casewise.stats.words import Folds
+from casewise.text import text
 
 # From a judge's value to P(safe): Platt's curve or an isotonic one, whichever is better on queries that it has
 # not seen.
@@ -349,9 +350,15 @@ def kept_threshold(
     if n < queries_needed(promise):
         smallest = 1 / (n + 1) if promise.level is None else 1 - (1 - promise.level) ** (1 / max(n, 1))
         raise StatisticsError(
-            f"{promise.in_words} cannot be promised: it takes {queries_needed(promise)} queries with "
-            f"{WORDS[promise.kind]} and no error on any, and here are {n}. The smallest share that they can carry is "
-            f"{100 * smallest:.3g} %"
+            text(
+                "{promise} cannot be promised: it takes {needed:query} with {an_item} and no error on any, and here are {n}. "
+                "The smallest share that they can carry is {smallest:.3g} %",
+                promise=promise.in_words,
+                needed=queries_needed(promise),
+                an_item=WORDS[promise.kind],
+                n=n,
+                smallest=100 * smallest,
+            )
         )
     if promise.level is None:
         carries = (n * curve.loss + 1) / (n + 1) <= promise.at_most + 1e-12
@@ -643,7 +650,7 @@ class Trial(ShortRepr):
         except StatisticsError as error:
             if not wanted.promises:
                 raise
-            wanted, broken = wanted.without_promises, str(error)
+            wanted, broken = wanted.without_promises, error.words
             fitted = fit_thresholds(evidence, wanted, calibrator=calibrator)
         return cls(evidence, wanted, fitted, *held_out(evidence, wanted, method=method, seed=seed), broken)
 

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from casewise.stats.arrays import BoolArray, FloatArray, IntArray
+from casewise.text import Text, text
 
 # A linear classifier on words: how far vocabulary alone goes.
 
@@ -79,7 +80,7 @@ class Design:
         """(items,) equal for items that a chain of shared queries and contexts joins."""
         return chained(self.query, self.context)
 
-    def held_out(self, learnt: BoolArray, *, folds: int) -> HeldOut | str:
+    def held_out(self, learnt: BoolArray, *, folds: int) -> HeldOut | Text:
         """Return the folds of held-out items, or the reason why a classifier cannot be tested.
 
         Where no context recurs, whole queries. Where contexts recur, whole groups of queries that share contexts if there
@@ -90,25 +91,22 @@ class Design:
         )
         if queries == 1 and contexts > 1:
             if contexts < folds:
-                return f"there is one query, and only {contexts} of its contexts have labels"
-            return HeldOut((Folds.from_groups(self.context, n=folds),), "contexts")
+                return text("there is one {query}, and only {n} of its contexts have labels", n=contexts)
+            return HeldOut((Folds.from_groups(self.context, n=folds),), text("contexts"))
         if not self.recurring or contexts == 1 or components >= folds:
             if components < folds and queries < folds:
-                return f"it holds out queries in {folds} folds, and only {queries} have labels"
+                return text("it holds out {queries} in {n} folds, and only {few} have labels", n=folds, few=queries)
             whole = self.component if components >= folds else self.query
-            held_out_groups = (
-                "queries" if queries == components or contexts == 1 else "groups of queries that share contexts"
-            )
-            return HeldOut((Folds.from_groups(whole, n=folds),), held_out_groups)
+            alone = queries == components or contexts == 1
+            held_out_groups = "{queries}" if alone else "groups of {queries} that share contexts"
+            return HeldOut((Folds.from_groups(whole, n=folds),), text(held_out_groups))
         if learnt.sum() < LEAST_CROSSED:
-            return f"it learns from {LEAST_CROSSED} items or more, and only {int(learnt.sum())} have labels"
+            few = int(learnt.sum())
+            return text("it learns from {n} items or more, and only {few} have labels", n=LEAST_CROSSED, few=few)
         most = min(folds, MOST_CROSSED)
         return HeldOut(
-            tuple(
-                Folds.from_groups(groups, n=min(most, n))
-                for groups, n in ((self.query, queries), (self.context, contexts))
-            ),
-            "queries and contexts",
+            tuple(Folds.from_groups(groups, n=min(most, n)) for groups, n in ((self.query, queries), (self.context, contexts))),
+            text("{queries} and contexts"),
         )
 
 
@@ -116,7 +114,7 @@ class HeldOut(NamedTuple):
     """Folds of rows: each row is predicted without any row that shares a fold with it, of any of `folds`."""
 
     folds: tuple[Folds, ...]
-    groups: str
+    groups: Text
     """The groups that are held out whole, in the plural."""
 
 
