@@ -37,6 +37,26 @@ def test_each_row_leads_to_its_report_without_gated_items_or_paths(gated, tmp_pa
         api.leaderboard(run).write_site(tmp_path / "site")
 
 
+def test_a_site_made_inside_a_run_folder_is_the_one_made_from_elsewhere(tmp_path, monkeypatch):
+    run = api.judge("demo", "constant:safe", out=tmp_path / "run")
+    elsewhere = api.leaderboard(run).write_site(tmp_path / "elsewhere").parent
+    monkeypatch.chdir(tmp_path / "run")
+    here = api.leaderboard(".").write_site(tmp_path / "here").parent
+
+    assert [(here / name).read_text() for name in ("index.html", "report-1.html")] == [
+        (elsewhere / name).read_text() for name in ("index.html", "report-1.html")
+    ]
+
+
+def test_arms_that_omit_parameters_of_one_name_have_names_of_their_own(tmp_path):
+    plan = {"omit": ["sender.role", "recipient.role"], "arms": ["full"]}
+    board = api.leaderboard(judged_by_roles(tmp_path, **plan), arms=True)
+
+    page = board.to_markdown()
+    assert "−sender.role" in page
+    assert "−recipient.role" in page
+
+
 def test_rows_stand_by_their_rank_intervals_and_a_tie_for_first_is_said(tmp_path):
     names = ("constant:intended", "constant:intended", "constant:unsafe")
     board = api.leaderboard(*(api.judge("demo", name, out=tmp_path / str(place)) for place, name in enumerate(names)))

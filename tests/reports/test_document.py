@@ -3,36 +3,42 @@ from dataclasses import replace
 import pytest
 
 from casewise.notation import interval, number, p_value, percent
-from casewise.reports.document import Document, Exhibit, Figure, Folded, Prose, Section, short_name, table_of
-from casewise.reports.formats import html, markdown, text
-from casewise.stats.sample import FilledIn
-
-
-@pytest.mark.parametrize(
-    ("name", "short"),
-    [
-        ("recorded:claude-3-5-sonnet (score, without:sender)", "claude-3-5-sonnet (score) −sender"),
-        ("recorded:mixtral8x7B (probability)", "mixtral8x7B (probability)"),
-        ("gpt (binary, without:sender,transmission_principle.urgency)", "gpt (binary) −sender −urgency"),
-        ("linear (probability)", "linear (probability)"),
-        ("accuracy (of all)", "accuracy (of all)"),
-        ("recorded:a (binary, none)", "recorded:a (binary, none)"),
-    ],
+from casewise.reports import formats
+from casewise.reports.document import (
+    Document,
+    Drawing,
+    Exhibit,
+    Figure,
+    Folded,
+    Forest,
+    ForestRow,
+    Prose,
+    Section,
+    table_of,
 )
-def test_recorded_judges_have_short_names(name, short):
-    assert short_name(name) == short
+from casewise.reports.formats import html, markdown
+from casewise.stats.sample import FilledIn
+from casewise.text import Noun, reference, render, text
 
 
-def test_prose_and_notices_call_a_judge_what_tables_call_it():
-    said = "These items do not tell recorded:my mixtral #2 (probability) from gpt (score, without:recipient.type)."
-    short = "These items do not tell my mixtral #2 (probability) from gpt (score) −type."
+def test_every_part_of_a_document_calls_a_judge_and_what_it_judges_the_same():
+    judge = reference("gpt −type", "gpt (score, without:recipient.type)")
+    said, short = text("{judge} on {queries}", judge=judge), "gpt −type on actions"
+    table = replace(table_of("t", said, (said,), [(said,)]), links={said: "gpt.html"})
+    forest = Forest("f", said, ((said, (ForestRow(said, 0.5, None, None),)),))
+    chart = Figure("c", said, said, Drawing(lambda form: render(said, form), (judge,)), table)
+    exhibit = Exhibit("h", ((said, "safe"),), "a query", ())
+    blocks = (Prose(said), table, forest, chart, Folded(said, (exhibit,)))
 
-    assert Prose(said).text == short
-    assert Document("t", said, (said,), ()).notices == (short,)
-    assert Document("t", said, (said,), ()).subtitle == short
-    chart, table = Figure("f", said, said, ""), table_of("t", said, ("a",), [])
-    assert (chart.caption, chart.alt, table.caption) == (short, short, short)
-    assert Exhibit("h", ((said, "safe"),), "q", ()).facts == ((short, "safe"),)
+    page = Document(said, said, (said,), (Section("s", said, blocks),), Noun("action", "actions")).rendered()
+    prose, rows, dots, figure, fold = page.sections[0].blocks
+    assert (page.title, page.subtitle, page.notices, page.sections[0].heading) == (short, short, (short,), short)
+    assert (prose, rows.caption, rows.columns, rows.rows) == (Prose(short), short, (short,), ((short,),))
+    assert rows.links == {short: "gpt.html"}
+    assert (dots.caption, dots.groups[0][0], dots.groups[0][1][0].label) == (short, short, short)
+    assert (figure.caption, figure.alt, figure.svg, figure.behind.caption) == (short, short, short, short)
+    assert (fold.summary, fold.blocks[0].facts, fold.blocks[0].query) == (short, ((short, "safe"),), "a query")
+    assert fold.blocks[0].noun == "action"
 
 
 def test_what_rounds_to_zero_has_no_sign_and_no_p_is_zero():
@@ -54,7 +60,7 @@ def test_what_is_folded_stands_in_every_format_and_in_the_terminal_s_where_its_s
     assert '<details class="fold" id="more"><summary>More numbers</summary>' in html(document)
     assert "### More numbers" in markdown(document)
     assert "Read this." in markdown(document)
-    assert "Seen." in text(document)
-    assert "Read this." in text(document)
-    assert "Seen." in text(first)
-    assert "Read this." not in text(first)
+    assert "Seen." in formats.text(document)
+    assert "Read this." in formats.text(document)
+    assert "Seen." in formats.text(first)
+    assert "Read this." not in formats.text(first)

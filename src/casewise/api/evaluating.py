@@ -196,7 +196,7 @@ class BoardReport(Report[Leaderboard]):
         for run, file in reports.items():
             document = judge_page(JudgeNumbers.of([Path(run)], benchmark=benchmark, options=self.options))
             shown = document if with_texts or not restricted(benchmark) else document.without_exhibits
-            write_text(place / file, html(shown, path=lambda place: place.name))
+            write_text(place / file, html(shown, path=lambda place: place.resolve().name))
         numbers = self.as_json()
         for row in numbers["rows"]:  # paths of this machine are nobody else's concern
             row["run"] = reports.get(row["run"], Path(row["run"]).name)

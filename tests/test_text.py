@@ -1,0 +1,131 @@
+"""A text keeps its references until a document is rendered."""
+
+import copy
+import pickle
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from casewise.evaluate.judged_runs import series_name
+from casewise.records import FULL, Arm
+from casewise.text import Form, Noun, Text, capitalised, join, path_text, plural, reference, render, shortest_names, text
+
+REPLIES = Form(noun=Noun("reply", "replies"))
+ACTIONS = Form(noun=Noun("action", "actions"))
+
+
+@pytest.mark.parametrize(
+    ("template", "values", "query", "action"),
+    [
+        ("Intervals over {queries}.", {}, "Intervals over queries.", "Intervals over actions."),
+        ("Pairs of {a_query}'s contexts", {}, "Pairs of a query's contexts", "Pairs of an action's contexts"),
+        ("{Queries} and {Query}", {}, "Queries and Query", "Actions and Action"),
+        ("{n:query} of {m:item}", {"n": 1, "m": 1200}, "1 query of 1,200 items", "1 action of 1,200 items"),
+        ("{n:query}, {p:person}", {"n": 2.5, "p": 2}, "2.5 queries, 2 people", "2.5 actions, 2 people"),
+        ("{share:.1f} % {name!r}", {"share": 62.24, "name": "a"}, "62.2 % 'a'", "62.2 % 'a'"),
+    ],
+)
+def test_a_template_follows_the_noun_for_what_is_judged(template, values, query, action):
+    sentence = text(template, **values)
+
+    assert str(sentence) == query
+    assert render(sentence, ACTIONS) == action
+
+
+def test_a_value_is_never_read_as_a_template():
+    assert text("{judge} judges", judge="{query} {") == "{query} { judges"
+
+
+def test_a_field_without_a_value_is_an_error():
+    with pytest.raises(KeyError, match="judge"):
+        text("{judge} judges {queries}")
+
+
+def test_an_f_string_would_lose_references():
+    with pytest.raises(TypeError, match="use casewise.text.text"):
+        f"{text('{queries}')} of {1}"  # noqa: B018 - what is raised is the point
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        text("a {queries}") + " b",
+        "a " + text("{queries} b"),
+        join(" ", ["a", text("{queries}"), "b"]),
+        text("a {of} b", of=text("{queries}")),
+        pickle.loads(pickle.dumps(text("a {queries} b"))),
+        copy.deepcopy(text("a {queries} b")),
+    ],
+)
+def test_references_survive_what_texts_are_put_through(made):
+    assert render(made, REPLIES) in ("a replies b", "a replies")
+    assert isinstance(str(made), str)
+    assert type(str(made)) is str
+
+
+def test_a_capital_goes_to_a_noun_as_well():
+    assert render(capitalised(text("{queries} of a kind")), REPLIES) == "Replies of a kind"
+    assert capitalised("words") == "Words"
+
+
+def test_a_path_is_written_for_the_readers_of_an_output():
+    sources = join(" ", map(path_text, (Path("runs/a"), Path())))
+
+    assert render(sources, Form(path=lambda path: path.resolve().name and "here")) == "here here"
+    assert str(sources) == "runs/a ."
+
+
+def test_words_that_look_like_a_reference_are_left_alone():
+    words = "the judge query-1 (binary) of runs/query"
+
+    assert render(text("{judge} on {queries}", judge=words), REPLIES) == f"{words} on replies"
+
+
+@pytest.mark.parametrize(
+    ("judge", "elicitation", "arm", "short"),
+    [
+        ("recorded:claude-3", "score", "without:sender", "claude-3 (score) −sender"),
+        ("m", "binary", "without:recipient.role", "m (binary) −role"),
+        ("m", "stars", "full", "m (stars)"),
+        ("m", "binary", "none", "m (binary, none)"),
+        ("m", "binary", "toml:data/set.jsonl#story/user/safe@0da55ad1", "m (binary, set.jsonl#story/user/safe)"),
+        (
+            "m",
+            "binary",
+            "twin:all+verified@2:data/facts.jsonl@0da55ad1@2026-06-01",
+            "m (binary, twin:all+verified:facts.jsonl)",
+        ),
+    ],
+)
+def test_a_series_has_a_short_name(judge, elicitation, arm, short):
+    name = series_name(judge, elicitation, Arm.named(arm))
+
+    assert list(shortest_names([name]).values()) == [short]
+
+
+def test_two_arms_that_omit_parameters_of_one_name_keep_apart():
+    arms = [series_name("m", "binary", Arm.without(f"{group}.role")) for group in ("sender", "recipient")]
+
+    assert list(shortest_names([*arms, series_name("m", "binary", FULL)]).values()) == [
+        "m (binary) −sender.role",
+        "m (binary) −recipient.role",
+        "m (binary)",
+    ]
+
+
+FORMS = st.lists(st.sampled_from("abc"), min_size=1, max_size=3).map(tuple)
+
+
+@given(st.lists(FORMS, unique_by=lambda forms: forms[-1]))
+def test_no_two_series_share_a_name(forms):
+    names = shortest_names([reference(*of) for of in forms])
+
+    assert len(set(names.values())) == len(forms)
+    assert all(name in series.forms for series, name in names.items())
+
+
+def test_plurals_are_regular_but_for_a_few():
+    assert [plural(word) for word in ("day", "category", "judge")] == ["days", "categories", "judges"]
+    assert Text() == ""
