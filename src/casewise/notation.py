@@ -52,7 +52,15 @@ def share(value: float | None, low: float | None, high: float | None) -> str:
     return f"{percent(value)}{limits}"
 
 
-def points(value: float | None, low: float | None, high: float | None) -> str:
-    """A difference of shares and its interval in percentage points: `50.1 points [38.7, 61.4]`."""
+def points(value: float | None, low: float | None, high: float | None, *, unit: str = " points") -> str:
+    """A difference of shares and its interval in percentage points: `50.1 points [38.7, 61.4]`.
+
+    `unit`: empty where a caption or a heading names it.
+    """
     limits = "" if low is None or high is None else f" {interval(100 * low, 100 * high, digits=1)}"
-    return NOTHING if value is None else f"{100 * value:z.1f} points{limits}"
+    return NOTHING if value is None else f"{100 * value:z.1f}{unit}{limits}"
+
+
+def spoken(name: str) -> str:
+    """Return an identifier of the data, such as a condition's, in words: `safe_revised` is "safe revised"."""
+    return name.replace("_", " ")

@@ -125,7 +125,7 @@ class Part(ShortRepr):
 
 def spoken_name(name: str) -> str:
     """A parameter's dotted name in words: `transmission_principle.sender_purpose` is "sender purpose"."""
-    return name.removeprefix("transmission_principle.").replace(".", " ").replace("_", " ")
+    return spoken(" ".join(name.removeprefix("transmission_principle.").split(".")))
 
 
 def checked_codes(names: Iterable[str]) -> tuple[str, ...]:

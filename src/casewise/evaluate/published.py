@@ -26,6 +26,7 @@ from casewise.stats.metrics import metrics_named
 from casewise.stats.power import AnovaPower, anova_power
 from casewise.stats.shares import wilson
 from casewise.storage.benchmark import Benchmark, Published
+from casewise.text import text
 
 # Numbers that others published, with where they come from, to set runs beside.
 
@@ -308,7 +309,12 @@ def notes_on_runs(runs: JudgedRuns | None, benchmark: Benchmark) -> Iterator[str
     for series in runs.series:
         n = int(series.asked.sum())
         if n < len(benchmark.items):
-            yield f"{series.name} was asked {n:,} of {len(benchmark.items):,} items: the other rows are over other items."
+            yield text(
+                "{judge} was asked {n:,} of {all:item}: the other rows are over other items.",
+                judge=series.name,
+                n=n,
+                all=len(benchmark.items),
+            )
     for run in runs.runs:
         if run.behaviour is None and run.manifest.identity.settings.get("protocol") is None:
             yield f"{run.manifest.judge_name} was not asked by the paper's protocol (--protocol published)."

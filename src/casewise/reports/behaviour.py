@@ -15,7 +15,7 @@ from casewise.evaluate.behaviour import (
     behaviours_of,
 )
 from casewise.evaluate.judge_numbers import JudgeNumbers
-from casewise.notation import NOTHING, percent, points, share
+from casewise.notation import NOTHING, percent, points, share, spoken
 from casewise.records import Arm
 from casewise.replies.behaviour import DOES, POLICIES, Behaviour
 from casewise.reports.document import (
@@ -28,14 +28,15 @@ from casewise.reports.document import (
     Prose,
     Section,
     Table,
-    about_judged,
     all_numbers,
     difference_cell,
-    from_here,
     table_by,
     table_of,
+    why_none,
 )
 from casewise.stats.estimates import Estimate
+from casewise.storage.wording import noun_of
+from casewise.text import Text, join, path_text, text
 
 # Replies laid out: outcomes by people's verdict, strict and lenient, grounds, and whether graders agree.
 
@@ -70,28 +71,28 @@ def methods(behaviours: Sequence[Behaviour], checked: Sequence[Corrected]) -> It
         identity, times = manifest.identity, rows["repeat"].n_unique()
         versions = ", ".join(sorted(rows["model_version"].drop_nulls().unique()))
         set_to = ", ".join(
-            f"{name.replace('_', ' ')} {identity.settings[name]}"
+            f"{spoken(name)} {identity.settings[name]}"
             for name in ("temperature", "max_tokens", "seed")
             if identity.settings.get(name) is not None
         )
         yield (
             text(
-                "We sent {n_unique:item} of {benchmark_name} (digest {value}) to {model}{value_2} as a user would, "
-                "{value_3} each, the context worded as {chat}{value_4}; {n_rows:,} calls, of which {sum:,} were refused "
-                "by the provider. Each reply was graded as answering, answering in part or refusing by {join}. Partial "
+                "We sent {items:item} of {benchmark} (digest {digest}) to {model}{versions} as a user would, {times} each, the "
+                "context worded as {chat}{settings}; {calls:call}, of which {refused:,} were refused by the provider. "
+                "Each reply was graded as answering, answering in part or refusing by {graders}. Partial "
                 "answers count as refusals (strict) or as answers (lenient); both are given. Intervals are 95 %, over "
                 "{queries}.",
-                n_unique=rows["item_id"].n_unique(),
-                benchmark_name=manifest.benchmark_name,
-                value=identity.benchmark[:12],
+                items=rows["item_id"].n_unique(),
+                benchmark=manifest.benchmark_name,
+                digest=identity.benchmark[:12],
                 model=identity.model,
-                value_2=f" ({versions})" if versions else "",
-                value_3="once" if times == 1 else f"{times:,} times",
+                versions=f" ({versions})" if versions else "",
+                times="once" if times == 1 else f"{times:,} times",
                 chat=identity.chat,
-                value_4=f" ({set_to})" if set_to else "",
-                n_rows=len(rows),
-                sum=(rows["does"] == "refused by the provider").sum(),
-                join="; ".join(behaviour.grader_id for behaviour in graded),
+                settings=f" ({set_to})" if set_to else "",
+                calls=len(rows),
+                refused=(rows["does"] == "refused by the provider").sum(),
+                graders="; ".join(behaviour.grader_id for behaviour in graded),
             )
         )
     for rates in checked:
@@ -189,7 +190,7 @@ def checked_blocks(checked: Sequence[Corrected]) -> Iterator[Block]:
         "Replies": "replies",
         "Share of those by people": lambda row: (
             share(row["share"], row["ci_low"], row["ci_high"])
-            + (f" ({row['method']})" if row["ci_low"] is None else "")
+            + (text(" ({why})", why=why_none(row["method"])) if row["ci_low"] is None else "")
         ),
     }
     for place, rates in enumerate(checked):
@@ -231,7 +232,7 @@ def corrected_table(checked: Sequence[tuple[str, Sequence[CorrectedRate]]]) -> T
         "Rate": (RATES.get, "1.rate"),
         "Partial answers": "1.policy",
         "By the grader": (percent, "1.by_grader"),
-        "Corrected": lambda row: corrected_in_words(row[1]).removeprefix("not known, "),
+        "Corrected": lambda row: row[1].why if row[1].found is None else corrected_in_words(row[1]),
         "By the labels alone": (by_labels, "1"),
         "Labels": "1.found.labels",
     }
@@ -254,7 +255,7 @@ def says_does_page(says_does: SaysDoesNumbers) -> Document:
         Section("items", "Verdicts and replies, item by item", tuple(item_blocks(says_does))),
         Section("made", "How this was made", (how_made(says_does),)),
     )
-    page = Document(
+    return Document(
         title=f"Verdicts and replies of {names} on {says_does.benchmark.name}",
         subtitle=f"{says_does.benchmark.title}; labels: {says_does.options.labels.name}",
         notices=says_does.notes,
@@ -262,22 +263,22 @@ def says_does_page(says_does: SaysDoesNumbers) -> Document:
             Section("gap", "The answer", tuple(answer(says_does)), first=True, brief=True),
             all_numbers(numbers),
         ),
+        noun=noun_of(says_does.benchmark),
     )
-    return about_judged(page, says_does.benchmark, models)
 
 
-def named(compared: SaysDoesNumbers) -> list[tuple[str, SaysDoes]]:
+def named(compared: SaysDoesNumbers) -> list[tuple[Text, SaysDoes]]:
     """The pairs, each by its model and what else tells it from the others; by its folders only where nothing else does."""
-    names, pairs = [pair.model for pair in compared.models], compared.models
+    names, pairs = [Text(pair.model) for pair in compared.models], compared.models
     for parts, is_folder in (
-        ([f"asked {pair.asked}" for pair in pairs], False),
-        ([pair.how for pair in pairs], False),
-        ([f"by {pair.grader}" for pair in pairs], False),
-        ([f"replies in {from_here(pair.does_in)}" for pair in pairs], True),
-        ([f"verdicts in {from_here(pair.says_in)}" for pair in pairs], True),
+        ([Text(f"asked {pair.asked}") for pair in pairs], False),
+        ([Text(pair.how) for pair in pairs], False),
+        ([Text(f"by {pair.grader}") for pair in pairs], False),
+        (["replies in " + path_text(pair.does_in) for pair in pairs], True),
+        (["verdicts in " + path_text(pair.says_in) for pair in pairs], True),
     ):
         if len(set(parts)) > 1 and not (is_folder and len(set(names)) == len(names)):
-            names = [f"{name}, {part}" for name, part in zip(names, parts, strict=True)]
+            names = [join(", ", pair) for pair in zip(names, parts, strict=True)]
     return list(zip(names, pairs, strict=True))
 
 
@@ -301,10 +302,10 @@ def answer(compared: SaysDoesNumbers) -> Iterator[Block]:
     if compared.pooled is not None:
         yield Prose(
             text(
-                "Over all {n_pooled} pairs the difference is {difference_cell}. Partial answers count as refusals. The "
+                "Over all {n} pairs the difference is {difference}. Partial answers count as refusals. The "
                 "interval is over {queries}, for these models and labels.",
-                n_pooled=compared.n_pooled,
-                difference_cell=difference_cell(compared.pooled),
+                n=compared.n_pooled,
+                difference=difference_cell(compared.pooled),
             )
         )
     right, against = [], []
@@ -339,7 +340,7 @@ def answer(compared: SaysDoesNumbers) -> Iterator[Block]:
     )
 
 
-def says_does_sentence(pair: SaysDoes, name: str) -> str:
+def says_does_sentence(pair: SaysDoes, name: Text) -> Text:
     strict, lenient = (pair.overall(policy) for policy in POLICIES)
 
     def both(strict_value: str, lenient_value: str) -> str:
@@ -348,31 +349,37 @@ def says_does_sentence(pair: SaysDoes, name: str) -> str:
             strict_value if strict_value == lenient_value else f"{strict_value} (strict) or {lenient_value} (lenient)"
         )
 
-    decision, _, strict_points = apart(strict.gap).partition(", ")
-    lenient_decision, _, lenient_points = apart(lenient.gap).partition(", ")
+    decisions, differences = zip(*((apart(gap.gap), difference(gap.gap)) for gap in (strict, lenient)), strict=True)
     told_apart = (
-        f"{decision}, {both(strict_points, lenient_points)}"
-        if decision == lenient_decision
-        else both(apart(strict.gap), apart(lenient.gap))
+        f"{decisions[0]}, {both(*differences)}"
+        if decisions[0] == decisions[1]
+        else both(*(f"{decision}, {by}" for decision, by in zip(decisions, differences, strict=True)))
     )
 
     def share_of(name: str) -> str:
         return both(percent(getattr(strict, name).estimate), percent(getattr(lenient, name).estimate))
 
-    return (
-        f"{name}: its verdicts are right on {percent(strict.says_right.estimate)} of items, its replies on "
-        f"{share_of('does_right')}: {told_apart}. It refuses {share_of('says_safe_refuses')} of "
-        f"the items that it calls safe, and answers {share_of('says_unsafe_answers')} of those that it calls unsafe."
+    return text(
+        "{name}: its verdicts are right on {says} of items, its replies on {does}: {told_apart}. It refuses {refuses} of the "
+        "items that it calls safe, and answers {answers} of those that it calls unsafe.",
+        name=name,
+        says=percent(strict.says_right.estimate),
+        does=share_of("does_right"),
+        told_apart=told_apart,
+        refuses=share_of("says_safe_refuses"),
+        answers=share_of("says_unsafe_answers"),
     )
 
 
 def apart(gap: Estimate) -> str:
     """Return, in words, whether verdicts or replies are right more often, by the interval of the difference."""
     if gap.estimate is None or not gap.beyond_chance:
-        decision = "the two are not told apart"
-    else:
-        decision = f"its {'verdicts' if gap.estimate > 0 else 'replies'} are right more often"
-    return f"{decision}, {points(gap.estimate, gap.ci_low, gap.ci_high)}"
+        return "the two are not told apart"
+    return f"its {'verdicts' if gap.estimate > 0 else 'replies'} are right more often"
+
+
+def difference(gap: Estimate) -> str:
+    return points(gap.estimate, gap.ci_low, gap.ci_high)
 
 
 SIDES = ("says_right", "does_right", "gap", "says_safe_refuses", "says_unsafe_answers")
@@ -424,6 +431,6 @@ def how_made(compared: SaysDoesNumbers) -> Table:
         ("Benchmark digest", compared.benchmark.digest),
         ("Labels", compared.options.labels.name),
         *((name, f"the question was asked {pair.asked}") for name, pair in named(compared)),
-        *((f"Run {path.name}", from_here(path)) for path in compared.runs.paths),
+        *((f"Run {path.name}", path_text(path)) for path in compared.runs.paths),
     ]
     return table_of("how-made", "Sources and settings", ("What", "Value"), facts)

@@ -15,7 +15,15 @@ from casewise.audits.words import SUBSETS
 from casewise.notation import NOTHING, count, interval, number, points, share
 from casewise.records import ShortRepr
 from casewise.records.base import shipped_toml
-from casewise.stats.estimates import ESTIMATE_COLUMNS, NO_SHARES, Estimate
+from casewise.stats.estimates import (
+    ALIKE,
+    ESTIMATE_COLUMNS,
+    NO_SHARES,
+    NO_SPREAD,
+    ONE_QUERY,
+    Estimate,
+)
+from casewise.stats.measured import NO_ITEMS
 from casewise.stats.metrics import FLOORS, ON_SCALE, REFUSALS, all_metrics
 from casewise.text import QUERY, Form, Noun, join, path_text, render, shortest_names, text
 
@@ -448,18 +456,23 @@ def how_made(command: str, paths: Iterable[Path], labels: str, facts: Iterable[t
     return Prose(again), Folded(caption, (table_of("how-made", caption, ("Setting", "Value"), facts),))
 
 
-WHY_NONE = {
-    "no interval: the two are alike on every query": "alike",
-    "no interval: the queries do not differ": "all alike",
-    "no interval: one query only": "one query",
-    "undefined: no items of that kind": "no items",
+WHY_NONE: Mapping[str, str] = {
+    ALIKE: "alike",
+    NO_SPREAD: "all alike",
+    ONE_QUERY: text("one {query}"),
+    NO_ITEMS: "no items",
 }
 """The reason why there is no interval, in the room of a cell; `REASONS` explains the words."""
 
-REASONS = (
-    "Where no interval can be given, the table gives the reason. Alike: both are the same on every query. All alike: the "
-    "queries do not differ. One query, no items: too few to say."
+REASONS = text(
+    "Where no interval can be given, the table gives the reason. Alike: both are the same on every {query}. All alike: the "
+    "{queries} do not differ. One {query}, no items: too few to say."
 )
+
+
+def why_none(method: str) -> str:
+    """Return the reason why an estimate has no interval, in the room of a cell, from its method."""
+    return WHY_NONE.get(method, method)
 
 
 def estimate_cell(estimate: Estimate | None) -> str:
@@ -470,7 +483,7 @@ def estimate_cell(estimate: Estimate | None) -> str:
     if estimate is None:
         return NOTHING
     cell = with_interval(estimate) if estimate.name in NO_SHARES else estimate.as_share
-    return cell if estimate.limits else f"{cell} ({WHY_NONE.get(estimate.method, estimate.method)})"
+    return cell if estimate.limits else text("{cell} ({why})", cell=cell, why=why_none(estimate.method))
 
 
 def with_interval(estimate: Estimate | float | None) -> str:
@@ -488,8 +501,8 @@ def difference_cell(difference: Estimate | None, *, unit: str = " points") -> st
         return NOTHING
     if difference.name in NO_SHARES:
         return estimate_cell(difference)
-    cell = points(difference.estimate, difference.ci_low, difference.ci_high).replace(" points", unit)
-    return cell if difference.limits else f"{cell} ({WHY_NONE.get(difference.method, difference.method)})"
+    cell = points(difference.estimate, difference.ci_low, difference.ci_high, unit=unit)
+    return cell if difference.limits else text("{cell} ({why})", cell=cell, why=why_none(difference.method))
 
 
 def estimate_of_row(row: Mapping[str, Any]) -> Estimate:

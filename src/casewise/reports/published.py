@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,6 @@ from casewise.reports.document import (
     Prose,
     Section,
     Table,
-    about_judged,
     of_tables,
     table_by,
     table_of,
@@ -40,6 +40,8 @@ from casewise.stats.metrics import metric_named
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.files import read_jsonl
 from casewise.storage.run_folder import JUDGEMENTS, RunManifest, kind_of, read_run
+from casewise.storage.wording import noun_of
+from casewise.text import text
 from casewise.transforms.catalogue import show
 from casewise.transforms.texts import MadeTexts
 
@@ -70,7 +72,7 @@ def paper_document(numbers: PaperNumbers, benchmark: Benchmark) -> Document:
         ),
     )
     with_runs = any(row.source == "run" for row in numbers.rows)
-    page = Document(
+    return Document(
         title=f"The CASE-Bench paper, recomputed from {benchmark.name}",
         subtitle="Sun, Zhan, Feng, Woodland and Such (ICML 2025)",
         notices=(*benchmark.notes(), *numbers.unread, *numbers.odd),
@@ -79,8 +81,8 @@ def paper_document(numbers: PaperNumbers, benchmark: Benchmark) -> Document:
             *(of_judges + of_people if with_runs else of_people + of_judges),
             Section("not", "Not computable from the release", (Prose(NOT_COMPUTABLE),), brief=not with_runs),
         ),
+        noun=noun_of(benchmark),
     )
-    return about_judged(page, benchmark, (row.judge for row in numbers.rows))
 
 
 def answer(numbers: PaperNumbers) -> Iterator[Prose]:
@@ -110,7 +112,7 @@ def answer(numbers: PaperNumbers) -> Iterator[Prose]:
 
 
 def anchor(name: str) -> str:
-    return name.lower().replace(" ", "-")
+    return "-".join(name.lower().split(" "))
 
 
 def sample_size(numbers: PaperNumbers) -> Iterator[Block]:
@@ -289,8 +291,8 @@ def run_page(path: Path, which: str | None = None, *, benchmark: str | None = No
     made_texts = MadeTexts(made_in(path))
     exhibits = tuple(exhibit(source, item, judgement, made_texts) for judgement in judgements_of(path, item))
     blocks = exhibits or (item_exhibit(source, item),)
-    page = Document(f"Item {item.id}", subtitle, notices, (Section("item", "Judgements", blocks, brief=True),))
-    return about_judged(page, source)
+    section = Section("item", "Judgements", blocks, brief=True)
+    return Document(f"Item {item.id}", subtitle, notices, (section,), noun_of(source))
 
 
 def contents(path: Path, manifest: RunManifest) -> Section:
@@ -392,7 +394,7 @@ def replies_page(path: Path, which: str | None) -> Document:
     on = f" on {run['benchmark_name']}" if "benchmark_name" in run else ""
     return Document(
         f"Run {path.name}",
-        f"{whose} of {run['identity']['model']}{on}, begun {run['created'][:16].replace('T', ' ')} UTC",
+        f"{whose} of {run['identity']['model']}{on}, begun {datetime.fromisoformat(run['created']):%Y-%m-%d %H:%M} UTC",
         (f"SYNTHETIC DATA: {run['synthetic']}",) if run.get("synthetic") else (),
         (Section("run", "What it holds", tuple(tables), brief=True),),
     )

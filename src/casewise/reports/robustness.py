@@ -11,7 +11,7 @@ from casewise.ask.layouts import ShownItem
 from casewise.contexts.checks import difference
 from casewise.errors import CasewiseError
 from casewise.evaluate.robustness import AdaptiveResult, AgainstPeople, Attacked, Pairing, RobustnessNumbers
-from casewise.notation import count, p_value, percent
+from casewise.notation import count, p_value, percent, points
 from casewise.reports.document import (
     REASONS,
     Block,
@@ -24,7 +24,6 @@ from casewise.reports.document import (
     Prose,
     Section,
     Table,
-    about_judged,
     all_numbers,
     difference_cell,
     estimate_cell,
@@ -32,7 +31,8 @@ from casewise.reports.document import (
 )
 from casewise.reports.judge import shown_groups
 from casewise.stats.pairs import Mean, Towards
-from casewise.storage.wording import LabelWords
+from casewise.storage.wording import LabelWords, noun_of
+from casewise.text import text
 from casewise.transforms.catalogue import NO_DEFENCE, Offered, check_arms, show_item
 
 # The attacks, perturbations and defences that there are.
@@ -153,8 +153,8 @@ def marked_difference(before: str, after: str) -> str:
     >>> marked_difference("a nurse", "a nurse on duty")
     'a nurse[+ on duty+]'
     """
-    wrap = {"same": "{}", "new": "[+{}+]", "gone": "[-{}-]"}
-    return "".join(wrap[piece.kind].format(piece.text) for piece in difference(before, after))
+    marks = {"same": ("", ""), "new": ("[+", "+]"), "gone": ("[-", "-]")}
+    return "".join(piece.text.join(marks[piece.kind]) for piece in difference(before, after))
 
 
 # Costs and savings of defences, and the value of verification.
@@ -207,7 +207,7 @@ def under(row: AgainstPeople) -> str:
     """The contexts that a row is about: `under 3 attacks towards safe`."""
     if not row.attacks:
         return "as they are"
-    return f"under {row.attacks:,} attack{'s' * (row.attacks > 1)} towards {row.towards or 'the twin'}"
+    return text("under {n:attack} towards {towards}", n=row.attacks, towards=row.towards or "the twin")
 
 
 # A judge under attack, laid out.
@@ -219,27 +219,27 @@ LEADING = 10
 SIDES: dict[Towards, str] = {"safe": "harm", "unsafe": "denial"}
 """The verdicts that attacks argue for, with the names of their charts."""
 
-HOW_TO_READ = text(
+HOW_TO_READ = (
     "Each row is paired with the same items under the same defence without the attack. Turned: the share of "
     "verdicts that turned to what the attack argues for, among items that the judge had right and gave a "
     "verdict on under the attack. Beyond noise, in points: that share, less the mean share under "
     "perturbations, which change no meaning. Silenced: the share of items that lost their verdict under the "
     "attack; no other column counts them. Intervals are 95 %, over {queries} and, for an attack with several "
     "wordings, over wordings. They take the labels as given. Each is for an attack that was named beforehand. "
-    "p Holm tests for no change of the share of such verdicts, corrected for all {{n}} attacks, defences and "
+    "p Holm tests for no change of the share of such verdicts, corrected for all {n} attacks, defences and "
     "verdicts compared here. If you look at the largest row only, use p Holm."
 )
 
 
 def robustness_page(numbers: RobustnessNumbers) -> Document:
     """The numbers of a run under attack as a document."""
-    page = Document(
+    return Document(
         title=f"{numbers.judge} under attack",
         subtitle=f"{numbers.benchmark.title}, asked for {numbers.elicitation}; labels: {numbers.options.labels.name}",
         notices=numbers.notes,
         sections=tuple(sections(numbers)),
+        noun=noun_of(numbers.benchmark),
     )
-    return about_judged(page, numbers.benchmark, [numbers.judge])
 
 
 def sections(numbers: RobustnessNumbers) -> Iterator[Section]:
@@ -290,7 +290,7 @@ def in_short(numbers: RobustnessNumbers) -> Iterator[Block]:
     yield from adaptive(numbers)
     if len(numbers.defences) < 2 and any(leading_rows(numbers, towards) for towards in SIDES):
         yield Prose("To measure a defence, attack again with --defences. casewise show attacks lists the defences.")
-    how = f"{HOW_TO_READ.format(n=f'{sum(row.is_attack for row in numbers.rows):,}')} {REASONS}"
+    how = text(HOW_TO_READ + " {reasons}", n=count(sum(row.is_attack for row in numbers.rows)), reasons=REASONS)
     yield Folded("How to read these numbers", (Prose(how),))
 
 
@@ -331,7 +331,7 @@ def adaptive_sentence(result: AdaptiveResult, noise: Mean | None) -> str:
         f"{count(result.n_right)}."
     )
     return (
-        f"{attacker} turns {estimate_cell(last)} of {count(last.n)} item{'s' * (last.n != 1)} that the judge has right towards {result.towards} {within}."
+        f"{attacker} turns {estimate_cell(last)} of {text('{n:item}', n=last.n)!s} that the judge has right towards {result.towards} {within}."
         f"{truth if result.n_changed else ''}{by_chance(noise)}{late}"
     )
 
@@ -377,7 +377,7 @@ COLUMNS: Columns = {
     "Items": "turned.n",
     "Wordings": "n_wordings",
     "Beyond noise": (in_points, "beyond_noise"),
-    "Change": (lambda change: in_points(change).partition(" ")[0], "change"),
+    "Change": (lambda change: points(change.estimate, None, None, unit=""), "change"),
     "p Holm": (p_value, "p_holm"),
     "Silenced": (percent, "silenced.estimate"),
     "Not shown": "not_shown",

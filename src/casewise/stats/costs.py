@@ -15,6 +15,7 @@ from casewise.stats.intervals import degrees_of_freedom, student_quantile
 from casewise.stats.measured import Functional, Measured, Totals, TotalsByCluster, share
 from casewise.stats.sample import AGREEMENT, Sample, refusal_terms, totals_by_query
 from casewise.stats.words import Folds
+from casewise.text import text
 
 # Harm and over-refusal where people agree: the two errors that a product owner asks for first.
 
@@ -216,7 +217,10 @@ def cost_of_fitted(sample: Sample, fitted: FittedVerdicts, ratio: float) -> Esti
     if len(totals.sums) >= FEWEST_FITTED:
         return estimate
     return replace(
-        estimate, ci_low=None, ci_high=None, method=f"no interval: a threshold of fewer than {FEWEST_FITTED} queries"
+        estimate,
+        ci_low=None,
+        ci_high=None,
+        method=text("no interval: a threshold of fewer than {n:query}", n=FEWEST_FITTED),
     )
 
 
