@@ -15,6 +15,7 @@ from pydantic import Field
 
 from casewise.errors import ConfigurationError, did_you_mean
 from casewise.judges.baselines import held_together, texts_of_contexts, words_that_vary
+from casewise.notation import spoken
 from casewise.records import CONDITIONS, ShortRepr, paper_parameters
 from casewise.records.base import Record, shipped_toml
 from casewise.records.item import INTENT_UNKNOWN

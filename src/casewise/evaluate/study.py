@@ -20,6 +20,8 @@ from casewise.stats.sample import right
 from casewise.stats.shares import chance_of_majority, majority_weight
 from casewise.storage.load import Source
 from casewise.storage.run_folder import AnyRun
+from casewise.storage.wording import noun_of
+from casewise.text import Noun, Text
 
 # People's safe rates from a judge on every item and people on some: the prediction-powered rate of each
 # condition.
@@ -29,7 +31,7 @@ from casewise.storage.run_folder import AnyRun
 class RatesWithJudge:
     """One row a condition: the fields of `PredictionPowered`, and `unscored` items."""
 
-    judge: str
+    judge: Text
     table: pl.DataFrame
     not_available: dict[str, str]
     """Conditions without such a rate, and why."""
@@ -98,7 +100,9 @@ LEAST_MOVE = 0.1
 class JudgesPilot:
     """Two judges, first less second, on the items that both were asked and people rated."""
 
-    names: tuple[str, str]
+    noun: Noun
+    """What they judge."""
+    names: tuple[Text, Text]
     items: tuple[str, ...]
     """Their ids."""
     verdicts: tuple[FloatArray, FloatArray]
@@ -164,4 +168,6 @@ def pilot_of(judged: Sequence[AnyRun], *, benchmark: Source | None = None) -> Ju
     query = np.unique(first.cluster[shared], return_inverse=True)[1].astype(np.int64)
     names = (runs.series[0].name, runs.series[1].name)
     items = tuple(runs.items["item_id"].to_numpy()[shared].tolist())
-    return JudgesPilot(names, items, (first.safe[shared], second.safe[shared]), safe, votes, query)
+    return JudgesPilot(
+        noun_of(runs.benchmark), names, items, (first.safe[shared], second.safe[shared]), safe, votes, query
+    )

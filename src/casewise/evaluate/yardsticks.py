@@ -368,7 +368,7 @@ def hard(runs: JudgedRuns, series: Series, subject: Subject, chosen: BoolArray) 
 def notes_on_items(benchmark: Benchmark, options: ReportOptions) -> tuple[str, ...]:
     """Sentences that a reader of any report must know: that words alone solve the benchmark, and which subset this is."""
     solution = solved_by_words(Subject(benchmark, AuditOptions(seed=options.seed))) if benchmark.items else None
-    notes = [] if solution is None else [solution.sentence]
+    notes: list[str] = [] if solution is None else [solution.sentence]
     if options.items is not None:
         notes.append(f"All numbers are over the items that are {options.items!r}: {SUBSETS[options.items]}.")
     if options.items == "hard":

@@ -167,8 +167,8 @@ def blocks(chatbots: Sequence[WhatItDoes]) -> Iterator[Block]:
         head = ("", *map(str.capitalize, DOES), "Replies")
         tables.append(table_of(f"does-{place}", title(chatbot), head, cells, frame=chatbot.counts))
     if grounds := [(title(chatbot), *ground) for chatbot in chatbots for ground in chatbot.grounds.items()]:
-        caption = "Reasons that refusals and partial answers give"
-        tables.append(table_of("grounds", caption, ("Replies of", "Reason", "Replies"), grounds))
+        heading = "Reasons that refusals and partial answers give"
+        tables.append(table_of("grounds", heading, ("Replies of", "Reason", "Replies"), grounds))
     yield Folded("Every grade by label", tuple(tables))
 
 

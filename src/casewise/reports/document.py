@@ -343,12 +343,14 @@ TEXTS_OF_TABLES = ("caption", "columns", "rows", "links", "meanings")
 """The fields of a table that hold texts."""
 
 
-def of_tables(title: str, tables: Iterable[Table], remarks: Iterable[str] = (), *, lead: str = "") -> Document:
+def of_tables(
+    title: str, tables: Iterable[Table], remarks: Iterable[str] = (), *, lead: str = "", noun: Noun = QUERY
+) -> Document:
     """A document of tables and what to remember with them, under the sentence to take away where there is one."""
     first = (Prose(lead, lead=True),) if lead else ()
     blocks = (*first, *tables, *map(Prose, remarks))
     section = Section("tables", "The answer" if lead else "Numbers", blocks, brief=True, first=bool(lead))
-    return Document(title, "", (), (section,))
+    return Document(title, "", (), (section,), noun)
 
 
 def table_of(
@@ -536,7 +538,7 @@ def meanings_in(table: Table) -> dict[str, str]:
     by_name, kind = meanings(), table.name.rstrip("-0123456789")
     names = [*table.columns, *(cell for row in table.rows for cell in row), *terms()["also"].get(table.name, ())]
     about = {}
-    for name in dict.fromkeys(map(str.strip, names)):
+    for name in dict.fromkeys(name if name == name.strip() else name.strip() for name in names):
         bare = name.removesuffix(", 95 % interval")
         keys = (f"{kind}/{bare}", name, bare, name.partition(" (")[0], name[:1].upper() + name[1:])
         if meaning := next((by_name[key] for key in keys if key in by_name), None):

@@ -12,7 +12,7 @@ import polars as pl
 
 from casewise.errors import ConfigurationError
 from casewise.evaluate.study import JudgesPilot, pilot_of
-from casewise.notation import interval, number, percent, points
+from casewise.notation import interval, number, percent, points, spoken
 from casewise.options import Hidden
 from casewise.reports.document import Columns, Document, Table, of_tables, table_by, table_of, terms
 from casewise.stats import power as designs
@@ -31,8 +31,9 @@ from casewise.stats.power import (
 )
 from casewise.stats.ratings import CrowdDesign, CrowdModel, simulate_ratings
 from casewise.storage.benchmark import Benchmark
-from casewise.studies.ratings_source import read_ratings
+from casewise.studies.ratings_source import RatingsSource, read_ratings
 from casewise.studies.simulation import SimulatedStudies
+from casewise.text import QUERY, Noun, Text, text
 
 # Answers to questions of power, ready for any face: the number, what it rests on, and what to remember with it.
 
@@ -54,6 +55,8 @@ class PowerAnswer:
     """Sentences to read with the numbers."""
     choices: Table | None = None
     """The other choices for the same people."""
+    noun: Noun = QUERY
+    """The noun for what is judged."""
 
     def as_json(self) -> dict[str, Any]:
         """The numbers, with tuples as lists."""
@@ -64,12 +67,14 @@ class PowerAnswer:
         """The answer, the numbers and its remarks, ready for any face."""
         labels = terms()["power"]
         numbers = {
-            labels[key]: number(value, digits=DIGITS[key]) if key in DIGITS else written(value)
+            text(labels[key]): number(value, digits=DIGITS[key]) if key in DIGITS else written(value)
             for key, value in self.numbers.items()
             if value is not None and key in labels
         }
         table = table_of("power", "Assumptions and results", ("", "Value"), numbers.items())
-        return of_tables(self.title, [*filter(None, [self.choices]), table], self.remarks, lead=self.sentence)
+        return of_tables(
+            self.title, [*filter(None, [self.choices]), table], self.remarks, lead=self.sentence, noun=self.noun
+        )
 
 
 def anova(
@@ -178,7 +183,8 @@ def study(
     Raises ConfigurationError: the pilot has no ratings of one of the conditions, or no annotators. StatisticsError: it
     is too small to say.
     """
-    pilot = pilot_ratings(source, conditions)
+    read = read_ratings(source)
+    pilot = pilot_ratings(read, conditions)
     variance = pilot.variance()
     limits = pilot_intervals(pilot, rng=np.random.default_rng(seed))
     design: dict[str, Any] = {"per_item": per_item, "per_annotator": per_annotator, "alpha": alpha}
@@ -206,9 +212,9 @@ def study(
     )
     remarks = (
         text(
-            "{value} compared with {value_2}. The power holds for other {queries} of the same kind and other people.",
-            value=conditions[0],
-            value_2=conditions[1],
+            "{first} compared with {second}. The power holds for other {queries} of the same kind and other people.",
+            first=conditions[0],
+            second=conditions[1],
         ),
         differences,
         text(
@@ -217,17 +223,17 @@ def study(
         ),
     )
     sentence = text(
-        "If the safe rates differ by {difference} and {queries} and people are as in the pilot, {queries:query} "
+        "If the safe rates differ by {difference} and {queries} and people are as in the pilot, {n:query} "
         "with {per_item:rating} an item find it with a probability of {actual_power}, at alpha {alpha:g}: "
         "{people:,} annotators in each condition.",
         difference=points(difference, None, None),
-        queries=queries,
+        n=queries,
         per_item=per_item,
         actual_power=percent(actual_power),
         alpha=alpha,
         people=people,
     )
-    return PowerAnswer("A study planned from a pilot", sentence, numbers, remarks)
+    return PowerAnswer("A study planned from a pilot", sentence, numbers, remarks, noun=read.noun)
 
 
 PER_ITEM = (1, 2, 3, 5, 7, 10, 15, 21, 30)
@@ -297,15 +303,8 @@ def people(
     queries = queries_at(per_item)
     if not queries:
         raise ConfigurationError(
-            text(
-                "{people:person} give {ratings:rating}, and one {query} needs {value:,} ({per_item} in each of "
-                "{conditions:condition}); take more people, or a smaller --per-item",
-                people=people,
-                ratings=ratings,
-                value=per_item * conditions,
-                per_item=per_item,
-                conditions=conditions,
-            )
+            f"{people:,} people give {ratings:,} ratings, and one query needs {per_item * conditions:,} "
+            f"({per_item} in each of {conditions} conditions); take more people, or a smaller --per-item"
         )
     shift = detectable_shift(2 * (people / conditions - 1), alpha=alpha, power=power)
     difference = shift * error_at(per_item)
@@ -328,19 +327,19 @@ def people(
     )
     sentence = text(
         "{people:person} who rate {per_annotator:item} each give {ratings:rating}: with {per_item} of each item, "
-        "{value:item}, which are {queries:query} in each of {conditions:condition}. They {finding}, at alpha "
-        "{alpha:g}. It takes {hours:,.0f} hours of their time and about {value_2:,.0f} in pay.",
+        "{items:item}, which are {n:query} in each of {conditions:condition}. They {finding}, at alpha "
+        "{alpha:g}. It takes {hours:,.0f} hours of their time and about {pay:,.0f} in pay.",
         people=people,
         per_annotator=per_annotator,
         ratings=ratings,
         per_item=per_item,
-        value=queries * conditions,
-        queries=queries,
+        items=queries * conditions,
+        n=queries,
         conditions=conditions,
         finding=finding,
         alpha=alpha,
         hours=hours,
-        value_2=hours * question.per_hour,
+        pay=hours * question.per_hour,
     )
     assumed = (
         text("{Queries} and people vary as in your pilot.")
@@ -395,12 +394,12 @@ def simulated_pilot(seed: int) -> PilotRatings:
     )
 
 
-def pilot_ratings(source: Path | str, conditions: tuple[str, str]) -> PilotRatings:
+def pilot_ratings(source: Path | str | RatingsSource, conditions: tuple[str, str]) -> PilotRatings:
     """Return the ratings of two conditions of an exported study.
 
     Raises ConfigurationError: the pilot has no ratings of one of the conditions, or no annotators.
     """
-    frame = read_ratings(source).frame
+    frame = (source if isinstance(source, RatingsSource) else read_ratings(source)).frame
     rated = sorted(frame["condition"].unique())
     for condition in conditions:
         if condition not in rated:
@@ -478,12 +477,12 @@ def judges(
     return PowerAnswer(TITLE, sentence, numbers, (remark,))
 
 
-def tells_apart(difference: float, queries: int, items: int, power: float, alpha: float) -> str:
+def tells_apart(difference: float, queries: int, items: int, power: float, alpha: float) -> Text:
     return text(
-        "If the judges' accuracies differ by {abs}, {queries:query} ({items:item}) show it with a probability of "
+        "If the judges' accuracies differ by {difference}, {n:query} ({items:item}) show it with a probability of "
         "{power}, at alpha {alpha:g}.",
-        abs=points(abs(difference), None, None),
-        queries=queries,
+        difference=points(abs(difference), None, None),
+        n=queries,
         items=items,
         power=percent(power),
         alpha=alpha,
@@ -554,14 +553,14 @@ def from_pilot(
     numbers["more_ratings_on"] = tuple(doubtful)
     first, second = pilot.names
     source = text(
-        "From {first} less {second} on {n_query:item} with {collected:rating}. Simulated studies draw such "
+        "From {first} less {second} on {items:item} with {collected:rating}. Simulated studies draw such "
         "{queries}, weighted to the requested difference, and test with the cluster-robust t.",
         first=first,
         second=second,
-        n_query=len(pilot.query),
+        items=len(pilot.query),
         collected=collected,
     )
-    remarks = [
+    remarks: list[str] = [
         source,
         text("If more people an item would save few {queries}, only more {queries} help."),
     ]
@@ -580,7 +579,7 @@ def from_pilot(
             "More ratings of these items would not help: where the judges differ, people's verdict is clear."
         )
     sentence = tells_apart(target, study.queries, items, study.power, alpha)
-    return PowerAnswer(TITLE, sentence, numbers, tuple(remarks))
+    return PowerAnswer(TITLE, sentence, numbers, tuple(remarks), noun=pilot.noun)
 
 
 NAMED = 8
@@ -603,10 +602,11 @@ def simulation_page(studies: SimulatedStudies) -> Document:
     for pair in studies.plan.contrasts:
         rows = [row for row in studies.contrasts.to_dicts() if (row["first"], row["second"]) == pair]
         if rows:
+            difference = number(round(rows[0]["true_difference"], 3) + 0.0)
             caption = (
-                f"{pair[0]} − {pair[1]}: true difference {number(round(rows[0]['true_difference'], 3) + 0.0)}, "
-                f"over {studies.repeats:,} studies (seed {studies.seed})"
-            ).replace("_", " ")
+                f"{' − '.join(map(spoken, pair))}: true difference {difference}, over {studies.repeats:,} studies "
+                f"(seed {studies.seed})"
+            )
             tables.append(table_by(f"{pair[0]}-{pair[1]}", caption, rows, columns))
     shares: Columns = {"Test": "test", "Share of tasks": (percent, "share_significant")}
     tables.append(table_by("tasks", f"Tasks significant at {studies.plan.alpha:g}", studies.tasks.to_dicts(), shares))

@@ -14,7 +14,7 @@ import polars as pl
 
 from casewise.errors import ConfigurationError
 from casewise.evaluate.study import RatesWithJudge, rates_with_judge
-from casewise.notation import NOTHING, interval, number, p_value, percent, points, share
+from casewise.notation import NOTHING, interval, number, p_value, percent, points, share, spoken
 from casewise.records import ShortRepr
 from casewise.reports.document import (
     Block,
@@ -30,10 +30,12 @@ from casewise.reports.document import (
 )
 from casewise.reports.formats import Report, drawings, latex
 from casewise.reports.study_parts import (
+    OF_ITEMS,
+    OF_REPLIES,
+    RatedWords,
     contrast_name,
     group_blocks,
     methods,
-    of_replies,
     own_blocks,
     own_json,
     people_sections,
@@ -52,11 +54,12 @@ from casewise.studies.analysis import (
     settle,
 )
 from casewise.studies.ratings_source import ExportedStudy, RatingsSource, read_ratings
+from casewise.text import QUERY, Noun, join, text
 
 # The headline numbers with and without the ratings that were left out, side by side.
 
 
-def left_out(analysis: StudyAnalysis) -> Iterator[Block]:
+def left_out(analysis: StudyAnalysis, words: RatedWords) -> Iterator[Block]:
     """The reasons for leaving ratings out, and the change that they would make; nothing where none were left out."""
     excluded = analysis.left_out
     if excluded is None:
@@ -77,7 +80,7 @@ def left_out(analysis: StudyAnalysis) -> Iterator[Block]:
         "Points with, 95 % interval": (best_points, "0"),
         "p ": (p_value, "0.recommended_p_corrected"),
     }
-    caption = "Differences of safe rates without and with these ratings, p corrected in the same way"
+    caption = f"Differences of {words.rates} without and with these ratings, p corrected in the same way"
     yield table_by("left-out-contrasts", caption, contrasts, columns, frame=excluded.contrasts)
 
 
@@ -94,7 +97,7 @@ def best_points(row: Row | None) -> str:
 
 
 def in_points(row: Row, prefix: str) -> str:
-    return points(*(row[f"{prefix}_{name}"] for name in ("estimate", "ci_low", "ci_high"))).replace(" points", "")
+    return points(*(row[f"{prefix}_{name}"] for name in ("estimate", "ci_low", "ci_high")), unit="")
 
 
 # The report of a study, laid out: which number to quote first, what the paper would have said beside it.
@@ -125,10 +128,10 @@ POOLED = (
 
 def study_page(study: StudyNumbers) -> Document:
     """Return the study's page: the contrasts first, all other numbers in folds."""
-    analysis = study.analysis
+    analysis, words = study.analysis, study.words
     ratings = analysis.ratings
     people = "anonymous votes" if ratings.annotator is None else f"{len(ratings.annotator):,} annotators"
-    heads = ("Condition", "Items", "Safe", "Unsafe", "Half of each", "No label")
+    heads = ("Condition", "Items", words.safe, words.unsafe, "Half of each", "No label")
     caption = f"Items by their label, under the policy {analysis.options.label_policy.name}"
     labels = table_of("labels", caption, heads, analysis.labels.iter_rows(), frame=analysis.labels)
     caption, reasons = "Not available from these ratings", analysis.not_available.items()
@@ -138,20 +141,20 @@ def study_page(study: StudyNumbers) -> Document:
         Section("labels", "Labels of the items", (labels,)),
         Section("tasks", text("Tests of each {query}"), tuple(tasks(analysis))),
         Section("categories", "By category", tuple(categories(analysis))),
-        *people_sections(analysis),
+        *people_sections(analysis, words),
         Section("own-questions", "The study's own questions", tuple(own_blocks(analysis))),
-        Section("methods", "Methods paragraph for a paper", (Prose(" ".join(methods(analysis))),)),
+        Section("methods", "Methods paragraph for a paper", (Prose(join(" ", methods(analysis, words))),)),
         Section("missing", caption, (missing,) if analysis.not_available else ()),
     )
     sections = (
         Section("answer", "The answer", tuple(answer(study)), first=True),
-        Section("contrasts", "The contrasts", tuple(contrasts(analysis)), brief=True),
-        with_judge_section(study.with_judges),
-        Section("groups", "Groups of annotators", tuple(group_blocks(analysis)), brief=True),
-        Section("left-out", "With and without excluded ratings", tuple(left_out(analysis)), brief=True),
+        Section("contrasts", "The contrasts", tuple(contrasts(analysis, words)), brief=True),
+        with_judge_section(study.with_judges, words),
+        Section("groups", "Groups of annotators", tuple(group_blocks(analysis, words)), brief=True),
+        Section("left-out", "With and without excluded ratings", tuple(left_out(analysis, words)), brief=True),
         all_numbers(numbers),
     )
-    page = Document(
+    return Document(
         title=f"Study: {study.name}",
         subtitle=text(
             "{n_ratings:rating} of {n_item:item} ({n_query:query}) under {n_condition:condition}; {people}",
@@ -161,10 +164,10 @@ def study_page(study: StudyNumbers) -> Document:
             n_condition=len(ratings.condition),
             people=people,
         ),
-        notices=study.notes,
+        notices=(*words.notices, *study.notes),
         sections=tuple(section for section in sections if section.blocks),
+        noun=study.noun,
     )
-    return of_replies(page) if study.of_replies else page
 
 
 MOST_SENTENCES = 6
@@ -178,43 +181,41 @@ def answer(study: StudyNumbers) -> Iterator[Block]:
     if not rows:
         yield Prose(analysis.not_available["contrasts"], notice=True)
     for row in rows[:MOST_SENTENCES]:
-        sentence = contrast_sentence(
-            row, analysis.options, of=len(rows), planned=study.planned, of_replies=study.of_replies
-        )
+        sentence = contrast_sentence(row, analysis.options, of=len(rows), planned=study.planned, words=study.words)
         yield Prose(sentence, lead=True)
     if rows:
         yield Prose(ANONYMOUS if analysis.anonymous else QUOTE_THIS)
-    safe, rate = ("Answers", "Rate of answering") if study.of_replies else ("Safe", "Safe rate")
-    rate = f"{rate} of each condition"
+    rate = f"{study.words.rate.capitalize()} of each condition"
     drawn = tuple(
-        ForestRow(row["condition"].replace("_", " "), row["safe_rate"], row["ci_low"], row["ci_high"], strong=True)
+        ForestRow(spoken(row["condition"]), row["safe_rate"], row["ci_low"], row["ci_high"], strong=True)
         for row in analysis.conditions.to_dicts()
     )
-    over = text("intervals over {queries}{value}", value="" if analysis.anonymous else " and people")
+    over = "{rate}; intervals over {queries}" if analysis.anonymous else "{rate}; intervals over {queries} and people"
+    caption = text(over, rate=rate)
     columns: Columns = {
         "Condition": "condition",
         "Items": "items",
         "Annotators": "annotators",
         "Ratings": "ratings",
-        f"{safe}, 95 % interval": (share, "safe_rate", "ci_low", "ci_high"),
+        f"{study.words.safe}, 95 % interval": (share, "safe_rate", "ci_low", "ci_high"),
     }
-    behind = table_by("conditions", f"{rate}; {over}", analysis.conditions, columns)
-    yield Forest("condition-rates", f"{rate}; {over}", (("", drawn),), ("Condition", "", "Rate"), behind=behind)
+    behind = table_by("conditions", caption, analysis.conditions, columns)
+    yield Forest("condition-rates", caption, (("", drawn),), ("Condition", "", "Rate"), behind=behind)
 
 
 def contrast_sentence(
-    row: dict[str, Any], options: AnalysisOptions, *, of: int, planned: str, of_replies: bool = False
+    row: dict[str, Any], options: AnalysisOptions, *, of: int, planned: str, words: RatedWords = OF_ITEMS
 ) -> str:
     """Return the result of a contrast and its test in a sentence: a higher rate, equivalence, or neither."""
-    first, second = (row[name].replace("_", " ") for name in ("first", "second"))
+    first, second = (spoken(row[name]) for name in ("first", "second"))
     estimate, low, high = (row[f"{best(row)}_{name}"] for name in ("estimate", "ci_low", "ci_high"))
     if estimate is None or row["differs"] is None:
         return text("{first} and {second} cannot be compared: too few {queries} or people.", first=first, second=second)
-    allow, margin = "Replies answer" if of_replies else "People allow", 100 * options.margin
+    margin = 100 * options.margin
     if row["differs"]:
         if estimate < 0:
             first, second, low, high = second, first, None if high is None else -high, None if low is None else -low
-        decision = f"{allow} {points(abs(estimate), low, high)} more under {first} than under {second}"
+        decision = f"{words.allow} {points(abs(estimate), low, high)} more under {first} than under {second}"
         if row["equivalent"]:
             decision += f", and the difference is smaller than {margin:g} points"
     elif row["equivalent"]:
@@ -229,13 +230,11 @@ def contrast_sentence(
     return f"{decision} ({planned}; {p}{how})."
 
 
-def contrasts(analysis: StudyAnalysis) -> Iterator[Block]:
+def contrasts(analysis: StudyAnalysis, words: RatedWords) -> Iterator[Block]:
     if not len(analysis.contrasts):
         return
     options = analysis.options
-    caption = (
-        "Differences of safe rates in points with 95 % intervals, the first condition less the second, as randomised"
-    )
+    caption = f"Differences of {words.rates} in points with 95 % intervals, the first condition less the second, as randomised"
     yield recommended(analysis.contrasts, analysis, name="contrasts", caption=caption)
     yield Prose(
         f"p values are {CORRECTED[options.correction]} over the contrasts and tested at {options.alpha:g}; intervals are not "
@@ -361,11 +360,13 @@ class StudyNumbers(ShortRepr):
     """From what was frozen; `notes` say them too."""
     with_judges: tuple[RatesWithJudge, ...] = ()
     """Rates with a judge on every item, for each run given."""
+    noun: Noun = QUERY
+    """The noun for what was rated."""
 
     @property
-    def of_replies(self) -> bool:
-        """True if people said what replies do."""
-        return bool(self.study and self.study.rates == "replies")
+    def words(self) -> RatedWords:
+        """The words for what people said."""
+        return OF_REPLIES if self.study and self.study.rates == "replies" else OF_ITEMS
 
     @property
     def frozen(self) -> str | None:
@@ -527,6 +528,7 @@ def study_report(
         study,
         departed,
         with_judges,
+        ratings.noun,
     )
     return StudyReport(numbers, study_page)
 
@@ -543,8 +545,12 @@ def without_unrated(
     possible = tuple(pair for pair in options.contrasts or () if pair not in unmade)
     if not possible:
         return options, ()
-    note = "The planned contrast of {} and {} cannot be made: one of them has no ratings that count. p is corrected over the others."
-    return replace(options, contrasts=possible), tuple(note.format(*pair) for pair in unmade)
+    notes = (
+        f"The planned contrast of {first} and {second} cannot be made: one of them has no ratings that count. p is corrected "
+        "over the others."
+        for first, second in unmade
+    )
+    return replace(options, contrasts=possible), tuple(notes)
 
 
 def remarks(study: ExportedStudy | None, departures: Sequence[str]) -> Iterator[str]:

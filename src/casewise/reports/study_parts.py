@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
@@ -13,11 +12,10 @@ from typing import Any
 import polars as pl
 
 from casewise.evaluate.study import RatesWithJudge
-from casewise.notation import count, interval, number, p_value, percent, points, share
+from casewise.notation import count, interval, number, p_value, percent, points, share, spoken
 from casewise.reports.document import (
     Block,
     Columns,
-    Document,
     Forest,
     ForestRow,
     Prose,
@@ -30,6 +28,42 @@ from casewise.stats.ratings import FALSE_POSITIVES, STEPS, CodedRatings
 from casewise.stats.study_tables import AnalysisOptions
 from casewise.storage.files import write_text
 from casewise.studies.analysis import OwnFound, StudyAnalysis
+from casewise.text import text
+
+# The words for what people said: of what is safe, or of what replies do.
+
+
+@dataclass(frozen=True)
+class RatedWords:
+    """The words for the two verdicts of a study."""
+
+    safe: str
+    unsafe: str
+    """Heads of their columns."""
+    rate: str
+    rates: str
+    """The share of ratings that are the first, in both numbers."""
+    say_safe: str
+    allow: str
+    """Begins "… 5 points more under one condition"."""
+    notices: tuple[str, ...] = ()
+
+
+OF_ITEMS = RatedWords("Safe", "Unsafe", "safe rate", "safe rates", "say safe", "People allow")
+
+OF_REPLIES = RatedWords(
+    "Answers",
+    "Refuses",
+    "rate of answering",
+    "rates of answering",
+    "say that a reply answers",
+    "Replies answer",
+    (
+        "People rated replies. A reply that does all or some of what was asked counts as an answer, and every other reply as a "
+        "refusal. The study's own questions report the three separately.",
+    ),
+)
+
 
 # The methods paragraph of a paper, with the numbers of this study filled in.
 
@@ -42,7 +76,7 @@ CORRECTED = {
 }
 
 
-def methods(analysis: StudyAnalysis) -> Iterator[str]:
+def methods(analysis: StudyAnalysis, words: RatedWords) -> Iterator[str]:
     """Yield the methods of the study in the words of a paper; every number is this study's."""
     ratings, options = analysis.ratings, analysis.options
     votes, n, alpha = ratings.by_item.sizes, len(analysis.contrasts), options.alpha
@@ -52,44 +86,45 @@ def methods(analysis: StudyAnalysis) -> Iterator[str]:
         if ratings.annotator is None
         else f"{len(ratings):,} ratings by {len(ratings.annotator):,} annotators of"
     )
-    yield (
-        text(
-            "We analysed {counted} {n_item:item}, made from {n_query:query} under {n_condition:condition} ({join}), "
-            "with {per_item:rating} an item.",
-            counted=counted,
-            n_item=len(ratings.item),
-            n_query=len(ratings.query),
-            n_condition=len(ratings.condition),
-            join=", ".join(ratings.condition.names),
-            per_item=per_item,
-        )
+    yield text(
+        "We analysed {counted} {items:item}, made from {n:query} under {conditions:condition} ({names}), with {per_item} "
+        "ratings an item.",
+        counted=counted,
+        items=len(ratings.item),
+        n=len(ratings.query),
+        conditions=len(ratings.condition),
+        names=", ".join(ratings.condition.names),
+        per_item=per_item,
     )
     if n:
         errors = (
-            text("with errors over {queries}, since votes were anonymous")
+            "with errors over {queries}, since votes were anonymous"
             if analysis.anonymous
-            else text(
-                "with standard errors clustered two ways, by {query} across conditions and by annotator (Cameron, Gelbach "
-                "and Miller, 2011)"
-            )
+            else "with standard errors clustered two ways, by {query} across conditions and by annotator (Cameron, Gelbach and "
+            "Miller, 2011)"
         )
-        corrected = f"; {CORRECTED[options.correction]}" if n > 1 else ""
-        alike = ", corrected in the same way" if n > 1 and options.correction != "none" else ""
-        yield (
-            f"Conditions were compared in {n} planned contrast{'s' if n > 1 else ''} of safe rates {errors}{corrected}, "
-            f"and equivalence within ±{100 * options.margin:g} points was tested by two one-sided tests{alike}. For comparison with "
-            f"Sun et al. (2025) we also give pooled two-proportion z tests at the Bonferroni level of {analysis.bonferroni_level:.4g}."
+        yield text(
+            "Conditions were compared in {n:contrast} of {rates} {errors}{corrected}, and equivalence within ±{margin:g} points "
+            "was tested by two one-sided tests{alike}. For comparison with Sun et al. (2025) we also give pooled "
+            "two-proportion z tests at the Bonferroni level of {level:.4g}.",
+            n=n,
+            rates=words.rates,
+            errors=text(errors),
+            corrected=f"; {CORRECTED[options.correction]}" if n > 1 else "",
+            margin=100 * options.margin,
+            alike=", corrected in the same way" if n > 1 and options.correction != "none" else "",
+            level=analysis.bonferroni_level,
         )
     if (tests := analysis.tasks) is not None:
         significant = int((tests.tasks["p_benjamini_hochberg"] <= alpha).sum())
         yield (
             text(
-                "Each of {n_tasks:query} was tested by the Kruskal-Wallis test with permutation p values "
-                "({exact_method}); {sum:,} were testable, and {significant:,} differed between conditions after "
+                "Each of {n:query} was tested by the Kruskal-Wallis test with permutation p values "
+                "({method}); {testable:,} were testable, and {significant:,} differed between conditions after "
                 "Benjamini-Hochberg correction at {alpha:g}. Pairs of conditions were compared by Dunn's test.",
-                n_tasks=len(tests.tasks),
-                exact_method=tests.exact_method,
-                sum=int(tests.tasks["testable"].sum()),
+                n=len(tests.tasks),
+                method=tests.exact_method,
+                testable=int(tests.tasks["testable"].sum()),
                 significant=significant,
                 alpha=alpha,
             )
@@ -97,14 +132,16 @@ def methods(analysis: StudyAnalysis) -> Iterator[str]:
     agreement = analysis.agreement.get("all")
     if agreement is not None and agreement.alpha is not None:
         ends = agreement.alpha_interval
-        spread = (
-            text(" {interval}, 95 % over {clusters:query}", interval=interval(*ends), clusters=agreement.clusters)
-            if ends
-            else ""
+        over = " {interval}, 95 % over {n:query}"
+        spread = text(over, interval=interval(*ends), n=agreement.clusters) if ends else ""
+        yield text(
+            "Agreement was {raw:.1f} % (Krippendorff's alpha {alpha:z.3f}{spread}).",
+            raw=100 * agreement.raw,
+            alpha=agreement.alpha,
+            spread=spread,
         )
-        yield f"Agreement was {100 * agreement.raw:.1f} % (Krippendorff's alpha {agreement.alpha:z.3f}{spread})."
     if analysis.reliability is not None:
-        yield f"The reliability of an item's safe rate was {analysis.reliability.analytic:.3f}."
+        yield f"The reliability of an item's {words.rate} was {analysis.reliability.analytic:.3f}."
     yield f"Intervals are {100 * options.level:g} %; the seed was {options.seed}."
 
 
@@ -144,22 +181,22 @@ def write_mixed_model(
 
 def contrast_name(row: dict[str, Any]) -> str:
     """A pair of conditions, in words that a narrow table can break."""
-    return f"{row['first']} − {row['second']}".replace("_", " ")
+    return f"{spoken(row['first'])} − {spoken(row['second'])}"
 
 
 # What judges beside people add to a study's report: rates from fewer people.
 
 
-def with_judge_section(judges: Sequence[RatesWithJudge]) -> Section:
+def with_judge_section(judges: Sequence[RatesWithJudge], words: RatedWords) -> Section:
     """A table a judge, and how to read it; nothing where people rated every item, for then there is nothing to help with."""
     some_rated = [
         rates for rates in judges if not len(rates.table) or (rates.table["labels"] < rates.table["items"]).any()
     ]
-    blocks = tuple(block for place, rates in enumerate(some_rated) for block in judge_blocks(rates, place))
+    blocks = tuple(block for place, rates in enumerate(some_rated) for block in judge_blocks(rates, place, words))
     return Section("with-judge", "People's rates, with a judge's help", blocks, brief=True)
 
 
-def judge_blocks(rates: RatesWithJudge, place: int) -> Iterator[Block]:
+def judge_blocks(rates: RatesWithJudge, place: int, words: RatedWords) -> Iterator[Block]:
     if len(rates.table):
         columns: Columns = {
             "Condition": "condition",
@@ -170,7 +207,8 @@ def judge_blocks(rates: RatesWithJudge, place: int) -> Iterator[Block]:
             "Worth so many rated": (partial(number, digits=0), "worth"),
         }
         name = "rates-with-judge" + (f"-{place + 1}" if place else "")
-        yield table_by(name, f"Safe rate of items, by people and {rates.judge}", rates.table, columns)
+        caption = text("{rate} of items, by people and {judge}", rate=words.rate.capitalize(), judge=rates.judge)
+        yield table_by(name, caption, rates.table, columns)
         yield Prose(
             "The judge's errors are measured where people rated (prediction-powered inference). The rates hold only if the rated "
             "items are a random part of all items. Each item counts once, however many people rated it."
@@ -179,58 +217,21 @@ def judge_blocks(rates: RatesWithJudge, place: int) -> Iterator[Block]:
         yield Prose(f"{condition}: no rate with the judge; {why}.", notice=True)
 
 
-# The report of a study in which people said what replies do: it speaks of answers, where others speak of what is
-# safe.
-
-
-COUNTED = (
-    "People rated replies. A reply that does all or some of what was asked counts as an answer, and every other reply as a "
-    "refusal. The study's own questions report the three separately."
-)
-
-INSTEAD = {
-    "Safe rates": "Rates of answering",
-    "safe rates": "rates of answering",
-    "Safe rate": "Rate of answering",
-    "safe rate": "rate of answering",
-    "say safe": "say that a reply answers",
-    "Respond": "Answers",
-    "respond": "answers",
-    "Unsafe": "Refuses",
-    "unsafe": "refuses",
-    "Safe": "Answers",
-    "safe": "answers",
-}
-SAFE = re.compile(r"\b(?:" + "|".join(INSTEAD) + r")\b")
-
-
-def of_replies(document: Document) -> Document:
-    """`document` with the words that fit replies; its answer is worded for replies where it is made, and names conditions."""
-    answer, *sections = document.sections
-    page = replace(document, sections=tuple(sections), notices=())
-    page = page.reworded(
-        lambda text: SAFE.sub(lambda word: INSTEAD[word[0]], text), cells_of={"annotators", "ceilings"}
-    )
-    return replace(
-        page, subtitle=document.subtitle, sections=(answer, *page.sections), notices=(COUNTED, *document.notices)
-    )
-
-
 # The part of a study's report about the owner's own questions.
 
 
-def group_blocks(analysis: StudyAnalysis) -> Iterator[Block]:
+def group_blocks(analysis: StudyAnalysis, words: RatedWords) -> Iterator[Block]:
     """Groups of annotators compared, with the difference that would have been found, and what cannot be told."""
     table, options = analysis.groups, analysis.options
     if table is None:
         return
     compared = table.filter(pl.col("p").is_not_null())
-    yield Prose(groups_sentence(compared, options.alpha))
+    yield Prose(groups_sentence(compared, options.alpha, words))
     columns: Columns = {
         "Question": "trait",
         "Answer": "answer",
         "People": "people",
-        "Safe": (percent, "safe_rate"),
+        words.safe: (percent, "safe_rate"),
         "Less the others, same items": (points, "difference", "ci_low", "ci_high"),
         "p, corrected": (p_value, "p_corrected"),
         "Found with 80 % power": lambda row: points(row["detectable"], None, None),
@@ -240,18 +241,18 @@ def group_blocks(analysis: StudyAnalysis) -> Iterator[Block]:
     yield Prose(
         text(
             "Each row compares the people who gave one answer with all who gave another, on the same items. Errors "
-            "are over {queries} and people, and p values are corrected over {n_compared} comparisons. People who did "
+            "are over {queries} and people, and p values are corrected over {n:comparison}. People who did "
             "not answer, or whose answer fewer than five people gave, are in no group. These ratings cannot tell why "
             "groups differ: nobody was assigned to a group, traits go together, and participants are no random sample "
             "of a group. They cannot show that groups agree: a difference below “found with 80 % power” would often "
             "be missed. Single items and combinations of traits are not compared, because too few people of a group "
             "rated each.",
-            n_compared=len(compared),
+            n=len(compared),
         )
     )
 
 
-def groups_sentence(compared: pl.DataFrame, alpha: float) -> str:
+def groups_sentence(compared: pl.DataFrame, alpha: float, words: RatedWords) -> str:
     """Return the finding on groups in a sentence, as far as the corrected tests support it."""
     if not len(compared):
         return "No group has enough people to be compared."
@@ -266,7 +267,7 @@ def groups_sentence(compared: pl.DataFrame, alpha: float) -> str:
     ]
     rest = len(compared) - len(differing)
     remaining = f" Of the other {rest}, none is shown to differ; {power}." if rest else ""
-    return f"Safe rates differ from those of the other people on the same items: {'; '.join(parts)} (at {alpha:g}, corrected).{remaining}"
+    return f"{words.rates.capitalize()} differ from those of the other people on the same items: {'; '.join(parts)} (at {alpha:g}, corrected).{remaining}"
 
 
 def own_blocks(analysis: StudyAnalysis) -> Iterator[Block]:
@@ -318,12 +319,12 @@ def own_json(question: OwnFound) -> dict[str, Any]:
 # The part of a study's report that is about people: agreement, ceilings, panels, annotators, drop-out.
 
 
-def people_sections(analysis: StudyAnalysis) -> Iterator[Section]:
+def people_sections(analysis: StudyAnalysis, words: RatedWords) -> Iterator[Section]:
     """The sections, some of them perhaps without blocks."""
     yield Section("agreement", "How far people agree", tuple(agreement(analysis)), brief=True)
-    yield Section("ceilings", "The best values that a judge can reach", tuple(ceilings(analysis)), brief=True)
+    yield Section("ceilings", "The best values that a judge can reach", tuple(ceilings(analysis, words)), brief=True)
     yield Section("panel", "Agreement of panels of people", tuple(panel(analysis)))
-    yield Section("annotators", "Annotators", tuple(annotators(analysis)))
+    yield Section("annotators", "Annotators", tuple(annotators(analysis, words)))
     yield Section("flow", "Drop-out", tuple(flow(analysis)))
 
 
@@ -340,11 +341,11 @@ def agreement(analysis: StudyAnalysis) -> Iterator[Block]:
         yield table_by("agreement", "Agreement, with 95 % intervals", analysis.agreement.items(), columns)
 
 
-def ceilings(analysis: StudyAnalysis) -> Iterator[Block]:
+def ceilings(analysis: StudyAnalysis, words: RatedWords) -> Iterator[Block]:
     rows: list[tuple[str, str, str]] = []
     if (reliability := analysis.reliability) is not None:
         method = f"95 % {limits(reliability.analytic_interval)}"
-        rows.append(("Reliability of an item's safe rate", number(reliability.analytic), method))
+        rows.append((f"Reliability of an item's {words.rate}", number(reliability.analytic), method))
         if reliability.split_half is not None:
             halves = number(reliability.split_half), f"mean of {reliability.splits} splits"
             rows.append(("… by split halves, Spearman-Brown", *halves))
@@ -381,14 +382,14 @@ def panel(analysis: StudyAnalysis) -> Iterator[Block]:
     )
 
 
-def annotators(analysis: StudyAnalysis) -> Iterator[Block]:
+def annotators(analysis: StudyAnalysis, words: RatedWords) -> Iterator[Block]:
     people = analysis.annotators
     if people is None:
         return
     table = people.table
     names = {
         "ratings": "Ratings",
-        "safe_rate": "Safe rate",
+        "safe_rate": words.rate.capitalize(),
         "agreement_with_rest": "Agreement with the rest",
         "median_seconds": "Median seconds",
     }
@@ -410,9 +411,9 @@ def annotators(analysis: StudyAnalysis) -> Iterator[Block]:
     yield table_of("flags", "Flags", ("Flag", "Raised", "Among simulated attentive annotators"), flags)
     yield Prose(
         f"Each flag is set so that {percent(FALSE_POSITIVES, digits=0)} of attentive annotators raise it. Annotators differ in "
-        f"their readiness to say safe by {number(people.shift_sd, digits=2)} logits (standard deviation), and nobody is flagged "
-        "for being strict or lenient. Do not remove anybody for low agreement with the rest: without the dissenters the safe "
-        "rates would be falsely extreme."
+        f"their readiness to {words.say_safe} by {number(people.shift_sd, digits=2)} logits (standard deviation), and nobody is flagged "
+        "for being strict or lenient. Do not remove anybody for low agreement with the rest: without the dissenters the "
+        f"{words.rates} would be falsely extreme."
     )
 
 

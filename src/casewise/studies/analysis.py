@@ -34,6 +34,7 @@ from casewise.stats.study_tables import (
 )
 from casewise.studies.design import OwnQuestion
 from casewise.studies.freeze import Departure
+from casewise.text import text
 
 CHOICES = {"correction": PlannedCorrection, "labels": LabelBase, "ties": Ties, "exclude": Ground}
 
@@ -244,7 +245,7 @@ def analyse(
     rng = np.random.default_rng(options.seed)
     why: dict[str, str] = {}
     if not ((ratings.by_task.sizes > 0).sum(1) >= 2).any():
-        why["tasks"] = "not available: no query has ratings under two conditions"
+        why["tasks"] = text("not available: no {query} has ratings under two conditions")
     if ratings.annotator is None:
         why |= dict.fromkeys(("annotators", "two-way errors"), ANONYMOUS)
     if options.flow is None:
@@ -255,7 +256,7 @@ def analyse(
         try:
             return question()
         except StatisticsError as error:
-            why[name] = f"not available: {error}"
+            why[name] = "not available: " + error.words
             return None
 
     with_annotators, finished = ratings.annotator is not None, ratings.completers()
@@ -301,7 +302,8 @@ def _contrasts(ratings: CodedRatings, options: AnalysisOptions, why: dict[str, s
     planned: Sequence[tuple[str, str]] = options.contrasts or default_contrasts(ratings.condition.names)
     table = contrast_table(ratings, planned, options)
     if table["like_p"].is_null().any() and table["query_p"].is_null().any():
-        why["errors over queries"] = "not available for a contrast with fewer than two queries, or where nothing varies"
+        reason = "not available for a contrast with fewer than two {queries}, or where nothing varies"
+        why[text("errors over {queries}")] = text(reason)
     return table
 
 

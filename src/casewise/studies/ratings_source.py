@@ -17,9 +17,11 @@ from casewise.stats.ratings import STEPS, Flow
 from casewise.storage.benchmark_folder import people_rows
 from casewise.storage.files import numbered_lines, parse, read_text
 from casewise.storage.load import load
+from casewise.storage.wording import noun_of
 from casewise.studies.design import Analysis, OwnQuestion, RatedThing
 from casewise.studies.freeze import Frozen, read_frozen, unflattened
 from casewise.studies.quality import FAILED_CHECKS
+from casewise.text import QUERY, Noun
 
 RATED_ALL = ("completed", "failed_checks", "excluded")
 """Outcomes of people who worked through all that they were given."""
@@ -158,6 +160,8 @@ class RatingsSource:
     notes: tuple[str, ...] = ()
     study: ExportedStudy | None = None
     """Plan and people, where the ratings are an exported study's."""
+    noun: Noun = QUERY
+    """What people rated."""
     voided: pl.DataFrame | None = None
     """Ratings that were voided while the study ran, with the same columns and their `reason`."""
 
@@ -267,7 +271,7 @@ def _from_benchmark(path: Path | str) -> RatingsSource:
     notes += [f"Condition {name!r} has items but no ratings." for name in silent]
     study = read_exported_study(Path(path))
     if study is None:
-        return RatingsSource(frame, benchmark.name, (*benchmark.notes(), *notes))
+        return RatingsSource(frame, benchmark.name, (*benchmark.notes(), *notes), noun=noun_of(benchmark))
     voided = [
         (rating["item_id"], *of[rating["item_id"]], rating["annotator_id"], rating["verdict"], rating.get("seconds"))
         for rating in study.excluded
@@ -277,7 +281,7 @@ def _from_benchmark(path: Path | str) -> RatingsSource:
     reasons = pl.Series("reason", [r["reason"] for r in study.excluded if r["kind"] == "void"], dtype=pl.String)
     apart = pl.DataFrame(voided, schema=SCHEMA, orient="row").with_columns(finished=finished)
     frame = frame.with_columns(finished=finished)
-    return RatingsSource(frame, benchmark.name, (*benchmark.notes(), *notes), study, apart.with_columns(reasons))
+    return RatingsSource(frame, benchmark.name, (*benchmark.notes(), *notes), study, voided=apart.with_columns(reasons))
 
 
 ALL = "all"

@@ -26,6 +26,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from casewise.ask.layouts import ShownItem
 from casewise.contexts.checks import Piece, difference
 from casewise.errors import CasewiseError, ConfigurationError
+from casewise.evaluate.judged_runs import RECORDED
 from casewise.evaluate.viewing import (
     AGREEMENT,
     CELLS,
@@ -38,15 +39,15 @@ from casewise.evaluate.viewing import (
     choose,
     columns_shown,
 )
-from casewise.notation import number
+from casewise.notation import number, spoken
 from casewise.records import FULL, Item, as_text, scale_of
-from casewise.reports.document import short_name
 from casewise.reports.robustness import texts_of
 from casewise.runs.texts import made_in
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.files import cannot_write, what_is_wrong, write_text
 from casewise.storage.run_folder import ITEM_NOTES, ItemNote
-from casewise.storage.wording import LabelWords
+from casewise.storage.wording import LabelWords, noun_of
+from casewise.text import Form, render, shortest_names
 from casewise.transforms.catalogue import arm_named, show
 from casewise.transforms.texts import MadeTexts
 from casewise.web import pages
@@ -114,12 +115,20 @@ class Links:
         """An item in the list of a query."""
         if self.lists is not None:
             return f"item-{place + 1:06d}.html" if place in self.written else None
-        words = urlencode(replace(query, page=1).words())
-        return f"/item/{place + 1}{'?' if words else ''}{words}"
+        return f"/item/{place + 1}{in_list(query)}"
+
+    def note(self, place: int, query: ItemsWanted) -> str:
+        """The address that takes a note on an item, on the server."""
+        return f"/item/{place + 1}/note{in_list(query)}"
 
     def static(self, name: str) -> str:
         """A file that pages need."""
         return f"/static/{name}" if self.live else f"static/{name}"
+
+
+def in_list(query: ItemsWanted) -> str:
+    words = urlencode(replace(query, page=1).words())
+    return f"?{words}" if words else ""
 
 
 # What stands on the pages of the room, from the table and what of it is wanted.
@@ -175,6 +184,7 @@ class Room:
             "withheld": self.withheld,
             "names": self.names,
             "labels": self.labels,
+            "noun": noun_of(self.table.benchmark),
             "person": None,
             "start": ItemsWanted(),
             "heading": "Items and judges",
@@ -186,14 +196,21 @@ class Room:
         """The words that follow from where labels come from."""
         return LabelWords.of(self.table.benchmark)
 
-    @property
+    @cached_property
     def names(self) -> list[str]:
         """Of the series."""
-        return [short_name(series.name) for series in self.table.series]
+        return names_of(self.table)
 
     def text(self, text: str) -> str:
         """A text, or that it is withheld."""
         return "withheld" if self.withheld else text
+
+
+def names_of(table: ViewedTable) -> list[str]:
+    """Return the names of the series, each as short as it is unique."""
+    names = [series.name for series in table.series]
+    form = Form(names=shortest_names(names))
+    return [render(name, form) for name in names]
 
 
 def items_values(room: Room, query: ItemsWanted, chosen: Chosen) -> dict[str, Any]:
@@ -241,7 +258,7 @@ def choices(room: Room) -> dict[str, list[tuple[str, str]]]:
         "attack": table.attacks,
         "tag": tags,
     }
-    choices = {name: [(word, word.replace("_", " ")) for word in words] for name, words in plain.items()}
+    choices = {name: [(word, spoken(word)) for word in words] for name, words in plain.items()}
     return choices | {"people": [(band, BANDS[band]) for band in AGREEMENT], "series": series}
 
 
@@ -274,7 +291,7 @@ def rows_of(room: Room, places: pl.Series, series: tuple[int, ...]) -> Iterator[
             "own_id": item.source_id or "",
             "context": "" if room.withheld else short_context(benchmark, item),
             "category": row["category"],
-            "condition": row["condition"].replace("_", " "),
+            "condition": spoken(row["condition"]),
             "people": votes(row),
             "series": [verdict_shown(row, place) for place in series],
             "tags": () if note is None else (*note.tags, *(["note"] if note.text and not note.tags else [])),
@@ -342,7 +359,7 @@ def item_values(room: Room, query: ItemsWanted, place: int, *, near: pl.Series) 
         "after": after,
         "back": room.links.items(query, page=1 if at is None else at // room.rows + 1),
         "category": row["category"],
-        "condition": row["condition"].replace("_", " "),
+        "condition": spoken(row["condition"]),
         "intended": {True: "safe", False: "unsafe", None: "not stated"}[row["intended_safe"]],
         "people": votes(row),
         "query": room.text(stated.text),
@@ -420,7 +437,7 @@ def history(room: Room, item: Item) -> Iterator[dict[str, Any]]:
             value, limit = row["value"], scale_of(row["elicitation"]).threshold
             verdict = None if value is None or limit is None else int(value > limit)
             yield {
-                "judge": judged.judge.removeprefix("recorded:"),
+                "judge": judged.judge.removeprefix(RECORDED),
                 "asked": f"{row['elicitation']}, {row['arm']}",
                 "repeat": row["repeat"] + 1,
                 "attempt": row["attempt"] + 1,
@@ -485,7 +502,7 @@ def create_view(viewed: Viewed, *, port: int) -> FastAPI:
     def item(request: Request, place: Place) -> HTMLResponse:
         room, query, chosen = looked_at(request)
         values = item_values(room, query, place, near=chosen.places)
-        note_to = f"{room.links.item(place, query)}".replace(f"/item/{place + 1}", f"/item/{place + 1}/note")
+        note_to = room.links.note(place, query)
         notes_file = str(viewed.paths[0] / ITEM_NOTES)
         return HTMLResponse(room.rendered("item", **values, note_to=note_to, notes_file=notes_file))
 
@@ -596,7 +613,7 @@ class OneList(NamedTuple):
 
 
 def lists_of(table: ViewedTable, base: ItemsWanted) -> Iterator[OneList]:
-    names = [short_name(series.name) for series in table.series]
+    names = names_of(table)
     yield OneList("index", "All items" if base == ItemsWanted() else "Selected items", "Lists", base)
     for place, series in enumerate(table.series[:COLUMNS]):
         for outcome in ("wrong", "unscored") if series.reasons else ("wrong",):
@@ -610,6 +627,6 @@ def lists_of(table: ViewedTable, base: ItemsWanted) -> Iterator[OneList]:
             beside = replace(base, first=first, second=second)
             yield OneList(name, title, "Two side by side", beside)
             for cell in CELLS:
-                yield OneList(f"{name}-{cell}", f"{title}: {cell.replace('-', ' ')}", "", replace(beside, cell=cell))
+                yield OneList(f"{name}-{cell}", f"{title}: {' '.join(cell.split('-'))}", "", replace(beside, cell=cell))
     for place, category in enumerate([] if base.category else table.categories):
         yield OneList(f"category-{place}", category, "Categories", replace(base, category=category))
