@@ -10,7 +10,19 @@ from hypothesis import strategies as st
 
 from casewise.evaluate.judged_runs import series_name
 from casewise.records import FULL, Arm
-from casewise.text import Form, Noun, Text, capitalised, join, path_text, plural, reference, render, shortest_names, text
+from casewise.text import (
+    Form,
+    Noun,
+    Text,
+    capitalised,
+    join,
+    path_text,
+    plural,
+    reference,
+    render,
+    shortest_names,
+    text,
+)
 
 REPLIES = Form(noun=Noun("reply", "replies"))
 ACTIONS = Form(noun=Noun("action", "actions"))
@@ -45,7 +57,7 @@ def test_a_field_without_a_value_is_an_error():
 
 def test_an_f_string_would_lose_references():
     with pytest.raises(TypeError, match="use casewise.text.text"):
-        f"{text('{queries}')} of {1}"  # noqa: B018 - what is raised is the point
+        f"{text('{queries}')} of {1}"
 
 
 @pytest.mark.parametrize(

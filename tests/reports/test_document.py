@@ -1,7 +1,5 @@
 from dataclasses import replace
 
-import pytest
-
 from casewise.notation import interval, number, p_value, percent
 from casewise.reports import formats
 from casewise.reports.document import (

@@ -105,7 +105,10 @@ class Design:
             return text("it learns from {n} items or more, and only {few} have labels", n=LEAST_CROSSED, few=few)
         most = min(folds, MOST_CROSSED)
         return HeldOut(
-            tuple(Folds.from_groups(groups, n=min(most, n)) for groups, n in ((self.query, queries), (self.context, contexts))),
+            tuple(
+                Folds.from_groups(groups, n=min(most, n))
+                for groups, n in ((self.query, queries), (self.context, contexts))
+            ),
             text("{queries} and contexts"),
         )
 
