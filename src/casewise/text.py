@@ -15,12 +15,13 @@ Examples
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from string import Formatter
-from typing import Any, NoReturn, Protocol, Self, runtime_checkable
+from typing import Any, Protocol, Self, runtime_checkable
 
 
 @dataclass(frozen=True)
@@ -143,10 +144,17 @@ NOUNS: Mapping[str, NounRef] = {
 """The fields of a template that stand for what is judged, whatever its noun."""
 
 
+class ReferenceLost(ResourceWarning):
+    """A text with references went into an f-string, so that they are written in their plain form.
+
+    Python hides this kind of warning from users; in the tests it is an error.
+    """
+
+
 class Text(str):
     """A text with references: a `str` of its plain form, which keeps its parts.
 
-    It cannot be put into an f-string, where the references would be lost; use `text`, `join` or `+`.
+    `text`, `join` and `+` keep references. An f-string loses them, which is a fault (`ReferenceLost`).
     """
 
     __slots__ = ("parts",)
@@ -172,8 +180,11 @@ class Text(str):
     def __radd__(self, other: str) -> Text:
         return Text(other, self)
 
-    def __format__(self, spec: str) -> NoReturn:
-        raise TypeError(f"this text holds references, which an f-string would lose; use casewise.text.text: {self!r}")
+    def __format__(self, spec: str) -> str:
+        if any(not isinstance(part, str) for part in self.parts):
+            message = f"this text holds references, which an f-string loses; use casewise.text.text: {self!r}"
+            warnings.warn(message, ReferenceLost, stacklevel=2)
+        return format(str(self), spec)
 
 
 def parts_of(part: str | Reference) -> tuple[str | Reference, ...]:

@@ -263,7 +263,7 @@ def beside_blocks(beside: Beside, *, name: str = "beside", judge: str = "The jud
         head, *rows = ((*cells[:2], cells[3]) for cells in (head, *rows))
     yield table_of(name, "The judge and its baselines", head, rows)
     if not beside.words:
-        yield Prose(f"How far words alone would go could not be measured ({beside.why_no_words}).")
+        yield Prose(text("How far words alone would go could not be measured ({why}).", why=beside.why_no_words))
 
 
 def beside_people_blocks(people: People, among: Sequence[JudgeAmongPeople]) -> Iterator[Block]:

@@ -59,8 +59,10 @@ OF_REPLIES = RatedWords(
     "say that a reply answers",
     "Replies answer",
     (
-        "People rated replies. A reply that does all or some of what was asked counts as an answer, and every other reply as a "
-        "refusal. The study's own questions report the three separately.",
+        (
+            "People rated replies. A reply that does all or some of what was asked counts as an answer, and every other reply as a "
+            "refusal. The study's own questions report the three separately."
+        ),
     ),
 )
 

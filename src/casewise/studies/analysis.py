@@ -69,8 +69,8 @@ def read_contrasts(written: Sequence[str]) -> tuple[tuple[str, str], ...]:
     Raises ConfigurationError: one has no colon, or compares a condition with itself.
     """
     pairs = []
-    for text in written:
-        first, colon, second = (part.strip() for part in text.partition(":"))
+    for words in written:
+        first, colon, second = (part.strip() for part in words.partition(":"))
         if not colon or not first or not second or first == second:
             raise ConfigurationError(f"--contrast is {text!r}; write two conditions as no_context:safe_revised")
         pairs.append((first, second))
