@@ -152,7 +152,7 @@ class Recommendation(ShortRepr):
         runs = read_runs(judged, benchmark=benchmark)
         series, left_out = deployable(runs)
         if not series:
-            reasons = "; ".join(f"{name!s}: {why}" for name, why in left_out.items())
+            reasons = "; ".join(f"{name!s}: {why!s}" for name, why in left_out.items())
             raise ConfigurationError(f"no decider can be made of any of these judges ({reasons})")
         wanted = replace(wanted, chosen_from=max(wanted.chosen_from, len(series)))
         tried = {judged.name: fit_series(runs, judged, wanted, options=options) for judged in series}
