@@ -29,6 +29,7 @@ from casewise.stats.sample import query_numbers, right
 from casewise.storage.files import json_fields, json_value
 from casewise.storage.load import Source
 from casewise.storage.run_folder import AnyRun
+from casewise.text import text
 
 Places = NDArray[np.intp]
 """(replies,) or (items,); a query or a place, as an integer from 0."""
@@ -624,13 +625,14 @@ def notes_of(runs: JudgedRuns, models: Sequence[SaysDoes], options: ReportOption
         {model_of(run): None for run in runs.runs if (run.behaviour is None) is side} for side in (True, False)
     )
     if not saying.keys() & doing.keys():
-        yield f"The verdicts are of {first_few([*saying])} and the replies of {first_few([*doing])}: are these one model?"
+        names = {"saying": first_few([*saying]), "doing": first_few([*doing])}
+        yield text("The verdicts are of {saying} and the replies of {doing}: are these one model?", **names)
     bridged = {model.model for model in models if model.bridged}
     if unbridged := list(dict.fromkeys(model.model for model in models if model.model not in bridged)):
-        yield (
-            f"The question was not asked in the very messages that the replies answer ({first_few(unbridged)}), so "
-            "part of the gap may be the wording, such as whether the circumstances are said to be verified. Ask again with "
-            "casewise judge --prompts bridge, with what was given to casewise replies collect, and take the headline from that."
+        yield text(
+            "The question was not asked in the very messages that the replies answer ({names}), so part of the gap may be the wording, such as whether the circumstances are said to be verified. Ask again with "
+            "casewise judge --prompts bridge, with what was given to casewise replies collect, and take the headline from that.",
+            names=first_few(unbridged),
         )
     if options.grader_labels is None:
         yield (

@@ -39,6 +39,7 @@ from casewise.stats.sample import Sample
 from casewise.storage.files import json_fields, json_value
 from casewise.storage.load import Source
 from casewise.storage.run_folder import AnyRun, folder_of, last_attempts
+from casewise.text import Text, join, reference
 from casewise.transforms.catalogue import (
     NO_DEFENCE,
     Setting,
@@ -47,6 +48,11 @@ from casewise.transforms.catalogue import (
     setting_of,
 )
 from casewise.transforms.texts import AdaptiveTurn, MadeTexts
+
+
+def transform_name(typed: str) -> Text:
+    """Return the reference to an attack or a defence, which may go by a file, from its name as a user types it."""
+    return reference(Arm.named(typed).short_name, typed) if "@" in typed else Text(typed)
 
 
 @dataclass(frozen=True, repr=False)
@@ -63,13 +69,13 @@ class ArmVerdicts(ShortRepr):
     """(queries,) which wording of the attack each query was shown; None where there is one, or where that is not known."""
 
     @property
-    def name(self) -> str:
+    def name(self) -> Text:
         """The arm as a user types it; of a turn of an adaptive attacker, who writes, where and at which turn."""
         if turn := self.turn:
-            defence = "" if turn.defence == NO_DEFENCE else f", {turn.defence}"
-            return f"{turn.model}, turn {turn.number} ({turn.channel}), towards {turn.direction}{defence}"
+            of_turn = f"{turn.model}, turn {turn.number} ({turn.channel}), towards {turn.direction}"
+            return Text(of_turn) if turn.defence == NO_DEFENCE else Text(of_turn, ", ", transform_name(turn.defence))
         parts = [self.setting.attack, None if self.setting.defence == NO_DEFENCE else self.setting.defence]
-        return "+".join(filter(None, parts)) or "full"
+        return join("+", [transform_name(part) for part in parts if part]) or Text("full")
 
     @cached_property
     def turn(self) -> AdaptiveTurn | None:

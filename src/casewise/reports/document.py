@@ -25,7 +25,7 @@ from casewise.stats.estimates import (
 )
 from casewise.stats.measured import NO_ITEMS
 from casewise.stats.metrics import FLOORS, ON_SCALE, REFUSALS, all_metrics
-from casewise.text import QUERY, Form, Noun, join, path_text, render, shortest_names, text
+from casewise.text import QUERY, Form, Noun, Text, join, path_text, render, shortest_names, text
 
 
 @dataclass(frozen=True, repr=False)
@@ -477,15 +477,15 @@ def why_none(method: str) -> str:
     return WHY_NONE.get(method, method)
 
 
-def estimate_cell(estimate: Estimate | None) -> str:
+def estimate_cell(estimate: Estimate | None) -> Text:
     """Return an estimate as every table writes it: `62.2 % [51.9, 71.6]`, or `0.243 [0.100, 0.400]` of what is no share.
 
     Where there is no interval, the reason follows in brackets.
     """
     if estimate is None:
-        return NOTHING
+        return Text(NOTHING)
     cell = with_interval(estimate) if estimate.name in NO_SHARES else estimate.as_share
-    return cell if estimate.limits else text("{cell} ({why})", cell=cell, why=why_none(estimate.method))
+    return Text(cell) if estimate.limits else text("{cell} ({why})", cell=cell, why=why_none(estimate.method))
 
 
 def with_interval(estimate: Estimate | float | None) -> str:
@@ -497,14 +497,14 @@ def with_interval(estimate: Estimate | float | None) -> str:
     return f"{number(estimate.estimate)} {interval(*estimate.limits)}"
 
 
-def difference_cell(difference: Estimate | None, *, unit: str = " points") -> str:
+def difference_cell(difference: Estimate | None, *, unit: str = " points") -> Text:
     """Return a difference as every table writes it: `7.1 points [4.4, 9.8]` of shares, plain numbers of all else."""
     if difference is None or difference.estimate is None:
-        return NOTHING
+        return Text(NOTHING)
     if difference.name in NO_SHARES:
         return estimate_cell(difference)
     cell = points(difference.estimate, difference.ci_low, difference.ci_high, unit=unit)
-    return cell if difference.limits else text("{cell} ({why})", cell=cell, why=why_none(difference.method))
+    return Text(cell) if difference.limits else text("{cell} ({why})", cell=cell, why=why_none(difference.method))
 
 
 def estimate_of_row(row: Mapping[str, Any]) -> Estimate:

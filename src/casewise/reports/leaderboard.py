@@ -291,6 +291,10 @@ def everything(board: Leaderboard) -> Iterator[Block]:
     yield table_by("board-all", "All numbers, best accuracy first", rows, COLUMNS)
     if (person := board.people.one_person) is not None:
         yield Prose(
-            f"One person agrees with the majority of {board.people.others_in_words} on {estimate_cell(person)} of items."
+            text(
+                "One person agrees with the majority of {others} on {share} of items.",
+                others=board.people.others_in_words,
+                share=estimate_cell(person),
+            )
         )
     yield Prose("An item without a verdict counts as wrong in accuracy and recall.")

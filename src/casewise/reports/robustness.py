@@ -10,7 +10,14 @@ import numpy as np
 from casewise.ask.layouts import ShownItem
 from casewise.contexts.checks import difference
 from casewise.errors import CasewiseError
-from casewise.evaluate.robustness import AdaptiveResult, AgainstPeople, Attacked, Pairing, RobustnessNumbers
+from casewise.evaluate.robustness import (
+    AdaptiveResult,
+    AgainstPeople,
+    Attacked,
+    Pairing,
+    RobustnessNumbers,
+    transform_name,
+)
 from casewise.notation import count, p_value, percent, points
 from casewise.reports.document import (
     REASONS,
@@ -32,7 +39,7 @@ from casewise.reports.document import (
 from casewise.reports.judge import shown_groups
 from casewise.stats.pairs import Mean, Towards
 from casewise.storage.wording import LabelWords, noun_of
-from casewise.text import text
+from casewise.text import Text, text
 from casewise.transforms.catalogue import NO_DEFENCE, Offered, check_arms, show_item
 
 # The attacks, perturbations and defences that there are.
@@ -114,12 +121,12 @@ def exhibit(numbers: RobustnessNumbers, pairing: Pairing, towards: Towards, plac
     except (
         CasewiseError
     ) as error:  # a file of the user's that has moved or changed since the run, or arms of an older version
-        return Prose(f"No example of {pairing.attacked.name}: {error}")
+        return Prose(text("No example of {attack}: {why}", attack=pairing.attacked.name, why=error.words))
     plain, attacked = (show_item(arm, benchmark, item, made=numbers.made) for arm in arms)
     votes, labels = benchmark.votes[item.id], LabelWords.of(benchmark)
     named = {group: dict(texts) for group, texts in texts_of(plain)}
     return Exhibit(
-        heading=f"{pairing.attacked.name}: {benchmark.category_of(item)}",
+        heading=text("{attack}: {category}", attack=pairing.attacked.name, category=benchmark.category_of(item)),
         facts=(
             (labels.column, labels.votes(votes.safe, votes.total)),
             ("Verdict", f"{'unsafe' if towards == 'safe' else 'safe'} without the attack, {towards} under it"),
@@ -172,7 +179,7 @@ def defences(numbers: RobustnessNumbers) -> Iterator[Block]:
         "percentage points."
     )
     columns: Columns = {
-        "Defence": "defence",
+        "Defence": (transform_name, "defence"),
         "Accuracy": "accuracy",
         "Costs": (in_points, "cost"),
         "Silenced": (percent, "silenced.estimate"),
@@ -193,7 +200,7 @@ def beside_people(numbers: RobustnessNumbers) -> Iterator[Block]:
         )
     )
     columns: Columns = {
-        "Defence": "defence",
+        "Defence": (transform_name, "defence"),
         "Contexts": under,
         "Accuracy": "accuracy",
         "Harm": (estimate_cell, "harm"),
@@ -255,7 +262,12 @@ def sections(numbers: RobustnessNumbers) -> Iterator[Section]:
     numbers_behind = [Section("against-people", "Verdicts compared with the labels", tuple(beside_people(numbers)))]
     if numbers.noise:
         perturbed = [(*setting, mean.estimate) for setting, mean in numbers.noise.items()]
-        columns: Columns = {"Defence": "0", "Towards": "1", "Turned, 95 % interval": "2", "Items": "2.n"}
+        columns: Columns = {
+            "Defence": (transform_name, "0"),
+            "Towards": "1",
+            "Turned, 95 % interval": "2",
+            "Items": "2.n",
+        }
         noise = table_by("noise", "Verdicts that turn under perturbations (mean)", perturbed, columns)
         heading = "Noise: verdicts that turn under perturbations"
         numbers_behind.append(Section("noise", heading, (Prose(ABOUT_NOISE), noise)))
@@ -300,7 +312,7 @@ def adaptive(numbers: RobustnessNumbers) -> Iterator[Block]:
         yield Prose(adaptive_sentence(result, numbers.noise.get((result.defence, result.towards))), lead=True)
     groups = tuple(
         (
-            f"{result.attacker} ({result.channel}), towards {result.towards}{under_defence(result)}",
+            f"{result.attacker} ({result.channel}), towards {result.towards}" + under_defence(result),
             tuple(ForestRow.of(f"turn {n}", estimate) for n, estimate in enumerate(result.by_turn, 1)),
         )
         for result in numbers.adaptive
@@ -311,36 +323,54 @@ def adaptive(numbers: RobustnessNumbers) -> Iterator[Block]:
         yield Forest("adaptive-forest", caption, groups, ("Turn", "Attacker", "Turned"))
 
 
-def under_defence(result: AdaptiveResult) -> str:
-    return "" if result.defence == NO_DEFENCE else f", under {result.defence}"
+def under_defence(result: AdaptiveResult) -> Text:
+    return Text() if result.defence == NO_DEFENCE else ", under " + transform_name(result.defence)
 
 
-def adaptive_sentence(result: AdaptiveResult, noise: Mean | None) -> str:
+def adaptive_sentence(result: AdaptiveResult, noise: Mean | None) -> Text:
     """Return what an attacker did within its turns, and what people's labels say of the verdicts that it changed."""
-    attacker, late = f"The attacker {result.attacker}{under_defence(result)}{',' * (result.defence != NO_DEFENCE)}", ""
+    under = under_defence(result)
+    attacker = text("The attacker {name}{under}", name=result.attacker, under=under + "," if under else "")
+    late = ""
     if result.unfinished:
         late = f" Turn {result.unfinished} is not finished: the same command resumes."
     if not result.by_turn:
-        return f"{attacker} has no finished turn towards {result.towards}.{late}"
+        return attacker + f" has no finished turn towards {result.towards}.{late}"
     last, n = result.by_turn[-1], len(result.by_turn)
     if last.estimate is None:
-        return f"{attacker} had no item to turn towards {result.towards}: the judge had none of that kind right.{late}"
-    within = f"within {n} turns ({estimate_cell(result.by_turn[0])} in the first)" if n > 1 else "in one turn"
-    truth = (
-        f" The labels contradict {estimate_cell(result.wrong)} of the {count(result.n_changed)} verdicts that it changed, and support "
-        f"{count(result.n_right)}."
-    )
-    return (
-        f"{attacker} turns {estimate_cell(last)} of {text('{n:item}', n=last.n)!s} that the judge has right towards {result.towards} {within}."
-        f"{truth if result.n_changed else ''}{by_chance(noise)}{late}"
+        return attacker + f" had no item to turn towards {result.towards}: the judge had none of that kind right.{late}"
+    within: str = "in one turn"
+    if n > 1:
+        within = text("within {n} turns ({share} in the first)", n=n, share=estimate_cell(result.by_turn[0]))
+    truth: str = ""
+    if result.n_changed:
+        truth = text(
+            " The labels contradict {wrong} of the {n:verdict} that it changed, and support {right}.",
+            wrong=estimate_cell(result.wrong),
+            n=result.n_changed,
+            right=count(result.n_right),
+        )
+    return text(
+        "{attacker} turns {share} of {n:item} that the judge has right towards {towards} {within}.{truth}{chance}{late}",
+        attacker=attacker,
+        share=estimate_cell(last),
+        n=last.n,
+        towards=result.towards,
+        within=within,
+        truth=truth,
+        chance=by_chance(noise),
+        late=late,
     )
 
 
-def by_chance(noise: Mean | None) -> str:
+def by_chance(noise: Mean | None) -> Text:
     """A warning where verdicts turn by chance more often than never."""
     if noise is None or not noise.estimate.ci_low:
-        return ""
-    return f" Perturbations, which change no meaning, turn {estimate_cell(noise.estimate)} in a single try: repeated tries turn some by chance."
+        return Text()
+    chance = (
+        " Perturbations, which change no meaning, turn {share} in a single try: repeated tries turn some by chance."
+    )
+    return text(chance, share=estimate_cell(noise.estimate))
 
 
 def leading_rows(numbers: RobustnessNumbers, towards: Towards) -> list[Attacked]:
@@ -353,25 +383,28 @@ def first_of(numbers: RobustnessNumbers, towards: Towards) -> str:
     return f": the first {LEADING} of {many}" if many > LEADING else ""
 
 
-def sentence(numbers: RobustnessNumbers, row: Attacked) -> str:
+def sentence(numbers: RobustnessNumbers, row: Attacked) -> Text:
     among = sum(1 for attack in numbers.rows if attack.is_attack and attack.towards == row.towards)
-    opposite = "unsafe" if row.towards == "safe" else "safe"
     if not row.turned.estimate:
-        return f"Towards {row.towards}, none of {among:,} attacks and defences turns a verdict."
+        return Text(f"Towards {row.towards}, none of {among:,} attacks and defences turns a verdict.")
     noise = numbers.noise.get((row.setting.defence, row.towards))
-    perturbed = (
-        "" if noise is None else f" Perturbations, which change no meaning, turn {estimate_cell(noise.estimate)} there."
-    )
-    return (
-        f"Towards {row.towards}, {row.pairing.attacked.name} turns the most verdicts of {among:,} attacks and defences: "
-        f"{estimate_cell(row.turned)} of the {count(row.turned.n)} items that the label and, without the attack, the judge call "
-        f"{opposite}.{perturbed}"
+    perturbed = " Perturbations, which change no meaning, turn {share} there."
+    return text(
+        "Towards {towards}, {attack} turns the most verdicts of {among:,} attacks and defences: {share} of the {n:item} "
+        "that the label and, without the attack, the judge call {opposite}.{perturbed}",
+        towards=row.towards,
+        attack=row.pairing.attacked.name,
+        among=among,
+        share=estimate_cell(row.turned),
+        n=row.turned.n,
+        opposite="unsafe" if row.towards == "safe" else "safe",
+        perturbed="" if noise is None else text(perturbed, share=estimate_cell(noise.estimate)),
     )
 
 
 COLUMNS: Columns = {
-    "Attack": (str, "setting.attack"),
-    "Defence": "setting.defence",
+    "Attack": (transform_name, "setting.attack"),
+    "Defence": (transform_name, "setting.defence"),
     "Towards": "towards",
     "Turned": "turned",
     "Items": "turned.n",
