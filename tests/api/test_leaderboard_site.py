@@ -7,6 +7,7 @@ import pytest
 from casewise import api
 from casewise.errors import ConfigurationError
 from casewise.reports.document import Prose, Table
+from casewise.storage.load import import_cases
 
 
 @pytest.fixture
@@ -43,16 +44,23 @@ def test_a_site_made_inside_a_run_folder_is_the_one_made_from_elsewhere(tmp_path
     monkeypatch.chdir(tmp_path / "run")
     here = api.leaderboard(".").write_site(tmp_path / "here").parent
 
-    assert [(here / name).read_text() for name in ("index.html", "report-1.html")] == [
-        (elsewhere / name).read_text() for name in ("index.html", "report-1.html")
+    def lines(page):
+        return [line for line in page.read_text().splitlines() if "<svg" not in line]  # whose ids count on
+
+    assert [lines(here / name) for name in ("index.html", "report-1.html")] == [
+        lines(elsewhere / name) for name in ("index.html", "report-1.html")
     ]
 
 
 def test_arms_that_omit_parameters_of_one_name_have_names_of_their_own(tmp_path):
-    plan = {"omit": ["sender.role", "recipient.role"], "arms": ["full"]}
-    board = api.leaderboard(judged_by_roles(tmp_path, **plan), arms=True)
+    roles = {"sender": {"role": "a nurse"}, "recipient": {"role": "a ward's chatbot"}}
+    rows = [{"query": f"Question {n}?", "label": ("safe", "unsafe")[n % 2], "context": roles} for n in range(6)]
+    (tmp_path / "cases.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    benchmark = import_cases(tmp_path / "cases.jsonl")
+    arms = ("full", "without:sender.role", "without:recipient.role")
+    run = api.judge(benchmark, "constant:safe", out=tmp_path / "run", arms=arms)
 
-    page = board.to_markdown()
+    page = api.leaderboard(run, benchmark=benchmark, arms=True).to_markdown()
     assert "−sender.role" in page
     assert "−recipient.role" in page
 

@@ -37,7 +37,7 @@ def told(beside):
     """What the answer says of the better baseline."""
     baseline = better_baseline(beside)
     ends = (baseline.ahead.ci_low, baseline.ahead.ci_high)
-    return f"{compared(ends, baseline.name)}. {baseline.words_alone}"
+    return str(compared(ends, baseline.name) + ". " + baseline.words_alone)
 
 
 WORDS = "trained on these labels with whole queries held out"

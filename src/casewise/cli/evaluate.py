@@ -131,7 +131,7 @@ def rules(sources: list[Path], *, benchmark: str | None) -> None:
         print_json({"scores": [report.as_json() for report in reports]})
         return
     for report in reports:
-        say(f"{report.judge}, {report.protocol}")
+        say(f"{report.judge!s}, {report.protocol}")
         print_table(report.columns, report.cells())
     note(
         "RMR, rule match: higher is better. RDR, rule disagreement: lower is better. A case without a prediction counts in no "

@@ -575,7 +575,7 @@ def sentences(answer: ShortAnswer, judge: str) -> Iterator[str]:
     against_baseline = compared((baseline.ahead.ci_low, baseline.ahead.ci_high), baseline.name)
     comparisons = [against_baseline]
     if test is not None:
-        person = f"one person, who agrees with the others on {percent(test.person)}"
+        person = f"one person ({percent(test.person)})"
         margin = test.margin if test.not_worse else None
         comparisons.insert(0, compared((test.ci_low, test.ci_high), person, no_worse_by=margin))
     rest: list[str] = ["It " + join(", and ", comparisons) + "."]

@@ -234,7 +234,7 @@ def gate_page(gate: GateReport) -> Document:
     table = table_by("gate-table", "Metrics", gate.found.metrics, columns, frame=numbers)
     return Document(
         title=f"Gate: {gate.decision.upper()}",
-        subtitle=f"{gate.run} against {gate.baseline} on {gate.benchmark}, {gate.found.n_items:,} items",
+        subtitle=gate_subject(gate) + text(", {n:item}", n=gate.found.n_items),
         notices=gate.notes,
         sections=(Section("gate", "The answer", (Prose(gate.sentence(), lead=True), table), brief=True),),
     )
@@ -256,6 +256,11 @@ class Said(NamedTuple):
     text: str
 
 
+def gate_subject(gate: GateReport) -> Text:
+    """Return which run is compared with which."""
+    return text("{run} against {baseline} on {data}", run=gate.run, baseline=gate.baseline, data=gate.benchmark)
+
+
 def gate_suite(gate: GateReport) -> tuple[str, Iterable[Said]]:
     """Return the two runs, a note where the run has not finished, and the decision on each metric."""
     decisions = [] if gate.finished else [Said("finished", "inconclusive", gate.sentence())]
@@ -263,9 +268,9 @@ def gate_suite(gate: GateReport) -> tuple[str, Iterable[Said]]:
         run, baseline = (gate_number(metric.name, value) for value in (metric.run, metric.baseline))
         drop = gate_number(metric.name, metric.drop, (metric.low, metric.high))
         allowed = gate_number(metric.name, metric.margin, (None, None))
-        text = f"{metric.name} is {run}, and {baseline} in the baseline: a drop of {drop}; allowed: {allowed}"
-        decisions.append(Said(metric.name, metric.decision, text))
-    return f"{gate.run} against {gate.baseline} on {gate.benchmark}", decisions
+        words = f"{metric.name} is {run}, and {baseline} in the baseline: a drop of {drop}; allowed: {allowed}"
+        decisions.append(Said(metric.name, metric.decision, words))
+    return gate_subject(gate), decisions
 
 
 def bounds_suite(robustness: RequiredRobustness) -> tuple[str, Iterable[Said]]:

@@ -578,7 +578,7 @@ def provenance(report: JudgeNumbers) -> Iterator[Block]:
         ("Seed", str(report.options.seed)),
     ]
     for run in report.runs.runs:
-        name, manifest = run.path.name, run.manifest
+        name, manifest = run.path.resolve().name, run.manifest
         facts += [
             (f"Run {name}", f"judge {manifest.identity.judge}, begun {manifest.created:%Y-%m-%d %H:%M} UTC"),
             (f"Settings of {name}", ", ".join(f"{k}={v}" for k, v in manifest.identity.settings.items()) or "none"),

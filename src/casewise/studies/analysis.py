@@ -72,7 +72,7 @@ def read_contrasts(written: Sequence[str]) -> tuple[tuple[str, str], ...]:
     for words in written:
         first, colon, second = (part.strip() for part in words.partition(":"))
         if not colon or not first or not second or first == second:
-            raise ConfigurationError(f"--contrast is {text!r}; write two conditions as no_context:safe_revised")
+            raise ConfigurationError(f"--contrast is {words!r}; write two conditions as no_context:safe_revised")
         pairs.append((first, second))
     return tuple(pairs)
 
