@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, Self
@@ -39,7 +39,6 @@ from casewise.storage.benchmark import Benchmark
 from casewise.storage.files import json_fields, json_value
 from casewise.storage.load import Source
 from casewise.storage.run_folder import AnyRun
-from casewise.text import Text
 
 # Judges are tried on the same queries, each with promises and intervals made for the best of so many, so that both hold for
 # whichever is chosen, for whatever reason. Choosing on one half of the queries and promising on the other holds too, and
@@ -129,7 +128,7 @@ class Recommendation(ShortRepr):
     """The reason why there is no classifier of words to compare with; None where there is one."""
     shown_to_fail: bool
     """True if each judge is shown to cost more than something that needs no judge."""
-    left_out: Mapping[Text, str]
+    left_out: dict[str, str]
     """Judges that no decider can be made of, with the reason."""
     problem: str | None
     """The reason why the chosen judge cannot be made anew from its name here; None where it can."""
@@ -253,10 +252,10 @@ def picked(numbers: object, *names: str) -> dict[str, dict[str, Any]]:
     return {name: getattr(numbers, name).picked() for name in names}
 
 
-def deployable(runs: JudgedRuns) -> tuple[list[Series], dict[Text, str]]:
+def deployable(runs: JudgedRuns) -> tuple[list[Series], dict[str, str]]:
     """The series that a decider can be made of, and why not of the others."""
     series: list[Series] = []
-    left_out: dict[Text, str] = {}
+    left_out: dict[str, str] = {}
     for judged in runs.main_series:
         name = judged.run.manifest.judge_name
         try:

@@ -106,10 +106,11 @@ def methods(analysis: StudyAnalysis, words: RatedWords) -> Iterator[str]:
             "Miller, 2011)"
         )
         yield text(
-            "Conditions were compared in {n:contrast} of {rates} {errors}{corrected}, and equivalence within ±{margin:g} points "
+            "Conditions were compared in {n:,} planned {contrasts} of {rates} {errors}{corrected}, and equivalence within ±{margin:g} points "
             "was tested by two one-sided tests{alike}. For comparison with Sun et al. (2025) we also give pooled "
             "two-proportion z tests at the Bonferroni level of {level:.4g}.",
             n=n,
+            contrasts="contrast" if n == 1 else "contrasts",
             rates=words.rates,
             errors=text(errors),
             corrected=f"; {CORRECTED[options.correction]}" if n > 1 else "",
@@ -354,7 +355,8 @@ def ceilings(analysis: StudyAnalysis, words: RatedWords) -> Iterator[Block]:
     if analysis.ceilings is not None:
         rows += reachable(analysis.ceilings)
     if rows:
-        yield table_of("ceilings", "Ceilings and floors, from the votes alone", ("Metric", "Value", "Method"), rows)
+        name = "ceilings" if words == OF_ITEMS else "ceilings-of-replies"  # its terms speak of answers
+        yield table_of(name, "Ceilings and floors, from the votes alone", ("Metric", "Value", "Method"), rows)
 
 
 def panel(analysis: StudyAnalysis) -> Iterator[Block]:
