@@ -1,4 +1,5 @@
 from dataclasses import replace
+from typing import Any
 
 from casewise.notation import interval, number, p_value, percent
 from casewise.reports import formats
@@ -29,7 +30,8 @@ def test_every_part_of_a_document_calls_a_judge_and_what_it_judges_the_same():
     blocks = (Prose(said), table, forest, chart, Folded(said, (exhibit,)))
 
     page = Document(said, said, (said,), (Section("s", said, blocks),), Noun("action", "actions")).rendered()
-    prose, rows, dots, figure, fold = page.sections[0].blocks
+    drawn: Any = page.sections[0].blocks
+    prose, rows, dots, figure, fold = drawn
     assert (page.title, page.subtitle, page.notices, page.sections[0].heading) == (short, short, (short,), short)
     assert (prose, rows.caption, rows.columns, rows.rows) == (Prose(short), short, (short,), ((short,),))
     assert rows.links == {short: "gpt.html"}
