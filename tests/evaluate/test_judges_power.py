@@ -4,16 +4,22 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from casewise.text import QUERY, Text
 from casewise.evaluate.study import JudgesPilot
 from casewise.stats.ceilings import rates_of_any_shape
+from casewise.text import QUERY, Text
 
 
 def test_items_are_in_doubt_where_the_judges_differ_and_the_majority_may_turn():
     safe, votes = np.array([6, 6, 10, 0, 5, 10] * 8), np.full(48, 10)
     first, second = np.ones(48), np.tile([0.0, 1.0, 0.0, 0.0, 0.0, np.nan], 8)
     pilot = JudgesPilot(
-        QUERY, (Text("a"), Text("b")), tuple(f"i{n:02d}" for n in range(48)), (first, second), safe, votes, np.arange(48)
+        QUERY,
+        (Text("a"), Text("b")),
+        tuple(f"i{n:02d}" for n in range(48)),
+        (first, second),
+        safe,
+        votes,
+        np.arange(48),
     )
 
     found = pilot.in_doubt()

@@ -120,3 +120,12 @@ def test_repeats_have_seeds_of_their_own():
     answer(judge, ask(repeat=2))
 
     assert [options.seed for _, options in model.calls] == [7, 9]
+
+
+def test_a_reply_that_was_cut_off_says_which_option_gives_it_room():
+    judge = LLMJudge(FakeModel(Reply('{"judgement": "sa', "length")), options=AskOptions(max_tokens=9))
+    outcome = answer(judge).outcome
+
+    assert isinstance(outcome, Unscored)
+    assert outcome.reason == UnscoredReason.TRUNCATED
+    assert str(outcome.detail).startswith("cut off at --max-tokens 9, which may be raised")

@@ -1,5 +1,7 @@
 import asyncio
 import json
+import ssl
+import subprocess
 
 import pytest
 from aiohttp import web
@@ -10,6 +12,7 @@ from casewise.errors import ExitCode, Unauthorised, Unavailable, Unreachable, We
 from casewise.models.client import AdaptiveGate, ClientOptions, EndpointClient, OpenAICompatibleModel, RetryPolicy
 from casewise.models.endpoints import Key, find_endpoint
 from casewise.models.protocol import Rejected, ReplyOptions, as_messages
+from casewise.models.wire import Capabilities
 
 ASK = as_messages("Is it safe?")
 WORDS = ReplyOptions(max_tokens=64)
@@ -181,7 +184,7 @@ def test_what_no_call_can_cure_stops_the_run_at_once(status, message, code):
 @pytest.mark.parametrize(("fault", "reason"), [("400", "bad_request"), ("400 filter", "content_filter")])
 def test_what_one_call_is_refused_costs_that_call_only(fault, reason):
     with pytest.raises(Rejected) as refused:
-        ask(FaultServer(script=[fault]))
+        ask(FaultServer(script=[fault] * 3))
 
     assert refused.value.reason == reason
 
@@ -347,3 +350,194 @@ def test_connections_are_reused():
     asyncio.run(go())
 
     assert len(peers) == 1
+
+
+def failing(status, *, field, body=None):
+    """A server that fails without a word on the reason wherever a body holds a field."""
+
+    def refuse(_request, sent):
+        return web.json_response(body or {"error": "Internal Server Error"}, status=status) if field in sent else None
+
+    return FaultServer(refuse=refuse)
+
+
+SCHEMA = ReplyOptions(9, json_schema={"type": "object"})
+LLAMA_CPP_PYTHON = (
+    "[{'type': 'literal_error', 'loc': ('body', 'response_format', 'type'), 'msg': \"Input should be 'text' or "
+    "'json_object'\", 'input': 'json_schema'}]"
+)
+
+
+def test_a_parameter_is_learnt_to_be_refused_whatever_the_status():
+    server = refusing(LLAMA_CPP_PYTHON, 500, field="response_format")
+    ask_twice(server, SCHEMA)
+
+    assert ["response_format" in body for body in server.bodies] == [True, False, False]
+
+
+@pytest.mark.parametrize(("status", "n_tries"), [(500, 5), (400, 1)])
+@pytest.mark.parametrize("field", ["response_format", "seed", "temperature"])
+def test_where_a_server_fails_without_a_reason_each_parameter_is_left_out_once(status, n_tries, field):
+    server = failing(status, field=field)
+    options = ReplyOptions(9, 0.5, seed=3, json_schema={"type": "object"})
+    replies = ask_twice(server, options)
+
+    assert all(reply.text for reply in replies)
+    with_field = [field in body for body in server.bodies]
+    assert n_tries <= sum(with_field) <= n_tries + 2
+    assert with_field[-1] is False
+
+
+def test_after_good_answers_a_failure_is_not_put_down_to_a_parameter():
+    answers = iter([None, *(web.json_response({"error": "oh"}, status=500) for _ in range(5)), None])
+    server = FaultServer(refuse=lambda _request, _body: next(answers))
+
+    async def go():
+        async with server:
+            model = client(server)
+            await model.reply(ASK, SCHEMA)
+            with pytest.raises(Unavailable):
+                await model.reply(ASK, SCHEMA)
+            await model.reply(ASK, SCHEMA)
+            await model.close()
+
+    asyncio.run(go())
+    assert all("response_format" in body for body in server.bodies)
+
+
+def after_an_answer(*responses):
+    """Ask twice a server that answers once well, then with `responses`, then well."""
+    answers = iter([None, *responses, None])
+    server = FaultServer(refuse=lambda _request, _body: next(answers))
+    return ask_twice(server, WORDS)[1]
+
+
+@pytest.mark.parametrize("status", [204, 302, 403, 404, 405])
+def test_after_good_answers_a_gateways_whim_is_tried_again(status):
+    response = web.Response(status=status, headers={"Location": "/"} if status == 302 else {})
+
+    assert after_an_answer(response).attempts == 2
+
+
+def test_a_refusal_that_repeats_the_request_changes_nothing():
+    echo = {"error": {"message": "the prompt is invalid"}, "request": {"max_tokens": 1, "response_format": "unknown"}}
+    answers = iter([None, *(web.json_response(echo, status=400) for _ in range(3)), None])
+    server = FaultServer(refuse=lambda _request, _body: next(answers))
+
+    async def go():
+        async with server:
+            model = client(server)
+            await model.reply(ASK, SCHEMA)
+            for _ in range(3):
+                with pytest.raises(Rejected):
+                    await model.reply(ASK, SCHEMA)
+            await model.reply(ASK, SCHEMA)
+            await model.close()
+
+    asyncio.run(go())
+    assert len(server.bodies) == 5
+    assert all({"max_tokens", "response_format"} <= body.keys() for body in server.bodies)
+
+
+def test_a_token_limit_that_is_refused_under_both_names_is_asked_for_twice():
+    server = refusing("Unsupported parameter: 'max_tokens', 'max_completion_tokens'")
+    with pytest.raises(Rejected):
+        ask(server, ReplyOptions(9, None))
+
+    assert len(server.bodies) == 2
+
+
+@pytest.mark.parametrize(
+    ("complaint", "most"),
+    [
+        ("top_logprobs is not in [1, 20)", 19),
+        ("logprobs must be in [0, 5]", 5),
+        ("logprobs must be less than 8", 7),
+        ("logprobs must be less than or equal to 8", 8),
+        ("logprobs must be at most 4", 4),
+        ("top_logprobs must be between 0 and 5", 5),
+        ("logprobs must be below  3", 2),
+    ],
+)
+def test_the_most_log_probabilities_are_read_from_a_refusal(complaint, most):
+    can = Capabilities()
+
+    assert can.learn({"logprobs": True, "top_logprobs": 20}, complaint)
+    assert can.most_top_logprobs == most
+
+
+def test_a_long_wait_that_a_server_asks_for_is_said(monkeypatch):
+    lines: list[str] = []
+    slept: list[float] = []
+
+    async def no_time(seconds):
+        slept.append(seconds)
+
+    async def go():
+        async with FaultServer(refuse=lambda _request, _body: next(answers)) as server:
+            model = client(server)
+            model.tell_with(lines.append)
+            monkeypatch.setattr("casewise.models.client.asyncio.sleep", no_time)
+            await model.reply(ASK, WORDS)
+            await model.close()
+
+    answers = iter([*(web.json_response({}, status=429, headers={"Retry-After": "3600"}) for _ in range(2)), None])
+    asyncio.run(go())
+    assert len(lines) == 1
+    assert "asks to wait 3,600 s; its calls are tried again in 3" in lines[0]
+    assert [300 <= seconds <= 330 for seconds in slept if seconds] == [True, True]
+
+
+def test_a_certificate_that_cannot_be_verified_is_said_to_be_that(tmp_path):
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    subprocess.run(
+        [
+            *("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=localhost"),
+            *("-keyout", str(key), "-out", str(certificate)),
+        ],
+        check=True,
+        capture_output=True,
+    )
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+
+    async def go():
+        server = await asyncio.start_server(lambda _reader, writer: writer.close(), "127.0.0.1", 0, ssl=context)
+        port = server.sockets[0].getsockname()[1]
+        endpoint = find_endpoint("openai/tiny", base_url=f"https://127.0.0.1:{port}/v1", environment={})
+        model = OpenAICompatibleModel("openai/tiny", EndpointClient(endpoint, key=None, options=ClientOptions()))
+        try:
+            await model.reply(ASK, WORDS)
+        finally:
+            await model.close()
+            server.close()
+
+    with pytest.raises(Unreachable, match=r"certificate cannot be verified .*self-signed.*SSL_CERT_FILE"):
+        asyncio.run(go())
+
+
+def test_an_encrypted_address_of_a_plain_server_is_said_to_be_one():
+    async def go():
+        async with FaultServer() as server:
+            address = server.url.replace("http:", "https:")
+            endpoint = find_endpoint("openai/tiny", base_url=address, environment={})
+            model = OpenAICompatibleModel("openai/tiny", EndpointClient(endpoint, key=None, options=ClientOptions()))
+            try:
+                await model.reply(ASK, WORDS)
+            finally:
+                await model.close()
+
+    with pytest.raises(Unreachable, match="begins with http://"):
+        asyncio.run(go())
+
+
+def test_an_answer_without_end_is_read_up_to_a_limit(monkeypatch):
+    monkeypatch.setattr("casewise.models.client.MOST_BYTES", 1000)
+
+    def endless(_request, body):
+        response = web.Response(text=json.dumps({"choices": [{"message": {"content": "x" * 5000}}]}))
+        response.enable_chunked_encoding()
+        return response
+
+    with pytest.raises(Unavailable, match="cut off or garbled"):
+        ask(FaultServer(refuse=endless), retry=RetryPolicy(retries=0))

@@ -30,7 +30,7 @@ from casewise.models.prices import Prices, Spend, note_unreported
 from casewise.models.protocol import Message, Model, Rejected, Reply, ReplyOptions, Usage, as_messages
 from casewise.options import Flat, Hidden
 from casewise.plugins import install_command
-from casewise.records import Elicitation, Scored, Unscored
+from casewise.records import Elicitation, Scored, Unscored, UnscoredReason
 from casewise.records.base import digest
 from casewise.storage.loaders.public import CASEBENCH, PROMPTS
 from casewise.storage.loaders.registry import fetched_file
@@ -326,8 +326,11 @@ class LLMJudge(ModelJudge):
 
     def answer_with(self, read: ReadOutcome, reply: Reply, took: dict[str, Any]) -> Answer:
         """Return a reply's outcome with its cost and details."""
-        detail = detail_of(reply, read.detail)
-        return Answer(read.outcome, read_as=read.read_as, raw_reply=reply.text, detail=detail, **took)
+        detail, outcome = detail_of(reply, read.detail), read.outcome
+        if isinstance(outcome, Unscored) and outcome.reason is UnscoredReason.TRUNCATED:
+            hint = f"cut off at --max-tokens {self.options.max_tokens}, which may be raised"
+            outcome = outcome.model_copy(update={"detail": f"{hint}: {outcome.detail}" if outcome.detail else hint})
+        return Answer(outcome, read_as=read.read_as, raw_reply=reply.text, detail=detail, **took)
 
     async def close(self) -> None:
         """Release the models' connections."""
@@ -343,6 +346,7 @@ def detail_of(reply: Reply, detail: Mapping[str, Any] | None) -> dict[str, Any] 
         "reasoning": reply.reasoning,
         "refusal": reply.refusal,
         "finish_reason": None if reply.finish_reason == "stop" else reply.finish_reason,
+        "left_out": reply.left_out,
     }
     return {**(detail or {}), **{name: value for name, value in unusual.items() if value}} or None
 

@@ -9,7 +9,7 @@ from typing import Any, Generic, Literal, TypeVar
 from casewise.errors import LeftUnanswered, Unavailable
 from casewise.models.client import EndpointClient
 from casewise.models.prices import FREE, Prices, Spend, note_unreported
-from casewise.models.protocol import Message, Model, Rejected, Reply, ReplyOptions, Usage
+from casewise.models.protocol import Message, Model, Rejected, Reply, ReplyOptions, Usage, storable
 
 A_contra = TypeVar("A_contra", contravariant=True)
 R_co = TypeVar("R_co", covariant=True)
@@ -150,7 +150,7 @@ class ChatAsker(Asker[A_contra], ABC, Generic[A_contra, R_co]):
         self._n_failed = 0
         if not reply.usage.is_known:
             note_unreported()
-        return reply
+        return storable(reply)
 
     def took(self, reply: Reply) -> dict[str, Any]:
         """Return latency, model version, tokens and cost of a reply, as fields of a `Call`."""

@@ -150,6 +150,8 @@ class Fault:
     """No connection could be made."""
     learnt: bool = False
     """The endpoint refused a parameter; the same call is repeated without it."""
+    unexplained: bool = False
+    """The server failed without a word on the reason, which may be a parameter."""
 
 
 FILTERED = re.compile(r"content[ _-]?(filter|policy|management)|moderat|flagged|responsible.?ai", re.IGNORECASE)
@@ -161,11 +163,20 @@ NO_CREDIT = re.compile(r"insufficient[ _](?:quota|balance|credit|funds)|billing|
 
 
 def meaning(
-    status: int, headers: Mapping[str, str], error: ServerError, *, endpoint: Endpoint, model: str
+    status: int,
+    headers: Mapping[str, str],
+    error: ServerError,
+    *,
+    endpoint: Endpoint,
+    model: str,
+    has_answered: bool = False,
 ) -> Fault | ModelError:
     """Return what an answer of `status` with `error` in its body means.
 
     A `Fault` is tried again; an `Unauthorised` stops the run; a `Rejected` costs this call alone.
+
+    `has_answered`: there were good answers in this session, so that key, address and model are right. Then a gateway's
+    302, 403 or 404 may pass.
     """
     words = f"{error.code} {error.message}"
     problem = f"{endpoint.name} answered {status}: {error.message}"
@@ -175,11 +186,13 @@ def meaning(
         return Fault(problem, requested_wait_s(headers), overloaded=status in (429, 529))
     if FILTERED.search(words):
         return Rejected("content_filter", problem)
+    if has_answered and (status < 400 or status in {403, 404, 405}):
+        return Fault(problem, requested_wait_s(headers))
     if status in {401, 403}:
         return Unauthorised(
             f"{problem}. Check {endpoint.key_variable or 'the address'}, and that it may use {model!r}."
         )
-    if status < 400 or status in {402, 404, 405} or NO_SUCH_MODEL.search(words):
+    if status < 400 or status in {402, 404, 405} or (NO_SUCH_MODEL.search(words) and not has_answered):
         return Unauthorised(
             f"{problem}. Check the model's name, {model!r}, and the address, {endpoint.base_url} (it usually ends in /v1)."
         )
@@ -223,8 +236,14 @@ def cannot_connect(error: BaseException) -> bool:
     return isinstance(error, kinds)
 
 
-LEARNABLE = frozenset({400, 403, 404, 415, 422})
-"""Statuses with which servers refuse a parameter."""
+NOT_LEARNT_FROM = frozenset({401, 402, 407, 408, 413, 429, 503, 529})
+"""Statuses that say something else than which parameters a server takes."""
+
+MOST_BYTES = 64_000_000
+"""A longer answer is not read to its end."""
+
+LONG_WAIT_S = 20.0
+"""A server that asks for a longer wait is said to."""
 
 
 @dataclass(frozen=True)
@@ -271,6 +290,14 @@ class Exchange:
     latency_s: float
 
 
+class Unexplained(Exception):
+    """The server failed without a word on the reason, which may be a parameter."""
+
+    def __init__(self, failure: Rejected | Unavailable) -> None:
+        super().__init__(str(failure))
+        self.failure = failure
+
+
 class NoAnswer(Exception):
     """A collected result is no answer, and another try may bring one."""
 
@@ -310,6 +337,9 @@ class EndpointClient:
         self._tell: Callable[[str], None] = lambda _line: None
         self._answered = False
         """True if the server has answered in this session."""
+        self._answered_with: frozenset[str] | None = None
+        """The parameters that bodies held to which there were good answers in this session; None before the first."""
+        self._said_wait_at = float("-inf")
         self._began: float | None = None
         """Time of the first call of the session."""
         self._waiting = asyncio.Lock()
@@ -317,16 +347,33 @@ class EndpointClient:
     async def call(self, request: Request[T]) -> Called[T]:
         """Post until there is an answer. Raises Rejected, Unavailable, Unauthorised: as `Model.reply` says."""
         if self._transport is not None:
-            can = self._asked_as or self.can
-            outcome = self._read(self._transport(request, can), request.body(can), request)
-            if isinstance(outcome, Fault):
-                raise NoAnswer(outcome.message)
-            return outcome
-        attempt, n_lessons, n_waits = 1, 0, 0
+            return self._collected(request, self._transport)
         if self._began is None:
             self._began = time.monotonic()
+        try:
+            return await self._posted(request)
+        except Unexplained as error:
+            if self._answered_with is None and (called := await self._without_a_parameter(request)) is not None:
+                return called
+            raise error.failure from error
+
+    def _collected(self, request: Request[T], transport: Transport) -> Called[T]:
+        can = self._asked_as or self.can
+        outcome = self._read(transport(request, can), request.body(can), request)
+        if isinstance(outcome, Fault):
+            raise NoAnswer(outcome.message)
+        return outcome
+
+    async def _posted(self, request: Request[T]) -> Called[T]:
+        """Post until there is an answer. Raises Unexplained: a parameter of the body may be the reason."""
+        attempt, n_lessons, n_waits = 1, 0, 0
         while True:
-            outcome = await self._attempt(request)
+            try:
+                outcome = await self._attempt(request, self.can)
+            except Rejected as error:
+                if error.reason == "bad_request":
+                    raise Unexplained(error) from error
+                raise
             if isinstance(outcome, Called):
                 return Called(outcome.value, outcome.latency_s, attempt + n_waits)
             if outcome.learnt:
@@ -335,8 +382,10 @@ class EndpointClient:
                     raise Rejected("bad_request", outcome.message)
                 continue
             if attempt > self.options.retry.retries and not outcome.unreachable:
-                raise Unavailable(f"{outcome.message} (tried {attempt} times)")
+                failure = Unavailable(f"{outcome.message} (tried {attempt} times)")
+                raise Unexplained(failure) if outcome.unexplained else failure
             wait = self.options.retry.wait_s(attempt, requested_s=outcome.wait_s, rng=self._rng)
+            self._say_wait(outcome.wait_s, wait)
             if outcome.unreachable and await self._reached_again(outcome.message, next_wait_s=wait):
                 n_waits += 1
             else:
@@ -370,6 +419,25 @@ class EndpointClient:
             await self._session.close()
             self._session = None
 
+    async def _without_a_parameter(self, request: Request[T]) -> Called[T] | None:
+        """Ask once without each parameter that may be the reason of a failure; keep to what is answered."""
+        for can in self.can.narrower(request.body(self.can)):
+            try:
+                outcome = await self._attempt(request, can)
+            except ModelError:
+                continue
+            if isinstance(outcome, Called):
+                self.can = can
+                return outcome
+        return None
+
+    def _say_wait(self, requested_s: float | None, wait_s: float) -> None:
+        """Tell of a long wait that the server asks for, once while it lasts."""
+        now = time.monotonic()
+        if (requested_s or 0.0) > LONG_WAIT_S and now - self._said_wait_at > wait_s:
+            self._said_wait_at = now
+            self._tell(f"{self.server} asks to wait {requested_s:,.0f} s; its calls are tried again in {wait_s:,.0f} s")
+
     async def _reached_again(self, problem: str, *, next_wait_s: float) -> bool:
         """Return True once a server can be reached again that answered in this session, and False if it never did.
 
@@ -401,12 +469,14 @@ class EndpointClient:
                 self._tell(f"{self.server} answers again")
         return True
 
-    async def _attempt(self, request: Request[T]) -> Called[T] | Fault:
+    async def _attempt(self, request: Request[T], can: Capabilities) -> Called[T] | Fault:
         async with self.gate:
-            body = request.body(self.can)
+            body = request.body(can)
             try:
                 exchange = await self._post(request.path, body)
             except self._broken_off as error:
+                if isinstance(error, aiohttp.ClientSSLError):
+                    raise Unreachable(self.redact(tls_problem(self.server, error))) from error
                 unreachable, detail = cannot_connect(error), f"{type(error).__name__}: {error}"
                 if isinstance(error, TimeoutError):
                     detail = f"no answer within {self.options.timeout_s:g} s"
@@ -418,6 +488,8 @@ class EndpointClient:
         self._answered = True
         outcome = self._read(exchange, body, request)
         if isinstance(outcome, Called):
+            self._answered_with = (self._answered_with or frozenset()) | body.keys()
+            self.can.limit_is_settled = True
             self.gate.succeeded()
         elif outcome.overloaded:
             self.gate.overloaded()
@@ -434,7 +506,7 @@ class EndpointClient:
         started = time.perf_counter()
         address = f"{self.endpoint.base_url}/{path}"
         async with self._session.post(address, data=written(body), proxy=self.proxy, allow_redirects=False) as answer:
-            text = (await answer.read()).decode("utf-8", errors="replace")
+            text = (await body_of(answer)).decode("utf-8", errors="replace")
             return Exchange(answer.status, answer.headers, self.redact(text), time.perf_counter() - started)
 
     def _read(self, exchange: Exchange, body: dict[str, Any], request: Request[T]) -> Called[T] | Fault:
@@ -451,14 +523,25 @@ class EndpointClient:
         error = read_error(text)
         if status == 200:
             status = next((int(word) for word in error.code.split() if word.isdigit() and 400 <= int(word) < 600), 502)
-        if status in LEARNABLE and self.can.learn(body, f"{error.code} {text[:2000]}"):
+        words = f"{error.code} {error.message}"
+        learnable = status not in NOT_LEARNT_FROM and not 200 <= status < 400
+        if learnable and (
+            self.can.learn(body, words) or self.can.learn(body, text[:2000], answered=self._answered_with or ())
+        ):
             return Fault(f"{self.endpoint.name} answered {status}: {error.message}", learnt=True)
-        fault = meaning(status, exchange.headers, error, endpoint=self.endpoint, model=request.model)
+        fault = meaning(
+            status,
+            exchange.headers,
+            error,
+            endpoint=self.endpoint,
+            model=request.model,
+            has_answered=self._answered_with is not None,
+        )
         if status in BILLED_STATUSES or (isinstance(fault, Rejected) and fault.reason == "content_filter"):
             note_unreported()
         if isinstance(fault, ModelError):
             raise fault
-        return fault
+        return replace(fault, unexplained=status in {500, 501})
 
     def key_header(self, name: str | None = None) -> dict[str, str]:
         """Return the header that holds the key, under another `name` if an interface wants that."""
@@ -470,6 +553,31 @@ class EndpointClient:
     def redact(self, text: str) -> str:
         """Return `text` without the key."""
         return self._key.redact(text) if self._key is not None else text
+
+
+async def body_of(answer: aiohttp.ClientResponse) -> bytes:
+    """Return an answer's body, of one that is too long only the beginning."""
+    if (answer.content_length or 0) <= MOST_BYTES and "Content-Length" in answer.headers:
+        return await answer.read()
+    body = bytearray()
+    async for piece in answer.content.iter_any():
+        body += piece
+        if len(body) > MOST_BYTES:
+            answer.close()
+            break
+    return bytes(body[:MOST_BYTES])
+
+
+def tls_problem(server: str, error: aiohttp.ClientSSLError) -> str:
+    """Return what is wrong with an encrypted connection, and what to do."""
+    if isinstance(error, aiohttp.ClientConnectorCertificateError):
+        return (
+            f"{server}: its certificate cannot be verified ({error.certificate_error}). If you trust it, set SSL_CERT_FILE to a "
+            "file with the certificate of its authority"
+        )
+    return (
+        f"{server}: no encrypted connection ({error}). If the server speaks plain HTTP, its address begins with http://"
+    )
 
 
 def written(body: dict[str, Any]) -> bytes:

@@ -148,12 +148,36 @@ class Reply:
     attempts: int = 1
     reasoning: str | None = None
     refusal: str | None = None
+    left_out: str | None = None
+    """What was left out of a reply that is too long to be stored: its length and its digest."""
 
     def __post_init__(self) -> None:
         """Replace half characters, which no log can hold."""
         for name in ("text", "reasoning", "refusal"):
             if (text := getattr(self, name)) is not None and (clean := writable(text)) != text:
                 object.__setattr__(self, name, clean)
+
+
+MOST_CHARACTERS = 200_000
+"""Characters of a reply, and of its reasoning, that are stored."""
+
+
+def storable(reply: Reply) -> Reply:
+    """Return a reply as it is stored: what is too long counts as cut off, with the length and digest of the rest."""
+    rests = {
+        name: text[MOST_CHARACTERS:]
+        for name in ("text", "reasoning", "refusal")
+        if (text := getattr(reply, name)) is not None and len(text) > MOST_CHARACTERS
+    }
+    if not rests:
+        return reply
+    said = (
+        f"{len(rest):,} more characters of {name}, sha256 {hashlib.sha256(rest.encode()).hexdigest()}"
+        for name, rest in rests.items()
+    )
+    kept = {name: getattr(reply, name)[:MOST_CHARACTERS] for name in rests}
+    ended = "length" if "text" in rests else reply.finish_reason
+    return replace(reply, **kept, finish_reason=ended, left_out="; ".join(said))
 
 
 class AnyModel:

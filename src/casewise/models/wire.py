@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from casewise.models.protocol import Message, Model, Position, Reply, ReplyOptions, TokenLogprob, Usage
@@ -20,8 +20,8 @@ from casewise.records.base import all_writable
 
 COMPLAINT = re.compile(
     r"unsupported|not (?:currently )?(?:be )?(?:support|permit|allow|available|enabled)|does(?:n't| not) support"
-    r"|unrecogni[sz]ed|unknown|unexpected|extra (?:inputs?|fields?)|only the default|deprecated"
-    r"|must be|at most|less than|greater than|too (?:large|many|high)|maximum|out of range|invalid",
+    r"|unrecogni[sz]ed|input should be|literal_error|unknown|unexpected|extra (?:inputs?|fields?)|only the default|deprecated"
+    r"|must be|at most|less than|greater than|too (?:large|many|high)|maximum|out of range|not in (?:the )?(?:range|interval|\[)|invalid",
     re.IGNORECASE,
 )
 WRONG_NAME = re.compile(r"unsupported|not support|unrecogni|unknown|extra|not permitted|unexpected", re.IGNORECASE)
@@ -35,6 +35,19 @@ DROPPED = (
 """A field of a body, the capability that it needs, and how a refusal names it."""
 
 
+HALF_OPEN = re.compile(r"[\[(]\s*\d+\s*,\s*(\d+)\s*([\])])|(?:less than|below|<)()\s+(?!or\b)(\d+)", re.IGNORECASE)
+"""An interval, or a bound that is not itself allowed."""
+
+
+def most_allowed(complaint: str, sent: int) -> int | None:
+    """Return the largest number below `sent` that a complaint allows; None if it names none."""
+    bounds = []
+    for closed, bracket, _, below in HALF_OPEN.findall(complaint):
+        bounds.append(int(closed or below) - (bracket != "]"))
+    bounds = bounds or [int(digits) for digits in re.findall(r"\b\d{1,2}\b", complaint)]
+    return max((bound for bound in bounds if 0 < bound < sent), default=None)
+
+
 @dataclass
 class Capabilities:
     """Parameters that may be sent. They only become fewer; the token limit has one of two names."""
@@ -45,28 +58,46 @@ class Capabilities:
     most_top_logprobs: int = 20
     json_schema: bool = True
     seed: bool = True
+    limit_is_settled: bool = False
+    """True if a body with the token limit was answered, or its other name was refused."""
 
-    def learn(self, body: Mapping[str, Any], complaint: str) -> bool:
+    def learn(self, body: Mapping[str, Any], complaint: str, *, answered: Collection[str] = ()) -> bool:
         """Note what `complaint`, the answer to `body`, refuses. Return whether the call is worth repeating.
 
         It is, too, if an earlier call has taught the same while this one was under way.
+
+        `answered`: parameters that a body held to which there was a good answer. A complaint that repeats the request
+        names them, and does not refuse them.
         """
         if not COMPLAINT.search(complaint):
             return False
         sent = next((name for name in TOKEN_LIMITS if name in body), None)
         if sent and re.search(rf"\b{sent}\b", complaint) and WRONG_NAME.search(complaint):
-            self.token_limit = TOKEN_LIMITS[1 - TOKEN_LIMITS.index(sent)]
-            return True
-        if (n_sent := body.get("top_logprobs")) and "logprobs" in complaint:
-            bounds = [int(digits) for digits in re.findall(r"\b\d{1,2}\b", complaint) if 0 < int(digits) < n_sent]
-            if bounds:
-                self.most_top_logprobs = min(self.most_top_logprobs, max(bounds))
+            if sent != self.token_limit:
                 return True
+            if not self.limit_is_settled:
+                self.token_limit, self.limit_is_settled = TOKEN_LIMITS[1 - TOKEN_LIMITS.index(sent)], True
+                return True
+        n_sent = body.get("top_logprobs")
+        if n_sent and "logprobs" in complaint and (most := most_allowed(complaint, n_sent)) is not None:
+            self.most_top_logprobs = min(self.most_top_logprobs, most)
+            return True
         for parameter, capability, pattern in DROPPED:
-            if parameter in body and re.search(pattern, complaint, re.IGNORECASE):
+            if parameter in body and parameter not in answered and re.search(pattern, complaint, re.IGNORECASE):
                 setattr(self, capability, False)
                 return True
         return False
+
+    def narrower(self, body: Mapping[str, Any]) -> Iterator[Capabilities]:
+        """Yield these capabilities without one that `body` needs, for an endpoint that fails without a reason.
+
+        Log probabilities are not among them: a call that needs them is of no use without them.
+        """
+        for parameter, capability, _ in reversed(DROPPED):
+            if parameter in body and parameter != "logprobs":
+                narrower = replace(self)
+                setattr(narrower, capability, False)
+                yield narrower
 
     @property
     def takes(self) -> frozenset[str]:
@@ -265,34 +296,50 @@ def read_logprobs(logprobs: Any) -> tuple[Position, ...] | None:
         if not logprobs:
             return None
         if content := logprobs.get("content"):
-            return tuple(
-                position(
-                    entry["token"],
-                    entry["logprob"],
-                    ((rival["token"], rival["logprob"]) for rival in entry.get("top_logprobs") or ()),
-                )
+            rows = [
+                (entry["token"], entry["logprob"], [(rival["token"], rival["logprob"]) for rival in listed(entry)])
                 for entry in content
-            )
-        if logprobs.get("tokens"):
-            rivals = logprobs.get("top_logprobs") or [{}] * len(logprobs["tokens"])
-            rows = zip(logprobs["tokens"], logprobs["token_logprobs"], rivals, strict=False)
-            return tuple(position(token, value, (rival or {}).items()) for token, value, rival in rows)
-    except (KeyError, TypeError, AttributeError, ValueError):
+            ]
+        elif tokens := logprobs.get("tokens"):
+            rivals = [list((rival or {}).items()) for rival in logprobs.get("top_logprobs") or [{}] * len(tokens)]
+            rows = list(zip(tokens, logprobs["token_logprobs"], rivals, strict=False))
+        else:
+            return None
+    except (KeyError, TypeError, AttributeError):
         return None
-    return None
+    positions = []
+    for row in rows:
+        if (place := position(*row)) is None:
+            break  # what follows has no place in the reply any more
+        positions.append(place)
+    return tuple(positions) or None
 
 
-def position(token: str, logprob: Any, rivals: Any) -> Position:
-    listed = [TokenLogprob(str(name), finite(value)) for name, value in rivals]
-    listed.sort(key=lambda rival: -rival.logprob)
-    return Position(str(token), finite(logprob), tuple(listed))
+def listed(entry: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    return entry.get("top_logprobs") or ()
 
 
-def finite(value: Any) -> float:
-    number = float(value)
-    if math.isnan(number):
-        raise ValueError("a log probability is not a number")
-    return max(number, -1e4)
+def position(token: Any, logprob: Any, rivals: Iterable[tuple[Any, Any]]) -> Position | None:
+    """Return a position; None without any number. A rival without one is left out: it is no likelier than those listed."""
+    numbers = [(str(name), number) for name, value in rivals if (number := finite(value)) is not None]
+    own = finite(logprob)
+    own = dict(numbers).get(str(token)) if own is None else own
+    if own is None and not numbers:
+        return None
+    top = sorted((TokenLogprob(*number) for number in numbers), key=lambda rival: -rival.logprob)
+    return Position(str(token), LEAST_LOGPROB if own is None else own, tuple(top))
+
+
+LEAST_LOGPROB = -1e4
+
+
+def finite(value: Any) -> float | None:
+    """Return a log probability; None if it is none. Infinitely little is a large negative number."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return None if math.isnan(number) else max(number, LEAST_LOGPROB)
 
 
 def read_error(text: str) -> ServerError:

@@ -247,3 +247,23 @@ def test_a_body_is_read_as_it_was_meant(text):
     body = {"model": "tiny", "messages": [{"role": "user", "content": text}], "n": 1, "top_p": 0.5, "stop": None}
 
     assert json.loads(written(body)) == body
+
+
+def test_one_rival_without_a_number_costs_no_other():
+    rivals = [{"token": "safe", "logprob": -0.1}, {"token": "un", "logprob": None}]
+    first = {"token": "safe", "logprob": None, "top_logprobs": rivals}
+    modern = {"content": [first, {"token": "!", "logprob": None, "top_logprobs": []}]}
+    older = {"tokens": ["safe"], "token_logprobs": [None], "top_logprobs": [{"safe": -0.1, "un": None}]}
+
+    for form in (modern, older):
+        (position,) = read_reply(body({"content": "safe"}, logprobs=form)).token_logprobs or ()
+        assert position.logprob == -0.1
+        assert [rival.token for rival in position.top] == ["safe"]
+
+
+def test_infinitely_little_is_a_number():
+    rivals = [{"token": "safe", "logprob": -0.1}, {"token": "un", "logprob": float("-inf")}]
+    form = {"content": [{"token": "x", "logprob": -9, "top_logprobs": rivals}]}
+    (position,) = read_reply(body({"content": "safe"}, logprobs=form)).token_logprobs or ()
+
+    assert [rival.logprob for rival in position.top] == [-0.1, -1e4]
