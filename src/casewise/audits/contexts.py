@@ -18,6 +18,7 @@ from casewise.stats.metrics import metrics_named
 from casewise.stats.sample import Sample, judged
 from casewise.stats.shares import sign_test
 from casewise.stats.words import near_duplicates
+from casewise.storage.load import worked_out
 from casewise.text import text
 
 OFTEN = 0.1
@@ -161,7 +162,14 @@ def missing(subject: Subject, part: Part) -> None:
 def duplicates(subject: Subject, part: Part) -> None:
     """Find contexts that are nearly the same although their queries differ."""
     rows = np.flatnonzero(subject.with_context)
-    group = near_duplicates(compress(subject.written, subject.with_context), seed=subject.options.seed)
+
+    def groups() -> FloatArray:
+        group = np.full(len(subject.items), np.nan)
+        group[rows] = near_duplicates(compress(subject.written, subject.with_context), seed=subject.options.seed)
+        return group
+
+    title = f"groups of nearly the same contexts, seed {subject.options.seed}"
+    group = worked_out(subject.benchmark, title, groups, made_with="scipy")[rows].astype(np.intp)
     n_queries = np.bincount(np.unique(np.column_stack([group, subject.query[rows]]), axis=0)[:, 0])
     touched = np.zeros(len(subject.items), dtype=bool)
     touched[rows[n_queries[group] > 1]] = True

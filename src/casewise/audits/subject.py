@@ -155,10 +155,10 @@ LEAST_ITEMS = 20
 LARGE, FOLDS_OF_LARGE = 20_000, 3
 """From this number of items on a classifier has three folds instead of ten, in a quarter of the time."""
 
-MOST_READ = 50_000
+MOST_READ = 20_000
 """The number of items that a classifier on words learns from and predicts; of more, whole queries are drawn at random."""
 
-BLOCK = 65_536
+BLOCK = 8_192
 """Contexts that are held at a time while they are read."""
 
 LISTED = 20
@@ -369,7 +369,7 @@ class Subject(ShortRepr):
         nouns = {"context": "contexts", "query": "queries", "query+context": "queries and contexts"}[reads]
         return worked_out(
             self.benchmark,
-            f"words of {nouns}, {self.groups_held_out!s} held out in {self.folds} folds{'' if self.words_read.all() else ', of some'}",
+            f"words of {nouns}, {self.groups_held_out!s} held out in {self.folds} folds{'' if self.words_read.all() else f', of {int(self.words_read.sum())} items'}",
             lambda: self.predict(self.words(reads)),
             made_with="scikit-learn",
         )
@@ -390,15 +390,8 @@ class Subject(ShortRepr):
 
         return worked_out(self.benchmark, "same label again, by condition", chances, made_with="scipy")
 
-    @cached_property
-    def own_words(self) -> PhraseCounts:
-        """The words that the baseline reads (`reads`) of the items that are read, counted once for all that read them."""
-        return self.words(self.reads)
-
     def words(self, reads: Features) -> PhraseCounts:
         """The phrases of the items that are read."""
-        if reads == self.reads and "own_words" in vars(self):
-            return self.own_words
         if self.words_read.all():
             return PhraseCounts.from_texts(self.written if reads == "context" else texts(self.benchmark, reads))
         shown = self.benchmark.items.at(np.flatnonzero(self.words_read))

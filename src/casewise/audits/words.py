@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from casewise.audits.subject import ALPHA, READS, Part, Subject, spoken_name
@@ -19,7 +20,7 @@ from casewise.stats.labels import PUBLISHED, VOTES
 from casewise.stats.metrics import metric_named, metrics_named, value_of
 from casewise.stats.pairs import halves
 from casewise.stats.sample import AGREEMENT, ROUNDING, constant_accuracy, judged, numbered, right
-from casewise.stats.words import weighty_phrases
+from casewise.stats.words import PhraseCounts, weighty_phrases
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.benchmark_folder import Features, texts
 from casewise.storage.columns import RecordColumns
@@ -85,14 +86,14 @@ def audit_baseline(subject: Subject, part: Part) -> None:
     if subject.reads != "query":
         of_query = alone(subject, "the query", texts(subject.benchmark, "query"))
         single["query"] = of_query
-    groups = subject.groups_held_out
+    groups, counted = subject.groups_held_out, cache(partial(subject.words, subject.reads))
     rows = [
         row(subject, subject.reads, groups, subject.baseline),
-        *held_out_wider(subject),
+        *held_out_wider(subject, counted),
         *(row(subject, name, groups, values) for name, values in single.items()),
     ]
     single.pop("query", None)
-    for_safe, for_unsafe = telling_phrases(subject)
+    for_safe, for_unsafe = telling_phrases(subject, counted)
     part.measured |= {
         "baselines": rows,
         "constants": constants(subject),
@@ -193,8 +194,8 @@ def alone(subject: Subject, words: str, written: Iterable[str]) -> FloatArray:
     )
 
 
-def held_out_wider(subject: Subject) -> Iterator[dict[str, Any]]:
-    """The baseline with whole categories held out, and whole authors where they are recorded for all."""
+def held_out_wider(subject: Subject, counted: Callable[[], PhraseCounts]) -> Iterator[dict[str, Any]]:
+    """Yield the baseline with whole categories held out, and whole authors where they are recorded for all."""
     authors = subject.stated_by[1]
     for name, column in (("categories", subject.items["category"]), ("authors", authors)):
         if column.has_nulls() or column.n_unique() < 2:
@@ -204,18 +205,27 @@ def held_out_wider(subject: Subject) -> Iterator[dict[str, Any]]:
         values = worked_out(
             subject.benchmark,
             f"words of {subject.reads}, {name} held out in {folds} folds",
-            partial(subject.predict, subject.own_words, groups=groups, folds=folds),
+            partial(held_out_whole, subject, counted, groups, folds),
             made_with="scikit-learn",
         )
         if not np.isnan(values).all():
             yield row(subject, subject.reads, name, values)
 
 
-def telling_phrases(subject: Subject) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def held_out_whole(
+    subject: Subject, counted: Callable[[], PhraseCounts], groups: NDArray[np.intp], folds: int
+) -> FloatArray:
+    """Return predictions of the baseline with whole `groups` held out instead of queries."""
+    return subject.predict(counted(), groups=groups, folds=folds)
+
+
+def telling_phrases(
+    subject: Subject, counted: Callable[[], PhraseCounts]
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """The phrases that speak most for safe, and for unsafe, with their coefficients."""
 
     def coefficients() -> dict[str, float]:
-        sides = weighty_phrases(subject.own_words, subject.label[subject.words_read], n=PHRASES)
+        sides = weighty_phrases(counted(), subject.label[subject.words_read], n=PHRASES)
         return {
             f"{side}{phrase.text}": phrase.coefficient
             for side, phrases in zip("+-", sides, strict=True)

@@ -55,12 +55,10 @@ class Backdrop(ShortRepr):
         """The benchmark as the audit sees it; its classifier is that of the judge `linear`."""
         return Subject(self.benchmark, AuditOptions(seed=self.seed))
 
-    @cached_property
+    @property
     def words(self) -> FloatArray:
-        """P(safe) of each item from its words, which no report reads again."""
-        predicted = self.subject.baseline
-        vars(self.subject).pop("own_words", None)
-        return predicted
+        """P(safe) of each item from its words."""
+        return self.subject.baseline
 
     def beside(self, sample: Sample, asked: BoolArray, *, policy: LabelPolicy = VOTES) -> Beside:
         """The yardsticks on the items that a judge was asked, and how the judge differs from the classifier.
