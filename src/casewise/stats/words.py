@@ -161,8 +161,8 @@ class PhraseCounts:
         number: defaultdict[str, int] = defaultdict()
         number.default_factory = number.__len__
         lengths, codes = array("q"), array("q")
-        for text in texts:
-            words = WORD.findall(text.lower())
+        for written in texts:
+            words = WORD.findall(written.lower())
             lengths.append(len(words))
             codes.extend(map(number.__getitem__, words))
         known = sorted(number)
@@ -190,10 +190,10 @@ class PhraseCounts:
     def __len__(self) -> int:
         return int(self.table.shape[0])
 
-    def text(self, phrase: int) -> str:
+    def phrase(self, place: int) -> str:
         """Return the words of a phrase."""
-        first, second = divmod(int(self.keys[phrase]), len(self.words) + 1)
-        return " ".join(self.words[place] for place in (first, second - 1) if place >= 0)
+        first, second = divmod(int(self.keys[place]), len(self.words) + 1)
+        return " ".join(self.words[word] for word in (first, second - 1) if word >= 0)
 
 
 @dataclass(frozen=True)
@@ -287,7 +287,7 @@ def weighty_phrases(
     coefficients = fitted.regression.coef_[0]
     order = np.argsort(coefficients)
     for_unsafe, for_safe = (
-        [Phrase(counts.text(fitted.used[i]), float(coefficients[i])) for i in places]
+        [Phrase(counts.phrase(fitted.used[i]), float(coefficients[i])) for i in places]
         for places in (order[:n], order[::-1][:n])
     )
     return for_safe, for_unsafe
