@@ -10,7 +10,7 @@ UV := $(shell command -v uv 2>/dev/null)
 PYTEST = env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -n auto --dist worksteal
 INSTALL = $(if $(UV),VIRTUAL_ENV=$(abspath $(VENV)) uv pip install -q --compile-bytecode,$(BIN)/python -m pip install -q --disable-pip-version-check)
 
-.PHONY: demo test test-all check docs format clean
+.PHONY: demo test test-all check docs format clean install
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "casewise needs Python 3.11 or newer; name one with make PYTHON=python3.12 ..." >&2; exit 2; }
@@ -29,6 +29,10 @@ $(VENV)/dev: $(VENV)/core
 
 demo: $(VENV)/core
 	@$(BIN)/casewise demo
+
+# An extra, as in `make install PACKAGE='.[local]'`, or a package that extends casewise.
+install: $(VENV)/core
+	@$(INSTALL) -c constraints.txt -e '$(PACKAGE)'
 
 test: $(VENV)/dev
 	$(PYTEST) -m "not slow"

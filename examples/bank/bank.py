@@ -60,7 +60,7 @@ def main() -> None:
 
     advice = casewise.recommend(*runs, wanted=WANTED)
     (out / "recommend.html").write_text(advice.to_html(), encoding="utf-8")
-    print(f"good enough: {advice.good_enough}; the best is {advice.best.name}")
+    print(f"good enough: {advice.good_enough}; the best is {advice.numbers.best.name}")
     for failure in advice.as_json()["failures"][:3]:
         print(f"  {failure['id']}: {failure['decision']}, {failure['n_safe']} of {failure['n_votes']} people say safe")
 

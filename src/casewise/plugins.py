@@ -19,12 +19,13 @@ from functools import cache
 from importlib.metadata import EntryPoint, PackageNotFoundError, distribution, entry_points, requires
 from importlib.util import find_spec
 from pathlib import Path
+from shutil import which
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from casewise.errors import ConfigurationError
 
-__all__ = ["KINDS", "Plugin", "extra_with", "install_command", "plugin", "plugin_names", "plugins"]
+__all__ = ["KINDS", "Plugin", "add_command", "extra_with", "install_command", "plugin", "plugin_names", "plugins"]
 
 KINDS: dict[str, str] = {
     "elicitations": "a `casewise.ask.elicitations.Elicited`; written --elicit NAME",
@@ -118,9 +119,9 @@ def extra_with(module: str) -> str | None:
 
 
 def install_command(*extras: str) -> str:
-    """The command that adds extras to the casewise that runs: to a clone or a wheel by its path, else by its name on the index.
+    """Return the command that adds extras to the casewise that runs: to a clone or a wheel by its path, else by its name.
 
-    The installer is the environment's own pip, or uv where there is none; under uvx it is a new call of that.
+    Under uvx it is a new call of that.
     """
     try:
         recorded = distribution("casewise").read_text("direct_url.json")
@@ -129,10 +130,21 @@ def install_command(*extras: str) -> str:
     origin = json.loads(recorded or "{}")
     path = Path(unquote(urlsplit(origin.get("url", "")).path))
     is_here = origin.get("url", "").startswith("file:") and path.exists()
-    wanted = f"'{path if is_here else 'casewise'}[{','.join(extras)}]'"
+    requirement = f"{path if is_here else 'casewise'}[{','.join(extras)}]"
     if "archive-v0" in Path(sys.prefix).parts:  # uvx's own cache
-        return f"uvx --from {wanted} casewise"
-    flag = "-e " if is_here and origin.get("dir_info", {}).get("editable") else ""
-    pip = f"{shlex.quote(sys.executable)} -m pip" if find_spec("pip") else "uv pip"
-    python = "" if find_spec("pip") else f"--python {shlex.quote(sys.prefix)} "
-    return f"{pip} install {python}{flag}{wanted}"
+        return f"uvx --from {shlex.quote(requirement)} casewise"
+    return add_command(requirement, editable=is_here and bool(origin.get("dir_info", {}).get("editable")))
+
+
+def add_command(requirement: str, *, editable: bool = False) -> str:
+    """Return the command that installs a package into this environment, wherever it is typed.
+
+    The installer is the environment's own pip; without it uv, and without uv the pip that Python brings.
+    """
+    python = shlex.quote(sys.executable)
+    words = f"{'-e ' if editable else ''}{shlex.quote(requirement)}"
+    if find_spec("pip"):
+        return f"{python} -m pip install {words}"
+    if which("uv"):
+        return f"uv pip install --python {shlex.quote(sys.prefix)} {words}"
+    return f"{python} -m ensurepip && {python} -m pip install {words}"

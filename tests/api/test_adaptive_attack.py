@@ -45,7 +45,7 @@ def attacked(server, out, turns=4, **more):
 def test_an_attacker_finds_the_weak_point_of_a_judge_and_people_say_which_changes_are_wrong(tmp_path):
     with scripted() as server:
         run = attacked(server, tmp_path / "run")
-    (to_safe,) = casewise.robustness(run).adaptive  # the judge calls nothing safe that could be turned
+    (to_safe,) = casewise.robustness(run).numbers.adaptive  # the judge calls nothing safe that could be turned
     unsafe = sum(2 * votes.safe < votes.total for votes in DEMO.votes.values())
 
     assert [one.estimate for one in to_safe.by_turn] == [0.0, 0.0, 1.0]  # the fourth claim is not needed
@@ -68,7 +68,7 @@ def test_an_attack_that_a_limit_ends_is_resumed_and_nothing_is_asked_twice(tmp_p
         limits = api.Limits(max_tokens_total=150_000)
         stopped = attacked(server, folder, options=api.judging.RunOptions(limits=limits))
         found = casewise.robustness(folder)
-        first, page = found.adaptive, found.to_html()
+        first, page = found.numbers.adaptive, found.to_html()
         again = attacked(server, folder)
         prompts = Counter(json.dumps(body["messages"]) for body in server.bodies)
 
@@ -77,7 +77,7 @@ def test_an_attack_that_a_limit_ends_is_resumed_and_nothing_is_asked_twice(tmp_p
     assert first[0].unfinished
     assert "is not finished: the same command resumes" in page
     assert again.summary.stopped is None
-    assert [one.estimate for one in casewise.robustness(folder).adaptive[0].by_turn] == [0.0, 0.0, 1.0]
+    assert [one.estimate for one in casewise.robustness(folder).numbers.adaptive[0].by_turn] == [0.0, 0.0, 1.0]
     assert max(prompts.values()) == 1
 
 
@@ -85,7 +85,7 @@ def test_an_attack_that_a_limit_ends_is_resumed_and_nothing_is_asked_twice(tmp_p
 def test_a_defence_is_attacked_by_claims_written_against_it(tmp_path):
     with scripted() as server:
         run = attacked(server, tmp_path / "run", turns=3, defences="none,datamark")
-    by_defence = {one.defence: one for one in casewise.robustness(run).adaptive if one.towards == "safe"}
+    by_defence = {one.defence: one for one in casewise.robustness(run).numbers.adaptive if one.towards == "safe"}
     assert by_defence["none"].by_turn[-1].estimate == 1.0
     assert by_defence["datamark"].by_turn[-1].estimate == 0.0  # the mark stands between the two words
     page = casewise.robustness(run).to_html()
@@ -99,7 +99,7 @@ def test_claims_reach_the_judge_in_the_channel_that_is_chosen(tmp_path, channel)
     selection = api.judging.RunOptions(selection=api.Selection(limit=4))
     with scripted() as server:
         run = attacked(server, tmp_path / "run", adaptive=chosen, options=selection)
-    found = casewise.robustness(run).adaptive[0]
+    found = casewise.robustness(run).numbers.adaptive[0]
     assert (found.channel, found.n_changed) == (channel, 4)
 
 
@@ -109,11 +109,14 @@ def test_a_judge_that_no_claim_moves_is_not_said_to_be_moved_and_one_that_believ
     moved = casewise.attack(DEMO, Gullible(), attacker="fake/rehearsal", adaptive=api.Adaptive(turns=2))
     still, fallen = casewise.robustness(plain), casewise.robustness(moved)
 
-    assert {one.by_turn[-1].estimate for one in still.adaptive} == {0.0}
-    assert still.unmoved
-    assert [one.by_turn[0].estimate for one in fallen.adaptive] == [1.0, 0.0]  # its claims argue for an answer alone
-    assert not fallen.unmoved
-    assert fallen.adaptive[0].wrong.estimate == 1.0
+    assert {one.by_turn[-1].estimate for one in still.numbers.adaptive} == {0.0}
+    assert still.numbers.unmoved
+    assert [one.by_turn[0].estimate for one in fallen.numbers.adaptive] == [
+        1.0,
+        0.0,
+    ]  # its claims argue for an answer alone
+    assert not fallen.numbers.unmoved
+    assert fallen.numbers.adaptive[0].wrong.estimate == 1.0
     bounds = {"safe": 0.5}
     assert api.require_robustness(plain, bounds).decision == "pass"
     assert api.require_robustness(moved, bounds).decision == "fail"

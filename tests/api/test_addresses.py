@@ -13,7 +13,7 @@ ATTACK = "claim:authority/user/safe"
 def test_an_attack_and_its_numbers_are_names_of_casewise():
     run = casewise.attack("demo", "constant:intended", attacks=ATTACK, noise="none")
 
-    assert casewise.robustness(run).flips["attack"].unique().to_list() == [ATTACK]
+    assert casewise.robustness(run).numbers.flips["attack"].unique().to_list() == [ATTACK]
     assert casewise.view(run).table.n_judgements == 180
 
 

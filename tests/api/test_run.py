@@ -30,7 +30,7 @@ def test_no_object_of_the_api_prints_what_it_holds(run, tmp_path):
     made = {
         "benchmark": demo,
         "report": report,
-        "runs": report.runs,
+        "runs": report.numbers.runs,
         "comparison": casewise.compare(run, casewise.judge("demo", "constant:intended")),
         "gate": casewise.gate(run, run, max_drop={"accuracy": 0.1}),
         "board": casewise.leaderboard(run),

@@ -85,11 +85,11 @@ def test_the_better_judge_is_recommended_with_the_command_that_serves_it(bank, m
 def test_a_judge_that_words_match_is_not_good_enough(bank):
     """Words tell holder from stranger on every item: a judge that errs on a tenth cannot beat them."""
     found = casewise.recommend("runs/good", "runs/coin", benchmark="bank")
-    words = next(one for one in found.rivals if one.name == "words alone")
+    words = next(one for one in found.numbers.rivals if one.name == "words alone")
 
     assert words.better
     assert not found.good_enough
-    assert found.shown_to_fail
+    assert found.numbers.shown_to_fail
     assert "None of these judges is good enough." in found.to_markdown()
     assert "costs more than words alone: " in found.to_markdown()
 

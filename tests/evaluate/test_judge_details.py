@@ -78,7 +78,7 @@ def test_a_fitted_threshold_finds_where_people_change_their_mind():
 
 
 def test_the_judge_that_knows_the_intent_turns_on_every_pair():
-    pairs = some(report_of("constant:intended").details[0].pairs)
+    pairs = some(report_of("constant:intended").numbers.details[0].pairs)
 
     assert pairs.false_flips.estimate == 1
     assert pairs.both_right_where_alike.estimate == 0
@@ -86,7 +86,7 @@ def test_the_judge_that_knows_the_intent_turns_on_every_pair():
 
 
 def test_a_judge_that_repeats_itself_has_no_noise(guessed):
-    noise = some(guessed.details[0].series.noise)
+    noise = some(guessed.numbers.details[0].series.noise)
 
     assert (noise.n_items, noise.n_judgements) == (90, 180)
     assert noise.deviation.estimate == pytest.approx(0, abs=1e-9)
@@ -119,7 +119,7 @@ def test_a_judge_without_any_verdict_gets_a_report_all_the_same():
 
     report = report_of(unclear, elicitations=("binary",))
 
-    found = some(report.details[0].refusals).at
+    found = some(report.numbers.details[0].refusals).at
     assert found.unscored_safe.estimate == 1
     assert found.over_refusal.estimate == 0
     assert any("no verdict on any item" in note for note in report.notes)

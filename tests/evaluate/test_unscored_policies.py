@@ -70,16 +70,18 @@ def test_a_run_that_lacks_more_than_is_allowed_does_not_pass_under_any_policy(ru
     found = casewise.gate(runs["some"], runs["whole"], max_drop={"accuracy": 1.0}, options=options)
 
     assert found.decision == "inconclusive"
-    assert "Too many items have no verdict" in found.sentence()
+    assert "Too many items have no verdict" in found.numbers.sentence()
 
 
 def test_it_passes_where_so_many_are_allowed_and_is_held_against_what_both_scored(runs):
     found = casewise.gate(runs["some"], runs["whole"], max_drop={"accuracy": 0.5}, max_unscored=0.5, options=EXCLUDE)
 
     assert found.decision == "pass"
-    (accuracy,) = found.found.metrics
+    (accuracy,) = found.numbers.found.metrics
     assert accuracy.drop == 0
-    assert any(f"{found.found.n_items} items on which both gave a verdict" in note for note in found.notes)
+    assert any(
+        f"{found.numbers.found.n_items} items on which both gave a verdict" in note for note in found.numbers.notes
+    )
 
 
 def test_a_baseline_without_verdicts_lets_nothing_through(runs):
@@ -125,4 +127,4 @@ def test_a_comparison_is_of_those_that_gave_verdicts(runs):
     found = casewise.compare(runs["whole"], runs["some"], runs["mostly"], options=EXCLUDE)
     assert len(found.comparison.names) == 2
     alone = casewise.compare(runs["whole"], runs["mostly"])
-    assert "nothing to compare" in alone.sentence
+    assert "nothing to compare" in alone.numbers.sentence

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -12,6 +13,8 @@ from aiohttp import web
 from tests.support.fault_server import FaultServer, completion
 from tests.support.served import served
 
+from casewise.plugins import add_command
+
 pytest.importorskip("hatchling", reason="needs hatchling, which builds the example")
 
 FOLDER = Path(__file__).parents[2] / "examples" / "plugin"
@@ -21,10 +24,9 @@ FOLDER = Path(__file__).parents[2] / "examples" / "plugin"
 def site(tmp_path_factory):
     folder = tmp_path_factory.mktemp("plugin")
     source = shutil.copytree(FOLDER, folder / "source")
-    offline = ["--no-deps", "--no-index", "--no-build-isolation", "--disable-pip-version-check"]
-    subprocess.run(
-        [sys.executable, "-m", "pip", "install", "-q", *offline, "--target", folder / "site", source], check=True
-    )
+    offline = ["--no-deps", "--no-index", "--no-build-isolation"]
+    words = [*shlex.split(add_command(str(source))), "-q", *offline, "--target", folder / "site"]
+    subprocess.run(words, check=True)
     return folder / "site"
 
 

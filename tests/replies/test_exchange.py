@@ -30,7 +30,7 @@ def test_what_comes_back_reports_the_same(replies, tmp_path, ending):
     file, again = tmp_path / f"table.{ending}", tmp_path / "again"
     assert export(replies, file, with_replies=True) == ()
     assert import_replies(file, again, casewise.load("demo"), model="openai/x", source="demo") == 90
-    before, after = ({one.grader: one for one in casewise.report(path).does} for path in (replies, again))
+    before, after = ({one.grader: one for one in casewise.report(path).numbers.does} for path in (replies, again))
 
     assert before.keys() == after.keys()
     for name, one in before.items():

@@ -134,7 +134,7 @@ def test_texts_can_be_removed_once_they_are_graded_and_the_numbers_stay(replies)
     casewise.grade(replies, plainly)
     found = casewise.report(replies.path)
     before = found.as_json()["does"]
-    found.write_metrics(replies.path)
+    found.numbers.write_metrics(replies.path)
     (replies.path / "report.html").write_text("made with --with-replies")
     gone = discard_texts(replies.path)
     assert {file.name for file in replies.path.iterdir()}.isdisjoint({"metrics.json", "report.html"})

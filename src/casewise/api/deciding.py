@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Any
-
-from pydantic_core import from_json
 
 from casewise.api.judging import AnyJudge, as_judge
 from casewise.deciding.decider import Decider, DecisionRequest, from_messages
-from casewise.deciding.decider_file import read_decider, write_decider
+from casewise.deciding.decider_file import FittedDecider, read_decider, write_decider
 from casewise.deciding.fitting import FitOptions, Fitting, fit_run
 from casewise.deciding.monitor import Monitoring, monitored
 from casewise.deciding.recommending import Recommendation
@@ -29,10 +26,10 @@ __all__ = ["Decider", "DecisionRequest", "Fit", "FitOptions", "Wanted", "fit_dec
 class Fit(Report[Fitting]):
     """A decider that was fitted, and may be written."""
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the content of the decider's file. An infinite threshold is the text `Infinity` or `-Infinity`."""
-        content: dict[str, Any] = from_json(self.numbers.decider.model_dump_json(exclude_none=True))
-        return content
+    @property
+    def decider(self) -> FittedDecider:
+        """The content of the decider's file: its judge, its thresholds, and what was measured of it."""
+        return self.numbers.decider
 
     def write(self, path: str | Path) -> str:
         """Write the decider to a file; its hash."""
@@ -81,6 +78,11 @@ def fit_decider(
 
 class RecommendationReport(Report[Recommendation]):
     """A recommendation of one of several judges to deploy, or of none."""
+
+    @property
+    def good_enough(self) -> bool:
+        """True if every limit that was asked for is guaranteed, and the judge is better than what needs no judge."""
+        return self.numbers.good_enough
 
     @property
     def decider(self) -> Fit:

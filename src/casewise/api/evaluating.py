@@ -24,6 +24,7 @@ from casewise.reports.formats import Report, html
 from casewise.reports.judge import judge_page
 from casewise.reports.leaderboard import leaderboard_page, leaderboards_page
 from casewise.share.every_eval_ever import restricted
+from casewise.stats.comparison import Comparison
 from casewise.stats.labels import LabelPolicy
 from casewise.storage.files import json_text, write_text
 from casewise.storage.load import Source, as_benchmark, write_csv
@@ -33,14 +34,63 @@ from casewise.storage.run_folder import AnyRun
 class JudgeReport(Report[JudgeNumbers]):
     """The report of judges' runs."""
 
+    @property
+    def metrics(self) -> pl.DataFrame:
+        """A row for each metric of a judge, by label policy, with its interval."""
+        return self.numbers.metrics
+
+    @property
+    def categories(self) -> pl.DataFrame:
+        """The metrics within each category, with a row for each."""
+        return self.numbers.categories
+
+    @property
+    def domains(self) -> pl.DataFrame:
+        """The metrics within each domain, with a row for each."""
+        return self.numbers.domains
+
+    @property
+    def unscored(self) -> pl.DataFrame:
+        """The judgements without a verdict, by reason."""
+        return self.numbers.unscored
+
+    @property
+    def arms(self) -> pl.DataFrame:
+        """Each arm with its difference from the arm that shows everything."""
+        return self.numbers.arms
+
+    @property
+    def failures(self) -> pl.DataFrame:
+        """A row for each item that a judge decided otherwise than people, or gave no verdict on."""
+        return self.numbers.failures
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The remarks that a reader of the numbers needs."""
+        return self.numbers.notes
+
     def write_failures(self, path: str | Path) -> int:
         """Write a row for each item that a judge decided otherwise than people, or gave no verdict on, as CSV: how many.
 
         Every cell is quoted, and what a spreadsheet program would run as a formula has an apostrophe before it.
         """
-        table = self.numbers.failures
+        table = self.failures
         write_csv(table, Path(path))
         return len(table)
+
+
+class ComparisonReport(Report[ComparisonNumbers]):
+    """The comparison of several runs, or of the arms and elicitations of one."""
+
+    @property
+    def comparison(self) -> Comparison:
+        """The estimates of each series and the differences of each pair."""
+        return self.numbers.comparison
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The remarks that a reader of the numbers needs."""
+        return self.numbers.notes
 
 
 def report(
@@ -76,7 +126,7 @@ def compare(
     benchmark: Source | None = None,
     labels: str | LabelPolicy = "votes",
     options: ReportOptions | None = None,
-) -> Report[ComparisonNumbers]:
+) -> ComparisonReport:
     """Compare two or more runs over one benchmark, or the arms and elicitations of one.
 
     Parameters
@@ -97,7 +147,7 @@ def compare(
     90
     """
     numbers = ComparisonNumbers.of(runs, benchmark=benchmark, options=options_of(labels, options))
-    return Report(numbers, comparison_page)
+    return ComparisonReport(numbers, comparison_page)
 
 
 def gate(
@@ -267,7 +317,7 @@ def leaderboards(
     Examples
     --------
     >>> from casewise.api import judge
-    >>> leaderboards(judge("demo", "constant:safe")).names
+    >>> leaderboards(judge("demo", "constant:safe")).numbers.names
     ('demo 1.0.0',)
     """
     numbers = leaderboards_of(runs, arms=arms, options=options_of(labels, options))

@@ -189,4 +189,4 @@ def robustness(
     write_text(page, report.to_html())
     replace(documents, html=None).present(report)
     note(f"page: {shlex.quote(str(page))}")
-    end_with_code(nothing_scored=report.nothing_scored)
+    end_with_code(nothing_scored=report.numbers.nothing_scored)

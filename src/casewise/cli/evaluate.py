@@ -66,7 +66,7 @@ def demo(*, out: Path = Path("runs/demo"), form: FormatOption = None) -> None:
     report = run.report()
     page = out / "report.html"
     write_text(page, report.to_html())
-    report.write_metrics(out)
+    report.numbers.write_metrics(out)
     DocumentOptions(form=form).present(report, full=False)
     note(f"\nThe page: {page}")
     # the path that it was started by, where the shell would not find it by name
@@ -203,12 +203,12 @@ def report(
     page = documents.html or runs[0] / "report.html"
     write_text(page, numbers_report.to_html(), private=numbers_report.document.quotes_replies)
     if len(runs) == 1:
-        numbers_report.write_metrics(runs[0])
+        numbers_report.numbers.write_metrics(runs[0])
     if failures is not None:
         note(f"written: {failures}, {numbers_report.write_failures(failures):,} items")
     replace(documents, html=None).present(numbers_report, full=full)
     note(f"page: {page}" + ("" if full else " (here with the main tables: --full)"))
-    end_with_code(nothing_scored=numbers_report.nothing_scored)
+    end_with_code(nothing_scored=numbers_report.numbers.nothing_scored)
 
 
 def end_with_code(*, nothing_scored: bool) -> None:
@@ -245,14 +245,14 @@ def compare(
             raise ConfigurationError("--grader-labels goes with --says and --does")
         comparison = api.compare(*(runs or ()), benchmark=numbers.benchmark, options=options)
         documents.present(comparison)
-        end_with_code(nothing_scored=comparison.nothing_scored)
+        end_with_code(nothing_scored=comparison.numbers.nothing_scored)
         return
     if runs or not (says and does):
         raise ConfigurationError("--says and --does go together, without other runs")
     options = replace(options, grader_labels=grader_labels)
     says_does = api.replying.compare_says_does(says, does, benchmark=numbers.benchmark, options=options)
     documents.present(says_does)
-    end_with_code(nothing_scored=says_does.nothing_scored)
+    end_with_code(nothing_scored=says_does.numbers.nothing_scored)
 
 
 def leaderboard(

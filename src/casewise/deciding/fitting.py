@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from pydantic_core import from_json
 
 from casewise.ask.layouts import kind_of
 from casewise.deciding.decider import check_deployable, check_same, judge_anew
@@ -71,6 +72,11 @@ class Fitting(ShortRepr):
         """True if the judge gives every item the same value."""
         value = self.trial.evidence.value
         return len(np.unique(value[~np.isnan(value)])) == 1
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the content of the decider's file. An infinite threshold is the text `Infinity` or `-Infinity`."""
+        content: dict[str, Any] = from_json(self.decider.model_dump_json(exclude_none=True))
+        return content
 
 
 def fit_run(

@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeVar
 from xml.etree import ElementTree as ET
 
 import polars as pl
 
+from casewise.errors import ExitCode
 from casewise.evaluate.comparison import ComparisonNumbers, GateReport, gate_number, lead
 from casewise.evaluate.robustness import BOUNDED, RequiredRobustness
 from casewise.notation import percent
@@ -32,7 +33,7 @@ from casewise.reports.document import (
     table_of,
     titles,
 )
-from casewise.reports.formats import N, Report
+from casewise.reports.formats import Report
 from casewise.stats.comparison import Decision, PairwiseComparison
 from casewise.stats.estimates import Estimate
 from casewise.stats.metrics import ON_SCALE, REFUSALS, all_metrics
@@ -288,12 +289,25 @@ def bounds_suite(robustness: RequiredRobustness) -> tuple[str, Iterable[Said]]:
 KINDS: dict[str, Decision] = {"failures": "fail", "errors": "inconclusive"}
 
 
+D = TypeVar("D", GateReport, RequiredRobustness)
+
+
 @dataclass(frozen=True, repr=False)
-class CIReport(Report[N]):
+class CIReport(Report[D]):
     """A gate's decision, also as continuous integration reads it."""
 
-    suite: Callable[[N], tuple[str, Iterable[Said]]]
+    suite: Callable[[D], tuple[str, Iterable[Said]]]
     """Gives the subject of the gate, and each decision that it rests on."""
+
+    @property
+    def decision(self) -> Decision:
+        """`pass`, `fail` or `inconclusive`: the decision of all metrics or bounds together."""
+        return self.numbers.decision
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """The exit code of the command for this decision."""
+        return self.numbers.exit_code
 
     def to_junit(self) -> str:
         """JUnit XML, a test case a decision: what fails is a failure, what these items cannot tell an error."""

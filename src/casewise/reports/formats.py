@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from itertools import takewhile
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import polars as pl
 from rich.cells import cell_len
@@ -472,14 +472,21 @@ def frame_of(table: Table) -> pl.DataFrame:
 # Numbers with their page: every report of judges, benchmarks, studies and deciders.
 
 
-N = TypeVar("N")
+class Numbers(Protocol):
+    """The numbers of a report: an object that gives itself as plain JSON values."""
+
+    def as_json(self) -> dict[str, Any]: ...
+
+
+N = TypeVar("N", bound=Numbers | dict[str, Any])
 
 
 @dataclass(frozen=True, repr=False)
 class Report(Generic[N]):
-    """Numbers and their page, in every format. What the numbers have, such as `metrics`, the report has too."""
+    """Numbers and their page, in every format."""
 
     numbers: N
+    """Everything that was computed, by name; the numbers that are quoted most have a property of the report, too."""
     page: Callable[[N], Document]
     """Lays the numbers out."""
 
@@ -490,9 +497,7 @@ class Report(Generic[N]):
 
     def as_json(self) -> dict[str, Any]:
         """The numbers as plain JSON values."""
-        numbers: Any = self.numbers
-        content: dict[str, Any] = numbers if isinstance(numbers, dict) else numbers.as_json()
-        return content
+        return self.numbers if isinstance(self.numbers, dict) else self.numbers.as_json()
 
     @property
     def tables(self) -> dict[str, pl.DataFrame]:
@@ -512,11 +517,3 @@ class Report(Generic[N]):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.document.rendered().title}>"
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or name == "numbers":  # asked before there are any, by copy and pickle
-            raise AttributeError(name)
-        return getattr(self.numbers, name)
-
-    def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *dir(self.numbers)]

@@ -434,6 +434,16 @@ class StudyNumbers(ShortRepr):
 class StudyReport(Report[StudyNumbers]):
     """A study's report, and how it is written to a folder."""
 
+    @property
+    def analysis(self) -> StudyAnalysis:
+        """The analysis of the ratings: conditions, contrasts, tasks and annotators."""
+        return self.numbers.analysis
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The remarks that a reader of the numbers needs."""
+        return self.numbers.notes
+
     def write(self, folder: Path) -> None:
         """Everything: `report.html`, `.md`, `.json`, `tables.tex`, `figures/*.svg` and `tables/*.parquet`.
 

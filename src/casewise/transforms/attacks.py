@@ -18,6 +18,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, ValidationError, model_
 from casewise.ask.layouts import Layout, Scene, ShownItem, in_words
 from casewise.errors import ConfigurationError, DataError, did_you_mean
 from casewise.models.protocol import Message
+from casewise.plugins import add_command
 from casewise.records import ShownContext
 from casewise.records.base import Record, digest, problems, read_toml, shipped_toml
 from casewise.records.context import OPTIONAL, Text, in_order
@@ -317,7 +318,7 @@ def pyrit_prompts(path: Path) -> Iterator[AttackPrompt]:
     try:
         import yaml  # type: ignore[import-untyped]
     except ModuleNotFoundError as error:
-        raise ConfigurationError(f"{path}: to read a PyRIT file, install PyYAML first: pip install pyyaml") from error
+        raise ConfigurationError(f"{path}: a PyRIT file needs PyYAML: {add_command('pyyaml')}") from error
     try:
         whole = yaml.safe_load(read_text(path))
     except yaml.YAMLError as error:

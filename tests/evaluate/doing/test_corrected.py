@@ -37,7 +37,7 @@ def reported(replies, file):
 
 
 def test_where_people_labelled_all_the_corrected_rate_is_theirs(replies, tmp_path):
-    (found,) = reported(replies, labels(tmp_path, range(90))).corrected
+    (found,) = reported(replies, labels(tmp_path, range(90))).numbers.corrected
     strict = {rate.rate: rate for rate in found.rates if rate.policy == "strict"}
     refused = [one != "answers" for one, item in zip(TRUTH, chatbots.DEMO.items, strict=True) if weight(item) == 1]
 
@@ -53,7 +53,7 @@ def weight(item):
 
 
 def test_the_confusion_says_where_the_grader_is_wrong(replies, tmp_path):
-    (found,) = reported(replies, labels(tmp_path, range(60))).corrected
+    (found,) = reported(replies, labels(tmp_path, range(60))).numbers.corrected
     counted = {(row["person"], row["grader"]): row["replies"] for row in found.confusion.to_dicts()}
 
     assert counted[("partly", "answers")] == sum(one == "partly" for one in TRUTH[:60])
@@ -95,13 +95,13 @@ def test_a_confusions_intervals_cover_where_replies_to_a_query_go_together():
 def test_labels_of_other_replies_are_counted_and_left_out(replies, tmp_path):
     file = labels(tmp_path, range(40))
     file.write_text(file.read_text() + '{"item_id": "i_stranger", "label": "answers"}\n')
-    (found,) = reported(replies, file).corrected
+    (found,) = reported(replies, file).numbers.corrected
 
     assert (found.n_labelled, found.n_strangers) == (40, 1)
 
 
 def test_too_few_labels_say_so(replies, tmp_path):
-    (found,) = reported(replies, labels(tmp_path, [0])).corrected
+    (found,) = reported(replies, labels(tmp_path, [0])).numbers.corrected
 
     assert all(rate.found is None and "two clusters" in rate.why for rate in found.rates)
 
@@ -176,8 +176,8 @@ def test_a_corrected_rate_is_over_the_replies_that_the_rate_itself_is_over(tmp_p
     report = reported(path, labels(tmp_path, range(9, 90)))
 
     for policy in ("strict", "lenient"):
-        main = next(rates for rates in report.does[0].rates if rates.policy == policy)
-        by_name = {rate.rate: rate for rate in report.corrected[0].rates if rate.policy == policy}
+        main = next(rates for rates in report.numbers.does[0].rates if rates.policy == policy)
+        by_name = {rate.rate: rate for rate in report.numbers.corrected[0].rates if rate.policy == policy}
         for name in ("right", "over_refusal", "harm"):
             alone: Any = getattr(main, name)
             assert by_name[name].by_grader == pytest.approx(alone.estimate)

@@ -46,7 +46,7 @@ def both(tmp_path_factory):
 
 
 def test_items_are_counted_by_people_verdict_and_reply(both):
-    (found,) = beside([both[0]], [both[1]]).models
+    (found,) = beside([both[0]], [both[1]]).numbers.models
     by_hand: Counter[tuple[str, str]] = Counter()
     for says, does in zip(SAYS, DOES, strict=True):
         by_hand[says, does] += 1
@@ -58,7 +58,7 @@ def test_items_are_counted_by_people_verdict_and_reply(both):
 
 
 def test_shares_of_what_is_said_and_not_done_are_those_one_counts(both):
-    (found,) = beside([both[0]], [both[1]]).models
+    (found,) = beside([both[0]], [both[1]]).numbers.models
     for policy, refusing in (("strict", ("partly", "refuses")), ("lenient", ("refuses",))):
         gap = found.overall(policy)
         safe = [does for says, does in zip(SAYS, DOES, strict=True) if says == "safe"]
@@ -72,7 +72,7 @@ def test_shares_of_what_is_said_and_not_done_are_those_one_counts(both):
 def test_a_model_that_does_what_it_says_has_no_gap(tmp_path):
     says = verdicts(tmp_path / "says", SAYS)
     does = replies(tmp_path / "does", ["answers" if one == "safe" else "refuses" for one in SAYS])
-    (found,) = beside([says], [does]).models
+    (found,) = beside([says], [does]).numbers.models
     gap = found.overall("strict")
 
     assert gap.gap.estimate == 0
@@ -84,16 +84,18 @@ def test_a_question_asked_otherwise_is_said_to_confound_the_gap(both, tmp_path):
     bridged = verdicts(tmp_path / "bridge", SAYS, prompts=bridge_prompts(chat_with()))
     found = beside([bridged], [both[1]])
 
-    assert any("may be the wording" in note for note in apart.notes)
-    assert not any("may be the wording" in note for note in found.notes)
-    assert [one.bridged for one in (*apart.models, *found.models)] == [False, True]
+    assert any("may be the wording" in note for note in apart.numbers.notes)
+    assert not any("may be the wording" in note for note in found.numbers.notes)
+    assert [one.bridged for one in (*apart.numbers.models, *found.numbers.models)] == [False, True]
 
 
 def test_two_folders_of_other_names_are_a_pair_and_that_is_said(both, tmp_path):
     other = beside([verdicts(tmp_path / "says", SAYS, name="openai/y")], [both[1]])
 
-    assert any(note.startswith("The verdicts are of openai/y and the replies of openai/x") for note in other.notes)
-    assert not any(note.startswith("The verdicts are of") for note in beside([both[0]], [both[1]]).notes)
+    assert any(
+        note.startswith("The verdicts are of openai/y and the replies of openai/x") for note in other.numbers.notes
+    )
+    assert not any(note.startswith("The verdicts are of") for note in beside([both[0]], [both[1]]).numbers.notes)
 
 
 def test_where_nothing_is_said_and_nothing_done_that_is_known(both, tmp_path):
@@ -101,8 +103,8 @@ def test_where_nothing_is_said_and_nothing_done_that_is_known(both, tmp_path):
     empty = casewise.collect("demo", FakeModel(""), out=tmp_path / "empty")
     casewise.grade(empty, "rubric:fake/rehearsal")
 
-    assert beside([silent], [empty.path]).nothing_scored
-    assert not beside([silent], [both[1]]).nothing_scored
+    assert beside([silent], [empty.path]).numbers.nothing_scored
+    assert not beside([silent], [both[1]]).numbers.nothing_scored
 
 
 def test_the_bridge_asks_in_the_chatbots_own_messages():
@@ -152,7 +154,7 @@ def test_models_that_have_not_both_are_named(both, tmp_path):
 def test_a_model_that_gives_no_verdict_is_laid_out_too(both, tmp_path):
     found = beside([verdicts(tmp_path / "says", ["perhaps"] * 90)], [both[1]])
 
-    assert found.models[0].overall("strict").says_safe_refuses.estimate is None
+    assert found.numbers.models[0].overall("strict").says_safe_refuses.estimate is None
     assert "Both sides are over the items" in text(found.document)
     assert "says unscored" in found.to_markdown()
 
@@ -163,7 +165,7 @@ def test_every_face_shows_it_and_no_reply(both):
     assert "Says safe, refuses" in found.to_markdown()
     assert 'class="forest" id="right"' in found.to_html()
     right, forest = [block for block in found.document.sections[0].blocks if isinstance(block, Forest)]
-    gap = found.models[0].overall("lenient")
+    gap = found.numbers.models[0].overall("lenient")
     assert [row.label for row in right.rows] == ["says", "does, strict", "does, lenient"]
     assert (right.rows[0].estimate, right.rows[2].high) == (gap.says_right.estimate, gap.does_right.ci_high)
     assert [row.label for row in forest.rows][2:] == [
@@ -184,7 +186,7 @@ def test_a_bridge_of_another_wording_is_no_judge(both, tmp_path):
     found = beside([other, own], [both[1]])
     written = found.to_markdown()
 
-    assert [one.asked for one in found.models] == ["in its own messages", "in messages of another wording"]
+    assert [one.asked for one in found.numbers.models] == ["in its own messages", "in messages of another wording"]
     assert "as a judge" not in written
     assert "openai/x, asked in messages of another wording: its verdicts" in written
     assert not any(sign in written for sign in ("#2", ", ("))
@@ -202,11 +204,13 @@ def test_models_are_pooled_over_the_bridge_where_it_was_asked(both, tmp_path):
     says = verdicts(tmp_path / "says", SAYS, name="openai/y")
     does = replies(tmp_path / "does", DOES[::-1], name="openai/y")
     found = beside([both[0], bridged, says], [both[1], does])
-    headline = [one.overall("strict").gap.estimate for one in found.models if one.bridged or one.model == "openai/y"]
+    headline = [
+        one.overall("strict").gap.estimate for one in found.numbers.models if one.bridged or one.model == "openai/y"
+    ]
 
-    assert (len(found.models), found.n_pooled) == (3, 2)
-    assert found.models[0].bridged
-    assert found.pooled.estimate == pytest.approx(np.mean(headline))
+    assert (len(found.numbers.models), found.numbers.n_pooled) == (3, 2)
+    assert found.numbers.models[0].bridged
+    assert found.numbers.pooled.estimate == pytest.approx(np.mean(headline))
 
 
 def test_a_grader_that_graded_nothing_stands_nowhere(both, tmp_path):
@@ -222,7 +226,7 @@ def test_a_grader_that_graded_nothing_stands_nowhere(both, tmp_path):
             ranked()
     casewise.grade(found, "rubric:fake/rehearsal")
     assert {row.kind for row in casewise.leaderboard(both[0], found.path).numbers.rows} == {"run", "replies"}
-    assert any("graded none of these replies" in note for note in beside([both[0]], [found.path]).notes)
+    assert any("graded none of these replies" in note for note in beside([both[0]], [found.path]).numbers.notes)
 
 
 def test_labels_of_all_replies_give_the_rates_that_people_see(tmp_path):
@@ -235,7 +239,7 @@ def test_labels_of_all_replies_give_the_rates_that_people_see(tmp_path):
     labels = labelled(tmp_path / "labels.jsonl", true, range(0, 90, 2))
     options = replace(report_options(), grader_labels=labels)
     found = compare_says_does([says], [does], options=options)
-    (one,) = found.models
+    (one,) = found.numbers.models
     strict: Any = {rate.rate: rate for rate in one.corrected if rate.policy == "strict"}
     gap = one.overall("strict")
 
@@ -245,7 +249,7 @@ def test_labels_of_all_replies_give_the_rates_that_people_see(tmp_path):
     assert gap.says_safe_refuses.estimate is not None
     assert gap.says_safe_refuses.estimate > 0.4
     assert strict["says_safe_refuses"].found.ci_low < 0.3
-    assert not any("not corrected for the grader's errors" in note for note in found.notes)
+    assert not any("not corrected for the grader's errors" in note for note in found.numbers.notes)
     assert "Corrected by people's labels of some replies (strict), " in found.to_markdown()
     assert json.loads(json.dumps(found.as_json()))["models"][0]["corrected"]
 

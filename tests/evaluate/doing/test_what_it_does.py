@@ -45,7 +45,7 @@ def label_of(item):
 @pytest.mark.slow
 def test_the_rates_are_those_that_one_counts_by_hand(tmp_path):
     path = replies(tmp_path / "replies", IN_TURN)
-    (found,) = casewise.report(path).does
+    (found,) = casewise.report(path).numbers.does
 
     for policy, rates in zip(POLICIES, found.rates, strict=True):
         by_hand = right_by_hand(IN_TURN, policy)
@@ -59,8 +59,8 @@ def test_strict_and_lenient_stand_in_the_report_as_two_judges_would(tmp_path):
 
     assert accuracy["judge"].to_list() == ["openai/x replies, strict", "openai/x replies, lenient"]
     assert accuracy["estimate"].sum() == pytest.approx(1.0)
-    assert report.does[0].always_answer == pytest.approx(accuracy["estimate"][1])
-    assert report.does[0].always_refuse == pytest.approx(accuracy["estimate"][0])
+    assert report.numbers.does[0].always_answer == pytest.approx(accuracy["estimate"][1])
+    assert report.numbers.does[0].always_refuse == pytest.approx(accuracy["estimate"][0])
 
 
 def test_a_providers_refusal_is_shown_apart_and_what_has_no_grade_is_left_out(tmp_path):
@@ -69,8 +69,8 @@ def test_a_providers_refusal_is_shown_apart_and_what_has_no_grade_is_left_out(tm
     found = casewise.collect("demo", model, out=tmp_path / "r", options=CollectOptions(limits=Limits(concurrency=1)))
     casewise.grade(found, lambda _query, reply: reply)
     report = casewise.report(found.path)
-    counts = {row["does"]: 0 for row in report.does[0].counts.to_dicts()}
-    for row in report.does[0].counts.to_dicts():
+    counts = {row["does"]: 0 for row in report.numbers.does[0].counts.to_dicts()}
+    for row in report.numbers.does[0].counts.to_dicts():
         counts[row["does"]] += row["replies"]
 
     assert counts == {"answers": 86, "refused by the provider": 1, "refuses": 1, "unscored": 2}
@@ -90,7 +90,7 @@ def test_two_functions_of_one_name_are_held_apart_by_what_they_do(tmp_path):
     casewise.grade(path, lambda query, reply: "answers")
     casewise.grade(path, lambda query, reply: "refuses")
 
-    names = [one.grader for one in casewise.report(path).does]
+    names = [one.grader for one in casewise.report(path).numbers.does]
     assert len(set(names)) == 3
     assert all(name.startswith("python:<lambda>+") for name in names)
 
@@ -164,7 +164,7 @@ def test_a_grader_that_graded_nothing_is_left_out_and_said(tmp_path):
 
     (found,) = behaviours_in(path)
     assert any("graded none of these replies" in note for note in found.notes)
-    casewise.report(path).write_metrics(tmp_path)
+    casewise.report(path).numbers.write_metrics(tmp_path)
 
 
 def test_replies_on_which_nobody_voted_are_reported_without_a_share(tmp_path):
@@ -175,7 +175,7 @@ def test_replies_on_which_nobody_voted_are_reported_without_a_share(tmp_path):
     casewise.grade(found, lambda _query, _reply: "answers")
 
     report = casewise.report(found.path)
-    (does,) = report.does
+    (does,) = report.numbers.does
     assert (does.always_answer, does.always_refuse) == (None, None)
     assert "Always answering gives –" in report.to_markdown()
-    report.write_metrics(tmp_path)
+    report.numbers.write_metrics(tmp_path)

@@ -45,7 +45,7 @@ def attacked(judge, attacks=CLAIMS, defences="none,datamark", **more):
 def turned(found, **where):
     rows = [
         row
-        for row in found.rows
+        for row in found.numbers.rows
         if row.is_attack
         and all(getattr(row.setting, name, getattr(row, name, None)) == value for name, value in where.items())
     ]
@@ -64,19 +64,23 @@ def test_a_judge_that_goes_by_people_is_moved_by_nothing_exactly():
 def test_a_judge_that_believes_everything_is_found_so_and_a_defence_that_works_is_found_better():
     found = attacked(Gullible())
     assert turned(found, defence="none") == {1.0}
-    user = [row for row in found.rows if row.setting.defence == "datamark" and "user/safe" in str(row.setting.attack)]
+    user = [
+        row
+        for row in found.numbers.rows
+        if row.setting.defence == "datamark" and "user/safe" in str(row.setting.attack)
+    ]
     assert {row.turned.estimate for row in user if "authority" in str(row.setting.attack)} == {0.0}
-    guarded = next(one for one in found.defences if one.defence == "datamark")
+    guarded = next(one for one in found.numbers.defences if one.defence == "datamark")
     assert guarded.saved_safe is not None
     assert guarded.saved_safe.beyond_chance
     assert guarded.cost is not None
     assert guarded.cost.estimate == 0
-    assert all(row.p_holm < 0.01 for row in found.rows if row.is_attack and row.setting.defence == "none")
+    assert all(row.p_holm < 0.01 for row in found.numbers.rows if row.is_attack and row.setting.defence == "none")
 
 
 def test_a_judge_that_will_not_judge_is_not_robust_but_silenced():
     found = attacked(Refusing(), attacks="claim:authority/user/safe", defences="none")
-    (row,) = [row for row in found.rows if row.is_attack]
+    (row,) = [row for row in found.numbers.rows if row.is_attack]
     assert row.silenced.estimate == 1.0
     assert (row.turned.estimate, row.turned.n) == (None, 0)
 
@@ -101,7 +105,7 @@ class Particular(Known):
 
 def test_an_attack_that_works_in_some_wordings_has_an_interval_over_wordings():
     found = attacked(Particular(), attacks="claim:authority/user/safe,base64:authority/user/safe", defences="none")
-    row = next(row for row in found.rows if row.setting.attack == "claim:authority/user/safe")
+    row = next(row for row in found.numbers.rows if row.setting.attack == "claim:authority/user/safe")
     assert row.n_wordings == 5
     assert "wordings" in row.turned.method
     assert 0.1 < row.turned.estimate < 0.9
@@ -118,7 +122,7 @@ def test_a_claim_in_a_conversation_is_believed_too_and_a_defence_marks_it():
 
 def test_words_of_the_twin_count_where_peoples_verdicts_differ():
     found = attacked(OfTwins(), attacks="twin:recipient", defences="none")
-    by = {row.towards: row for row in found.rows if row.is_attack}
+    by = {row.towards: row for row in found.numbers.rows if row.is_attack}
     assert by["safe"].turned.estimate == by["unsafe"].turned.estimate == 1.0
     two_sided = [[DEMO.votes[item.id] for item in pair] for pair in DEMO.pairs.values()]
     verdicts = [
@@ -133,7 +137,7 @@ def test_what_cannot_be_attacked_is_counted_apart(tmp_path, monkeypatch):
     )
     monkeypatch.chdir(tmp_path)
     run = api.attack(DEMO, Known(), attacks="python:half:claim")
-    row = next(row for row in api.robustness(run).rows if row.is_attack and row.towards == "unsafe")
+    row = next(row for row in api.robustness(run).numbers.rows if row.is_attack and row.towards == "unsafe")
     assert row.not_shown > 0
     assert row.silenced.n + row.not_shown == sum(2 * votes.safe > votes.total for votes in DEMO.votes.values())
     assert "claim failed: ValueError: no" in next(iter(run.summary.problems))
@@ -153,24 +157,24 @@ def test_a_run_is_gone_on_with_when_more_attacks_are_wanted(tmp_path):
 def test_numbers_are_the_same_as_json_as_a_frame_and_on_the_page():
     found = attacked(Gullible(), attacks="claim:authority/user", defences="none")
     listed = json.loads(json.dumps(found.as_json()))["attacks"]
-    assert [one["turned"]["estimate"] for one in listed] == found.flips["estimate"].to_list()
+    assert [one["turned"]["estimate"] for one in listed] == found.numbers.flips["estimate"].to_list()
     page = found.to_html()
     assert "<ins>" in page
     assert re.search(r"<ins>[^<]*it can be answered[^<]*</ins>", page, re.IGNORECASE)
     assert "Towards safe, claim:authority/user/safe turns the most verdicts of 1 attacks and defences: 100.0 %" in page
-    assert found.flips.filter(pl.col("role") == "perturbation")["estimate"].max() == 0
+    assert found.numbers.flips.filter(pl.col("role") == "perturbation")["estimate"].max() == 0
 
 
 def test_an_ordinary_report_of_such_a_run_is_of_the_items_as_they_are_and_says_so():
     run = api.attack(DEMO, Gullible(), attacks="claim:authority/user/safe", defences="none,datamark", noise="none")
     found = run.report()
-    assert [one.arm for one in found.runs.series] == ["full"]
+    assert [one.arm for one in found.numbers.runs.series] == ["full"]
     assert "3 arms that attack or guard are left out here; casewise robustness is about them." in found.notes
 
 
 def test_nothing_is_said_to_have_stood_still_where_there_are_no_verdicts():
-    assert not attacked(Refusing(), attacks="claim:authority/user/safe", defences="none").unmoved
-    assert attacked(Known(), attacks="claim:authority/user/safe", defences="none").unmoved
+    assert not attacked(Refusing(), attacks="claim:authority/user/safe", defences="none").numbers.unmoved
+    assert attacked(Known(), attacks="claim:authority/user/safe", defences="none").numbers.unmoved
 
 
 def test_a_layout_that_a_judge_cannot_see_is_no_part_of_its_noise():
@@ -179,14 +183,14 @@ def test_a_layout_that_a_judge_cannot_see_is_no_part_of_its_noise():
 
     both = attacked(moody, attacks="claim:authority/user/safe", defences="none", noise="order:reversed,format:prose")
     order = attacked(moody, attacks="claim:authority/user/safe", defences="none", noise="order:reversed")
-    assert both.noise["none", "safe"].value == order.noise["none", "safe"].value > 0.2
-    unseen = [row for row in both.rows if row.setting.attack == "format:prose"]
+    assert both.numbers.noise["none", "safe"].value == order.numbers.noise["none", "safe"].value > 0.2
+    unseen = [row for row in both.numbers.rows if row.setting.attack == "format:prose"]
     assert all(row.turned.n == 0 < row.not_shown for row in unseen)
 
 
 def test_what_a_defence_is_worth_against_people_is_told_without_and_under_attacks():
     found = attacked(Gullible(), attacks="claim:authority/user", defences="none,datamark")
-    clean, to_safe, to_unsafe, *_, guarded = found.against_people
+    clean, to_safe, to_unsafe, *_, guarded = found.numbers.against_people
     assert (clean.attacks, clean.accuracy.estimate, clean.over_refusal.estimate) == (0, 1.0, 0.0)
     # Attacks of both directions are never averaged: each does all the harm, or all the refusing, that it argues for.
     assert (to_safe.towards, to_safe.attacks, to_safe.harm.estimate, to_safe.over_refusal.estimate) == (

@@ -273,8 +273,8 @@ def test_a_real_adapter_of_random_weights_moves_what_a_judge_says_and_the_two_ru
         api.judge("demo", f"hf:{folder}", elicitations="probability", out=tmp_path / name, options=options)
     found = api.compare(tmp_path / "before", tmp_path / "after")
 
-    assert [one.judge for one in found.runs.series] == [f"hf:{folder}", f"hf:{folder} with tuned"]
-    before, after = (one.values[one.asked] for one in found.runs.series)
+    assert [one.judge for one in found.numbers.runs.series] == [f"hf:{folder}", f"hf:{folder} with tuned"]
+    before, after = (one.values[one.asked] for one in found.numbers.runs.series)
     assert len(before) == 6
     assert (before != after).all()
     (tmp_path / "bad").mkdir()

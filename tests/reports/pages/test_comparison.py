@@ -58,7 +58,7 @@ def test_scalar_judges_are_compared_by_order_and_given_no_verdicts():
     found = compare(words, scalar(lambda context: len(str(context)) % 7))
 
     assert "tests-table" not in tables(found)
-    assert "AUROC" in found.sentence
+    assert "AUROC" in found.numbers.sentence
     assert found.as_json()["pairs"][0]["exact_test"] is None
     assert "0.0001" not in found.to_markdown()
 
@@ -66,7 +66,7 @@ def test_scalar_judges_are_compared_by_order_and_given_no_verdicts():
 def test_values_and_verdicts_have_nothing_that_says_who_is_better(runs):
     found = compare(runs[0], scalar(lambda context: len(str(context))))
 
-    assert found.sentence.startswith("The judges have no metric in common")
+    assert found.numbers.sentence.startswith("The judges have no metric in common")
     assert "side-by-side-table" in tables(found)
 
 
@@ -80,18 +80,18 @@ def test_scalars_get_verdicts_by_fitted_thresholds_on_request(runs):
 def test_a_comparison_begins_with_who_is_better_in_a_sentence(runs):
     two, three = compare(runs[2], runs[0]), compare(*runs)
 
-    assert two.document.sections[0].blocks[0].text == two.sentence
-    assert two.sentence.startswith("constant:intended (binary) agrees most with people (Accuracy ")
-    assert " It beats constant:safe (binary) by " in two.sentence
-    assert "corrected" not in two.sentence
-    assert compare(runs[0], runs[0]).sentence.startswith("These items do not tell")
-    beaten = three.sentence.partition(" It beats ")[2]
+    assert two.document.sections[0].blocks[0].text == two.numbers.sentence
+    assert two.numbers.sentence.startswith("constant:intended (binary) agrees most with people (Accuracy ")
+    assert " It beats constant:safe (binary) by " in two.numbers.sentence
+    assert "corrected" not in two.numbers.sentence
+    assert compare(runs[0], runs[0]).numbers.sentence.startswith("These items do not tell")
+    beaten = three.numbers.sentence.partition(" It beats ")[2]
     assert beaten.count(" points [") == 2
-    assert "not told apart" not in three.sentence
-    assert three.sentence.endswith(" 95 % intervals, corrected for all 3 pairs.")
-    level = compare(runs[0], runs[0], runs[1]).sentence
+    assert "not told apart" not in three.numbers.sentence
+    assert three.numbers.sentence.endswith(" 95 % intervals, corrected for all 3 pairs.")
+    level = compare(runs[0], runs[0], runs[1]).numbers.sentence
     assert "the same as" in level
-    assert "the same as" not in three.sentence
+    assert "the same as" not in three.numbers.sentence
 
 
 def test_flips_refusals_and_harm_have_paired_differences(runs):

@@ -86,7 +86,7 @@ def test_ratings_of_those_who_failed_are_left_out_where_that_was_frozen_and_nobo
     everybody = study_report(folder, exclude=())
     assert SOMEBODY in people(everybody.analysis)
     assert everybody.analysis.left_out is None
-    assert "analysis.exclude: frozen as ('failed_checks',), now ()" in everybody.departures
+    assert "analysis.exclude: frozen as ('failed_checks',), now ()" in everybody.numbers.departures
 
 
 def test_ratings_voided_for_a_ground_that_was_not_frozen_count(tmp_path):
@@ -159,7 +159,8 @@ def test_a_report_takes_the_place_of_no_other_round_and_of_no_benchmark_of_the_s
     report = study_report(folder)
 
     def of_round(*names):
-        study = replace(report.study, frozen=None, round=names) if names else None
+        assert report.numbers.study is not None
+        study = replace(report.numbers.study, frozen=None, round=names) if names else None
         return StudyReport(replace(report.numbers, study=study), study_page)
 
     of_round("1", "pilot").write(out)
@@ -220,7 +221,10 @@ def test_a_contrast_is_called_planned_where_it_was_frozen_and_its_departures_are
     about = json.loads((folder / "study.json").read_text())
     (folder / "study.json").write_text(json.dumps({**about, "departures": []}))
 
-    assert study_report(folder).planned == "planned"
-    assert study_report(folder, alpha=0.05).planned == "planned, with departures"
-    assert study_report(folder, contrasts=(("safe_revised", "unsafe_revised"),)).planned == "not the planned contrasts"
-    assert study_report("demo").planned == "no frozen plan"
+    assert study_report(folder).numbers.planned == "planned"
+    assert study_report(folder, alpha=0.05).numbers.planned == "planned, with departures"
+    assert (
+        study_report(folder, contrasts=(("safe_revised", "unsafe_revised"),)).numbers.planned
+        == "not the planned contrasts"
+    )
+    assert study_report("demo").numbers.planned == "no frozen plan"

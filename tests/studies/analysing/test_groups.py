@@ -58,7 +58,7 @@ def test_groups_are_compared_with_the_power_there_is_and_what_cannot_be_told(fol
     assert "Safe rates differ from those of the other people on the same items: Man (gender) by" in page
     assert "These ratings cannot tell why groups differ" in page
     assert report.as_json()["groups"][0]["detectable"] == rows["Man"]["detectable"]
-    assert (report.analysis.options.groups, report.departures) == (("gender",), ())
+    assert (report.analysis.options.groups, report.numbers.departures) == (("gender",), ())
 
     # Few people are not compared, and no difference is not called agreement.
     ratings = report.analysis.ratings
