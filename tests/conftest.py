@@ -32,6 +32,7 @@ pytest_plugins = [
     "tests.support.browser",
     "tests.support.app",
     "tests.support.prolific",
+    "tests.support.packages",
 ]
 
 

@@ -7,18 +7,21 @@ from pathlib import Path
 import pytest
 from tests.support.command import invoke
 
+import casewise
 from casewise import plugins
 from casewise.errors import ConfigurationError
+from casewise.judges.named import JudgeKind
 
 PARTS = """
 from casewise.judges.baselines import ConstantJudge
+from casewise.judges.named import JudgeKind
 from casewise.replies.graders import KeywordsGrader
+from casewise.reports.formats import Format
 from casewise.studies.recruiters import ParameterRecruiter
 from casewise.transforms.catalogue import TransformKind
 
 
-def judge(wish):
-    return ConstantJudge(wish.rest or "safe")
+judge = JudgeKind("same:WORD", lambda wish: ConstantJudge(wish.rest or "safe"))
 
 
 def grader(rest):
@@ -27,6 +30,7 @@ def grader(rest):
 
 upper = TransformKind("upper", lambda shown, scene, rest: shown, "own")
 recruiter = ParameterRecruiter
+titles = Format(lambda document: document.title, (".title",))
 
 
 def names(source, target):
@@ -44,6 +48,9 @@ mine = own_parts:grader
 [casewise.transforms]
 upper = own_parts:upper
 
+[casewise.report_formats]
+titles = own_parts:titles
+
 [casewise.recruiters]
 panel = own_parts:recruiter
 
@@ -53,22 +60,9 @@ names = own_parts:names
 
 
 @pytest.fixture(autouse=True)
-def package(tmp_path, monkeypatch):
-    """A package with a part of several kinds, installed as its metadata says."""
-    site = tmp_path / "site"
-    install(site, "own-parts", POINTS)
-    (site / "own_parts.py").write_text(PARTS)
-    monkeypatch.syspath_prepend(site)
-    plugins.found.cache_clear()
-    yield site
-    plugins.found.cache_clear()
-
-
-def install(site: Path, name: str, points: str) -> None:
-    metadata = site / f"{name.replace('-', '_')}-0.3.dist-info"
-    metadata.mkdir(parents=True)
-    (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 0.3\n")
-    (metadata / "entry_points.txt").write_text(points)
+def package(install):
+    """A package with a part of several kinds."""
+    install("own-parts", POINTS, own_parts=PARTS)
 
 
 def test_parts_are_listed_with_their_package_and_whether_they_load():
@@ -118,11 +112,98 @@ def test_a_recruiter_of_another_package_is_one_of_a_study():
     assert invoke("study", "check").code == 0
 
 
-def test_two_packages_with_one_name_are_refused(package):
-    install(package, "other-parts", "[casewise.judges]\nsame = elsewhere:judge\n")
-    plugins.found.cache_clear()
+def test_two_packages_with_one_name_are_refused(install):
+    install("other-parts", "[casewise.judges]\nsame = elsewhere:judge\n")
     with pytest.raises(ConfigurationError, match=r"other-parts 0\.3 and own-parts 0\.3"):
-        plugins.plugins("judges")
+        plugins.part_named("judges", "same", JudgeKind)
+
+
+@pytest.mark.parametrize("kind", [kind for kind, about in plugins.KINDS.items() if about.own])
+def test_casewises_own_parts_are_found_through_the_same_door(kind):
+    own = plugins.own_parts(kind)
+
+    assert own
+    assert plugins.part_names(kind)[: len(own)] == tuple(own)
+    assert {type(part) for part in own.values()} == {type(plugins.part_named(kind, name, object)) for name in own}
+
+
+@pytest.mark.parametrize("kind", [kind for kind, about in plugins.KINDS.items() if about.own])
+def test_a_package_takes_the_name_of_none_of_casewises_own_parts(install, kind):
+    name, own = next(iter(plugins.own_parts(kind).items()))
+    install("robber", f"[casewise.{kind}]\n{name} = own_parts:names\n")
+
+    assert plugins.part_named(kind, name, object) is own or plugins.part_named(kind, name, object) == own
+    assert any("casewise's own name" in problem for problem in plugins.disabled(kind, object))
+
+
+def test_a_format_of_another_package_is_written_by_its_name_and_by_its_ending():
+    assert invoke("show", "demo", "--format", "titles").out.strip() == "demo 1.0.0"
+    assert invoke("show", "demo", "--out", "demo.title").code == 0
+    assert Path("demo.title").read_text().strip() == "demo 1.0.0"
+
+
+BROKEN = {
+    "import": "import no_such_module_anywhere",
+    "class": "metric = 'no metric'",
+    "at once": "from casewise.stats.metrics import Metric\nmetric = Metric('own', 'Own', 'x', formula=lambda s: s['no'] / 'x')",
+    "shape": "from casewise.stats.metrics import Metric\nmetric = Metric('own', 'Own', 'x', formula=lambda s: 0.5)",
+}
+
+
+@pytest.mark.parametrize("code", BROKEN.values(), ids=BROKEN)
+@pytest.mark.parametrize("kind", plugins.KINDS)
+def test_a_broken_part_disables_itself_and_nothing_else(install, kind, code):
+    install("broken", f"[casewise.{kind}]\nown = broken_part:metric\n", broken_part=code)
+
+    assert invoke("judge", "demo", "--judge", "constant:intended", "--out", "run").code == 0
+    report = json.loads(invoke("report", "run", "--json").out)
+    assert [note for note in report["notes"] if "broken 0.3" in note] != [] or kind != "metrics"
+    assert invoke("gate", "run", "--baseline", "run", "--max-drop", "accuracy=0.2").code in (0, 1, 3)
+    assert invoke("leaderboard", "run").code == 0
+    assert invoke("data", "list").code == 0
+
+
+LATE = """
+from casewise.stats.metrics import Metric
+
+def late(sample):
+    raise ZeroDivisionError("nothing to divide")
+
+metric = Metric("own", "Own", "x", ordered=late)
+"""
+
+
+def test_a_metric_that_fails_on_real_data_is_undefined_with_the_reason(install):
+    install("late", "[casewise.metrics]\nown = late_part:metric\n", late_part=LATE)
+    assert invoke("judge", "demo", "--judge", "constant:intended", "--out", "run").code == 0
+
+    report = casewise.report("run")
+
+    (row,) = report.metrics.filter(metric="own", label_policy=report.metrics["label_policy"][0]).to_dicts()
+    assert (row["estimate"], row["n"]) == (None, 0) or row["estimate"] != row["estimate"]
+    assert "late 0.3 failed (ZeroDivisionError: nothing to divide)" in json.dumps(report.as_json())
+
+
+ROOT = """
+import numpy as np
+from casewise.stats.metrics import Metric
+
+metric = Metric("own", "Own", "x", formula=lambda sums: np.sqrt(sums["hit_safe"] / sums["safe"]))
+"""
+
+
+@pytest.mark.parametrize("judge", ["constant:intended", "constant:unsafe"])
+def test_a_plain_square_root_in_a_metric_is_never_given_a_negative_sum(install, judge):
+    install("root", "[casewise.metrics]\nown = root_part:metric\n", root_part=ROOT)
+    invoke("judge", "demo", "--judge", judge, "--out", "run")
+
+    report = casewise.report("run")
+
+    policy = report.metrics["label_policy"][0]
+    own, recall = (
+        report.metrics.filter(metric=name, label_policy=policy)["estimate"][0] for name in ("own", "recall_safe")
+    )
+    assert own == pytest.approx(recall**0.5)
 
 
 def test_the_guide_names_each_kind_of_part_and_what_its_entry_point_is():
@@ -130,5 +211,5 @@ def test_the_guide_names_each_kind_of_part_and_what_its_entry_point_is():
     rows = dict(re.findall(r"^\| `casewise\.(\w+)` \| (.*) \|$", page, re.MULTILINE))
 
     assert rows.keys() == plugins.KINDS.keys()
-    for kind, text in plugins.KINDS.items():
-        assert [word for word in re.findall(r"`(\w[\w.]+)`", text) if f"`{word}`" not in rows[kind]] == []
+    for kind, about in plugins.KINDS.items():
+        assert [word for word in re.findall(r"`(\w[\w.]+)`", about.what) if f"`{word}`" not in rows[kind]] == []

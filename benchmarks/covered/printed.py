@@ -112,6 +112,7 @@ WITHOUT = frozenset(
         "majority_weight",
         "mean_of_shares",
         "metric_named",
+        "metrics_left_out",
         "metrics_named",
         "near_duplicates",
         "numbered",

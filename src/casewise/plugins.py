@@ -1,11 +1,12 @@
-"""Parts that other packages bring, by entry points, and the optional packages of casewise itself.
+"""The parts of casewise by kind and name: its own and those of other packages; and its optional packages.
 
-A package names its parts in its `pyproject.toml`, under one group for each kind:
+A part is an object of one class for each kind, whoever brings it: casewise's own parts stand in a mapping of the room that
+they belong to, and another package names its parts in its `pyproject.toml`, under one group for each kind:
 
     [project.entry-points."casewise.judges"]
     mine = "my_package.judges:make"
 
-Names are looked up when somebody writes them, and a part is imported only then.
+A package's part is imported when it is used. One that cannot be imported disables itself and nothing else.
 """
 
 from __future__ import annotations
@@ -14,31 +15,85 @@ import json
 import re
 import shlex
 import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, PackageNotFoundError, distribution, entry_points, requires
 from importlib.util import find_spec
 from pathlib import Path
 from shutil import which
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from casewise.errors import ConfigurationError
 
-__all__ = ["KINDS", "Plugin", "add_command", "extra_with", "install_command", "plugin", "plugin_names", "plugins"]
+__all__ = [
+    "KINDS",
+    "Kind",
+    "Plugin",
+    "add_command",
+    "all_parts",
+    "disabled",
+    "extra_with",
+    "function",
+    "install_command",
+    "packages",
+    "part_named",
+    "part_names",
+    "plugins",
+]
 
-KINDS: dict[str, str] = {
-    "elicitations": "a `casewise.ask.elicitations.Elicited`; written --elicit NAME",
-    "metrics": "a `casewise.stats.metrics.Metric`; it stands in the tables of metrics and in gates",
-    "judges": "a function of `casewise.judges.named.Wish` that returns a `Judge`; written NAME or NAME:REST",
-    "graders": "a function of the text behind NAME: that returns a `Grader`; written NAME or NAME:REST",
-    "transforms": "a `casewise.transforms.catalogue.TransformKind`; written NAME or NAME:REST in an arm",
-    "benchmarks": "a `casewise.storage.loaders.loader.Loader`; written NAME wherever a benchmark is",
-    "formats": "a `casewise.storage.intake.formats.format.Format`; a file of it is recognised by its content",
-    "recruiters": "a function of `RecruiterSettings` that returns a `Recruiter`; [recruiter] kind = NAME",
-    "exporters": "a function of a source (text) and a target path that writes there; written --to NAME",
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of part: what an entry point of the group `casewise.KIND` names, and where casewise's own parts are."""
+
+    what: str
+    own: str | None = None
+    """`module:attribute` of a mapping from the names of casewise's own parts to the parts, or of a function that returns one;
+    None where it has no such objects."""
+
+
+KINDS: dict[str, Kind] = {
+    "elicitations": Kind(
+        "a `casewise.ask.elicitations.Elicited`; written --elicit NAME", "casewise.ask.elicitations:ELICITED"
+    ),
+    "metrics": Kind(
+        "a `casewise.stats.metrics.Metric`; it stands in the tables of metrics and in gates",
+        "casewise.stats.metrics:BY_NAME",
+    ),
+    "judges": Kind(
+        "a `casewise.judges.named.JudgeKind`: a function of a `Wish` that returns a `Judge`; written NAME or NAME:REST",
+        "casewise.judges.named:JUDGES",
+    ),
+    "graders": Kind(
+        "a function of the text behind NAME: that returns a `Grader`; written NAME or NAME:REST",
+    ),
+    "transforms": Kind(
+        "a `casewise.transforms.catalogue.TransformKind`; written NAME or NAME:REST in an arm",
+        "casewise.transforms.catalogue:TRANSFORMS",
+    ),
+    "benchmarks": Kind(
+        "a `casewise.storage.loaders.loader.Loader`; written NAME wherever a benchmark is",
+        "casewise.storage.loaders.registry:own_loaders",
+    ),
+    "formats": Kind(
+        "a `casewise.storage.intake.formats.format.Format`; a file of it is recognised by its content",
+        "casewise.storage.intake.formats.find:own_formats",
+    ),
+    "report_formats": Kind(
+        "a `casewise.reports.formats.Format`; written --format NAME, or chosen by the ending of a file",
+        "casewise.reports.formats:FORMATS",
+    ),
+    "recruiters": Kind(
+        "a function of `RecruiterSettings` that returns a `Recruiter`; [recruiter] kind = NAME",
+    ),
+    "exporters": Kind("a function of a source (text) and a target path that writes there; written --to NAME"),
 }
-"""Each kind of part: its entry-point group is `casewise.KIND`, and this is what an entry point names."""
+"""Each kind of part, with what an entry point of its group names."""
+
+P = TypeVar("P")
 
 
 @dataclass(frozen=True)
@@ -53,39 +108,109 @@ class Plugin:
     value: str
     """Where it is: module:attribute."""
 
-    def load(self) -> Any:
+    def load(self, of: type[P]) -> P:
         """Import the part.
 
-        Raises ConfigurationError: it cannot be imported; the message names its package.
+        Raises ConfigurationError: it cannot be imported, or is no `of`; the message names its package.
         """
-        try:
-            return EntryPoint(self.name, self.value, f"casewise.{self.kind}").load()
-        except Exception as error:  # the module is a stranger's, and may raise anything as it is imported
-            problem = f"{type(error).__name__}: {error}"
+        imported = imported_part(self)
+        if not isinstance(imported, of):
             raise ConfigurationError(
-                f"the {self.kind[:-1]} {self.name!r} of {self.package} ({self.value}) cannot be loaded: {problem}"
-            ) from error
+                f"{self.title} cannot be loaded: it is a {type(imported).__name__}, not a {of.__name__}"
+            )
+        return imported
+
+    @property
+    def title(self) -> str:
+        """The kind, the name and the package, as messages name it."""
+        return f"the {self.kind[:-1]} {self.name!r} of {self.package} ({self.value})"
 
 
-def plugins(kind: str) -> tuple[Plugin, ...]:
-    """Return the parts of one kind that installed packages bring, by name; nothing is imported.
+@cache
+def imported_part(plugin: Plugin) -> object:
+    try:
+        return EntryPoint(plugin.name, plugin.value, f"casewise.{plugin.kind}").load()
+    except Exception as error:  # the module is a stranger's, and may raise anything as it is imported
+        raise ConfigurationError(f"{plugin.title} cannot be loaded: {type(error).__name__}: {error}") from error
 
-    Raises ConfigurationError: two packages bring a part of one name.
+
+@cache
+def own_parts(kind: str) -> Mapping[str, Any]:
+    """Return casewise's own parts of a kind, by name."""
+    where = KINDS[kind].own
+    own: Any = EntryPoint(kind, where, "casewise").load() if where else {}
+    named: Mapping[str, Any] = own() if callable(own) else own
+    return named
+
+
+def packages(kind: str) -> dict[str, str]:
+    """Return the package that brings each part of a kind which is not casewise's own, by the part's name."""
+    return {point.name: package_of(point) for point in sorted(found(kind), key=lambda point: point.name)}
+
+
+@cache
+def part_names(kind: str) -> tuple[str, ...]:
+    """Return the names of the parts of a kind: casewise's own, then those of installed packages in alphabetical order.
+
+    A package's part is imported only when it is used, so a name may be of a part that cannot be loaded.
     """
-    return tuple(described(kind, name) for name in plugin_names(kind))
+    return tuple(dict.fromkeys((*own_parts(kind), *sorted(point.name for point in found(kind)))))
 
 
-def plugin(kind: str, name: str) -> Any | None:
-    """Return the part of this kind and name, imported; None where no package brings one.
+def part_named(kind: str, name: str, of: type[P]) -> P | None:
+    """Return the part of this kind and name; None where there is none.
 
-    Raises ConfigurationError: it cannot be imported, or two packages bring it.
+    Raises ConfigurationError: it is another package's and cannot be loaded, or two packages bring it.
     """
-    return described(kind, name).load() if name in plugin_names(kind) else None
+    if (own := own_parts(kind).get(name)) is not None:
+        assert isinstance(own, of), f"{name} is no {of.__name__}"
+        return own
+    return described(kind, name).load(of) if name in part_names(kind) else None
 
 
-def plugin_names(kind: str) -> tuple[str, ...]:
-    """Return the names of the parts of one kind, in order."""
-    return tuple(sorted({point.name for point in found(kind)}))
+def function(kind: str, name: str) -> Callable[..., Any] | None:
+    """Return the part of this kind and name, which is a function or a class; None where there is none.
+
+    Raises ConfigurationError: as `part_named`, or it cannot be called.
+    """
+    made = part_named(kind, name, object)
+    if made is None or callable(made):
+        return made
+    raise ConfigurationError(f"{described(kind, name).title} cannot be loaded: it is no function")
+
+
+def all_parts(kind: str, of: type[P]) -> dict[str, P]:
+    """Return all parts of a kind that can be used, by name. A part that cannot is left out: see `disabled`."""
+    usable: dict[str, P] = {}
+    for name in part_names(kind):
+        with suppress(ConfigurationError):
+            if (usable_part := part_named(kind, name, of)) is not None:
+                usable[name] = usable_part
+    return usable
+
+
+def disabled(kind: str, of: type[P]) -> tuple[str, ...]:
+    """Return a sentence for each part of installed packages that is left out, with the reason."""
+    reasons = []
+    for name in sorted({point.name for point in found(kind)}):
+        try:
+            described(kind, name).load(of)
+        except ConfigurationError as error:
+            reasons.append(f"{str(error)[0].upper()}{str(error)[1:]}. It is left out.")
+    return tuple(reasons)
+
+
+def plugins(kind: str) -> Iterator[tuple[Plugin, str | None]]:
+    """Yield the parts of one kind that installed packages bring, each with the reason why it cannot be used, if any."""
+    for name in sorted({point.name for point in found(kind)}):
+        packages = [Plugin(kind, name, package_of(point), point.value) for point in found(kind) if point.name == name]
+        for plugin in packages:
+            try:
+                described(kind, name).load(object)
+            except ConfigurationError as error:
+                yield plugin, str(error)
+            else:
+                yield plugin, None
 
 
 @cache
@@ -95,6 +220,10 @@ def found(kind: str) -> tuple[EntryPoint, ...]:
 
 def described(kind: str, name: str) -> Plugin:
     points = [point for point in found(kind) if point.name == name]
+    if name in own_parts(kind):
+        raise ConfigurationError(
+            f"{package_of(points[0])} brings {kind} called {name!r}, which is casewise's own name; it has to have another"
+        )
     if len({point.value for point in points}) > 1:
         packages = " and ".join(sorted({package_of(point) for point in points}))
         raise ConfigurationError(f"{packages} both bring {kind} called {name!r}; uninstall one of them")

@@ -200,8 +200,15 @@ def test_strict_takes_json_only_and_the_report_counts_how_replies_were_read(tmp_
     assert strict.unscored["items"].sum() == 6
 
 
-def test_a_protocol_asks_for_nothing_that_another_package_brings(words, monkeypatch):
-    monkeypatch.setattr("casewise.ask.elicitations.plugin_names", lambda _kind: ("likert",))
+LIKERT = """
+from casewise.ask.elicitations import ELICITED
+
+likert = ELICITED["score"]
+"""
+
+
+def test_a_protocol_asks_for_nothing_that_another_package_brings(words, install):
+    install("other", "[casewise.elicitations]\nlikert = other_scale:likert\n", other_scale=LIKERT)
     with served(FaultServer()) as server:
         estimate = casewise.plan_run("demo", "vllm/tiny", options=options_of(server, words)).estimate()
 

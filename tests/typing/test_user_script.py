@@ -18,9 +18,9 @@ def test_mypy_strict_finds_each_planted_mistake_of_a_users_script_and_no_other(t
     script = tmp_path / "user_script.py"
     script.write_text(SCRIPT.read_text(encoding="utf-8"), encoding="utf-8")
     planted = [
-        (number, found[1])
+        (number, match[1])
         for number, line in enumerate(script.read_text().splitlines(), 1)
-        if (found := MISTAKE.search(line))
+        if (match := MISTAKE.search(line))
     ]
 
     done = subprocess.run(

@@ -12,7 +12,7 @@ from casewise.errors import ConfigurationError, DataError, did_you_mean
 from casewise.evaluate.judge_numbers import JudgeNumbers
 from casewise.evaluate.judged_runs import Outputs, ReportOptions, output_files, read_runs
 from casewise.evaluate.published import paper_numbers
-from casewise.plugins import plugin, plugin_names
+from casewise.plugins import function, part_names
 from casewise.replies.behaviour import GRADES, REPLIES, export_replies
 from casewise.reports.formats import Report
 from casewise.reports.judge import benchmark_json, benchmark_page, item_json, item_page
@@ -197,7 +197,7 @@ def hand_on(
         raise ConfigurationError("--about is for --to croissant")
     if target.exists() and (target.is_file() or any(target.iterdir())):
         raise ConfigurationError(f"{target} exists, and nothing is overwritten; choose another place")
-    if export := plugin("exporters", to):
+    if export := function("exporters", to):
         if not with_texts and (
             kind == "replies"
             or (restricted(load(source)) if kind == "benchmark" else withholds_texts(source, benchmark=benchmark))
@@ -260,10 +260,10 @@ def check_format(source: str | Path, to: str | None) -> str:
     if to is None:
         return FORMATS[kind][0]
     formats_known = [name for formats in FORMATS.values() for name in formats]
-    if to in plugin_names("exporters"):
+    if to in part_names("exporters"):
         return to
     if to not in formats_known:
-        formats_known += plugin_names("exporters")
+        formats_known += part_names("exporters")
         raise ConfigurationError(
             f"--to is {to!r}{did_you_mean(to, formats_known)}; it can be {', '.join(formats_known)}"
         )

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from casewise.ask.elicitations import HOW_ASKED, AskOptions, how_asked, protocol_for
+from casewise.ask.elicitations import ELICITED, AskOptions, how_asked, names_read, protocol_for
 from casewise.errors import ConfigurationError, JudgeError, did_you_mean
 from casewise.judges.baselines import CallableJudge
 from casewise.judges.judge import Judge, completed, judgement_of
@@ -168,8 +168,8 @@ def read_reply(text: str, *, elicitation: Elicitation = "binary", strict: bool =
     >>> read_reply("It depends.").reason.value
     'no_verdict'
     """
-    if elicitation not in ("binary", "score"):
-        raise ConfigurationError(f"a {elicitation!r} is not read from a reply's text; binary and score are")
+    if elicitation not in (readable := names_read()):
+        raise ConfigurationError(f"a {elicitation!r} is not read from a reply's text; {', '.join(readable)} are")
     return how_asked(elicitation).read(Reply(text, finish_reason="stop"), AskOptions(strict=strict)).outcome
 
 
@@ -414,7 +414,7 @@ def plan_run(
             raise ConfigurationError(
                 f"the protocol {protocol.name} says how often to ask: leave repeats and retries out"
             )
-        asked_for = asked_for or tuple(name for name in judge_made.elicitations if name in HOW_ASKED)
+        asked_for = asked_for or tuple(name for name in judge_made.elicitations if name in ELICITED)
         times, again = protocol.repeats(asked_for), protocol.asked_again
     plan = Plan.of(
         loaded,

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from casewise.ask.elicitations import HOW_ASKED
+from casewise.ask.elicitations import elicited, names_asked
 from casewise.ask.layouts import (
     ContextRole,
     Kind,
@@ -27,7 +27,6 @@ from casewise.ask.layouts import (
 )
 from casewise.errors import ConfigurationError, DataError, unknown_key
 from casewise.models.protocol import Message
-from casewise.plugins import plugin, plugin_names
 from casewise.records import ShownContext
 from casewise.records.base import digest, read_toml, shipped_toml
 from casewise.storage.files import read_text
@@ -72,7 +71,7 @@ class PromptSet:
     def has(self, elicitation: str, kind: Kind = "request") -> bool:
         """Return whether there are words for it."""
         return (
-            elicitation in self.prompts or elicitation in plugin_names("elicitations")
+            elicitation in self.prompts or elicited(elicitation).with_context is not None
             if kind == "request" or self.in_turns(kind)
             else (kind, elicitation) in self.others
         )
@@ -150,8 +149,9 @@ class PromptSet:
                 )
             return self.others[kind, elicitation]
         if elicitation not in self.prompts:
-            if (elicited := plugin("elicitations", elicitation)) is not None:
-                return Prompt(elicited.with_context, elicited.without_context, elicited.version)
+            own = elicited(elicitation)
+            if own.with_context is not None:
+                return Prompt(own.with_context, own.without_context, own.version)
             raise ConfigurationError(
                 f"the prompts {self.name!r} cannot ask for {elicitation!r}; they have {', '.join(self.prompts)}"
             )
@@ -202,7 +202,7 @@ def default_prompts() -> PromptSet:
                         for form in ("with_context", "without_context")
                     },
                 }
-                for name in HOW_ASKED
+                for name in names_asked()
                 if name in frame
             }
             for kind, parts in kinds.items()
@@ -237,23 +237,25 @@ def without_tags(text: str) -> str:
 
 NOTHING_BEFORE = "(nothing before it is known)"
 
-KNOWN_KEYS = {"name", "version", "in_system", "see_system", "context_as", *HOW_ASKED, *KINDS}
+KNOWN_KEYS = {"name", "version", "in_system", "see_system", "context_as", *KINDS}
 
 
 def prompt_set(values: Mapping[str, Any]) -> PromptSet:
-    if problem := unknown_key(values, KNOWN_KEYS):
-        raise ValueError(f"{problem}; there are {', '.join(sorted(KNOWN_KEYS))}")
+    elicitations = names_asked()
+    known_keys = KNOWN_KEYS.union(elicitations)
+    if problem := unknown_key(values, known_keys):
+        raise ValueError(f"{problem}; there are {', '.join(sorted(known_keys))}")
     if missing := sorted({"name", "version"} - set(values)):
         raise ValueError(f"{missing[0]!r} is missing")
     if values.get("context_as", "text") not in ("text", "json"):
         raise ValueError(f"'context_as' is {values['context_as']!r}, not 'text' or 'json'")
-    prompts: dict[str, Prompt] = {name: checked_prompt(name, values[name]) for name in HOW_ASKED if name in values}
+    prompts: dict[str, Prompt] = {name: checked_prompt(name, values[name]) for name in elicitations if name in values}
     if not prompts:
-        raise ValueError(f"there is no prompt in it: add one of {', '.join(f'[{name}]' for name in HOW_ASKED)}")
+        raise ValueError(f"there is no prompt in it: add one of {', '.join(f'[{name}]' for name in elicitations)}")
     by_kind: dict[tuple[Kind, str], Prompt] = {
         (kind, name): checked_prompt(f"{kind}.{name}", values[kind][name], about_turns=True)
         for kind in KINDS
-        for name in HOW_ASKED
+        for name in elicitations
         if name in values.get(kind, {})
     }
     wordings: dict[str, Any] = {name: str(values[name]) for name in ("in_system", "see_system") if name in values}

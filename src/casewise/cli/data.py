@@ -32,7 +32,7 @@ from casewise.cli.printing import (
 from casewise.cli.printing import show as print_document
 from casewise.errors import ConfigurationError, ExitCode
 from casewise.options import Flat
-from casewise.plugins import KINDS, Plugin
+from casewise.plugins import KINDS
 from casewise.plugins import plugins as parts_of
 from casewise.reports.document import Document
 from casewise.storage.benchmark import Benchmark
@@ -309,19 +309,11 @@ def print_or_show(numbers: dict[str, Any], document: Callable[[], Document]) -> 
 
 def list_plugins() -> None:
     """List the parts that other installed packages bring, and whether each can be loaded."""
-    rows = [(part, problem_of(part)) for kind in KINDS for part in parts_of(kind)]
+    rows = [row for kind in KINDS for row in parts_of(kind)]
     lines = [f"{part.kind:13} {part.name:20} {part.package:24} {problem or 'loads'}" for part, problem in rows] or [
         f"No installed package brings a part. A package may bring {', '.join(KINDS)}."
     ]
     say("\n".join(lines), plugins=[asdict(part) | {"problem": problem} for part, problem in rows])
-
-
-def problem_of(part: Plugin) -> str | None:
-    try:
-        part.load()
-    except ConfigurationError as error:
-        return str(error)
-    return None
 
 
 HEADINGS = ("batch", "provider", "model", "done", "stands", "since", "expires", "at most", "run")

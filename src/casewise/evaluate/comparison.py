@@ -25,7 +25,7 @@ from casewise.notation import interval, number, percent, points
 from casewise.records import ShortRepr
 from casewise.stats.comparison import Comparison, Decision, Entrant, Gate, MetricGate, compare_judges, gate, gated
 from casewise.stats.estimates import NO_SHARES, Estimate
-from casewise.stats.metrics import metric_named
+from casewise.stats.metrics import metric_named, metrics_left_out
 from casewise.stats.pairs import find_pairs
 from casewise.stats.sample import UnscoredPolicy
 from casewise.storage.files import json_fields, json_value
@@ -194,6 +194,7 @@ def gap_in_words(gap: Estimate | None, metric: str) -> str:
 
 def notes_of(runs: JudgedRuns, comparison: Comparison, options: ReportOptions) -> Iterator[str]:
     yield from runs.benchmark.notes()
+    yield from metrics_left_out()
     yield from runs.silent_notes
     yield from runs.judges_notes
     if options.unscored == "exclude" and any(

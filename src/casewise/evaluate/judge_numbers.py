@@ -56,7 +56,7 @@ from casewise.stats.estimates import ESTIMATE_COLUMNS, Estimate, difference_of, 
 from casewise.stats.intervals import adjust
 from casewise.stats.labels import PUBLISHED, LabelPolicy
 from casewise.stats.measured import Measured
-from casewise.stats.metrics import FLOORS, ON_SCALE, metrics_named
+from casewise.stats.metrics import FLOORS, ON_SCALE, metrics_left_out, metrics_named
 from casewise.stats.pairs import PairResults, find_pairs, pair_results, shapley_values
 from casewise.stats.sample import Sample, UnscoredPolicy, as_probability, right
 from casewise.storage.batch_jobs import JobLog
@@ -448,7 +448,7 @@ def check_graders(runs: JudgedRuns) -> None:
 
 
 def notes_of(runs: JudgedRuns, options: ReportOptions) -> tuple[str, ...]:
-    notes = [*runs.benchmark.notes(), *labels_notes(options.grader_labels)]
+    notes = [*runs.benchmark.notes(), *metrics_left_out(), *labels_notes(options.grader_labels)]
     notes += runs.silent_notes
     for path in runs.paths:
         if out := sum(len(job.intended.names) for job in JobLog.read(path).jobs.values() if job.unsettled):

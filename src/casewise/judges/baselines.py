@@ -169,9 +169,7 @@ class CallableJudge(Judge):
             raise JudgeError(
                 f"{self.name} says its elicitation is {stated!r}; it can be {', '.join(elicitation_names())}"
             )
-        self.elicitations: tuple[Elicitation, ...] = (
-            (stated,) if stated else ("binary", "probability", "score", "scalar")
-        )
+        self.elicitations: tuple[Elicitation, ...] = (stated,) if stated else elicitation_names()
 
     @classmethod
     def named(cls, where: str, *, elicitation: Elicitation | None = None) -> CallableJudge:

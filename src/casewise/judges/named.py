@@ -13,7 +13,7 @@ from casewise.judges.llm import LiveOptions, live_judge
 from casewise.judges.recorded import RecordedJudge
 from casewise.models.endpoints import with_prefix
 from casewise.models.load import BACKENDS, load_classifier, names_model
-from casewise.plugins import plugin, plugins
+from casewise.plugins import packages, part_named
 from casewise.records import Elicitation
 from casewise.storage.benchmark import Benchmark
 
@@ -35,31 +35,43 @@ class Wish:
         return self.benchmark
 
 
-KINDS: dict[str, tuple[str, Callable[[Wish], Judge]]] = {
-    "linear": (
+@dataclass(frozen=True)
+class JudgeKind:
+    """A kind of judge that is made from its name.
+
+    Another package brings one under the entry-point group `casewise.judges`, by an entry point with the kind's name.
+    """
+
+    form: str
+    """The names that it takes, with commas; a remark in brackets may follow."""
+    make: Callable[[Wish], Judge]
+
+
+JUDGES: dict[str, JudgeKind] = {
+    "linear": JudgeKind(
         "linear, linear:query, linear:context, linear:query+context",
         lambda wish: LinearJudge(wish.benchmark_for("linear"), features=wish.rest or None),
     ),
-    "constant": ("constant:safe, constant:unsafe, constant:intended", lambda wish: ConstantJudge(wish.rest)),
-    "recorded": (
+    "constant": JudgeKind("constant:safe, constant:unsafe, constant:intended", lambda wish: ConstantJudge(wish.rest)),
+    "recorded": JudgeKind(
         "recorded:FILE or recorded:FILE#COLUMN (a run folder, a table of verdicts, an output of another program, or a published output file)",
         lambda wish: RecordedJudge.read(wish.rest, wish.benchmark_for("recorded"), elicitation=wish.elicitation),
     ),
-    "python": (
+    "python": JudgeKind(
         "python:MODULE:FUNCTION (your own callable)",
         lambda wish: CallableJudge.named(wish.rest, elicitation=wish.elicitation),
     ),
-    "guard": (f"{FORM} (casewise show guards lists them)", lambda wish: guard_judge(wish.rest, wish.live)),
-    "reward": (
+    "guard": JudgeKind(f"{FORM} (casewise show guards lists them)", lambda wish: guard_judge(wish.rest, wish.live)),
+    "reward": JudgeKind(
         "reward:hf:PATH (a reward model's preference of an answer over a refusal)",
         lambda wish: RewardJudge(f"reward:{wish.rest}", load_classifier(wish.rest, wish.live.model)),
     ),
-    "moderation": (
+    "moderation": JudgeKind(
         "moderation:openai/MODEL, moderation:openai/MODEL#CATEGORY (a moderation endpoint's scores)",
         lambda wish: ModerationJudge(f"moderation:{wish.rest}", wish.rest, options=wish.live.model),
     ),
 }
-"""Forms of names and constructors, by kind."""
+"""casewise's own kinds of judges by name, as a package brings one."""
 
 
 def literal_names(name: str, forms: Sequence[str]) -> set[str]:
@@ -81,14 +93,12 @@ def judge_named(
     """
     live = live or LiveOptions()
     kind, _, rest = name.partition(":")
-    make = KINDS[kind][1] if kind in KINDS else plugin("judges", kind)
-    if make is not None:
-        judge: Judge = make(Wish(rest, benchmark, elicitation, live))
-        return judge
+    if (named := part_named("judges", kind, JudgeKind)) is not None:
+        return named.make(Wish(rest, benchmark, elicitation, live))
     if names_model(name, live.model):
         return live_judge(name, live)
     likely = with_prefix(name)
-    forms = [form for form, _ in KINDS.values()] + [form for forms in BACKENDS.values() for form in forms]
+    forms = [judge.form for judge in JUDGES.values()] + [form for forms in BACKENDS.values() for form in forms]
     hint = f" (did you mean {likely!r}?)" if likely else did_you_mean(name, literal_names(name, forms))
-    forms += [f"{judge.name} (of {judge.package})" for judge in plugins("judges")]
+    forms += [f"{other} (of {package})" for other, package in packages("judges").items()]
     raise JudgeError(f"no judge is called {name!r}{hint}; there are:\n" + "\n".join(f"  {form}" for form in forms))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from casewise.ask.elicitations import read_outcome
+from casewise.ask.elicitations import all_elicited, names_read, read_outcome
 from casewise.errors import ConfigurationError, DataError, JudgeError, did_you_mean
 from casewise.judges.judge import Answer, Ask, Judge, unscored
 from casewise.models.protocol import Reply
@@ -28,14 +29,6 @@ from casewise.storage.words import VerdictWords, plain_word
 
 Key = tuple[str | int, ...]
 """Item id, elicitation, arm, repeat."""
-
-VALUES: dict[str, Elicitation] = {
-    "verdict": "binary",
-    "score": "score",
-    "probability": "probability",
-    "value": "scalar",
-}
-"""Elicitations by the column of the verdicts."""
 
 WORDS = {"safe": 1.0, "unsafe": 0.0}
 
@@ -139,28 +132,26 @@ class VerdictColumn:
 
         Raises ConfigurationError: there is no such column, or several could be meant. DataError: none could.
         """
-        names = table.names
+        names, values = table.names, value_columns()
         if column is not None:
             if column not in names:
                 raise ConfigurationError(
                     f"{table.path} has no column {column!r}{did_you_mean(column, names)}; there are {', '.join(names)}"
                 )
-            return cls(column, elicitation or VALUES.get(column, "binary"), words)
-        candidates = [name for name in VALUES if name in names]
-        if elicitation is not None:
-            candidates = [name for name in candidates if VALUES[name] == elicitation]
+            return cls(column, elicitation or values.get(column, "binary"), words)
+        candidates = [name for name, stated in values.items() if name in names and elicitation in (None, stated)]
         if len(candidates) > 1:
             raise ConfigurationError(
                 f"{table.path} holds {' and '.join(candidates)}; say with --elicit which one is meant"
             )
         if candidates:
-            return cls(candidates[0], VALUES[candidates[0]], words)
-        if "reply" in names and elicitation in (None, "binary", "score"):
+            return cls(candidates[0], values[candidates[0]], words)
+        if "reply" in names and (elicitation is None or elicitation in names_read()):
             return cls(None, elicitation or "binary", words)
         raise DataError(
             table.path,
             1,
-            f"no column is called {', '.join(VALUES)} or reply; there are {', '.join(names)}. Name it: recorded:FILE#COLUMN",
+            f"no column is called {', '.join(values)} or reply; there are {', '.join(names)}. Name it: recorded:FILE#COLUMN",
         )
 
     def answer(self, row: Entry, elicitation: Elicitation | None = None) -> Answer:
@@ -177,7 +168,7 @@ class VerdictColumn:
         cell = None if self.name is None else row.values.get(self.name)
         if cell is not None and not self.words.is_missing(cell):
             return Answer(Scored(value=self.value(row, cell, asked)), **values)
-        if reply is None or asked not in ("binary", "score"):
+        if reply is None or asked not in names_read():
             return replace(unscored(UnscoredReason.NOT_RECORDED), **values)
         finish = FINISH_REASONS.get(str(row.values.get("stop_reason")), "stop")
         read = read_outcome(asked, Reply(str(reply), finish_reason=finish))
@@ -199,9 +190,14 @@ class VerdictColumn:
         scale = scale_of(elicitation)
         number = number_of(cell)
         if number is None or not scale.holds(number):
-            expected = "a number" if elicitation == "scalar" else f"a number from {scale.low:g} to {scale.high:g}"
+            expected = "a number" if math.isinf(scale.high) else f"a number from {scale.low:g} to {scale.high:g}"
             row.refuse(f"{self.name!r} is {brief(cell)}; it is {expected}")
         return number
+
+
+def value_columns() -> dict[str, Elicitation]:
+    """Return the columns of verdicts and values that a table may have, and the elicitation of each."""
+    return {elicited.column or name: name for name, elicited in all_elicited().items()}
 
 
 def split_name(text: str) -> tuple[Path, str | None, VerdictWords]:
@@ -234,14 +230,14 @@ def read_table(
     """Return the answers in a table of any format, with a row a judgement.
 
     A row names its item by its id, by the id in the benchmark's own file, or by query and context. It has one of `verdict`
-    (safe or unsafe, or a word that was declared when the benchmark was imported), `score` (1 to 10), `probability` (of safe)
-    and `value` (any number, the higher the safer), or the column that is named; and, if known, `reply` and `model`. A reply
+    (safe or unsafe, or a word that was declared when the benchmark was imported), `score` (1 to 10), `probability` (of safe),
+    `value` (any number, the higher the safer) or another package's elicitation, or the column that is named; and, if known, `reply` and `model`. A reply
     without a verdict is read as a judge's reply is. An item that stands in several rows was asked as many times.
 
     Raises DataError: a cell cannot be read, or an item is not known; the message says where and what there is.
     """
     table = read_any_table(path).whole()
-    name = column or next((name for name in VALUES if name in table.names), "")
+    name = column or next((name for name in value_columns() if name in table.names), "")
     if benchmark.about.receipt is not None:
         known = benchmark.about.receipt.known_words(name)
         words = replace(words, also_known=tuple((word, as_vote) for word, as_vote in known.items() if as_vote in WORDS))  # type: ignore[misc]

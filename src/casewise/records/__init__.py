@@ -2,12 +2,10 @@
 
 from casewise.records.base import Provenance, Record, ShortRepr
 from casewise.records.call import (
-    ELICITATIONS,
     FULL,
     GROUNDS,
     NO_CONTEXT,
     OUTCOMES,
-    SCALES,
     Arm,
     CollectedReply,
     Elicitation,
@@ -62,14 +60,12 @@ from casewise.records.item import (
 
 __all__ = [
     "CONDITIONS",
-    "ELICITATIONS",
     "FULL",
     "GROUNDS",
     "GROUPS",
     "NO_CONTEXT",
     "OUTCOMES",
     "PARAMETERS",
-    "SCALES",
     "Annotator",
     "Arm",
     "Category",

@@ -14,7 +14,7 @@ from urllib.parse import quote, unquote
 from pydantic import AfterValidator, Field, model_validator
 
 from casewise.errors import ConfigurationError
-from casewise.plugins import plugin, plugin_names
+from casewise.plugins import part_named, part_names
 from casewise.records.base import Record, digest
 from casewise.records.context import GROUPS, in_order
 
@@ -163,16 +163,12 @@ NO_CONTEXT = Arm(transforms=(NOTHING_LEFT,))
 
 # The ways a judge can be asked, by name, and what the values mean that each gives.
 #
-# How one is asked for and read is the business of `ask/elicitations.py`; what a value means concerns everybody.
-
-
-ELICITATIONS = ("binary", "score", "probability", "scalar")
-"""casewise's own."""
+# The elicitations themselves are in `ask/elicitations.py` and in other packages; what a value means concerns everybody.
 
 
 def elicitation_names() -> tuple[str, ...]:
     """Return the elicitations that there are: casewise's own, and those of installed packages."""
-    return (*ELICITATIONS, *plugin_names("elicitations"))
+    return part_names("elicitations")
 
 
 def known_elicitation(name: str) -> str:
@@ -203,28 +199,23 @@ class Scale:
         return self.low <= value <= self.high and abs(value) < inf
 
 
-SCALES: dict[Elicitation, Scale] = {
-    "binary": Scale("verdict", 0.0, 1.0, 0.5),
-    "score": Scale("score", 1.0, 10.0, 5.5, probability=(0.5, 10.0)),
-    "probability": Scale("P(safe)", 0.0, 1.0, 0.5, probability=(0.0, 1.0)),
-    "scalar": Scale("value"),
-}
-"""A score *s* is the probability *(s − 0.5)/10*, as the paper's scripts have it. A binary verdict is no probability."""
+@dataclass(frozen=True)
+class WithScale:
+    """An elicitation, as records know it: by the scale of its values."""
+
+    scale: Scale
 
 
 def scale_of(elicitation: Elicitation) -> Scale:
     """Return the scale of an elicitation's values.
 
-    Raises ConfigurationError: there is no such elicitation.
+    Raises ConfigurationError: there is no such elicitation, or its package cannot be imported.
     """
-    if elicitation in SCALES:
-        return SCALES[elicitation]
-    if (elicited := plugin("elicitations", elicitation)) is None:
+    if (elicited := part_named("elicitations", elicitation, WithScale)) is None:
         raise ConfigurationError(
             f"no elicitation is called {elicitation!r}; there are {', '.join(elicitation_names())}: is its package installed?"
         )
-    scale: Scale = elicited.scale
-    return scale
+    return elicited.scale
 
 
 # A judgement: one call of a judge, its raw reply kept, and what the reply came to.

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from itertools import takewhile
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import polars as pl
 from rich.cells import cell_len
@@ -20,6 +20,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from casewise.errors import ConfigurationError, did_you_mean
+from casewise.plugins import all_parts, part_named, part_names
 from casewise.reports import charts
 from casewise.reports.document import (
     Block,
@@ -388,15 +389,20 @@ def without_controls(text: str) -> str:
 
 
 # Every format that a report can be written in, and its figures and tables as files.
-#
-# A new format is a function and a line here.
 
 
-class Format(NamedTuple):
-    """The function that writes a document in a format, and the endings of its files."""
+@dataclass(frozen=True)
+class Format:
+    """A format of documents.
+
+    casewise's own are the entries of `FORMATS`. Another package brings one under the entry-point group
+    `casewise.report_formats`,
+    by an entry point with the name that `--format` takes.
+    """
 
     write: Callable[[Document], str]
-    endings: tuple[str, ...]
+    endings: tuple[str, ...] = ()
+    """The endings of its files, which choose it where no format is named."""
 
 
 FORMATS: dict[str, Format] = {
@@ -409,19 +415,21 @@ FORMATS: dict[str, Format] = {
 
 
 def format_named(name: str | None, path: Path | None = None) -> Format:
-    """The format called `name`; without a name, the one that `path` ends like.
+    """Return the format called `name`; without a name, the one that `path` ends like.
 
-    Raises ConfigurationError: there is none.
+    Raises ConfigurationError: there is none, or its package cannot be imported.
     """
-    names = ", ".join((*FORMATS, "json"))
+    names = (*part_names("report_formats"), "json")
     if name is not None:
-        if name not in FORMATS:
-            raise ConfigurationError(f"--format is {name!r}{did_you_mean(name, FORMATS)}; it can be {names}")
-        return FORMATS[name]
-    for form in FORMATS.values():
+        if (form := part_named("report_formats", name, Format)) is not None:
+            return form
+        raise ConfigurationError(f"--format is {name!r}{did_you_mean(name, names)}; it can be {', '.join(names)}")
+    for form in all_parts("report_formats", Format).values():
         if path is not None and path.suffix in form.endings:
             return form
-    raise ConfigurationError(f"--out is {path}: its ending tells no format; give --format, which can be {names}")
+    raise ConfigurationError(
+        f"--out is {path}: its ending tells no format; give --format, which can be {', '.join(names)}"
+    )
 
 
 def write_figures(document: Document, folder: Path) -> None:

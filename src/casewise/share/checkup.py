@@ -14,7 +14,7 @@ from casewise.models.client import connects
 from casewise.models.endpoints import ENDPOINTS, Endpoint
 from casewise.storage.loaders.loader import Loader
 from casewise.storage.loaders.public import CASEBENCH, PROMPTS
-from casewise.storage.loaders.registry import fetched_file, load_fetched, own
+from casewise.storage.loaders.registry import fetched_file, load_fetched, own_loaders
 
 EXTRAS: Mapping[str, tuple[str, ...]] = {
     "web": ("fastapi", "sqlalchemy", "alembic", "uvicorn", "argon2-cffi"),
@@ -51,7 +51,7 @@ def checkup(environment: Mapping[str, str], *, reach: bool = False) -> dict[str,
             for endpoint in ENDPOINTS.values()
         ],
         "data": [
-            *(fetched_state(loader) for loader in own().values() if loader == CASEBENCH or loader.is_fetched),
+            *(fetched_state(loader) for loader in own_loaders().values() if loader == CASEBENCH or loader.is_fetched),
             prompts_state(),
         ],
     }

@@ -257,12 +257,13 @@ class TotalsByCluster:
     def gradient(self, functional: Functional) -> FloatArray:
         r"""Of the number by its sums, for the delta method: a cluster adds :math:`\nabla f \cdot (S_g - \bar S)`.
 
-        Taken by central differences.
+        Taken by central differences, which never make a sum negative: at a sum of 0 it is the slope upwards.
         """
         totals = self.total
         step = 1e-6 * np.maximum(1.0, np.abs(totals))
-        around = totals + np.concatenate([np.diag(step), -np.diag(step)])
+        down = np.where(totals >= 0, np.minimum(step, totals), step)
+        around = totals + np.concatenate([np.diag(step), -np.diag(down)])
         values = functional.formula(self.named(around))
         k = len(totals)
-        slopes: FloatArray = np.nan_to_num((values[:k] - values[k:]) / (2 * step))
+        slopes: FloatArray = np.nan_to_num((values[:k] - values[k:]) / (step + down))
         return slopes

@@ -9,8 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from casewise.errors import ConfigurationError
-from casewise.plugins import plugin, plugin_names
+from casewise.plugins import all_parts, described, disabled, own_parts
 from casewise.stats.arrays import BoolArray, FloatArray, IntArray, PerVote, cluster_sums
 from casewise.stats.intervals import largest_unseen_share
 from casewise.stats.measured import NO_ITEMS, Functional, Kind, Measured, Totals, TotalsByCluster
@@ -237,8 +236,9 @@ class Metric:
     """Of what is neither: a function of the sums of terms.
 
     It is called with a mapping from the names of terms (`casewise.stats.sample.term_columns`) to arrays of sums: of all
-    items, and of all items with each query's part perturbed, whole or fractional, along any leading axes. It is therefore
-    smooth where it is defined, works elementwise, and gives nan where it is undefined (`divide`).
+    items, of each query's, and of all items with each query's part perturbed, whole or fractional, along any leading axes.
+    No sum is below 0 by more than rounding. It is therefore smooth where it is defined, works elementwise, and gives nan
+    where it is undefined (`divide`); numpy's warnings are off in it.
     """
     ordered: Callable[[Sample], Measured] | None = None
     """Of what needs ranks: how it is measured."""
@@ -254,6 +254,9 @@ class Metric:
     """Its smallest and its largest possible value."""
     better: Literal["higher", "lower"] = "higher"
     """The good direction."""
+    package: str | None = None
+    """The package that brings it, which casewise fills in; None for casewise's own. If its code raises, the number is
+    undefined, with the reason."""
 
     def given_by(self, sample: Sample) -> bool:
         """Return True where the elicitation gives what it needs."""
@@ -278,10 +281,28 @@ class Metric:
         if self.part:
             return divide(reduce(np.add, (sums[name] for name in self.part)), sums[self.whole])
         assert self.formula is not None, f"{self.name} is no function of sums"
-        return self.formula(sums)
+        with np.errstate(all="ignore"):
+            return self.formula(sums)
 
     def measure(self, sample: Sample, totals: TotalsByCluster) -> Measured:
         """It with what intervals and differences need; `totals` are those of `totals_of` for this sample."""
+        if self.package is None:
+            return self.measured(sample, totals)
+        try:
+            return self.measured(sample, totals)
+        except Exception as error:  # noqa: BLE001 (the code is a stranger's, and the other numbers do without it)
+            return Measured(
+                self.name,
+                float("nan"),
+                n=0.0,
+                n_unscored=0,
+                influence=np.zeros(sample.n_clusters),
+                at_risk=0,
+                domain=self.domain,
+                undefined=f"undefined: {self.package} failed ({type(error).__name__}: {error})",
+            )
+
+    def measured(self, sample: Sample, totals: TotalsByCluster) -> Measured:
         if self.ordered is not None:
             return self.ordered(sample)
         if self.needs == "scale":
@@ -522,29 +543,59 @@ ON_SCALE: tuple[Metric, ...] = (
 """Against people's mean ratings, of a benchmark that they rated on a scale."""
 
 
+BY_NAME: dict[str, Metric] = {metric.name: metric for metric in METRICS}
+
+
+@cache
+def metrics_of_packages() -> tuple[dict[str, Metric], tuple[str, ...]]:
+    """Return the metrics of installed packages that can be used, and a sentence on each of the others."""
+    usable: dict[str, Metric] = {}
+    problems = list(disabled("metrics", Metric))
+    for name, metric in all_parts("metrics", Metric).items():
+        if name in own_parts("metrics"):
+            continue
+        plugin = described("metrics", name)
+        if (problem := problem_with(metric, name)) is None:
+            usable[name] = replace(metric, package=plugin.package)
+        else:
+            problems.append(f"{plugin.title[0].upper()}{plugin.title[1:]} cannot be used: {problem}. It is left out.")
+    return usable, tuple(problems)
+
+
+def problem_with(metric: Metric, name: str) -> str | None:
+    """Return the reason why a package's metric cannot be used, as far as a trial with made-up sums tells."""
+    if metric.name != name:
+        return f"its name is {metric.name!r}, and its entry point's {name!r}"
+    if metric.ordered is not None:
+        return None
+    try:
+        sums = dict.fromkeys((*metric.terms, metric.whole), np.array([[0.0, 1.0, 2.5], [-1e-9, 40.0, 1e6]]))
+        shape = np.shape(metric.of_sums(sums))
+    except Exception as error:  # noqa: BLE001 (the code is a stranger's, and the other metrics do without it)
+        return f"it fails ({type(error).__name__}: {error})"
+    return None if shape == (2, 3) else f"from sums of shape (2, 3) it gives shape {shape}: it has to work elementwise"
+
+
 @cache
 def all_metrics() -> tuple[Metric, ...]:
-    """Return `METRICS`, and behind them the metrics of installed packages.
+    """Return `METRICS`, and behind them the metrics of installed packages that can be used."""
+    return (*METRICS, *metrics_of_packages()[0].values())
 
-    Raises ConfigurationError: one of these cannot be imported or is no `Metric`, or its name is taken.
-    """
-    metrics = list(METRICS)
-    for name in plugin_names("metrics"):
-        metric = plugin("metrics", name)
-        if not isinstance(metric, Metric) or metric.name in {known_metric.name for known_metric in metrics}:
-            raise ConfigurationError(f"the metric {name!r} of an installed package is no Metric with a name of its own")
-        metrics.append(metric)
-    return tuple(metrics)
+
+def metrics_left_out() -> tuple[str, ...]:
+    """Return a sentence on each metric of an installed package that cannot be used."""
+    return metrics_of_packages()[1]
 
 
 def metric_named(name: str) -> Metric:
-    """The metric that is called `name`."""
-    return next(metric for metric in all_metrics() if metric.name == name)
+    """Return the metric that is called `name`."""
+    return BY_NAME.get(name) or metrics_of_packages()[0][name]
 
 
 def metrics_named(*names: str) -> tuple[Metric, ...]:
-    """Those metrics, in the order of `all_metrics`."""
-    return tuple(metric for metric in all_metrics() if metric.name in names)
+    """Return those metrics, in the order of `all_metrics`."""
+    metrics = METRICS if BY_NAME.keys() >= set(names) else all_metrics()
+    return tuple(metric for metric in metrics if metric.name in names)
 
 
 def published_cross_entropy(sample: Sample) -> float:

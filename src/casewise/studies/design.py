@@ -19,7 +19,7 @@ from typing import Annotated, Any, Literal, Self, get_args
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
 from casewise.errors import ConfigurationError, DataError, did_you_mean
-from casewise.plugins import plugin_names
+from casewise.plugins import part_names
 from casewise.records import OUTCOMES
 from casewise.records.base import problems, read_toml
 
@@ -182,7 +182,7 @@ Code = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{4,40}$")]
 
 
 def known_recruiter(kind: str) -> str:
-    if kind not in (kinds := (*REQUIRED_TO_FINISH, *plugin_names("recruiters"))):
+    if kind not in (kinds := (*REQUIRED_TO_FINISH, *part_names("recruiters"))):
         raise ValueError(f"it can be {', '.join(kinds)}{did_you_mean(kind, kinds)}")
     return kind
 

@@ -12,7 +12,7 @@ from typing import Literal
 
 from casewise.ask.layouts import Scene, ShownItem
 from casewise.errors import CasewiseError, ConfigurationError, did_you_mean
-from casewise.plugins import plugin, plugin_names
+from casewise.plugins import part_named, part_names
 from casewise.records import FULL, Arm, Context, Item, ParameterSet, Query, Transform, paper_parameters
 from casewise.records.call import WITHOUT
 from casewise.records.context import omit
@@ -206,7 +206,7 @@ TRANSFORMS: dict[str, TransformKind] = {
 
 def transform_kind(name: str) -> TransformKind | None:
     """Return the kind of transform of this name, ours or an installed package's; None where there is none."""
-    return TRANSFORMS.get(name) or plugin("transforms", name)
+    return part_named("transforms", name, TransformKind)
 
 
 def kind_of(transform: Transform) -> TransformKind:
@@ -216,7 +216,8 @@ def kind_of(transform: Transform) -> TransformKind:
     """
     kind = transform_kind(transform.kind)
     if kind is None:
-        forms = ("full", "none", *(kind.form for kind in TRANSFORMS.values()), *plugin_names("transforms"))
+        forms = ("full", "none", *(kind.form for kind in TRANSFORMS.values()))
+        forms += tuple(name for name in part_names("transforms") if name not in TRANSFORMS)
         raise ConfigurationError(
             f"no arm is called {transform.name!r}; there are {', '.join(map(repr, forms[:-1]))} and {forms[-1]!r}"
         )

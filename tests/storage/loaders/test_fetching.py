@@ -10,6 +10,7 @@ from tests.support.command import invoke as command
 from tests.support.public_benchmarks import FILES, write_files, written
 
 import casewise
+from casewise import plugins
 from casewise.api import fetch, public_benchmarks
 from casewise.errors import ChecksumMismatch, ConfigurationError, DataError
 from casewise.storage.files import cache_folder
@@ -65,7 +66,10 @@ def served(server, monkeypatch):
         elsewhere = f"http://127.0.0.1:{server.server_port}"
         extra = tuple(replace(file, url=f"{elsewhere}/template.py") for file in loader.extra)
         local = replace(loader, files=tuple(files), extra=extra)
-        monkeypatch.setattr(registry, "own", lambda known=registry.own(): {**known, name: local})
+        own = plugins.own_parts
+        monkeypatch.setattr(
+            plugins, "own_parts", lambda kind: {**own(kind), name: local} if kind == "benchmarks" else own(kind)
+        )
         return local
 
     return serve

@@ -8,7 +8,6 @@ import pytest
 from tests.support.command import invoke
 
 import casewise
-from casewise import plugins
 
 PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "add-a-benchmark.md"
 
@@ -19,20 +18,10 @@ def block(kind):
 
 
 @pytest.fixture
-def package(tmp_path, monkeypatch):
-    site = tmp_path / "site"
-    metadata = site / "ward-0.1.dist-info"
-    metadata.mkdir(parents=True)
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: ward\nVersion: 0.1\n")
-    (metadata / "entry_points.txt").write_text(
-        "[casewise.benchmarks]\nward = ward_cases:WARD\nbroken = ward_cases:VOTES\n"
-    )
-    (site / "ward_cases.py").write_text(block("python"))
+def package(install):
+    points = "[casewise.benchmarks]\nward = ward_cases:WARD\nbroken = ward_cases:VOTES\n"
+    install("ward", points, ward_cases=block("python"))
     Path("ward.csv").write_text(block("csv"))
-    monkeypatch.syspath_prepend(site)
-    plugins.found.cache_clear()
-    yield site
-    plugins.found.cache_clear()
 
 
 def test_the_tutorials_loader_is_short_and_its_commands_run(package):
@@ -51,5 +40,5 @@ def test_a_file_in_another_shape_and_a_part_that_is_no_loader_are_refused(packag
     refused = invoke("data", "fetch", "ward", "--accept-terms", "--from", "ward.csv")
     assert refused.code == 2
     assert "ward.csv:5: 'answer' is 'perhaps', not one of yes, no, ?" in refused.err.replace("\\", "")
-    assert "is {" in invoke("data", "fetch", "broken").err
+    assert "it is a dict, not a Loader" in invoke("data", "fetch", "broken").err
     assert "cannot be loaded, see casewise show plugins" in invoke("data", "list").out

@@ -10,43 +10,40 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 import polars as pl
 
 from casewise.errors import ChecksumMismatch, ConfigurationError, DataError, did_you_mean
-from casewise.plugins import plugin, plugin_names
+from casewise.plugins import part_named, part_names
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.benchmark_folder import sha256, write_benchmark
-from casewise.storage.files import brief, cache_folder, cannot_write, read_text, replacing, write_text
+from casewise.storage.files import cache_folder, cannot_write, read_text, replacing, write_text
 from casewise.storage.loaders.loader import Loader, SourceFile
 from casewise.storage.loaders.public import CASEBENCH, OWN, PREFIX, judgebench, judgebench_sets
 
 
-@cache
-def own() -> Mapping[str, Loader]:
-    """The loaders of casewise itself, by name."""
+def own_loaders() -> Mapping[str, Loader]:
+    """Return the loaders of casewise itself, by name."""
     sets = (judgebench(f"{PREFIX}{name}") for name in judgebench_sets())
     return {loader.name: loader for loader in (*OWN, *sets)}
 
 
 def loader_names() -> tuple[str, ...]:
-    """Every name that a benchmark is known by; those of other packages come last."""
-    return (*own(), *(name for name in plugin_names("benchmarks") if name not in own()))
+    """Return every name that a benchmark is known by; those of other packages come last."""
+    return part_names("benchmarks")
 
 
 def find_loader(name: str) -> Loader | None:
-    """The loader called `name`, or None. Raises ConfigurationError: another package brings it, and it cannot be loaded."""
-    if name in own():
-        return own()[name]
-    if name.startswith(PREFIX) and len(name) > len(PREFIX) and "/" not in name:
+    """Return the loader called `name`, or None.
+
+    Raises ConfigurationError: another package brings it, and it cannot be loaded.
+    """
+    loader = part_named("benchmarks", name, Loader)
+    if loader is None and name.startswith(PREFIX) and len(name) > len(PREFIX) and "/" not in name:
         return judgebench(name)
-    part = plugin("benchmarks", name)
-    if part is None or isinstance(part, Loader):
-        return part
-    raise ConfigurationError(f"the benchmark {name!r} of another package is {brief(part)}, not a Loader")
+    return loader
 
 
 def loader_named(name: str) -> Loader:

@@ -6,9 +6,8 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 
-from casewise.errors import ConfigurationError, DataError
-from casewise.plugins import plugin, plugin_names
-from casewise.storage.files import brief
+from casewise.errors import DataError
+from casewise.plugins import all_parts, own_parts
 from casewise.storage.intake.formats.format import WEB_PAGE, Format, GivenFile, Level
 from casewise.storage.intake.table import Table
 
@@ -36,20 +35,18 @@ OWN = (
 """Modules with the formats of casewise itself, each under `FORMATS`, in the order in which a file is compared with them."""
 
 
+def own_formats() -> dict[str, Format]:
+    """Return the formats of casewise itself, by name."""
+    modules = (import_module(f"{__package__}.{module}") for module in OWN)
+    return {form.name: form for module in modules for form in module.FORMATS}
+
+
 @cache
 def formats() -> tuple[Format, ...]:
-    """Return every format: those that other packages bring, and then those of casewise.
-
-    Raises ConfigurationError: a package's format cannot be loaded, or is none.
-    """
-    brought = []
-    for name in plugin_names("formats"):
-        part = plugin("formats", name)
-        if not isinstance(part, Format):
-            raise ConfigurationError(f"the format {name!r} of another package is {brief(repr(part))}, not a Format")
-        brought.append(part)
-    own = (import_module(f"{__package__}.{module}").FORMATS for module in OWN)
-    return (*brought, *(form for of_module in own for form in of_module))
+    """Return every format that can be used: those that other packages bring, and then those of casewise."""
+    own = own_parts("formats")
+    every = all_parts("formats", Format)
+    return (*(form for name, form in every.items() if name not in own), *own.values())
 
 
 def read_any_table(path: Path) -> Table:
