@@ -123,7 +123,7 @@ class Plugin:
     @property
     def title(self) -> str:
         """The kind, the name and the package, as messages name it."""
-        return f"the {self.kind[:-1]} {self.name!r} of {self.package} ({self.value})"
+        return f"the {' '.join(self.kind[:-1].split('_'))} {self.name!r} of {self.package} ({self.value})"
 
 
 @cache
