@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from casewise.ask.elicitations import HOW_ASKED, AskOptions, label_place, read_outcome, refuses
+from casewise.ask.elicitations import ELICITED, AskOptions, how_asked, label_place, read_outcome, refuses
 from casewise.ask.reader import LONGEST_READ, parse_binary, parse_score
 from casewise.models.protocol import Position, Reply
 from casewise.records import Scored, Unscored, UnscoredReason
@@ -316,7 +316,8 @@ def test_a_fault_in_reading_one_reply_is_the_outcome_of_that_reply(monkeypatch):
     def faulty(_reply, _options):
         raise ZeroDivisionError("division by zero")
 
-    monkeypatch.setitem(HOW_ASKED, "binary", replace(HOW_ASKED["binary"], read=faulty))
+    binary = replace(ELICITED["binary"], how=replace(how_asked("binary"), read=faulty))
+    monkeypatch.setitem(ELICITED, "binary", binary)
     outcome = read_outcome("binary", Reply("safe")).outcome
 
     assert isinstance(outcome, Unscored)
