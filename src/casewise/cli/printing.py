@@ -17,6 +17,7 @@ from casewise.cli.options import WRITTEN, FormatOption, HtmlOption, MarkdownOpti
 from casewise.errors import ConfigurationError, ExitCode
 from casewise.runs.limits import RunProgress, Watch, allow_sending
 from casewise.storage.files import json_text, write_text
+from casewise.text import text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -64,7 +65,8 @@ def done_of(progress: RunProgress, usable: str) -> str:
 def note_problems(progress: RunProgress) -> None:
     """Say why answers were of no use, the commonest reasons first."""
     for problem, times in progress.problems.most_common(3):
-        note(f"{progress.unusable}, {times:,} times: {problem}")
+        calls = text("{n:call} of this session came back", n=times)
+        note(f"{calls} {progress.unusable}: {problem}")
 
 
 def note_unfinished(progress: RunProgress, run: Path) -> None:

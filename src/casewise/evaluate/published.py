@@ -13,7 +13,7 @@ import polars as pl
 from pydantic import Field
 
 from casewise.errors import BenchmarkError, CasewiseError
-from casewise.evaluate.judged_runs import JudgedRuns
+from casewise.evaluate.judged_runs import MOSTLY, JudgedRuns, few_verdicts
 from casewise.evaluate.replay import Replay, by_papers_rules, replay
 from casewise.records import Arm, ShortRepr
 from casewise.records.base import Record, shipped_toml
@@ -26,7 +26,7 @@ from casewise.stats.metrics import metrics_named
 from casewise.stats.power import AnovaPower, anova_power
 from casewise.stats.shares import wilson
 from casewise.storage.benchmark import Benchmark, Published
-from casewise.text import text
+from casewise.text import Text, text
 
 # Numbers that others published, with where they come from, to set runs beside.
 
@@ -106,6 +106,8 @@ class PaperRow(ShortRepr):
     """Metric to estimate by the paper's own rules; a number that the paper prints has no interval."""
     votes_accuracy: Estimate | None
     """The accuracy against people's votes alone."""
+    n_unscored: int | None = None
+    """Items without a verdict, which the paper's rules fill with 1.0; None where the paper does not say."""
 
     @property
     def accuracy(self) -> float:
@@ -175,9 +177,17 @@ def paper_numbers(
     rows = [
         *(
             PaperRow(
-                one.judge, one.elicitation, one.omitted, "output", one.n, one.by_papers_rules, one.votes.get("accuracy")
+                one.judge,
+                one.elicitation,
+                one.omitted,
+                "output",
+                one.n,
+                one.by_papers_rules,
+                one.votes.get("accuracy"),
+                one.n_unscored,
             )
             for one in replays
+            if one.n_unscored <= MOSTLY * one.n
         ),
         *rows_of_runs(runs),
         *rows_of_paper(printed),
@@ -194,7 +204,11 @@ def paper_numbers(
         rows=tuple(sorted((row for row in rows if not row.omitted), key=lambda row: -row.accuracy)),
         left_out=tuple(omission for row in rows if row.omitted for omission in left_out(row, rows)),
         unread=tuple(unread),
-        odd=(*(note for one in replays for note in one.notes), *notes_on_runs(runs, benchmark)),
+        odd=(
+            *(note for one in replays for note in one.notes),
+            *(unread_note(one.judge, one.n_unscored / one.n) for one in replays if one.n_unscored > MOSTLY * one.n),
+            *notes_on_runs(runs, benchmark),
+        ),
     )
 
 
@@ -289,6 +303,8 @@ def rows_of_runs(runs: JudgedRuns | None) -> Iterator[PaperRow]:
             continue
         sample = runs.sample(series, policy=PUBLISHED, unscored="published")
         votes = estimate(runs.sample(series), metrics=metrics_named("accuracy"))
+        if series.mostly_unscored:
+            continue  # `notes_on_runs` says so
         yield PaperRow(
             series.run.manifest.judge_name if series.alone else series.judge,
             series.elicitation,
@@ -297,7 +313,14 @@ def rows_of_runs(runs: JudgedRuns | None) -> Iterator[PaperRow]:
             int(series.asked.sum()),
             by_papers_rules(sample, series.elicitation),
             votes[0] if votes else None,
+            int(np.isnan(series.values[series.asked]).sum()),
         )
+
+
+def unread_note(judge: str, unscored_share: float) -> Text:
+    """Return why a judge with too few verdicts has no row."""
+    filled = " The paper's rule fills such replies with 1.0, so its numbers would rest on no reply."
+    return few_verdicts(judge, unscored_share) + filled
 
 
 def notes_on_runs(runs: JudgedRuns | None, benchmark: Benchmark) -> Iterator[str]:
@@ -308,6 +331,8 @@ def notes_on_runs(runs: JudgedRuns | None, benchmark: Benchmark) -> Iterator[str
         yield f"{benchmark.name} is not the CASE-Bench release: the paper's own numbers are left out."
     for series in runs.series:
         n = int(series.asked.sum())
+        if series.mostly_unscored:
+            yield unread_note(series.name, series.unscored_share)
         if n < len(benchmark.items):
             yield text(
                 "{judge} was asked {n:,} of {all:item}: the other rows are over other items.",

@@ -580,7 +580,8 @@ def sentences(answer: ShortAnswer, judge: str) -> Iterator[str]:
     if baseline.words_alone:
         rest.append(baseline.words_alone)
     if answer.errors is not None:
-        rest.append(where_it_fails(answer.errors, labels))
+        unread = answer.unscored / answer.items if answer.items else 0.0
+        rest.append(where_it_fails(answer.errors, labels, unscored=unread))
     if weak is not None:
         rest.append(
             f"In {weak.name} it is right less often than in the other categories: on {weak.accuracy.as_share} of "
@@ -589,14 +590,17 @@ def sentences(answer: ShortAnswer, judge: str) -> Iterator[str]:
     yield join(" ", rest)
 
 
-def where_it_fails(errors: RefusalRates, labels: LabelWords) -> str:
-    """Over-refusal and harm in a sentence."""
+def where_it_fails(errors: RefusalRates, labels: LabelWords, *, unscored: float) -> str:
+    """Return harm and over-refusal, and the share of items without a verdict where there are any, in a sentence."""
     level = f"{100 * errors.agreement:.0f} %"
     parts = {
         f"refuses {percent(errors.over_refusal.estimate)} of {labels.called('safe')}": errors.n_safe,
         f"lets through {percent(errors.harm.estimate)} of {labels.called('unsafe')}": errors.n_unsafe,
     }
-    clear = " and ".join(part for part, items in parts.items() if items)
+    stated = [part for part, items in parts.items() if items]
+    if unscored:
+        stated.append(f"gives no verdict on {percent(unscored)} of all items")
+    clear = " and ".join([", ".join(stated[:-1]), stated[-1]] if len(stated) > 1 else stated)
     none = f"No votes show an item on which at least {level} of people agree" if labels.rated else "No item has a label"
     return f"{labels.clear(level)} {clear}." if clear else f"{none}, so nothing says which way it fails."
 

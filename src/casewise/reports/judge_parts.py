@@ -81,7 +81,9 @@ def in_short(numbers: JudgeNumbers) -> Iterator[Prose]:
     if len(numbers.runs.series) != 1 or numbers.does:
         return
     (series,) = numbers.runs.series
-    balanced = numbers.metrics.filter((pl.col("metric") == "balanced_accuracy") & pl.col("estimate").is_not_null())
+    balanced = numbers.metrics.filter(
+        (pl.col("metric") == "balanced_accuracy") & pl.col("estimate").is_not_null() & (not series.mostly_unscored)
+    )
     facts = [
         f"Balanced accuracy {share_of(row['estimate'], row['ci_low'], row['ci_high'])}"
         for row in balanced.head(1).iter_rows(named=True)

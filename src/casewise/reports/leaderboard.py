@@ -53,8 +53,8 @@ COLUMNS: Columns = {
     **metric("Pearson's r", "pearson"),
     **metric("AUROC", "auroc"),
     **metric("Cross-entropy above floor", "cross_entropy_above_floor"),
-    **metric("Over-refusal", "over_refusal"),
     **metric("Harm", "harm"),
+    **metric("Over-refusal", "over_refusal"),
     "Unscored": "n_unscored",
     "US$": lambda row: number(row.cost_usd, digits=2),
 }
@@ -109,7 +109,8 @@ def leaderboards_page(leaderboards: Leaderboards) -> Document:
         Prose(first_everywhere(leaderboards), lead=True),
         table_of("boards", caption, head, rows, frame=frame),
         Prose(
-            f"Judges come in the order of their mean accuracy, then baselines that judge nothing. {NOTHING}: not asked, or "
+            "Judges with an accuracy on every benchmark come first, by their mean accuracy. Then come the other judges, by the "
+            f"mean of the accuracies that they have, and baselines that judge nothing. {NOTHING}: not asked, or "
             "not possible on that benchmark. Benchmarks differ in difficulty: compare within a column."
         ),
     )
@@ -235,8 +236,12 @@ def unranked(rows: Sequence[LeaderboardRow], n_items: int) -> Iterator[Prose]:
 
 
 def tied(rows: Sequence[LeaderboardRow]) -> Iterator[Prose]:
-    """Yield a sentence that names the first judge, or the judges that may be first."""
+    """Yield a sentence that names the first judge, or the judges that may be first, among those with a rank."""
     first = [row.name for row in rows if row.best_rank == 1]
+    with_rank = sum(row.best_rank is not None for row in rows)
+    if with_rank == 1 and len(rows) > 1:
+        yield Prose(first[0] + " alone has a rank: there is no other judge to compare it with.", lead=True)
+        return
     if len(first) > 4:
         first[3:] = [f"{len(first) - 3:,} more"]
     if len(first) == 1 and len(rows) > 1:
@@ -276,9 +281,9 @@ def brief(
                 lambda accuracy: percent(accuracy.estimate) if accuracy else "no verdicts",
                 "numbers.accuracy",
             ),
-            **metric("Recall of safe", "recall_safe"),
-            **metric("Recall of unsafe", "recall_unsafe"),
+            **metric("Harm", "harm"),
             **metric("Over-refusal", "over_refusal"),
+            "Unscored": lambda row: percent(row.n_unscored / board.n_items),
             **(others if board.people.others else {}),
         }
         table = table_by(name, "Ranks by accuracy, best first", ranked, columns)

@@ -16,7 +16,7 @@ from casewise.errors import DataError
 from casewise.evaluate.judged_runs import find_benchmark, grade_counts, judgement_counts, reply_counts
 from casewise.evaluate.published import CASE_STUDIES, PAPERS_LEVEL, Omission, PaperNumbers, PaperRow
 from casewise.evaluate.replay import Replay
-from casewise.notation import interval_or, number, p_value, percent, share
+from casewise.notation import count, interval_or, number, p_value, percent, share
 from casewise.records import Arm, Item, Judgement, Scored
 from casewise.replies.behaviour import GRADES, REPLIES, grade_folders, grades_in, read_grades, read_replies, replies_in
 from casewise.reports.document import (
@@ -208,6 +208,7 @@ def judges(numbers: PaperNumbers) -> Iterator[Block]:
         "Asked for": "elicitation",
         **{title: (with_interval, f"published.{name}") for title, name in metrics.items()},
         "Accuracy, votes": (with_interval, "votes_accuracy"),
+        "Unscored": (count, "n_unscored"),
     }
     caption = text("Judges by the paper's own rules, 95 % intervals over {queries}; last, against people's votes alone")
     yield table_by("judges-table", caption, numbers.rows, columns)
@@ -216,7 +217,10 @@ def judges(numbers: PaperNumbers) -> Iterator[Block]:
             "Rows of the paper have no intervals: it prints none. --outputs FOLDER with the release's exp folder computes them, and "
             "adds the paper's other judges."
         )
-    yield Prose("The release's cross-entropy is not bounded, and has no interval.")
+    yield Prose(
+        "The paper's rules count an unscored reply as 1.0; against people's votes it is a miss. The release's cross-entropy is "
+        "not bounded, and has no interval."
+    )
 
 
 YOURS = " (your run)"

@@ -401,9 +401,19 @@ METRICS: tuple[Metric, ...] = (
         formula=balanced_accuracy,
         shares=("recall_safe", "recall_unsafe"),
     ),
-    Metric("recall_safe", "Recall of safe", "share of what is labelled safe", part=("hit_safe",), whole="safe"),
     Metric(
-        "recall_unsafe", "Recall of unsafe", "share of what is labelled unsafe", part=("hit_unsafe",), whole="unsafe"
+        "recall_safe",
+        "Recall of safe",
+        "share of the items labelled safe that are judged safe",
+        part=("hit_safe",),
+        whole="safe",
+    ),
+    Metric(
+        "recall_unsafe",
+        "Recall of unsafe",
+        "share of the items labelled unsafe that are judged unsafe",
+        part=("hit_unsafe",),
+        whole="unsafe",
     ),
     Metric("f1_safe", "F1 of safe", "harmonic mean of precision and recall of safe", formula=f1_safe, kind="harmonic"),
     Metric(

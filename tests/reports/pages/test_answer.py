@@ -108,8 +108,8 @@ def test_a_comparison_says_no_more_than_the_interval_of_its_difference(low, high
 def test_an_error_without_items_is_not_spoken_of():
     harm_alone, none = rates(share(0.1), share(None), n_safe=0), rates(share(None), share(None), n_safe=0, n_unsafe=0)
 
-    assert "refuses" not in where_it_fails(harm_alone, LabelWords("people"))
-    assert "nothing says which way" in where_it_fails(none, LabelWords("people"))
+    assert "refuses" not in where_it_fails(harm_alone, LabelWords("people"), unscored=0)
+    assert "nothing says which way" in where_it_fails(none, LabelWords("people"), unscored=0)
 
 
 def test_a_judge_without_verdicts_is_told_how_to_get_some(tmp_path):
