@@ -11,7 +11,6 @@ from tests.support.samples import NAN, covers, named, random_sample, sample_of, 
 
 from casewise.errors import StatisticsError
 from casewise.stats.estimates import (
-    ALIKE,
     UNSEEN,
     difference_of,
     estimate,
@@ -265,14 +264,15 @@ def test_a_difference_that_is_the_same_on_every_query_is_as_uncertain_as_what_no
         measure(sample_of(weight, verdict, cluster=cluster), metrics=[metric_named("accuracy")])
         for verdict in (weight, 0 * weight, 1 - weight)
     )
-    unseen = clopper_pearson(0, queries).high
+    unseen = float(clopper_pearson(0, queries).high)
 
     ahead, furthest, same = (difference_of(right, other) for other in (refusing, wrong, right))
 
     assert (ahead.estimate, ahead.method) == (0.25, UNSEEN)
     assert ahead.limits == pytest.approx((0.25 - 1.25 * unseen, 0.25 + 0.75 * unseen))
     assert furthest.limits == pytest.approx((1 - 2 * unseen, 1))
-    assert (same.limits, same.method) == (None, ALIKE)
+    assert same.limits == pytest.approx((-unseen, unseen))
+    assert same.method == UNSEEN
 
 
 THREE = pl.DataFrame(

@@ -18,7 +18,7 @@ from casewise.evaluate.yardsticks import Backdrop
 from casewise.models.load import ModelOptions
 from casewise.records import FULL, ShortRepr
 from casewise.stats.arrays import cluster_variance
-from casewise.stats.estimates import ALIKE, Estimate, difference_of, estimate_of, influence_of_difference
+from casewise.stats.estimates import ALIKE, UNSEEN, Estimate, difference_of, estimate_of, influence_of_difference
 from casewise.stats.intervals import ROUNDING_ERROR, student_quantile
 from casewise.stats.measured import Measured
 from casewise.stats.thresholds import (
@@ -79,7 +79,7 @@ class Rival(ShortRepr):
     @property
     def alike(self) -> bool:
         """True if it costs the same as the judge on every query."""
-        return self.saved.method == ALIKE
+        return self.saved.method in {ALIKE, UNSEEN} and self.saved.estimate == 0
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,8 @@ from casewise.stats.intervals import (
     ROUNDING_ERROR,
     Interval,
     clopper_pearson_interval,
+    floored,
+    shows_spread,
     student_quantile,
     t_interval_from_influences,
 )
@@ -27,13 +29,7 @@ from casewise.stats.measured import Functional, Measured, Totals, TotalsByCluste
 from casewise.stats.metrics import Metric, all_metrics, totals_of
 from casewise.stats.sample import Sample
 
-# Estimates with their intervals: which interval, and when there is none, why.
-
-
 ONE_QUERY = "no interval: one query only"
-NOTHING = 1e-20
-"""Products of spreads below it are rounding."""
-
 NO_SPREAD = "no interval: the queries do not differ"
 ALIKE = "no interval: the two are alike on every query"
 UNSEEN = "Clopper-Pearson's bound of the share of queries of which none need be seen, all at an end of the scale"
@@ -219,21 +215,11 @@ def interval_without_spread(measured: Measured, *, level: float) -> Interval:
     if measured.kind == "share":
         return clopper_pearson_interval(measured.value, measured.at_risk, level=level)
     if measured.kind == "mean":
-        return unseen_interval(measured.value, measured.domain, measured.at_risk, level=level)
+        low, high = measured.domain
+        parts = {"below": [measured.value - low], "above": [high - measured.value]}
+        return floored(measured.value, None, **parts, clusters=measured.at_risk, level=level)
     ends = clopper_pearson_interval(measured.value / (2 - measured.value), measured.at_risk, level=level)
     return Interval(*(2 * end / (1 + end) for end in ends))
-
-
-def unseen_interval(value: float, domain: tuple[float, float], clusters: int, *, level: float) -> Interval:
-    r"""Limits of a mean that is alike in every cluster: as if so many as can go unseen were at an end of its domain.
-
-    .. math:: (1 - u) m + u a, \quad (1 - u) m + u b, \qquad u = 1 - (\alpha/2)^{1/G}
-
-    for a mean *m* within [*a*, *b*]; *u* is Clopper and Pearson's upper limit of the share of clusters of a kind that
-    none of *G* is of. Of a share that is 0 or 1 these are Clopper and Pearson's own limits.
-    """
-    unseen, (low, high) = clopper_pearson_interval(0.0, clusters, level=level).high, domain
-    return Interval(value - unseen * (value - low), value + unseen * (high - value))
 
 
 def interval_of_mean(shares: Sequence[Measured], *, level: float) -> Interval:
@@ -247,7 +233,8 @@ def interval_of_mean(shares: Sequence[Measured], *, level: float) -> Interval:
     influence = np.array([part.influence for part in shares])
     size = np.sqrt((influence**2).sum(axis=1))
     product = size[:, None] * size[None, :]
-    together = np.where(product > NOTHING, influence @ influence.T / np.maximum(product, NOTHING), 0.0)
+    varies = size > ROUNDING_ERROR
+    together = np.where(varies & varies[:, None], influence @ influence.T / np.where(product > 0, product, 1.0), 0.0)
     np.fill_diagonal(together, 1.0)
     below, above = (
         float(np.sqrt(max(float(reach @ together @ reach), 0.0))) / len(shares)
@@ -258,11 +245,13 @@ def interval_of_mean(shares: Sequence[Measured], *, level: float) -> Interval:
 
 
 def difference_of(first: Measured, second: Measured, *, level: float = LEVEL) -> Estimate:
-    """`first` less `second`, measured on the same items, with its interval: as `estimate_of`, on the scale of differences.
+    r"""Return `first` less `second`, measured on the same items, with its interval.
 
-    A difference of shares, or of means, that is alike in every cluster and not 0 gets `unseen_interval`. Where it is known who
-    voted, the interval holds what annotators add to the difference. Differences of metrics of values are as uncertain at least
-    as if the largest share of queries of which none need be seen were judged wrongly by one of the two.
+    The interval is Student's *t* from the influences of the difference, on the scale of differences. Its floor for errors that
+    were not seen (`casewise.stats.intervals`) holds for a share or a mean that shows no spread: a judge that was never wrong here
+    can be wrong elsewhere, while the other one is right. A difference that is alike in every cluster is as uncertain as if the
+    largest share of clusters of which none need be seen were judged wrongly by one of the two. Differences of metrics of values
+    always allow for such clusters. Where it is known who voted, the interval holds what annotators add.
 
     `level`: of the interval; above .95 where the difference is one of several whose intervals hold together.
     """
@@ -277,18 +266,37 @@ def difference_of(first: Measured, second: Measured, *, level: float = LEVEL) ->
         return bare
     influence = influence_of_difference(first, second)
     reach = first.domain[1] - first.domain[0]
-    limits = t_interval_from_influences(value, influence, domain=(-reach, reach), at_risk=clusters, level=level)
-    if limits is not None:
+    domain = (-reach, reach)
+    limits = t_interval_from_influences(value, influence, domain=domain, at_risk=clusters, level=level)
+    shares = {first.kind, second.kind} <= {"share", "mean"}
+    if limits is None and not shares:
+        return replace(bare, method=ALIKE if value == 0 and not shows_spread(influence) else NO_SPREAD)
+    if limits is None:
+        parts = {"below": [value + reach], "above": [reach - value]}
+    elif shares:
+        parts = unseen_parts(first, second)
+    else:
+        parts = {}
         for lost, unchanged, side in ((first, second, 1), (second, first, -1)):
             if lost.unseen is not None and not np.isnan(lost.unseen):
                 end = side * (lost.unseen - unchanged.value)
                 limits = Interval(min(limits.low, end), max(limits.high, end))
-        return with_interval(bare, limits, STUDENT)
-    if value == 0 and not (np.abs(influence) > ROUNDING_ERROR).any():
-        return replace(bare, method=ALIKE)
-    if {first.kind, second.kind} <= {"share", "mean"}:
-        return with_interval(bare, unseen_interval(value, (-reach, reach), clusters, level=level), UNSEEN)
-    return replace(bare, method=NO_SPREAD)
+    method = UNSEEN if limits is None else STUDENT
+    return with_interval(bare, floored(value, limits, **parts, clusters=clusters, domain=domain, level=level), method)
+
+
+def unseen_parts(first: Measured, second: Measured) -> dict[str, list[float]]:
+    """Return how far `first` less `second` falls and rises if the one of them that shows no spread goes to the ends of its range.
+
+    These are `below` and `above` of `casewise.stats.intervals.floored`.
+    """
+    parts: dict[str, list[float]] = {"below": [], "above": []}
+    for part, sides in ((first, ("below", "above")), (second, ("above", "below"))):
+        low, high = part.domain
+        if not shows_spread(part.influence):
+            parts[sides[0]].append(part.value - low)
+            parts[sides[1]].append(high - part.value)
+    return parts
 
 
 def influence_of_difference(first: Measured, second: Measured) -> FloatArray:
