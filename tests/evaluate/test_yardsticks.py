@@ -8,7 +8,7 @@ from tests.audits.builders import benchmark_of, crowd, some_words
 from casewise.audits.words import subset_rows
 from casewise.evaluate.yardsticks import Backdrop, better_baseline, compared, metrics_of
 from casewise.reports.judge_parts import beside_blocks
-from casewise.stats.estimates import ALIKE, difference_of
+from casewise.stats.estimates import difference_of
 from casewise.stats.labels import VOTES
 from casewise.stats.sample import judged
 
@@ -47,7 +47,8 @@ def test_a_judge_below_the_words_agrees_less_often(backdrop):
     found = against(backdrop, np.ones(120))
 
     assert found.ahead_of_words.ci_high < 0
-    assert found.ahead_of_constant.method == ALIKE
+    assert found.ahead_of_constant.estimate == 0
+    assert found.ahead_of_constant.limits == pytest.approx((-0.0704, 0.0704), abs=1e-3)
     assert "less often than a classifier of the context's words" in told(found)
     assert WORDS in told(found)
 

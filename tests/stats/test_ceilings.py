@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 from scipy.special import expit, stdtrit
+from scipy.stats import binom
 from statsmodels.stats.multitest import multipletests
 
 from casewise.errors import StatisticsError
@@ -199,6 +200,68 @@ def test_a_judge_at_the_margin_is_called_no_worse_as_often_as_the_level_says():
     assert shown / 400 <= 0.08
     said, came = np.mean(powers, axis=0)
     assert said == pytest.approx(came, abs=0.08)
+
+
+@pytest.mark.parametrize(("queries", "shown"), [(2, False), (5, False), (20, False), (58, False), (59, True)])
+def test_a_judge_that_is_never_wrong_is_no_worse_than_a_person_only_where_errors_would_have_been_seen(queries, shown):
+    found = against_new_person(np.ones(queries), np.full(queries, 2), np.full(queries, 2), margin=0.05)
+
+    unseen = 1 - 0.05 ** (1 / queries)
+    assert (found.judge, found.person, found.difference) == (1, 1, 0)
+    assert found.low == pytest.approx(-unseen)
+    assert (found.ci_low, found.ci_high) == pytest.approx((-(1 - 0.025 ** (1 / queries)), 1 - 0.025 ** (1 / queries)))
+    assert found.p == pytest.approx(0.95**queries)
+    assert found.not_worse == shown
+    assert found.power < 1
+    assert found.detectable > unseen
+
+
+def test_dissent_that_is_rare_does_not_hide_that_a_judge_s_errors_were_not_seen():
+    safe = np.full(20, 21)
+    safe[3] = 20  # one dissenter of 420
+    found = against_new_person(np.ones(20), safe, np.full(20, 21), margin=0.05)
+
+    assert 0 < found.difference < 0.01
+    assert found.low == pytest.approx(found.difference - (1 - 0.05 ** (1 / 20)) * (1 + found.difference))
+    assert not found.not_worse
+
+
+def test_a_judge_that_is_wrong_wherever_people_agree_may_be_ahead_elsewhere():
+    found = against_new_person(np.zeros(5), np.full(5, 3), np.full(5, 3), margin=0.05)
+
+    assert found.difference == -1
+    assert (found.ci_low, found.ci_high) == pytest.approx((-1, -1 + 2 * (1 - 0.025 ** (1 / 5))))
+    assert found.p == 1
+
+
+@pytest.mark.parametrize("votes", [2, 4])
+def test_a_judge_is_not_compared_with_people_who_are_tied_on_every_item(votes):
+    with pytest.raises(StatisticsError, match="tied on every item"):
+        against_new_person(np.ones(9), np.full(9, votes // 2), np.full(9, votes))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("people", [(2, 0.0), (21, 0.02), (3, 0.1), (5, 0.2)])
+@pytest.mark.parametrize("queries", [2, 5, 10, 20, 40, 60])
+def test_a_judge_at_the_margin_passes_in_one_of_twenty_of_the_smallest_worlds(queries, people):
+    """500 studies: 5 % and three errors of the simulation are 7.9 %."""
+    votes, dissent = people
+    rng = np.random.default_rng(queries)
+    kinds = np.arange(votes + 1)
+    chance = binom.pmf(kinds, votes, 1 - dissent)
+    ahead, behind = (
+        float(chance @ leave_one_out(np.full(votes + 1, verdict), kinds, np.full(votes + 1, votes)) @ [1, -1])
+        for verdict in (1, 0)
+    )
+    accuracy = (-0.05 - behind) / (ahead - behind)
+    passes = 0
+    for _ in range(500):
+        safe = rng.binomial(votes, 1 - dissent, queries)
+        if not (2 * safe == votes).all():
+            judge = (rng.random(queries) < accuracy).astype(float)
+            passes += against_new_person(judge, safe, np.full(queries, votes), margin=0.05).not_worse
+
+    assert passes / 500 <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 500)
 
 
 def test_few_queries_that_lean_are_held_against_limits_that_know_it():

@@ -8,7 +8,7 @@ from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
 from tests.support.samples import NAN, covers, random_sample, sample_of, some
 
 from casewise.errors import StatisticsError
-from casewise.stats.comparison import Entrant, compare_judges, gate, rank_intervals, simultaneous_differences
+from casewise.stats.comparison import Entrant, compare_judges, gate, gated, rank_intervals, simultaneous_differences
 from casewise.stats.estimates import difference_of, measure
 from casewise.stats.measured import Measured
 from casewise.stats.metrics import metric_named
@@ -291,6 +291,23 @@ def test_one_failing_metric_fails_all_and_one_open_metric_leaves_all_open():
 
     assert gate(before, after, margins={"accuracy": 0.02, "recall_safe": 1}).decision == "fail"
     assert gate(*open_, margins={"accuracy": 0.01, "recall_safe": 1}).decision == "inconclusive"
+
+
+@pytest.mark.parametrize("queries", [2, 3, 5, 40])
+@pytest.mark.parametrize("metric", ["accuracy", "balanced_accuracy", "brier", "harm"])
+def test_a_gate_fails_only_where_a_comparison_tells_the_two_runs_apart(queries, metric):
+    rng = np.random.default_rng(queries)
+    for _ in range(30):
+        before, after = judges(rng, queries=queries, before=0.9, after=0.5)
+        try:
+            (found,) = gate(before, after, margins={metric: 0.0}).metrics
+        except StatisticsError:  # a class is missing
+            continue
+        first, second = (measure(sample, metrics=[gated()[metric]])[0] for sample in (before, after))
+        apart = difference_of(*((first, second) if gated()[metric].better == "higher" else (second, first)), level=0.9)
+        assert apart.ci_low is None or found.low == pytest.approx(apart.ci_low)
+        assert (found.decision == "fail") == (apart.ci_low is not None and apart.ci_low > 0)
+        assert found.detectable <= 1
 
 
 def test_identical_judges_on_few_items_cannot_show_a_small_margin():

@@ -124,13 +124,62 @@ def test_a_condition_with_one_person_has_no_error_over_people():
     assert result.queries_like_these is result.these_queries is None
 
 
-def test_where_nothing_varies_no_error_is_claimed():
-    safe = np.array([1, 1, 1, 1, 0, 0, 0, 0], dtype=bool)
-    result: Any = clustered_contrast(safe, ~safe, query=[1, 2, 1, 2, 1, 2, 1, 2], annotator=[1, 1, 2, 2, 3, 3, 4, 4])
+def unanimous(queries, people, *, first=True, second=False):
+    """Ratings of conditions in which all people say the same; each person rates under one condition."""
+    query, person, side = (part.ravel() for part in np.meshgrid(range(queries), range(people), (0, 1), indexing="ij"))
+    safe = np.where(side == 1, second, first)
+    return clustered_contrast(safe, side == 1, query=query, annotator=2 * person + side)
 
-    assert result.queries_like_these.estimate == 1
-    assert result.queries_like_these.p is None
-    assert result.queries_like_these.ci_low is None
+
+def test_a_thousand_unanimous_ratings_tell_all_from_none():
+    found: Any = unanimous(50, 10).queries_like_these
+
+    reach = np.sqrt(2) * (1 - 0.025 ** (1 / 10))  # dissent of both conditions, as rare as ten people show
+    assert (found.estimate, found.ci_low, found.ci_high) == pytest.approx((1, 1 - reach, 1))
+    assert found.p == pytest.approx(2 * (1 - 1 / np.sqrt(2)) ** 10)
+    assert found.p < 0.001
+
+
+@pytest.mark.parametrize("people", [2, 3])
+def test_a_few_unanimous_ratings_tell_nothing_apart(people):
+    found: Any = unanimous(people, people).queries_like_these
+
+    assert found.ci_low < 0 < found.estimate
+    assert found.p > 0.05
+
+
+@pytest.mark.parametrize(
+    ("queries", "people", "alike"), [(2, 2, False), (5, 3, False), (40, 40, False), (58, 60, False), (60, 60, True)]
+)
+def test_conditions_that_nobody_answers_differently_are_alike_only_where_dissent_would_have_been_seen(
+    queries, people, alike
+):
+    found: Any = unanimous(queries, people, second=True).queries_like_these
+
+    assert (found.estimate, found.p) == (0, 1)
+    assert (found.equivalence_p(0.05) <= 0.05) == alike
+    assert found.equivalence_p(0.05) == pytest.approx(0.95 ** min(queries, people))
+
+
+def test_one_condition_without_dissent_is_alike_to_none_that_few_people_show():
+    query, person, side = (part.ravel() for part in np.meshgrid(range(10), range(10), (0, 1), indexing="ij"))
+    safe = np.ones(200, dtype=bool)
+    safe[7] = False
+    found: Any = clustered_contrast(safe, side == 1, query=query, annotator=2 * person + side).queries_like_these
+
+    assert equivalence(found.estimate, found.error, margin=0.05, df=found.df) <= 0.05
+    assert found.equivalence_p(0.05) == pytest.approx(0.94**10)  # the one dissent makes it 1 point
+    assert found.equivalence_p(0.05) > 0.05
+
+
+def test_a_difference_that_is_the_same_on_every_query_has_the_interval_of_so_many_queries():
+    safe = np.array([1, 1, 0, 0] * 6, dtype=bool)
+    side = np.array([0, 0, 0, 1] * 6, dtype=bool)
+    found: Any = clustered_contrast(safe, side, query=np.arange(24) // 4).by_query
+
+    unseen = 1 - 0.025 ** (1 / 6)
+    assert found.estimate == pytest.approx(2 / 3)
+    assert (found.ci_low, found.ci_high) == pytest.approx((2 / 3 - unseen * 5 / 3, 2 / 3 + unseen / 3))
 
 
 def test_queries_rated_under_one_condition_only_have_no_difference_of_their_own():

@@ -210,6 +210,8 @@ def contrast_sentence(
     first, second = (spoken(row[name]) for name in ("first", "second"))
     estimate, low, high = (row[f"{best(row)}_{name}"] for name in ("estimate", "ci_low", "ci_high"))
     if estimate is None or row["differs"] is None:
+        if row.get("why"):
+            return text("{first} and {second} are not compared: {why}.", first=first, second=second, why=row["why"])
         return text("{first} and {second} cannot be compared: too few {queries} or people.", first=first, second=second)
     margin = 100 * options.margin
     if row["differs"]:

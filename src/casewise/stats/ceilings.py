@@ -12,6 +12,7 @@ from scipy.special import betaincinv, betaln, digamma, ndtr, ndtri, stdtr, stdtr
 from casewise.errors import StatisticsError
 from casewise.stats.agreement import RatedItems
 from casewise.stats.arrays import (
+    BoolArray,
     Counts,
     FloatArray,
     IntArray,
@@ -24,7 +25,16 @@ from casewise.stats.arrays import (
     coded_labels,
     widened_for_annotators,
 )
-from casewise.stats.intervals import adjust, degrees_of_freedom, hall_corrected_quantile, hall_corrected_statistic
+from casewise.stats.intervals import (
+    ROUNDING_ERROR,
+    Interval,
+    adjust,
+    degrees_of_freedom,
+    floored,
+    hall_corrected_quantile,
+    hall_corrected_statistic,
+    p_of_unseen,
+)
 from casewise.stats.shares import chance_of_majority, log_choose, majority_weight
 
 # The best that any judge could score against rates of finitely many people's votes; how true rates are spread.
@@ -265,6 +275,13 @@ def leave_one_out(judge: ArrayLike, safe: ArrayLike, votes: ArrayLike) -> FloatA
     return np.where((m > 1)[:, None], np.column_stack([own, person]), np.nan)
 
 
+def tied(safe: ArrayLike, votes: ArrayLike) -> BoolArray:
+    """Return which items have as many safe votes as unsafe ones."""
+    (s, m) = Counts.from_arrays(safe, votes)
+    equal: BoolArray = 2 * s == m
+    return equal
+
+
 def against_new_person(
     judge: ArrayLike,
     safe: ArrayLike,
@@ -279,6 +296,8 @@ def against_new_person(
     :math:`H_0: d \le -\text{margin}`, by Student's *t* with the cluster-robust error on what the clusters' spread allows, at most one less
     than there are; of clusters and annotators together where these are known, on one less than the fewer of them. Where the clusters' parts lean to low
     values, limit and statistic are Hall's (`casewise.stats.intervals`): without, 6.2 to 7.3 % of judges at the margin pass at 20 queries.
+    The same module's floor holds where the judge is behind a person on no item, or ahead on none: of *G* queries none need be seen
+    that are a share of :math:`1 - .05^{1/G}`, and on these the judge may be wrong where people agree.
 
     `judge`: (items,) 1, 0 or nan; verdicts; without one the judge is wrong.
     `clusters`: (items,) labels; items of one query.
@@ -296,7 +315,11 @@ def against_new_person(
     d = agreement[used, 0] - agreement[used, 1]
     groups = int(places.max(initial=-1)) + 1
     if groups < 2:
-        raise StatisticsError("a judge is held against a new person on two queries at least, with two votes on an item")
+        raise StatisticsError(
+            "a judge is compared with a new person on two queries at least, with two votes on an item"
+        )
+    if tied(safe, votes)[used].all():
+        raise StatisticsError("people are tied on every item, so no majority says whether a judge or a person is right")
     difference = float(d.mean())
     own = cluster_sums([(d - difference) / len(d)], places, n_clusters=groups)[:, 0]
     df = degrees_of_freedom(own)
@@ -307,22 +330,34 @@ def against_new_person(
 
         more = PerVote.from_counts(ahead, *Counts.from_arrays(safe, votes), raters).of_number(np.ones(1)).variance
         own, df = widened_for_annotators(own, more), min(df, len(np.unique(raters.annotator)) - 1)
-    error = max(float(np.sqrt(cluster_variance(own))), 1e-12)  # a judge that never differs from a person is that person
-    p = float(stdtr(df, -hall_corrected_statistic((difference + margin) / error, -own)))
+    error = float(np.sqrt(cluster_variance(own)))
+    means = agreement[used].mean(axis=0)
+    below, above = ([] if (side * d > 1e-12).any() else [1 - side * difference] for side in (-1, 1))
+
+    def limits(level: float) -> Interval:
+        t = float(stdtrit(df, (1 + level) / 2))
+        low, high = (side * hall_corrected_quantile(t, side * own) * error for side in (-1, 1))
+        seen = Interval(difference + low, difference + high)
+        return floored(difference, seen, below=below, above=above, clusters=groups, domain=(-1, 1), level=level)
+
+    statistic = (difference + margin) / error if error > ROUNDING_ERROR else np.inf * np.sign(difference + margin)
+    p_seen = float(stdtr(df, -hall_corrected_statistic(statistic, -own)))
+    p = max(p_seen, p_of_unseen(difference + margin, below, clusters=groups))
+    low, two_sided = limits(1 - 2 * ALPHA).low, limits(1 - ALPHA)
     critical = hall_corrected_quantile(float(stdtrit(df, 1 - ALPHA)), -own)
-    below, above = (hall_corrected_quantile(float(stdtrit(df, 1 - ALPHA / 2)), side) for side in (-own, own))
+    effective = max(difference - low, ROUNDING_ERROR) / critical  # the error with which Student's t has this limit
     return AgainstNewPerson(
-        judge=float(agreement[used, 0].mean()),
-        person=float(agreement[used, 1].mean()),
+        judge=float(means[0]),
+        person=float(means[1]),
         difference=difference,
-        low=difference - critical * error,
-        ci_low=difference - below * error,
-        ci_high=difference + above * error,
+        low=low,
+        ci_low=two_sided.low,
+        ci_high=two_sided.high,
         margin=margin,
         p=p,
         not_worse=p <= ALPHA,
-        power=float(ndtr(margin / error - critical)),
-        detectable=(critical + float(ndtri(0.8))) * error,
+        power=float(ndtr(margin / effective - critical)),
+        detectable=(critical + float(ndtri(0.8))) * effective,
         items=int(used.sum()),
         clusters=groups,
     )

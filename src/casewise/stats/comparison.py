@@ -86,21 +86,19 @@ class Gate(ShortRepr):
 
 
 def gate(baseline: Sample, run: Sample, *, margins: Mapping[str, float], n_tests: int | None = None) -> Gate:
-    r"""Hold a run against a baseline on the same items, paired and clustered by query.
+    r"""Compare a run with a baseline on the same items, paired and clustered by query, and decide whether it has become worse.
 
-    The drop *d* is baseline less run (run less baseline where lower is better), and :math:`e_q` what query *q* adds to it (with what annotators add,
-    where they are known).
-    The bounds are
+    The drop *d* is baseline less run (run less baseline where lower is better). Its lower bound is that of `difference_of`, the
+    interval that a comparison of the two runs prints, so that a gate fails only where a comparison tells the two apart. The upper
+    bound is the larger of that interval's and
 
-    .. math:: d_{low} = d - t_\nu \sqrt{\textstyle\sum_q e_q^2}, \qquad
-              d_{high} = d + w + t_{\nu'} \sqrt{\textstyle\sum_q e_q^2 + w^2}
+    .. math:: d + w + t_\nu \sqrt{\textstyle\sum_q e_q^2 + w^2}
 
-    with Student's *t* at the degrees of freedom that the queries' spread allows (`casewise.stats.intervals`) and *w*
-    what one query more is worth that the baseline gets right and the run wrong (the root mean square over queries). So two
-    runs that differ nowhere are not taken for equal beyond what so many queries can show: with 1 / *G* for *w* the upper
-    bound of a share is within a few per cent of Clopper and Pearson's, for no query lost and for ten.
-
-    Both are clipped to the largest drop that the metric can have: 1 of a share.
+    with :math:`e_q` what query *q* adds to the drop (with what annotators add, where they are known), Student's *t* at the degrees of
+    freedom that the queries' spread allows (`casewise.stats.intervals`), and *w* what one query more is worth that the baseline
+    gets right and the run wrong (the root mean square over queries). So two runs that differ nowhere are not taken for equal
+    beyond what so many queries can show: with 1 / *G* for *w* the upper bound of a share is within a few per cent of Clopper and
+    Pearson's, for no query lost and for ten. No bound is beyond the largest drop that the metric can have: 1 of a share.
 
     `baseline`, `run`: over the same items in the same order.
     `margins`: metric name to the largest drop allowed, at least 0.
@@ -140,7 +138,8 @@ def metric_gate(margin: float, before: Measured, after: Measured, n_metrics: int
     """The gate of one metric among so many."""
     assert before.loss is not None, f"{before.name} does not say what a lost query takes"
     sign = 1.0 if gated()[before.name].better == "higher" else -1.0
-    drop = sign * (before.value - after.value)
+    better, worse = (before, after) if sign > 0 else (after, before)
+    drop = better.value - worse.value
     influence = sign * influence_of_difference(before, after)
     # What a query that is judged wrongly takes: the root mean square over those where it takes any.
     taken = -sign * before.loss
@@ -148,21 +147,25 @@ def metric_gate(margin: float, before: Measured, after: Measured, n_metrics: int
     worst = float(np.sqrt((taken**2).mean())) if len(taken) else 1 / max(before.at_risk, 1)
     error = 1 - LEVEL
 
-    def reach(influence: FloatArray, error: float) -> float:
-        df = max(1.0, min(degrees_of_freedom(influence), after.at_risk - 1))
-        return student_quantile(1 - error, df) * float(np.sqrt(cluster_variance(influence)))
-
     largest = before.domain[1] - before.domain[0]  # no drop is larger, whatever Student's t says
+    with_lost = np.append(influence, worst)
+    df = max(1.0, min(degrees_of_freedom(with_lost), after.at_risk - 1))
+    reach = student_quantile(1 - error, df) * float(np.sqrt(cluster_variance(with_lost)))
+    low, high = (
+        difference_of(better, worse, level=1 - 2 * error / tests).limits or (-largest, drop) for tests in (n_metrics, 1)
+    )
     return MetricGate(
         name=before.name,
         baseline=before.value,
         run=after.value,
         drop=drop,
-        low=max(drop - reach(influence, error / n_metrics), -largest),
-        high=min(drop + worst + reach(np.append(influence, worst), error), largest),
+        low=low[0],
+        high=min(max(high[1], drop + worst + reach), largest),
         margin=margin,
-        detectable=float(-ndtri(error / n_metrics) + ndtri(POWER))
-        * max(float(np.sqrt(cluster_variance(influence))), worst),
+        detectable=min(
+            float(-ndtri(error / n_metrics) + ndtri(POWER)) * max(float(np.sqrt(cluster_variance(influence))), worst),
+            largest,
+        ),
         n=after.n,
         method="Student's t over queries, with one query lost reckoned in",
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,6 +19,7 @@ from casewise.stats.arrays import (
     coded_labels,
     safe_divide,
 )
+from casewise.stats.intervals import ROUNDING_ERROR, floored, p_of_unseen
 from casewise.stats.shares import IntervalArrays, log_choose, two_sided_log_p, wilson
 
 # Condition against condition: the two-proportion z test of the paper, with its interval.
@@ -173,28 +174,56 @@ def sign_flips(net: ArrayLike) -> SignFlips:
 # Whether two conditions are alike is a third question, with a test of its own (`equivalence`).
 
 
+class Unseen(NamedTuple):
+    """How far a difference falls and rises if dissent that was not seen is as common as `clusters` allow: the floor of its interval."""
+
+    below: tuple[float, ...]
+    above: tuple[float, ...]
+    clusters: int
+
+
 @dataclass(frozen=True)
 class Difference:
-    """A difference of safe rates with its error, on Student's t."""
+    """A difference of safe rates with its error, on Student's *t*, and with a floor for dissent that was not seen."""
 
     estimate: float
     error: float
     df: float
-    ci_low: float | None
-    """None, as the p values are, where nothing varies within the conditions: then no error can be known."""
-    ci_high: float | None
-    p: float | None
+    ci_low: float
+    ci_high: float
+    p: float
     """Two-sided."""
+    unseen: Unseen
 
     @classmethod
-    def from_variance(cls, difference: float, variance: float, *, df: float, level: float) -> Difference:
-        """The estimate whose error is the root of `variance`."""
-        error = float(np.sqrt(max(variance, 0.0)))
-        if error == 0:
-            return cls(difference, 0.0, df, None, None, None)
-        half = -float(stdtrit(df, (1 - level) / 2)) * error
-        p = min(1.0, 2 * float(stdtr(df, -abs(difference) / error)))
-        return cls(difference, error, df, max(difference - half, -1.0), min(difference + half, 1.0), p)
+    def from_variance(
+        cls, difference: float, variance: float, *, df: float, level: float, unseen: Unseen | None = None
+    ) -> Difference:
+        """Return the estimate whose error is the root of `variance`.
+
+        Where nothing varies, the interval is the floor of `casewise.stats.intervals.floored`: of the conditions in which all
+        ratings are alike, or of the whole difference.
+        """
+        error, unseen = float(np.sqrt(max(variance, 0.0))), unseen or Unseen((), (), 2)
+        if error > ROUNDING_ERROR:
+            half = -float(stdtrit(df, (1 - level) / 2)) * error
+            p = min(1.0, 2 * float(stdtr(df, -abs(difference) / error)))
+            low, high = max(difference - half, -1.0), min(difference + half, 1.0)
+            return cls(difference, error, df, low, high, p, unseen)
+        if len(unseen.below) < 2:
+            unseen = Unseen((1 + difference,), (1 - difference,), unseen.clusters)
+        limits = floored(difference, None, **unseen._asdict(), domain=(-1.0, 1.0), level=level)
+        p = p_of_unseen(abs(difference), unseen.below if difference > 0 else unseen.above, clusters=unseen.clusters)
+        return cls(difference, 0.0, df, *limits, min(1.0, 2 * p), unseen)
+
+    def equivalence_p(self, margin: float) -> float:
+        """Return the p value of `equivalence`, no smaller than the floor for dissent that was not seen allows."""
+        below, above, clusters = self.unseen
+        return max(
+            equivalence(self.estimate, self.error, margin=margin, df=self.df),
+            p_of_unseen(margin + self.estimate, below, clusters=clusters),
+            p_of_unseen(margin - self.estimate, above, clusters=clusters),
+        )
 
 
 @dataclass(frozen=True)
@@ -269,19 +298,25 @@ def clustered_contrast(
     if people is not None and people_within is not None:
         two_way, not_positive = columns.two_way(difference, influence, people, level=level)
         of_these_queries = Difference.from_variance(
-            difference, people_within.variance, df=people_within.df, level=level
+            difference, people_within.variance, df=people_within.df, level=level, unseen=columns.unseen("people")
         )
     by_query, rated = None, (votes > 0).reshape(-1, 2).all(1)
     if (queries := int(rated.sum())) >= 2:
         first, second_rates = rates.reshape(-1, 2)[rated].T
         spread = float((first - second_rates).var(ddof=1) / queries)
-        by_query = Difference.from_variance(float((first - second_rates).mean()), spread, df=queries - 1, level=level)
+        by_query = Difference.from_variance(
+            float((first - second_rates).mean()), spread, df=queries - 1, level=level, unseen=columns.unseen("queries")
+        )
     return ClusteredContrast(
         queries_like_these=two_way,
         these_queries=of_these_queries,
         by_query=by_query,
         by_item=Difference.from_variance(
-            difference, cluster_variance(influence, item), df=columns.queries - 1, level=level
+            difference,
+            cluster_variance(influence, item),
+            df=columns.queries - 1,
+            level=level,
+            unseen=columns.unseen("queries"),
         ),
         annotators=columns.annotators or None,
         queries=columns.queries,
@@ -376,7 +411,26 @@ class _Columns(NamedTuple):
         spread = of_queries**2 / df + people.variance**2 / people.df
         fewest, most = min(df, people.df), max(df, people.df)
         df_of_both = min(max(variance**2 / spread, fewest), most) if spread > 0 else fewest
-        return Difference.from_variance(difference, variance, df=df_of_both, level=level), two_way <= 0
+        unseen = self.unseen("both")
+        return Difference.from_variance(difference, variance, df=df_of_both, level=level, unseen=unseen), two_way <= 0
+
+    def unseen(self, sample: Literal["queries", "people", "both"]) -> Unseen:
+        """Return the floor of a difference of the two conditions: of each condition in which all ratings are alike.
+
+        Dissent there is as rare as the fewest queries, or people, of a condition show.
+        """
+        below, above, counts = list[float](), list[float](), list[int]()
+        for side in (0, 1):
+            of_side = self.second == side
+            rate = float(self.safe[of_side].mean())
+            if rate in {0.0, 1.0}:
+                below.append((1 - rate) if side else rate)
+                above.append(rate if side else (1 - rate))
+            counts.append(len(np.unique(self.query[of_side])))
+            if self.annotator is not None and sample != "queries":
+                people = len(np.unique(self.annotator[of_side]))
+                counts[-1] = people if sample == "people" else min(counts[-1], people)
+        return Unseen(tuple(below), tuple(above), min(counts))
 
     def people_variance(self, influence: FloatArray) -> _OfPeople | None:
         r"""Clustered by annotator, with a factor of :math:`G_c/(G_c - 1)` for the :math:`G_c` people of each condition.
@@ -413,6 +467,8 @@ def equivalence(difference: float, error: float, *, margin: float, df: float = n
         The largest difference :math:`\delta` of safe rates that would not matter, for instance 0.05.
     df : float
         Degrees of freedom of the error; infinite for a normal one.
+
+    It takes the error for known. `Difference.equivalence_p` also allows for dissent that was not seen.
 
     References
     ----------

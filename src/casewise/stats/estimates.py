@@ -216,8 +216,8 @@ def interval_without_spread(measured: Measured, *, level: float) -> Interval:
         return clopper_pearson_interval(measured.value, measured.at_risk, level=level)
     if measured.kind == "mean":
         low, high = measured.domain
-        parts = {"below": [measured.value - low], "above": [high - measured.value]}
-        return floored(measured.value, None, **parts, clusters=measured.at_risk, level=level)
+        below, above = [measured.value - low], [high - measured.value]
+        return floored(measured.value, None, below=below, above=above, clusters=measured.at_risk, level=level)
     ends = clopper_pearson_interval(measured.value / (2 - measured.value), measured.at_risk, level=level)
     return Interval(*(2 * end / (1 + end) for end in ends))
 
@@ -247,9 +247,8 @@ def interval_of_mean(shares: Sequence[Measured], *, level: float) -> Interval:
 def difference_of(first: Measured, second: Measured, *, level: float = LEVEL) -> Estimate:
     r"""Return `first` less `second`, measured on the same items, with its interval.
 
-    The interval is Student's *t* from the influences of the difference, on the scale of differences. Its floor for errors that
-    were not seen (`casewise.stats.intervals`) holds for a share or a mean that shows no spread: a judge that was never wrong here
-    can be wrong elsewhere, while the other one is right. A difference that is alike in every cluster is as uncertain as if the
+    The interval is Student's *t* from the influences of the difference, on the scale of differences. A difference of shares, or
+    of means, that is alike in every cluster gets the floor for errors that were not seen (`casewise.stats.intervals`): as if the
     largest share of clusters of which none need be seen were judged wrongly by one of the two. Differences of metrics of values
     always allow for such clusters. Where it is known who voted, the interval holds what annotators add.
 
@@ -268,35 +267,18 @@ def difference_of(first: Measured, second: Measured, *, level: float = LEVEL) ->
     reach = first.domain[1] - first.domain[0]
     domain = (-reach, reach)
     limits = t_interval_from_influences(value, influence, domain=domain, at_risk=clusters, level=level)
-    shares = {first.kind, second.kind} <= {"share", "mean"}
-    if limits is None and not shares:
+    if limits is None and not {first.kind, second.kind} <= {"share", "mean"}:
         return replace(bare, method=ALIKE if value == 0 and not shows_spread(influence) else NO_SPREAD)
     if limits is None:
-        parts = {"below": [value + reach], "above": [reach - value]}
-    elif shares:
-        parts = unseen_parts(first, second)
-    else:
-        parts = {}
-        for lost, unchanged, side in ((first, second, 1), (second, first, -1)):
-            if lost.unseen is not None and not np.isnan(lost.unseen):
-                end = side * (lost.unseen - unchanged.value)
-                limits = Interval(min(limits.low, end), max(limits.high, end))
-    method = UNSEEN if limits is None else STUDENT
-    return with_interval(bare, floored(value, limits, **parts, clusters=clusters, domain=domain, level=level), method)
-
-
-def unseen_parts(first: Measured, second: Measured) -> dict[str, list[float]]:
-    """Return how far `first` less `second` falls and rises if the one of them that shows no spread goes to the ends of its range.
-
-    These are `below` and `above` of `casewise.stats.intervals.floored`.
-    """
-    parts: dict[str, list[float]] = {"below": [], "above": []}
-    for part, sides in ((first, ("below", "above")), (second, ("above", "below"))):
-        low, high = part.domain
-        if not shows_spread(part.influence):
-            parts[sides[0]].append(part.value - low)
-            parts[sides[1]].append(high - part.value)
-    return parts
+        below, above = [value + reach], [reach - value]
+        return with_interval(
+            bare, floored(value, None, below=below, above=above, clusters=clusters, level=level), UNSEEN
+        )
+    for lost, unchanged, side in ((first, second, 1), (second, first, -1)):
+        if lost.unseen is not None and not np.isnan(lost.unseen):
+            end = side * (lost.unseen - unchanged.value)
+            limits = Interval(min(limits.low, end), max(limits.high, end))
+    return with_interval(bare, limits, STUDENT)
 
 
 def influence_of_difference(first: Measured, second: Measured) -> FloatArray:

@@ -17,7 +17,6 @@ from casewise.stats import (
     adjust,
     clustered_contrast,
     dunn,
-    equivalence,
     korn_graubard,
     kruskal_wallis,
     pairwise_proportions,
@@ -143,30 +142,25 @@ def contrast_table(
     and `p_benjamini_hochberg`; `like_*` the errors clustered by query and annotator, `these_*` those by annotator
     around these queries' rates, `query_*` the average per-query difference; `equivalent_p` the TOST within `margin`,
     `equivalent_p_corrected` the same corrected over the contrasts, and `equivalent` whether that reaches alpha.
-    `recommended_p` is that of `like_*`, else of `query_*`; `recommended_p_corrected` is corrected as `options` say, and
+    `recommended_p` is that of `like_*`, else of `query_*` where annotators are not known. With one annotator a condition there is
+    none, and `why` says so: nothing can be said about other people. `recommended_p_corrected` is corrected as `options` say, and
     `differs` whether it reaches their alpha.
 
     Raises StudyError: a contrast names a condition that has no ratings.
     """
-    rows = [_row(ratings, first, second, level=options.level) for first, second in contrasts]
+    rows = [_row(ratings, first, second, options) for first, second in contrasts]
     if not rows:
         return pl.DataFrame()
     table = pl.DataFrame(rows, infer_schema_length=None)
     testable = table["testable"].to_numpy()
     for method in CORRECTIONS:
         table = table.with_columns(pl.Series(f"p_{method}", adjust(table["p"].to_numpy(), method, where=testable)))
-    best = table["like_p"].cast(pl.Float64).fill_null(table["query_p"].cast(pl.Float64)).alias("recommended_p")
+    best = table["recommended_p"]
     p = corrected(best, options).alias("recommended_p_corrected")
-    table = table.with_columns(best, p, (p <= options.alpha).alias("differs"))
-    prefix = "like" if table["like_error"].is_not_null().all() else "query"
-    estimates = table.select(pl.col(f"{prefix}_estimate", f"{prefix}_error", f"{prefix}_df")).rows()
-    tests = [
-        None if error is None else equivalence(difference, error, margin=options.margin, df=df)
-        for difference, error, df in estimates
-    ]
-    p = pl.Series("equivalent_p", tests, dtype=pl.Float64)
+    table = table.with_columns(p, (p <= options.alpha).alias("differs"))
+    p = table["equivalent_p"]
     adjusted = corrected(p, options).alias("equivalent_p_corrected")
-    return table.with_columns(p, adjusted, (adjusted <= options.alpha).alias("equivalent"))
+    return table.with_columns(adjusted, (adjusted <= options.alpha).alias("equivalent"))
 
 
 def corrected(p: pl.Series, options: AnalysisOptions) -> pl.Series:
@@ -176,20 +170,25 @@ def corrected(p: pl.Series, options: AnalysisOptions) -> pl.Series:
     return pl.Series(adjust(p.fill_null(1.0).to_numpy(), method, where=tested.to_numpy())).set(~tested, None)
 
 
-def _row(ratings: CodedRatings, first: str, second: str, *, level: float) -> dict[str, Any]:
+ONE_ANNOTATOR = "a condition has one annotator: nothing can be said about other people"
+
+
+def _row(ratings: CodedRatings, first: str, second: str, options: AnalysisOptions) -> dict[str, Any]:
     a, b = (_index(ratings, name) for name in (first, second))
     chosen = ratings.within(a) | ratings.within(b)
     safe, is_second = ratings.safe[chosen], ratings.within(b)[chosen]
     counts = [int(safe[~is_second].sum()), int((~is_second).sum()), int(safe[is_second].sum()), int(is_second.sum())]
-    z = two_proportion_z(*counts, level=level)
+    z = two_proportion_z(*counts, level=options.level)
     annotator = None if ratings.annotator is None else ratings.annotator.codes[chosen]
     clustered, parts = None, dict[str, Difference | None].fromkeys(("like", "these", "query", "item"))
     with suppress(StatisticsError):  # one query or one annotator: the pooled test stands alone
         clustered = clustered_contrast(
-            safe, is_second, query=ratings.query.codes[chosen], annotator=annotator, level=level
+            safe, is_second, query=ratings.query.codes[chosen], annotator=annotator, level=options.level
         )
         parts |= {"like": clustered.queries_like_these, "these": clustered.these_queries}
         parts |= {"query": clustered.by_query, "item": clustered.by_item}
+    alone = annotator is not None and min(len(np.unique(annotator[side])) for side in (is_second, ~is_second)) < 2
+    best = None if alone else parts["like"] or parts["query"]
     names = ("difference", "z", "p", "log_p", "ci_low", "ci_high", "newcombe_low", "newcombe_high")
     return {
         "first": first,
@@ -202,6 +201,9 @@ def _row(ratings: CodedRatings, first: str, second: str, *, level: float) -> dic
             for prefix, part in parts.items()
             for name in OF_DIFFERENCE
         },
+        "recommended_p": None if best is None else best.p,
+        "equivalent_p": None if best is None else best.equivalence_p(options.margin),
+        "why": ONE_ANNOTATOR if alone else None,
         "two_way_not_positive": clustered is not None and clustered.not_positive,
         "annotators": None if clustered is None else clustered.annotators,
     }

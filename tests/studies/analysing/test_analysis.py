@@ -78,6 +78,17 @@ def test_without_annotators_it_says_so_and_gives_the_rest(frame):
     assert found.contrasts["recommended_p_corrected"].is_not_null().all()
 
 
+def test_one_annotator_a_condition_says_nothing_about_other_people(frame):
+    first = frame.unique(["condition", "item_id"], keep="first")
+    one_each = first.with_columns(annotator_id=pl.concat_str(pl.lit("person "), pl.col("condition").cast(pl.String)))
+    found = analyse(code_ratings(one_each)).contrasts
+
+    for column in ("recommended_p", "recommended_p_corrected", "differs", "equivalent_p", "equivalent"):
+        assert found[column].is_null().all(), column
+    assert set(found["why"]) == {"a condition has one annotator: nothing can be said about other people"}
+    assert found["query_p"].is_not_null().all()
+
+
 def test_equivalences_are_corrected_as_differences_are(frame):
     found = analyse(code_ratings(frame)).contrasts
 
