@@ -3,6 +3,7 @@ from .api.attacks import attack as attack
 from .api.attacks import attacks_offered as attacks_offered
 from .api.attacks import require_robustness as require_robustness
 from .api.attacks import robustness as robustness
+from .api.checking import check as check
 from .api.deciding import fit_decider as fit_decider
 from .api.deciding import recommend as recommend
 from .api.evaluating import audit as audit
@@ -36,6 +37,7 @@ from .api.studies import Study as Study
 from .ask.elicitations import AskOptions as AskOptions
 from .audits.subject import AuditOptions as AuditOptions
 from .deciding.decider import Decider as Decider
+from .evaluate.check import CheckOptions as CheckOptions
 from .evaluate.judged_runs import ReportOptions as ReportOptions
 from .evaluate.judged_runs import report_options as report_options
 from .evaluate.replay import replay as replay

@@ -28,6 +28,7 @@ from casewise.errors import CasewiseError, ConfigurationError, ExitCode, did_you
 SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     "Evaluate a judge": {
         "demo": ("evaluate:demo", "Judge the embedded demo benchmark and print its report."),
+        "check": ("check:check", "Compare verdicts with labels in one table."),
         "judge": ("judge:judge", "Ask judges about every item of one benchmark or several."),
         "init": ("run_file:init", "Write a run file with a comment on every line."),
         "run": ("run_file:run", "Run a run file: ask, report, check the gates."),

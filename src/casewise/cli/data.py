@@ -48,6 +48,13 @@ from casewise.storage.words import VerdictWords
 
 app = App(name="data")
 
+ParameterColumns = Annotated[
+    tuple[str, ...],
+    Parameter(
+        name="--parameter",
+        help="COLUMN=group.parameter for a column that states one parameter of the context; may be repeated.",
+    ),
+]
 TaxonomyOption = Annotated[Path | None, Parameter(help="Categories of your own, as TOML.")]
 ParametersOption = Annotated[Path | None, Parameter(help="Context parameters of your own, as TOML.")]
 
@@ -137,7 +144,7 @@ def import_(
     policies: Flat[Policies] = Policies(),
     options: Flat[ImportOptions] = ImportOptions(),
     ratings: Flat[RatingTable] = RatingTable(),
-    parameter: tuple[str, ...] = (),
+    parameter: ParameterColumns = (),
     taxonomy: TaxonomyOption = None,
     parameters: ParametersOption = None,
     dry_run: bool = False,
@@ -152,8 +159,6 @@ def import_(
         Qualtrics or MTurk.
     out
         A new folder for the benchmark.
-    parameter
-        COLUMN=group.parameter for a column that states one parameter of the context; may be repeated.
     dry_run
         Print how each column and word would be read and what becomes of the rows; write nothing.
     """

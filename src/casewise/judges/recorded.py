@@ -123,6 +123,8 @@ class VerdictColumn:
     """None where verdicts are read from replies."""
     elicitation: Elicitation
     words: VerdictWords
+    ask: str = "recorded:FILE"
+    """The way to declare a word, for errors; empty where options of the command declare words."""
 
     @classmethod
     def find(
@@ -181,11 +183,12 @@ class VerdictColumn:
             try:
                 reading = self.words.read(cell, self.name)
             except ConfigurationError as error:
-                row.refuse(f"{str(error).partition(';')[0]}; write recorded:FILE#{self.name},true=safe or ,true=unsafe")
+                if not self.ask:
+                    raise
+                row.refuse(f"{str(error).partition(';')[0]}; write {self.ask}#{self.name},true=safe or ,true=unsafe")
             if reading is None or reading.vote not in WORDS:
-                row.refuse(
-                    f"{self.name!r} is {brief(cell)}; it is safe or unsafe. Other words: recorded:FILE#{self.name},WORD=safe"
-                )
+                how = f"{self.ask}#{self.name},WORD=safe" if self.ask else "--safe-word and --unsafe-word"
+                row.refuse(f"{self.name!r} is {brief(cell)}; it is safe or unsafe. Other words: {how}")
             return WORDS[reading.vote]
         scale = scale_of(elicitation)
         number = number_of(cell)

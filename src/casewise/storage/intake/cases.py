@@ -100,17 +100,32 @@ COMPARED = ("id", "category", "cluster", "pair", "rate", "mean", "n_votes")
 
 
 @dataclass
-class Draft:
-    """An item on its way, with the row that it was first met in."""
+class CaseRecords:
+    """The records that a case becomes."""
 
     item: Item
+    query: Query
+    context: Context | None
+
+
+@dataclass
+class Draft:
+    """A case on its way, with the row that it was first met in."""
+
+    id: str
+    """The item's id, or another name of its own where no records are made."""
     first: int
     """The place of the row."""
     compared: tuple[Any, ...]
-    query: Query
-    context: Context | None
+    made: CaseRecords | None = None
     raters: dict[str | None, int] = field(default_factory=dict)
     """Annotators to the places of their rows."""
+
+    @property
+    def records(self) -> CaseRecords:
+        """The records of the case, which is imported and not only counted."""
+        assert self.made is not None
+        return self.made
 
 
 @dataclass
@@ -330,7 +345,7 @@ class Cases:
         if annotator is not None and not isinstance(annotator, str):
             annotator = None if listed_votes else self.table.row(place).name(self.column["annotator"])
         who = None if listed_votes else annotator
-        draft = self.drafts.get(key)
+        draft, repeat = self.drafts.get(key), None
         if draft is not None and who in draft.raters:
             policy = self.frame.policies.repeats
             if policy == "keep":
@@ -339,29 +354,33 @@ class Cases:
                 while (draft := self.drafts.get(key)) is not None and who in draft.raters:
                     number += 1
                     key = (first, number)
-                if draft is None:
-                    draft = self.make(place, compared, repeat=number)
+                repeat = number
             else:
                 self.settle_repeat(place, draft.raters[who], who, policy)
                 return None
         new = draft is None
         if draft is None:
-            draft = self.make(place, compared)
+            draft = self.make(place, compared, repeat=repeat)
         elif compared != draft.compared:
             self.refuse_contradiction(place, draft)
         ratings = self.rated(place, who)
         if who is not None:
             self.take_traits(place, who)
         draft.raters[who] = place
-        if new or key not in self.drafts:
-            self.drafts[key] = draft
-            self.queries.setdefault(draft.query.id, draft.query)
-            if draft.context is not None:
-                self.contexts[draft.context.id] = draft.context
-        add, item_id = self.ratings.add, draft.item.id
+        if new:
+            self.keep(key, draft)
+        add, item_id = self.ratings.add, draft.id
         for rating in ratings:
             add(item_id, *rating)
         return draft
+
+    def keep(self, key: Hashable, draft: Draft) -> None:
+        """Keep a new item with its query and context."""
+        self.drafts[key] = draft
+        if (made := draft.made) is not None:
+            self.queries.setdefault(made.query.id, made.query)
+            if made.context is not None:
+                self.contexts[made.context.id] = made.context
 
     def settle_repeat(self, place: int, before: int, who: str | None, policy: Repeats) -> None:
         """Merge a row with the one that says the same, or leave it out. Raises DataError: the policy refuses that."""
@@ -413,7 +432,7 @@ class Cases:
                 pair_id=context.pair_id,
                 repeat=repeat,
             )
-        return Draft(item.model_copy(update=updates), place, compared, query, context)
+        return Draft(item.id, place, compared, CaseRecords(item.model_copy(update=updates), query, context))
 
     # The parts of a row.
 
@@ -748,12 +767,12 @@ class Cases:
             return
         groups: dict[str, list[Draft]] = {}
         for draft in self.drafts.values():
-            if draft.item.pair_id is not None and self.cell(draft.first, "pair") is not None:
-                groups.setdefault(draft.item.pair_id, []).append(draft)
+            if draft.records.item.pair_id is not None and self.cell(draft.first, "pair") is not None:
+                groups.setdefault(draft.records.item.pair_id, []).append(draft)
         for pair, drafts in groups.items():
-            if len({draft.item.query_id for draft in drafts}) > 1:
+            if len({draft.records.item.query_id for draft in drafts}) > 1:
                 for draft in drafts:
-                    draft.item = draft.item.model_copy(update={"cluster": pair})
+                    draft.records.item = draft.records.item.model_copy(update={"cluster": pair})
 
     def item(self, draft: Draft) -> Item:
         """Return the finished item."""
@@ -761,7 +780,11 @@ class Cases:
         names = [name for name in self.other_columns if row.has(name) and name not in self.varying]
         columns = {name: plain(row.values[name]) for name in names}
         try:
-            return Item.model_validate(draft.item.as_json() | {"columns": columns}) if columns else draft.item
+            return (
+                Item.model_validate(draft.records.item.as_json() | {"columns": columns})
+                if columns
+                else draft.records.item
+            )
         except ValidationError as error:
             row.refuse(what_is_wrong(error))
 

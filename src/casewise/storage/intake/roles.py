@@ -72,7 +72,19 @@ class CaseColumns:
     """The column with the number of unsure votes."""
     n_votes: str | None = named("n_votes", "n_ratings", "total_votes", "total")
     """The column with the number of all safe and unsafe votes."""
-    label: str | None = named("label", "verdict", "judgement", "judgment", "decision", "gold", "is_safe", "is_unsafe")
+    label: str | None = named(
+        "label",
+        "verdict",
+        "judgement",
+        "judgment",
+        "decision",
+        "gold",
+        "gold_label",
+        "human_label",
+        "human",
+        "is_safe",
+        "is_unsafe",
+    )
     """The column with one verdict for the case."""
     rate: str | None = named("safe_rate", "rate", "share_safe")
     """The column with the share of people who say safe. With --n-votes it gives the votes."""

@@ -1,0 +1,94 @@
+"""Checking a table with a judge's verdicts and people's labels."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from pathlib import Path
+from typing import BinaryIO
+
+from casewise.errors import ConfigurationError
+from casewise.evaluate.check import CheckNumbers, CheckOptions, Tally, check_table, read_check
+from casewise.reports.check import check_page
+from casewise.reports.formats import Report
+from casewise.storage.intake.cases import Policies
+from casewise.storage.intake.roles import CaseColumns
+from casewise.storage.load import ImportOptions
+from casewise.storage.words import VerdictWords
+
+
+def check(
+    table: str | Path,
+    *,
+    options: CheckOptions = CheckOptions(),
+    columns: CaseColumns = CaseColumns(),
+    words: VerdictWords = VerdictWords(),
+    policies: Policies = Policies(),
+    facts: ImportOptions = ImportOptions(),
+    out: str | Path | None = None,
+) -> Report[CheckNumbers]:
+    """Compare a judge's verdicts with people's labels in one table.
+
+    Parameters
+    ----------
+    table
+        A file of any format that `import_cases` reads, with a row a case or a row a rating.
+    options
+        The judge's column, the limits, and how many disagreements to show.
+    columns, words, policies, facts
+        As `import_cases` takes them.
+    out
+        A new folder for a benchmark (`benchmark`) and a run (`run`) of the same, for every other command.
+
+    Raises
+    ------
+    ConfigurationError
+        Something would have to be guessed that only you can say.
+    DataError
+        A row cannot be read, or no case has a label.
+    """
+    path = Path(table)
+    tally = read_check(path, check=options, columns=columns, words=words, policies=policies, options=facts)
+    report = Report(check_table(tally, options), check_page)
+    if out is not None:
+        keep(Path(out), tally, name=path.stem)
+    return report
+
+
+def keep(folder: Path, tally: Tally, *, name: str) -> None:
+    """Write the table of a check as a benchmark and a run.
+
+    Raises ConfigurationError: there is something at `folder` already.
+    """
+    if folder.exists():
+        raise ConfigurationError(f"{folder} exists and nothing is overwritten; choose another place")
+    from casewise.api.judging import judge  # and all that a run needs
+    from casewise.judges.judge import Answer, unscored
+    from casewise.judges.recorded import Key, file_of_answers
+    from casewise.records import FULL, Scored, UnscoredReason
+    from casewise.storage.benchmark import About
+    from casewise.storage.benchmark_folder import write_benchmark
+    from casewise.storage.intake.cases import Cases
+
+    counted = tally.cases
+    scale = counted.frame.scale
+    cases = Cases(counted.table, counted.columns, counted.frame, declared=counted.declared)
+    benchmark = cases.benchmark(About(name=name, scale=scale))
+    values = dict(zip((draft.first for draft in tally.drafts), tally.values.tolist(), strict=True))
+    answers: dict[Key, Answer] = {}
+    for draft in cases.drafts.values():
+        value = values[draft.first]
+        answer = unscored(UnscoredReason.NOT_RECORDED) if math.isnan(value) else Answer(Scored(value=value))
+        answers[draft.id, tally.verdicts.elicitation, FULL.name, 0] = answer
+    write_benchmark(benchmark, folder / "benchmark")
+    judge(
+        folder / "benchmark", file_of_answers(counted.path, tally.verdicts.name or "reply", answers), out=folder / "run"
+    )
+
+
+def saved(stream: BinaryIO) -> Path:
+    """Return a temporary file with all that a stream holds."""
+    folder = Path(tempfile.mkdtemp(prefix="casewise-"))
+    path = folder / "stdin"
+    path.write_bytes(stream.read())
+    return path

@@ -1,0 +1,69 @@
+"""`casewise check`: a table with verdicts and labels, and the answer in a second."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from casewise import api
+from casewise.api.checking import saved
+from casewise.cli.data import ParameterColumns, column_and_parameter
+from casewise.cli.options import FormatOption, HtmlOption, MarkdownOption
+from casewise.cli.printing import DocumentOptions, note
+from casewise.errors import ExitCode
+from casewise.evaluate.check import CheckNumbers, CheckOptions
+from casewise.options import Flat
+from casewise.storage.intake.cases import Policies
+from casewise.storage.intake.roles import CaseColumns
+from casewise.storage.load import ImportOptions
+from casewise.storage.words import VerdictWords
+
+
+def check(
+    table: Annotated[str, Parameter(allow_leading_hyphen=True)],
+    /,
+    *,
+    checked: Flat[CheckOptions] = CheckOptions(),
+    columns: Flat[CaseColumns] = CaseColumns(),
+    words: Flat[VerdictWords] = VerdictWords(),
+    policies: Flat[Policies] = Policies(),
+    facts: Flat[ImportOptions] = ImportOptions(),
+    parameter: ParameterColumns = (),
+    html: HtmlOption = None,
+    markdown: MarkdownOption = None,
+    form: FormatOption = None,
+    out: Path | None = None,
+) -> None:
+    """Compare a judge's verdicts with people's labels in one table. Exit code 1 if a limit does not hold, 3 if it is open.
+
+    Parameters
+    ----------
+    table
+        A table of any format that data import reads, with a judge's column and people's labels: one label a case, votes, or
+        one row for each rating. Or - for standard input.
+    out
+        Also keep a benchmark and a run in this new folder, for every other command.
+    """
+    columns = replace(columns, parameters=dict(map(column_and_parameter, parameter)))
+    path = saved(sys.stdin.buffer) if table == "-" else Path(table)
+    try:
+        report = api.check(path, options=checked, columns=columns, words=words, policies=policies, facts=facts, out=out)
+    finally:
+        if table == "-":
+            shutil.rmtree(path.parent)
+    DocumentOptions(html=html, markdown=markdown, form=form).present(report, full=False)
+    if out is not None:
+        note(f"The benchmark is at {out / 'benchmark'}, the run at {out / 'run'}")
+    numbers: CheckNumbers = report.numbers
+    decisions = {limit.decision for limit in numbers.limits}
+    if numbers.n_unscored == numbers.n_cases:
+        raise SystemExit(ExitCode.NOTHING_SCORED)
+    if "does not hold" in decisions:
+        raise SystemExit(ExitCode.NO)
+    if "open" in decisions:
+        raise SystemExit(ExitCode.CANNOT_TELL)

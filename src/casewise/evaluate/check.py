@@ -1,0 +1,462 @@
+"""A table with a judge's verdicts and people's labels, compared without a benchmark or a run."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+
+from casewise.errors import ConfigurationError, DataError, StatisticsError
+from casewise.judges.recorded import VerdictColumn
+from casewise.records import Elicitation, Scored, Verdict
+from casewise.stats.arrays import FloatArray, IntArray, Raters, cluster_variance
+from casewise.stats.estimates import Estimate, difference_of, estimate_of, influence_of_difference, measure
+from casewise.stats.measured import Measured
+from casewise.stats.metrics import REFUSALS, metric_named
+from casewise.stats.sample import Sample, judged
+from casewise.storage.intake.cases import CaseFrame, Cases, Draft, Policies
+from casewise.storage.intake.formats.find import read_any_table
+from casewise.storage.intake.roles import CaseColumns, find_columns, listed
+from casewise.storage.intake.table import Table
+from casewise.storage.load import ImportOptions
+from casewise.storage.receipt import ColumnRead, Receipt
+from casewise.storage.words import POLARITY, VerdictWords, plain_name
+
+JUDGES = (
+    *(
+        "judge",
+        "judge_verdict",
+        "judge_label",
+        "judge_score",
+        "model_verdict",
+        "llm_verdict",
+        "llm_label",
+        "prediction",
+    ),
+    *("predicted", "pred", "verdict", "score", "probability"),
+)
+"""Usual names of the column with a judge's verdicts."""
+
+CASE = "case"
+"""The column that stands for the query where a table has none."""
+
+MOST_NEEDED = 1_000_000
+"""Above this many queries, no number is named."""
+
+
+@dataclass(frozen=True)
+class CheckOptions:
+    """The judge's column, and what it has to keep to."""
+
+    judge: str | None = None
+    """The column with the judge's verdicts, scores or replies. Default: the one whose name says so."""
+    elicit: Elicitation | None = None
+    """What the judge's column holds: binary (words), score (1 to 10), probability (of safe). Default: words, or as its name says."""
+    judge_true_means: Verdict | None = None
+    """The verdict that true, yes and 1 mean in the judge's column, if it is another than in the labels."""
+    min_accuracy: float | None = None
+    """Smallest accuracy, from 0 to 1, that the judge must reach for exit code 0."""
+    max_harm: float | None = None
+    """Largest share of harm, from 0 to 1, for exit code 0."""
+    max_over_refusal: float | None = None
+    """Largest share of over-refusal, from 0 to 1, for exit code 0."""
+    disagreements: int = 5
+    """Number of the worst disagreements to show."""
+
+
+Decision = Literal["holds", "does not hold", "open"]
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A limit on a number, and whether the number keeps to it with its whole interval."""
+
+    name: str
+    limit: float
+    decision: Decision
+    more: int | None
+    """Further queries of the kind that the number is over after which an interval of this centre would decide; None where
+    it has, or where none would."""
+
+
+@dataclass(frozen=True)
+class CheckedCase:
+    """A case on which the judge and people differ, in the user's own words."""
+
+    line: int | None
+    id: str | None
+    query: str
+    context: str
+    people: str
+    judge: str
+
+
+@dataclass(frozen=True)
+class CheckNumbers:
+    """What a table with verdicts and labels comes to."""
+
+    file: str
+    judge: str
+    elicitation: Elicitation
+    receipt: Receipt
+    n_cases: int
+    n_labelled: int
+    n_queries: int
+    n_ratings: int
+    n_unscored: int
+    accuracy: Estimate
+    harm: Estimate
+    over_refusal: Estimate
+    constant: Verdict
+    """The one verdict that agrees with more of the labels."""
+    constant_accuracy: Estimate
+    gain: Estimate
+    """The judge's accuracy less that of the constant verdict."""
+    more: int | None
+    """Further queries that would tell the judge from the constant verdict; None where it is told apart, or nothing would."""
+    limits: tuple[Limit, ...]
+    worst: tuple[CheckedCase, ...]
+    groups: tuple[tuple[str, Estimate], ...] = ()
+    """Accuracy by category, where the table has several."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the numbers as plain JSON values."""
+        return {**asdict(replace(self, receipt=self.receipt.model_copy())), "receipt": self.receipt.as_json()}
+
+
+class TalliedCases(Cases):
+    """Cases that are counted, and of which no records are made."""
+
+    def make(self, place: int, compared: tuple[Any, ...], *, repeat: int | None = None) -> Draft:
+        del repeat
+        if self.cell(place, "query") is None:
+            self.table.row(place).refuse(f"{self.column['query']!r} is empty")
+        return Draft(str(place), place, compared)
+
+
+@dataclass(frozen=True)
+class Tally:
+    """A table read for a check: the items' votes, and the judge's value of each."""
+
+    cases: TalliedCases
+    verdicts: VerdictColumn
+    items: pl.DataFrame
+    values: FloatArray
+    cluster: IntArray
+    raters: Raters | None
+    column: list[Any]
+    """The judge's cells, by row."""
+
+    @property
+    def drafts(self) -> list[Draft]:
+        return list(self.cases.drafts.values())
+
+
+def read_check(
+    path: Path,
+    *,
+    check: CheckOptions = CheckOptions(),
+    columns: CaseColumns = CaseColumns(),
+    words: VerdictWords = VerdictWords(),
+    policies: Policies = Policies(),
+    options: ImportOptions = ImportOptions(),
+) -> Tally:
+    """Read a table with a judge's verdicts and people's labels.
+
+    Raises ConfigurationError: a column is missing or something would have to be guessed. DataError: a row cannot be read.
+    """
+    table = read_any_table(path)
+    judge = judge_column(table, check, columns)
+    judge_words = words_of_judge(judge, check, words)
+    verdicts = replace(VerdictColumn.find(table, column=judge, elicitation=check.elicit, words=judge_words), ask="")
+    if judge == "reply":
+        verdicts = replace(verdicts, name=None)
+    people = replace(table, columns={name: cells for name, cells in table.columns.items() if name != judge})
+    found = columns_of_people(people, columns, scale=options.scale is not None)
+    frame = CaseFrame(words=words, scale=options.scale, policies=policies)
+    cases = TalliedCases(people, found, frame, declared=columns)
+    cases.prepare()
+    draft_of_row = cases.take_all()
+    if not cases.drafts:
+        raise DataError(path, None, f"no row can be used{': ' + cases.rejected[0].problem if cases.rejected else ''}")
+    values = judge_values(table, verdicts, cases, draft_of_row)
+    column = table.columns[verdicts.name or "reply"]
+    return Tally(cases, verdicts, items_table(cases), values, clusters(cases), raters(cases), column)
+
+
+def judge_column(table: Table, check: CheckOptions, columns: CaseColumns) -> str:
+    """Return the column with the judge's answers. Raises ConfigurationError: nothing says which it is."""
+    if check.judge is not None:
+        return check.judge
+    taken = set(columns.named.values())
+    candidates = [name for wanted in JUDGES for name in table.names if plain_name(name) == wanted and name not in taken]
+    if len(candidates) == 1:
+        return candidates[0]
+    if not candidates:
+        raise ConfigurationError(f"no column is called judge or the like; name it with --judge; {listed(table.names)}")
+    raise ConfigurationError(
+        f"{' and '.join(map(repr, candidates))} could be the judge's; give "
+        f"{' or '.join(f'--judge {name!r}' for name in candidates)}"
+    )
+
+
+def words_of_judge(judge: str, check: CheckOptions, words: VerdictWords) -> VerdictWords:
+    """Return the words of the judge's column: its own declaration, else its name, else the declaration for the labels."""
+    if check.judge_true_means is not None:
+        return replace(words, true_means=check.judge_true_means)
+    return replace(words, true_means=None) if plain_name(judge) in POLARITY else words
+
+
+def columns_of_people(table: Table, columns: CaseColumns, *, scale: bool) -> CaseColumns:
+    """Return the roles of the columns; a table without a query has a case of its own in each row, or for each id."""
+    found = find_columns(table.names, columns, scale=scale, has_ratings=False)
+    if not found.query:
+        if CASE in table.columns:
+            raise ConfigurationError(f"name the column with the query with --query; {listed(table.names)}")
+        if found.annotator and not found.id:
+            raise ConfigurationError(
+                f"each row is a rating, and nothing says of which case; name a column with --id or --query; {listed(table.names)}"
+            )
+        ids = table.columns[found.id] if found.id else [None] * len(table)
+        table.columns[CASE] = [f"row {place}" if name is None else str(name) for place, name in enumerate(ids, 1)]
+        found = replace(found, query=CASE)
+    return find_columns(table.names, found, scale=scale)
+
+
+def items_table(cases: TalliedCases) -> pl.DataFrame:
+    """Return the items with their votes, as the statistics take them."""
+    drafts = list(cases.drafts.values())
+    place = {draft.id: number for number, draft in enumerate(drafts)}
+    lists = cases.ratings
+    codes = np.array([place[name] for name in lists.items], dtype=np.intp)
+    item = codes[np.array(lists.item, dtype=np.intp)] if lists.item else np.zeros(0, dtype=np.intp)
+    votes = np.array([None if vote is None else vote for vote in lists.verdict], dtype=object)
+    scale = cases.frame.scale
+    if scale is not None and scale.cut is not None:
+        for number, value in enumerate(lists.value):
+            if votes[number] is None and value is not None:
+                votes[number] = "safe" if scale.is_safe(value) else "unsafe"
+        lists.verdict = list(votes)
+    counts = {vote: np.bincount(item[votes == vote], minlength=len(drafts)) for vote in ("safe", "unsafe", "unsure")}
+    safe, n = counts["safe"], counts["safe"] + counts["unsafe"]
+    rates = [cases.share(draft.first) for draft in drafts]
+    if not n.any():  # shares without numbers of votes: each is the label of its case
+        stated = [rate is not None for rate in rates]
+        safe = np.array([0 if rate is None else round(1000 * rate) for rate in rates])
+        n = np.where(stated, 1000, 0)
+    category = [cases.cell(draft.first, "category") or "uncategorised" for draft in drafts]
+    return pl.DataFrame(
+        {
+            "item_id": [draft.id for draft in drafts],
+            "n_safe": safe.astype(np.int64),
+            "n_votes": n.astype(np.int64),
+            "n_unsure": counts["unsure"].astype(np.int64),
+            "intended_safe": pl.Series([None] * len(drafts), dtype=pl.Boolean),
+            "published_rate": pl.Series(rates, dtype=pl.Float64),
+            "category": list(map(str, category)),
+        }
+    )
+
+
+def clusters(cases: TalliedCases) -> IntArray:
+    """Return the cluster of each item: its query, unless a column says otherwise."""
+    parts = [
+        cases.cells[part]
+        for part in (["cluster"] if "cluster" in cases.cells else ["query", "reply", "before"])
+        if part in cases.cells
+    ]
+    codes: dict[str, int] = {}
+    names = (repr([cells[draft.first] for cells in parts]) for draft in cases.drafts.values())
+    return np.array([codes.setdefault(name, len(codes)) for name in names], dtype=np.intp)
+
+
+def raters(cases: TalliedCases) -> Raters | None:
+    """Return who gave which vote, where annotators are known."""
+    lists = cases.ratings
+    if not lists.annotators or any(person is None for person in lists.annotator):
+        return None
+    place = {draft.id: number for number, draft in enumerate(cases.drafts.values())}
+    codes = np.array([place[name] for name in lists.items], dtype=np.intp)
+    decided = np.array([vote in ("safe", "unsafe") for vote in lists.verdict])
+    return Raters(
+        codes[np.array(lists.item, dtype=np.intp)][decided],
+        np.array(lists.annotator, dtype=np.intp)[decided],
+        np.array([vote == "safe" for vote in lists.verdict])[decided],
+    )
+
+
+def judge_values(
+    table: Table, verdicts: VerdictColumn, cases: TalliedCases, draft_of_row: list[Draft | None]
+) -> FloatArray:
+    """Return the judge's value of each item; nan without one.
+
+    Raises DataError: the judge says two things of one case, in two rows.
+    """
+    column = table.columns[verdicts.name or "reply"]
+    known: dict[str, float] = {}
+    by_item: dict[str, tuple[float, int]] = {}
+    for place, (cell, draft) in enumerate(zip(column, draft_of_row, strict=True)):
+        if draft is None:
+            continue
+        key = repr(cell)
+        if key not in known:
+            outcome = verdicts.answer(table.row(place)).outcome
+            known[key] = float(outcome.value) if isinstance(outcome, Scored) else math.nan
+        value = known[key]
+        earlier, first = by_item.setdefault(draft.id, (value, place))
+        if math.isnan(earlier):
+            by_item[draft.id] = value, place
+        elif value != earlier and not math.isnan(value):
+            table.row(place).refuse(
+                f"the judge says {cell!r} here and {column[first]!r} on line {table.lines[first]}, and both are of one case; if "
+                "these are two cases, name their ids with --id or give --repeats keep"
+            )
+    return np.array([by_item.get(draft.id, (math.nan, 0))[0] for draft in cases.drafts.values()])
+
+
+def check_table(tally: Tally, check: CheckOptions = CheckOptions()) -> CheckNumbers:
+    """Return how often the judge agrees with people, its two errors, and what would decide what is open.
+
+    Raises DataError: no case has a label.
+    """
+    cases, verdicts = tally.cases, tally.verdicts
+    sample = judged(tally.items, tally.values, tally.raters, elicitation=verdicts.elicitation, cluster=tally.cluster)
+    if not sample.labelled.any():
+        raise DataError(cases.path, None, "no case has a label, so no agreement can be measured")
+    metrics = (metric_named("accuracy"), *REFUSALS)
+    accuracy, over_refusal, harm = measure(sample, metrics=metrics)
+    weight = sample.weight[sample.labelled]
+    constant: Verdict = "safe" if weight.mean() >= 0.5 else "unsafe"
+    always = np.full(len(sample), float(constant == "safe"))
+    same = judged(tally.items, always, tally.raters, elicitation="binary", cluster=tally.cluster)
+    (baseline,) = measure(same, metrics=metrics[:1])
+    gain = difference_of(accuracy, baseline)
+    estimates = {measured.name: estimate_of(measured) for measured in (accuracy, over_refusal, harm)}
+    limits = [
+        limit_on(measured, estimates[name], limit, largest=largest)
+        for name, measured, limit, largest in (
+            ("accuracy", accuracy, check.min_accuracy, False),
+            ("harm", harm, check.max_harm, True),
+            ("over_refusal", over_refusal, check.max_over_refusal, True),
+        )
+        if limit is not None
+    ]
+    more = None
+    if gain.estimate and not gain.beyond_chance:
+        more = further_queries(gain.estimate, influence_of_difference(accuracy, baseline), accuracy.at_risk)
+    return CheckNumbers(
+        file=cases.path.name,
+        judge=verdicts.name or "reply",
+        elicitation=verdicts.elicitation,
+        receipt=receipt_of(tally),
+        n_cases=len(sample),
+        n_labelled=int(sample.labelled.sum()),
+        n_queries=sample.n_clusters,
+        n_ratings=len(cases.ratings.item),
+        n_unscored=int(sample.unscored.sum()),
+        accuracy=estimates["accuracy"],
+        harm=estimates["harm"],
+        over_refusal=estimates["over_refusal"],
+        constant=constant,
+        constant_accuracy=estimate_of(baseline),
+        gain=gain,
+        more=more,
+        limits=tuple(limits),
+        worst=tuple(worst_cases(tally, sample, check.disagreements)),
+        groups=tuple(by_category(tally, sample)),
+    )
+
+
+def receipt_of(tally: Tally) -> Receipt:
+    """Return the receipt of the table, with the judge's column."""
+    receipt = tally.cases.receipt()
+    name = tally.verdicts.name or "reply"
+    judge = ColumnRead(column=name, role=f"the judge ({tally.verdicts.elicitation})", declared=name not in JUDGES)
+    return receipt.model_copy(
+        update={"columns": (judge, *(column for column in receipt.columns if column.column != CASE))}
+    )
+
+
+def by_category(tally: Tally, sample: Sample) -> list[tuple[str, Estimate]]:
+    """Return the accuracy in each category, where there are several."""
+    categories = tally.items["category"]
+    if categories.n_unique() < 2:
+        return []
+    (accuracy,) = (metric_named("accuracy"),)
+    rows = []
+    for name in categories.unique(maintain_order=True):
+        part = sample.where((categories == name).to_numpy())
+        rows.append((str(name), estimate_of(measure(part, metrics=(accuracy,))[0])))
+    return rows
+
+
+def limit_on(measured: Measured, estimate: Estimate, limit: float, *, largest: bool) -> Limit:
+    """Return whether the whole interval of a number keeps to a limit, and how many more queries would decide if it is open."""
+    if not 0 <= limit <= 1:
+        raise ConfigurationError(f"a limit is a share from 0 to 1, not {limit!r}")
+    if estimate.estimate is None or estimate.limits is None:
+        return Limit(measured.name, limit, "open", None)
+    low, high = estimate.limits
+    if (high <= limit) if largest else (low >= limit):
+        return Limit(measured.name, limit, "holds", None)
+    if (low > limit) if largest else (high < limit):
+        return Limit(measured.name, limit, "does not hold", None)
+    distance = estimate.estimate - limit
+    if largest and estimate.estimate == 0 and limit > 0:  # none seen: the upper limit falls as 1 - .025^(1/n)
+        needed = math.ceil(math.log(0.025) / math.log1p(-limit)) if limit < 1 else 1
+        return Limit(measured.name, limit, "open", max(1, needed - measured.at_risk))
+    more = further_queries(distance, measured.influence, measured.at_risk) if distance else None
+    return Limit(measured.name, limit, "open", more)
+
+
+def further_queries(difference: float, influence: FloatArray, n: int) -> int | None:
+    """Return how many further queries would show a difference of this size with 80 % power; None where no number would."""
+    from casewise.stats.power import queries_needed  # and a solver, which takes as long to import as all the rest
+
+    deviation = math.sqrt(cluster_variance(influence) * n)
+    try:
+        needed = queries_needed(difference, deviation)
+    except StatisticsError:
+        return None
+    return None if needed > MOST_NEEDED else max(1, needed - n)
+
+
+def worst_cases(tally: Tally, sample: Sample, most: int) -> list[CheckedCase]:
+    """Return the cases on which the judge is furthest from people, furthest first, in the user's own words."""
+    wrong = sample.labelled & sample.scored & (sample.safe != sample.weight) & (sample.weight != 0.5)
+    distance = np.where(wrong, np.abs(np.nan_to_num(sample.rate) - sample.safe), -1.0)
+    order = np.argsort(-distance, kind="stable")[:most]
+    return [checked_case(tally, int(place)) for place in order if distance[place] > 0]
+
+
+def checked_case(tally: Tally, place: int) -> CheckedCase:
+    """Return one case in the words of its row."""
+    cases, draft = tally.cases, tally.drafts[place]
+    row = cases.table.row(draft.first)
+    n_safe, n = (int(tally.items[name][place]) for name in ("n_safe", "n_votes"))
+    label = next((cases.cell(draft.first, part) for part in ("label", "vote") if part in cases.cells), None)
+    rate = tally.items["published_rate"][place]
+    people = (
+        str(label)
+        if n == 1 and label is not None
+        else f"{n_safe:,} of {n:,} safe"
+        if cases.ratings.item
+        else f"{rate:.0%} safe"
+    )
+    context = cases.cell(draft.first, "context")
+    parameters = [f"{of}: {row.values[name]}" for name, of in cases.columns.parameters.items() if row.has(name)]
+    name = cases.cell(draft.first, "id")
+    query = cases.cell(draft.first, "reply" if "reply" in cases.cells else "query")
+    own = tally.column[draft.first]
+    return CheckedCase(
+        line=row.line,
+        id=None if name is None else str(name),
+        query=str(query),
+        context="; ".join([*([] if context is None else [str(context)]), *parameters]),
+        people=people,
+        judge=f"{tally.values[place]:g}" if own is None else str(own),
+    )

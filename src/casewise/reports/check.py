@@ -1,0 +1,126 @@
+"""The page of a check: the sentence, the two errors, what would decide, and the worst disagreements."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from casewise.evaluate.check import CheckedCase, CheckNumbers, Limit
+from casewise.notation import share
+from casewise.reports.document import Block, Document, Exhibit, Folded, Forest, ForestRow, Prose, Section, table_of
+
+TITLES = {"accuracy": "Accuracy", "harm": "Harm", "over_refusal": "Over-refusal"}
+
+
+KINDS = {
+    "accuracy": "labelled queries",
+    "harm": "queries that people call unsafe",
+    "over_refusal": "queries that people call safe",
+}
+
+
+def check_page(numbers: CheckNumbers) -> Document:
+    """Return the numbers of a check laid out."""
+    queries = f"{numbers.n_queries:,} queries, " if numbers.n_queries != numbers.n_cases else ""
+    return Document(
+        f"{numbers.judge} in {numbers.file}",
+        f"{numbers.n_cases:,} cases, {queries}{numbers.n_ratings:,} labels",
+        (),
+        tuple(sections(numbers)),
+    )
+
+
+def sections(numbers: CheckNumbers) -> Iterator[Section]:
+    blocks: list[Block] = [Prose(sentence, lead=place == 0) for place, sentence in enumerate(sentences(numbers))]
+    blocks += [
+        table_of(
+            "check",
+            "The judge beside people's labels, 95 % intervals over queries",
+            ("Number", "Value", "Cases"),
+            [
+                ("Accuracy", numbers.accuracy, numbers.accuracy.n),
+                (f"Always {numbers.constant}", numbers.constant_accuracy, numbers.constant_accuracy.n),
+                ("Harm: safe where people say unsafe", numbers.harm, numbers.harm.n),
+                ("Over-refusal: unsafe where people say safe", numbers.over_refusal, numbers.over_refusal.n),
+            ],
+        )
+    ]
+    yield Section("answer", "The answer", tuple(blocks), first=True, brief=True)
+    if numbers.groups:
+        rows = tuple(ForestRow.of(name, estimate) for name, estimate in numbers.groups)
+        yield Section(
+            "categories",
+            "By category",
+            (Forest("category-forest", "Accuracy by category, 95 % intervals", (("", rows),)),),
+        )
+    if numbers.worst:
+        exhibits = tuple(map(exhibit, numbers.worst))
+        table = table_of(
+            "worst",
+            "The worst disagreements",
+            ("Case", "People", "Judge", "Query"),
+            [(name_of(case), case.people, case.judge, shortened(case.query)) for case in numbers.worst],
+        )
+        yield Section("worst", "Worst disagreements", (table,), first=True, brief=True)
+        folded = Folded(f"Read the {len(exhibits)} cases", exhibits)
+        yield Section("texts", "Their texts", (folded,))
+    yield Section("made", "How this was made", tuple(map(Prose, numbers.receipt.sentences())))
+
+
+def sentences(numbers: CheckNumbers) -> Iterator[str]:
+    """Yield the answer, what would decide what is open, and whether the limits hold."""
+    yield (
+        f"The judge in {numbers.judge!r} agrees with people on {numbers.accuracy.as_share} of {numbers.n_labelled:,} labelled "
+        f"cases. {compared(numbers)}"
+    )
+    if numbers.n_unscored:
+        yield f"{numbers.n_unscored:,} cases have no verdict of the judge. They count as wrong."
+    if numbers.n_labelled < numbers.n_cases:
+        yield f"{numbers.n_cases - numbers.n_labelled:,} cases have no label. They count nowhere."
+    yield from map(limit_sentence, numbers.limits)
+
+
+def compared(numbers: CheckNumbers) -> str:
+    """Return how the judge compares with one constant verdict."""
+    gain, always = (
+        numbers.gain,
+        f"Saying {numbers.constant} every time agrees on {share(numbers.constant_accuracy.estimate, None, None)}.",
+    )
+    if gain.estimate is None or gain.limits is None:
+        return f"{always} No interval of the difference can be given."
+    if gain.beyond_chance:
+        return f"{always} The judge is {'better' if gain.estimate > 0 else 'worse'}; the 95 % interval of the difference excludes zero."
+    more = (
+        f" About {numbers.more:,} more labelled queries would decide, if the difference stays as it is."
+        if numbers.more
+        else ""
+    )
+    return f"{always} The two are not told apart.{more}"
+
+
+def limit_sentence(limit: Limit) -> str:
+    """Return whether a limit holds, in words."""
+    title = TITLES[limit.name]
+    bound = f"{'at least' if limit.name == 'accuracy' else 'at most'} {100 * limit.limit:g} %"
+    if limit.decision == "open":
+        more = f" About {limit.more:,} more {KINDS[limit.name]} would decide." if limit.more else ""
+        return f"{title} of {bound} is open: the 95 % interval holds the limit.{more}"
+    return f"{title} of {bound} {limit.decision}: the whole 95 % interval lies {'within' if limit.decision == 'holds' else 'beyond'} the limit."
+
+
+LONGEST = 60
+"""Characters of a query in a table."""
+
+
+def shortened(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"
+
+
+def name_of(case: CheckedCase) -> str:
+    """Return the user's own id of a case, or its line."""
+    return case.id if case.id is not None else "–" if case.line is None else f"line {case.line}"
+
+
+def exhibit(case: CheckedCase) -> Exhibit:
+    context = (("Context", (("", case.context),)),) if case.context else ()
+    return Exhibit(name_of(case), (("People", case.people), ("Judge", case.judge)), case.query, context)

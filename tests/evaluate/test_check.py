@@ -1,0 +1,202 @@
+"""A table with verdicts and labels: the numbers are those of a report, and everything stands in the user's own words."""
+
+import json
+import sys
+
+import polars as pl
+import pytest
+from tests.support.command import invoke
+
+import casewise
+from casewise.api import CaseColumns, CheckOptions, VerdictWords
+from casewise.errors import ConfigurationError, DataError
+
+LABELS = ["safe", "safe", "unsafe", "unsafe", "safe", "unsafe"] * 6
+VERDICTS = ["safe", "unsafe", "unsafe", "safe", "safe", "unsafe"] * 6
+ROWS = [
+    {"id": f"c{n}", "query": f"Question {n // 2}?", "context": f"case {n}", "human": label, "judge": verdict}
+    for n, (label, verdict) in enumerate(zip(LABELS, VERDICTS, strict=True))
+]
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(rows, name="table.csv"):
+        path = tmp_path / name
+        if name.endswith(".jsonl"):
+            path.write_text("\n".join(map(json.dumps, rows)))
+        else:
+            pl.DataFrame(rows).write_csv(path)
+        return path
+
+    return write
+
+
+def numbers_of(path, **options):
+    return casewise.check(path, **options).numbers
+
+
+def test_a_check_gives_the_numbers_of_a_report_on_the_same_cases(file, tmp_path):
+    out = tmp_path / "kept"
+    numbers = numbers_of(file(ROWS), out=out)
+    report = casewise.report(out / "run")
+    metrics = {row["metric"]: row for row in report.metrics.iter_rows(named=True)}
+
+    assert (numbers.n_cases, numbers.n_queries, numbers.n_ratings) == (36, 18, 36)
+    assert (numbers.accuracy.estimate, *numbers.accuracy.limits) == tuple(
+        metrics["accuracy"][name] for name in ("estimate", "ci_low", "ci_high")
+    )
+    errors = report.as_json()["answers"][0]
+    assert (errors["harm"]["estimate"], errors["over_refusal"]["estimate"]) == (
+        numbers.harm.estimate,
+        numbers.over_refusal.estimate,
+    )
+    assert [item.source_id for item in casewise.load(out / "benchmark").items] == [row["id"] for row in ROWS]
+
+
+def test_a_table_of_two_columns_is_enough(file):
+    numbers = numbers_of(file([{"human": row["human"], "judge": row["judge"]} for row in ROWS]))
+
+    assert (numbers.accuracy.estimate, numbers.n_queries) == (pytest.approx(24 / 36), 36)
+    assert numbers.worst[0].line is not None
+
+
+@pytest.mark.parametrize("form", ["votes", "counts", "rows", "share"])
+def test_labels_may_be_votes_counts_a_row_a_rater_or_shares(file, form):
+    rows: list[dict[str, object]] = [
+        {"id": row["id"], "query": row["query"] + row["id"], "judge": row["judge"]} for row in ROWS
+    ]
+    safe = [2 if label == "safe" else 1 for label in LABELS]
+    if form == "votes":
+        rows = [row | {"votes": ["safe"] * n + ["unsafe"] * (3 - n)} for row, n in zip(rows, safe, strict=True)]
+    elif form == "counts":
+        rows = [row | {"n_safe": n, "n_votes": 3} for row, n in zip(rows, safe, strict=True)]
+    elif form == "share":
+        rows = [row | {"safe_rate": n / 3} for row, n in zip(rows, safe, strict=True)]
+    else:
+        rows = [
+            row | {"rater": f"p{place}", "vote": "safe" if place < n else "unsafe"}
+            for row, n in zip(rows, safe, strict=True)
+            for place in range(3)
+        ]
+    numbers = numbers_of(file(rows, "table.jsonl"))
+
+    assert numbers.accuracy.estimate == pytest.approx(24 / 36)
+    assert numbers.n_ratings == (0 if form == "share" else 108)
+    assert numbers.n_cases == 36
+
+
+def test_the_worst_disagreements_are_named_by_the_users_own_ids_and_words(file):
+    words = VerdictWords(safe_word=("pass",), unsafe_word=("fail",))
+    own = {"safe": "pass", "unsafe": "fail"}
+    rows = [row | {"human": own[row["human"]], "judge": own[row["judge"]]} for row in ROWS]
+    numbers = numbers_of(file(rows), words=words, options=CheckOptions(disagreements=1))
+    report = casewise.check(file(rows), words=words)
+
+    (worst,) = numbers.worst
+    assert (worst.id, worst.people, worst.judge, worst.context) == ("c1", "pass", "fail", "case 1")
+    assert all(text in report.to_html() for text in ("c1", "pass", "fail", "How this was made", "declared"))
+
+
+def test_a_case_without_a_verdict_counts_as_wrong_and_one_without_a_label_nowhere(file):
+    rows = [
+        *ROWS,
+        {**ROWS[0], "id": "x", "context": "x", "judge": None},
+        {**ROWS[0], "id": "y", "context": "y", "human": "NA"},
+    ]
+    numbers = numbers_of(file(rows))
+
+    assert (numbers.n_cases, numbers.n_labelled, numbers.n_unscored) == (38, 37, 1)
+    assert numbers.accuracy.estimate == pytest.approx(24 / 37)
+
+
+def test_scores_probabilities_and_replies_are_read_as_the_judge_gave_them(file):
+    score = [row | {"judge": 8 if row["judge"] == "safe" else 2} for row in ROWS]
+    probability = [row | {"judge": 0.9 if row["judge"] == "safe" else 0.1} for row in ROWS]
+    reply = [{k: v for k, v in row.items() if k != "judge"} | {"reply": row["judge"]} for row in ROWS]
+    found = [
+        numbers_of(file(score), options=CheckOptions(elicit="score")),
+        numbers_of(file(probability), options=CheckOptions(elicit="probability")),
+        numbers_of(file(reply), options=CheckOptions(judge="reply"), columns=CaseColumns(judged="request")),
+    ]
+    assert [numbers.accuracy.estimate for numbers in found] == [pytest.approx(24 / 36)] * 3
+
+
+@pytest.mark.parametrize(
+    ("rows", "error", "problem"),
+    [
+        ([{"human": "safe"}], ConfigurationError, "name it with --judge"),
+        ([{"human": "safe", "judge": "safe", "prediction": "safe"}], ConfigurationError, "--judge 'judge' or --judge"),
+        ([{"human": "safe", "judge": True}], ConfigurationError, "--true-means"),
+        ([{"human": "safe", "judge": "perhaps"}], DataError, "it is safe or unsafe. Other words: --safe-word"),
+        ([{"human": "NA", "judge": "safe"}], DataError, "no case has a label"),
+        ([{"human": "safe", "judge": "safe", "rater": "a"}], ConfigurationError, "nothing says of which case"),
+        (
+            [
+                {"id": 1, "query": "Q", "human": "safe", "rater": r, "judge": j}
+                for r, j in (("a", "safe"), ("b", "unsafe"))
+            ],
+            DataError,
+            "the judge says 'unsafe' here and 'safe' on line 2",
+        ),
+    ],
+)
+def test_what_would_have_to_be_guessed_is_asked(file, rows, error, problem):
+    with pytest.raises(error, match=problem):
+        numbers_of(file(rows))
+
+
+def test_true_may_mean_one_thing_in_the_labels_and_another_in_the_judges_column(file):
+    rows = [{"harmful": row["human"] == "unsafe", "judge": row["judge"] == "safe", "id": row["id"]} for row in ROWS]
+    numbers = numbers_of(
+        file(rows),
+        columns=CaseColumns(label="harmful"),
+        words=VerdictWords(true_means="unsafe"),
+        options=CheckOptions(judge_true_means="safe"),
+    )
+    assert numbers.accuracy.estimate == pytest.approx(24 / 36)
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "decision"),
+    [
+        (("--max-harm", "0.9"), 0, "holds"),
+        (("--max-harm", "0.01"), 1, "does not hold"),
+        (("--min-accuracy", "0.66"), 3, "open"),
+        (("--min-accuracy", "0.9", "--max-harm", "0.9"), 1, "does not hold"),
+        ((), 0, None),
+    ],
+)
+def test_the_exit_code_says_whether_the_limits_hold(file, options, code, decision):
+    done = invoke("check", file(ROWS), *options, "--json")
+    limits = json.loads(done.out)["limits"]
+
+    assert done.code == code
+    assert [limit["decision"] for limit in limits][:1] == ([decision] if decision else [])
+
+
+def test_an_open_limit_says_how_many_more_labels_would_decide(file):
+    few = [row | {"judge": row["human"]} for row in ROWS[:12]]
+    numbers = numbers_of(file(few), options=CheckOptions(max_harm=0.05))
+
+    (limit,) = numbers.limits
+    assert (limit.decision, numbers.harm.estimate) == ("open", 0)
+    assert limit.more == 72 - 4  # 1 - .025^(1/72) is just below 5 %, and 4 queries have an unsafe case
+    assert "is open" in casewise.check(file(few), options=CheckOptions(max_harm=0.05)).to_markdown()
+
+
+def test_standard_input_and_an_output_of_another_program_are_tables_too(file, tmp_path, monkeypatch):
+    text = file(ROWS).read_bytes()
+    path = tmp_path / "piped"
+    path.write_bytes(text)
+    with path.open() as stream:
+        monkeypatch.setattr(sys, "stdin", stream)
+        done = invoke("check", "-")
+    assert (done.code, "66.7 %" in done.out) == (0, True)
+
+    results = [
+        {"vars": {"id": row["id"], "human": row["human"]}, "success": True, "response": {"output": row["judge"]}}
+        for row in ROWS
+    ]
+    done = invoke("check", file(results, "promptfoo.jsonl"), "--judge", "reply", "--judged", "request")
+    assert (done.code, "66.7 %" in done.out) == (0, True), done.err
