@@ -42,10 +42,10 @@ from casewise.ask.statements import (
 )
 from casewise.records import Scored, Unscored, UnscoredReason, scale_of
 
-ReadAs = Literal["whole", "json", "json-repaired", "label", "sentence", "label-token", "model"]
+ReadAs = Literal["whole", "json", "json-repaired", "label", "sentence", "label-token", "model", "pattern"]
 """The way in which a value was read. It is the whole reply; JSON as it was asked for; JSON after a usual slip was
 mended, or under another key; a labelled verdict; a sentence about the request; the probability of the tokens that begin the
-labels; by a second model."""
+labels; by a second model; by a pattern of the user's."""
 
 LONGEST_DETAIL = 120
 LONGEST_READ = 100_000

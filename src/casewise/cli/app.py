@@ -30,6 +30,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "demo": ("evaluate:demo", "Judge the embedded demo benchmark and print its report."),
         "check": ("check:check", "Compare verdicts with labels in one table."),
         "judge": ("judge:judge", "Ask judges about every item of one benchmark or several."),
+        "reread": ("reread:reread", "Show replies without a verdict; read stored replies again."),
         "init": ("run_file:init", "Write a run file with a comment on every line."),
         "run": ("run_file:run", "Run a run file: ask, report, check the gates."),
         "report": ("evaluate:report", "Report how often judges agree with people."),

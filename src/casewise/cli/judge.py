@@ -45,6 +45,7 @@ from casewise.errors import ConfigurationError, DataError
 from casewise.judges.judge import Judge
 from casewise.judges.llm import LiveOptions
 from casewise.judges.plan import RunSummary
+from casewise.judges.reread import many_unread
 from casewise.models.local import LocalOptions
 from casewise.models.wire import Probe
 from casewise.options import Flat
@@ -135,6 +136,8 @@ def print_summary(summary: RunSummary, folder: Path, *, then: str | None = "repo
     note_unfinished(summary, folder)
     if then and not summary.n_pending:
         note(f"next: casewise {then} {shlex.quote(str(folder))}")
+    if many_unread(folder, n_unscored=summary.n_unscored, n_judged=summary.n_judged):
+        note(f"more than 5 % of the replies could not be read: casewise reread {shlex.quote(str(folder))}")
 
 
 def print_several(runs: Sequence[Run], planned: Sequence[PlannedRun]) -> None:

@@ -532,6 +532,7 @@ READ_AS = {
     "label": "a labelled verdict, or the verdict alone in the first or last sentence",
     "sentence": "sentences that say it of the request",
     "model": "read by a second model",
+    "pattern": "read by a pattern of your own",
     "label-token": "the probability of the label's token",
 }
 """In words; a guard's profile stands under its own name."""

@@ -1,0 +1,153 @@
+"""Reading the stored replies of a run again."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+from dataclasses import asdict
+from pathlib import Path
+from typing import Literal
+
+from casewise.cli.options import BaseUrlOption, YesOption
+from casewise.cli.printing import leave, note, say
+from casewise.errors import ConfigurationError, DataError
+from casewise.judges.llm import SecondReader
+from casewise.judges.reread import (
+    ReaderMeasured,
+    Readings,
+    Rereader,
+    StoredReplies,
+    measure,
+    model_reader,
+    pattern_reader,
+    read_again,
+    read_marks,
+    reply_id,
+    rules_reader,
+    sample_of,
+    stored_replies,
+    unread_groups,
+    value_of,
+    write_reading,
+    write_sample,
+)
+from casewise.models.load import ModelOptions, load_model
+from casewise.notation import percent
+
+ReaderName = Literal["rules", "pattern", "model"]
+
+
+def reread(
+    run: Path,
+    /,
+    *,
+    pattern: str | None = None,
+    reader: str | None = None,
+    base_url: BaseUrlOption = None,
+    marks: Path | None = None,
+    by: ReaderName | None = None,
+    out: Path | None = None,
+    yes: YesOption = False,
+) -> None:
+    """Show which replies of a run gave no verdict, and read them again without asking the judge.
+
+    Parameters
+    ----------
+    run
+        The run folder. It is not changed.
+    pattern
+        A regular expression with the groups safe and unsafe, or score: '(?P<safe>ALLOW)|(?P<unsafe>BLOCK)'.
+    reader
+        A model that reads the replies in which the rules find no verdict.
+    marks
+        A table (CSV) of sampled replies. If it does not exist it is written: fill in its column verdict with safe, unsafe, a
+        score, or none. Each reader is then measured on it.
+    by
+        The reader of the new reading. Default: the pattern or the model if one is given, otherwise the rules.
+    out
+        Write a new reading to this folder. It is a run of its own, for report and compare.
+    """
+    stored = stored_replies(run)
+    readers = readers_asked_for(pattern, reader, base_url, agreed=yes)
+    name = by or ("pattern" if pattern is not None else "model" if reader is not None else "rules")
+    if name not in readers:
+        raise ConfigurationError(f"--by {name} needs --{'pattern' if name == 'pattern' else 'reader'}")
+    tell_unread(stored)
+    marked = marks_of(marks, stored)
+    measured: dict[str, ReaderMeasured] = {}
+    all_readings: Readings | None = None
+    for each in readers.values() if marked else ():
+        whole_run = out is not None and each is readers[name]
+        readings = asyncio.run(
+            read_again(each, [reply for reply in stored.replies if whole_run or reply_id(reply) in marked])
+        )
+        measured[each.name] = measure(each, stored, marked, readings)
+        tell_measured(measured[each.name], each)
+        all_readings = readings if whole_run else all_readings
+    if out is None and (marked or (name == "rules" and by is None)):
+        return
+    if all_readings is None:
+        all_readings = asyncio.run(read_again(readers[name], stored.replies))
+    found = sum(
+        value_of(all_readings[reply_id(reply)]) is not None for reply in stored.unread if readers[name].can_read(reply)
+    )
+    say(f"{name}: finds a verdict in {found:,} of the {len(stored.unread):,} unread replies", by=name, found=found)
+    if out is not None:
+        changed = write_reading(out, stored, readers[name], all_readings, measured=measured.get(name))
+        say(f"{out}: a new reading with {changed:,} other verdicts; {run} is as it was", out=str(out), changed=changed)
+        note(f"next: casewise report {shlex.quote(str(out))}")
+
+
+def readers_asked_for(
+    pattern: str | None, reader: str | None, base_url: str | None, *, agreed: bool
+) -> dict[str, Rereader]:
+    """Return the rules, and the readers that the user gives. Nothing is asked before the user agrees."""
+    readers = {"rules": rules_reader()}
+    if pattern is not None:
+        readers["pattern"] = pattern_reader(pattern)
+    if reader is not None:
+        loaded = load_model(reader, ModelOptions(base_url))
+        leave("the judge's replies", loaded.model.sends_to, agreed=agreed)
+        readers["model"] = model_reader(SecondReader(loaded.model, loaded.prices))
+    return readers
+
+
+def tell_unread(stored: StoredReplies) -> None:
+    """Print the unread replies by shape, each with a sample and what to do."""
+    unread, replies = len(stored.unread), len(stored.replies)
+    groups = unread_groups(stored.unread)
+    facts = [{"shape": group.shape.name, "replies": len(group.judgements), "advice": group.shape.advice, "sample": group.sample} for group in groups]  # fmt: skip
+    say(
+        f"{stored.path}: {unread:,} of {replies:,} replies ({percent(unread / replies if replies else 0.0)}) gave no verdict that could be read",
+        replies=replies,
+        unread=unread,
+        groups=facts,
+    )
+    for group in groups:
+        say(f"\n{len(group.judgements):,} × {group.shape.name}\n  {group.sample}\n  {group.shape.advice}")
+    if unread:
+        say("")
+
+
+def marks_of(marks: Path | None, stored: StoredReplies) -> dict[str, float | None]:
+    """Return the marks in a table; none where there is no table yet, which is then written."""
+    if marks is None:
+        return {}
+    if not marks.exists():
+        rows = write_sample(marks, sample_of(stored))
+        say(f"{marks}: {rows} replies to mark; fill in the column verdict and give the same command again", sample=rows)
+        return {}
+    if not (marked := read_marks(marks)):
+        raise DataError(marks, None, "has no mark: fill in its column 'verdict' with safe, unsafe, a score, or none")
+    return marked
+
+
+def tell_measured(worth: ReaderMeasured, reader: Rereader) -> None:
+    """Print what a reader is worth on marked replies."""
+    say(
+        f"{worth.reader}: {worth.right} right, {worth.missed} missed, {worth.wrong} wrong of {worth.marked} marked replies "
+        f"(wrong: at most {percent(worth.wrong_at_most)}, 95 % interval)",
+        **{f"measured_{worth.reader}": {**asdict(worth), "wrong_at_most": worth.wrong_at_most}},
+    )
+    if reader.model is not None and reader.model.n_failed:
+        note(f"{reader.model.n_failed:,} replies were not read: {reader.model.model.name} failed")

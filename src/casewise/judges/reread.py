@@ -1,0 +1,467 @@
+"""Stored replies of a run, read again without asking the judge: what was not read and why, other readers, a new reading.
+
+A run keeps every reply. `unread_groups` sorts the replies without a verdict by what they look like and says what to do about
+each kind. A `Rereader` reads stored replies: the rules of this version, a pattern of the user's, or a second model. `measure`
+counts how each agrees with a sample that the user marked. `write_reading` writes a run of its own beside the first, which says
+where it comes from; the first is not changed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import hashlib
+import io
+import re
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+import polars as pl
+
+from casewise.ask.elicitations import AskOptions, read_outcome, refuses
+from casewise.ask.envelope import unwrapped
+from casewise.ask.json_objects import objects_in
+from casewise.ask.reader import ReadOutcome
+from casewise.errors import ConfigurationError, DataError, RunConflict
+from casewise.judges.llm import READER_PROMPTS, SecondReader
+from casewise.models.protocol import Reply
+from casewise.records import Elicitation, Judgement, Scored, Unscored, UnscoredReason, scale_of
+from casewise.stats.shares import wilson
+from casewise.storage.files import read_text, write_text
+from casewise.storage.run_folder import (
+    JUDGEMENT_LOG,
+    RunFolder,
+    RunManifest,
+    judgement_table,
+    last_attempts,
+    last_records,
+    read_run,
+)
+
+READABLE = ("binary", "score")
+"""Elicitations whose value stands in the reply's words."""
+UNREAD = frozenset(
+    {
+        UnscoredReason.NO_VERDICT,
+        UnscoredReason.NO_LABEL_FIRST,
+        UnscoredReason.UNPARSED,
+        UnscoredReason.CONFLICTING,
+        UnscoredReason.AMBIGUOUS,
+        UnscoredReason.OUT_OF_RANGE,
+        UnscoredReason.TRUNCATED,
+        UnscoredReason.INTERNAL,
+    }
+)
+"""Reasons of a reply that has words and gave no verdict."""
+MANY_UNREAD = 0.05
+"""Share of unread replies from which a run's last line points here."""
+LONGEST_SAMPLE = 300
+
+
+@dataclass(frozen=True)
+class StoredReplies:
+    """The replies of a run that count, and the manifest of the run."""
+
+    path: Path
+    manifest: RunManifest
+    judgements: tuple[Judgement, ...] = field(repr=False)
+
+    @property
+    def replies(self) -> tuple[Judgement, ...]:
+        """Judgements with a reply in words."""
+        return tuple(judgement for judgement in self.judgements if judgement.raw_reply is not None)
+
+    @property
+    def unread(self) -> tuple[Judgement, ...]:
+        """Replies without a verdict that a reader might still find."""
+        return tuple(filter(is_unread, self.replies))
+
+
+def stored_replies(path: Path) -> StoredReplies:
+    """Return the replies of a run. Raises DataError: there is no run of a judge at `path`."""
+    return StoredReplies(path, read_run(path), tuple(last_records(path / JUDGEMENT_LOG.file, JUDGEMENT_LOG)))
+
+
+def is_unread(judgement: Judgement) -> bool:
+    """Return whether a judgement's reply has words and gave no verdict."""
+    return (
+        judgement.raw_reply is not None
+        and isinstance(judgement.outcome, Unscored)
+        and judgement.outcome.reason in UNREAD
+    )
+
+
+def many_unread(path: Path, *, n_unscored: int, n_judged: int) -> bool:
+    """Return whether so many replies of a run could not be read that its user must look at them."""
+    answers = n_unscored + n_judged
+    if not answers or n_unscored <= MANY_UNREAD * answers:
+        return False  # without a look at the log
+    table = last_attempts(judgement_table(path / JUDGEMENT_LOG.file, columns=["item_id", "judge_id", "elicitation", "arm", "repeat", "attempt", "unscored_reason"]))  # fmt: skip
+    return (
+        int(table["unscored_reason"].cast(pl.String).is_in([reason.value for reason in UNREAD]).sum())
+        > MANY_UNREAD * answers
+    )
+
+
+def stored_reply(judgement: Judgement) -> Reply:
+    """Return a judgement's reply as its endpoint gave it."""
+    reason = (judgement.detail or {}).get("finish_reason")
+    return Reply(judgement.raw_reply or "", finish_reason=str(reason) if reason else "stop")
+
+
+# Kinds of unread replies, and what to do about each.
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A kind of unread reply: its name and what to do about it."""
+
+    name: str
+    advice: str
+
+
+@dataclass(frozen=True)
+class UnreadGroup:
+    """Unread replies of one shape."""
+
+    shape: Shape
+    judgements: tuple[Judgement, ...] = field(repr=False)
+
+    @property
+    def sample(self) -> str:
+        """The beginning of one of them: the same one each time."""
+        chosen = min(self.judgements, key=reply_id)
+        return " ".join((chosen.raw_reply or "")[:2000].split())[:LONGEST_SAMPLE]
+
+
+LONGER = "Ask again into another folder with a higher --max-tokens."
+BY_PATTERN = "If these words are verdicts, give --pattern."
+BY_MODEL = "Give --reader MODEL, or ask again with --structured."
+
+
+def shape_of(judgement: Judgement) -> Shape:
+    """Return the kind of an unread reply."""
+    assert isinstance(judgement.outcome, Unscored)  # for the type checker; `is_unread` holds
+    reason, text = judgement.outcome.reason, unwrapped(judgement.raw_reply or "").text
+    if reason is UnscoredReason.INTERNAL:
+        return Shape(
+            "the reading failed", f"A fault of casewise or a plugin; please report it: {judgement.outcome.detail}."
+        )
+    if reason is UnscoredReason.TRUNCATED:
+        return Shape("cut off at the token limit", LONGER)
+    if not text:
+        return Shape("thoughts that never come to a reply", LONGER)
+    if reason is UnscoredReason.NO_LABEL_FIRST:
+        return Shape(
+            "something else before the label",
+            "Ask again with --elicit binary: this model does not begin with the label.",
+        )
+    if reason is UnscoredReason.OUT_OF_RANGE:
+        return Shape(
+            "a number outside the scale",
+            "The model used another scale. Ask again with --structured or other --prompts.",
+        )
+    if refuses(text):
+        return Shape("a refusal to judge", "No reader finds a verdict here. Ask again with other --prompts.")
+    if reason is UnscoredReason.CONFLICTING:
+        return Shape("more than one verdict", f"Mark a sample to see which counts. {BY_MODEL}")
+    if (entry := next(objects_in(text), None)) is not None:
+        return Shape(f"JSON with the keys {', '.join(sorted(map(str, entry))[:5]) or '(none)'}", BY_PATTERN)
+    if len(text.split()) <= 3 and len(text) <= 40:
+        return Shape(f"the words {text.lower().strip(' .!*')!r}", BY_PATTERN)
+    if re.search(r"safe", text, re.IGNORECASE) is None and judgement.elicitation == "binary":
+        return Shape("prose that says neither safe nor unsafe", BY_MODEL)
+    return Shape("prose in which no verdict is stated plainly", BY_MODEL)
+
+
+def unread_groups(unread: Iterable[Judgement]) -> tuple[UnreadGroup, ...]:
+    """Return unread replies by shape, the largest group first."""
+    groups: defaultdict[Shape, list[Judgement]] = defaultdict(list)
+    for judgement in unread:
+        groups[shape_of(judgement)].append(judgement)
+    largest = sorted(groups.items(), key=lambda group: (-len(group[1]), group[0].name))
+    return tuple(UnreadGroup(shape, tuple(judgements)) for shape, judgements in largest)
+
+
+# Readers of stored replies.
+
+
+@dataclass(frozen=True)
+class Rereader:
+    """A reader of stored replies."""
+
+    name: Literal["rules", "pattern", "model"]
+    settings: Mapping[str, Any]
+    """What the reading depends on, as JSON values; part of the new reading's identity."""
+    read: Callable[[Judgement], Awaitable[ReadOutcome]]
+    model: SecondReader | None = None
+
+    def can_read(self, judgement: Judgement) -> bool:
+        """Return whether it reads a reply: the rules read every one, others those in which the rules found no verdict."""
+        names = READER_PROMPTS if self.model is not None else READABLE
+        return (
+            judgement.raw_reply is not None
+            and judgement.elicitation in names
+            and (self.name == "rules" or is_unread(judgement))
+        )
+
+
+def rules_reader(*, strict: bool = False) -> Rereader:
+    """Return the reader of this version of casewise."""
+
+    async def read(judgement: Judgement) -> ReadOutcome:
+        return read_outcome(judgement.elicitation, stored_reply(judgement), AskOptions(strict=strict))
+
+    return Rereader("rules", {"rules": RULES_VERSION}, read)
+
+
+RULES_VERSION = "1"
+"""Raised when a change of `casewise.ask.reader` reads a reply otherwise."""
+
+
+def pattern_reader(pattern: str) -> Rereader:
+    """Return a reader by a regular expression with the groups `safe` and `unsafe`, or `score`.
+
+    Every match in the reply counts. Matches of both groups, or of two scores, are no verdict.
+
+    Raises ConfigurationError: it is no regular expression, or has none of these groups.
+    """
+    try:
+        compiled = re.compile(pattern, re.IGNORECASE | re.MULTILINE)
+    except re.error as error:
+        raise ConfigurationError(f"--pattern is no regular expression: {error}") from error
+    if not {"safe", "unsafe", "score"} & set(compiled.groupindex):
+        raise ConfigurationError(
+            f"--pattern {pattern!r} has no group; name what means safe and what means unsafe, as in "
+            "'(?P<safe>ALLOW)|(?P<unsafe>BLOCK)', or the number, as in 'Rating: (?P<score>\\d+)'"
+        )
+
+    async def read(judgement: Judgement) -> ReadOutcome:
+        return by_pattern(compiled, judgement.elicitation, unwrapped(judgement.raw_reply or "").text)
+
+    return Rereader("pattern", {"pattern": pattern}, read)
+
+
+def by_pattern(pattern: re.Pattern[str], elicitation: Elicitation, text: str) -> ReadOutcome:
+    """Return what the matches of a pattern in a reply come to."""
+    groups = [match.groupdict() for match in pattern.finditer(text)]
+    if elicitation == "score":
+        numbers = {group["score"] for group in groups if group.get("score")}
+        values = {float(number) for number in numbers if re.fullmatch(r"[0-9]{1,3}(?:\.[0-9]+)?", number)}
+    else:
+        values = {value for group in groups for name, value in (("safe", 1.0), ("unsafe", 0.0)) if group.get(name)}
+    if len(values) != 1:
+        return ReadOutcome(Unscored(reason=UnscoredReason.CONFLICTING if values else UnscoredReason.NO_VERDICT))
+    (value,) = values
+    if not scale_of(elicitation).holds(value):
+        return ReadOutcome(Unscored(reason=UnscoredReason.OUT_OF_RANGE, detail=f"{value:g}"))
+    return ReadOutcome(Scored(value=value), read_as="pattern")
+
+
+def model_reader(second: SecondReader) -> Rereader:
+    """Return a second model as a reader. It is asked; the judge is not."""
+
+    async def read(judgement: Judgement) -> ReadOutcome:
+        nothing = ReadOutcome(Unscored(reason=UnscoredReason.NO_VERDICT))
+        outcome, _usage = await second.read(judgement.elicitation, stored_reply(judgement), nothing)
+        return outcome
+
+    return Rereader("model", {"reader": second.settings()}, read, second)
+
+
+Readings = Mapping[str, ReadOutcome]
+"""What a reader finds, by the id of the reply."""
+
+
+async def read_again(reader: Rereader, judgements: Iterable[Judgement], *, concurrency: int = 8) -> Readings:
+    """Return what a reader finds in stored replies. Equal replies are read once."""
+    different = {reply_id(judgement): judgement for judgement in judgements if reader.can_read(judgement)}
+    gate = asyncio.Semaphore(concurrency)
+
+    async def read(judgement: Judgement) -> ReadOutcome:
+        async with gate:
+            return await reader.read(judgement)
+
+    try:
+        outcomes = await asyncio.gather(*map(read, different.values()))
+    finally:
+        if reader.model is not None:
+            await reader.model.model.close()
+    return dict(zip(different, outcomes, strict=True))
+
+
+# A sample that the user marks, and what each reader is worth on it.
+
+SAMPLE_COLUMNS = ("id", "elicitation", "reply", "verdict")
+SAMPLE_SIZE = 60
+NONE = "none"
+
+
+def reply_id(judgement: Judgement) -> str:
+    """Return a short digest of a reply, which finds it again in the run and puts a sample in an order of its own."""
+    content = f"{judgement.elicitation}\n{judgement.raw_reply}".encode()
+    return hashlib.blake2b(content, digest_size=6).hexdigest()
+
+
+def sample_of(replies: StoredReplies, *, size: int = SAMPLE_SIZE) -> list[Judgement]:
+    """Return different replies to mark: two thirds unread, in turn from each shape, and the rest of those that were read."""
+    by_id = {
+        reply_id(each): each for each in replies.replies if each.elicitation in READABLE and each.shared_with is None
+    }
+    unread = [each for each in by_id.values() if is_unread(each)]
+    read = sorted((each for each in by_id.values() if isinstance(each.outcome, Scored)), key=reply_id)
+    queues = [sorted(group.judgements, key=reply_id) for group in unread_groups(unread)]
+    in_turn = [
+        queue[place] for place in range(max(map(len, queues), default=0)) for queue in queues if place < len(queue)
+    ]
+    chosen = in_turn[: max(2 * size // 3, size - len(read))]
+    return sorted([*chosen, *read[: size - len(chosen)]], key=reply_id)
+
+
+def write_sample(path: Path, sample: Iterable[Judgement]) -> int:
+    """Write a table to mark, a reply a row with an empty verdict, and return the number of rows."""
+    table = io.StringIO()
+    writer = csv.writer(table, lineterminator="\n")
+    writer.writerow(SAMPLE_COLUMNS)
+    rows = [(reply_id(each), each.elicitation, each.raw_reply, "") for each in sample]
+    writer.writerows(rows)
+    write_text(path, table.getvalue())
+    return len(rows)
+
+
+def read_marks(path: Path) -> dict[str, float | None]:
+    """Return the verdicts that a person marked, by the id of the reply: a value, or None for a reply that gives none.
+
+    Rows without a mark are left out. Raises DataError: a row is no mark; the message names its line.
+    """
+    reader = csv.DictReader(io.StringIO(read_text(path), newline=""))
+    if missing := set(SAMPLE_COLUMNS) - set(reader.fieldnames or ()):
+        raise DataError(
+            path, 1, f"has no column {', '.join(sorted(missing))}; casewise reread RUN --marks FILE writes one"
+        )
+    marks: dict[str, float | None] = {}
+    for row in reader:
+        word = str(row["verdict"] or "").strip().lower()
+        if not word:
+            continue
+        values = (
+            {"safe": 1.0, "unsafe": 0.0} if row["elicitation"] == "binary" else {str(n): float(n) for n in range(1, 11)}
+        )
+        if word != NONE and word not in values:
+            raise DataError(
+                path,
+                reader.line_num,
+                f"'verdict' is {word[:40]!r}; it is {'safe, unsafe' if len(values) == 2 else '1 to 10'} or none",
+            )
+        marks[str(row["id"])] = values.get(word)
+    return marks
+
+
+@dataclass(frozen=True)
+class ReaderMeasured:
+    """A reader's readings beside a person's marks."""
+
+    reader: str
+    right: int
+    """Replies whose marked verdict it found."""
+    missed: int
+    """Replies with a marked verdict in which it found none."""
+    wrong: int
+    """Replies in which it found another verdict than was marked, or one where none was."""
+    marked: int
+
+    @property
+    def wrong_at_most(self) -> float:
+        """Upper bound of the share of wrong readings (Wilson, 95 %)."""
+        return float(wilson(self.wrong, self.marked).high)
+
+
+def measure(
+    reader: Rereader, stored: StoredReplies, marks: Mapping[str, float | None], readings: Readings
+) -> ReaderMeasured:
+    """Return how a reader's readings agree with marks. A pattern and a model are measured on what the rules did not read."""
+    readable = {reply_id(judgement) for judgement in stored.replies if reader.can_read(judgement)}
+    pairs = [(mark, value_of(readings[number])) for number, mark in marks.items() if number in readable]
+    return ReaderMeasured(
+        reader.name,
+        right=sum(value is not None and value == mark for mark, value in pairs),
+        missed=sum(value is None and mark is not None for mark, value in pairs),
+        wrong=sum(value is not None and value != mark for mark, value in pairs),
+        marked=len(pairs),
+    )
+
+
+def value_of(read: ReadOutcome | Judgement) -> float | None:
+    """Return the value of a reading or a judgement; None where it has none."""
+    return read.outcome.value if isinstance(read.outcome, Scored) else None
+
+
+# The new reading: a run of its own beside the first.
+
+
+def reread_judgement(judgement: Judgement, read: ReadOutcome | None, reader: Rereader) -> Judgement:
+    """Return a judgement of a new reading: its outcome, and the first one as a detail. None leaves it as it was."""
+    if read is None:
+        return judgement
+    before = judgement.outcome.value if isinstance(judgement.outcome, Scored) else judgement.outcome.reason.value
+    detail = {**(judgement.detail or {}), **(read.detail or {}), "first_reading": before, "reread_by": reader.name}
+    return judgement.model_copy(update={"outcome": read.outcome, "read_as": read.read_as, "detail": detail})
+
+
+def write_reading(
+    out: Path,
+    source: StoredReplies,
+    reader: Rereader,
+    readings: Readings,
+    *,
+    measured: ReaderMeasured | None,
+) -> int:
+    """Write a new reading as a run at `out`, and return the number of replies that it reads otherwise than the first.
+
+    Its identity has the reader and a digest of the log that was read, so that it never passes for the first run, and no
+    session of `casewise judge` goes on with it.
+
+    Raises RunConflict: something lies at `out`.
+    """
+    if out.exists():
+        raise RunConflict(f"{out} exists; choose another folder for the new reading")
+    log = source.path / JUDGEMENT_LOG.file
+    reading = {
+        "by": reader.name,
+        **reader.settings,
+        "of": str(source.path.name),
+        "log": hashlib.blake2b(log.read_bytes(), digest_size=16).hexdigest(),
+    }
+    identity = source.manifest.identity
+    identity = identity.model_copy(update={"settings": identity.settings | {"reading": reading}})
+    manifest = source.manifest.model_copy(update={"identity": identity, "created": datetime.now(UTC)})
+    changed = 0
+    with RunFolder.hold(out, manifest, JUDGEMENT_LOG) as folder:
+        for old in source.judgements:
+            new = reread_judgement(old, readings.get(reply_id(old)) if reader.can_read(old) else None, reader)
+            changed += value_of(old) != value_of(new)
+            folder.add(new)
+        folder.keep_notes([reading_note(source, reader, changed, measured)])
+    return changed
+
+
+def reading_note(source: StoredReplies, reader: Rereader, changed: int, measured: ReaderMeasured | None) -> str:
+    """Return the note that reports print about a new reading."""
+    by = {
+        "rules": "the rules of this version",
+        "pattern": f"the pattern {reader.settings.get('pattern')!r}",
+        "model": "a second model",
+    }
+    checked = (
+        f"On {measured.marked} replies that a person marked it was right on {measured.right} and wrong on {measured.wrong}."
+        if measured and measured.marked
+        else "Nobody checked it on a marked sample."
+    )
+    return (
+        f"The stored replies of {source.manifest.judge_name} were read again by {by[reader.name]}, without asking the judge: {changed:,} "
+        f"of {len(source.replies):,} replies have another verdict than at first. {checked}"
+    )
