@@ -22,12 +22,12 @@ from typing import Any, Literal
 
 import polars as pl
 
-from casewise.ask.elicitations import AskOptions, read_outcome, refuses
+from casewise.ask.elicitations import AskOptions, elicited, read_outcome, refuses
 from casewise.ask.envelope import unwrapped
 from casewise.ask.json_objects import objects_in
 from casewise.ask.reader import ReadOutcome
 from casewise.errors import ConfigurationError, DataError, RunConflict
-from casewise.judges.llm import READER_PROMPTS, SecondReader
+from casewise.judges.llm import SecondReader
 from casewise.models.protocol import Reply
 from casewise.records import Elicitation, Judgement, Scored, Unscored, UnscoredReason, scale_of
 from casewise.stats.shares import wilson
@@ -42,8 +42,6 @@ from casewise.storage.run_folder import (
     read_run,
 )
 
-READABLE = ("binary", "score")
-"""Elicitations whose value stands in the reply's words."""
 UNREAD = frozenset(
     {
         UnscoredReason.NO_VERDICT,
@@ -202,12 +200,17 @@ class Rereader:
 
     def can_read(self, judgement: Judgement) -> bool:
         """Return whether it reads a reply: the rules read every one, others those in which the rules found no verdict."""
-        names = READER_PROMPTS if self.model is not None else READABLE
-        return (
-            judgement.raw_reply is not None
-            and judgement.elicitation in names
-            and (self.name == "rules" or is_unread(judgement))
-        )
+        if judgement.raw_reply is None or not stands_in_words(judgement.elicitation):
+            return False
+        if self.model is not None and elicited(judgement.elicitation).second is None:
+            return False
+        return self.name == "rules" or is_unread(judgement)
+
+
+def stands_in_words(elicitation: Elicitation) -> bool:
+    """Return whether an elicitation's value stands in the reply's words."""
+    how = elicited(elicitation).how
+    return how is not None and how.reads_text
 
 
 def rules_reader(*, strict: bool = False) -> Rereader:
@@ -310,7 +313,9 @@ def reply_id(judgement: Judgement) -> str:
 def sample_of(replies: StoredReplies, *, size: int = SAMPLE_SIZE) -> list[Judgement]:
     """Return different replies to mark: two thirds unread, in turn from each shape, and the rest of those that were read."""
     by_id = {
-        reply_id(each): each for each in replies.replies if each.elicitation in READABLE and each.shared_with is None
+        reply_id(each): each
+        for each in replies.replies
+        if stands_in_words(each.elicitation) and each.shared_with is None
     }
     unread = [each for each in by_id.values() if is_unread(each)]
     read = sorted((each for each in by_id.values() if isinstance(each.outcome, Scored)), key=reply_id)
@@ -348,17 +353,21 @@ def read_marks(path: Path) -> dict[str, float | None]:
         word = str(row["verdict"] or "").strip().lower()
         if not word:
             continue
-        values = (
-            {"safe": 1.0, "unsafe": 0.0} if row["elicitation"] == "binary" else {str(n): float(n) for n in range(1, 11)}
-        )
-        if word != NONE and word not in values:
-            raise DataError(
-                path,
-                reader.line_num,
-                f"'verdict' is {word[:40]!r}; it is {'safe, unsafe' if len(values) == 2 else '1 to 10'} or none",
-            )
-        marks[str(row["id"])] = values.get(word)
+        marks[str(row["id"])] = marked_value(path, reader.line_num, str(row["elicitation"]), word)
     return marks
+
+
+def marked_value(path: Path, line: int, elicitation: str, word: str) -> float | None:
+    """Return the value of a mark. Raises DataError: it is none."""
+    values = {NONE: None, "safe": 1.0, "unsafe": 0.0} if elicitation == "binary" else {NONE: None}
+    if word in values:
+        return values[word]
+    scale = scale_of(elicitation)
+    number = float(word) if elicitation != "binary" and re.fullmatch(r"[0-9]{1,3}(?:\.[0-9]+)?", word) else None
+    if number is None or not scale.holds(number):
+        wanted = "safe, unsafe" if elicitation == "binary" else f"a number from {scale.low:g} to {scale.high:g}"
+        raise DataError(path, line, f"'verdict' is {word[:40]!r}; it is {wanted} or none")
+    return number
 
 
 @dataclass(frozen=True)
