@@ -54,7 +54,6 @@ from .models.prices import Prices as Prices
 from .records import Arm as Arm
 from .reports import power as power
 from .reports.formats import format_named as format_named
-from .reports.study import study_report as study_report
 from .runs.batch import BatchOptions as BatchOptions
 from .runs.limits import Limits as Limits
 from .runs.limits import Watch as Watch
@@ -73,9 +72,13 @@ from .storage.loaders.registry import fetch as fetch
 from .storage.loaders.registry import public_benchmarks as public_benchmarks
 from .storage.words import VerdictWords as VerdictWords
 from .studies.analysis import read_contrasts as read_contrasts
+from .studies.ratings_source import pilot_ratings as pilot_ratings
 from .studies.ratings_source import read_flow as read_flow
+from .studies.ratings_source import read_ratings as read_ratings
+from .studies.report import study_report as study_report
 from .studies.simulation import simulate_studies as simulate_studies
 from .studies.simulation import simulated_table as simulated_table
+from .studies.simulation import simulation_page as simulation_page
 from .studies.simulation import simulation_plan as simulation_plan
 from .studies.simulation import write_ratings as write_ratings
 from .transforms.texts import Adaptive as Adaptive

@@ -15,10 +15,10 @@ from casewise.evaluate.comparison import sentence_of
 from casewise.evaluate.yardsticks import better_baseline, compared
 from casewise.reports.behaviour import apart
 from casewise.reports.leaderboard import first_everywhere, tied
-from casewise.reports.study import contrast_sentence
 from casewise.stats.comparison import Comparison, Gate, MetricGate, PairwiseComparison
 from casewise.stats.estimates import Estimate
 from casewise.stats.study_tables import AnalysisOptions
+from casewise.studies.report import contrast_sentence
 
 CLAIM = re.compile(
     r"more often|less often|as often as|told apart|do not tell|cannot tell\.|cannot tell:|beats|weakest|errs by|not worse|"
@@ -70,20 +70,20 @@ CLAIMS = {
     ("power", "More ratings of these items would not help: where the judges differ, people's verdict is clear."): "no item on which the judges differ has a label that may turn with twice as many people",
     ("published", "the highest accuracy of "): "the highest estimate of the outputs that are scored by the paper's rules",
     ("published", " differ at 0.0125, on the two conditions that were released."): "the number of queries whose p is at most 0.0125",
-    ("study_parts", " differed between conditions after Benjamini-Hochberg correction at "): "the number of queries whose corrected p is at most the level",
-    ("study_parts", "Safe rates differ from those of the other people on the same items: "): "groups whose corrected p is at most the level",
-    ("study_parts", "No group is shown to differ from the others at "): "every corrected p of a group is above the level",
-    ("study_parts", ", none is shown to differ; "): "groups besides those that differ, whose corrected p is above the level",
+    ("report_parts", " differed between conditions after Benjamini-Hochberg correction at "): "the number of queries whose corrected p is at most the level",
+    ("report_parts", "Safe rates differ from those of the other people on the same items: "): "groups whose corrected p is at most the level",
+    ("report_parts", "No group is shown to differ from the others at "): "every corrected p of a group is above the level",
+    ("report_parts", ", none is shown to differ; "): "groups besides those that differ, whose corrected p is above the level",
     ("robustness", " attacks and defences turns a verdict."): "no item turned",
-    ("study_parts", "not shown to differ"): "a group of annotators was compared, and its corrected p is above the level",
-    ("study", "not shown"): "the corrected p of a contrast, or of its equivalence, is above the level",
-    ("study", " more under "): "the corrected p of the contrast is at most the level",
-    ("study", ", and the difference is smaller than "): "and so is the corrected p of its equivalence",
-    ("study", " differ by less than "): "the corrected p of the contrast is above the level, that of its equivalence is not",
-    ("study", " is not shown: "): "both are above it",
-    ("study", " cannot be compared: too few queries or people."): "there is no difference with errors over queries",
-    ("study", "every contrast has the same decision."): "no contrast differs at the level only with, or only without, what was left out",
-    ("study", "the decision changes for "): "one does",
+    ("report_parts", "not shown to differ"): "a group of annotators was compared, and its corrected p is above the level",
+    ("report", "not shown"): "the corrected p of a contrast, or of its equivalence, is above the level",
+    ("report", " more under "): "the corrected p of the contrast is at most the level",
+    ("report", ", and the difference is smaller than "): "and so is the corrected p of its equivalence",
+    ("report", " differ by less than "): "the corrected p of the contrast is above the level, that of its equivalence is not",
+    ("report", " is not shown: "): "both are above it",
+    ("report", " cannot be compared: too few queries or people."): "there is no difference with errors over queries",
+    ("report", "every contrast has the same decision."): "no contrast differs at the level only with, or only without, what was left out",
+    ("report", "the decision changes for "): "one does",
 }  # fmt: skip
 
 DECIDER = {
@@ -124,8 +124,8 @@ NO_CLAIM = re.compile(
 
 
 def claims():
-    for room in ("evaluate", "audits", "deciding", "reports"):
-        for path in (Path(casewise.__file__).parent / room).glob("*.py"):
+    for files in ("evaluate/*.py", "audits/*.py", "deciding/*.py", "reports/*.py", "studies/report*.py"):
+        for path in Path(casewise.__file__).parent.glob(files):
             tree = ast.parse(path.read_text("utf-8"))
             docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
             for node in ast.walk(tree):

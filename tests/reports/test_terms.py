@@ -8,8 +8,8 @@ from tests.support.crowds import crowd_plan, crowd_table
 from casewise import api
 from casewise.reports.document import meanings, meanings_in, table_of
 from casewise.reports.formats import html
-from casewise.reports.study import study_report
 from casewise.studies.ratings_source import RatingsSource
+from casewise.studies.report import study_report
 
 
 def judged(tmp_path):

@@ -170,14 +170,16 @@ def study(
             conditions=effect.groups,
             per_item=pilot.per_item or 5,
             per_annotator=pilot.per_annotator,
-            pilot=None if pilot.from_ is None else answers.pilot_ratings(pilot.from_, pilot.pair),
+            pilot=None if pilot.from_ is None else api.pilot_ratings(pilot.from_, pilot.pair),
             **how,
             seed=seed,
         )
     elif pilot.from_ is not None:
+        pair, ratings = pilot.pair, api.read_ratings(pilot.from_)
         answer = answers.study(
-            pilot.from_,
-            pilot.pair,
+            api.pilot_ratings(ratings, pair),
+            pair,
+            noun=ratings.noun,
             difference=pilot.difference,
             queries=pilot.queries,
             per_item=pilot.per_item or 21,
@@ -219,7 +221,7 @@ def simulate(crowd: Crowd, design: Path, *, seed: int, documents: DocumentOption
         return
     studies = api.simulate_studies(plan, repeats=crowd.repeat, seed=seed)
     numbers = {"repeats": crowd.repeat, "seed": seed, "contrasts": studies.contrasts, "tasks": studies.tasks}
-    documents.present(Report(json_value(numbers), lambda _: answers.simulation_page(studies)))
+    documents.present(Report(json_value(numbers), lambda _: api.simulation_page(studies)))
 
 
 @app.command

@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 
     from casewise.reports.document import Document
     from casewise.runs.run import CallEstimate
-    from casewise.studies.monitor import Monitor
-    from casewise.studies.owner import Overview
-    from casewise.studies.rounds import StudyPlan
 
 # How commands speak: results to stdout, everything else to stderr.
 
@@ -176,62 +173,6 @@ def print_table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     for row in cells:
         line = (f"{cell:{'<' if words else '>'}{width}}" for cell, width, words in zip(row, widths, left, strict=True))
         say("  ".join(line).rstrip())
-
-
-def print_plan(plan: StudyPlan) -> None:
-    """Print the result of `study check`."""
-    estimate, design, left_out = plan.estimate, plan.design, plan.material.left_out
-    money = design.pay.currency
-    print(f"{estimate.items:,} items in {len(design.conditions)} conditions, {design.ratings.per_item} ratings each:")
-    print(
-        f"  {estimate.ratings:,} ratings, by {estimate.annotators:,} annotators at {design.ratings.per_annotator} each"
-    )
-    if estimate.short_batches:
-        print(f"  {estimate.short_batches:,} of the batches are shorter, and paid in full")
-    print(f"  {estimate.screened_out:,} more may not pass the quiz: {estimate.people:,} people in all")
-    print(f"  {estimate.hours:,.0f} hours of people's time, {estimate.minutes_per_annotator:.1f} minutes each")
-    print(
-        f"  {estimate.pay:,.2f} {money} to people and {estimate.fees:,.2f} {money} in fees: {estimate.total:,.2f} {money}"
-    )
-    print(f"  {estimate.hourly:.2f} {money} an hour for the median annotator (floor {estimate.hourly_floor:.2f})")
-    if left_out:
-        print(f"  {left_out} items about child-related crimes are left out ([sensitive] turns them on)")
-
-
-def print_overview(seen: Overview) -> None:
-    """Each condition on a line, then where people are."""
-    names = ("promised", "valid", "reserved", "open", "surplus", "void", "skipped", "people")
-    rows = [[state.condition, *(getattr(state, name) for name in names)] for state in seen.conditions]
-    total = ["all", *(sum(getattr(state, name) for state in seen.conditions) for name in names)]
-    print_table(["condition", *names], [*rows, total])
-    if seen.stages:
-        print("people: " + ", ".join(f"{count} {stage}" for stage, count in sorted(seen.stages.items())))
-    if seen.median_seconds is not None:
-        print(f"median time for an item: {seen.median_seconds:.1f} s")
-    print("every item has exactly what it was promised" if seen.exact else "not complete")
-
-
-def print_monitor(found: Monitor, *, currency: str) -> None:
-    """Print the speed, end and cost of a round, and the people at each step."""
-    if found.overview.valid:
-        ends = f"; at this pace the round is complete about {found.ends_at:%Y-%m-%d %H:%M} UTC" if found.ends_at else ""
-        pace = f"the current pace is {found.valid_per_hour:,.1f} an hour"
-        print(f"valid ratings: {found.valid_last_hour:,} in the last hour; {pace}{ends}")
-    if found.median_minutes_before is not None:
-        print(f"median from consent to the batch: {found.median_minutes_before:.1f} minutes")
-    for amendment in found.amendments:
-        print(f"amended {amendment}")
-    money, funnel = found.money, found.funnel
-    of = "" if money.budget is None else f"; the budget is {money.budget:,.2f}"
-    print(
-        f"{money.spent:,.2f} {currency} spent, {money.promised:,.2f} promised, {money.to_come:,.2f} to come: "
-        f"{money.total:,.2f}{of}"
-    )
-    print(
-        f"{funnel.arrived:,} arrived ({funnel.turned_away:,} more not let in), {funnel.consented:,} consented, "
-        f"{funnel.quiz:,} tried the quiz, {sum(funnel.batch.values()):,} had a batch, "
-        f"{sum(funnel.finished.values()):,} rated all of it"
-    )
 
 
 # How a command prints and writes a document: the same options everywhere, in one place.

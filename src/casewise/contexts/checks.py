@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from difflib import SequenceMatcher
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 from casewise.ask.layouts import labels_of
 from casewise.errors import CasewiseError
@@ -19,7 +18,7 @@ from casewise.records import (
     paper_parameters,
 )
 from casewise.records.context import Text, grouped, shown_of, texts_of
-from casewise.stats.words import EarlierTexts, word_runs
+from casewise.stats.words import EarlierTexts, Piece, difference, word_runs
 
 # The words of a context, which reviewers revise, apart from whose query it belongs to and who wrote it; remarks
 # on them.
@@ -79,36 +78,7 @@ class Remark(Record):
     """`rules`, or the model whose opinion it is."""
 
 
-# The words that changed between two texts.
-
-
-TOKENS = re.compile(r"\w+|[^\w\s]|\s+")
-
-
-@dataclass(frozen=True)
-class Piece:
-    """A run of words that both texts have, or only the first (`gone`), or only the second (`new`)."""
-
-    kind: Literal["same", "gone", "new"]
-    text: str
-
-
-def difference(before: str, after: str) -> list[Piece]:
-    """The pieces of `before` and `after` in reading order; what is gone comes before what is new in its place.
-
-    Putting together all that is not `new` gives `before`; all that is not `gone`, `after`.
-    """
-    first, second = TOKENS.findall(before), TOKENS.findall(after)
-    pieces: list[Piece] = []
-    for tag, a, b, c, d in SequenceMatcher(None, first, second, autojunk=False).get_opcodes():
-        if tag == "equal":
-            pieces.append(Piece("same", "".join(first[a:b])))
-            continue
-        if a < b:
-            pieces.append(Piece("gone", "".join(first[a:b])))
-        if c < d:
-            pieces.append(Piece("new", "".join(second[c:d])))
-    return pieces
+# The words that a revision changed, by parameter.
 
 
 def wording_difference(

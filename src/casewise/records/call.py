@@ -439,6 +439,13 @@ GROUNDS: tuple[Ground, ...] = ("context", "disbelief", "category", "law", "abili
 law, that the model cannot, or nothing."""
 
 
+REPLY_CONDITION = "reply"
+"""The condition of all items of a benchmark of replies that people rated."""
+
+REPLY_ANSWER = "does"
+"""The name of people's answer to the question of what a reply does."""
+
+
 class Ungraded(StrEnum):
     """The reason why a reply has no grade."""
 

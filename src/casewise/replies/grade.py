@@ -26,6 +26,7 @@ from casewise.records import (
     ParameterSet,
 )
 from casewise.records.base import Provenance
+from casewise.records.call import REPLY_ANSWER, REPLY_CONDITION
 from casewise.replies.behaviour import (
     GRADES,
     GRADES_FOLDER,
@@ -58,7 +59,6 @@ from casewise.storage.files import numbered_lines, parse, read_jsonl, write_json
 from casewise.storage.intake.formats.find import read_any_table
 from casewise.storage.load import load
 from casewise.storage.run_folder import RunFolder, now
-from casewise.studies.design import REPLY_CONDITION, REPLY_QUESTION
 
 # Labels that people gave replies: those of an exported study, or of a file.
 
@@ -143,7 +143,7 @@ def study_labels(export: Path) -> Iterator[tuple[ReplyPlace, GradeOutcome]]:
     benchmark, answers_file = load(str(export)), export / "own_answers.jsonl"
     for number, line in numbered_lines(answers_file):
         answer = parse(line, path=answers_file, line=number)
-        outcome = outcomes.get(answer["answers"].get(REPLY_QUESTION.name))
+        outcome = outcomes.get(answer["answers"].get(REPLY_ANSWER))
         context = benchmark.context_of(benchmark.item[answer["item_id"]])
         detail = context.provenance.detail if context and context.provenance else None
         if outcome is not None:

@@ -12,7 +12,7 @@ import polars as pl
 
 from casewise.errors import ConfigurationError
 from casewise.evaluate.study import JudgesPilot, pilot_of
-from casewise.notation import interval, number, percent, points, spoken
+from casewise.notation import number, percent, points
 from casewise.options import Hidden
 from casewise.reports.document import Columns, Document, Table, of_tables, table_by, table_of, terms
 from casewise.stats import power as designs
@@ -31,8 +31,6 @@ from casewise.stats.power import (
 )
 from casewise.stats.ratings import CrowdDesign, CrowdModel, simulate_ratings
 from casewise.storage.benchmark import Benchmark
-from casewise.studies.ratings_source import RatingsSource, read_ratings
-from casewise.studies.simulation import SimulatedStudies
 from casewise.text import QUERY, Noun, Text, text
 
 # Answers to questions of power, ready for any face: the number, what it rests on, and what to remember with it.
@@ -165,9 +163,10 @@ def written(value: Any) -> str:
 
 
 def study(
-    source: Path | str,
+    pilot: PilotRatings,
     conditions: tuple[str, str],
     *,
+    noun: Noun = QUERY,
     difference: float = 0.05,
     queries: int | None = None,
     per_item: int = 21,
@@ -178,13 +177,12 @@ def study(
 ) -> PowerAnswer:
     """The queries that a study needs, or the power that it has, by what annotators and queries varied in a pilot.
 
+    `pilot`: the ratings of the two `conditions`, as `casewise.pilot_ratings` reads them.
+    `noun`: the thing that people rated.
     `difference`: of the safe rates of the two conditions. `queries`: if given, the result is the power that they have.
 
-    Raises ConfigurationError: the pilot has no ratings of one of the conditions, or no annotators. StatisticsError: it
-    is too small to say.
+    Raises StatisticsError: the pilot is too small to say.
     """
-    read = read_ratings(source)
-    pilot = pilot_ratings(read, conditions)
     variance = pilot.variance()
     limits = pilot_intervals(pilot, rng=np.random.default_rng(seed))
     design: dict[str, Any] = {"per_item": per_item, "per_annotator": per_annotator, "alpha": alpha}
@@ -233,7 +231,7 @@ def study(
         alpha=alpha,
         people=people,
     )
-    return PowerAnswer("A study planned from a pilot", sentence, numbers, remarks, noun=read.noun)
+    return PowerAnswer("A study planned from a pilot", sentence, numbers, remarks, noun=noun)
 
 
 PER_ITEM = (1, 2, 3, 5, 7, 10, 15, 21, 30)
@@ -391,27 +389,6 @@ def simulated_pilot(seed: int) -> PilotRatings:
     crowd = simulate_ratings(CrowdModel(), design, rng=np.random.default_rng(seed))
     return PilotRatings.from_ratings(
         safe=crowd.safe, second=crowd.condition == 1, query=crowd.query, annotator=crowd.annotator
-    )
-
-
-def pilot_ratings(source: Path | str | RatingsSource, conditions: tuple[str, str]) -> PilotRatings:
-    """Return the ratings of two conditions of an exported study.
-
-    Raises ConfigurationError: the pilot has no ratings of one of the conditions, or no annotators.
-    """
-    frame = (source if isinstance(source, RatingsSource) else read_ratings(source)).frame
-    rated = sorted(frame["condition"].unique())
-    for condition in conditions:
-        if condition not in rated:
-            raise ConfigurationError(f"the pilot has no ratings of {condition!r}; it has: {', '.join(rated)}")
-    if "annotator_id" not in frame.columns or frame["annotator_id"].null_count():
-        raise ConfigurationError("the pilot's votes are anonymous, so it cannot tell how annotators differ")
-    chosen = frame.filter(pl.col("condition").is_in(conditions))
-    return PilotRatings.from_ratings(
-        safe=(chosen["verdict"] == "safe").to_numpy(),
-        second=(chosen["condition"] == conditions[1]).to_numpy(),
-        query=chosen["query_id"].to_numpy(),
-        annotator=chosen["annotator_id"].to_numpy(),
     )
 
 
@@ -584,30 +561,3 @@ def from_pilot(
 
 NAMED = 8
 """Items named in a remark."""
-
-
-# Simulated studies of a design, as tables.
-
-
-def simulation_page(studies: SimulatedStudies) -> Document:
-    """Return the page of each analysis's rejections and coverage by contrast, and of the share of significant tasks."""
-    columns: Columns = {
-        "Analysis": "title",
-        "Rejects": (percent, "rejected"),
-        "95 % interval": (interval, "rejected_low", "rejected_high"),
-        "Rejections are": "is",
-        "95 % interval covers": (percent, "coverage"),
-    }
-    tables = []
-    for pair in studies.plan.contrasts:
-        rows = [row for row in studies.contrasts.to_dicts() if (row["first"], row["second"]) == pair]
-        if rows:
-            difference = number(round(rows[0]["true_difference"], 3) + 0.0)
-            caption = (
-                f"{' − '.join(map(spoken, pair))}: true difference {difference}, over {studies.repeats:,} studies "
-                f"(seed {studies.seed})"
-            )
-            tables.append(table_by(f"{pair[0]}-{pair[1]}", caption, rows, columns))
-    shares: Columns = {"Test": "test", "Share of tasks": (percent, "share_significant")}
-    tables.append(table_by("tasks", f"Tasks significant at {studies.plan.alpha:g}", studies.tasks.to_dicts(), shares))
-    return of_tables(f"{studies.repeats:,} simulated studies of this design, seed {studies.seed}", tables)

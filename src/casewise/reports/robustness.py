@@ -8,7 +8,6 @@ from functools import partial
 import numpy as np
 
 from casewise.ask.layouts import ShownItem
-from casewise.contexts.checks import difference
 from casewise.errors import CasewiseError
 from casewise.evaluate.robustness import (
     AdaptiveResult,
@@ -38,6 +37,7 @@ from casewise.reports.document import (
 )
 from casewise.reports.judge import shown_groups
 from casewise.stats.pairs import Mean, Towards
+from casewise.stats.words import difference
 from casewise.storage.wording import LabelWords, noun_of
 from casewise.text import Text, text
 from casewise.transforms.catalogue import NO_DEFENCE, Offered, check_arms, show_item

@@ -9,9 +9,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from difflib import SequenceMatcher
 from functools import cached_property
 from itertools import chain, islice
-from typing import Any, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -457,3 +458,35 @@ def jaccard(first: AbstractSet[object], second: AbstractSet[object]) -> float:
     r"""The share of what either has that both have, :math:`|A \cap B| / |A \cup B|`; not both may be empty."""
     shared = len(first & second)
     return shared / (len(first) + len(second) - shared)
+
+
+# The words that changed between two texts.
+
+
+TOKENS = re.compile(r"\w+|[^\w\s]|\s+")
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A run of words that both texts have, or only the first (`gone`), or only the second (`new`)."""
+
+    kind: Literal["same", "gone", "new"]
+    text: str
+
+
+def difference(before: str, after: str) -> list[Piece]:
+    """The pieces of `before` and `after` in reading order; what is gone comes before what is new in its place.
+
+    Putting together all that is not `new` gives `before`; all that is not `gone`, `after`.
+    """
+    first, second = TOKENS.findall(before), TOKENS.findall(after)
+    pieces: list[Piece] = []
+    for tag, a, b, c, d in SequenceMatcher(None, first, second, autojunk=False).get_opcodes():
+        if tag == "equal":
+            pieces.append(Piece("same", "".join(first[a:b])))
+            continue
+        if a < b:
+            pieces.append(Piece("gone", "".join(first[a:b])))
+        if c < d:
+            pieces.append(Piece("new", "".join(second[c:d])))
+    return pieces

@@ -22,6 +22,7 @@ from casewise.errors import ConfigurationError, DataError, did_you_mean
 from casewise.plugins import part_names
 from casewise.records import OUTCOMES
 from casewise.records.base import problems, read_toml
+from casewise.records.call import REPLY_ANSWER
 
 # The language of annotators' pages: what is said in it, and how it is written.
 #
@@ -162,11 +163,8 @@ DEMOGRAPHICS = tuple(
 
 RatedThing = Literal["requests", "replies"]
 
-REPLY_CONDITION = "reply"
-"""The condition of all items of such a study."""
-
 REPLY_QUESTION = OwnQuestion(
-    name="does",
+    name=REPLY_ANSWER,
     kind="choice",
     ask="What does the reply do?",
     options=(

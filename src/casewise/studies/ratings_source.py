@@ -11,8 +11,9 @@ from typing import Any
 import polars as pl
 from pydantic import ValidationError
 
-from casewise.errors import DataError
+from casewise.errors import ConfigurationError, DataError
 from casewise.records.base import problems
+from casewise.stats.power import PilotRatings
 from casewise.stats.ratings import STEPS, Flow
 from casewise.storage.benchmark_folder import people_rows
 from casewise.storage.files import numbered_lines, parse, read_text
@@ -313,4 +314,25 @@ def read_flow(path: Path) -> Flow:
             step: (people[ALL],) if ALL in people else tuple(people.get(name, 0) for name in conditions)
             for step, people in counts.items()
         },
+    )
+
+
+def pilot_ratings(source: Path | str | RatingsSource, conditions: tuple[str, str]) -> PilotRatings:
+    """Return the ratings of two conditions of an exported study.
+
+    Raises ConfigurationError: the pilot has no ratings of one of the conditions, or no annotators.
+    """
+    frame = (source if isinstance(source, RatingsSource) else read_ratings(source)).frame
+    rated = sorted(frame["condition"].unique())
+    for condition in conditions:
+        if condition not in rated:
+            raise ConfigurationError(f"the pilot has no ratings of {condition!r}; it has: {', '.join(rated)}")
+    if "annotator_id" not in frame.columns or frame["annotator_id"].null_count():
+        raise ConfigurationError("the pilot's votes are anonymous, so it cannot tell how annotators differ")
+    chosen = frame.filter(pl.col("condition").is_in(conditions))
+    return PilotRatings.from_ratings(
+        safe=(chosen["verdict"] == "safe").to_numpy(),
+        second=(chosen["condition"] == conditions[1]).to_numpy(),
+        query=chosen["query_id"].to_numpy(),
+        annotator=chosen["annotator_id"].to_numpy(),
     )

@@ -12,7 +12,9 @@ import polars as pl
 from scipy.special import expit
 
 from casewise.errors import ConfigurationError, DataError, StatisticsError, unknown_key
+from casewise.notation import interval, number, percent, spoken
 from casewise.records.base import read_toml
+from casewise.reports.document import Columns, Document, of_tables, table_by
 from casewise.stats import (
     CrowdDesign,
     CrowdModel,
@@ -270,3 +272,30 @@ def _tasks(plan: SimulationPlan, crowd: CrowdRatings) -> tuple[float, float, flo
     corrected = adjust(result.best_p, "benjamini_hochberg", where=result.testable)
     first, second, third = (float(np.mean(p <= plan.alpha)) for p in (result.p, result.best_p, corrected))
     return first, second, third
+
+
+# Simulated studies of a design, as tables.
+
+
+def simulation_page(studies: SimulatedStudies) -> Document:
+    """Return the page of each analysis's rejections and coverage by contrast, and of the share of significant tasks."""
+    columns: Columns = {
+        "Analysis": "title",
+        "Rejects": (percent, "rejected"),
+        "95 % interval": (interval, "rejected_low", "rejected_high"),
+        "Rejections are": "is",
+        "95 % interval covers": (percent, "coverage"),
+    }
+    tables = []
+    for pair in studies.plan.contrasts:
+        rows = [row for row in studies.contrasts.to_dicts() if (row["first"], row["second"]) == pair]
+        if rows:
+            difference = number(round(rows[0]["true_difference"], 3) + 0.0)
+            caption = (
+                f"{' − '.join(map(spoken, pair))}: true difference {difference}, over {studies.repeats:,} studies "
+                f"(seed {studies.seed})"
+            )
+            tables.append(table_by(f"{pair[0]}-{pair[1]}", caption, rows, columns))
+    shares: Columns = {"Test": "test", "Share of tasks": (percent, "share_significant")}
+    tables.append(table_by("tasks", f"Tasks significant at {studies.plan.alpha:g}", studies.tasks.to_dicts(), shares))
+    return of_tables(f"{studies.repeats:,} simulated studies of this design, seed {studies.seed}", tables)

@@ -24,7 +24,6 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from casewise.ask.layouts import ShownItem
-from casewise.contexts.checks import Piece, difference
 from casewise.errors import CasewiseError, ConfigurationError
 from casewise.evaluate.judged_runs import RECORDED
 from casewise.evaluate.viewing import (
@@ -43,6 +42,7 @@ from casewise.notation import number, spoken
 from casewise.records import FULL, Item, as_text, scale_of
 from casewise.reports.robustness import texts_of
 from casewise.runs.texts import made_in
+from casewise.stats.words import Piece, difference
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.files import cannot_write, what_is_wrong, write_text
 from casewise.storage.run_folder import ITEM_NOTES, ItemNote

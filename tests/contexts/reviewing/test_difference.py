@@ -2,7 +2,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.contexts.wordings import wording
 
-from casewise.contexts.checks import Piece, difference, is_same, wording_difference
+from casewise.contexts.checks import is_same, wording_difference
+from casewise.stats.words import Piece, difference
 
 texts = st.lists(st.sampled_from(["a", "clerk", "bank", " ", ", ", "é", "\n"]), max_size=30).map("".join)
 

@@ -4,12 +4,12 @@ import pytest
 from tests.support.crowds import crowd_plan, crowd_table
 
 from casewise.errors import StudyError
-from casewise.reports.study import study_report
 from casewise.stats import CrowdModel, adjust, kruskal_wallis, two_proportion_z
 from casewise.stats.ratings import Flow, code_ratings
 from casewise.stats.study_tables import AnalysisOptions
 from casewise.studies.analysis import analyse, settle
 from casewise.studies.design import Analysis
+from casewise.studies.report import study_report
 
 
 @pytest.fixture(scope="module")

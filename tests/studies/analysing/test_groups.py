@@ -9,9 +9,9 @@ from tests.support.study import START, exported, opened_plan, tea
 
 from casewise.errors import ConfigurationError
 from casewise.reports.formats import markdown
-from casewise.reports.study import study_report
 from casewise.stats.study_tables import AnalysisOptions, group_table
 from casewise.studies.people import keep_questions
+from casewise.studies.report import study_report
 from casewise.studies.rounds import freeze_plan, read_plan
 
 

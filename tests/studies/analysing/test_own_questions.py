@@ -8,9 +8,9 @@ from tests.support.databases import new_database
 from tests.support.study import START, exported, opened_plan, tea
 
 from casewise.reports.formats import markdown
-from casewise.reports.study import study_report
 from casewise.studies.answers import Given, finish_batch, next_page, take_answer
 from casewise.studies.design import OwnAnswer
+from casewise.studies.report import study_report
 from casewise.studies.rounds import read_plan
 
 OWN = """

@@ -5,9 +5,9 @@ import pytest
 from tests.support.crowds import crowd_plan, crowd_table
 
 from casewise.errors import ConfigurationError, DataError
-from casewise.reports.study import study_report
 from casewise.studies.analysis import read_contrasts
 from casewise.studies.ratings_source import read_flow, read_ratings
+from casewise.studies.report import study_report
 
 
 @pytest.fixture

@@ -8,13 +8,13 @@ from tests.studies.test_store import VAULT, finished, seen
 from tests.support.study import START, exported, opened_plan, tea
 
 from casewise.errors import StudyError
-from casewise.reports.study import study_report
 from casewise.storage import write_benchmark
 from casewise.storage.load import load
 from casewise.studies.monitor import monitor
 from casewise.studies.owner import amend, amendment_of
 from casewise.studies.people import admit
 from casewise.studies.recruiters import RecruiterIds
+from casewise.studies.report import study_report
 from casewise.studies.rounds import freeze_plan, load_round, read_plan, seconds_to_wait, set_state
 
 

@@ -6,10 +6,10 @@ from tests.support.crowds import crowd_plan, crowd_table
 
 from casewise.reports.document import Prose
 from casewise.reports.formats import drawings, html, markdown
-from casewise.reports.study import study_report
 from casewise.stats import CrowdModel
 from casewise.stats.ratings import Flow
 from casewise.studies.ratings_source import RatingsSource
+from casewise.studies.report import study_report
 
 FLOW = Flow(
     ("no_context", "safe_generated", "unsafe_generated", "safe_revised", "unsafe_revised"),

@@ -9,11 +9,11 @@ import pytest
 from tests.support.crowds import crowd_plan, crowd_table
 from tests.support.data import REFERENCE, cases
 
-from casewise.reports.study import study_report
-from casewise.reports.study_parts import mixed_model_table, write_mixed_model
 from casewise.stats import clustered_contrast
 from casewise.stats.ratings import code_ratings
 from casewise.stats.study_tables import AnalysisOptions
+from casewise.studies.report import study_report
+from casewise.studies.report_parts import mixed_model_table, write_mixed_model
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,8 @@ import pytest
 from tests.support.exported import exported_demo
 
 from casewise.reports.formats import html, markdown
-from casewise.reports.study import study_report
-from casewise.reports.study_parts import OF_REPLIES
+from casewise.studies.report import study_report
+from casewise.studies.report_parts import OF_REPLIES
 
 
 def without_conditions(text):

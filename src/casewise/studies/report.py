@@ -29,19 +29,6 @@ from casewise.reports.document import (
     table_of,
 )
 from casewise.reports.formats import Report, drawings, latex
-from casewise.reports.study_parts import (
-    OF_ITEMS,
-    OF_REPLIES,
-    RatedWords,
-    contrast_name,
-    group_blocks,
-    methods,
-    own_blocks,
-    own_json,
-    people_sections,
-    with_judge_section,
-    write_mixed_model,
-)
 from casewise.stats.ratings import code_ratings
 from casewise.stats.study_tables import AnalysisOptions
 from casewise.storage.benchmark_folder import write_table
@@ -54,6 +41,19 @@ from casewise.studies.analysis import (
     settle,
 )
 from casewise.studies.ratings_source import ExportedStudy, RatingsSource, read_ratings
+from casewise.studies.report_parts import (
+    OF_ITEMS,
+    OF_REPLIES,
+    RatedWords,
+    contrast_name,
+    group_blocks,
+    methods,
+    own_blocks,
+    own_json,
+    people_sections,
+    with_judge_section,
+    write_mixed_model,
+)
 from casewise.text import QUERY, Noun, join, text
 
 # The headline numbers with and without the ratings that were left out, side by side.

@@ -174,7 +174,7 @@ def write_mixed_model(
 
     pairs = ", ".join(f"c({quoted(first)}, {quoted(second)})" for first, second in contrasts)
     method = {"benjamini-hochberg": "BH"}.get(options.correction, options.correction)
-    script = files("casewise.reports").joinpath("templates/mixed_model.R").read_text(encoding="utf-8")
+    script = files("casewise.studies").joinpath("mixed_model.R").read_text(encoding="utf-8")
     for word, value in {"CONTRASTS": pairs, "CORRECTION": method, "LEVEL": repr(options.level)}.items():
         script = script.replace(word, value, 1)
     folder.mkdir(parents=True, exist_ok=True)

@@ -13,12 +13,12 @@ from tests.support.exported import exported_demo
 
 from casewise.errors import ConfigurationError, DataError, StudyError
 from casewise.reports.formats import html, latex, markdown, print_document
-from casewise.reports.study import StudyReport, study_page, study_report
 from casewise.stats import adjust
 from casewise.stats.intervals import Correction
 from casewise.stats.ratings import code_ratings
 from casewise.stats.study_tables import contrast_table
 from casewise.studies.ratings_source import read_ratings
+from casewise.studies.report import StudyReport, study_page, study_report
 from casewise.studies.simulation import write_ratings
 
 STRICT = {"alpha": 0.01, "correction": "bonferroni"}
