@@ -21,9 +21,10 @@ from tests.support.study import RIGHT, SECRET, START, design, opened
 from casewise import database
 from casewise.database.backup import backup, restore
 from casewise.database.tables import study as tables
-from casewise.studies.answers import INSTEAD, Given, finish_batch, next_page, take_answer, take_returned
+from casewise.studies.answers import Given, finish_batch, next_page, take_answer, take_returned
+from casewise.studies.ledger import Payment, note_payment
 from casewise.studies.monitor import keep_up, monitor
-from casewise.studies.owner import known_here
+from casewise.studies.owner import round_account
 from casewise.studies.people import (
     Vault,
     admit,
@@ -232,8 +233,8 @@ class Month:
                 for person in self.people
             ]
             with self.study.read(self.store, self.now) as live:
-                people, bonuses, known = known_here(live, vault=self.vault)
-            lines = reconcile(there, people, self.study.design, bonuses=bonuses, all_known=known)
+                account = round_account(live, vault=self.vault)
+            lines = reconcile(there, account, self.study.design, vault=self.vault)
             self.lines = {line.submission.person: line for line in lines if line.submission}
             chosen = [line for line in lines if line.action]
             if not chosen:
@@ -252,9 +253,7 @@ class Month:
                         person.status = "APPROVED"
                         person.paid += line.amount
                     elif line.action == "pay":
-                        detail = {"amount": line.amount, "payment": f"b-{person.name}", "for": INSTEAD}
-                        for kind in ("bonus begun", "bonus paid"):
-                            live.note(kind, annotator_id=who, detail=detail)
+                        note_payment(live, Payment(who, f"b-{person.name}", line.amount, "pay", "confirmed"))
                         person.paid += line.amount
                     elif line.action == "leave out":
                         take_returned(live, who, by="owner")

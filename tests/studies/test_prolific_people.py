@@ -52,18 +52,27 @@ def test_a_bonus_is_paid_once_whatever_becomes_of_the_answer(prolific, there):
     prolific.breaks = "POST /bulk"
     with pytest.raises(StudyError, match="502"):
         StudyAtProlific(**place).bonus(who, 1.5)
-    for why in ("", "another reason"):
+    for purpose in ("bonus", "pay"):
         with pytest.raises(StudyError, match="an earlier bonus may have been paid"):
-            StudyAtProlific(**place).bonus(who, 1.5, why=why)
+            StudyAtProlific(**place).bonus(who, 1.5, purpose=purpose)
     assert prolific.bonuses == {"bonus-0": "sub-1,1.50"}
     assert prolific.paid == ["bonus-0"]
 
     prolific.breaks = ""
     StudyAtProlific(**place).bonus(who, 2, again=True)
     assert prolific.paid == ["bonus-0", "bonus-1"]
-    assert [kind for kind, _ in events(place)] == ["bonus begun", "bonus begun", "bonus paid"]
-    money, pay = Study(**place).status().monitor.money, read_plan(place["file"]).design.pay
-    assert money.spent == pytest.approx(3.5 * (1 + pay.fee_percent / 100))
+    states = [(detail["payment"], detail["state"]) for _, detail in events(place)]
+    assert states == [
+        ("bonus-0", "begun"),
+        ("bonus-0", "doubtful"),
+        ("bonus-1", "begun"),
+        ("bonus-1", "confirmed"),
+    ]
+    money, fee = Study(**place).status().monitor.money, 1 + read_plan(place["file"]).design.pay.fee_percent / 100
+    assert money.spent == pytest.approx(2 * fee)
+    assert money.doubtful == pytest.approx(1.5 * fee)
+    (line,) = StudyAtProlific(**place).ledger()
+    assert (line.confirmed, line.doubtful, line.owed) == (2.0, 1.5, 0.0)
 
 
 def test_a_bonus_in_doubt_is_settled_by_what_somebody_saw_and_counts_accordingly(prolific, there):
@@ -74,7 +83,7 @@ def test_a_bonus_in_doubt_is_settled_by_what_somebody_saw_and_counts_accordingly
             StudyAtProlific(**place).bonus(who, amount, again=True)
     with pytest.raises(
         StudyError,
-        match=r"several bonuses are in doubt \(bonus-0 \(1\.00\), bonus-1 \(2\.00\)\); choose one with --payment",
+        match=r"several payments are in doubt \(bonus-0 \(1\.00\), bonus-1 \(2\.00\)\); choose one with --payment",
     ):
         StudyAtProlific(**place).settle(who, paid=True)
     assert StudyAtProlific(**place).settle(who, paid=True, payment="bonus-0") == 1

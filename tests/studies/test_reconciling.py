@@ -285,3 +285,86 @@ def test_without_a_study_on_record_its_id_is_asked_for(prolific, place):
     with pytest.raises(StudyError, match="no study at Prolific is on record for the main round"):
         StudyAtProlific(**place).publish()
     assert StudyAtProlific(**place, prolific_study="mine").publish() == "mine"
+
+
+def lost_answers(place, study, prolific, *, done):
+    """Five people whose screen-out was begun as a bonus: Prolific's answer was lost after it had paid, or before."""
+    with database.open(str(place["database"])) as store, store.write() as connection:
+        for name in "abcde":
+            comes(connection, study, name, "screened_out")
+            prolific.submissions[f"s-{name}"] = {"participant_id": f"p-{name}", "status": "AWAITING REVIEW"}
+    if done:
+        prolific.breaks = "POST /bulk"
+    else:
+        prolific.fails = "POST /bulk"
+    first = reconciled(place, "--yes")
+    prolific.breaks = prolific.fails = ""
+    return first
+
+
+@pytest.mark.parametrize("done", [True, False])
+def test_money_whose_answer_was_lost_is_in_doubt_until_somebody_looks(prolific, place, study, done):
+    first = lost_answers(place, study, prolific, done=done)
+    assert (first.code, "refused: 5" in first.out) == (1, True)
+    second = reconciled(place, "--yes")
+    assert second.code == 1
+    assert "0 settled, 5 not" in second.out
+    assert "5 payments (2.50 USD) are in doubt" in second.err
+    assert len(prolific.bonuses) == 5, "nothing is paid twice"
+
+    for name in "abcde":
+        prolific.submissions[f"s-{name}"]["bonus_payments"] = [50] if done else []
+    third = reconciled(place, "--no")
+    assert ("are in doubt" in third.err) == (not done), (
+        "what Prolific lists was paid; what it does not list may still come"
+    )
+    ledger = StudyAtProlific(**place).ledger()
+    assert {(line.owed, line.confirmed, line.doubtful) for line in ledger} == {(0, 0.5, 0) if done else (0, 0, 0.5)}
+
+
+def test_what_was_not_paid_by_a_persons_word_is_paid_once(prolific, place, study):
+    lost_answers(place, study, prolific, done=False)
+    for line in StudyAtProlific(**place).ledger():
+        StudyAtProlific(**place).settle(line.annotator_id, paid=False)
+    assert reconciled(place, "--yes").code == 0
+    assert len(prolific.paid) == 5
+    assert {line.confirmed for line in StudyAtProlific(**place).ledger()} == {0.5}
+
+
+def test_a_person_is_asked_to_return_once(prolific, place, study):
+    prolific.submissions["stranger"] = {"participant_id": "x", "status": "AWAITING REVIEW"}
+    for _ in range(3):
+        assert reconciled(place, "--yes").code == 0
+    assert prolific.returns == {"stranger": ["Did not finish study"]}
+    assert StudyAtProlific(**place).reconcile()[0].advice.startswith("was asked to return it")
+
+
+def test_all_that_reconcile_will_do_is_printed_by_kind_and_amount_before_any_of_it(prolific, place, study):
+    with database.open(str(place["database"])) as store, store.write() as connection:
+        for name, here in (("left", "rating away"), ("good", "completed"), ("back", "completed")):
+            comes(connection, study, name, here)
+            status = "RETURNED" if name == "back" else "AWAITING REVIEW"
+            prolific.submissions[f"s-{name}"] = {"participant_id": f"p-{name}", "status": status, "study_code": "GOOD"}
+    listed = reconciled(place, "--no").out
+    for words in ("and pay it: a batch in full", "4.00 USD", "ratings that stop counting"):
+        assert words in " ".join(listed.split())
+    assert prolific.approved == []
+    done = reconciled(place, "--yes")
+    assert done.code == 0
+    assert "approve: 1 (4.00 USD); end: 1 (4.00 USD); leave out: 1" in done.out
+    assert sorted(prolific.approved) == ["s-good", "s-left"]
+
+
+def test_an_error_in_the_middle_stops_nothing_and_is_in_the_summary(prolific, place, study):
+    with database.open(str(place["database"])) as store, store.write() as connection:
+        for name, here in (("left", "rating away"), ("one", "completed"), ("two", "completed")):
+            comes(connection, study, name, here)
+            prolific.submissions[f"s-{name}"] = {"participant_id": f"p-{name}", "status": "AWAITING REVIEW"}
+    prolific.fails = "POST /submissions/s-one"
+    done = reconciled(place, "--yes")
+    assert done.code == 1
+    assert "approve: 1 (4.00 USD); end: 1 (4.00 USD); refused: 1" in done.out
+    prolific.fails = ""
+    assert reconciled(place, "--yes").code == 0
+    assert sorted(prolific.approved) == ["s-left", "s-one", "s-two"]
+    assert {(line.owed, line.confirmed, line.doubtful) for line in StudyAtProlific(**place).ledger()} == {(0, 4.0, 0)}

@@ -38,6 +38,8 @@ class StandIn:
     """How many more requests are answered with 429."""
     breaks: str = ""
     """How requests begin ("POST /messages") that are done and then answered with 502, as a broken line would."""
+    fails: str = ""
+    """The same for requests that are answered with 500 and not done."""
     has_no_money: bool = False
     projects: dict[str, dict[str, str]] = field(default_factory=dict)
     """Of each workspace, the projects' titles by their ids."""
@@ -54,6 +56,8 @@ class StandIn:
     """Where payments wait for each other to be prepared."""
 
     def answer(self, method: str, path: str, body: dict[str, Any]) -> tuple[int, dict[str, Any] | None]:
+        if self.fails and f"{method} {path}".startswith(self.fails):
+            return 500, {"error": "internal server error"}
         if self.breaks and f"{method} {path}".startswith(self.breaks):
             self.done(method, path, body)
             return 502, {"error": "bad gateway"}

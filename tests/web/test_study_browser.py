@@ -293,7 +293,7 @@ def twice(page, act):
     """Do something that sends a form twice, and wait for the page that is left when both are answered."""
     page.evaluate("window.left = false")
     act()
-    page.wait_for_function("window.left === undefined")
+    page.wait_for_function("() => window.left === undefined")
     page.wait_for_load_state("networkidle")
 
 

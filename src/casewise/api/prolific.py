@@ -4,17 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from math import isfinite
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from casewise.api.studies import Study, StudyRound
-from casewise.errors import ConfigurationError, RecruiterRefused, StudyError
+from casewise.errors import CasewiseError, ConfigurationError, RecruiterRefused, StudyError
 from casewise.runs.limits import finished
-from casewise.studies.answers import INSTEAD, finish_batch, none_begun, settle_bonus, take_returned
+from casewise.studies.answers import finish_batch, take_returned
+from casewise.studies.ledger import (
+    APPROVAL,
+    PAID_AS_SCREEN_OUT,
+    Payment,
+    PaymentState,
+    Purpose,
+    note_payment,
+    refuse_second,
+    settle,
+)
 from casewise.studies.monitor import keep_up
-from casewise.studies.owner import known_here, standings
+from casewise.studies.owner import ASKED_TO_RETURN, Standing, round_account, standings
 from casewise.studies.people import annotator as find_annotator
 from casewise.studies.people import leave_before_batch, people_needed, person_of
 from casewise.studies.prolific import (
@@ -23,11 +33,13 @@ from casewise.studies.prolific import (
     FittedPlaces,
     ProlificClient,
     Reconciled,
+    Submission,
     can_be_reached,
     client,
     filters_of,
     fit_study,
     reconcile,
+    seen_payments,
     study_request,
     to_set_by_hand,
 )
@@ -137,20 +149,25 @@ class StudyAtProlific(Study):
         return call(lambda prolific: fit_study(prolific, study_id, needed))
 
     def reconcile(self) -> list[Reconciled]:
-        """Compare every submission there with everybody here, and say what is to be done about each; nothing is changed there."""
+        """Compare every submission there with everybody here, and say what is to be done about each.
+
+        Nothing is changed there. Here leases end that have run out, and payments that Prolific shows are confirmed.
+        """
         ids = self.ids()
 
-        async def list_submissions(prolific: ProlificClient) -> list[Any]:
+        async def list_submissions(prolific: ProlificClient) -> list[Submission]:
             return [submission for study_id in ids for submission in await prolific.submissions(study_id)]
 
         submissions = call(list_submissions)
-        with self.round() as here:
-            now = datetime.now(UTC)
-            with here.round.write(here.store, now) as live:
-                keep_up(live)
-            with here.round.read(here.store, now) as live:
-                people, paid, all_known = known_here(live, vault=here.vault)
-        return reconcile(submissions, people, here.round.design, bonuses=paid, all_known=all_known)
+        with self.round() as here, here.round.write(here.store) as live:
+            keep_up(live)
+            account, design = round_account(live, vault=here.vault), here.round.design
+            lines = reconcile(submissions, account, design, vault=here.vault)
+            if seen := seen_payments(lines, account, design):
+                for payment in seen:
+                    note_payment(live, payment)
+                lines = reconcile(submissions, round_account(live, vault=here.vault), design, vault=here.vault)
+        return lines
 
     def carry_out(self, lines: Sequence[Reconciled]) -> list[str]:
         """Do what each line's action says; return the reason where one was refused, else "": it stops none of the others."""
@@ -159,30 +176,77 @@ class StudyAtProlific(Study):
             try:
                 self._carry_out(line)
                 refusals.append("")
-            except StudyError as error:
+            except CasewiseError as error:
                 refusals.append(str(error))
         return refusals
 
     def _carry_out(self, line: Reconciled) -> None:
         submission, standing = line.submission, line.standing
         if line.action == "pay" and standing:
-            self.bonus(standing.annotator, line.amount, why=INSTEAD)
+            self.bonus(standing.annotator, line.amount, purpose="pay")
         elif line.action in ("approve", "decide") and submission and standing:
+            self.approve(standing.annotator, submission, line.amount)
+        elif line.action == "ask return" and submission:
+            try:
+                call(lambda prolific: prolific.request_return(submission.id, RETURN_REASON))
+            except RecruiterRefused as error:  # asked there before: it is not asked again
+                if error.status == BUSY:
+                    raise
+                self._note_asked(submission, standing)
+                raise
+            self._note_asked(submission, standing)
+        elif line.action == "leave out" and standing:
+            with self.round() as here, here.round.write(here.store) as live:
+                take_returned(live, standing.annotator, by="owner")
+        elif line.action == "end" and standing:
+            self._end(line, standing)
+
+    def _note_asked(self, submission: Submission, standing: Standing | None) -> None:
+        with self.round() as here, here.round.write(here.store) as live:
+            asked = {"submission": here.vault.fingerprint(here.round.name, submission.id)}
+            live.note(ASKED_TO_RETURN, by="owner", annotator_id=standing.annotator if standing else None, detail=asked)
+
+    def _end(self, line: Reconciled, standing: Standing) -> None:
+        """End the part of somebody who left, and pay what its outcome is worth where that can be paid."""
+        with self.round() as here, here.round.write(here.store) as live:
+            leave_before_batch(live, standing.annotator)
+            finish_batch(live, standing.annotator, outcome="stopped")
+            ended, pay = find_annotator(live, standing.annotator), here.round.design.pay
+        outcome = ended.outcome if ended is not None else None
+        if not line.amount or line.submission is None:
+            return
+        if outcome == "stopped":
+            self.approve(standing.annotator, line.submission, pay.per_batch)
+        elif outcome in PAID_AS_SCREEN_OUT:
+            self.bonus(standing.annotator, pay.screen_out, purpose="pay")
+
+    def approve(self, number: str, submission: Submission, amount: float) -> None:
+        """Approve a submission there; one that timed out and is refused is paid as a bonus instead."""
+        payment = Payment(number, APPROVAL, amount, "pay", "begun")
+        with self.round() as here:
+            with here.round.write(here.store) as live:
+                note_payment(live, payment)
+
+            def record(state: PaymentState, why: str = "") -> None:
+                with here.round.write(here.store) as live:
+                    note_payment(live, replace(payment, state=state, why=why))
+
             try:
                 call(lambda prolific: prolific.transition(f"/submissions/{submission.id}", "APPROVE"))
             except RecruiterRefused as error:
+                record("refused")
                 if submission.status != "TIMED-OUT" or error.status == BUSY:
                     raise
-                self.bonus(standing.annotator, line.amount, why=INSTEAD)
-        elif line.action == "ask return" and submission:
-            call(lambda prolific: prolific.request_return(submission.id, RETURN_REASON))
-        elif line.action in {"end", "leave out"} and standing:
-            with self.round() as here, here.round.write(here.store) as live:
-                if line.action == "leave out":
-                    take_returned(live, standing.annotator, by="owner")
-                else:
-                    leave_before_batch(live, standing.annotator)
-                    finish_batch(live, standing.annotator, outcome="stopped")
+            except ConfigurationError:  # the token is not accepted: nothing was done
+                record("refused")
+                raise
+            except StudyError:
+                record("doubtful", "the answer was lost")
+                raise
+            else:
+                record("confirmed")
+                return
+        self.bonus(number, amount, purpose="pay")
 
     def eligible(self) -> int:
         """Return how many people there pass the design's filters, except filters to choose by hand; 0 if under 25."""
@@ -217,8 +281,8 @@ class StudyAtProlific(Study):
             call(lambda prolific: prolific.request_return(person.session, why))
             here.note("asked to return", number, why=why)
 
-    def bonus(self, number: str, amount: float, *, again: bool = False, why: str = "") -> None:
-        """Pay an annotator a bonus in the study's currency, to two decimals; `why` stands in the log.
+    def bonus(self, number: str, amount: float, *, again: bool = False, purpose: Purpose = "bonus") -> None:
+        """Pay an annotator a bonus in the study's currency, to two decimals; with `purpose` "pay" it is what they are owed.
 
         Prolific pays as often as it is told to, so one that was begun here, whether or not its answer came, is not paid a
         second time but with `again`. One that Prolific refused was not begun.
@@ -231,25 +295,33 @@ class StudyAtProlific(Study):
         with self._annotator(number) as (here, person):
             if not again:
                 with here.round.read(here.store) as live:
-                    none_begun(live, number)
+                    refuse_second(live, number)
             body = {"study_id": person.study, "csv_bonuses": f"{person.session},{amount:.2f}"}
-            payment = call(lambda prolific: prolific.create("/submissions/bonus-payments/", body))
-            detail = {"amount": amount, "payment": payment}
+            prepared = call(lambda prolific: prolific.create("/submissions/bonus-payments/", body))
+            payment = Payment(number, prepared, amount, purpose, "begun")
             with here.round.write(here.store) as live:
                 hold_study(live)
                 if not again:
-                    none_begun(live, number)
-                live.note("bonus begun", by="owner", annotator_id=number, detail=detail | {"for": why})
+                    refuse_second(live, number)
+                note_payment(live, payment)
+
+            def record(state: PaymentState, why: str = "") -> None:
+                with here.round.write(here.store) as live:
+                    note_payment(live, replace(payment, state=state, why=why))
+
             try:
                 # Prolific pays again each time it is told so: never repeat this on a doubtful answer.
-                call(lambda prolific: prolific.call("POST", f"/bulk-bonus-payments/{payment}/pay/", {}))
-            except RecruiterRefused:
-                here.note("bonus refused", number, **detail)
+                call(lambda prolific: prolific.call("POST", f"/bulk-bonus-payments/{prepared}/pay/", {}))
+            except (RecruiterRefused, ConfigurationError):
+                record("refused")
                 raise
-            here.note("bonus paid", number, **detail)
+            except StudyError:
+                record("doubtful", "the answer was lost")
+                raise
+            record("confirmed")
 
     def settle(self, number: str, *, paid: bool, payment: str | None = None) -> float:
-        """Record whether a bonus in doubt was `paid`, as somebody saw at Prolific; return its amount.
+        """Record whether a payment in doubt was `paid`, as somebody saw at Prolific; return its amount.
 
         One that was not is not spent, and can be paid. `payment` is Prolific's id of it, where several are in doubt.
 
@@ -257,7 +329,7 @@ class StudyAtProlific(Study):
         """
         with self.round() as here, here.round.write(here.store) as live:
             hold_study(live)
-            return settle_bonus(live, number, payment, paid=paid)
+            return settle(live, number, payment, paid=paid)
 
     def keep_out(self, workspace: str, *, again: bool = False) -> tuple[int, str]:
         """Put the round's people into a participant group there, to be kept out of a later round; return how many, and the group.

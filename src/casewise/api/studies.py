@@ -26,6 +26,7 @@ from casewise.storage.load import Source
 from casewise.studies import answers, owner
 from casewise.studies.design import NOBODY, PRESETS, Contact, Design, read_design
 from casewise.studies.export import Exported, deposit, export
+from casewise.studies.ledger import LedgerLine, ledger
 from casewise.studies.monitor import Monitor, keep_up, monitor
 from casewise.studies.people import Vault, annotator, derived_key
 from casewise.studies.recruiters import new_invitation
@@ -199,6 +200,16 @@ class Study:
             with here.round.read(here.store, now) as live:
                 state = round_state(live)
                 return RoundStatus(here.round, state, monitor(live))
+
+    def currency(self) -> str:
+        """Return the currency of the round's pay."""
+        with self.round() as here:
+            return here.round.design.pay.currency
+
+    def ledger(self) -> list[LedgerLine]:
+        """Return what each person is owed, and what of it was begun, confirmed, or is in doubt."""
+        with self.round() as here, here.round.read(here.store) as live:
+            return ledger(live)
 
     def amendment(self) -> owner.Amendment:
         """Return the effect of the changed `study.toml` on the running round.

@@ -13,7 +13,7 @@ from casewise.cli.options import DatabaseOption, PhaseOption, SiteOption
 from casewise.cli.printing import confirmed, note, print_table, say
 from casewise.cli.study import STUDY, StudyArgument
 from casewise.errors import ConfigurationError, ExitCode
-from casewise.studies.prolific import SETTLED, Reconciled
+from casewise.studies.prolific import SETTLED, Action, Reconciled
 
 app = App(name="prolific")
 
@@ -110,14 +110,15 @@ def places(
         note(f"Prolific lets no place be taken away, so {consequence}: {fitted.why}")
 
 
-QUESTIONS = {
-    "approve": "Approve submissions: {many}{cost}?",
-    "decide": "Approve those who skipped more than allowed, or rated nothing: {many}{cost}?",
-    "pay": "Pay a screen-out as a bonus, people: {many}{cost}?",
-    "ask return": "Ask for the return of submissions: {many}?",
-    "end": "End the part of those who left, and count what they rated: {many}?",
-    "leave out": "Leave out those who returned their submission, and re-open their slots: {many}?",
+KINDS: dict[Action, str] = {
+    "approve": "approve the submission of people who completed or stopped",
+    "pay": "pay a screen-out as a bonus",
+    "end": "end the part of people who left, count what they rated, and pay it: a batch in full, or a screen-out for no rating",
+    "leave out": "exclude people who returned their submission; their slots open again",
+    "ask return": "ask people to return a submission, once",
+    "decide": "approve people who skipped more than allowed, or rated nothing",
 }
+"""The kinds of action, each with its own yes, and the whole of what it does."""
 
 
 @app.command
@@ -133,7 +134,8 @@ def reconcile(
 ) -> None:
     """Compare Prolific's submissions with the annotators in the database, and propose an action for each difference.
 
-    Each kind of action needs your confirmation. No action rejects a submission.
+    First it prints what each kind of action would do, to how many people and for how much. Each kind needs your
+    confirmation. No action rejects a submission. A payment in doubt is only listed: see `study person --settle`.
 
     Parameters
     ----------
@@ -144,48 +146,75 @@ def reconcile(
         --yes or --no: leave them.
     """
     recruiting = StudyAtProlific(study, phase, database, prolific_study=prolific_study)
-    first: list[Reconciled] | None = None
-    outcomes: list[tuple[Reconciled, str]] = []
-    proposed: set[tuple[str, str | None]] = set()
-    while True:  # who is ended in one round is paid in the next
-        lines = recruiting.reconcile()
-        lines = [line for line in lines if first is None or (line.action and line.key not in proposed)]
-        unsettled = [line for line in lines if line.advice != SETTLED]
-        if unsettled:
-            heads = ("submission", "there", "annotator", "here", "what to do")
-            print_table(heads, [reconciled_row(line) for line in unsettled])
-        if first is None:
-            first, settled = lines, len(lines) - len(unsettled)
-            say(f"{settled:,} settled, {len(unsettled):,} not", settled=settled)
-        chosen = []
-        for action, question in QUESTIONS.items():
-            of_kind = [line for line in unsettled if line.action == action]
-            proposed |= {line.key for line in of_kind}
-            cost = sum(line.amount for line in of_kind)
-            words = question.format(many=f"{len(of_kind):,}", cost=f", for {cost:,.2f} without the fee" if cost else "")
-            answer = yes if action != "decide" or doubtful is None else doubtful
-            if of_kind and (confirmed(words) if answer is None else answer and (action != "decide" or bool(doubtful))):
-                chosen += of_kind
-        if not chosen:
-            break
-        outcomes += zip(chosen, recruiting.carry_out(chosen), strict=True)
-    refused = [(reconciled_row(line)[0], line.action, why) for line, why in outcomes if why]
-    for submission, refused_action, why in refused:
-        note(f"{submission}: {refused_action} was refused: {why}")
-    counts = Counter(line.action for line, why in outcomes if not why)
-    summary = "; ".join(f"{action}: {many}" for action, many in counts.items()) or "nothing was done"
+    lines = recruiting.reconcile()
+    unsettled = [line for line in lines if line.advice != SETTLED]
+    if unsettled:
+        heads = ("submission", "there", "annotator", "here", "what to do")
+        print_table(heads, [reconciled_row(line) for line in unsettled])
+    settled, currency = len(lines) - len(unsettled), recruiting.currency()
+    say(f"{settled:,} settled, {len(unsettled):,} not", settled=settled)
+    by_kind = {kind: chosen for kind in KINDS if (chosen := [line for line in unsettled if line.action == kind])}
+    print_kinds(by_kind, currency)
+    agreed = {kind: agreed_to(kind, by_kind[kind], currency, yes=yes, doubtful=doubtful) for kind in by_kind}
+    chosen = [line for kind, of_kind in by_kind.items() if agreed[kind] for line in of_kind]
+    outcomes = list(zip(chosen, recruiting.carry_out(chosen), strict=True))
+    refused = [(reconciled_row(line), line.action, why) for line, why in outcomes if why]
+    for row, refused_action, why in refused:
+        note(f"{row[0] or row[2]}: {refused_action} was refused: {why}")
+    counts = Counter(str(line.action) for line, why in outcomes if not why)
+    amounts = {kind: sum(line.amount for line, why in outcomes if not why and line.action == kind) for kind in counts}
+    done = (
+        f"{kind}: {many}" + (f" ({amounts[kind]:,.2f} {currency})" if amounts[kind] else "")
+        for kind, many in counts.items()
+    )
+    in_doubt = [payment for line in lines for payment in line.doubtful]
     say(
-        summary + (f"; refused: {len(refused)}" if refused else ""),
+        ("; ".join(done) or "nothing was done") + (f"; refused: {len(refused)}" if refused else ""),
         done=dict(counts),
-        refused=[{"submission": submission, "why": why} for submission, _, why in refused],
+        amounts=amounts,
+        currency=currency,
+        refused=[{"submission": row[0], "why": why} for row, _, why in refused],
+        in_doubt=[{"annotator": one.annotator_id, "payment": one.payment, "amount": one.amount} for one in in_doubt],
         lines=[
             dict(zip(("submission", "there", "annotator", "here", "advice"), reconciled_row(line), strict=True))
-            | {"action": line.action}
-            for line in first
+            | {"action": line.action, "amount": line.amount}
+            for line in lines
         ],
     )
-    if refused:
+    if in_doubt:
+        total = sum(payment.amount for payment in in_doubt)
+        note(
+            f"{len(in_doubt)} payments ({total:,.2f} {currency}) are in doubt. They count neither as paid nor as not paid."
+        )
+    if refused or in_doubt:
         raise SystemExit(ExitCode.NO)
+
+
+def print_kinds(by_kind: dict[Action, list[Reconciled]], currency: str) -> None:
+    """Print what each kind of action would do, to how many, and for how much."""
+    rows = [
+        (
+            KINDS[kind],
+            f"{len(lines):,}",
+            f"{cost:,.2f} {currency}" if (cost := sum(line.amount for line in lines)) else "",
+            f"{ratings:,}" if (ratings := sum(line.ratings for line in lines)) else "",
+        )
+        for kind, lines in by_kind.items()
+    ]
+    if rows:
+        print_table(("action", "how many", "cost without the fee", "ratings that stop counting"), rows)
+
+
+def agreed_to(kind: Action, lines: list[Reconciled], currency: str, *, yes: bool | None, doubtful: bool | None) -> bool:
+    """Return whether somebody agrees to all actions of one kind."""
+    given = yes if kind != "decide" else doubtful
+    if kind == "decide" and given is None and yes is not None:
+        given = False
+    if given is not None:
+        return given
+    cost = sum(line.amount for line in lines)
+    words = KINDS[kind][:1].upper() + KINDS[kind][1:]
+    return confirmed(f"{words}: {len(lines):,}" + (f", for {cost:,.2f} {currency} without the fee?" if cost else "?"))
 
 
 def reconciled_row(line: Reconciled) -> tuple[str, str, str, str, str]:

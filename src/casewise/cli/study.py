@@ -351,6 +351,34 @@ def status(study: StudyArgument = STUDY, /, *, phase: PhaseOption = "main", data
     print_monitor(status_now.monitor, currency=status_now.round.design.pay.currency)
 
 
+@app.command
+def ledger(study: StudyArgument = STUDY, /, *, phase: PhaseOption = "main", database: DatabaseOption = None) -> None:
+    """List what each person is owed, and what of it was begun, confirmed, or is in doubt.
+
+    Amounts are in the study's currency, without the recruiter's fee. What is in doubt counts neither as paid nor as not
+    paid. `?` marks what a person has to decide.
+    """
+    place = Study(study, phase, database)
+    lines, currency = place.ledger(), place.currency()
+    columns = ("owed", "begun", "confirmed", "doubtful")
+    totals = {name: round(sum(getattr(line, name) for line in lines), 2) for name in columns}
+    if as_json():
+        print_json({"currency": currency, "totals": totals, "people": [line.as_json() for line in lines]})
+        return
+    rows = [
+        (
+            line.annotator_id,
+            f"{line.owed:.2f}" + (" ?" if line.decision else ""),
+            *(f"{getattr(line, name):.2f}" for name in columns[1:]),
+            "; ".join(line.reasons),
+        )
+        for line in lines
+    ]
+    if rows:
+        print_table(("annotator", *columns, "why"), rows)
+    print(f"{len(lines):,} people; " + ", ".join(f"{name} {amount:,.2f} {currency}" for name, amount in totals.items()))
+
+
 @app.command(name="set")
 def set_state(
     state: RoundState,
@@ -540,10 +568,10 @@ def print_monitor(found: Monitor, *, currency: str) -> None:
     for amendment in found.amendments:
         print(f"amended {amendment}")
     money, funnel = found.money, found.funnel
-    of = "" if money.budget is None else f"; the budget is {money.budget:,.2f}"
+    of = "" if money.budget is None else f"; the budget is {money.budget:,.2f} {currency}"
     print(
-        f"{money.spent:,.2f} {currency} spent, {money.promised:,.2f} promised, {money.to_come:,.2f} to come: "
-        f"{money.total:,.2f}{of}"
+        f"{money.spent:,.2f} {currency} spent, {money.doubtful:,.2f} in doubt, {money.promised:,.2f} promised, "
+        f"{money.to_come:,.2f} to come: {money.total:,.2f} {currency}{of}"
     )
     print(
         f"{funnel.arrived:,} arrived ({funnel.turned_away:,} more not let in), {funnel.consented:,} consented, "

@@ -10,9 +10,8 @@ from typing import Any, Literal, Self
 from sqlalchemy import Row, bindparam, func, literal_column, select, true, update
 
 from casewise.database.tables import study as tables
-from casewise.errors import StudyError
 from casewise.records import OUTCOMES
-from casewise.studies.design import REPLY_QUESTION, Demographic, Exclusion, OwnAnswer, OwnQuestion, Pay
+from casewise.studies.design import REPLY_QUESTION, Demographic, Exclusion, OwnAnswer, OwnQuestion
 from casewise.studies.quality import OUTCOMES as ENDED
 from casewise.studies.quality import AnsweredPage, reason_to_void
 from casewise.studies.rounds import LiveRound
@@ -353,107 +352,6 @@ def lapse_and_void(study: LiveRound) -> int:
         if why := reason_to_void(answers_of(study, annotator_id), study.design):
             void(study, annotator_id, why=why, by="system")
     return expired
-
-
-PAID_IN_FULL = ("completed", "stopped", "no_room", "too_many_skips", "failed_checks", "excluded")
-"""Outcomes that take a place at the recruiter; who failed checks or was excluded is paid or not by a person's decision, and counted."""
-PAID_AS_SCREEN_OUT = ("screened_out", "left_early")
-WITHDRAWN = "cost of withdrawn"
-"""An event of no annotator: what a person had cost stays spent when all that is known of them is deleted."""
-
-
-INSTEAD = "instead of pay by a code"
-
-
-@dataclass(frozen=True, slots=True)
-class Bonus:
-    """One that the recruiter was told to pay and did not refuse; `paid` if it said so."""
-
-    annotator_id: str
-    payment: str
-    """The recruiter's id of it."""
-    amount: float
-    paid: bool
-    instead: bool = False
-    """True where it replaces the pay of their outcome, as `casewise prolific reconcile` pays some."""
-
-
-def begun_bonuses(study: LiveRound, annotator_id: str | None = None) -> list[Bonus]:
-    """Return the bonuses that were paid, or may have been, to all or to one."""
-    rows = [
-        (event.annotator_id, event.kind, event.detail)
-        for event in study.events("bonus begun", "bonus refused", "bonus paid")
-        if annotator_id in (None, event.annotator_id)
-    ]
-    ends = {(kind, detail.get("payment")) for _, kind, detail in rows}
-    return [
-        Bonus(
-            payee,
-            detail.get("payment", ""),
-            float(detail["amount"]),
-            ("bonus paid", detail.get("payment")) in ends,
-            detail.get("for") == INSTEAD,
-        )
-        for payee, kind, detail in rows
-        if kind == "bonus begun" and ("bonus refused", detail.get("payment")) not in ends
-    ]
-
-
-def none_begun(study: LiveRound, annotator_id: str) -> None:
-    """Refuse a second bonus. Raises StudyError: one was begun for this annotator."""
-    begun = begun_bonuses(study, annotator_id)
-    if begun and all(bonus.paid for bonus in begun):
-        raise StudyError(f"{annotator_id} was already paid a bonus; to pay another, add --again")
-    if begun:
-        raise StudyError(
-            "an earlier bonus may have been paid; check at Prolific, then record the result: casewise study person "
-            f"{annotator_id} --settle paid (or not-paid); to pay another, add --again"
-        )
-
-
-def settle_bonus(study: LiveRound, annotator_id: str, payment: str | None, *, paid: bool) -> float:
-    """Put on record what became of somebody's one bonus in doubt, or of the one that is this `payment`; its amount.
-
-    Raises StudyError: none is in doubt, or more than one.
-    """
-    doubtful = [bonus for bonus in begun_bonuses(study, annotator_id) if not bonus.paid]
-    matching = [bonus for bonus in doubtful if payment in (None, bonus.payment)]
-    if len(matching) != 1:
-        several = ", ".join(f"{bonus.payment} ({bonus.amount:.2f})" for bonus in doubtful)
-        problem = (
-            f"several bonuses are in doubt ({several}); choose one with --payment"
-            if several
-            else "no bonus is in doubt"
-        )
-        raise StudyError(f"{annotator_id}: {problem}")
-    kind = "bonus paid" if paid else "bonus refused"
-    detail = {"amount": matching[0].amount, "payment": matching[0].payment, "looked_up": True}
-    study.note(kind, by="owner", annotator_id=annotator_id, detail=detail)
-    return matching[0].amount
-
-
-def bonuses(study: LiveRound, annotator_id: str | None = None) -> float:
-    """Add up what was paid in bonuses, or may have been, to all or to one, besides the pay of their outcomes."""
-    return sum(bonus.amount for bonus in begun_bonuses(study, annotator_id) if not bonus.instead)
-
-
-def cost_of(study: LiveRound, annotator: Row[Any]) -> float:
-    """Return the cost of an annotator so far."""
-    pay, besides = study.design.pay, bonuses(study, annotator.id)
-    if annotator.outcome in PAID_IN_FULL:
-        return besides + pay.per_batch
-    return besides + (pay.screen_out if annotator.outcome in PAID_AS_SCREEN_OUT else 0.0)
-
-
-def cost_of_more(pay: Pay, stages: Mapping[str, int], *, people: int) -> float:
-    """Return the cost until `people` more have rated a batch, with those who will not pass the quiz meanwhile and the fee.
-
-    `stages`: how many people are where now, or ended how.
-    """
-    passed = sum(stages.get(stage, 0) for stage in (*PAID_IN_FULL, "rating"))
-    failed = stages.get("screened_out", 0)
-    rate = (passed + 14) / (passed + failed + 20)  # as if fourteen of twenty had passed before the first came
-    return people * (pay.per_batch + pay.screen_out * (1 - rate) / rate) * (1 + pay.fee_percent / 100)
 
 
 def read_own_answers(questions: Sequence[OwnQuestion], form: Mapping[str, str]) -> dict[str, OwnAnswer]:

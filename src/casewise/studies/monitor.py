@@ -14,7 +14,8 @@ from sqlalchemy import func, select, update
 from casewise.database.tables import staff
 from casewise.database.tables import study as tables
 from casewise.database.tables.metadata import insert_if_absent
-from casewise.studies.answers import PAID_AS_SCREEN_OUT, PAID_IN_FULL, WITHDRAWN, bonuses, cost_of_more, lapse_and_void
+from casewise.studies.answers import lapse_and_void
+from casewise.studies.ledger import cost_of_more, spent
 from casewise.studies.owner import ARRIVAL_LIMIT, Overview, PersonState, overview, people_states, purge, standings
 from casewise.studies.people import Vault, people_needed, waiting_people
 from casewise.studies.recruiters import known_as
@@ -31,7 +32,12 @@ class Money:
     """In the design's currency, the recruiter's fee included."""
 
     spent: float
-    """On those who ended, whether or not the recruiter has paid them yet, and whether or not they withdrew later."""
+    """On those who ended, whether or not the recruiter has paid them yet, and whether or not they withdrew later.
+
+    Nothing that is in doubt.
+    """
+    doubtful: float
+    """Payments that were begun, and of which it is not known whether they were made."""
     promised: float
     """To those who are in the tutorial, the quiz or a batch now; not to whoever left and whose lease has ended."""
     to_come: float
@@ -44,12 +50,12 @@ class Money:
 
     @property
     def total(self) -> float:
-        return self.spent + self.promised + self.to_come
+        return self.spent + self.doubtful + self.promised + self.to_come
 
     @property
     def budget_share(self) -> float | None:
-        """The share of the budget that is spent or promised; None where there is none."""
-        return None if self.budget is None else (self.spent + self.promised) / self.budget
+        """The share of the budget that is spent, in doubt or promised; None where there is none."""
+        return None if self.budget is None else (self.spent + self.doubtful + self.promised) / self.budget
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,12 +138,11 @@ def monitor(study: LiveRound) -> Monitor:
 def money(study: LiveRound, stages: Mapping[str, int], *, people: int) -> Money:
     """Return what the round has cost, and will cost by those under way and by `people` who are yet to come."""
     pay, fee = study.design.pay, 1 + study.design.pay.fee_percent / 100
-    full = sum(stages.get(outcome, 0) for outcome in PAID_IN_FULL)
-    partly = sum(stages.get(outcome, 0) for outcome in PAID_AS_SCREEN_OUT)
-    besides = bonuses(study) + sum(float(event.detail["cost"]) for event in study.events(WITHDRAWN))
+    cost = spent(study, stages)
     rating = (ANNOTATORS.c.study_id == study.id, ANNOTATORS.c.stage == "rating", ANNOTATORS.c.lapsed.is_(False))
     return Money(
-        spent=(full * pay.per_batch + partly * pay.screen_out + besides) * fee,
+        spent=cost.spent * fee,
+        doubtful=cost.doubtful * fee,
         promised=(waiting_people(study) + study.count(*rating)) * pay.per_batch * fee,
         to_come=cost_of_more(pay, stages, people=people),
         budget=pay.budget,
@@ -282,7 +287,7 @@ def alerts(monitor: Monitor, study: Round, *, now: datetime) -> tuple[Alert, ...
         failing = f"{failed} of the last {ended} who ended did not pass the quiz or were excluded by the rules"
         raised.append(Alert("failing", failing))
     if (share := monitor.money.budget_share) is not None and share > limits.budget_share:
-        spent = monitor.money.spent + monitor.money.promised
+        spent = monitor.money.spent + monitor.money.doubtful + monitor.money.promised
         budget = (
             f"{spent:,.2f} of {pay.budget:,.2f} {pay.currency} are spent or promised; "
             f"about {monitor.money.to_come:,.2f} will follow"

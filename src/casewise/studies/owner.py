@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from statistics import median
@@ -17,13 +18,10 @@ from casewise.records import Verdict
 from casewise.studies.answers import (
     COUNTS_FOR_QUALITY,
     ITEM_OF_PAGE,
-    WITHDRAWN,
     as_answer,
-    begun_bonuses,
-    cost_of,
-    cost_of_more,
 )
 from casewise.studies.freeze import StudyItem
+from casewise.studies.ledger import Payment, cost_of_more, note_withdrawn, payments
 from casewise.studies.people import Vault, count_stages, open_slots_by_query, people_needed
 from casewise.studies.quality import AnsweredPage, Dissent, Flag, disagreement, flags
 from casewise.studies.recruiters import RecruiterIds, known_as
@@ -249,16 +247,16 @@ class Standing:
     due: Due
     away: bool
     """Under way, and their lease has ended."""
+    rated: int = 0
+    """Items that they rated."""
 
 
 def standings(study: LiveRound, *, vault: Vault) -> list[Standing]:
     """Everybody in a round whose recruiter's ids are still kept, in the order of their arrival."""
     keys, since = tables.keys, study.now - timedelta(minutes=study.design.ratings.lease_minutes)
-    rated = select(PAGES.c.annotator_id).where(
-        PAGES.c.study_id == study.id, PAGES.c.kind == "item", PAGES.c.verdict.is_not(None)
-    )
+    rated = study.counts(PAGES.c.annotator_id, where=[IS_ITEM, PAGES.c.verdict.is_not(None)])
     query = (
-        select(ANNOTATORS, keys.c.wrapped, ANNOTATORS.c.id.in_(rated).label("has_rated"))
+        select(ANNOTATORS, keys.c.wrapped)
         .join(keys, keys.c.annotator_id == ANNOTATORS.c.id)
         .where(ANNOTATORS.c.study_id == study.id, ANNOTATORS.c.sealed.is_not(None))
         .order_by(ANNOTATORS.c.consented_at)
@@ -266,22 +264,38 @@ def standings(study: LiveRound, *, vault: Vault) -> list[Standing]:
     people = []
     for row in study.execute(query):
         due = "under way" if row.outcome is None else DUE.get(row.outcome, "nothing")
-        if row.outcome in {"completed", "stopped"} and not row.has_rated:
+        if row.outcome in {"completed", "stopped"} and not rated[row.id]:
             due = "decide"
         away = due == "under way" and (row.lapsed if row.stage == "rating" else row.consented_at < since)
         ids = vault.open(row.sealed, row.wrapped)
-        people.append(Standing(row.id, ids, row.outcome or row.stage, due, away))
+        people.append(Standing(row.id, ids, row.outcome or row.stage, due, away, rated[row.id]))
     return people
 
 
-def known_here(study: LiveRound, *, vault: Vault) -> tuple[list[Standing], dict[str, float], bool]:
-    """Return the round's people, their bonuses, and whether everybody's ids are still kept."""
-    people = standings(study, vault=vault)
-    bonuses: defaultdict[str, float] = defaultdict(float)
-    for bonus in begun_bonuses(study):
-        bonuses[bonus.annotator_id] += bonus.amount
-    all_known = len(people) == sum(count_stages(study).values())
-    return people, bonuses, all_known
+ASKED_TO_RETURN = "asked to return"
+
+
+@dataclass(frozen=True)
+class RoundAccount:
+    """What a round knows of its people, to be compared with the recruiter's submissions."""
+
+    people: tuple[Standing, ...]
+    payments: Mapping[str, Sequence[Payment]]
+    """By annotator."""
+    asked: frozenset[str]
+    """Hashes of the submissions whose return was asked for."""
+    all_known: bool
+    """True where everybody's ids are still kept."""
+
+
+def round_account(study: LiveRound, *, vault: Vault) -> RoundAccount:
+    """Return the round's people, their payments, and whose return was asked for."""
+    made: defaultdict[str, list[Payment]] = defaultdict(list)
+    for payment in payments(study):
+        made[payment.annotator_id].append(payment)
+    people = tuple(standings(study, vault=vault))
+    asked = frozenset(event.detail["submission"] for event in study.events(ASKED_TO_RETURN))
+    return RoundAccount(people, made, asked, len(people) == sum(count_stages(study).values()))
 
 
 def forget(study: LiveRound, annotator_id: str, *, vault: Vault, by: str) -> bool:
@@ -300,8 +314,7 @@ def forget(study: LiveRound, annotator_id: str, *, vault: Vault, by: str) -> boo
         raise StudyError(f"nobody in {study.name} {study.version} ({study.phase}) has the id {annotator_id!r}")
     withdraws = study.now.date() <= study.design.privacy.withdraw_until
     if withdraws:
-        if cost := cost_of(study, row):
-            study.note(WITHDRAWN, by=by, detail={"cost": cost})
+        note_withdrawn(study, row, by=by)
         withdraw(study, row)
     study.execute(delete(tables.keys).where(tables.keys.c.annotator_id == row.id))
     study.set_annotator(row.id, sealed=None, fingerprint=None, demographics=None, feedback=None)

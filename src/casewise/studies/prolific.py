@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from ipaddress import ip_address
@@ -16,7 +17,9 @@ import aiohttp
 
 from casewise.errors import ConfigurationError, RecruiterRefused, StudyError
 from casewise.studies.design import Design, RatedThing
-from casewise.studies.owner import Standing
+from casewise.studies.ledger import APPROVAL, Payment
+from casewise.studies.owner import RoundAccount, Standing
+from casewise.studies.people import Vault
 
 # A thin client for Prolific's API: what running a study needs, and nothing that rejects anyone.
 #
@@ -129,6 +132,8 @@ class Submission:
     study: str
     status: str
     code: str = ""
+    bonuses: tuple[int, ...] = ()
+    """The bonuses that Prolific lists with it, in cents."""
 
 
 @dataclass(frozen=True)
@@ -212,6 +217,7 @@ class ProlificClient:
                 study,
                 str(row.get("status", "")).upper().replace("_", " "),
                 str(row.get("study_code") or row.get("entered_code") or ""),
+                tuple(cents for cents in row.get("bonus_payments") or () if isinstance(cents, int)),
             )
             for row in await self.listed(f"/submissions/?study={quote(study, safe='')}")
         ]
@@ -291,6 +297,7 @@ async def fit_study(prolific: ProlificClient, study: str, needed: int) -> Fitted
 
 
 Action = Literal["approve", "decide", "pay", "ask return", "end", "leave out"]
+"""The kinds of action that `casewise prolific reconcile` can take, each with its own consent."""
 
 RETURN_REASON = "Did not finish study"
 LIVELIEST = ("APPROVED", "AWAITING REVIEW", "ACTIVE", "RESERVED", "SCREENED OUT", "TIMED-OUT", "REJECTED", "RETURNED")
@@ -310,48 +317,47 @@ class Reconciled:
     """The action that `casewise prolific reconcile` can take."""
     amount: float = 0.0
     """Its cost, without the fee."""
-
-    @property
-    def key(self) -> tuple[str, str | None]:
-        about = self.submission.id if self.submission else self.standing.annotator if self.standing else ""
-        return about, self.action
+    ratings: int = 0
+    """Ratings that no longer count after it."""
+    doubtful: tuple[Payment, ...] = ()
+    """Payments of which it is not known whether they were made."""
 
 
 def reconcile(
-    submissions: Sequence[Submission],
-    people: Sequence[Standing],
-    design: Design,
-    *,
-    bonuses: Mapping[str, float],
-    all_known: bool,
+    submissions: Sequence[Submission], here: RoundAccount, design: Design, *, vault: Vault
 ) -> list[Reconciled]:
-    """Their submissions against our people.
-
-    `bonuses`: what each annotator was paid, or may have been. `all_known`: nobody's ids were deleted, so that a
-    submission of nobody here is one of somebody who never consented.
-    """
-    by_session = {person.ids.session: person for person in people}
-    by_person = {person.ids.person: person for person in people}
+    """Compare the recruiter's submissions with the people of a round."""
+    by_session = {person.ids.session: person for person in here.people}
+    by_person = {person.ids.person: person for person in here.people}
     matched: dict[str, list[Submission]] = {}
     lines = []
     for submission in submissions:
         annotator = by_session.get(submission.id) or by_person.get(submission.person.lower())
         if annotator is None:
             finished = submission.code == design.recruiter.completion_code
-            lines.append(of_nobody(submission, all_known=all_known, finished=finished))
+            lines.append(of_nobody(submission, all_known=here.all_known, finished=finished))
         else:
             matched.setdefault(annotator.annotator, []).append(submission)
-    for person in people:
+    for person in here.people:
         own = sorted(
             matched.get(person.annotator, ()),
             key=lambda submission: (*LIVELIEST, submission.status).index(submission.status),
         )
-        lines.append(of_person(person, own[0] if own else None, design, bonus=bonuses.get(person.annotator, 0.0)))
+        lines.append(of_person(person, own[0] if own else None, design, here.payments.get(person.annotator, ())))
         for duplicate in own[1:]:
             advice = f"another submission of {person.annotator}, who is paid through {own[0].id}"
             action: Action | None = "ask return" if duplicate.status == "AWAITING REVIEW" else None
             lines.append(Reconciled(duplicate, person, advice, action))
-    return lines
+    return [once_asked(line, here.asked, design, vault=vault) for line in lines]
+
+
+def once_asked(line: Reconciled, asked: frozenset[str], design: Design, *, vault: Vault) -> Reconciled:
+    """Return the line without its action where that is a request for a return that was made before."""
+    if line.action != "ask return" or line.submission is None:
+        return line
+    if vault.fingerprint(design.name, line.submission.id) not in asked:
+        return line
+    return replace(line, action=None, advice="was asked to return it: wait, or decide at Prolific")
 
 
 def of_nobody(submission: Submission, *, all_known: bool, finished: bool) -> Reconciled:
@@ -390,7 +396,7 @@ RULES: dict[tuple[str, str], tuple[str, Action | None]] = {
     ("screen-out", "RETURNED"): (SETTLED, None),
     ("under way", "*"): ("is still rating: check again later", None),
     ("away", "APPROVED"): ("left this study and was paid at Prolific: end their part here", "end"),
-    ("away", "*"): ("left this study and ended at Prolific: end their part here, and pay for it", "end"),
+    ("away", "*"): ("left this study and ended at Prolific: end their part here, and pay what it is worth", "end"),
     ("*", "APPROVED"): (SETTLED, None),
     ("full", "AWAITING REVIEW"): ("completed the study: approve it", "approve"),
     ("full", "TIMED-OUT"): (
@@ -413,9 +419,18 @@ RULES: dict[tuple[str, str], tuple[str, Action | None]] = {
 """By what somebody is owed (`away`: under way, and their lease has ended) and how their submission stands there."""
 
 
-def of_person(person: Standing, submission: Submission | None, design: Design, *, bonus: float) -> Reconciled:
-    """Somebody here, with the submission of theirs that counts."""
+def of_person(person: Standing, submission: Submission | None, design: Design, made: Sequence[Payment]) -> Reconciled:
+    """Somebody here, with the submission of theirs that counts and the payments that were `made` or begun."""
     pay, due, status = design.pay, str(person.due), submission.status if submission else ""
+    bonuses = [payment for payment in made if payment.payment != APPROVAL]
+    if doubtful := tuple(payment for payment in bonuses if not payment.settled):
+        amounts = " and ".join(f"{payment.amount:.2f} ({payment.payment})" for payment in doubtful)
+        advice = (
+            f"a bonus of {amounts} was begun and is in doubt: look at Prolific whether it was paid, then: "
+            f"casewise study person {person.annotator} --settle paid (or not-paid)"
+        )
+        return Reconciled(submission, person, advice, doubtful=doubtful)
+    bonus = sum(payment.amount for payment in bonuses if payment.state == "confirmed")
     if status == "RESERVED":
         status = "ACTIVE"
     if person.away:
@@ -428,5 +443,39 @@ def of_person(person: Standing, submission: Submission | None, design: Design, *
     advice, action = next(RULES[key] for key in keys if key in RULES)
     if action in ("approve", "decide") and submission and submission.code != design.recruiter.completion_code:
         advice = f"(without the right code) {advice}"
-    amount = {"approve": pay.per_batch, "decide": pay.per_batch, "pay": pay.screen_out}.get(str(action), 0.0)
-    return Reconciled(submission, person, advice, action, amount)
+    if action == "end" and status in UNPAID:
+        advice += f" ({person.rated} rated)"
+    unpaid_end = (pay.per_batch if person.rated else pay.screen_out) if status in UNPAID else 0.0
+    amounts_of = {"approve": pay.per_batch, "decide": pay.per_batch, "pay": pay.screen_out, "end": unpaid_end}
+    ratings = person.rated if action == "leave out" else 0
+    return Reconciled(submission, person, advice, action, amounts_of.get(str(action), 0.0), ratings)
+
+
+UNPAID = ("AWAITING REVIEW", "TIMED-OUT")
+"""The states of a submission that can still be paid."""
+
+
+def seen_payments(lines: Sequence[Reconciled], here: RoundAccount, design: Design) -> list[Payment]:
+    """Return the payments that Prolific shows as made and that are not confirmed yet.
+
+    An approved or screened-out submission was paid. A bonus in doubt was paid where the submission lists its amount more often
+    than bonuses of it were confirmed; what a submission does not list may still come, and stays in doubt.
+    """
+    seen: list[Payment] = []
+    for line in lines:
+        submission, person = line.submission, line.standing
+        if submission is None or person is None:
+            continue
+        made = here.payments.get(person.annotator, ())
+        approval = next((payment for payment in made if payment.payment == APPROVAL), None)
+        paid = {"APPROVED": design.pay.per_batch, "SCREENED OUT": design.pay.screen_out}.get(submission.status)
+        if paid is not None and (approval is None or approval.state != "confirmed"):
+            why = f"seen {submission.status.lower()} at Prolific"
+            seen.append(Payment(person.annotator, APPROVAL, paid, "pay", "confirmed", why))
+        listed = Counter(submission.bonuses)
+        listed.subtract(round(payment.amount * 100) for payment in made if payment.state == "confirmed")
+        for payment in line.doubtful:
+            if listed[round(payment.amount * 100)] > 0:
+                listed[round(payment.amount * 100)] -= 1
+                seen.append(replace(payment, state="confirmed", why="seen among the bonuses at Prolific"))
+    return seen

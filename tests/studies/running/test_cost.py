@@ -4,6 +4,7 @@ from tests.studies.test_store import VAULT, answer, begun
 from tests.support.study import LATER, START, design, opened
 
 from casewise.studies.answers import finish_batch, lapse_and_void
+from casewise.studies.ledger import Payment, note_payment
 from casewise.studies.monitor import monitor
 from casewise.studies.owner import forget
 from casewise.studies.people import admit
@@ -26,13 +27,14 @@ def test_what_was_spent_on_somebody_stays_spent_when_they_withdraw(store):
     with study.write(store, START) as live:
         for one in (who, left):
             finish_batch(live, one, outcome="stopped")
-        live.note("bonus begun", annotator_id=who, detail={"amount": 0.25, "for": "thanks"})
-        assert monitor(live).money.spent == 3.0 + 0.25 + 0.5
+        note_payment(live, Payment(who, "bonus-0", 0.25, "bonus", "confirmed", "thanks"))
+        note_payment(live, Payment(who, "bonus-1", 0.75, "bonus", "doubtful"))
+        assert (monitor(live).money.spent, monitor(live).money.doubtful) == (3.0 + 0.25 + 0.5, 0.75)
         for name in ("alice", "ben", "cat", who):
             assert forget(live, name, vault=VAULT, by="owner")
         money = monitor(live).money
         log = read_events(live)
-    assert (money.spent, money.promised) == (3.75, 0.0)
+    assert (money.spent, money.doubtful, money.promised) == (3.75, 0.75, 0.0)
     assert [event["annotator_id"] for event in log if event["kind"] == "cost of withdrawn"] == [None, None]
 
 
