@@ -27,6 +27,8 @@ class Settings:
     """A path (SQLite) or an URL: `sqlite:///…`, `postgresql://…`."""
     secret_key: str = field(repr=False)
     """Signs cookies, links and form tokens. Whoever knows it can be anyone."""
+    erasures: str = ""
+    """The file of the list of erasures; empty for the one beside the database."""
     site_url: str = DEFAULT_SITE_URL
     """The address in a browser; `https` makes cookies Secure and sends HSTS."""
 
@@ -47,7 +49,8 @@ class Settings:
 def from_environment(
     environment: Mapping[str, str] | None = None, *, database: str | None = None, site_url: str | None = None
 ) -> Settings:
-    """The settings in `CASEWISE_DATABASE`, `CASEWISE_SITE_URL`, `CASEWISE_SECRET_KEY` or `CASEWISE_SECRET_KEY_FILE`.
+    """The settings in `CASEWISE_DATABASE`, `CASEWISE_SITE_URL`, `CASEWISE_SECRET_KEY` or `CASEWISE_SECRET_KEY_FILE`, and
+    `CASEWISE_ERASURES`.
 
     What is given as an argument goes before the environment. Where no key is given, one is made once and kept beside an
     SQLite database, in a file that only its owner may read. Raises ConfigurationError: a value is wrong, a key file
@@ -60,6 +63,7 @@ def from_environment(
     return Settings(
         database=database,
         secret_key=key,
+        erasures=environment.get("CASEWISE_ERASURES", ""),
         site_url=site_url.rstrip("/"),
     )
 

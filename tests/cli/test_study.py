@@ -137,7 +137,7 @@ def test_nothing_is_to_come_once_a_round_is_closed(casewise, opened_study):
     found = json.loads(casewise("study status --json"))["money"]
     assert found["to_come"] == 0
     assert found["total"] == found["spent"] == 4.0
-    assert "4.00 EUR spent, 0.00 promised, 0.00 to come: 4.00" in casewise("study status")
+    assert "4.00 EUR spent, 0.00 in doubt, 0.00 promised, 0.00 to come: 4.00 EUR" in casewise("study status")
 
 
 def test_an_amendment_is_made_as_it_was_shown(casewise, opened_study):

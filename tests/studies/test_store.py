@@ -271,7 +271,7 @@ def test_forgetting_before_the_date_withdraws_everything(store):
     who = finished(store, study, "alice")
     with study.write(store, START) as live:
         keep_questions(live, who, demographics={"age": "25 to 34"}, feedback="hello")
-        assert forget(live, "alice", vault=VAULT, by="owner")
+        assert forget(live, "alice", vault=VAULT, by="owner").ratings == "withdrawn"
 
     with study.read(store) as live:
         row = live.execute(select(tables.annotators)).one()
@@ -286,7 +286,7 @@ def test_forgetting_after_the_date_keeps_anonymous_ratings_and_the_hash(store):
     study = opened(store)
     who = finished(store, study, "alice")
     with study.write(store, START + timedelta(days=60)) as live:
-        assert not forget(live, who, vault=VAULT, by="owner")
+        assert forget(live, who, vault=VAULT, by="owner").ratings == "kept"
     with pytest.raises(StudyError, match="'zoe'"), study.write(store, START) as live:
         forget(live, "zoe", vault=VAULT, by="owner")
     with pytest.raises(StudyError, match="already exists"):

@@ -41,7 +41,7 @@ STUDY = dict.fromkeys(
         ("GET", "/study/{study_id}"),
         *(
             (method, f"/study/{{study_id}}/{page}")
-            for page in ("consent", "tutorial", "quiz", "rate", "questions")
+            for page in ("consent", "tutorial", "quiz", "rate", "questions", "data")
             for method in ("GET", "POST")
         ),
         *(("GET", f"/study/{{study_id}}/{page}") for page in ("pause", "end", "leave")),

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
+from sqlalchemy import Connection, func, select
 
 from casewise import database as databases
 from casewise.database import Database
+from casewise.database import backup as backups
+from casewise.database.erasures import FILE_NAME, Erasure, ErasureList, certificate, erasures_file
+from casewise.database.tables import study as tables
 from casewise.errors import ConfigurationError, StudyError, one_of
 from casewise.evaluate.judged_runs import find_benchmark
 from casewise.replies.behaviour import read_replies
@@ -119,6 +124,69 @@ class StudyRound:
         """The key to the recruiter's ids of people."""
         return Vault(self.settings.secret_key)
 
+    @property
+    def erasures(self) -> ErasureList:
+        """The list of erasures, outside the database."""
+        return erasures_of(self.settings, self.store)
+
+
+def erasures_of(settings: Settings, store: Database) -> ErasureList:
+    """Return the list of erasures of a database, signed with the server's key."""
+    return ErasureList(
+        erasures_file(store.url, settings.erasures), derived_key(settings.secret_key, "list of erasures")
+    )
+
+
+def certificate_of(study: Round, erasure: Erasure) -> str:
+    """Return the certificate of an erasure in a round."""
+    contact = study.design.contact
+    facts = {"Round": f"{study.phase} ({study.id})", "Contact": f"{contact.researcher}, {contact.institution}"}
+    return certificate(erasure, study=f"{study.name} {study.version}", facts=facts)
+
+
+@dataclass(frozen=True)
+class Restored:
+    """A backup that was read back."""
+
+    rows: int
+    erased_again: int
+    """People whom the backup brought back and who were erased again."""
+    database: str
+
+
+def restore_backup(file: Path, database: str | None, *, erasures: Path | None = None) -> Restored:
+    """Read a backup into a new, empty database, and erase again everybody who was erased after it was written.
+
+    `erasures`: the list of erasures; by default the one of the database, or one beside the backup.
+
+    Raises ConfigurationError: the backup holds people of a study, and the list is not there: whether somebody was erased
+    is then not known; DataError: the backup or the list was changed.
+    """
+    settings = from_environment(database=database)
+    with Database(settings.database) as store:
+        listed = erasures_of(settings, store)
+        beside = file.absolute().parent / FILE_NAME
+        chosen = erasures or (listed.path if listed.path.exists() or not beside.exists() else beside)
+        found = replace(listed, path=chosen)
+        done = found.read() if chosen.exists() else None
+        again: list[int] = []
+
+        def replay(connection: Connection) -> None:
+            if done is None and connection.scalar(select(func.count()).select_from(tables.annotators)):
+                raise ConfigurationError(
+                    f"{chosen}: there is no list of erasures here, and this backup holds people of a study. Who of them was "
+                    "erased later is not known. Copy the list from beside the database that was backed up, or name it "
+                    "with --erasures or CASEWISE_ERASURES; if nobody was ever erased, name an empty file"
+                )
+            again.append(owner.replay_erasures(connection, done or (), now=datetime.now(UTC)))
+
+        rows = backups.restore(store, file, replay=replay)
+        if again[0]:
+            store.scrub()
+        if done and chosen != listed.path and not listed.path.exists():
+            shutil.copyfile(chosen, listed.path)
+        return Restored(rows, again[0], store.url.render_as_string())
+
 
 @dataclass(frozen=True)
 class Study:
@@ -162,6 +230,7 @@ class Study:
     def _open(self, plan: StudyPlan, phase: Phase) -> OpenRound:
         settings = from_environment(database=self.database, site_url=self.site_url)
         with databases.open(settings.database) as store, store.write() as connection:
+            erasures_of(settings, store).create()
             study_id = open_plan(connection, plan, phase=phase, now=datetime.now(UTC))
         return OpenRound(plan, phase, f"{settings.site_url}/study/{study_id}")
 
@@ -267,10 +336,17 @@ class Study:
         with self._person(number) as study:
             return answers.restore(study, number, why=why, by="owner")
 
-    def forget(self, number: str) -> bool:
-        """Delete what is known about a person; return whether their ratings went with it, as they do until the stated date."""
-        with self.round() as here, here.round.write(here.store) as live:
-            return owner.forget(live, number, vault=here.vault, by="owner")
+    def forget(self, number: str) -> tuple[Erasure, str]:
+        """Delete what is known about a person; return the erasure and its certificate.
+
+        Their ratings go with it until the date that the study states. The erasure is on a list outside the database first,
+        and nothing of what was deleted stays in the database's files afterwards.
+        """
+        with self.round() as here:
+            with here.round.write(here.store) as live:
+                erasure = owner.forget(live, number, vault=here.vault, by="owner", erasures=here.erasures)
+            here.store.scrub()
+            return erasure, certificate_of(here.round, erasure)
 
     def export(self, folder: str | Path) -> Exported:
         """Write the ratings as a benchmark folder; one with replies only its owner may read."""

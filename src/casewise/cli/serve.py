@@ -30,7 +30,7 @@ from casewise.errors import ConfigurationError
 from casewise.models.client import ClientOptions, RetryPolicy
 from casewise.models.load import ModelOptions
 from casewise.plugins import install_command
-from casewise.settings import database_named, from_environment
+from casewise.settings import from_environment
 
 if TYPE_CHECKING:
     from casewise.evaluate.viewing import Viewed
@@ -70,7 +70,9 @@ def doctor(*, reach: bool = False) -> None:
         print(text)
 
 
-def backup(file: Path, /, *, restore: bool = False, database: DatabaseOption = None) -> None:
+def backup(
+    file: Path, /, *, restore: bool = False, erasures: Path | None = None, database: DatabaseOption = None
+) -> None:
     """Write the database of reviews and studies to one file, or read such a file back. People can work meanwhile.
 
     Parameters
@@ -78,15 +80,20 @@ def backup(file: Path, /, *, restore: bool = False, database: DatabaseOption = N
     file
         A new file, .jsonl or .jsonl.gz; with --restore a backup.
     restore
-        Read the backup into a new, empty database, SQLite or PostgreSQL.
+        Read the backup into a new, empty database, SQLite or PostgreSQL. Everybody who was erased since is erased again.
+    erasures
+        With --restore: the list of erasures. Default: CASEWISE_ERASURES, or casewise-erasures.jsonl beside the database
+        or the backup.
     """
     from casewise import database as databases  # an extra
     from casewise.database import backup as backups
 
     if restore:
-        with databases.Database(database_named(database)) as store:
-            count, where = backups.restore(store, file), store.url.render_as_string()
-        say(f"{count:,} rows are restored to {where}", rows=count, database=str(where))
+        from casewise.api.studies import restore_backup
+
+        done = restore_backup(file, database, erasures=erasures)
+        say(f"{done.rows:,} rows are restored to {done.database}", rows=done.rows, database=done.database)
+        say(f"{done.erased_again:,} people who were erased after the backup are erased again", erased=done.erased_again)
         return
     with databases.open(database) as store:
         count = backups.backup(store, file)

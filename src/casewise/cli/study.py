@@ -445,6 +445,7 @@ def person(
     leave_out: str | None = None,
     take_in: str | None = None,
     forget: bool = False,
+    certificate: Path | None = None,
     message: str | None = None,
     bonus: Annotated[float | None, Parameter(validator=Number(gte=0.01))] = None,
     again: bool = False,
@@ -468,7 +469,10 @@ def person(
     take_in
         Include an excluded annotator again, for this reason. Ratings whose slots are filled by now stay excluded.
     forget
-        Delete the data about the annotator; until the date stated in the study, the ratings as well.
+        Delete the data about the annotator; until the date stated in the study, the ratings as well. A list outside the
+        database has every restored backup repeat it.
+    certificate
+        With --forget: write a certificate of the erasure to this file.
     message
         At Prolific: send this message to the annotator.
     bonus
@@ -514,11 +518,17 @@ def person(
         place.ask_return(number, ask_return)
         say(f"{number} was asked to return their submission", annotator=number)
     else:
-        withdrawn = place.forget(number)
+        erasure, text = place.forget(number)
+        kept = "withdrawn" if erasure.ratings == "withdrawn" else "anonymous now, and kept"
         say(
-            f"forgotten; the ratings are {'withdrawn' if withdrawn else 'anonymous now, and kept'}",
-            ratings="withdrawn" if withdrawn else "kept",
+            f"forgotten; the ratings are {kept}",
+            ratings=erasure.ratings,
+            number=erasure.number,
+            signature=erasure.signature,
         )
+        if certificate is not None:
+            certificate.write_text(text, encoding="utf-8")
+            say(f"{certificate}: the certificate of erasure {erasure.number}", certificate=str(certificate))
 
 
 # What a study is, in lines for a terminal.

@@ -10,7 +10,7 @@ import gzip
 import io
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import date, datetime
 from pathlib import Path
@@ -87,10 +87,10 @@ def line(value: dict[str, Any]) -> str:
     )
 
 
-def restore(database: Database, path: Path) -> int:
+def restore(database: Database, path: Path, *, replay: Callable[[Connection], None] | None = None) -> int:
     """Put the rows of a backup into an empty database, all or none, and bring it up to date; return how many there were.
 
-    Raises DataError: the file is no backup, was cut off, or is of a newer casewise; the message says where;
+    `replay` then does in the same transaction what must hold whatever the backup says, such as erasures. Raises DataError: the file is no backup, was cut off, or is of a newer casewise; the message says where;
     ConfigurationError: the database holds something already.
     """
     with database.write() as connection:
@@ -113,6 +113,8 @@ def restore(database: Database, path: Path) -> int:
         if connection.dialect.name == "postgresql":
             set_counters(connection)
         migrate(connection)
+        if replay is not None:
+            replay(connection)
     return count
 
 

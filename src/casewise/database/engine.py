@@ -98,6 +98,9 @@ class GroupedWrites:
 
 
 BUSY_TIMEOUT_MS = 30_000
+PRAGMAS = ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "secure_delete=ON")
+PERSONAL_TABLES = ("study_keys", "study_annotators", "study_pages", "study_events", "study_fingerprints")
+"""The tables with rows about single people."""
 CONNECTIONS = 40
 """As many as the web server has threads."""
 CONNECTIONS_TO_SERVER = 20
@@ -151,6 +154,31 @@ class Database:
             return False
         return True
 
+    def scrub(self) -> None:
+        """Overwrite what was deleted in every file of the database: no page, no free space and no log holds it afterwards.
+
+        PostgreSQL writes the tables of people anew; copies in its own write-ahead log stay until the server reuses them.
+        """
+        with self._turn, self.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+            if self.is_sqlite:
+                driver = connection.connection.driver_connection
+                assert driver is not None
+                driver.execute("VACUUM")
+            else:
+                for table in PERSONAL_TABLES:
+                    connection.exec_driver_sql(f"VACUUM FULL {table}")
+        self.empty_log()
+
+    def empty_log(self) -> bool:
+        """Move SQLite's write-ahead log into the database and empty it; return False where readers kept it from that."""
+        if not self.is_sqlite:
+            return True
+        with self._turn, self.engine.connect() as connection:
+            driver = connection.connection.driver_connection
+            assert driver is not None
+            ((busy, _, _),) = driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        return not busy
+
     def close(self) -> None:
         """Give back all connections."""
         self._grouped.close()
@@ -191,7 +219,7 @@ def made_engine(url: URL) -> Engine:
     @event.listens_for(engine, "connect")
     def prepare(connection: Any, _record: object) -> None:
         connection.isolation_level = None  # the driver would begin transactions of its own, too late
-        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", f"busy_timeout={BUSY_TIMEOUT_MS}"):
+        for pragma in (*PRAGMAS, f"busy_timeout={BUSY_TIMEOUT_MS}"):
             connection.execute(f"PRAGMA {pragma}")
 
     @event.listens_for(engine, "begin")

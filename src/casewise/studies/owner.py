@@ -9,8 +9,9 @@ from datetime import datetime, timedelta
 from statistics import median
 from typing import Any, Literal
 
-from sqlalchemy import Row, delete, func, select, update
+from sqlalchemy import Connection, Row, delete, func, select, update
 
+from casewise.database.erasures import Erasure, ErasureList, Ratings
 from casewise.database.tables import staff
 from casewise.database.tables import study as tables
 from casewise.errors import StudyError
@@ -25,7 +26,7 @@ from casewise.studies.ledger import Payment, cost_of_more, note_withdrawn, payme
 from casewise.studies.people import Vault, count_stages, open_slots_by_query, people_needed
 from casewise.studies.quality import AnsweredPage, Dissent, Flag, disagreement, flags
 from casewise.studies.recruiters import RecruiterIds, known_as
-from casewise.studies.rounds import LiveRound, StudyPlan, add_slots, round_state, shown_items
+from casewise.studies.rounds import LiveRound, StudyPlan, add_slots, load_round, round_state, shown_items
 from casewise.studies.slots import release
 
 ARRIVAL_LIMIT = "arrival:"
@@ -298,13 +299,16 @@ def round_account(study: LiveRound, *, vault: Vault) -> RoundAccount:
     return RoundAccount(people, made, asked, len(people) == sum(count_stages(study).values()))
 
 
-def forget(study: LiveRound, annotator_id: str, *, vault: Vault, by: str) -> bool:
-    """Forget a person, named by recruiter id or study id; return whether their ratings were withdrawn as well.
+def forget(
+    study: LiveRound, annotator_id: str, *, vault: Vault, by: str, erasures: ErasureList | None = None
+) -> Erasure:
+    """Forget a person, named by recruiter id or study id; return the erasure, whose `ratings` were withdrawn or kept.
 
     The key of their ids, what they said about themselves and their remarks are deleted. Until `privacy.withdraw_until`
     their answers and what the log says of them are deleted too, the slots re-open, and they could take part anew; after
-    it the ratings stay, and nothing is left that could join them to a person but the hash against returners. Raises
-    StudyError: nobody of that id is in this round.
+    it the ratings stay, and nothing is left that could join them to a person but the hash against returners. The erasure
+    is on the disk in the list of `erasures` before anything else is done. Raises StudyError: nobody of that id is in this
+    round; ConfigurationError: the list cannot be written.
     """
     fingerprint = vault.fingerprint(study.name, known_as(annotator_id, study.design.recruiter))
     named = (ANNOTATORS.c.id == annotator_id) | (ANNOTATORS.c.fingerprint == fingerprint)
@@ -312,14 +316,43 @@ def forget(study: LiveRound, annotator_id: str, *, vault: Vault, by: str) -> boo
     row = study.execute(query.with_for_update(key_share=True)).first()
     if row is None:
         raise StudyError(f"nobody in {study.name} {study.version} ({study.phase}) has the id {annotator_id!r}")
-    withdraws = study.now.date() <= study.design.privacy.withdraw_until
-    if withdraws:
-        note_withdrawn(study, row, by=by)
-        withdraw(study, row)
-    study.execute(delete(tables.keys).where(tables.keys.c.annotator_id == row.id))
-    study.set_annotator(row.id, sealed=None, fingerprint=None, demographics=None, feedback=None)
-    study.note("forgotten", by=by, annotator_id=row.id, detail={"ratings": "withdrawn" if withdraws else "kept"})
-    return withdraws
+    ratings: Ratings = "withdrawn" if study.now.date() <= study.design.privacy.withdraw_until else "kept"
+    if erasures is None:  # a database of a test or a rehearsal, which is never restored
+        erasure = Erasure(0, study.id, row.id, study.now.isoformat(), ratings)
+    else:
+        erasure = erasures.add(study.id, row.id, ratings=ratings, at=study.now)
+    erase(study, row, ratings=ratings, by=by)
+    return erasure
+
+
+def erase(study: LiveRound, annotator: Row[Any], *, ratings: Ratings, by: str) -> None:
+    """Delete what is known about an annotator, with the ratings where they are `withdrawn`."""
+    if ratings == "withdrawn":
+        note_withdrawn(study, annotator, by=by)
+        withdraw(study, annotator)
+    study.execute(delete(tables.keys).where(tables.keys.c.annotator_id == annotator.id))
+    study.set_annotator(annotator.id, sealed=None, fingerprint=None, demographics=None, feedback=None)
+    study.note("forgotten", by=by, annotator_id=annotator.id, detail={"ratings": ratings})
+
+
+def replay_erasures(connection: Connection, erasures: Sequence[Erasure], *, now: datetime) -> int:
+    """Erase again whom a restored backup brought back, or whose erasure was begun and not ended; return how many.
+
+    Whoever is not in the database, or is erased in it already, is passed over.
+    """
+    again = 0
+    for erasure in erasures:
+        row = connection.execute(select(ANNOTATORS).where(ANNOTATORS.c.id == erasure.annotator_id)).first()
+        if row is None:
+            continue
+        known = row.sealed is not None or row.fingerprint is not None or row.demographics or row.feedback
+        if not known and (erasure.ratings == "kept" or row.withdrawn_at is not None):
+            continue
+        study = load_round(connection, row.study_id)
+        if study is not None:
+            erase(study.at(connection, now), row, ratings=erasure.ratings, by="system")
+            again += 1
+    return again
 
 
 def withdraw(study: LiveRound, annotator: Row[Any]) -> None:

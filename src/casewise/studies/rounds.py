@@ -565,7 +565,7 @@ SIGHT = {
     "request_s": "seconds until the first line of the request had been on the screen for half a second",
     "situation_s": "the same for the situation; absent if none is shown",
     "end_s": "the same for the last line of the situation; absent if it was never on the screen for half a second",
-    "situation_share": "the share of the situation's height that was on the screen for half a second or longer in all",
+    "situation_share": "the share of the situation's lines that were on the screen for half a second or longer in all",
     "situation_view_s": "seconds during which any of the situation was on the screen",
     "scrolled_px": "how far the page was scrolled in all",
     "away": "how often the page was left for another tab or window",

@@ -19,11 +19,13 @@ from fastapi import Depends, FastAPI
 from starlette.staticfiles import StaticFiles
 
 from casewise import database as databases
+from casewise.api.studies import erasures_of
 from casewise.database import Database
 from casewise.database.engine import Limit, only_one, take
 from casewise.errors import ConfigurationError, RunConflict
 from casewise.settings import Settings, from_environment
 from casewise.studies.monitor import keep_up
+from casewise.studies.owner import replay_erasures
 from casewise.studies.people import Vault
 from casewise.studies.rounds import READ_ANEW_S, all_rounds, load_round, open_plan, read_plan
 from casewise.web import review, staff, study, study_owner
@@ -47,6 +49,10 @@ def create_app(settings: Settings) -> FastAPI:
     )
     app.state.settings = settings
     app.state.database = databases.open(settings.database)
+    app.state.erasures = erasures_of(settings, app.state.database)
+    app.state.erasures.create()
+    with app.state.database.write() as connection:  # an erasure may have been begun when the server was killed
+        replay_erasures(connection, app.state.erasures.read(), now=datetime.now(UTC))
     app.state.clock = partial(datetime.now, UTC)
     app.state.signing = Signing(settings.secret_key)
     app.state.templates = templates()
@@ -110,6 +116,7 @@ def keep_all_up(database: Database, *, now: datetime) -> bool:
     with database.write() as connection:
         if not take(connection, "upkeep", ONCE, now=now):
             return False
+    database.empty_log()
     with suppress(RunConflict), only_one(database, "keeping rounds up"):
         with database.read() as connection:
             listed = all_rounds(connection)

@@ -20,6 +20,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 from starlette.routing import Route
 
+from casewise.api.studies import certificate_of
 from casewise.ask.layouts import FOR_ANNOTATORS, groups
 from casewise.database.engine import Limit, take
 from casewise.errors import StudyError
@@ -40,7 +41,7 @@ from casewise.studies.answers import (
 )
 from casewise.studies.design import OwnAnswer
 from casewise.studies.monitor import count_arrival
-from casewise.studies.owner import ARRIVAL_LIMIT
+from casewise.studies.owner import ARRIVAL_LIMIT, forget
 from casewise.studies.people import (
     Annotator,
     NotLetIn,
@@ -661,15 +662,49 @@ def questions(request: Request, study: ThisRound, form: SentForm, at: Now) -> Re
     return redirect(here(study, "end"))
 
 
+@rating_router.get("/data")
+def data_page(request: Request, study: ThisRound) -> Response:
+    """What is kept of an annotator, and how to have it deleted."""
+    with study.read(database_of(request)) as live:
+        annotator = standing_at(request, live)
+        withdraws = live.now.date() <= study.design.privacy.withdraw_until
+    return show(request, study, "data", who=annotator, withdraws=withdraws, certificate=None, problem=False)
+
+
+@rating_router.post("/data")
+def delete_data(request: Request, study: ThisRound, form: SentForm, at: Now) -> Response:
+    """Erase what is known of the annotator in this browser; show the certificate, and the way back to the recruiter."""
+    if form.get("delete") != "yes":
+        with study.read(database_of(request), at) as live:
+            annotator = standing_at(request, live)
+        withdraws = at.date() <= study.design.privacy.withdraw_until
+        values: dict[str, Any] = {"withdraws": withdraws, "certificate": None, "problem": True}
+        return show(request, study, "data", status=400, who=annotator, **values)
+    with study.write(database_of(request), at) as live:
+        annotator = stepping(request, live, form)
+        leave_before_batch(live, annotator.id)
+        finish_batch(live, annotator.id, outcome="stopped")
+        finish = way_back(request, live, standing_at(request, live, "done"))
+        vault, erasures = vault_of(request), request.app.state.erasures
+        erasure = forget(live, annotator.id, vault=vault, by="annotator", erasures=erasures)
+    database_of(request).scrub()
+    return show(request, study, "data", certificate=certificate_of(study, erasure), finish=finish)
+
+
+def way_back(request: Request, study: LiveRound, annotator: Annotator) -> Finish:
+    """Return the way back to the recruiter for somebody whose part has ended; empty where the recruiter knows it already."""
+    outcome = annotator.outcome or "completed"
+    if outcome in {"withdrawn", "returned"}:
+        return Finish()
+    person = person_of(study, annotator.id, vault=vault_of(request))
+    return recruiter_of(request, study).finish(CODES.get(outcome, "completed"), person)
+
+
 @rating_router.get("/end")
 def end_page(request: Request, study: ThisRound) -> Response:
     """Thanks, what it was about, and the way back to the recruiter."""
     with study.read(database_of(request)) as live:
         annotator = standing_at(request, live, "done")
-        person = person_of(live, annotator.id, vault=vault_of(request))
-    outcome, finish = annotator.outcome or "completed", Finish()
-    # Who withdrew has no ids left to be sent back by, and who returned their submission has ended there.
-    if outcome not in {"withdrawn", "returned"}:
-        finish = recruiter_of(request, study).finish(CODES.get(outcome, "completed"), person)
+        finish = way_back(request, live, annotator)
     wording = study.wording.screened_out if annotator.outcome == "screened_out" else study.wording.debriefing
     return show(request, study, "end", outcome=annotator.outcome, text=markdown(wording), finish=finish, who=annotator)

@@ -15,10 +15,10 @@
 
   // The answer waits until the first lines of the request and of the situation were both on the screen for half a
   // second, and the situation's last line where the design asks for it. What is seen is measured against what covers
-  // it: the pinned request, and the bar of buttons. The situation's height is watched in bands.
+  // it: the pinned request, and the bar of buttons. Each line of the situation is watched.
   const LOOK_MS = 100;
   const ENOUGH_MS = 500;
-  const BANDS = 50;
+  const LINE_PX = 24;
   let sight;
 
   function line(element, last) {
@@ -40,6 +40,29 @@
     return pinned ? [Math.max(0, box.top - 1), Math.min(bottom, box.bottom + 1)] : [Math.max(0, box.bottom), bottom];
   }
 
+  // The boxes of the situation's lines, as it is laid out now: another width or zoom makes other lines.
+  function lines() {
+    return [...document.querySelectorAll(".panel dd")].flatMap((text) => {
+      const range = document.createRange();
+      range.selectNodeContents(text);
+      return [...range.getClientRects()];
+    });
+  }
+
+  // What was not on the screen yet is read next: the first line that never was, just under what is pinned.
+  function leadToUnread() {
+    const unread = sight.panel ? sight.lines.findIndex((ms) => ms === 0) : -1;
+    if (unread < 0) return false;
+    scrollBy(0, lines()[unread].top - uncovered(false)[0] - 8);
+    return true;
+  }
+
+  // A screen further leaves a line of the last one in view, whatever is pinned above and below.
+  function turn(direction) {
+    const [top, bottom] = uncovered(false);
+    scrollBy(0, direction * Math.max(LINE_PX, bottom - Math.max(0, top) - 2 * LINE_PX));
+  }
+
   function isSeen(part) {
     if (document.visibilityState !== "visible") return false;
     const [top, bottom] = uncovered(part.pinned);
@@ -59,11 +82,10 @@
     }
     if (sight.panel && document.visibilityState === "visible") {
       const [top, bottom] = uncovered(false);
-      const box = sight.panel.getBoundingClientRect();
-      const middle = (band) => box.top + (box.height * (band + 0.5)) / BANDS;
-      const before = sight.bands.slice();
-      sight.bands = before.map((sum, band) => sum + (middle(band) >= top && middle(band) <= bottom ? ms : 0));
-      if (sight.bands.some((sum, band) => sum > before[band])) sight.panel_ms += ms;
+      const boxes = lines();
+      const before = boxes.map((_, n) => sight.lines[Math.floor((n * sight.lines.length) / boxes.length)] ?? 0);
+      sight.lines = before.map((sum, n) => sum + (boxes[n].top >= top && boxes[n].bottom <= bottom ? ms : 0));
+      if (sight.lines.some((sum, n) => sum > before[n])) sight.panel_ms += ms;
     }
     if (ready()) enable(true);
   }
@@ -86,7 +108,7 @@
     }
     sight = {
       begun: performance.now(), looked: performance.now(), scrolled: 0, at: scrollY, away: 0, away_ms: 0, left: null,
-      panel: document.querySelector(".panel .groups"), panel_ms: 0, bands: Array(BANDS).fill(0),
+      panel: document.querySelector(".panel .groups"), panel_ms: 0, lines: lines().map(() => 0),
       parts: parts.map((part) => ({ ...part, for_ms: 0, seen_s: null })),
     };
     enable(false);
@@ -98,7 +120,7 @@
     const found = { shown_s, scrolled_px: Math.round(sight.scrolled), away: sight.away, away_s: round(sight.away_ms / 1000) };
     for (const part of sight.parts) if (part.seen_s !== null) found[part.name] = round(part.seen_s);
     if (sight.panel) {
-      found.situation_share = sight.bands.filter((ms) => ms >= ENOUGH_MS).length / BANDS;
+      found.situation_share = round(sight.lines.filter((ms) => ms >= ENOUGH_MS).length / sight.lines.length);
       found.situation_view_s = round(sight.panel_ms / 1000);
     }
     return JSON.stringify(found);
@@ -155,9 +177,12 @@
     event.preventDefault();
     const skips = event.submitter && event.submitter.value === "skip";
     const unseen = sight.parts.find((part) => part.seen_s === null && !part.last);
-    if (!skips && unseen && !isSeen(unseen)) unseen.element.scrollIntoView({ block: "center" });
     if (sending) return;
     document.getElementById("early").hidden = skips || ready();
+    if (!skips && !ready()) {
+      if (unseen && unseen.pinned) unseen.element.scrollIntoView({ block: "start" });
+      else document.getElementById("unread").hidden = !leadToUnread();
+    }
     if (!skips && !ready()) return;
     sending = true;
     const body = new URLSearchParams(new FormData(form(), event.submitter));
@@ -165,6 +190,16 @@
     body.set("sight", seen());
     for (const button of form().querySelectorAll("button")) button.setAttribute("aria-disabled", "true");
     show(await send(body));
+  });
+
+  addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || !form()) return;
+    const scrolls = event.target.scrollHeight > event.target.clientHeight && event.target.matches("blockquote");
+    if (scrolls || event.target.closest("textarea, select, input, button, a, summary")) return;
+    const turns = { PageDown: 1, PageUp: -1, " ": event.shiftKey ? -1 : 1 }[event.key];
+    if (!turns) return;
+    event.preventDefault();
+    turn(turns);
   });
 
   addEventListener("keydown", (event) => {
