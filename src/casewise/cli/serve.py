@@ -87,6 +87,8 @@ def backup(
     """
     from casewise import database as databases  # an extra
     from casewise.database import backup as backups
+    from casewise.database import staff
+    from casewise.database.staff import BACKED_UP
 
     if restore:
         from casewise.api.studies import restore_backup
@@ -97,6 +99,8 @@ def backup(
         return
     with databases.open(database) as store:
         count = backups.backup(store, file)
+        with store.write() as connection:
+            staff.note(connection, BACKED_UP, by=None, subject=None, now=datetime.now(UTC), detail={"rows": count})
     say(f"{count:,} rows are in {file}", rows=count, file=str(file))
     note("it holds personal data and password hashes: keep it safe, and keep the secret key apart from it")
 
@@ -235,6 +239,7 @@ def serve_app(options: AppOptions, host: str, port: int) -> None:
 
     from casewise import database as databases
     from casewise.database import staff
+    from casewise.web.connections import HeaderTimeout
 
     address = options.site_url or os.environ.get("CASEWISE_SITE_URL") or f"http://{host}:{port}"
     settings = from_environment(database=options.database, site_url=address)
@@ -259,6 +264,7 @@ def serve_app(options: AppOptions, host: str, port: int) -> None:
         workers=options.workers,
         access_log=False,
         server_header=False,
+        http=HeaderTimeout,
         timeout_worker_healthcheck=WORKER_PATIENCE_S,
         timeout_keep_alive=KEEP_ALIVE_S,
     )

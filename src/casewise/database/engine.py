@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -22,6 +22,7 @@ from alembic.util import CommandError
 from sqlalchemy import Connection, Engine, delete, event, select, text, update
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from casewise.database.tables import staff
 from casewise.database.tables.metadata import insert_if_absent
@@ -145,14 +146,18 @@ class Database:
         """Return a future of the result of `work`, once it is committed; on SQLite together with others that waited (`GroupedWrites`)."""
         return self._grouped.submit(work)
 
-    def answers(self) -> bool:
-        """Return whether the database answers now."""
+    def problem(self, *, now: datetime) -> str | None:
+        """Write a moment to the database and read it back; return why that does not work now, or None."""
+        table, key = staff.rate_limits, f"health:{os.getpid()}"
         try:
+            with self.write() as connection:
+                insert_if_absent(connection, table, {"key": key, "tokens": 0.0, "updated_at": now})
+                connection.execute(update(table).where(table.c.key == key).values(updated_at=now))
             with self.read() as connection:
-                connection.exec_driver_sql("SELECT 1")
-        except DBAPIError:
-            return False
-        return True
+                read = connection.scalar(select(table.c.updated_at).where(table.c.key == key))
+        except (DBAPIError, PoolTimeout) as error:
+            return "does not answer, or cannot be written: " + str(getattr(error, "orig", error)).splitlines()[0]
+        return None if read == now else "does not keep what is written"
 
     def scrub(self) -> None:
         """Overwrite what was deleted in every file of the database: no page, no free space and no log holds it afterwards.
@@ -178,6 +183,14 @@ class Database:
             assert driver is not None
             ((busy, _, _),) = driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         return not busy
+
+    def size_bytes(self) -> int:
+        """Return how large the database is, its log included."""
+        if self.is_sqlite:
+            place = Path(str(self.url.database))
+            return sum(path.stat().st_size for path in (place, place.with_name(f"{place.name}-wal")) if path.exists())
+        with self.read() as connection:
+            return int(connection.exec_driver_sql("SELECT pg_database_size(current_database())").scalar_one())
 
     def close(self) -> None:
         """Give back all connections."""
@@ -296,6 +309,15 @@ def take(connection: Connection, key: str, limit: Limit, *, now: datetime) -> bo
         update(table).where(table.c.key == key).values(tokens=tokens - 1 if allowed else tokens, updated_at=now)
     )
     return allowed
+
+
+LIMITS_KEPT = timedelta(days=1)
+"""Every bucket is full again long before, and a full one is as good as none."""
+
+
+def expire_limits(connection: Connection, *, now: datetime) -> None:
+    """Delete the buckets that nobody has used for a day."""
+    connection.execute(delete(staff.rate_limits).where(staff.rate_limits.c.updated_at < now - LIMITS_KEPT))
 
 
 def forget_limit(connection: Connection, key: str) -> None:

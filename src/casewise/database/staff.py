@@ -200,6 +200,16 @@ def note(
     connection.execute(insert(staff.events).values(at=now, by=by, kind=kind, subject=subject, detail=detail))
 
 
+BACKED_UP = "backed up"
+
+
+def last_backup(connection: Connection) -> datetime | None:
+    """Return when the last backup was written with `casewise backup`; None where none was."""
+    at = select(func.max(staff.events.c.at)).where(staff.events.c.kind == BACKED_UP)
+    moment: datetime | None = connection.scalar(at)
+    return moment
+
+
 SESSION_LASTS = timedelta(hours=12)
 
 

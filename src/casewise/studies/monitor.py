@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from math import inf
+from pathlib import Path
 from statistics import median
 from typing import Any, Literal
 
 from sqlalchemy import func, select, update
 
+from casewise.database import Database
+from casewise.database.staff import last_backup
 from casewise.database.tables import staff
 from casewise.database.tables import study as tables
 from casewise.database.tables.metadata import insert_if_absent
@@ -294,3 +298,46 @@ def alerts(monitor: Monitor, study: Round, *, now: datetime) -> tuple[Alert, ...
         )
         raised.append(Alert("budget", budget))
     return tuple(raised)
+
+
+# Whether the machine under the rounds is well: space, size, and how old the last backup is.
+
+
+LEAST_FREE_SHARE, LEAST_FREE_BYTES = 0.1, 1_000_000_000
+OLDEST_BACKUP = timedelta(hours=26)
+"""A daily backup, and two hours."""
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """The disk, the database and its backups, as they are now."""
+
+    free_bytes: int
+    disk_bytes: int
+    database_bytes: int
+    backup_age: timedelta | None
+    """None where no backup was ever written."""
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What needs a look, in sentences."""
+        found = []
+        if self.free_bytes < max(LEAST_FREE_BYTES, LEAST_FREE_SHARE * self.disk_bytes):
+            found.append(
+                f"Little space is left on the disk: {self.free_bytes / 1e9:,.1f} GB of {self.disk_bytes / 1e9:,.1f} GB"
+            )
+        if self.backup_age is None:
+            found.append("No backup was written yet: casewise backup FILE")
+        elif self.backup_age > OLDEST_BACKUP:
+            found.append(f"The last backup is {self.backup_age.total_seconds() / 3600:,.0f} hours old")
+        return tuple(found)
+
+
+def machine(database: Database, *, now: datetime) -> Machine:
+    """Return how the machine is. The disk is that of an SQLite database; of a server's database, the app's own."""
+    place = Path(str(database.url.database)).absolute().parent if database.is_sqlite else Path.cwd()
+    disk = shutil.disk_usage(place)
+    with database.read() as connection:
+        last = last_backup(connection)
+    age = None if last is None else now - last
+    return Machine(disk.free, disk.total, database.size_bytes(), age)

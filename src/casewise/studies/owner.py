@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 from sqlalchemy import Connection, Row, delete, func, select, update
 
+from casewise.database.engine import expire_limits
 from casewise.database.erasures import Erasure, ErasureList, Ratings
-from casewise.database.tables import staff
 from casewise.database.tables import study as tables
 from casewise.errors import StudyError
 from casewise.records import Verdict
@@ -372,10 +372,9 @@ def withdraw(study: LiveRound, annotator: Row[Any]) -> None:
 
 def purge(study: LiveRound) -> int:
     """Delete what the consent page promised to delete by now; returns from how many people ids were deleted."""
-    table, limits = tables.fingerprints, staff.rate_limits
+    table = tables.fingerprints
     study.execute(delete(table).where(table.c.expires_on < study.now.date()))
-    old = (limits.c.key.startswith(ARRIVAL_LIMIT), limits.c.updated_at < study.now - timedelta(days=1))
-    study.execute(delete(limits).where(*old))
+    expire_limits(study.connection, now=study.now)
     if study.now.date() <= study.design.privacy.keep_ids_until:
         return 0
     query = select(ANNOTATORS.c.id).where(ANNOTATORS.c.study_id == study.id, ANNOTATORS.c.sealed.is_not(None))

@@ -21,7 +21,7 @@ from starlette.staticfiles import StaticFiles
 from casewise import database as databases
 from casewise.api.studies import erasures_of
 from casewise.database import Database
-from casewise.database.engine import Limit, only_one, take
+from casewise.database.engine import Limit, expire_limits, only_one, take
 from casewise.errors import ConfigurationError, RunConflict
 from casewise.settings import Settings, from_environment
 from casewise.studies.monitor import keep_up
@@ -29,6 +29,7 @@ from casewise.studies.owner import replay_erasures
 from casewise.studies.people import Vault
 from casewise.studies.rounds import READ_ANEW_S, all_rounds, load_round, open_plan, read_plan
 from casewise.web import review, staff, study, study_owner
+from casewise.web.connections import HeaderTimeout
 from casewise.web.pages import STATIC, check_request, install_errors, templates
 from casewise.web.security import BodyLimit, HeadAsGet, SecurityHeaders, Signing
 
@@ -116,6 +117,7 @@ def keep_all_up(database: Database, *, now: datetime) -> bool:
     with database.write() as connection:
         if not take(connection, "upkeep", ONCE, now=now):
             return False
+        expire_limits(connection, now=now)
     database.empty_log()
     with suppress(RunConflict), only_one(database, "keeping rounds up"):
         with database.read() as connection:
@@ -146,7 +148,9 @@ def free_port() -> int:
 @contextmanager
 def serving(settings: Settings, *, port: int) -> Iterator[None]:
     """Have the app answer on loopback at `port` while the block runs."""
-    config = uvicorn.Config(create_app(settings), host="127.0.0.1", port=port, log_level="warning", access_log=False)
+    config = uvicorn.Config(
+        create_app(settings), host="127.0.0.1", port=port, log_level="warning", access_log=False, http=HeaderTimeout
+    )
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections.abc import Callable
 from datetime import datetime
 from functools import cache
@@ -13,6 +14,8 @@ from urllib.parse import quote
 import jinja2
 from fastapi import Depends, FastAPI, HTTPException, Request
 from fastapi.exceptions import RequestValidationError
+from sqlalchemy.exc import InterfaceError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 from starlette.exceptions import HTTPException as StarletteHTTPException
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
@@ -152,6 +155,8 @@ def redirect(to: str) -> RedirectResponse:
 # What goes wrong becomes a page that says so, in the app's own words.
 
 
+RETRY_AFTER_S = 20
+log = logging.getLogger(__name__)
 TITLES = {
     400: "That did not work",
     401: "Sign in first",
@@ -163,10 +168,12 @@ TITLES = {
     422: "That did not work",
     429: "Too many attempts",
     500: "Our mistake",
+    503: "Please try again in a moment",
 }
 SAYINGS = {
     404: "The address is wrong, or the page was removed.",
     405: "This address does not accept this kind of request.",
+    503: "The database cannot be reached or written at the moment. What was taken before is kept; what you just sent is not taken yet.",
 }
 
 
@@ -192,6 +199,15 @@ def install_errors(app: FastAPI) -> None:
     @app.exception_handler(CasewiseError)
     def said_no(request: Request, error: CasewiseError) -> Response:
         return problem(request, 400, str(error))
+
+    @app.exception_handler(OperationalError)
+    @app.exception_handler(InterfaceError)
+    @app.exception_handler(PoolTimeout)
+    def database_away(request: Request, error: Exception) -> Response:
+        log.error("the database is away: %s", getattr(error, "orig", error))
+        response = problem(request, 503, SAYINGS[503])
+        response.headers["Retry-After"] = str(RETRY_AFTER_S)
+        return response
 
     @app.exception_handler(Exception)
     def our_mistake(request: Request, _error: Exception) -> Response:

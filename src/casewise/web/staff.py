@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated
 from urllib.parse import urlsplit
 
@@ -58,9 +58,9 @@ Somebody = Annotated[Person, Depends(require())]
 
 @router.get("/health")
 def health(request: Request) -> Response:
-    """For whoever watches the server: whether it, and its database, answer."""
-    well = database_of(request).answers()
-    return JSONResponse({"database": "answers" if well else "does not answer"}, 200 if well else 503)
+    """For whoever watches the server: whether it answers, and its database takes and gives back what is written."""
+    problem = database_of(request).problem(now=datetime.now(UTC))
+    return JSONResponse({"database": problem or "answers"}, 503 if problem else 200)
 
 
 @router.get("/")

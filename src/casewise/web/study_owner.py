@@ -24,6 +24,7 @@ from casewise.studies.monitor import (
     Sort,
     alerts,
     find_people,
+    machine,
     monitor,
     with_submission,
 )
@@ -74,6 +75,7 @@ def dashboard(request: Request, _owner: Owner, study: ThisRound, at: Now) -> Res
         seen=numbers.overview,
         at=at,
         alerts=alerts(numbers, study, now=at) if state == "open" else (),
+        machine=machine(database_of(request), now=at),
         link=f"{request.app.state.settings.site_url}/study/{study.id}",
     )
 
