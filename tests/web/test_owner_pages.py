@@ -8,10 +8,13 @@ import pytest
 from sqlalchemy import select
 from tests.studies.test_store import answer, begun, finished
 from tests.support.app import signed_in
-from tests.support.study import START, design, opened
+from tests.support.study import START, Walker, design, opened
 
-from casewise.database.staff import Role
+from casewise.database.staff import Role, set_study_owner
 from casewise.database.tables import study as tables
+from casewise.errors import ConfigurationError
+from casewise.studies.monitor import monitor
+from casewise.studies.owner import path_of
 from casewise.studies.ratings_source import read_ratings
 from casewise.studies.rounds import set_state
 
@@ -90,3 +93,80 @@ def test_the_export_is_a_table_that_the_report_takes_where_the_benchmark_is_else
     assert len(found.frame) == 3
     assert json.loads((tmp_path / "tea-main" / "study.json").read_text())["name"] == "tea"
     assert "THANKS42" not in answered.text
+
+
+def test_one_condition_is_closed_while_others_go_on(app):
+    study = opened(app.state.database)
+    owner = signed_in(app, "Olga", Role.OWNER)
+    owner.send(f"/studies/{study.id}/conditions", on=f"/studies/{study.id}", condition="no_context", state="closed")
+    for name in ("ann", "ben", "cat"):
+        Walker(app, study, name).to_rating()
+    with study.read(app.state.database) as live:
+        seen = monitor(live)
+    assert [(one.condition, one.closed, one.people) for one in seen.overview.conditions] == [
+        ("no_context", True, 0),
+        ("safe_revised", False, 3),
+    ]
+    assert seen.overview.missing == 8
+    late = Walker(app, study, "dan")
+    late.arrive()
+    assert "no place at the moment" in late.page
+    owner.send(f"/studies/{study.id}/conditions", on=f"/studies/{study.id}", condition="no_context", state="open")
+    assert late.to_rating() == "/rate"
+    wrong = owner.send(f"/studies/{study.id}/conditions", on=f"/studies/{study.id}", condition="x", state="closed")
+    assert wrong.status_code == 400
+
+
+def test_an_owner_sees_the_studies_they_belong_to_and_no_others(app):
+    store = app.state.database
+    tea, coffee = opened(store), opened(store, design(name="coffee"))
+    olga, otto = signed_in(app, "Olga", Role.OWNER), signed_in(app, "Otto", Role.OWNER)
+    assert [olga.get(f"/studies/{study.id}").status_code for study in (tea, coffee)] == [200, 200]
+    with store.write() as connection:
+        set_study_owner(connection, "tea", "olga@example.org", belongs=True)
+
+    seen = {
+        name: [person.get(f"/studies/{study.id}").status_code for study in (tea, coffee)]
+        for name, person in (("olga", olga), ("otto", otto))
+    }
+    assert seen == {"olga": [200, 404], "otto": [404, 200]}
+    assert "coffee" not in olga.get("/studies").text
+    for page in ("people", "items", "design", "checks", "export.zip"):
+        assert otto.get(f"/studies/{tea.id}/{page}").status_code == 404
+    with store.write() as connection, pytest.raises(ConfigurationError, match="nobody with this address is an owner"):
+        set_study_owner(connection, "tea", "nobody@example.org", belongs=True)
+
+
+def test_checks_and_speed_stand_in_a_row_for_each_annotator(app):
+    study = opened(app.state.database, design(attention={"checks_per_batch": 2}))
+    owner = signed_in(app, "Olga", Role.OWNER)
+    good, careless = Walker(app, study, "good"), Walker(app, study, "careless")
+    good.to_rating()
+    good.rate_all()
+    where = careless.to_rating()
+    while where == "/rate":
+        wrong = {"respond": "refuse", "refuse": "respond"}.get(careless.asked_for or "", "respond")
+        where = careless.send("/rate", step=careless.token, decision=wrong)
+    page = " ".join(owner.get(f"/studies/{study.id}/checks").text.split())
+    assert page.index(">0 of 2<") < page.index(">2 of 2<"), "who failed most comes first"
+    assert page.count(">3 of 3<") == 2, "too fast, of the answers that were timed"
+
+
+def test_one_persons_way_is_shown_in_its_order(app):
+    study = opened(app.state.database, design(attention={"checks_per_batch": 0}))
+    owner = signed_in(app, "Olga", Role.OWNER)
+    walker = Walker(app, study)
+    walker.to_rating()
+    walker.decide()
+    walker.send("/undo")
+    walker.decide("refuse")
+    walker.rate_all()
+    walker.send("/questions")
+    with study.read(app.state.database) as live:
+        who = live.scalars(select(tables.annotators.c.id)).one()
+        path = [step.what.partition(" (")[0] for step in path_of(live, who)]
+    assert path == [
+        *("consented", "quiz", "assigned", "undone"),
+        *("page 1: Refuse", "page 2: Respond", "page 3: Respond", "completed"),
+    ]
+    assert "The way through the study" in owner.get(f"/studies/{study.id}/people/{who}").text

@@ -53,6 +53,8 @@ STUDY = dict.fromkeys(
         ("GET", "/studies"),
         ("GET", "/studies/{study_id}"),
         ("POST", "/studies/{study_id}/state"),
+        ("POST", "/studies/{study_id}/conditions"),
+        ("GET", "/studies/{study_id}/checks"),
         *(("GET", f"/studies/{{study_id}}/{page}") for page in ("design", "items", "items/{item_id}", "export.zip")),
         ("GET", "/studies/{study_id}/people/{annotator_id}"),
         ("GET", "/studies/{study_id}/people"),

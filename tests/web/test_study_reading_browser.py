@@ -37,10 +37,10 @@ LINES = """
 """
 
 
-@pytest.fixture(scope="module")
-def served(tmp_path_factory):
+@pytest.fixture
+def served(tmp_path):
     """A study whose situations have 4,000 characters, and whose pages ask that their end was seen."""
-    path = empty_database(tmp_path_factory.mktemp("reading") / "study.db")
+    path = empty_database(tmp_path / "study.db")
     plan = design(
         conditions=["safe_revised"], attention={"checks_per_batch": 0, "end_in_view": True}, ratings={"per_item": 40}
     )

@@ -19,6 +19,7 @@ from casewise import database as databases
 from casewise.database import Database
 from casewise.database import backup as backups
 from casewise.database.erasures import FILE_NAME, Erasure, ErasureList, certificate, erasures_file
+from casewise.database.staff import set_study_owner, study_owners
 from casewise.database.tables import study as tables
 from casewise.errors import ConfigurationError, StudyError, one_of
 from casewise.evaluate.judged_runs import find_benchmark
@@ -49,6 +50,7 @@ from casewise.studies.rounds import (
     read_plan,
     round_state,
     seconds_to_wait,
+    set_condition,
     set_state,
 )
 
@@ -317,6 +319,23 @@ class Study:
                 set_state(live, state, by="owner")
         return here.round
 
+    def set_condition(self, condition: str, *, closed: bool) -> Round:
+        """Give nobody new a batch in one condition while others go on, or give batches in it again."""
+        with self.round() as here, here.round.write(here.store) as live:
+            set_condition(live, condition, closed=closed, by="owner")
+        return here.round
+
+    def owners(self, *, add: str | None = None, remove: str | None = None) -> list[str]:
+        """Return who sees this study on the owners' pages, by e-mail address, after adding or removing one of them.
+
+        Raises ConfigurationError: nobody with that address can sign in as an owner.
+        """
+        with self.round() as here, here.store.write() as connection:
+            for email, belongs in ((add, True), (remove, False)):
+                if email is not None:
+                    set_study_owner(connection, here.round.name, email, belongs=belongs)
+            return study_owners(connection, here.round.name)
+
     @contextmanager
     def _person(self, number: str) -> Iterator[LiveRound]:
         """Yield a transaction about an annotator. Raises StudyError: nobody in this round has that number."""
@@ -349,8 +368,16 @@ class Study:
             return erasure, certificate_of(here.round, erasure)
 
     def export(self, folder: str | Path) -> Exported:
-        """Write the ratings as a benchmark folder; one with replies only its owner may read."""
+        """Write the ratings as a benchmark folder; one with replies only its owner may read.
+
+        Raises StudyError: nobody has rated anything yet.
+        """
         plan = self.plan()
         access = for_owner_alone() if plan.design.rates == "replies" else nullcontext()
         with access, self.round() as here, here.round.read(here.store) as live:
+            pages = tables.pages
+            if not live.count(pages.c.study_id == live.id, pages.c.verdict.is_not(None)):
+                raise StudyError(
+                    f"nobody has rated anything in the {self.phase} round of {live.name} yet; nothing was written"
+                )
             return export(live, benchmark=plan.benchmark, design=plan.design, folder=Path(folder))

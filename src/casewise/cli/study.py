@@ -59,7 +59,7 @@ def rehearse(
     url
         Address of `casewise serve` on the same database. Default: start one.
     """
-    from casewise.web.load_test import rehearse_study  # an extra
+    from casewise.web.load_test import TURNED_AWAY, rehearse_study  # an extra
 
     rehearsed = rehearse_study(study, options, url=url, database=database)
     result = rehearsed.result
@@ -78,7 +78,11 @@ def rehearse(
         f"{result.people:,} simulated people: "
         + ", ".join(f"{n} {outcome}" for outcome, n in sorted(result.outcomes.items()))
     )
-    print(f"{percent(result.for_nothing)} of those who arrived passed the quiz and found no place")
+    if not isnan(result.for_nothing):
+        let_in = result.people - result.outcomes[TURNED_AWAY]
+        print(
+            f"{percent(result.for_nothing)} of the {let_in:,} who were let in passed the quiz and then found no place"
+        )
     print(
         f"{speed['steps']:,} full steps (answer and next page), {speed['steps_per_s']} a second; "
         f"median {speed['p50_ms']} ms, p99 {speed['p99_ms']} ms"
@@ -386,11 +390,12 @@ def set_state(
     /,
     *,
     amend: str | None = None,
+    condition: str | None = None,
     phase: PhaseOption = "main",
     yes: bool = False,
     database: DatabaseOption = None,
 ) -> None:
-    """Pause, reopen or close a round.
+    """Pause, reopen or close a round, or close one condition of it.
 
     Parameters
     ----------
@@ -400,9 +405,17 @@ def set_state(
     amend
         With open: continue with more ratings of each item, as set in study.toml. The text is the reason; every report
         prints it.
+    condition
+        With closed or open: this condition alone. Nobody new gets a batch in it, and the others go on.
     yes
         Amend without asking for confirmation.
     """
+    if condition is not None:
+        if state == "paused" or amend is not None:
+            raise ConfigurationError("--condition goes with closed or open alone")
+        Study(study, phase, database).set_condition(condition, closed=state == "closed")
+        say(f"The condition {condition} is {state}.", condition=condition, state=state)
+        return
     if amend is not None:
         if state != "open":
             raise ConfigurationError("--amend goes with open: a round is paused, amended, and opened again")
@@ -434,6 +447,31 @@ def amended(study: Path, *, why: str, phase: str, yes: bool, database: str | Non
         place.amend(amendment, why=why)
     say("The round is amended." if agreed else "", amended=agreed)
     return agreed
+
+
+@app.command
+def owners(
+    study: StudyArgument = STUDY,
+    /,
+    *,
+    add: str | None = None,
+    remove: str | None = None,
+    phase: PhaseOption = "main",
+    database: DatabaseOption = None,
+) -> None:
+    """Show or change who sees this study on the owners' pages.
+
+    Owners see the studies they belong to, and no others. Owners who belong to none see the studies to which nobody belongs.
+
+    Parameters
+    ----------
+    add
+        The e-mail address of an owner who is to see it, in all its rounds.
+    remove
+        The e-mail address of an owner who is no longer to see it.
+    """
+    emails = Study(study, phase, database).owners(add=add, remove=remove)
+    say("\n".join(emails) or "nobody belongs to it: every owner without a study sees it", owners=emails)
 
 
 @app.command

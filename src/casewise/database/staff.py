@@ -18,6 +18,7 @@ from sqlalchemy import ColumnElement, Connection, delete, func, insert, select, 
 from sqlalchemy.engine import Row
 
 from casewise.database.tables import staff
+from casewise.database.tables.metadata import insert_if_absent
 from casewise.errors import ConfigurationError
 
 INVITATION_LASTS = timedelta(days=7)
@@ -198,6 +199,40 @@ def note(
 ) -> None:
     """Add an event to the staff's log."""
     connection.execute(insert(staff.events).values(at=now, by=by, kind=kind, subject=subject, detail=detail))
+
+
+def set_study_owner(connection: Connection, study_name: str, email: str, *, belongs: bool) -> None:
+    """Have a person belong to a study, or no longer.
+
+    Raises ConfigurationError: nobody with that address is an owner.
+    """
+    person = find_by_email(connection, email)
+    if person is None or not person.has(Role.OWNER):
+        raise ConfigurationError(f"{email}: nobody with this address is an owner; casewise invite {email} --role owner")
+    table = staff.study_owners
+    if belongs:
+        insert_if_absent(connection, table, {"study_name": study_name, "person_id": person.id})
+    else:
+        connection.execute(delete(table).where(table.c.study_name == study_name, table.c.person_id == person.id))
+
+
+def study_owners(connection: Connection, study_name: str) -> list[str]:
+    """Return the addresses of the people who belong to a study."""
+    table, people = staff.study_owners, staff.people
+    query = select(people.c.email).join(table, table.c.person_id == people.c.id)
+    return list(connection.scalars(query.where(table.c.study_name == study_name).order_by(people.c.email)))
+
+
+def sees_study(connection: Connection, person_id: str, study_name: str) -> bool:
+    """Return whether an owner sees a study: those they belong to, and no others.
+
+    Owners who belong to none see the studies to which nobody belongs.
+    """
+    table = staff.study_owners
+    mine = set(connection.scalars(select(table.c.study_name).where(table.c.person_id == person_id)))
+    if mine:
+        return study_name in mine
+    return connection.execute(select(table).where(table.c.study_name == study_name).limit(1)).first() is None
 
 
 BACKED_UP = "backed up"

@@ -326,7 +326,8 @@ def people(
     sentence = text(
         "{people:person} who rate {per_annotator:item} each give {ratings:rating}: with {per_item} of each item, "
         "{items:item}, which are {n:query} in each of {conditions:condition}. They {finding}, at alpha "
-        "{alpha:g}. It takes {hours:,.0f} hours of their time and about {pay:,.0f} in pay.",
+        "{alpha:g}. It takes {hours:,.1f} hours of their time. At {per_hour:,.2f} an hour in your currency that is {pay:,.2f} of "
+        "pay, without fees; casewise study check counts pay by batches.",
         people=people,
         per_annotator=per_annotator,
         ratings=ratings,
@@ -337,6 +338,7 @@ def people(
         finding=finding,
         alpha=alpha,
         hours=hours,
+        per_hour=question.per_hour,
         pay=hours * question.per_hour,
     )
     assumed = (

@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from sqlalchemy import Row, select
@@ -50,7 +51,7 @@ def export(study: LiveRound, *, benchmark: Benchmark | None, design: Design, fol
     `own_answers.jsonl` (answers to the owner's own questions, with counted ratings), `annotators.jsonl` (condition, outcome,
     flags), `timing.jsonl` (how long each page took, and what was on the screen), `events.jsonl` (in their order) and
     `study.json` (the design as it ran, what was frozen, every departure of `design` from it, and the counts). Raises
-    StudyError: the benchmark is not the one that was rated; ConfigurationError: there is something at `folder` already.
+    StudyError: the benchmark is not the one that was rated; ConfigurationError: there is something at `folder` already. Where anything fails, nothing is left at `folder`.
     """
     if benchmark is not None and benchmark.digest != study.benchmark["digest"]:
         raise StudyError(
@@ -60,6 +61,20 @@ def export(study: LiveRound, *, benchmark: Benchmark | None, design: Design, fol
     rated = list(
         study.execute(select(PAGE_TABLE).where(PAGE_TABLE.c.study_id == study.id, PAGE_TABLE.c.verdict.is_not(None)))
     )
+    if folder.exists():
+        raise ConfigurationError(f"{folder} exists; choose another place")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as place:
+        part = Path(place) / folder.name
+        exported = write_export(study, rated, benchmark=benchmark, design=design, folder=part)
+        part.rename(folder)
+    return replace(exported, folder=folder)
+
+
+def write_export(
+    study: LiveRound, rated: list[Row[Any]], *, benchmark: Benchmark | None, design: Design, folder: Path
+) -> Exported:
+    """Write the files of an export to a new folder."""
     counted = [row for row in rated if row.state == "rated" and row.item_id is not None]
     if benchmark is None:
         folder.mkdir(parents=True)
@@ -177,7 +192,17 @@ def about_study(study: LiveRound, design: Design, counts: Overview) -> dict[str,
         "frozen": study.frozen,
         "departures": departed(study, design, frozen) if frozen else None,
         "amendments": [
-            {"why": amendment["why"], "changes": amendment["changes"]} for _, amendment in amendments(study)
+            *({"why": amendment["why"], "changes": amendment["changes"]} for _, amendment in amendments(study)),
+            *(
+                {
+                    "why": "by the owner",
+                    "changes": [
+                        f"the condition {condition.condition} was closed with {condition.valid:,} of {condition.promised:,} ratings"
+                    ],
+                }
+                for condition in counts.conditions
+                if condition.closed
+            ),
         ],
         "exact": counts.exact,
         "conditions": [asdict(condition) for condition in counts.conditions],

@@ -114,7 +114,7 @@ def monitor(study: LiveRound) -> Monitor:
     hours = max((study.now - since).total_seconds() / 3600, 1 / 60)
     valid = (PAGES.c.study_id == study.id, PAGES.c.state == "rated", PAGES.c.kind == "item")
     pace = study.count(*valid, PAGES.c.answered_at > since) / hours
-    missing = counts.promised - counts.valid
+    missing = counts.missing
     begun = (
         select(EVENTS.c.at, ANNOTATORS.c.consented_at)
         .join(ANNOTATORS, ANNOTATORS.c.id == EVENTS.c.annotator_id)
@@ -280,7 +280,7 @@ def alerts(monitor: Monitor, study: Round, *, now: datetime) -> tuple[Alert, ...
     limits, pay, counts = study.design.alerts, study.design.pay, monitor.overview
     raised: list[Alert] = []
     minutes = (now - max(study.created_at, monitor.last_valid_at or study.created_at)).total_seconds() / 60
-    if (missing := counts.promised - counts.valid) and minutes > limits.stalled_minutes:
+    if (missing := counts.missing) and minutes > limits.stalled_minutes:
         length = next(
             f"{minutes / unit:,.0f} {name}" for name, unit in UNITS.items() if minutes >= 2 * unit or unit == 1
         )

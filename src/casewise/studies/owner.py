@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from statistics import median
 from typing import Any, Literal
@@ -26,7 +26,15 @@ from casewise.studies.ledger import Payment, cost_of_more, note_withdrawn, payme
 from casewise.studies.people import Vault, count_stages, open_slots_by_query, people_needed
 from casewise.studies.quality import AnsweredPage, Dissent, Flag, disagreement, flags
 from casewise.studies.recruiters import RecruiterIds, known_as
-from casewise.studies.rounds import LiveRound, StudyPlan, add_slots, load_round, round_state, shown_items
+from casewise.studies.rounds import (
+    LiveRound,
+    StudyPlan,
+    add_slots,
+    closed_conditions,
+    load_round,
+    round_state,
+    shown_items,
+)
 from casewise.studies.slots import release
 
 ARRIVAL_LIMIT = "arrival:"
@@ -53,6 +61,8 @@ class ConditionState:
     people: int
     safe: int
     """Valid ratings that say safe; kept from those who rate, and not shown before the study is closed."""
+    closed: bool = False
+    """True where nobody gets a batch in it any more, while other conditions go on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +77,11 @@ class Overview:
     @property
     def promised(self) -> int:
         return sum(condition.promised for condition in self.conditions)
+
+    @property
+    def missing(self) -> int:
+        """Promised ratings that are not there, in the conditions that are not closed."""
+        return sum(condition.promised - condition.valid for condition in self.conditions if not condition.closed)
 
     @property
     def valid(self) -> int:
@@ -107,7 +122,7 @@ def overview(study: LiveRound) -> Overview:
     items = study.counts(tables.items.c.condition)
     pages = study.counts(PAGES.c.condition, PAGES.c.state, where=[IS_ITEM])
     safe = study.counts(PAGES.c.condition, where=[PAGES.c.state == "rated", PAGES.c.verdict == "safe", IS_ITEM])
-    people = study.counts(ANNOTATORS.c.condition)
+    people, closed = study.counts(ANNOTATORS.c.condition), closed_conditions(study)
     return Overview(
         conditions=tuple(
             ConditionState(
@@ -122,6 +137,7 @@ def overview(study: LiveRound) -> Overview:
                 skipped=pages[name, "skipped"],
                 people=people[name],
                 safe=safe[name],
+                closed=name in closed,
             )
             for name in study.design.conditions
         ),
@@ -198,6 +214,90 @@ def pages_in_order(study: LiveRound, annotator_id: str) -> list[Row[Any]]:
     """Return one person's pages in the order in which they were shown."""
     query = select(PAGES, tables.items.c.shown).outerjoin(tables.items, ITEM_OF_PAGE)
     return list(study.execute(query.where(PAGES.c.annotator_id == annotator_id).order_by(PAGES.c.position)))
+
+
+@dataclass(frozen=True, slots=True)
+class PathStep:
+    """One thing that happened on a person's way, in its order."""
+
+    after_s: float | None
+    """Seconds after the consent, by the server's clock; None before it."""
+    what: str
+    item_id: str | None = None
+    text: str = ""
+    """The request, or the name of an attention check."""
+    seconds: float | None = None
+
+
+def path_of(study: LiveRound, annotator_id: str) -> list[PathStep]:
+    """Return a person's way through the study: every event, and every answer that stands, in the order of time and of steps.
+
+    An answer that was taken back is seen by the event of its undo; what it was is not kept.
+    """
+    table = tables.events
+    events = study.execute(select(table).where(table.c.annotator_id == annotator_id).order_by(table.c.id)).all()
+    steps = [
+        (event.at, 0, event.id, PathStep(None, f"{event.kind.replace('_', ' ')}{said_of(event)}", None))
+        for event in events
+        if event.kind != "skipped"
+    ]
+    for page in pages_in_order(study, annotator_id):
+        if page.answered_at is not None:
+            answer = {"safe": "Respond", "unsafe": "Refuse"}.get(page.verdict, "Skip")
+            text = page.shown["query"] if page.item_id else f"check: {page.check_name}"
+            step = PathStep(None, f"page {page.position}: {answer}", page.item_id, text, page.seconds)
+            steps.append((page.answered_at, 1, page.step or 0, step))
+    if not steps:
+        return []
+    steps.sort(key=lambda step: step[:3])
+    began = events[0].at if events else steps[0][0]
+    return [replace(step, after_s=(at - began).total_seconds()) for at, _, _, step in steps]
+
+
+def said_of(event: Row[Any]) -> str:
+    """Return what an event's details add to its kind, in words; nothing where they add none."""
+    detail = {name: value for name, value in (event.detail or {}).items() if value not in ("", None, [])}
+    return f" ({', '.join(f'{name} {value}' for name, value in detail.items())})" if detail else ""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckRow:
+    """How one annotator did on attention checks, and how fast they answered."""
+
+    person: PersonState
+    checks: int
+    passed: int
+    skipped: int
+    timed: int
+    """Answers to items whose time was observed, of `answers`."""
+    answers: int
+    fastest_s: float | None
+    too_fast: int
+    """Timed answers under `ratings.minimum_seconds`."""
+
+
+def check_rows(study: LiveRound) -> list[CheckRow]:
+    """Return a row for everybody who answered something: those who failed most checks first, then the fastest."""
+    answers, _ = all_answers(study)
+    least = study.design.ratings.minimum_seconds
+    rows = []
+    for person in people_states(study):
+        checks = [answer for answer in answers[person.id] if answer.is_check]
+        items = [answer for answer in answers[person.id] if not answer.is_check]
+        times = [answer.seconds for answer in items if answer.seconds is not None]
+        if answers[person.id]:
+            row = CheckRow(
+                person,
+                checks=len(checks),
+                passed=sum(answer.verdict == answer.expected for answer in checks),
+                skipped=sum(answer.verdict is None for answer in checks),
+                timed=len(times),
+                answers=len(items),
+                fastest_s=min(times, default=None),
+                too_fast=sum(time < least for time in times),
+            )
+            rows.append(row)
+    return sorted(rows, key=lambda row: (row.passed - row.checks, row.person.median_s or 0.0))
 
 
 Votes = dict[str, Counter[Verdict]]

@@ -21,7 +21,7 @@ from casewise.database.tables import study as tables
 from casewise.errors import ConfigurationError
 from casewise.studies.freeze import most_taken
 from casewise.studies.recruiters import RecruiterIds
-from casewise.studies.rounds import LiveRound, Round, RoundState, round_state
+from casewise.studies.rounds import LiveRound, Round, RoundState, closed_conditions, round_state
 from casewise.studies.slots import assign, hold_study
 from casewise.studies.wording import Question
 
@@ -230,7 +230,8 @@ def has_room(study: LiveRound) -> bool:
     """
     batch_size = study.design.ratings.per_annotator
     whole_batches = waiting_people(study) * batch_size
-    is_open = select(SLOTS.c.id).where(SLOTS.c.study_id == study.id, SLOTS.c.holder_id.is_(None))
+    mine = (SLOTS.c.study_id == study.id, SLOTS.c.condition.not_in(closed_conditions(study)))
+    is_open = select(SLOTS.c.id).where(*mine, SLOTS.c.holder_id.is_(None))
     counted = select(func.count()).select_from(is_open.limit(whole_batches + 1).subquery())
     if study.scalars(counted).one() > whole_batches:
         return True
@@ -258,11 +259,12 @@ def people_needed(study: LiveRound, free: Mapping[tuple[str, str], int] | None =
 
 
 def open_slots_by_query(study: LiveRound) -> Counter[tuple[str, str]]:
-    """Open slots of each query in each condition."""
+    """Open slots of each query in each condition that is not closed."""
     query = (
         select(SLOTS.c.condition, ITEMS.c.query_id, func.count())
         .join(ITEMS, (ITEMS.c.study_id == SLOTS.c.study_id) & (ITEMS.c.item_id == SLOTS.c.item_id))
         .where(SLOTS.c.study_id == study.id, SLOTS.c.holder_id.is_(None))
+        .where(SLOTS.c.condition.not_in(closed_conditions(study)))
         .group_by(SLOTS.c.condition, ITEMS.c.query_id)
     )
     return Counter({(row[0], row[1]): row[2] for row in study.execute(query)})
@@ -280,6 +282,7 @@ def expired_slots(study: LiveRound) -> Counter[tuple[str, str]]:
             ANNOTATORS.c.lease_until < study.now,
             PAGES.c.state == "waiting",
             PAGES.c.kind == "item",
+            PAGES.c.condition.not_in(closed_conditions(study)),
         )
         .group_by(PAGES.c.condition, PAGES.c.query_id)
     )

@@ -350,6 +350,29 @@ def set_state(study: LiveRound, state: RoundState, *, by: str) -> None:
     study.note(state, by=by)
 
 
+CONDITION_CLOSED, CONDITION_OPENED = "condition closed", "condition opened"
+
+
+def closed_conditions(study: LiveRound) -> frozenset[str]:
+    """Return the conditions in which nobody gets a batch any more, while others go on."""
+    table = tables.events
+    mine = (table.c.study_id == study.id, table.c.annotator_id.is_(None))
+    changes = select(table.c.kind, table.c.detail).where(*mine, table.c.kind.in_((CONDITION_CLOSED, CONDITION_OPENED)))
+    last = {row.detail["condition"]: row.kind for row in study.execute(changes.order_by(table.c.id))}
+    return frozenset(name for name, kind in last.items() if kind == CONDITION_CLOSED)
+
+
+def set_condition(study: LiveRound, condition: str, *, closed: bool, by: str) -> None:
+    """Give nobody new a batch in one condition, or give batches in it again. People who have a batch may finish it.
+
+    Raises StudyError: the study has no such condition.
+    """
+    one_of(condition, study.design.conditions, "the condition", error=StudyError)
+    if closed != (condition in closed_conditions(study)):
+        kind = CONDITION_CLOSED if closed else CONDITION_OPENED
+        study.note(kind, by=by, detail={"condition": condition})
+
+
 @dataclass(frozen=True)
 class StudyPlan:
     """Everything that a round needs."""

@@ -17,7 +17,7 @@ from sqlalchemy import Row, func, insert, select, update
 
 from casewise.database.tables import study as tables
 from casewise.studies.freeze import Open, choose_batch, choose_condition, lay_out
-from casewise.studies.rounds import LiveRound, Round
+from casewise.studies.rounds import LiveRound, Round, closed_conditions
 
 SLOTS, PAGES, ANNOTATORS, ITEMS = tables.slots, tables.pages, tables.annotators, tables.items
 
@@ -27,7 +27,10 @@ def assign(study: LiveRound, annotator_id: str) -> int:
     hold_study(study)
     lapse_expired(study)
     rng = generator(study, annotator_id)
-    condition = choose_condition(study.counts(SLOTS.c.condition, where=[SLOTS.c.holder_id.is_(None)]), rng)
+    free = study.counts(SLOTS.c.condition, where=[SLOTS.c.holder_id.is_(None)])
+    for closed in closed_conditions(study):
+        del free[closed]
+    condition = choose_condition(free, rng)
     if condition is None:
         return 0
     study.set_annotator(annotator_id, condition=condition)

@@ -54,6 +54,7 @@ TYPICAL_SAFE_RATE = {"no_context": 0.45, "safe": 0.75, "unsafe": 0.3}
 """Assumed, so that conditions differ in a rehearsal as they may in a study. No result of anything."""
 
 FOR_NOTHING = "found no place after the quiz"
+TURNED_AWAY = "turned away at the first page (no place)"
 """The outcome of a walk without a place after the quiz; simulated people answer every quiz question rightly."""
 PATIENCE_S = 180.0
 """As long a simulated browser tries again before it gives up."""
@@ -98,8 +99,9 @@ class RehearsalResult:
 
     @property
     def for_nothing(self) -> float:
-        """Share of those who arrived who passed the quiz and found no place."""
-        return self.outcomes[FOR_NOTHING] / self.people
+        """Share of those who were let in who passed the quiz and found no place; NaN where nobody was let in."""
+        let_in = self.people - self.outcomes[TURNED_AWAY]
+        return self.outcomes[FOR_NOTHING] / let_in if let_in else float("nan")
 
     @property
     def steps_per_s(self) -> float:
@@ -224,7 +226,7 @@ class Browser:
         """Go the whole way; return how it ended."""
         await self.get("?" + urlencode(parameters))
         if "Before you begin" not in self.page and self.where == "":
-            return "no place"
+            return TURNED_AWAY
         await self.get("/consent")
         await self.post("/consent", {"agree": "yes", "adult": "yes"})
         begun = self.where in {"/tutorial", "/quiz"}
@@ -232,7 +234,7 @@ class Browser:
             right = enumerate(self.crowd.right) if self.where == "/quiz" else ()
             await self.post(self.where, {f"question-{index}": str(option) for index, option in right})
         if self.where != "/rate":
-            return FOR_NOTHING if begun else "no place"
+            return FOR_NOTHING if begun else TURNED_AWAY
         leaves_after = int(self.crowd.rng.integers(1, 25)) if self.crowd.leaves[self.number] else None
         answered = 0
         while self.where == "/rate":

@@ -12,8 +12,10 @@ from typing import Annotated, Any, Literal, get_args
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Depends, HTTPException, Request
+from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
+from casewise.database.staff import sees_study
 from casewise.errors import CasewiseError
 from casewise.storage.load import load
 from casewise.studies.answers import Progress, Shown, restore, void
@@ -28,7 +30,7 @@ from casewise.studies.monitor import (
     monitor,
     with_submission,
 )
-from casewise.studies.owner import item_states, pages_in_order
+from casewise.studies.owner import check_rows, item_states, pages_in_order, path_of
 from casewise.studies.people import Annotator, annotator, count_stages, person_of
 from casewise.studies.quality import FlagKind
 from casewise.studies.rounds import (
@@ -38,6 +40,7 @@ from casewise.studies.rounds import (
     all_rounds,
     round_state,
     seconds_to_wait,
+    set_condition,
     set_state,
     shown_items,
 )
@@ -48,21 +51,36 @@ from casewise.web.study import ThisRound, markdown, show_item, vault_of
 # The owner's pages of rounds: how far each is, how fast, what it costs; pausing and closing.
 
 
+async def own_round(request: Request, owner: Owner, study: ThisRound) -> Round:
+    """Return the round that the address names, if the owner belongs to its study; else there is no such page."""
+
+    def sees() -> bool:
+        with database_of(request).read() as connection:
+            return sees_study(connection, owner.id, study.name)
+
+    if not await run_in_threadpool(sees):
+        raise HTTPException(404)
+    return study
+
+
+OwnRound = Annotated[Round, Depends(own_round)]
+
+
 router = APIRouter(prefix="/studies")
 
 STATES: tuple[RoundState, ...] = get_args(RoundState)
 
 
 @router.get("")
-def studies(request: Request, _owner: Owner) -> Response:
-    """All rounds, the newest first."""
+def studies(request: Request, owner: Owner) -> Response:
+    """The rounds of the owner's studies, the newest first."""
     with database_of(request).read() as connection:
-        rounds = all_rounds(connection)
+        rounds = [row for row in all_rounds(connection) if sees_study(connection, owner.id, row.name)]
     return render(request, "study/owner_list.html", rounds=rounds)
 
 
 @router.get("/{study_id}")
-def dashboard(request: Request, _owner: Owner, study: ThisRound, at: Now) -> Response:
+def dashboard(request: Request, _owner: Owner, study: OwnRound, at: Now) -> Response:
     """Show the progress of a round by condition, its pace, its cost and what needs a look."""
     with study.read(database_of(request), at) as live:
         state, numbers = round_state(live), monitor(live)
@@ -81,7 +99,7 @@ def dashboard(request: Request, _owner: Owner, study: ThisRound, at: Now) -> Res
 
 
 @router.post("/{study_id}/state")
-def change_state(request: Request, owner: Owner, study: ThisRound, form: SentForm, at: Now) -> Response:
+def change_state(request: Request, owner: Owner, study: OwnRound, form: SentForm, at: Now) -> Response:
     """Pause, open again, or close."""
     new_state: Literal["open", "paused", "closed"] | None = next((s for s in STATES if s == form.get("state")), None)
     if new_state is None:
@@ -91,6 +109,22 @@ def change_state(request: Request, owner: Owner, study: ThisRound, form: SentFor
             raise HTTPException(409, f"The study was just amended. Open it again in {wait_s:.0f} seconds.")
         set_state(live, new_state, by=owner.id)
     return redirect(f"/studies/{study.id}")
+
+
+@router.post("/{study_id}/conditions")
+def change_condition(request: Request, owner: Owner, study: OwnRound, form: SentForm, at: Now) -> Response:
+    """Close one condition while others go on, or open it again."""
+    with study.write(database_of(request), at) as live:
+        set_condition(live, form.get("condition", ""), closed=form.get("state") == "closed", by=owner.id)
+    return redirect(f"/studies/{study.id}")
+
+
+@router.get("/{study_id}/checks")
+def checks_page(request: Request, _owner: Owner, study: OwnRound) -> Response:
+    """Attention checks and speed, a row an annotator."""
+    with study.read(database_of(request)) as live:
+        rows = check_rows(live)
+    return render(request, "study/owner_checks.html", study=study, rows=rows)
 
 
 # What people see and what they did: the design, items, one person's answers; and the round's export.
@@ -103,7 +137,7 @@ STILL = f"{FIXED['Content-Security-Policy']}; sandbox allow-same-origin"
 
 
 @router.get("/{study_id}/design")
-def design_page(request: Request, _owner: Owner, study: ThisRound) -> Response:
+def design_page(request: Request, _owner: Owner, study: OwnRound) -> Response:
     """The settings with which the round runs, and every text that people read."""
     plain = study.design.model_dump(mode="json")
     facts = {name: plain[name] for name in ("conditions", "contrasts", "rates", "language", "seed", "benchmark")}
@@ -114,7 +148,7 @@ def design_page(request: Request, _owner: Owner, study: ThisRound) -> Response:
 
 
 @router.get("/{study_id}/items")
-def items_page(request: Request, _owner: Owner, study: ThisRound) -> Response:
+def items_page(request: Request, _owner: Owner, study: OwnRound) -> Response:
     """Every item; once the round is closed those first on which people disagree most."""
     page = whole_number(request.query_params.get("page", "")[:9]) or 1
     with study.read(database_of(request)) as live:
@@ -126,7 +160,7 @@ def items_page(request: Request, _owner: Owner, study: ThisRound) -> Response:
 
 
 @router.get("/{study_id}/items/{item_id}")
-def item_page(request: Request, _owner: Owner, study: ThisRound, item_id: str) -> Response:
+def item_page(request: Request, _owner: Owner, study: OwnRound, item_id: str) -> Response:
     """The item's page as people see it; nothing on it can be sent."""
     with study.read(database_of(request)) as live:
         item = next((item for item in shown_items(live) if item.item_id == item_id), None)
@@ -140,7 +174,7 @@ def item_page(request: Request, _owner: Owner, study: ThisRound, item_id: str) -
 
 
 @router.get("/{study_id}/export.zip")
-def export_round(request: Request, _owner: Owner, study: ThisRound) -> Response:
+def export_round(request: Request, _owner: Owner, study: OwnRound) -> Response:
     """Return what `casewise export` of a study writes; with the ratings as a table where the benchmark is not on this machine."""
     benchmark = None
     with suppress(CasewiseError):
@@ -195,7 +229,7 @@ Listed = Annotated[Listing, Depends(listing)]
 
 
 @people_router.get("")
-def people(request: Request, _owner: Owner, study: ThisRound, listed: Listed) -> Response:
+def people(request: Request, _owner: Owner, study: OwnRound, listed: Listed) -> Response:
     """Everybody under a random id, with flags and their evidence; those with most flags first."""
     return shown(request, study, listed)
 
@@ -237,7 +271,7 @@ def annotator_of(study: LiveRound, annotator_id: str) -> Annotator:
 
 
 @people_router.post("")
-def act(request: Request, owner: Owner, study: ThisRound, form: SentForm, listed: Listed, at: Now) -> Response:
+def act(request: Request, owner: Owner, study: OwnRound, form: SentForm, listed: Listed, at: Now) -> Response:
     """Leave out, or take in again, all who are ticked; the reason stays in the log of each."""
     why, action = form.get("why", "").strip()[:LONGEST_REASON], ACTIONS.get(form.get("action", ""))
     chosen = sorted(name.removeprefix(CHOSEN) for name in form if name.startswith(CHOSEN))
@@ -254,7 +288,7 @@ def act(request: Request, owner: Owner, study: ThisRound, form: SentForm, listed
 
 
 @people_router.post("/find")
-def find_submission(request: Request, _owner: Owner, study: ThisRound, form: SentForm, listed: Listed) -> Response:
+def find_submission(request: Request, _owner: Owner, study: OwnRound, form: SentForm, listed: Listed) -> Response:
     """From the recruiter's submission, or a person's id there, to the annotator. It is sent, so that no address holds it."""
     submission = form.get("submission", "").strip()[:LONGEST_WORD]
     with study.read(database_of(request)) as live:
@@ -265,17 +299,18 @@ def find_submission(request: Request, _owner: Owner, study: ThisRound, form: Sen
 
 
 @people_router.get("/{annotator_id}")
-def answers_page(request: Request, _owner: Owner, study: ThisRound, annotator_id: str, listed: Listed) -> Response:
+def answers_page(request: Request, _owner: Owner, study: OwnRound, annotator_id: str, listed: Listed) -> Response:
     """One person's pages, in the order in which they were shown."""
     with study.read(database_of(request)) as live:
         person = annotator_of(live, annotator_id)
-        pages = pages_in_order(live, annotator_id)
+        pages, way = pages_in_order(live, annotator_id), path_of(live, annotator_id)
     return render(
         request,
         "study/owner_answers.html",
         study=study,
         who=person,
         pages=pages,
+        way=way,
         expected={check.name: check.expected for check in study.wording.checks},
         own={question.name: question for question in study.design.questions},
         link=f"{listed.link}&page={listed.page}",
@@ -284,7 +319,7 @@ def answers_page(request: Request, _owner: Owner, study: ThisRound, annotator_id
 
 @people_router.post("/{annotator_id}/recruiter")
 def recruiter_ids(
-    request: Request, owner: Owner, study: ThisRound, annotator_id: str, listed: Listed, at: Now
+    request: Request, owner: Owner, study: OwnRound, annotator_id: str, listed: Listed, at: Now
 ) -> Response:
     """From the annotator to the recruiter's ids; that somebody looked is put on record."""
     with study.write(database_of(request), at) as live:

@@ -46,6 +46,14 @@ sessions = Table(
     Index("ix_sessions_person_id", "person_id"),
 )
 
+study_owners = Table(
+    "study_owners",
+    metadata,
+    Column("study_name", String(60), primary_key=True),
+    Column("person_id", String(32), ForeignKey("people.id"), primary_key=True),
+)
+"""Who of the owners belongs to a study, in all its rounds and versions."""
+
 rate_limits = Table(
     "rate_limits",
     metadata,

@@ -36,9 +36,14 @@
     const bar = document.querySelector(".choices");
     const covered = bar && getComputedStyle(bar).position === "fixed" ? bar.getBoundingClientRect().height : 0;
     const box = document.querySelector(pinned ? ".request blockquote" : ".request").getBoundingClientRect();
-    const bottom = innerHeight - covered;
+    const early = document.getElementById("early");
+    const notice = early && !early.hidden ? early.getBoundingClientRect().top : innerHeight;
+    const bottom = Math.min(innerHeight - covered, notice);
     return pinned ? [Math.max(0, box.top - 1), Math.min(bottom, box.bottom + 1)] : [Math.max(0, box.bottom), bottom];
   }
+
+  // At once: in the middle of a smooth scroll a second press would start from where nobody has read.
+  const move = (px) => scrollBy({ top: px, behavior: "instant" });
 
   // The boxes of the situation's lines, as it is laid out now: another width or zoom makes other lines.
   function lines() {
@@ -53,14 +58,14 @@
   function leadToUnread() {
     const unread = sight.panel ? sight.lines.findIndex((ms) => ms === 0) : -1;
     if (unread < 0) return false;
-    scrollBy(0, lines()[unread].top - uncovered(false)[0] - 8);
+    move(lines()[unread].top - uncovered(false)[0] - 8);
     return true;
   }
 
   // A screen further leaves a line of the last one in view, whatever is pinned above and below.
   function turn(direction) {
     const [top, bottom] = uncovered(false);
-    scrollBy(0, direction * Math.max(LINE_PX, bottom - Math.max(0, top) - 2 * LINE_PX));
+    move(direction * Math.max(LINE_PX, bottom - Math.max(0, top) - 2 * LINE_PX));
   }
 
   function isSeen(part) {
