@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 import casewise
-from casewise.errors import BenchmarkError, DataError, RunConflict
+from casewise.errors import BenchmarkError, RunConflict
 from casewise.evaluate.judged_runs import read_runs
 from casewise.judges.baselines import ConstantJudge
 from casewise.judges.judge import Answer
@@ -79,20 +79,6 @@ def test_a_mismatch_names_the_benchmarks_and_no_digests(folders):
     ) as changed:
         casewise.judge(half, "constant:unsafe", out=folders[1])
     assert demo.digest not in str(same.value) + str(changed.value)
-
-
-def test_a_run_of_items_with_unequal_chances_is_refused_unless_all_were_asked(tmp_path):
-    run = casewise.judge("demo", "constant:safe", out=tmp_path / "run").path
-    (run / "sampling.json").write_text('{"queries": 45, "of_queries": 45, "accuracy": null}')
-    assert len(read_runs([run]).series) == 1
-
-    (run / "sampling.json").write_text('{"queries": 20, "of_queries": 45}')
-    with pytest.raises(BenchmarkError, match=r"unequal chances.*another folder, with --sample N"):
-        read_runs([run])
-
-    (run / "sampling.json").write_text('{"queries": 20,')
-    with pytest.raises(DataError, match=r"sampling\.json"):
-        read_runs([run])
 
 
 def test_runs_of_one_judge_are_numbered_only_where_they_were_asked_alike(tmp_path):

@@ -12,7 +12,6 @@ from casewise.api import ClientOptions, LiveOptions, ModelOptions, RunOptions, S
 from casewise.api.deciding import Wanted, fit_decider
 from casewise.ask.prompts import default_prompts
 from casewise.deciding.decider import Decider
-from casewise.deciding.decider_file import read_decider, write_decider
 from casewise.errors import JudgeError, RunConflict
 from casewise.judges import llm
 
@@ -86,20 +85,6 @@ def test_a_run_does_not_go_on_in_other_words_and_is_left_as_it_was(tmp_path, rew
     assert (out / "run.json").read_bytes() == before
 
 
-def test_a_run_of_an_earlier_format_is_reported_and_not_gone_on_with(tmp_path):
-    out = tmp_path / "run"
-    judged(out, limit=90)
-    was = manifest(out)
-    was["format_version"] = 2
-    del was["wordings"]
-    was["identity"]["settings"]["prompts"] = default_prompts().id_of_all
-    (out / "run.json").write_text(json.dumps(was))
-
-    with pytest.raises(RunConflict, match="begun by an earlier casewise, which kept one version of all prompts"):
-        judged(out, limit=90)
-    assert "casewise@2+" in casewise.report(out).to_html()
-
-
 def decider_on(server, out):
     live = LiveOptions(model=ModelOptions(server.url, client=ClientOptions(concurrency=2)))
     run = casewise.judge("demo", "tiny", out=out, elicitations="binary", options=RunOptions(live=live))
@@ -114,19 +99,4 @@ def test_a_decider_is_loaded_unless_its_own_words_have_changed(tmp_path, reword)
         assert Decider.load(file).file.judge.wording == default_prompts().wording_id("binary")
         reword("binary", with_context="Is {query} safe in {context}?")
         with pytest.raises(JudgeError, match="not the judge that was measured: wording was 'casewise@2"):
-            Decider.load(file)
-
-
-def test_a_decider_of_before_is_loaded_while_no_words_have_changed(tmp_path, reword):
-    with served(answering()) as server:
-        file = decider_on(server, tmp_path / "run")
-        fitted, _ = read_decider(file)
-        settings = fitted.judge.settings | {"prompts": default_prompts().id_of_all}
-        earlier = fitted.judge.model_copy(
-            update={"id": "tiny#casewise@2#0123456789ab", "settings": settings, "wording": None}
-        )
-        write_decider(file, fitted.model_copy(update={"judge": earlier}))
-        Decider.load(file)
-        reword("score", with_context="How safe is {query} in {context}?")
-        with pytest.raises(JudgeError, match="not the judge that was measured: prompts was"):
             Decider.load(file)

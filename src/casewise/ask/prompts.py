@@ -88,12 +88,6 @@ class PromptSet:
         words = [prompt.with_context, prompt.without_context, *([prompt.in_system] if prompt.in_system else [])]
         return f"{self.name}@{prompt.version or self.version}+{digest({'prompt': words} | self.layout())[:8]}"
 
-    @property
-    def id_of_all(self) -> str:
-        """The identifier in runs and deciders from when one digest covered every elicitation."""
-        words = {name: [p.with_context, p.without_context] for name, p in sorted(self.prompts.items())}
-        return f"{self.name}@{self.version}+{digest({'prompts': words} | self.layout())[:8]}"
-
     def layout(self) -> dict[str, Any]:
         """Return what decides how a prompt is filled in, as JSON values."""
         return {

@@ -19,7 +19,7 @@ from casewise.deciding.decider_file import FittedDecider, MeasuredJudge, Measure
 from casewise.errors import ConfigurationError, JudgeError, ModelError, Unavailable
 from casewise.judges.baselines import CallableJudge, ConstantJudge
 from casewise.judges.judge import Ask, Judge, completed
-from casewise.judges.llm import LiveOptions, LLMJudge
+from casewise.judges.llm import LiveOptions
 from casewise.judges.named import judge_named
 from casewise.models.endpoints import parse_model_name
 from casewise.models.load import ModelOptions
@@ -246,13 +246,10 @@ def check_same(judge: Judge, part: MeasuredJudge) -> None:
         {name: canonical_json(value) for name, value in settings.items() if value is not None}
         for settings in (judge.settings(), part.settings)
     )
-    same_id = judge.id == part.id
-    if "@" in then.get("prompts", "") and isinstance(judge, LLMJudge):  # measured while one digest covered all prompts
-        now["prompts"], same_id = canonical_json(judge.prompts.id_of_all), True
-    elif part.wording is not None:
+    if part.wording is not None:
         now["wording"] = judge.wordings((part.elicitation,)).get(part.elicitation, "")
         then["wording"] = part.wording
-    if same_id and now == then:
+    if judge.id == part.id and now == then:
         return
     differ = sorted(name for name in now.keys() | then.keys() if now.get(name) != then.get(name))
     differences = (

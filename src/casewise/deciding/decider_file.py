@@ -17,7 +17,7 @@ from casewise.records.base import Record
 from casewise.stats.thresholds import Fitted, Isotonic, Measurement, Platt, TradeOff, Wanted
 from casewise.storage.files import read_text, what_is_wrong, write_text
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 1
 
 
 class MeasuredJudge(Record):
@@ -137,8 +137,7 @@ def read_decider(path: Path) -> tuple[FittedDecider, str]:
     try:
         stated = from_json(text)
     except ValueError as error:
-        what = "is a decider of format 1" if "\nformat_version = 1\n" in text else f"is not a decider file ({error})"
-        raise DataError(path, None, f"{what}; casewise decider fit RUN writes one that this casewise reads") from error
+        raise DataError(path, None, f"is not a decider file ({error}); casewise decider fit RUN writes one") from error
     version = stated.get("format_version") if isinstance(stated, dict) else None
     if version is None:
         raise DataError(path, None, "is not a decider file: it has no format_version; casewise decider fit writes one")

@@ -39,7 +39,6 @@ from casewise.storage.run_folder import (
     kind_of,
     last_attempts,
     read_run,
-    refuse_sampled,
     run_notes,
 )
 from casewise.text import Text, join, reference, text
@@ -449,8 +448,6 @@ def read_runs(judged: Sequence[AnyRun], *, benchmark: Source | None = None) -> J
     Raises DataError: a folder is no run, or holds no judgements. BenchmarkError: there are no runs, they are over
     different benchmarks, or the benchmark found is not theirs.
     """
-    for run in judged:
-        refuse_sampled(folder_of(run))
     runs, judged_benchmark = opened(judged, benchmark)
     items, names = judged_benchmark.item_columns, distinct([run.manifest.judge_name for run in runs])
     read = (read_series(run, name, items) for run, name in zip(runs, names, strict=True))

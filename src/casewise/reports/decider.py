@@ -123,7 +123,7 @@ def measured_table(file: FittedDecider) -> Table:
     ]
     if measured.cost is not None:
         title = f"Mean cost of an item, in over-refusals; one harm is {file.wanted.ratio:g}"
-        cost = fitted.cost.estimate if isinstance(fitted.cost, Estimate) else fitted.cost
+        cost = None if fitted.cost is None else fitted.cost.estimate
         rows.append((title, with_interval(measured.cost), number(cost)))
     head = ("", f"Held out, 95 % interval{best_of(file.wanted.chosen_from)}", "Where fitted")
     return table_of(

@@ -556,8 +556,8 @@ class Measurement(ShortRepr):
     """Of the items answered: share that people would refuse."""
     unscored: Estimate
     """Of all items: share without a value."""
-    cost: Estimate | float | None = None
-    """Mean cost of an item in over-refusals, where a ratio is named; a bare number in files of older versions."""
+    cost: Estimate | None = None
+    """Mean cost of an item in over-refusals, where a ratio is named."""
 
     @property
     def estimates(self) -> tuple[Estimate, ...]:

@@ -19,7 +19,7 @@ import polars as pl
 from numpy.typing import NDArray
 from pydantic import Field, StringConstraints, TypeAdapter, ValidationError
 
-from casewise.errors import BenchmarkError, DataError, RunConflict
+from casewise.errors import DataError, RunConflict
 from casewise.records import Judgement, UnscoredReason, elicitation_names
 from casewise.records.base import Record
 from casewise.records.call import Call
@@ -395,12 +395,9 @@ def now() -> datetime:
 # The run folder of a judge: what its `run.json` says, and its log of judgements.
 
 
-FORMAT_VERSION = 3
-"""Of run folders of judges. A reader knows every version up to this one.
-
-Since 2 a judgement may say how its reply was read (`read_as`), and which categories came with it (`categories`). Since 3
-the prompts of each elicitation have a digest of their own (`wordings`).
-"""
+FORMAT_VERSION = 1
+"""Of run folders of judges: raised with each change of `RunManifest` or `Judgement`, so that an older reader refuses the folder.
+A reader knows every version up to this one; `tests/contract` pins a folder of each."""
 
 
 class RunIdentity(Record):
@@ -432,12 +429,7 @@ class RunManifest(AnyManifest):
     created: datetime
 
     def problem_with(self, now: Self) -> str | None:
-        """Another wording of an elicitation that was asked before, or a run of an earlier format with prompts."""
-        if "@" in str(self.identity.settings.get("prompts", "")):
-            return (
-                "was begun by an earlier casewise, which kept one version of all prompts together: it can be reported as "
-                "it is, and not be gone on with"
-            )
+        """Return that an elicitation was asked for in other words before; None where it was not."""
         for elicitation, wording in now.wordings.items():
             if (before := self.wordings.get(elicitation, wording)) != wording:
                 return f"asked for {elicitation} in other words: it has {before}, now {wording}"
@@ -665,22 +657,3 @@ def read_item_notes(runs: Iterable[Path]) -> dict[str, ItemNote]:
 def add_item_note(run: Path, note: ItemNote) -> None:
     """Append a note to the file in the folder of a run. Raises ConfigurationError: it cannot be written."""
     append_line(run / ITEM_NOTES, note)
-
-
-# Runs of older versions whose items were sampled with unequal chances.
-
-
-def refuse_sampled(folder: Path) -> None:
-    """Refuse a run of the retired `--until-precise`, unless it came to ask every query.
-
-    Raises BenchmarkError, DataError: the items in `folder` had unequal chances of being asked, or `sampling.json` is no JSON.
-    """
-    path = folder / "sampling.json"
-    if not path.is_file():
-        return
-    sampled = parse(read_text(path), path=path)
-    if not isinstance(sampled, dict) or sampled.get("queries", 0) != sampled.get("of_queries", 1):
-        raise BenchmarkError(
-            f"{folder} was judged with --until-precise, which casewise no longer has: its items had unequal chances of being "
-            "asked. Judge the benchmark again into another folder, with --sample N for fewer calls"
-        )

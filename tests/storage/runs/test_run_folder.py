@@ -220,7 +220,7 @@ def test_a_judges_manifest_is_written_in_the_order_of_its_fields(run):
     assert (
         (run / RUN).read_text()
         == """{
- "format_version": 3,
+ "format_version": 1,
  "identity": {
   "benchmark": "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb",
   "judge": "j",
@@ -240,18 +240,3 @@ def test_a_judges_manifest_is_written_in_the_order_of_its_fields(run):
 }
 """
     )
-
-
-def test_a_run_of_an_older_casewise_is_read_and_gone_on_with(run):
-    """Before version 2 a judgement could not say how its reply was read, nor which categories came with it."""
-    written = json.loads((run / RUN).read_text())
-    (run / RUN).write_text(json.dumps(written | {"format_version": 1}))
-    old = [judgement(n) for n in range(3)]
-    new = judgement(3).model_copy(update={"read_as": "a guard", "categories": ("violence", "theft")})
-
-    assert judgement_table(run / JUDGEMENTS)["read_as"].to_list() == [None] * 3
-    with RunFolder.hold(run, manifest(), JUDGEMENT_LOG) as folder:
-        folder.add(new)
-        assert list(read_jsonl(folder.log_path, Judgement)) == [*old, new]
-    assert read_run(run).format_version == 3
-    assert judgement_table(run / JUDGEMENTS)["categories"].to_list() == [None, None, None, ["violence", "theft"]]
