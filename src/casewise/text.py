@@ -49,20 +49,40 @@ def grouped(count: float) -> str:
     return f"{int(count):,}" if count == int(count) else f"{count:,.1f}"
 
 
-IRREGULAR = {"person": "people", "match": "matches", "has": "have", "is": "are", "was": "were"}
+IRREGULAR = {
+    "person": "people",
+    "match": "matches",
+    "batch": "batches",
+    "has": "have",
+    "is": "are",
+    "was": "were",
+    "does": "do",
+}
 
 
-def plural(word: str) -> str:
-    """Return the plural of an English noun, or of one of a few verbs.
+def plural(words: str) -> str:
+    """Return the plural of an English noun, and of a verb behind it.
 
     Examples
     --------
-    >>> [plural(word) for word in ("item", "category", "person", "is")]
-    ['items', 'categories', 'people', 'are']
+    >>> [plural(words) for words in ("item", "category", "person", "reply was")]
+    ['items', 'categories', 'people', 'replies were']
     """
-    if word in IRREGULAR:
-        return IRREGULAR[word]
-    return f"{word[:-1]}ies" if word.endswith("y") and word[-2] not in "aeiou" else f"{word}s"
+    return " ".join(
+        IRREGULAR.get(word) or (f"{word[:-1]}ies" if word.endswith("y") and word[-2] not in "aeiou" else f"{word}s")
+        for word in words.split(" ")
+    )
+
+
+def count_of(count: float, words: str) -> str:
+    """Return a number with a noun, and a verb behind it, in the right number.
+
+    Examples
+    --------
+    >>> count_of(1, "item is"), count_of(1200, "item is")
+    ('1 item is', '1,200 items are')
+    """
+    return Noun(words, plural(words)).counted(count)
 
 
 @dataclass(frozen=True)
@@ -230,8 +250,8 @@ def filled(value: Any, spec: str, conversion: str | None) -> str | Reference:
     """Return what a field of a template becomes."""
     if conversion:
         return repr(value) if conversion == "r" else str(value)
-    if len(spec) > 1 and spec.isalpha():
-        return NounRef(count=value) if spec == "query" else Noun(spec, plural(spec)).counted(value)
+    if len(spec) > 1 and all(word.isalpha() for word in spec.split(" ")):
+        return NounRef(count=value) if spec == "query" else count_of(value, spec)
     if not spec and isinstance(value, (Text, Reference)):
         return value
     return format(value, spec)
