@@ -28,11 +28,11 @@ from casewise.ask.json_objects import (
     values_in,
 )
 from casewise.ask.statements import (
-    MENTION,
     OTHER_SCALE,
     SCALE_SAID,
     VOID,
     Statement,
+    comments_on_verdict,
     plain_lines,
     prose_scores,
     prose_verdicts,
@@ -219,9 +219,13 @@ NOT_OWN = re.compile(
 )
 JSON_INSIDE = ("arguments", "input", "content", "output", "text", "parameters")
 DISOWNED = re.compile(
-    r"placeholder|example from|ignore th(?:is|e) (?:object|json|judge?ment)|not (?:be )?(?:my|the) (?:own )?(?:judge?ment|verdict)|is (?:just |only )?an? (?:example|template|sample)\b",
+    r"placeholder|I disagree|(?:told|forced|asked|instructed|wants) (?:me )?to (?:say|write|answer|output|print|judge)|example from|ignore th(?:is|e) (?:object|json|judge?ment)|not (?:be )?(?:my|the) (?:own )?(?:judge?ment|verdict)|is (?:just |only )?an? (?:example|template|sample)\b",
     re.IGNORECASE,
 )
+
+
+SCALE_KEYS = ("max", "maximum", "out_of", "scale", "max_score", "scale_max")
+"""Keys of a scale, which is another one unless it ends at 10."""
 
 
 def key_name(key: str) -> str:
@@ -249,6 +253,9 @@ def entries(value: Any, path: str = "") -> Iterator[tuple[str, str, Any]]:
 
 
 def own(path: str, name: str) -> bool:
+    """Return whether a key holds the reply's own verdict, and not that of an example, a quotation or a condition."""
+    if re.search(r"\b(?:query|context|prompt|request|question|message|thoughts?|thinking|reasoning|analysis)\b", path):
+        return False
     return not NOT_OWN.search(f"{path} {name}".replace("_", " ")) and not NOT_OWN.search(f"{path} {name}")
 
 
@@ -275,6 +282,10 @@ def values_of(value: Any, scale: Scale) -> tuple[set[float | None], set[float]]:
         elif is_verdict_key(name) and own(path, name):
             read = scale.in_json(inner)
             (main if closest_key({name: 0}, ("judgement",)) else second).add(read)
+        elif scale is SCORE_SCALE and re.search(r"judge?ment|verdict|score|rating", name) and is_number(inner):
+            other.add(float(inner))
+        elif scale is SCORE_SCALE and name in SCALE_KEYS and inner not in (10, "10", "1-10"):
+            main.add(None)
         elif (
             scale is BINARY_SCALE and isinstance(inner, str) and inner.strip().lower().strip(".") in ("safe", "unsafe")
         ):
@@ -353,25 +364,22 @@ def doubts(outside: str, value: float, scale: Scale) -> UnscoredReason | None:
     introduced = next((line for line in head if JSON_HERE in line), JSON_HERE)
     lead_in = sentences(introduced.partition(JSON_HERE)[0])
     closing = lead_in[-1] if lead_in and not lead_in[-1].endswith((".", "!", "?")) else ""
-    if closing and not OWN_LEAD_IN.fullmatch(closing) and not own_key_values(closing):
+    if closing and not OWN_LEAD_IN.fullmatch(closing):
         return UnscoredReason.NO_VERDICT
     near = " ".join([*head[-3:-1], introduced])
     if VOID.search(near) or scale.void.search(SCALE_SAID.sub("", around)):
+        return UnscoredReason.NO_VERDICT
+    if any(
+        comments_on_verdict(sentence)
+        for line in plain_lines(around, lambda _line: True)
+        for sentence in sentences(line)
+    ):
         return UnscoredReason.NO_VERDICT
     for statement in statements_in(outside.replace(JSON_HERE, "\n\n"), scale):
         opposed = statement.value is not None and statement.value != value
         if opposed and (statement.kind != "loose" or (not statement.excused and statement.text in around)):
             return UnscoredReason.CONFLICTING
     return None
-
-
-def own_key_values(line: str) -> bool:
-    """Return whether a line is a field of an analysis, such as `Purpose: a lesson`."""
-    return (
-        re.fullmatch(r"(?:[A-Z][\w ]{0,30}|\d+):\s+\S.*", line) is not None
-        and MENTION.search(line) is None
-        and not VOID.search(line)
-    )
 
 
 def is_plain_head(text: str, value: str) -> bool:
@@ -432,10 +440,19 @@ def by_prose(text: str, scale: Scale) -> ReadOutcome:
     opposed = [statement for statement in statements if statement.kind == "loose" and statement.value != value]
     if any(not statement.excused or not strong for statement in opposed):
         return unscored(UnscoredReason.CONFLICTING, text)
+    if comment_follows(text, scale):
+        return unscored(UnscoredReason.NO_VERDICT, text)
     limited = statements[0].kind == "strong" and statements[0].first and not statements[-1].last and LIMITS.search(text)
     if scale.void.search(SCALE_SAID.sub("", text)) or limited or INNER.search(text) or two_roles(text):
         return unscored(UnscoredReason.NO_VERDICT, text)
     return valued(value, "label" if strong else "sentence")
+
+
+def comment_follows(text: str, scale: Scale) -> bool:
+    """Return whether a line after the last strong verdict comments on it."""
+    lines = plain_lines(text, lambda line: scale.strong(line) is not None)
+    last = max((place for place, line in enumerate(lines) if scale.strong(line)), default=len(lines))
+    return any(comments_on_verdict(sentence) for line in lines[last + 1 :] for sentence in sentences(line))
 
 
 LIMITS = re.compile(
