@@ -74,8 +74,8 @@ def test_replies_from_elsewhere_need_an_item_and_a_text(tmp_path):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("not json", "as a table of replies"),
-        ('{"item_id": "i_1", "text": "x"}', "item 'i_1' is not one of demo"),
+        ("not json", "holds no rows"),
+        ('{"item_id": "i_1", "text": "x"}', "has no item 'i_1'"),
         ('{"item_id": "i_1"}', "has no column 'text'"),
     ],
 )

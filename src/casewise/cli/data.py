@@ -67,7 +67,7 @@ def list_() -> None:
         print_json({"benchmarks": benchmarks})
         return
     print_table(
-        ("name", "size", "judged", "labelled by", "licence", "from", "fetched"),
+        ("name", "size", "judged", "labelled by", "licence", "metrics", "from", "fetched"),
         [
             (
                 row["name"],
@@ -75,6 +75,7 @@ def list_() -> None:
                 row["judged"],
                 row["labels_by"] or "see its file",
                 row["licence"],
+                row["metrics"] or "one",
                 row["source"] if row["pinned"] else f"{row['source']}, unpinned",
                 "yes" if row["fetched"] else "no",
             )

@@ -13,10 +13,12 @@ import polars as pl
 from pydantic import ValidationError
 
 from casewise.errors import ConfigurationError, DataError, RunConflict
+from casewise.judges.recorded import NamedItems
 from casewise.records import CollectedReply, Grade, Record, Unanswered
 from casewise.records.call import digest_of_text
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.files import read_jsonl, replacing, what_is_wrong
+from casewise.storage.intake.formats.find import read_any_table
 from casewise.storage.run_folder import (
     RUN,
     AnyManifest,
@@ -423,20 +425,29 @@ def import_replies(file: Path, out: Path, benchmark: Benchmark, *, model: str, s
     return len(replies)
 
 
+TEXTS = ("text", "reply", "response")
+"""Columns with the replies of a table, the first that there is counting."""
+
+
 def rows_in(file: Path, benchmark: Benchmark) -> Iterator[tuple[dict[str, Any], CollectedReply]]:
-    try:
-        table = pl.read_parquet(file) if file.suffix == ".parquet" else pl.read_ndjson(file, infer_schema_length=None)
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise DataError(file, None, f"cannot be read as a table of replies: {error}") from error
-    if missing := [name for name in ("item_id", "text") if name not in table.columns]:
-        raise DataError(file, None, f"has no column {missing[0]!r}; it has {', '.join(table.columns)}")
-    for line, row in enumerate(table.to_dicts(), 1):
-        if row["item_id"] not in benchmark.item:
-            raise DataError(file, line, f"item {row['item_id']!r} is not one of {benchmark.name}")
-        values = {name: row[name] for name in OF_REPLY if row.get(name) is not None}
-        text = values.get("text")
-        digests = {"text_digest": digest_of_text(text)} if isinstance(text, str) else {}
+    """Yield the rows of a table of replies, which name their items as those of recorded verdicts do."""
+    table = read_any_table(file).whole()
+    column = next((name for name in TEXTS if name in table.names), None)
+    if column is None:
+        raise DataError(file, None, f"has no column 'text' or 'reply'; it has {', '.join(table.names)}")
+    items = NamedItems(benchmark, table)
+    for row in table.rows:
+        values = {name: row.values[name] for name in OF_REPLY if row.values.get(name) is not None}
+        reply = row.values.get(column)
+        digests = {"text_digest": digest_of_text(reply)} if isinstance(reply, str) else {}
+        if reply is not None:
+            values["text"] = reply
         try:
-            yield row, CollectedReply.model_validate({"arm": "full", "at": now(), **values, **digests})
+            yield (
+                dict(row.values),
+                CollectedReply.model_validate(
+                    {"arm": "full", "at": now(), **values, **digests, "item_id": items.of(row).id}
+                ),
+            )
         except ValidationError as error:
-            raise DataError(file, line, what_is_wrong(error)) from error
+            row.refuse(what_is_wrong(error))

@@ -599,6 +599,13 @@ def provenance(report: JudgeNumbers) -> Iterator[Block]:
             )
         )
     yield from how_made("report", report.runs.paths, report.options.labels.name, facts)
+    yield from receipt_blocks(report.benchmark)
+
+
+def receipt_blocks(benchmark: Benchmark) -> Iterator[Block]:
+    """Yield how each column and word of an imported file was read, and what became of its rows."""
+    if (receipt := benchmark.about.receipt) is not None:
+        yield Folded("How the file of cases was read", tuple(map(Prose, receipt.sentences())))
 
 
 # A benchmark, or one item of it, as a person would like to read it.

@@ -19,6 +19,7 @@ PAIRS: tuple[tuple[str, str], ...] = (
     ("allowed", "blocked"),
     ("allowed", "disallowed"),
     ("permit", "forbid"),
+    ("permit", "prohibit"),
     ("permitted", "forbidden"),
     ("permitted", "prohibited"),
     ("answer", "refuse"),

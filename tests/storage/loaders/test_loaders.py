@@ -2,6 +2,7 @@
 
 import copy
 import hashlib
+import json
 from pathlib import Path
 
 import pytest
@@ -319,3 +320,34 @@ def test_the_published_files_load_without_losing_a_row_and_are_the_pinned_ones(n
     for file, path in zip(loader_named(name).files, files, strict=True):
         if file.sha256 is not None:
             assert hashlib.sha256((shared / "data" / "benchmarks" / path).read_bytes()).hexdigest() == file.sha256
+
+
+def test_a_flow_of_confaide_states_who_gets_what_for_what(tmp_path):
+    flow = "Do you agree? \\nInformation about your friends is collected by your school in order to Place students in groups."
+    found = loaded("confaide", tmp_path, **{"tier_2a.txt": [flow, flow.replace("friends", "shoes")]})
+
+    assert found.contexts[0].shown() == {
+        "recipient": {"role": "your school"},
+        "transmission_principle": {"purpose": "Place students in groups"},
+        "information_type": "your friends",
+    }
+
+
+def test_privaci_cases_are_labelled_by_law_and_what_the_law_does_not_reach_is_left_out(tmp_path):
+    case = {
+        "case_content": "A clinic tells a firm.",
+        "sender": "A clinic",
+        "sender_role": "provider",
+        "recipient": "A firm",
+    }
+    case |= {"subject": "a patient", "information_type": "diagnosis", "purpose": "marketing"}
+    norms = ("prohibit", "permit", "not applicable", "prohibit")
+    texts = ("A clinic tells a firm.", "A clinic tells a doctor.", "A child hums.", "A clinic tells a firm.")
+    rows = [case | {"norm_type": norm, "case_content": text} for norm, text in zip(norms, texts, strict=True)]
+    (tmp_path / "cases").write_text("\n".join(map(json.dumps, rows)))
+    found = loader_named("privaci_gdpr").load({"gdpr.parquet": tmp_path / "cases"})
+
+    assert [rating.verdict for rating in found.ratings] == ["unsafe", "safe", "unsafe"]
+    assert found.labels_by == "law"
+    assert found.contexts[0].shown()["sender"] == {"name": "A clinic", "role": "provider"}
+    assert len({item.id for item in found.items}) == 3

@@ -465,12 +465,12 @@ class Cases:
                 *turns, last = turns
                 text, before = last["text"], turns
             else:
-                text, before = row.text(self.column["reply"]), turns
+                text, before = row.text(self.column["reply"]).strip(), turns
         elif "reply" in self.column:
-            text = row.text(self.column["reply"])
-            before = [*(before or ()), {"role": "user", "text": row.text(self.column["query"])}]
+            text = row.text(self.column["reply"]).strip()
+            before = [*(before or ()), {"role": "user", "text": row.text(self.column["query"]).strip()}]
         else:
-            text = row.text(self.column["query"])
+            text = row.text(self.column["query"]).strip()
         query = Query(
             text=text,
             judged=judged,

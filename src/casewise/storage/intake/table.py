@@ -18,6 +18,10 @@ SPREADSHEET_ERRORS = frozenset(("#REF!", "#NAME?", "#VALUE!", "#DIV/0!", "#NULL!
 """The errors that spreadsheet programs write into cells. #N/A is a missing value."""
 
 
+VERBATIM = ("reply", "response", "text")
+"""Columns of what a model wrote, in which spaces around a text are a part of it."""
+
+
 @dataclass(frozen=True)
 class Rejected:
     """A row that could not be read."""
@@ -132,6 +136,10 @@ def table_of(
 
 def clean(value: Any, entry: Entry, name: str, cleaned: dict[str, Any]) -> Any:
     """Return a cell: a text without spaces around it, and None for what says nothing; equal texts are one object."""
+    if isinstance(value, str) and name in VERBATIM:
+        if problem := problem_of(value):
+            entry.refuse(f"{name!r} {problem}")
+        return value if value.strip() else None
     if isinstance(value, str):
         try:
             return cleaned[value]

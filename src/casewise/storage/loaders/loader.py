@@ -11,7 +11,7 @@ from casewise.records import Judged, LabelsBy, RatingScale
 from casewise.storage.benchmark import About, Benchmark
 from casewise.storage.entries import Entry
 from casewise.storage.files import cache_folder
-from casewise.storage.intake.cases import of_rows
+from casewise.storage.intake.cases import Policies, Repeats, of_rows
 from casewise.storage.intake.formats.find import read_any_table
 
 Rows = Iterator[tuple[Entry, dict[str, Any]]]
@@ -55,6 +55,8 @@ class Loader:
     """Reads the files, by their names. Raises DataError: one is in another shape than expected."""
     extra: tuple[SourceFile, ...] = ()
     """Files that are fetched on request and that `load` does not read."""
+    metrics: tuple[str, ...] = ()
+    """The kinds of label of a set with several: the name takes one of them after a colon."""
     remark: str = ""
     """Facts about its labels and items that a reader of its numbers needs."""
 
@@ -98,8 +100,11 @@ def built(
     rows: Rows,
     *,
     scale: RatingScale | None = None,
+    repeats: Repeats = "refuse",
 ) -> Benchmark:
     """The benchmark that a loader's rows make; see `of_rows` for what a row may hold. Errors of no single row name `path`.
+
+    `repeats`: what becomes of a case that stands several times.
 
     Raises DataError: a row cannot be read, or rows contradict each other.
     """
@@ -117,4 +122,4 @@ def built(
         Entry(entry.path, entry.line or number, {"judged": loader.judged} | row)
         for number, (entry, row) in enumerate(rows, 1)
     )
-    return of_rows(entries, about, source=path)
+    return of_rows(entries, about, source=path, policies=Policies(repeats=repeats))

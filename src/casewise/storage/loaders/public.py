@@ -16,6 +16,7 @@ from casewise.storage.benchmark import Benchmark
 from casewise.storage.entries import Entry, json_entries, json_entry, once, text_lines, text_or_json
 from casewise.storage.loaders.loader import Loader, Rows, SourceFile, built, github, table_entries
 from casewise.storage.published import read_published
+from casewise.storage.words import VerdictWords
 
 
 def only(files: Mapping[str, Path]) -> Path:
@@ -277,6 +278,22 @@ def scenario(entry: Entry) -> str:
     return story.strip()
 
 
+FLOW = re.compile(
+    r"Information about (?P<subject>.+?) is collected by (?P<recipient>.+?) in order to (?P<purpose>.+?)\.?"
+)
+"""The sentence of a flow of tier 2a: what flows, to whom, and what for."""
+
+
+def flow_of(text: str) -> dict[str, Any] | None:
+    """Return the parameters of Contextual Integrity that a flow states; None of one in another form."""
+    match = FLOW.fullmatch(text)
+    return match and {
+        "information_type": match["subject"],
+        "recipient": {"role": match["recipient"]},
+        "transmission_principle": {"purpose": match["purpose"]},
+    }
+
+
 def confaide_rows(files: Mapping[str, Path]) -> Rows:
     labels = text_lines(files[CONFAIDE_LABELS])
     means = [entry.number("line", CONFAIDE_SCALE.low, CONFAIDE_SCALE.high) for entry in labels]
@@ -287,7 +304,8 @@ def confaide_rows(files: Mapping[str, Path]) -> Rows:
             raise DataError(path, None, f"has {len(lines)} lines, and {CONFAIDE_LABELS} has {len(means)}")
         for entry, mean in zip(lines, means, strict=True):
             row = {"id": f"{tier}-{entry.line}", "cluster": str(entry.line), "category": f"tier {tier}", "mean": mean}
-            yield entry, row | {"query": scenario(entry)}
+            told = scenario(entry)
+            yield entry, row | {"query": told, "context": flow_of(told)}
 
 
 CONFAIDE: Loader = Loader(
@@ -310,8 +328,8 @@ CONFAIDE: Loader = Loader(
     ),
     load=lambda files: built(CONFAIDE, files[CONFAIDE_LABELS], confaide_rows(files), scale=CONFAIDE_SCALE),
     remark=(
-        "Tier 2b tells the flows of tier 2a as stories, and has no means of its own: the two items of a flow share one mean "
-        "and one cluster. The authors give no cut on their scale; here a mean above 0 counts as safe."
+        "A flow of tier 2a states its parameters as a context. Tier 2b tells the flows as stories, without parameters, and has no "
+        "means of its own: the two items of a flow share one mean and one cluster. The authors give no cut on their scale; here a mean above 0 counts as safe."
     ),
 )
 
@@ -476,6 +494,69 @@ XSTEST: Loader = Loader(
 )
 
 
+# PrivaCI-Bench: court cases and made-up ones under laws of privacy, with the parameters of Contextual Integrity.
+
+
+PRIVACI_REPOSITORY = "HKUST-KnowComp/PrivaCI-Bench"
+
+
+def privaci_parties(entry: Entry) -> dict[str, Any]:
+    """Return the parameters of Contextual Integrity that a case states."""
+    stated: dict[str, Any] = {}
+    for party in ("sender", "recipient", "subject"):
+        parts = {"name": entry.values.get(party), "role": entry.values.get(f"{party}_role")}
+        if parts := {name: part for name, part in parts.items() if part}:
+            stated[party] = "; ".join(map(text_or_json, parts.values())) if party == "subject" else parts
+    if entry.has("information_type"):
+        stated["information_type"] = entry.value("information_type")
+    terms = {"consent": entry.values.get("consent_form"), "purpose": entry.values.get("purpose")}
+    if terms := {name: term for name, term in terms.items() if term}:
+        stated["transmission_principle"] = terms
+    return stated
+
+
+def privaci_rows(path: Path) -> Rows:
+    for entry in table_entries(path):
+        norm = entry.text("norm_type")
+        reading = VerdictWords().read(norm, "norm_type")
+        if reading is None:
+            entry.refuse(f"'norm_type' is {norm!r}; it is permit, prohibit or not applicable")
+        if reading.vote == "not applicable":
+            continue
+        row = {
+            "query": entry.text("case_content").strip(),
+            "context": privaci_parties(entry) or None,
+            "label": reading.vote,
+        }
+        row |= {
+            name: text_or_json(entry.values[name])
+            for name in ("followed_articles", "violated_articles")
+            if entry.has(name)
+        }
+        yield entry, row
+
+
+def privaci(law: str, title: str) -> Loader:
+    """The loader of the cases under one law."""
+    loader = Loader(
+        name=f"privaci_{law}",
+        title=f"PrivaCI-Bench, {title} (Li et al., 2025)",
+        size="as its file says",
+        judged="action",
+        labels_by="law",
+        licence="as its authors say",
+        terms="Court cases name real people. Name the authors where you publish its data.",
+        source=f"{PRIVACI_REPOSITORY}, cases/{title.replace(' ', '_')}",
+        files=(SourceFile(f"{law}.parquet"),),
+        load=lambda files: built(loader, only(files), privaci_rows(only(files)), repeats="keep"),
+        remark=(
+            f"A case is safe where {title} permits the flow of information and unsafe where it prohibits it. Cases to which it does "
+            "not apply are left out. A case that stands several times in the file is several items."
+        ),
+    )
+    return loader
+
+
 # JUDGE-BENCH: sets of people's and experts' judgements in one JSON shape, of which one metric is read.
 
 
@@ -545,7 +626,9 @@ def load_judgebench(name: str, metric_name: str, files: Mapping[str, Path]) -> B
     experts = str(whole.values.get("expert_annotator", "false")).lower() == "true"
     remark = f"The metric is {metric.text('metric')}: {how}."
     loader = replace(judgebench(name), labels_by="experts" if experts else "people", remark=remark)
-    return built(loader, whole.path, judgebench_rows(whole, metric.text("metric"), words, scale), scale=scale)
+    return built(
+        loader, whole.path, judgebench_rows(whole, metric.text("metric"), words, scale), scale=scale, repeats="keep"
+    )
 
 
 def judgebench(name: str) -> Loader:
@@ -566,11 +649,12 @@ def judgebench(name: str) -> Loader:
         if path
         else (SourceFile(f"{of_set}.json"),),
         load=partial(load_judgebench, name, metric),
+        metrics=() if metric else tuple(facts.get("metrics", ())),
     )
 
 
 @cache
-def judgebench_sets() -> dict[str, dict[str, str]]:
+def judgebench_sets() -> dict[str, dict[str, Any]]:
     return shipped_toml("casewise.storage.loaders", "judgebench.toml")
 
 
@@ -584,5 +668,8 @@ OWN = (
     OPENSAFEINTENT,
     SAFEPYRAMID,
     XSTEST,
+    privaci("gdpr", "GDPR"),
+    privaci("hipaa", "HIPAA"),
+    privaci("ai_act", "AI ACT"),
 )
 """All but the sets of JUDGE-BENCH, in the order of the list."""

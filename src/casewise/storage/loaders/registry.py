@@ -26,7 +26,7 @@ from casewise.storage.loaders.public import CASEBENCH, OWN, PREFIX, judgebench, 
 
 def own_loaders() -> Mapping[str, Loader]:
     """Return the loaders of casewise itself, by name."""
-    sets = (judgebench(f"{PREFIX}{name}") for name in judgebench_sets())
+    sets = (judgebench(f"{PREFIX}{name}") for name, facts in judgebench_sets().items() if facts.get("listed"))
     return {loader.name: loader for loader in (*OWN, *sets)}
 
 
@@ -56,7 +56,7 @@ def loader_named(name: str) -> Loader:
     return loader
 
 
-LISTED = ("title", "size", "judged", "labels_by", "licence", "source")
+LISTED = ("title", "size", "judged", "labels_by", "licence", "metrics", "source")
 """The fields of a loader in the list of public benchmarks."""
 
 
@@ -64,18 +64,19 @@ def public_benchmarks() -> pl.DataFrame:
     """Return every public benchmark that casewise, or a package beside it, has a loader for: a row each.
 
     The columns are `name`, `title`, `size`, `judged`, `labels_by` (null if the benchmark's file states it), `licence`,
-    `source`, `fetched`, and `pinned`: the checksum of every file is known before it is fetched.
+    `metrics` (those that a name has to choose from), `source`, `fetched`, and `pinned`: the checksum of every file is known before it is fetched.
     """
     rows: list[dict[str, Any]] = []
     for name in loader_names():
         try:
             loader = loader_named(name)
         except ConfigurationError as error:  # of another package: the others are listed all the same
-            facts = (str(error), "cannot be loaded, see casewise show plugins", "–", "–", "–", "–", False, False)
+            facts = (str(error), "cannot be loaded, see casewise show plugins", "–", "–", "–", (), "–", False, False)
         else:
             pinned = all(file.sha256 for file in loader.files)
             facts = (*(getattr(loader, fact) for fact in LISTED), loader.is_fetched, pinned)
-        rows.append({"name": name} | dict(zip((*LISTED, "fetched", "pinned"), facts, strict=True)))
+        row = {"name": name} | dict(zip((*LISTED, "fetched", "pinned"), facts, strict=True))
+        rows.append(row | {"metrics": ", ".join(row["metrics"]) or None})
     return pl.DataFrame(rows)
 
 
