@@ -75,7 +75,7 @@ def public_benchmarks() -> pl.DataFrame:
         else:
             pinned = all(file.sha256 for file in loader.files)
             facts = (*(getattr(loader, fact) for fact in LISTED), loader.is_fetched, pinned)
-        row = {"name": name} | dict(zip((*LISTED, "fetched", "pinned"), facts, strict=True))
+        row: dict[str, Any] = {"name": name} | dict(zip((*LISTED, "fetched", "pinned"), facts, strict=True))
         rows.append(row | {"metrics": ", ".join(row["metrics"]) or None})
     return pl.DataFrame(rows)
 
