@@ -37,6 +37,9 @@ from casewise.text import Text, text
 ALPHA = 0.001
 """The level of every finding that rests on a test, after correction within its own test."""
 
+LEAST_GAIN = 0.05
+"""A baseline has to be at least five points better than a constant verdict."""
+
 Effect = Literal["label", "score", "note"]
 
 EFFECTS: dict[Effect, float] = {"label": 1.0, "score": 0.5, "note": 0.2}

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from casewise.audits.subject import ALPHA, READS, Part, Subject, spoken_name
+from casewise.audits.keys import audit_keys
+from casewise.audits.subject import ALPHA, LEAST_GAIN, READS, Part, Subject, spoken_name
 from casewise.errors import BenchmarkError, ConfigurationError, did_you_mean
 from casewise.notation import percent, share
 from casewise.records import Item
@@ -29,9 +30,6 @@ from casewise.text import Text, capitalised, text
 
 # The word baseline measures how far vocabulary alone predicts the labels. People read the context too, so it is no accusation.
 
-
-LEAST_GAIN = 0.05
-"""A baseline has to be at least five points better than a constant verdict."""
 
 LEAST_EXCHANGED = 20
 """Exchanged contexts below which the shortcut is not tested."""
@@ -78,6 +76,7 @@ class Gain(NamedTuple):
 
 def audit_baseline(subject: Subject, part: Part) -> None:
     """Compare classifiers on all words, on those of each parameter and of the query with constant verdicts and the intent."""
+    audit_keys(subject, part)
     if subject.why_no_baseline is not None:
         part.left_out.append(text("word baseline: {why}.", why=subject.why_no_baseline))
         return

@@ -181,7 +181,25 @@ def written(path: Names, value: Any) -> str:
     return f"{value:.2g}" if value and abs(value) < 0.001 else f"{value:,.3g}"
 
 
+def key_blocks(part: Part) -> Iterator[Block]:
+    alone = {row["reads"]: row for row in part.measured.get("statements_alone", ())}
+    crossed = {row["reads"]: row for row in part.measured.get("baselines", ())}
+    cells = [
+        (
+            spoken(name),
+            share(*row["accuracy"].values()),
+            share(*crossed[name]["votes"]["accuracy"].values()) if name in crossed else NOTHING,
+            crossed[name]["held_out"] if name in crossed else NOTHING,
+        )
+        for name, row in alone.items()
+    ]
+    if cells:
+        head = ("Statements of", "By heart, queries held out", "By their words", "Held out for the words")
+        yield table_of("statements-alone", "Accuracy of single parameters", head, cells)
+
+
 def baseline_blocks(part: Part) -> Iterator[Block]:
+    yield from key_blocks(part)
     rows = part.measured.get("baselines")
     if not rows:
         return

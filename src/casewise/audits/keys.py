@@ -1,0 +1,301 @@
+"""Keys of a benchmark: a statement that alone gives the labels of queries that it was not learnt from.
+
+The word baseline holds out the contexts too where they recur, so it cannot know a statement that gives the label. Here only
+queries are held out: a statement, and the statements of one parameter, are learnt from the other queries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from casewise.audits.subject import ALPHA, LEAST_GAIN, Part, Subject, spoken_name
+from casewise.judges.baselines import held_together
+from casewise.notation import percent
+from casewise.stats.arrays import BoolArray, FloatArray, IntArray
+from casewise.stats.estimates import Estimate, estimate
+from casewise.stats.labels import VOTES
+from casewise.stats.metrics import metrics_named
+from casewise.stats.sample import judged, numbered, right
+from casewise.stats.shares import sign_test
+from casewise.storage.load import worked_out, worked_out_numbers
+from casewise.text import Text, text
+
+LEAST_QUERIES = 5
+"""A statement that stands with fewer queries is no key."""
+
+CANDIDATES = 3
+"""Statements with the largest gain that are tested on held-out queries."""
+
+QUOTED = 100
+"""Characters of a statement that a sentence quotes."""
+
+SEARCHED = "searched"
+
+
+class Key(NamedTuple):
+    """A statement, and how well the rule "with it one label, without it the other" gives the labels."""
+
+    parameter: str
+    statement: str
+    safe_with: float
+    """Items with the statement that are labelled safe; a tie counts half."""
+    items_with: int
+    safe_without: float
+    items_without: int
+    accuracy: Estimate
+    """The accuracy of the rule on each query, learnt from all other queries."""
+    constant: float
+    """The accuracy of the better constant verdict."""
+    p: float
+    """One-sided sign test over queries that the rule is right more often than the constant verdict, corrected for all
+    statements that were searched (Bonferroni)."""
+    searched: int
+    verdicts: FloatArray
+    """(items,) the rule's verdicts, 1 for safe; nan for an item that was not read."""
+
+    @property
+    def gain(self) -> float:
+        """The accuracy beyond that of the better constant verdict."""
+        return (self.accuracy.estimate or 0.0) - self.constant
+
+    @property
+    def holds(self) -> bool:
+        """Whether the gain is at least five points, and beyond chance after the search."""
+        return self.gain >= LEAST_GAIN and self.p < ALPHA
+
+    def named(self, *, restricted: bool) -> Text:
+        """Return the statement in quotation marks; of a restricted benchmark its parameter only."""
+        if restricted:
+            return text("One statement of {parameter}", parameter=spoken_name(self.parameter))
+        shown = self.statement if len(self.statement) <= QUOTED else f"{self.statement[:QUOTED]}…"
+        return text("The statement “{statement}”", statement=shown)
+
+    @property
+    def counts(self) -> Text:
+        """The counts behind it, with the commoner label on each side first."""
+        with_it, without = (
+            max((safe, "safe"), (items - safe, "unsafe"))
+            for safe, items in ((self.safe_with, self.items_with), (self.safe_without, self.items_without))
+        )
+        return text(
+            "{right_with} of {n_with} items with it are {label_with}, and {right_without} of {n_without} without it are {label_without}",
+            right_with=f"{with_it[0]:,g}",
+            n_with=f"{self.items_with:,}",
+            label_with=with_it[1],
+            right_without=f"{without[0]:,g}",
+            n_without=f"{self.items_without:,}",
+            label_without=without[1],
+        )
+
+    def sentence(self, *, restricted: bool) -> Text:
+        """Return that the statement alone gives the labels, with its counts."""
+        return text(
+            "{statement} alone gives the label on {right} of items, with whole {queries} held out: {counts}. A constant verdict "
+            "is right on {constant}. It is the best of {searched} statements, and the test is corrected for them.",
+            statement=self.named(restricted=restricted),
+            right=self.accuracy.as_share,
+            counts=self.counts,
+            constant=percent(self.constant),
+            searched=f"{self.searched:,}",
+        )
+
+
+def restricted(subject: Subject) -> bool:
+    """Return whether a page may not show the benchmark's texts."""
+    about = subject.benchmark.about
+    return about.gated or about.published is not None
+
+
+def usable(subject: Subject) -> BoolArray:
+    """Return the items that statements are learnt from and tested on: those with a label and a context of their own."""
+    rows: BoolArray = subject.learnt & subject.with_context
+    return rows
+
+
+def statements(subject: Subject, rows: BoolArray) -> pl.DataFrame:
+    """Return a row for each statement of each item of `rows`: `item`, `parameter`, `statement`.
+
+    A statement is what a context says of one parameter, one sentence of it, or the whole context.
+    """
+    places = np.flatnonzero(rows)
+    written = map(subject.benchmark.written_of, subject.benchmark.items.at(places))
+    stated = pl.DataFrame(
+        [
+            (place, name, value)
+            for place, context in zip(places.tolist(), written, strict=True)
+            if context is not None
+            for name, value in (*context.texts.items(), ("context", "\n".join(context.texts.values())))
+        ],
+        schema={"item": pl.Int64, "parameter": pl.String, "statement": pl.String},
+        orient="row",
+    )
+    sentences = stated.filter(pl.col("parameter") != "context").with_columns(
+        pl.col("statement").str.replace_all(r"([.!?])\s+", "$1\n").str.split("\n")
+    )
+    sentences = sentences.filter(pl.col("statement").list.len() > 1).explode("statement")
+    return pl.concat([stated, sentences]).unique(["item", "statement"], keep="first", maintain_order=True)
+
+
+def candidates(subject: Subject) -> dict[str, float]:
+    """Return how many statements were searched, and the in-sample gains of the best ones by parameter and statement."""
+    rows = usable(subject)
+    label = subject.label[rows]
+    if not len(label):
+        return {SEARCHED: 0.0}
+    table = statements(subject, rows)
+    item = table["item"].to_numpy()
+    counted = (
+        table.with_columns(label=subject.label[item], group=held_together(subject.items)[item])
+        .group_by("parameter", "statement", maintain_order=True)
+        .agg(safe=pl.col("label").sum(), items=pl.len(), groups=pl.col("group").n_unique())
+        .filter(pl.col("groups") >= LEAST_QUERIES, pl.col("items") < len(label))
+    )
+    n, safe = len(label), float(label.sum())
+    with_it = pl.max_horizontal(pl.col("safe"), pl.col("items") - pl.col("safe"))
+    without = pl.max_horizontal(safe - pl.col("safe"), n - pl.col("items") - (safe - pl.col("safe")))
+    best = (
+        counted.with_columns(gain=(with_it + without - max(safe, n - safe)) / n)
+        .filter(pl.col("gain") >= LEAST_GAIN)
+        .sort("gain", descending=True, maintain_order=True)
+        .head(CANDIDATES)
+    )
+    gains = {
+        f"{parameter}\n{statement}": gain
+        for parameter, statement, gain in best.select("parameter", "statement", "gain").iter_rows()
+    }
+    return {SEARCHED: float(len(counted)), **gains}
+
+
+def presence(subject: Subject, parameter: str, statement: str) -> FloatArray:
+    """Return (items,) 1 where the statement stands, 0 where it does not; nan for an item that is not learnt from."""
+    rows = usable(subject)
+    table = statements(subject, rows).filter(pl.col("parameter") == parameter, pl.col("statement") == statement)
+    present = np.where(rows, 0.0, np.nan)
+    present[table["item"].to_numpy()] = 1.0
+    return present
+
+
+def keys(subject: Subject) -> list[Key]:
+    """Return the best statements that are tested, the most accurate first; none where none gains five points in sample."""
+    kept = partial(worked_out, subject.benchmark, made_with="polars")
+    some = f"{int(subject.words_read.sum())} items"
+    found = worked_out_numbers(subject.benchmark, f"keys of {some}", partial(candidates, subject), made_with="polars")
+    searched = int(found.pop(SEARCHED))
+    names = [name.split("\n", 1) for name in found]
+    tested = (
+        key(
+            subject,
+            parameter,
+            statement,
+            kept(f"key of {some}: {parameter} {statement}", partial(presence, subject, parameter, statement)),
+            searched,
+        )
+        for parameter, statement in names
+    )
+    return sorted(tested, key=lambda one: -one.gain)
+
+
+def best_key(subject: Subject) -> Key | None:
+    """Return the statement that gives the most labels of held-out queries; None where none holds after the search."""
+    return next((one for one in keys(subject) if one.holds), None)
+
+
+def key(subject: Subject, parameter: str, statement: str, present: FloatArray, searched: int) -> Key:
+    """Test one statement: each query by the rule that all other queries give."""
+    rows = ~np.isnan(present)
+    label, group = subject.label[rows], held_together(subject.items)[rows]
+    has = present[rows].astype(np.intp)
+    constant = float(label.mean() >= 0.5)
+    verdicts = np.full(len(present), np.nan)
+    verdicts[rows] = majority_of_others(has, label, group, tie=constant)
+    difference = right(verdicts[rows], label) - right(np.full(len(label), constant), label)
+    by_group = np.bincount(group, weights=difference)
+    ahead, behind = int((by_group > 0).sum()), int((by_group < 0).sum())
+    p = sign_test(ahead, behind) / 2 if ahead > behind else 1.0
+    return Key(
+        parameter,
+        statement,
+        safe_with=float(label[has == 1].sum()),
+        items_with=int((has == 1).sum()),
+        safe_without=float(label[has == 0].sum()),
+        items_without=int((has == 0).sum()),
+        accuracy=accuracy_of(subject, verdicts),
+        constant=float(right(np.full(len(label), constant), label).mean()),
+        p=min(1.0, p * max(1, searched)),
+        searched=searched,
+        verdicts=verdicts,
+    )
+
+
+def majority_of_others(value: IntArray, label: FloatArray, group: IntArray, *, tie: float) -> FloatArray:
+    """Return (rows,) the majority label of the rows of other groups with the same value; `tie` where there is none."""
+    _, both = np.unique(np.column_stack([value, group]), axis=0, return_inverse=True)
+    both = both.ravel()
+    others, safe = (
+        np.bincount(value, weights=weights)[value] - np.bincount(both, weights=weights)[both]
+        for weights in (np.ones(len(label)), label)
+    )
+    return np.where(2 * safe == others, tie, (2 * safe > others).astype(float))
+
+
+def accuracy_of(subject: Subject, verdicts: FloatArray) -> Estimate:
+    """Return the accuracy of verdicts on the items that have one, with an interval over queries."""
+    sample = judged(subject.items, verdicts, subject.raters, elicitation="binary", policy=VOTES, cluster=subject.query)
+    return estimate(sample.where(~np.isnan(verdicts)), metrics=metrics_named("accuracy"))[0]
+
+
+def statements_alone(subject: Subject) -> Iterator[dict[str, Any]]:
+    """Yield the accuracy of each parameter's statements, learnt by heart from other queries, where some recur."""
+    rows = usable(subject)
+    label, group = subject.label[rows], held_together(subject.items)[rows]
+    if not len(label):
+        return
+    sources = {name: subject.stated[name] for name in subject.parameters}
+    if len(sources) > 1:
+        whole = subject.stated.select(pl.concat_str(pl.all(), separator="\n", ignore_nulls=True)).to_series()
+        sources = {"context": whole, **sources}
+    for name, column in sources.items():
+        value = numbered(column.fill_null("").filter(pl.Series(rows)))
+        if len(np.unique(np.column_stack([value, group]), axis=0)) == len(np.unique(value)):
+            continue
+        verdicts = np.full(len(rows), np.nan)
+        verdicts[rows] = majority_of_others(value, label, group, tie=float(label.mean() >= 0.5))
+        yield {"reads": name, "held_out": text("{queries}"), "accuracy": accuracy_of(subject, verdicts).picked()}
+
+
+def audit_keys(subject: Subject, part: Part) -> None:
+    """Measure how far single statements give the labels of held-out queries, and find the statement that does."""
+    if not usable(subject).any():
+        return
+    part.measured["statements_alone"] = list(statements_alone(subject))
+    found = keys(subject)
+    part.measured["keys"] = [evidence(one) for one in found]
+    if (best := next((one for one in found if one.holds), None)) is not None:
+        part.add(
+            "baseline.key",
+            best.sentence(restricted=restricted(subject)),
+            best.gain / max(1e-9, 1 - best.constant),
+            evidence(best),
+            items=subject.named(best.verdicts == float(2 * best.safe_with > best.items_with)),
+        )
+
+
+def evidence(found: Key) -> dict[str, Any]:
+    """Return the numbers behind a statement."""
+    return {
+        "parameter": found.parameter,
+        "statement": found.statement[:QUOTED],
+        "accuracy": found.accuracy.picked(),
+        "gain": found.gain,
+        "p": found.p,
+        "searched": found.searched,
+        "items_with": found.items_with,
+        "safe_with": found.safe_with,
+        "items_without": found.items_without,
+        "safe_without": found.safe_without,
+    }
