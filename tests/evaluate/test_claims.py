@@ -12,20 +12,21 @@ import pytest
 import casewise
 from casewise.audits import kinds
 from casewise.evaluate.comparison import sentence_of
-from casewise.evaluate.yardsticks import better_baseline, compared
+from casewise.evaluate.yardsticks import about_words, better_baseline, compared
 from casewise.reports.behaviour import apart
 from casewise.reports.leaderboard import first_everywhere, tied
 from casewise.stats.comparison import Comparison, Gate, MetricGate, PairwiseComparison
 from casewise.stats.estimates import Estimate
 from casewise.stats.study_tables import AnalysisOptions
 from casewise.studies.report import contrast_sentence
+from casewise.text import text
 
 CLAIM = re.compile(
     r"more often|less often|as often as|told apart|do not tell|cannot tell\.|cannot tell:|beats|weakest|errs by|not worse|"
     r"is worse|no worse|turns the most|turns a verdict|may be first|outranked|is first on|agrees most|keeps to|lower limit is above|"
     r"^not shown|docs/| more under |difference is smaller than|differ by less than| is not shown: |cannot be compared: too|"
     r"the same decision|the decision changes|shown to be below|shown to differ|differ from those|differed between|differ at 0|"
-    r"No verdict moved|would not help|Words alone solve|Words alone do not help|verdict is the label|at most the bound|right more often|turns the most|do not tell which|the highest accuracy of"
+    r"No verdict moved|would not help|Words alone solve|Words alone do not help|words alone help|verdict is the label|at most the bound|right more often|turns the most|do not tell which|the highest accuracy of"
 )
 
 CLAIMS = {
@@ -43,12 +44,12 @@ CLAIMS = {
     ("comparison", "Under every attack the upper limit is at most the bound."): "each bound's largest upper limit is at most the bound",
     ("comparison", "Under at least one attack the lower limit is above the bound."): "a lower limit is above a bound",
     ("comparison", "These items cannot tell: an upper limit is above a bound, but no lower limit."): "neither",
-    ("yardsticks", "agrees more often than {other}"): "the lower limit of the difference is above 0; of the better baseline (words, constant), corrected for two",
+    ("yardsticks", "agrees more often than {other}"): "the lower limit of the difference is above 0; of the best baseline (words, one statement, constant), corrected for their number",
     ("yardsticks", "agrees less often than {other}"): "the upper limit of the difference is below 0",
     ("yardsticks", "agrees as often as {other}, or {margin} less"): "0 is on or between the limits, and the test of the margin rejects",
     ("yardsticks", "is not told apart from {other}"): "0 is on or between the limits, and no test of a margin rejects",
-    ("yardsticks", "Words alone do not help here: "): "the accuracy of the classifier on words is below that of the better constant verdict",
-    ("yardsticks", ", is right less often."): "the same",
+    ("yardsticks", "Words alone do not help here: {words}, differs from a constant verdict by {difference}."): "the upper limit of the words' accuracy less the constant verdict's is below 0",
+    ("yardsticks", "It is not shown that words alone help here: {words}, differs from a constant verdict by {difference}."): "the interval of that difference holds 0",
     ("decider", "Words alone do not help here: they cost more than "): "the held-out cost of words alone is above that of a constant decision",
     ("judge", "On every item with a label and a verdict, the judge's verdict is the label."): "an item has a label, and no verdict on one differs from it",
     ("judge_parts", "no worse"): "the one-sided test of the margin rejects",
@@ -236,11 +237,21 @@ def test_a_judge_is_above_or_below_the_better_baseline_only_where_the_interval_s
         constant=constant,
         ahead_of_words=ahead if constant < 0.7 else estimate(0.1, 0.001, 0.2),
         ahead_of_constant=ahead if constant > 0.7 else estimate(0.2, 0.001, 0.3),
+        words_ahead_of_constant=estimate(0.7 - constant, 0.7 - constant - 0.04, 0.7 - constant + 0.04),
+        key=None,
+        ahead_of_key=None,
     )
     found = better_baseline(beside)
 
     assert f"{says} {baseline}" in compared(found.ahead.limits or (None, None), found.name)
-    assert ("do not help" in found.words_alone) == (constant > 0.7)
+    assert ("Words alone do not help" in found.about_words) == (constant > 0.7)
+
+
+def test_words_help_or_not_only_where_the_interval_says_so():
+    assert "It is not shown that words alone help" in about_words(text("words"), estimate(-0.08, -0.2, 0.04))
+    assert "Words alone do not help here: words, differs from a constant verdict by -8.0 points [-12.0, -4.0]" in (
+        about_words(text("words"), estimate(-0.08, -0.12, -0.04))
+    )
 
 
 @pytest.mark.parametrize(("ranks", "said"), [((1, 1, 2), "a or b may be first"), ((1, 2, 2), "")])

@@ -11,6 +11,7 @@ from casewise.reports.judge_parts import beside_blocks
 from casewise.stats.estimates import difference_of
 from casewise.stats.labels import VOTES
 from casewise.stats.sample import judged
+from casewise.storage.load import load_frame
 
 
 def telling(rng, intended):
@@ -37,7 +38,7 @@ def told(beside):
     """What the answer says of the better baseline."""
     baseline = better_baseline(beside)
     ends = (baseline.ahead.ci_low, baseline.ahead.ci_high)
-    return str(compared(ends, baseline.name) + ". " + baseline.words_alone)
+    return str(compared(ends, baseline.name) + ". " + baseline.about_words)
 
 
 WORDS = "trained on these labels with whole queries held out"
@@ -77,7 +78,7 @@ def test_a_judge_who_knows_more_than_the_words_agrees_more_often():
 
     assert found.words["accuracy"].estimate < found.constant
     assert "more often than a constant verdict (51.2 %)" in told(found)
-    assert f"(43.8 %), {WORDS}, is right less often." in told(found)
+    assert f"(43.8 %), {WORDS}, differs from a constant verdict by -7.5 points [" in told(found)
 
 
 def test_the_classifier_is_that_of_the_linear_judge(backdrop):
@@ -161,3 +162,27 @@ def test_of_a_very_large_benchmark_the_words_of_some_queries_are_read_and_the_ju
         "hard": False,
         "low-margin": False,
     }
+
+
+def test_a_statement_that_is_the_label_is_the_baseline_and_says_what_it_holds_out():
+    rows = [
+        {"query": f"thing {n // 3}?", "context": context, "label": "unsafe" if n % 3 else "safe"}
+        for n in range(90)
+        for context in ["I am anyone." if n % 3 == 0 else f"I am {('a pilot', 'in debt', 'alone')[n % 7 % 3]}."]
+    ]
+    backdrop = Backdrop(load_frame(rows, "keyed"))
+
+    found = against(backdrop, np.zeros(90))
+
+    assert found.key is not None
+    assert found.key.estimate == 1.0
+    assert (
+        "less often than the statement “I am anyone.” alone (100.0 %), with whole queries held out and contexts not"
+        in told(found)
+    )
+
+
+def test_a_predicted_second_study_has_an_interval(backdrop):
+    again = against(backdrop, np.ones(120)).people.same_again
+
+    assert again.ci_low < again.estimate < again.ci_high

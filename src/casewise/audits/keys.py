@@ -69,11 +69,11 @@ class Key(NamedTuple):
         return self.gain >= LEAST_GAIN and self.p < ALPHA
 
     def named(self, *, restricted: bool) -> Text:
-        """Return the statement in quotation marks; of a restricted benchmark its parameter only."""
+        """Return "statement" with it in quotation marks, without an article; of a restricted benchmark its parameter only."""
         if restricted:
-            return text("One statement of {parameter}", parameter=spoken_name(self.parameter))
+            return text("most telling statement of {parameter}", parameter=spoken_name(self.parameter))
         shown = self.statement if len(self.statement) <= QUOTED else f"{self.statement[:QUOTED]}…"
-        return text("The statement “{statement}”", statement=shown)
+        return text("statement “{statement}”", statement=shown)
 
     @property
     def counts(self) -> Text:
@@ -95,7 +95,7 @@ class Key(NamedTuple):
     def sentence(self, *, restricted: bool) -> Text:
         """Return that the statement alone gives the labels, with its counts."""
         return text(
-            "{statement} alone gives the label on {right} of items, with whole {queries} held out: {counts}. A constant verdict "
+            "The {statement} alone gives the label on {right} of items, with whole {queries} held out: {counts}. A constant verdict "
             "is right on {constant}. It is the best of {searched} statements, and the test is corrected for them.",
             statement=self.named(restricted=restricted),
             right=self.accuracy.as_share,

@@ -204,7 +204,7 @@ class Leaderboard(ShortRepr):
             "people": {
                 "one_person": picked_numbers(people.one_person),
                 "others": people.others,
-                "second_study": people.same_again,
+                "second_study": picked_numbers(people.same_again),
             },
             "ceilings": json_value(people.ceilings),
         }

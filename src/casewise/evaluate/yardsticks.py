@@ -12,11 +12,12 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from casewise.audits.keys import Key, best_key, restricted
 from casewise.audits.subject import READS, AuditOptions, Subject
-from casewise.audits.words import SUBSETS, solved_by_words, subset_rows
+from casewise.audits.words import SOLVED, SUBSETS, solved_by_words, subset_rows
 from casewise.errors import BenchmarkError, StatisticsError
 from casewise.evaluate.judged_runs import JudgedRuns, ReportOptions, Series
-from casewise.notation import percent
+from casewise.notation import percent, points
 from casewise.records import ShortRepr
 from casewise.stats import AlternativeAnnotator, PanelWorth, alternative_annotator_test, panel_worth
 from casewise.stats.arrays import BoolArray, FloatArray, IntArray, Raters, coded_labels
@@ -29,7 +30,7 @@ from casewise.stats.measured import Measured, TotalsByCluster, share
 from casewise.stats.metrics import metrics_named
 from casewise.stats.pairs import hard_score
 from casewise.stats.panel import panel_curve, reference_weight, usual_reference
-from casewise.stats.sample import Sample, constant_accuracy, judged, right
+from casewise.stats.sample import ROUNDING, Sample, constant_accuracy, judged, right
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.files import json_value
 from casewise.storage.wording import LabelWords
@@ -60,6 +61,11 @@ class Backdrop(ShortRepr):
         """P(safe) of each item from its words."""
         return self.subject.baseline
 
+    @cached_property
+    def key(self) -> Key | None:
+        """The statement that alone gives the most labels of held-out queries."""
+        return best_key(self.subject)
+
     def beside(self, sample: Sample, asked: BoolArray, *, policy: LabelPolicy = VOTES) -> Beside:
         """The yardsticks on the items that a judge was asked, and how the judge differs from the classifier.
 
@@ -77,7 +83,9 @@ class Backdrop(ShortRepr):
         labels = sample.weight[sample.labelled]
         verdict = np.full(len(asked), float(len(labels) > 0 and labels.mean() >= 0.5))
         constant = self.values(verdict, asked, "binary", policy)["accuracy"]
-        level = 1 - (1 - LEVEL) / (2 if words else 1)
+        keyed = asked & ~np.isnan(self.key.verdicts) if self.key is not None else np.zeros(len(asked), dtype=bool)
+        by_key = self.values(self.key.verdicts, keyed, "binary", policy) if self.key and keyed.any() else None
+        level = 1 - (1 - LEVEL) / (1 + bool(words) + bool(by_key))
         judge_there = judge if all_read else metrics_of(sample.where(read[asked]))
         verdicts = {"judge": sample.safe}
         if words and all_read:
@@ -93,6 +101,18 @@ class Backdrop(ShortRepr):
             words_of=None if all_read else int(read.sum()),
             ahead_of_words=difference_of(judge_there["accuracy"], words["accuracy"], level=level) if words else None,
             ahead_of_constant=difference_of(judge["accuracy"], constant, level=level),
+            words_ahead_of_constant=difference_of(
+                words["accuracy"], self.values(verdict, read, "binary", policy)["accuracy"]
+            )
+            if words
+            else None,
+            key=estimate_of(by_key["accuracy"]) if by_key else None,
+            key_named=self.key.named(restricted=restricted(subject)) if self.key and by_key else None,
+            ahead_of_key=difference_of(
+                metrics_of(sample.where(keyed[asked]))["accuracy"], by_key["accuracy"], level=level
+            )
+            if by_key
+            else None,
             intent=estimate_of(intent["accuracy"]) if intent else None,
             constant=constant_accuracy(labels),
             people=people,
@@ -132,8 +152,9 @@ class People(ShortRepr):
     one_person: Estimate | None
     """The share of items where one person agrees with the majority of `others` others."""
     others: int
-    same_again: float | None
-    """The share of items where a second study of this size would agree with this one."""
+    same_again: Estimate | None
+    """The predicted share of items where a second study of this size would agree with this one, with an interval over
+    queries."""
     ceilings: Ceilings | None
 
     @property
@@ -157,10 +178,18 @@ class Beside(ShortRepr):
     words_of: int | None
     """The number of items that the classifier's numbers are over, where words are not read of all."""
     ahead_of_words: Estimate | None
-    """The judge's accuracy less the classifier's, on the same items. Its interval and that of `ahead_of_constant` hold
-    together with 95 % confidence (Bonferroni)."""
+    """The judge's accuracy less the classifier's, on the same items. Its interval and those of `ahead_of_key` and
+    `ahead_of_constant` hold together with 95 % confidence (Bonferroni)."""
     ahead_of_constant: Estimate
     """The judge's accuracy less the better constant verdict's."""
+    words_ahead_of_constant: Estimate | None
+    """The classifier's accuracy less the better constant verdict's, on the same items."""
+    key: Estimate | None
+    """The accuracy of the statement that alone gives the most labels, with queries held out and contexts not."""
+    key_named: Text | None
+    """What the statement is called, in quotation marks and without an article."""
+    ahead_of_key: Estimate | None
+    """The judge's accuracy less that of the statement."""
     intent: Estimate | None
     constant: float
     """The accuracy of the better constant verdict."""
@@ -191,12 +220,16 @@ class Beside(ShortRepr):
             "words_held_out": self.words_held_out,
             "ahead_of_words": picked_numbers(self.ahead_of_words),
             "ahead_of_constant": picked_numbers(self.ahead_of_constant),
+            "words_ahead_of_constant": picked_numbers(self.words_ahead_of_constant),
+            "key": picked_numbers(self.key),
+            "key_statement": self.key_named,
+            "ahead_of_key": picked_numbers(self.ahead_of_key),
             "intent": picked_numbers(self.intent),
             "constant": self.constant,
             "one_person": picked_numbers(self.people.one_person),
             "others": self.people.others,
             "against_others": {name: picked_numbers(number) for name, number in self.against_others.items()},
-            "second_study": self.people.same_again,
+            "second_study": picked_numbers(self.people.same_again),
             "highest_pearson": self.people.ceilings.pearson if self.people.ceilings else None,
         }
 
@@ -245,11 +278,20 @@ def people(subject: Subject, asked: BoolArray) -> People:
         return Estimate("one_person", float(curve.agreement[0]), low, high, curve.items, 0, STUDENT)
 
     conditions = subject.items["condition"].fill_null("").to_numpy()[rows]
-    again = subject.same_again[rows] if votes.max() > 1 else np.full(1, np.nan)
+
+    def same_again() -> Estimate | None:
+        chance = subject.same_again[rows]
+        known = ~np.isnan(chance)
+        if votes.max() < 2 or not known.any():
+            return None
+        terms = {"same": chance[known], "items": np.ones(int(known.sum()))}
+        totals = TotalsByCluster.from_terms(terms, coded_labels(query[known]))
+        return estimate_of(totals.measure(share("same_again", "same", "items")))
+
     return People(
         one_person=or_none(one_person),
         others=reference,
-        same_again=None if np.isnan(again).all() else float(np.nanmean(again)),
+        same_again=same_again(),
         ceilings=or_none(lambda: ceilings(safe, votes, condition=conditions)),
     )
 
@@ -281,30 +323,57 @@ def compared(difference: tuple[float | None, float | None], than: str, *, no_wor
 
 
 class Baseline(NamedTuple):
-    """The better of two baselines: the classifier on words, and the better constant verdict."""
+    """The most accurate baseline: the classifier on words, one statement alone, or the better constant verdict."""
 
     name: str
     ahead: Estimate
-    """The judge's accuracy less the baseline's; of two baselines the intervals hold together."""
-    words_alone: str = ""
-    """That words alone do not help, where the classifier is below the constant verdict."""
+    """The judge's accuracy less the baseline's; the intervals of all baselines hold together."""
+    about_words: str = ""
+    """How the classifier on words compares with the constant verdict, where that is not better by more than chance."""
 
 
 def better_baseline(beside: Beside) -> Baseline:
-    """Return the baseline that a judge has to beat: on words, or constant where the words' accuracy is below it."""
-    words = ""
-    if beside.words:
+    """Return the baseline that a judge has to beat: the most accurate one, with the groups that it holds out."""
+    constant: str = f"a constant verdict ({percent(beside.constant)})"
+    baselines = [(beside.constant, Baseline(constant, beside.ahead_of_constant))]
+    if beside.ahead_of_words is not None and beside.words_ahead_of_constant is not None:
         words = text(
             "a classifier of {words} ({accuracy}), trained on these labels with whole {groups} held out",
             words=beside.words_read,
             accuracy=percent(beside.words["accuracy"].estimate),
             groups=beside.words_held_out,
         )
-        if (beside.words["accuracy"].estimate or 0.0) >= beside.constant:
-            assert beside.ahead_of_words is not None
-            return Baseline(words, beside.ahead_of_words)
-    below = "Words alone do not help here: " + words + ", is right less often." if words else ""
-    return Baseline(f"a constant verdict ({percent(beside.constant)})", beside.ahead_of_constant, below)
+        gain = beside.words_ahead_of_constant
+        about = "" if (gain.ci_low or 0.0) > 0 else about_words(words, gain)
+        baselines = [(beside.constant, baselines[0][1]._replace(about_words=about))]
+        # equal but for rounding is equal
+        baselines.append(
+            ((beside.words["accuracy"].estimate or 0.0) + ROUNDING, Baseline(words, beside.ahead_of_words))
+        )
+    if beside.ahead_of_key is not None and beside.key is not None:
+        key = text(
+            "the {statement} alone ({accuracy}), with whole {queries} held out and contexts not",
+            statement=beside.key_named,
+            accuracy=percent(beside.key.estimate),
+        )
+        baselines.append((beside.key.estimate or 0.0, Baseline(key, beside.ahead_of_key)))
+    return max(baselines, key=lambda pair: pair[0])[1]
+
+
+def about_words(words: Text, gain: Estimate) -> Text:
+    """Return how the classifier on words compares with the constant verdict, as far as its interval says."""
+    difference = points(gain.estimate, gain.ci_low, gain.ci_high)
+    if gain.ci_high is not None and gain.ci_high < 0:
+        return text(
+            "Words alone do not help here: {words}, differs from a constant verdict by {difference}.",
+            words=words,
+            difference=difference,
+        )
+    return text(
+        "It is not shown that words alone help here: {words}, differs from a constant verdict by {difference}.",
+        words=words,
+        difference=difference,
+    )
 
 
 # Judges on the audit's subsets: where people agree, where they do not, and where words alone do not help.
@@ -367,6 +436,9 @@ def notes_on_items(benchmark: Benchmark, options: ReportOptions) -> tuple[str, .
     """Sentences that a reader of any report must know: that words alone solve the benchmark, and which subset this is."""
     solution = solved_by_words(Subject(benchmark, AuditOptions(seed=options.seed))) if benchmark.items else None
     notes: list[str] = [] if solution is None else [solution.sentence]
+    key = best_key(Subject(benchmark)) if benchmark.items else None
+    if key is not None and (key.accuracy.ci_low or 0.0) >= SOLVED:
+        notes.append(key.sentence(restricted=restricted(Subject(benchmark))))
     if options.items is not None:
         notes.append(f"All numbers are over the items that are {options.items!r}: {SUBSETS[options.items]}.")
     if options.items == "hard":
@@ -525,11 +597,14 @@ class ShortAnswer(ShortRepr):
         yield "Always the same verdict", without_interval(beside.constant)
         if beside.words:
             of_some = f" ({beside.of_some})" if beside.of_some else ""
-            yield f"Words alone{of_some}", beside.words["accuracy"]
+            held_out = text("Words alone, {groups} held out{of_some}", groups=beside.words_held_out, of_some=of_some)
+            yield held_out, beside.words["accuracy"]
+        if beside.key is not None:
+            yield text("The {key} alone, {queries} held out", key=beside.key_named), beside.key
         if beside.intent is not None:
             yield f"Copying the author's intent{beside.without_intent}", beside.intent
         if again is not None:
-            yield "A second study (predicted)", without_interval(again)
+            yield "A second study (predicted)", again
 
 
 def without_interval(accuracy: float) -> Estimate:
@@ -577,8 +652,8 @@ def sentences(answer: ShortAnswer, judge: str) -> Iterator[str]:
         margin = test.margin if test.not_worse else None
         comparisons.insert(0, compared((test.ci_low, test.ci_high), person, no_worse_by=margin))
     rest: list[str] = ["It " + join(", and ", comparisons) + "."]
-    if baseline.words_alone:
-        rest.append(baseline.words_alone)
+    if baseline.about_words:
+        rest.append(baseline.about_words)
     if answer.errors is not None:
         unread = answer.unscored / answer.items if answer.items else 0.0
         rest.append(where_it_fails(answer.errors, labels, unscored=unread))

@@ -250,13 +250,16 @@ def beside_blocks(beside: Beside, *, name: str = "beside", judge: str = "The jud
         )
         about = join("; ", filter(None, (how, beside.of_some)))
         rows.append(row(text("Words alone ({about})", about=about), beside.words, "words"))
+    if beside.key is not None:
+        title = text("The {key} alone, {queries} held out", key=beside.key_named)
+        rows.append(row(title, {"accuracy": beside.key}, "key"))
     if beside.intent is not None:
         rows.append(row(f"Copying the author's intent{beside.without_intent}", {"accuracy": beside.intent}, "intent"))
     rows.append(("Always the same verdict", percent(beside.constant), against.get("constant", NOTHING), NOTHING))
     if people.one_person is not None:
         rows.append(("One person", NOTHING, estimate_cell(people.one_person), NOTHING))
     if people.same_again is not None:
-        rows.append(("A second study of this size, by a model", percent(people.same_again), NOTHING, NOTHING))
+        rows.append(("A second study of this size, by a model", estimate_cell(people.same_again), NOTHING, NOTHING))
     if people.ceilings is not None:
         highest = number(people.ceilings.pearson)
         rows.append(("The highest value that people's votes allow", NOTHING, NOTHING, highest))

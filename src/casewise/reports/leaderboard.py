@@ -100,7 +100,7 @@ def leaderboards_page(leaderboards: Leaderboards) -> Document:
     people = [board.people for board in leaderboards.boards]
     for name, cells in (
         ("One person, against the others", [estimate_cell(on.one_person) for on in people]),
-        ("A second study (predicted)", [percent(on.same_again) for on in people]),
+        ("A second study (predicted)", [estimate_cell(on.same_again) for on in people]),
     ):
         rows += [(name, *cells)] if set(cells) != {NOTHING} else []
     ranks = [(name, *map(rank, row)) for name, row in leaderboards.rows.items()]
@@ -216,7 +216,7 @@ def forest(board: Leaderboard, judges: Sequence[LeaderboardRow]) -> Iterator[For
         if (accuracy := row.numbers.get("accuracy")) is not None and accuracy.estimate is not None
     ]
     if board.people.same_again is not None:
-        rows.append(ForestRow("A second study (predicted)", board.people.same_again, None, None))
+        rows.append(ForestRow.of("A second study (predicted)", board.people.same_again))
     if rows:
         rows.sort(key=lambda row: -(row.estimate or 0.0))
         yield Forest("accuracies", "Accuracy, 95 % intervals of each alone", (("", tuple(rows)),))
