@@ -165,10 +165,11 @@ def test_of_a_very_large_benchmark_the_words_of_some_queries_are_read_and_the_ju
 
 
 def test_a_statement_that_is_the_label_is_the_baseline_and_says_what_it_holds_out():
+    people = ("a pilot", "in debt", "alone", "a nurse")
     rows = [
-        {"query": f"thing {n // 3}?", "context": context, "label": "unsafe" if n % 3 else "safe"}
-        for n in range(90)
-        for context in ["I am anyone." if n % 3 == 0 else f"I am {('a pilot', 'in debt', 'alone')[n % 7 % 3]}."]
+        {"query": f"thing {n}?", "context": f"I am {who}.", "label": "safe" if who == "anyone" else "unsafe"}
+        for n in range(30)
+        for who in ("anyone", people[n % 4], people[(n + 1) % 4])
     ]
     backdrop = Backdrop(load_frame(rows, "keyed"))
 
