@@ -8,9 +8,18 @@ from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
 from tests.support.samples import NAN, covers, random_sample, sample_of, some
 
 from casewise.errors import StatisticsError
-from casewise.stats.comparison import Entrant, compare_judges, gate, gated, rank_intervals, simultaneous_differences
-from casewise.stats.estimates import difference_of, measure
-from casewise.stats.measured import Measured
+from casewise.stats.comparison import (
+    Entrant,
+    compare_judges,
+    gate,
+    gated,
+    rank_intervals,
+    simultaneous_differences,
+    winner,
+)
+from casewise.stats.estimates import difference_of, estimate_of, measure
+from casewise.stats.measured import Measured, TotalsByCluster
+from casewise.stats.measured import share as share_of
 from casewise.stats.metrics import metric_named
 from casewise.stats.pairs import find_pairs, pair_results
 
@@ -379,3 +388,54 @@ def test_a_drop_at_the_margin_passes_and_fails_in_at_most_one_of_twenty(queries,
     # Of 300, 5 % with three standard errors: 0.05 + 3 * 0.0126.
     assert decisions.count("pass") / 300 <= 0.088
     assert decisions.count("fail") / 300 <= 0.088
+
+
+def equal_judges(rng, shares, *, queries=40, items=2):
+    """Judges that are right so often, each on its own; one mean over items each."""
+    size = queries * items
+    terms = {str(place): (rng.random(size) < share).astype(float) for place, share in enumerate(shares)}
+    totals = TotalsByCluster.from_terms(terms | {"items": np.ones(size)}, np.repeat(np.arange(queries), items))
+    return [totals.measure(share_of(str(place), str(place), "items")) for place in range(len(shares))]
+
+
+def test_the_number_of_the_judge_that_was_picked_is_corrected_for_that():
+    rng = np.random.default_rng(6)
+    naive, corrected, held, named = [], [], 0, 0
+    for _ in range(60):
+        judges = equal_judges(rng, [0.8] * 8)
+        found = winner(judges)
+        naive.append(judges[found.place].value)
+        corrected.append(some(found.estimate.estimate))
+        held += covers(found.estimate, 0.8)
+        named += len(found.may_be_best) == 1
+
+    assert np.mean(naive) > 0.84
+    assert 0.78 < np.mean(corrected) < 0.825
+    assert held >= 54
+    assert named <= 6
+
+
+def test_a_judge_far_ahead_keeps_its_own_number_and_is_the_only_one_that_may_be_best():
+    judges = equal_judges(np.random.default_rng(1), [0.5, 0.9, 0.6], queries=200)
+    found, alone = winner(judges), estimate_of(judges[1])
+
+    assert (found.place, found.may_be_best) == (1, (1,))
+    assert found.estimate.estimate == pytest.approx(alone.estimate, abs=0.002)
+    assert some(found.estimate.ci_low) <= some(alone.ci_low)
+    assert some(found.estimate.ci_high) >= some(alone.ci_high)
+
+
+def test_of_judges_without_an_error_any_may_be_the_best_one():
+    found = winner(equal_judges(np.random.default_rng(1), [1.0, 1.0, 1.0]))
+
+    assert found.may_be_best == (0, 1, 2)
+    assert found.estimate.limits == pytest.approx((0.025 ** (1 / 40), 1))
+
+
+def test_one_judge_or_one_query_has_no_best_one():
+    judges = equal_judges(np.random.default_rng(1), [0.5, 0.9])
+
+    with pytest.raises(StatisticsError, match="two judges"):
+        winner(judges[:1])
+    with pytest.raises(StatisticsError, match="two queries"):
+        winner(equal_judges(np.random.default_rng(1), [0.5, 0.9], queries=1))

@@ -216,3 +216,13 @@ def test_the_labels_needed_give_the_width_that_was_asked_for():
 def test_what_cannot_be_answered_is_refused(ask, why):
     with pytest.raises(StatisticsError, match=why):
         ask()
+
+
+@pytest.mark.parametrize("queries", [1, 2, 5, 40])
+def test_a_judge_that_agrees_with_everybody_is_as_uncertain_as_so_few_queries_are(queries):
+    found = panel_worth(np.ones(queries), np.full(queries, 5), np.full(queries, 5), reference_size=4)
+
+    assert found.agreement == 1
+    assert found.ci_low == pytest.approx(0.025 ** (1 / queries))
+    assert found.ci_high == 1
+    assert (found.people_low, found.people_high) == (0, float("inf"))

@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 from casewise.errors import BenchmarkError, ConfigurationError, ExitCode, did_you_mean
+from casewise.evaluate.conclusions import Conclusion, compared, no_worse
 from casewise.evaluate.judged_runs import (
     JudgedRuns,
     ReportOptions,
@@ -20,7 +21,7 @@ from casewise.evaluate.judged_runs import (
     first_few,
     read_runs,
 )
-from casewise.evaluate.yardsticks import as_wanted, notes_on_items
+from casewise.evaluate.yardsticks import as_wanted, notes_on_items, picked_numbers
 from casewise.notation import interval, number, percent, points
 from casewise.records import ShortRepr
 from casewise.stats.comparison import Comparison, Decision, Entrant, Gate, MetricGate, compare_judges, gate, gated
@@ -84,6 +85,13 @@ class ComparisonNumbers(RunNumbers):
         agreed_with = LabelWords.of(self.benchmark, self.options.labels.base).agreed_with
         return sentence_of(self.comparison, without=without, agreed_with=agreed_with)
 
+    @property
+    def conclusions(self) -> tuple[Conclusion, ...]:
+        """For each two judges, which is better or that they are not told apart, in the metric that decides."""
+        pairs = self.comparison.pairs
+        metric = next((name for name in DECIDING if all(pair.difference(name) for pair in pairs)), DECIDING[0])
+        return tuple(compared(pair.first, pair.second, pair.difference(metric)) for pair in pairs)
+
     def as_json(self) -> dict[str, Any]:
         """The numbers as plain JSON values."""
         comparison = self.comparison
@@ -107,6 +115,15 @@ class ComparisonNumbers(RunNumbers):
             "left_out": {name: self.item_ids(places) for name, places in comparison.left_out.items()},
             "estimates": json_value(comparison.estimates),
             "pairs": pairs,
+            "conclusions": [conclusion.as_json() for conclusion in self.conclusions],
+            "picked": {
+                metric: {
+                    "judge": comparison.names[winner.place],
+                    "may_be_best": [comparison.names[place] for place in winner.may_be_best],
+                    "corrected": picked_numbers(winner.estimate),
+                }
+                for metric, winner in comparison.winners.items()
+            },
         }
 
 
@@ -119,6 +136,8 @@ def sentence_of(comparison: Comparison, *, without: Collection[str] = (), agreed
 
     All is said from the intervals of the differences, which hold together over all pairs
     (`casewise.stats.comparison.simultaneous_differences`).
+
+    One name alone stands first only where no other judge may be the best.
 
     `without`: judges with too few verdicts to be spoken of.
     """
@@ -141,9 +160,9 @@ def sentence_of(comparison: Comparison, *, without: Collection[str] = (), agreed
     beaten = [
         text("{rival} by {gap}", rival=rival, gap=gap_in_words(gap, metric))
         for rival, gap in differences.items()
-        if gap and gap.beyond_chance
+        if gap and beats(comparison, best, rival, metric)
     ]
-    level = [rival for rival in rivals if not ((gap := differences[rival]) and gap.beyond_chance)]
+    level = [rival for rival in rivals if not beats(comparison, best, rival, metric)]
     value = f"{metric_named(metric).title} {in_words(scores[best], metric)}"
     if len(rivals) == 1 and level:
         gap = differences[rivals[0]]
@@ -155,16 +174,50 @@ def sentence_of(comparison: Comparison, *, without: Collection[str] = (), agreed
             other=in_words(scores[rivals[0]], metric),
             gap=gap_in_words(gap, metric),
         )
-    equal = [name for name in rivals if scores[name] == scores[best]]
-    same = ", the same as " + first_few(equal) if equal else ""
-    beats = " It beats " + first_few(beaten) + "." if beaten else ""
-    not_apart = " It is not told apart from " + first_few(level) + "." if level else ""
     pairs = len(names) * (len(names) - 1) // 2
     corrected = f" 95 % intervals, corrected for all {pairs} pairs." if pairs > 1 else ""
-    most = text(
-        "{best} agrees most with {people} ({value}{same}).", best=best, people=agreed_with, value=value, same=same
+    may_be_best = [name for name in names if not any(beats(comparison, rival, name, metric) for rival in names)]
+    if len(may_be_best) > 1:
+        rest = [name for name in names if name not in may_be_best]
+        behind = text(" {rest} agree less often than one of them.", rest=first_few(rest)) if rest else ""
+        return join(
+            "",
+            (
+                text(
+                    "These items do not tell which judge agrees most with {people}: it may be {any}.",
+                    people=agreed_with,
+                    any=join(" or ", [first_few(may_be_best)]),
+                ),
+                behind,
+                picked_in_words(comparison, metric, best, value=in_words(scores[best], metric)),
+                corrected,
+            ),
+        )
+    beats_them = " It beats " + first_few(beaten) + "."
+    most = text("{best} agrees most with {people} ({value}).", best=best, people=agreed_with, value=value)
+    return join("", (most, beats_them, corrected))
+
+
+def beats(comparison: Comparison, first: str, second: str, metric: str) -> bool:
+    """Return True if one judge is shown to be better than another."""
+    if first == second:
+        return False
+    found = compared(first, second, lead(comparison, first, second, metric))
+    return found.kind == "better" and found.holds
+
+
+def picked_in_words(comparison: Comparison, metric: str, best: str, *, value: str) -> str:
+    """Return the highest number with what is left of it once it is corrected for having been picked."""
+    winner = comparison.winners.get(metric)
+    if winner is None or comparison.names[winner.place] != best or winner.estimate.estimate is None:
+        return ""
+    number = winner.estimate.as_share if metric == "accuracy" else f"{winner.estimate.estimate:.3f}"
+    return text(
+        " {best} has the highest number ({value}); corrected for having been picked as the highest, it is {number}.",
+        best=best,
+        value=value,
+        number=number,
     )
-    return join("", (most, beats, not_apart, corrected))
 
 
 def lead(comparison: Comparison, ahead: str, behind: str, metric: str) -> Estimate | None:
@@ -298,6 +351,7 @@ class GateReport(ShortRepr):
             "n_queries": self.found.n_queries,
             "unscored_shares": dict(zip(("baseline", "run"), self.unscored_shares, strict=True)),
             "metrics": [{**json_fields(metric), "decision": metric.decision} for metric in self.found.metrics],
+            "conclusions": [no_worse(self.run, self.baseline, metric).as_json() for metric in self.found.metrics],
         }
 
     def sentence(self) -> str:

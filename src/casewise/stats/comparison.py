@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import combinations
 from typing import Literal, NamedTuple
@@ -13,11 +14,11 @@ from scipy.special import ndtr, ndtri
 
 from casewise.errors import StatisticsError
 from casewise.records import ShortRepr
-from casewise.stats.arrays import BoolArray, FloatArray, IntArray, cluster_variance
+from casewise.stats.arrays import BoolArray, FloatArray, IntArray, cluster_variance, widened_for_annotators
 from casewise.stats.contrasts import sign_flips
 from casewise.stats.costs import TurningPoint, turning_point
 from casewise.stats.estimates import Estimate, difference_of, estimate_of, influence_of_difference, measure
-from casewise.stats.intervals import adjust, degrees_of_freedom, student_quantile
+from casewise.stats.intervals import adjust, degrees_of_freedom, shows_spread, student_quantile
 from casewise.stats.measured import Measured
 from casewise.stats.metrics import ON_SCALE, REFUSALS, Metric, all_metrics
 from casewise.stats.pairs import PairIndex, measured_flips
@@ -240,6 +241,12 @@ class Comparison(ShortRepr):
     """For each judge, its metrics on the common items: with those of agreement its two errors where people agree
     (`over_refusal`, `harm`), and `right_flips` and `false_flips` where there are pairs."""
     pairs: tuple[PairwiseComparison, ...]
+    winners: dict[str, Winner]
+    """Of each metric that says who agrees best, the best judge, by its place in `names`; none where fewer than two have it."""
+
+
+BEST_BY = ("accuracy", "auroc", "spearman")
+"""The metrics that say who agrees best with people: the first of them that all judges have."""
 
 
 def compare_judges(entrants: Sequence[Entrant], *, pairs: PairIndex | None = None) -> Comparison:
@@ -272,6 +279,12 @@ def compare_judges(entrants: Sequence[Entrant], *, pairs: PairIndex | None = Non
         judges = list(having)
         for (j, k), difference in simultaneous_differences(list(having.values())).items():
             differences[judges[j], judges[k]].append(difference)
+    winners = {}
+    for metric in BEST_BY:
+        having = {name: value for name, values in measured.items() for value in values if value.name == metric}
+        if len(having) == len(names) and not np.isnan([value.value for value in having.values()]).any():
+            with suppress(StatisticsError):  # one query
+                winners[metric] = winner(list(having.values()))
     return Comparison(
         names=names,
         n_items=int(common.sum()),
@@ -289,6 +302,7 @@ def compare_judges(entrants: Sequence[Entrant], *, pairs: PairIndex | None = Non
             )
             for (a, b), apart_by in differences.items()
         ),
+        winners=winners,
     )
 
 
@@ -386,3 +400,92 @@ def rank_intervals(judges: Sequence[Measured]) -> RankIntervals:
         if difference.beyond_chance:
             better[(first, second) if (difference.estimate or 0.0) > 0 else (second, first)] = True
     return RankIntervals(best=1 + better.sum(axis=0), worst=n - better.sum(axis=1), better=better)
+
+
+# The best of several judges: which may be best, and how good the one is that was picked for being best.
+
+
+@dataclass(frozen=True)
+class Winner:
+    """The judge with the highest number, and that number corrected for having been picked."""
+
+    place: int
+    may_be_best: tuple[int, ...]
+    """The judges that none is shown to be better than, by `rank_intervals`: with probability `LEVEL` the best one is among them."""
+    estimate: Estimate
+    """The median-unbiased number of the judge that was picked, with its interval."""
+
+
+def winner(judges: Sequence[Measured]) -> Winner:
+    r"""Return the best of several judges on one metric of which more is better, without the optimism of picking it.
+
+    The highest of several numbers is too high on average: chance helped to make it the highest. Given that judge *k* was picked,
+    its number :math:`Y_k` is normal, truncated to where it stays the highest,
+
+    .. math:: Y_k \ge \max_{j:\, c_j < 1} \frac{Y_j - c_j Y_k}{1 - c_j}, \qquad c_j = \Sigma_{jk} / \Sigma_{kk}
+
+    The estimate is the mean at which :math:`Y_k` is the median of this distribution, and the limits those at which it is the
+    quantiles for 95 %, and never narrower than those of the judge alone. They stay within the simultaneous interval of all judges at level :math:`1 - \beta`, with
+    :math:`\beta = .005` (the hybrid of conditional and projection inference). Where one judge is far ahead, this is its own estimate.
+
+    `judges`: the metric of each, measured on the same items; those on which it is undefined are passed over.
+
+    Raises StatisticsError: fewer than two judges have the metric, or there is one query only.
+
+    Source: Andrews, Kitagawa & McCloskey (2024), Inference on Winners, Quarterly Journal of Economics 139, 305-358, section 4.
+    """
+    known = [place for place, judge in enumerate(judges) if not np.isnan(judge.value)]
+    if len(known) < 2 or judges[known[0]].at_risk < 2:
+        raise StatisticsError("the best of several needs two judges with the metric, and two queries")
+    values = np.array([judges[place].value for place in known])
+    k = int(values.argmax())
+    best = judges[known[k]]
+    may_be_best = tuple(np.flatnonzero(rank_intervals(judges).best == 1).tolist())
+    plain = estimate_of(best)
+    influence = np.array([widened_for_annotators(judges[place].influence, judges[place].more) for place in known])
+    covariance = len(influence[0]) / (len(influence[0]) - 1) * influence @ influence.T
+    error = float(np.sqrt(covariance[k, k]))
+    if not shows_spread(influence[k]):
+        return Winner(known[k], may_be_best, plain)
+    # Student's t in place of the normal: the error is known from so many queries.
+    df = min(degrees_of_freedom(influence[k]), best.at_risk - 1)
+    sigma = error * student_quantile(0.975, df) / float(ndtri(0.975))
+    share = covariance[:, k] / covariance[k, k]
+    below = np.array([j != k and share[j] < 1 - 1e-9 for j in range(len(known))])
+    least = max(((values - share * values[k])[below] / (1 - share[below])).tolist(), default=-np.inf)
+    least -= 0.5 / max(best.n, 1.0)  # two judges can be equal: a number stands for all within half an item of it
+    beta = 0.005
+    root = np.linalg.cholesky(covariance + 1e-12 * np.trace(covariance) * np.eye(len(known)))
+    drawn = np.random.default_rng(0).standard_normal((DRAWS, len(known))) @ root.T
+    widest = float(np.quantile((np.abs(drawn) / np.maximum(np.sqrt(np.diag(covariance)), 1e-12)).max(axis=1), 1 - beta))
+
+    def share_below(mean: float) -> float:
+        """Return how likely a number as low as this one is, given that it was picked and this true mean."""
+        low, high = max((least - mean) / sigma, -widest), widest
+        at = min(max((values[k] - mean) / sigma, low), high)
+        whole = float(ndtr(high) - ndtr(low))
+        return float((ndtr(at) - ndtr(low)) / whole) if whole > 0 else 0.0
+
+    tail = (1 - LEVEL - beta) / (1 - beta) / 2
+    low, middle, high = (mean_with(share_below, 1 - p, values[k], widest * sigma) for p in (tail, 0.5, 1 - tail))
+    limits = plain.limits or best.domain
+    corrected = replace(
+        plain,
+        estimate=max(middle, best.domain[0]),
+        ci_low=max(min(low, limits[0]), best.domain[0]),
+        ci_high=max(min(high, best.domain[1]), limits[1]),
+        method=OF_THE_BEST,
+    )
+    return Winner(known[k], may_be_best, corrected)
+
+
+OF_THE_BEST = "corrected for having been picked as the highest (Andrews, Kitagawa & McCloskey 2024)"
+
+
+def mean_with(share_below: Callable[[float], float], share: float, value: float, reach: float) -> float:
+    """Return the mean within `reach` of `value` at which a number as low as this is so likely; it falls as the mean rises."""
+    low, high = value - reach, value + reach
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if share_below(middle) > share else (low, middle)
+    return (low + high) / 2

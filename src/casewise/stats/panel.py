@@ -23,9 +23,9 @@ from casewise.stats.arrays import (
     whole,
 )
 from casewise.stats.ceilings import KindsOfItems, rates_of_any_shape
-from casewise.stats.estimates import Estimate, estimate_of
-from casewise.stats.intervals import Interval
-from casewise.stats.measured import Functional, Totals, share
+from casewise.stats.estimates import estimate_of
+from casewise.stats.intervals import Domain, Interval, floored
+from casewise.stats.measured import Functional, Measured, Totals, share
 from casewise.stats.shares import hypergeometric, majority_weight, score_limits
 
 AT_ONCE = 4_000_000
@@ -178,7 +178,7 @@ def panel_worth(
 
     judges = used.totals(of_judge, ("items", "judge"))
     own = judges.measure(share("panel", "judge", "items", kind="other"))
-    low, high = _ends(estimate_of(own))
+    low, high = _interval(own, (0.0, 1.0))
     behind: list[tuple[float, float]] = []
     at_once = max(1, AT_ONCE // len(used.votes))
     for begin in range(0, len(sizes), at_once):
@@ -192,7 +192,9 @@ def panel_worth(
                 return (totals["judge"] - totals[panel]) / totals["items"]
 
             number = Functional("panel", lead, over=lambda totals: totals["items"])
-            ahead_low, ahead_high = _ends(estimate_of(judge_and_panels.only("items", "judge", name).measure(number)))
+            ahead_low, ahead_high = _interval(
+                judge_and_panels.only("items", "judge", name).measure(number), (-1.0, 1.0)
+            )
             behind.append((-ahead_low, -ahead_high))
         if all(max(side) > 0 for side in zip(*behind, strict=True)):
             break  # the judge is behind all larger panels, too
@@ -203,9 +205,13 @@ def panel_worth(
     return PanelWorth(own.value, low, min(high, 1.0), people, few, many, len(used.votes), reference_size)
 
 
-def _ends(estimate: Estimate) -> Interval:
-    """Its interval; where there is none, it itself twice."""
-    return Interval(*(estimate.limits or (estimate.estimate or 0.0,) * 2))
+def _interval(measured: Measured, domain: Domain) -> Interval:
+    """Return the interval of a share or of a difference of two; where all clusters are alike, as wide as errors allow that nobody saw."""
+    value, limits = measured.value, estimate_of(measured).limits
+    if limits is not None:
+        return Interval(*limits)
+    below, above = [value - domain[0]], [domain[1] - value]
+    return floored(value, None, below=below, above=above, clusters=measured.at_risk, domain=domain)
 
 
 def _place(agreement: float, curve: FloatArray, sizes: IntArray) -> float:

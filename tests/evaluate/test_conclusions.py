@@ -1,0 +1,158 @@
+from typing import get_args
+
+import numpy as np
+import pytest
+from tests.support.samples import sample_of
+
+from casewise.evaluate.comparison import sentence_of
+from casewise.evaluate.conclusions import (
+    KINDS,
+    ConclusionKind,
+    Unknown,
+    alike,
+    at_most,
+    compared,
+    no_worse,
+)
+from casewise.stats.comparison import Entrant, compare_judges, gate
+from casewise.stats.estimates import Estimate
+
+
+def number(estimate, low, high, *, name="accuracy", method="Student's t"):
+    return Estimate(name, estimate, low, high, 40, 0, method)
+
+
+def outcomes(*conclusions):
+    return [(found.kind, found.outcome) for found in conclusions]
+
+
+def test_every_kind_of_conclusion_has_its_condition():
+    assert set(KINDS) == set(get_args(ConclusionKind))
+
+
+def test_a_judge_is_better_where_the_whole_interval_says_so():
+    ahead, behind, level = (
+        compared("a", "b", number(*limits)) for limits in ((0.2, 0.1, 0.3), (-0.2, -0.3, -0.1), (0.2, -0.1, 0.5))
+    )
+
+    assert outcomes(ahead, behind, level) == [
+        ("better", "holds"),
+        ("better", "does not hold"),
+        ("not told apart", "holds"),
+    ]
+    assert str(ahead.sentence) == "a is better than b by 20.0 points [10.0, 30.0]."
+    assert str(behind.sentence) == "b is better than a by 20.0 points [10.0, 30.0]."
+    assert str(level.sentence) == "a and b are not told apart: 20.0 points [-10.0, 50.0]."
+
+
+@pytest.mark.parametrize("end", [0.0, -0.0])
+def test_an_interval_that_begins_at_nothing_tells_nobody_apart(end):
+    assert compared("a", "b", number(0.2, end, 0.4)).kind == "not told apart"
+    assert compared("a", "b", number(-0.2, -0.4, end)).kind == "not told apart"
+
+
+@pytest.mark.parametrize(
+    ("difference", "why"),
+    [
+        (None, "they have no metric in common"),
+        (number(0.2, None, None, method="no interval: one query only"), "no interval: one query only"),
+        (number(None, None, None, method="undefined: no items of that kind"), "undefined: no items of that kind"),
+    ],
+)
+def test_without_an_interval_nothing_is_known_and_the_reason_is_said(difference, why):
+    found = compared("a", "b", difference)
+
+    assert found.outcome == Unknown(why)
+    assert not found.holds
+    assert found.as_json()["outcome"] == "unknown"
+    assert found.as_json()["reason"] == why
+
+
+@pytest.mark.parametrize(
+    ("limits", "p", "outcome"),
+    [
+        ((-0.02, 0.02), 0.001, "holds"),
+        ((0.06, 0.2), 0.9, "does not hold"),
+        ((-0.2, -0.06), 0.9, "does not hold"),
+        ((-0.02, 0.02), 0.2, None),
+        ((-0.2, 0.2), 0.2, None),
+        ((-0.02, 0.02), None, None),
+    ],
+)
+def test_conditions_are_alike_only_by_the_test_that_they_are(limits, p, outcome):
+    found = alike("a", "b", number(sum(limits) / 2, *limits, name="safe_rate"), p=p, margin=0.05)
+
+    assert found.outcome == outcome if outcome else isinstance(found.outcome, Unknown)
+    assert ("not known" in found.sentence) == (outcome is None)
+
+
+def test_a_rate_is_at_most_a_limit_by_its_upper_limit():
+    held, broken, unknown, silent = (
+        at_most("a", number(0.1, *limits, name="harm"), limit=0.2)
+        for limits in ((0.05, 0.2), (0.21, 0.4), (0.1, 0.3), (None, None))
+    )
+
+    assert [found.holds for found in (held, broken, unknown, silent)] == [True, False, False, False]
+    assert broken.outcome == "does not hold"
+    assert isinstance(unknown.outcome, Unknown)
+    assert isinstance(silent.outcome, Unknown)
+
+
+def two_runs(rng, *, queries, before, after):
+    weight = rng.integers(0, 2, size=2 * queries).astype(float)
+    cluster = np.repeat(np.arange(queries), 2)
+    right = (rng.random(2 * queries) < share for share in (before, after))
+    return [sample_of(weight, np.where(r, weight, 1 - weight), cluster=cluster) for r in right]
+
+
+@pytest.mark.parametrize("queries", [2, 3, 10, 60])
+def test_a_gate_and_a_comparison_of_two_runs_never_contradict_each_other(queries):
+    rng = np.random.default_rng(queries)
+    for _ in range(20):
+        baseline, run = two_runs(rng, queries=queries, before=0.9, after=0.6)
+        (metric,) = gate(baseline, run, margins={"accuracy": 0.0}).metrics
+        everything = np.ones(2 * queries, dtype=bool)
+        pair = compare_judges([Entrant("old", baseline, everything), Entrant("new", run, everything)]).pairs[0]
+        told = compared("old", "new", pair.difference("accuracy"))
+        worse = no_worse("new", "old", metric)
+
+        if told.kind == "better" and told.holds:
+            assert worse.outcome == "does not hold"
+        if told.kind == "better" and told.outcome == "does not hold":
+            assert worse.outcome != "does not hold"
+        assert (worse.outcome == "holds", worse.outcome == "does not hold") == (
+            metric.decision == "pass",
+            metric.decision == "fail",
+        )
+
+
+@pytest.mark.parametrize("n", [3, 5, 10])
+def test_among_equal_judges_no_single_one_is_said_to_agree_most(n):
+    rng = np.random.default_rng(n)
+    named = 0
+    for _ in range(25):
+        weight = rng.integers(0, 2, size=60).astype(float)
+        judges = [
+            Entrant(
+                f"j{place}", sample_of(weight, np.where(rng.random(60) < 0.8, weight, 1 - weight)), np.ones(60, bool)
+            )
+            for place in range(n)
+        ]
+        sentence = sentence_of(compare_judges(judges))
+        named += "agrees most with people (" in sentence
+        assert "agrees most with people (" in sentence or "do not tell which judge agrees most" in sentence
+
+    assert named <= 3
+
+
+def test_a_judge_that_beats_all_others_is_named_alone():
+    rng = np.random.default_rng(1)
+    weight = rng.integers(0, 2, size=400).astype(float)
+    judges = [
+        Entrant(name, sample_of(weight, np.where(rng.random(400) < share, weight, 1 - weight)), np.ones(400, bool))
+        for name, share in (("poor", 0.6), ("good", 0.95), ("fair", 0.7))
+    ]
+
+    sentence = sentence_of(compare_judges(judges))
+    assert sentence.startswith("good agrees most with people (Accuracy 9")
+    assert " It beats " in sentence
