@@ -179,14 +179,14 @@ def sentence_of(comparison: Comparison, *, without: Collection[str] = (), agreed
     may_be_best = [name for name in names if not any(beats(comparison, rival, name, metric) for rival in names)]
     if len(may_be_best) > 1:
         rest = [name for name in names if name not in may_be_best]
-        behind = text(" {rest} agree less often than one of them.", rest=first_few(rest)) if rest else ""
+        behind = text(" One of these agrees more often than {rest}.", rest=first_few(rest)) if rest else ""
         return join(
             "",
             (
                 text(
                     "These items do not tell which judge agrees most with {people}: it may be {any}.",
                     people=agreed_with,
-                    any=join(" or ", [first_few(may_be_best)]),
+                    any=join(" or ", may_be_best) if len(may_be_best) == 2 else first_few(may_be_best),
                 ),
                 behind,
                 picked_in_words(comparison, metric, best, value=in_words(scores[best], metric)),
