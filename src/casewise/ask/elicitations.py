@@ -58,13 +58,16 @@ class AskOptions(Sampling):
     """Request a JSON schema. Default: where the model supports one, except under --protocol."""
     strict: bool = False
     """Read only the requested JSON; all other replies are unscored."""
+    least_mass: float = 0.0
+    """For probabilities: the least share of the first token's distribution that the labels may have. With less an item is
+    unscored."""
     protocol: Hidden[str | None] = None
     """The protocol that these are of. Under the paper's the probability is greedy."""
 
     def settings(self) -> dict[str, Any]:
         """As JSON values; what is not set is left out, so that runs of before it could be are the same."""
         usual = {"temperature": self.temperature, "max_tokens": self.max_tokens, "seed": self.seed}
-        rest = ("top_p", "system", "structured", "strict", "protocol")
+        rest = ("top_p", "system", "structured", "strict", "least_mass", "protocol")
         return usual | {name: value for name in rest if (value := getattr(self, name))}
 
 
@@ -268,8 +271,11 @@ FIRST_FEW = 8
 """Tokens among which a label is looked for: some models begin with a line break, or with the label's name."""
 
 
-def read_probability(reply: Reply, _options: AskOptions) -> ReadOutcome:
+def read_probability(reply: Reply, options: AskOptions) -> ReadOutcome:
     outcome, mass = probability_outcome(reply)
+    if isinstance(outcome, Scored) and mass is not None and mass.covered < options.least_mass:
+        detail = f"the labels have {mass.covered:.2%} of the first token's distribution, less than --least-mass"
+        outcome = Unscored(reason=UnscoredReason.LITTLE_LABEL_MASS, detail=detail)
     read_as: ReadAs | None = "label-token" if isinstance(outcome, Scored) else None
     return ReadOutcome(outcome, mass.as_detail() if mass else None, read_as)
 
@@ -314,7 +320,11 @@ ELICITED: dict[Elicitation, Elicited] = {
         Scale("P(safe)", 0.0, 1.0, 0.5, probability=(0.0, 1.0)),
         HowAsked(
             lambda options: ReplyOptions(
-                FIRST_FEW, 0.0 if options.protocol else options.temperature, TOP_LOGPROBS, first_words=LABELS
+                FIRST_FEW,
+                0.0 if options.protocol else options.temperature,
+                TOP_LOGPROBS,
+                first_words=LABELS,
+                one_word=True,
             ),
             read_probability,
             usual_reply_tokens=3,

@@ -184,6 +184,9 @@ def answer_in(text: str) -> str | int | None:
 
 # A chat model as a judge.
 
+NO_PROBABILITY = frozenset({UnscoredReason.NO_LOGPROBS, UnscoredReason.NO_LABEL_FIRST})
+"""Reasons for which another elicitation may do."""
+
 
 class LLMJudge(ModelJudge):
     """Asks a model about an item as an arm shows it, and reads the reply.
@@ -307,6 +310,9 @@ class LLMJudge(ModelJudge):
         if isinstance(outcome, Unscored) and outcome.reason is UnscoredReason.TRUNCATED:
             hint = f"cut off at --max-tokens {self.options.max_tokens}, which may be raised"
             outcome = outcome.model_copy(update={"detail": f"{hint}: {outcome.detail}" if outcome.detail else hint})
+        if isinstance(outcome, Unscored) and outcome.reason in NO_PROBABILITY:
+            hint = "ask for --elicit score or binary instead, which need no log probabilities"
+            outcome = outcome.model_copy(update={"detail": f"{outcome.detail}; {hint}"})
         return Answer(outcome, read_as=read.read_as, raw_reply=reply.text, detail=detail, **took)
 
     async def close(self) -> None:
@@ -324,6 +330,7 @@ def detail_of(reply: Reply, detail: Mapping[str, Any] | None) -> dict[str, Any] 
         "refusal": reply.refusal,
         "finish_reason": None if reply.finish_reason == "stop" else reply.finish_reason,
         "left_out": reply.left_out,
+        "forced_choice": reply.forced,
     }
     return {**(detail or {}), **{name: value for name, value in unusual.items() if value}} or None
 

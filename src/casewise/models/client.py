@@ -21,10 +21,11 @@ import lazy_loader
 from pydantic_core import to_json
 
 from casewise.errors import ModelError, Unauthorised, Unavailable, Unreachable, WentAway
+from casewise.models.choice import WIDE_LOGPROBS, all_spellings, as_choice, first_token, label_texts, tokenize_body
 from casewise.models.endpoints import Endpoint, Key, parse_model_name
 from casewise.models.prices import note_unreported
 from casewise.models.protocol import Message, Model, Rejected, Reply, ReplyOptions, check_taken
-from casewise.models.wire import Capabilities, ServerError, WrongShape, read_error, read_reply, request_body
+from casewise.models.wire import Capabilities, ServerError, WrongShape, parsed, read_error, read_reply, request_body
 from casewise.options import CONCURRENCY, Flat, Hidden, Parameter
 
 if TYPE_CHECKING:
@@ -320,6 +321,8 @@ class EndpointClient:
         self.endpoint = endpoint
         self.options = options
         self.can = Capabilities()
+        if endpoint.is_open:
+            self.can = Capabilities(most_top_logprobs=WIDE_LOGPROBS, choice=True)
         most = options.concurrency
         self.gate = AdaptiveGate(most=most, start=FIRST_CALLS if endpoint.remote else most)
         self._transport: Transport | None = None
@@ -391,6 +394,15 @@ class EndpointClient:
             else:
                 await asyncio.sleep(wait)
                 attempt += 1
+
+    async def tokenizes(self, model: str, text: str) -> tuple[int, str] | None:
+        """Return id and text of the first token of `text`, from the server's own `/tokenize`; None if it shows none."""
+        address = f"{self.endpoint.base_url.removesuffix('/v1')}/tokenize"
+        try:
+            exchange = await self._post(address, tokenize_body(model, text))
+            return first_token(parsed(exchange.text)) if exchange.status == 200 else None
+        except (*self._broken_off, WrongShape):
+            return None
 
     def tell_with(self, tell: Callable[[str], None]) -> None:
         """Set the receiver of a line when calls wait because the server is away, and when it answers again."""
@@ -473,7 +485,7 @@ class EndpointClient:
         async with self.gate:
             body = request.body(can)
             try:
-                exchange = await self._post(request.path, body)
+                exchange = await self._post(f"{self.endpoint.base_url}/{request.path}", body)
             except self._broken_off as error:
                 if isinstance(error, aiohttp.ClientSSLError):
                     raise Unreachable(self.redact(tls_problem(self.server, error))) from error
@@ -495,7 +507,7 @@ class EndpointClient:
             self.gate.overloaded()
         return outcome
 
-    async def _post(self, path: str, body: dict[str, Any]) -> Exchange:
+    async def _post(self, address: str, body: dict[str, Any]) -> Exchange:
         if self._session is None:
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300),
@@ -504,7 +516,6 @@ class EndpointClient:
                 cookie_jar=aiohttp.DummyCookieJar(),
             )
         started = time.perf_counter()
-        address = f"{self.endpoint.base_url}/{path}"
         async with self._session.post(address, data=written(body), proxy=self.proxy, allow_redirects=False) as answer:
             text = (await body_of(answer)).decode("utf-8", errors="replace")
             return Exchange(answer.status, answer.headers, self.redact(text), time.perf_counter() - started)
@@ -599,6 +610,8 @@ class OpenAICompatibleModel(Model):
         self.endpoint = client.endpoint
         self.model = parse_model_name(name)[1]
         self.sends_to = self.endpoint.host if self.endpoint.remote else None
+        self._labels: dict[tuple[str, ...], Mapping[str, tuple[str, ...]] | None] = {}
+        self._tokenizing = asyncio.Lock()
 
     def settings(self) -> dict[str, Any]:
         """Return the model's name, and the address of a remote endpoint: the ports of this machine change."""
@@ -620,7 +633,28 @@ class OpenAICompatibleModel(Model):
 
         called = await self.client.call(Request("chat/completions", self.model, body, read_reply))
         text = f"{options.prefill or ''}{called.value.text}"
-        return replace(called.value, text=text, latency_s=called.latency_s, attempts=called.attempts)
+        reply = replace(called.value, text=text, latency_s=called.latency_s, attempts=called.attempts)
+        if not (options.one_word and self.client.can.choice):
+            return reply
+        return as_choice(reply, options.first_words, await self._labels_of(options.first_words))
+
+    async def _labels_of(self, words: tuple[str, ...]) -> Mapping[str, tuple[str, ...]] | None:
+        """Return the tokens with which a reply of each word begins, as far as the server shows them; asked for once."""
+        async with self._tokenizing:
+            if words not in self._labels:
+                first: dict[str, tuple[int, str]] = {}
+                for spelling in all_spellings(words):
+                    if (token := await self.client.tokenizes(self.model, spelling)) is None:
+                        break
+                    first[spelling] = token
+                else:
+                    self._labels[words] = label_texts(words, first)
+                self._labels.setdefault(words, None)
+        return self._labels[words]
+
+    def label_tokens(self, words: tuple[str, ...]) -> Mapping[str, tuple[str, ...]]:
+        """Return for each word the tokens with which a reply of it can begin; empty until the server has shown them."""
+        return self._labels.get(words) or {}
 
     def tell_with(self, tell: Callable[[str], None]) -> None:
         """Set the receiver of lines about waiting for the server."""
@@ -628,4 +662,5 @@ class OpenAICompatibleModel(Model):
 
     async def close(self) -> None:
         """Close all connections."""
+        self._tokenizing = asyncio.Lock()  # of the next event loop
         await self.client.close()

@@ -38,6 +38,11 @@ class Endpoint:
     """The options of `MUST_BE_TAKEN` that it takes."""
 
     @property
+    def is_open(self) -> bool:
+        """True if it is a server of one's own: fields beyond OpenAI's protocol are worth a try."""
+        return self.key_optional or not self.remote
+
+    @property
     def host(self) -> str:
         """The host's name or number."""
         return urlsplit(self.base_url).hostname or ""

@@ -10,6 +10,7 @@ from casewise.errors import ConfigurationError
 from casewise.models.batches.terms import terms_of
 from casewise.models.client import ClientOptions, EndpointClient, OpenAICompatibleModel
 from casewise.models.endpoints import find_endpoint, find_prices, parse_model_name, read_key
+from casewise.models.gguf import GGUFModel, weights_file
 from casewise.models.local import LocalOptions, SequenceClassifier, TransformersModel
 from casewise.models.prices import FREE, Prices
 from casewise.models.protocol import Answering, FakeModel, Model, TextClassifier
@@ -55,6 +56,9 @@ BACKENDS: dict[str, tuple[str, ...]] = {
         "any MODEL with --base-url ADDRESS (any server that speaks OpenAI's chat completions)",
     ),
     "hf:": ("hf:PATH_OR_ID (a model run here with transformers)",),
+    "gguf:": (
+        "gguf:PATH (a model in a GGUF file, run here with llama.cpp), gguf:smollm2 (SmolLM2, 135 million parameters)",
+    ),
     "inspect:": ("inspect:PROVIDER/MODEL (any model that Inspect AI knows)",),
     "fake/": ("fake/rehearsal (made-up replies, to rehearse a run)",),
 }
@@ -94,6 +98,8 @@ def load_model(
         raise ConfigurationError(f"--adapter works only with hf: models, and {name} is not one")
     if prefix == "hf:":
         return LoadedModel(TransformersModel.load(name, options.local), FREE)
+    if prefix == "gguf:":
+        return LoadedModel(GGUFModel(name, weights_file(name), options.client), FREE)
     if prefix == "inspect:":
         from casewise.models.inspect_bridge import InspectModel
 

@@ -584,7 +584,8 @@ class TransformersModel(InMemory, Model):
             top.sort(key=lambda rival: -rival.logprob)
             place = Position(self._token(id_), value, tuple(top), complete=True)
             text = str(self._tokenizer.decode([id_]))
-            replies.append(Reply(text, "length", (place,), Usage(len(prompt), 1), model_version=self.name))
+            usage = Usage(len(prompt), 1)
+            replies.append(Reply(text, "length", (place,), usage, model_version=self.name, forced=True))
         return replies
 
     def _generated(self, prompts: list[list[int]], options: ReplyOptions) -> list[Reply]:

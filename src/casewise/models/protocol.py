@@ -73,6 +73,8 @@ class ReplyOptions:
     temperature: float | None = 0.0
     top_logprobs: int = 0
     first_words: tuple[str, ...] = ()
+    one_word: bool = False
+    """True if one of `first_words` is the whole reply, so that an endpoint may restrict the model to them."""
     json_schema: Mapping[str, Any] | None = None
     """A schema for the reply, on endpoints that support one."""
     seed: int | None = None
@@ -148,6 +150,8 @@ class Reply:
     attempts: int = 1
     reasoning: str | None = None
     refusal: str | None = None
+    forced: bool = False
+    """True if the model could say nothing but one of the words that were asked for, or both were scored."""
     left_out: str | None = None
     """What was left out of a reply that is too long to be stored: its length and its digest."""
 

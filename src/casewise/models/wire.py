@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from casewise.models.choice import WIDE_LOGPROBS, choice_fields
 from casewise.models.protocol import Message, Model, Position, Reply, ReplyOptions, TokenLogprob, Usage
 from casewise.records.base import all_writable
 
@@ -31,9 +32,13 @@ DROPPED = (
     ("temperature", "temperature", r"\btemperature\b"),
     ("response_format", "json_schema", r"response_format|json_schema|structured output|json mode"),
     ("seed", "seed", r"\bseed\b"),
+    ("grammar", "choice", r"\bgrammar\b|structured_outputs|guided_choice|\bregex\b"),
 )
 """A field of a body, the capability that it needs, and how a refusal names it."""
 
+
+USUAL_LOGPROBS = 20
+"""The most of the chat-completions protocol."""
 
 HALF_OPEN = re.compile(r"[\[(]\s*\d+\s*,\s*(\d+)\s*([\])])|(?:less than|below|<)()\s+(?!or\b)(\d+)", re.IGNORECASE)
 """An interval, or a bound that is not itself allowed."""
@@ -44,7 +49,7 @@ def most_allowed(complaint: str, sent: int) -> int | None:
     bounds = []
     for closed, bracket, _, below in HALF_OPEN.findall(complaint):
         bounds.append(int(closed or below) - (bracket != "]"))
-    bounds = bounds or [int(digits) for digits in re.findall(r"\b\d{1,2}\b", complaint)]
+    bounds = bounds or [int(digits) for digits in re.findall(r"\b\d{1,4}\b", complaint)]
     return max((bound for bound in bounds if 0 < bound < sent), default=None)
 
 
@@ -55,9 +60,11 @@ class Capabilities:
     token_limit: str = "max_tokens"
     temperature: bool = True
     logprobs: bool = True
-    most_top_logprobs: int = 20
+    most_top_logprobs: int = USUAL_LOGPROBS
     json_schema: bool = True
     seed: bool = True
+    choice: bool = False
+    """True if a reply may be restricted to some words."""
     limit_is_settled: bool = False
     """True if a body with the token limit was answered, or its other name was refused."""
 
@@ -98,6 +105,8 @@ class Capabilities:
                 narrower = replace(self)
                 setattr(narrower, capability, False)
                 yield narrower
+        if body.get("top_logprobs", 0) > USUAL_LOGPROBS:
+            yield replace(self, most_top_logprobs=USUAL_LOGPROBS)
 
     @property
     def takes(self) -> frozenset[str]:
@@ -192,8 +201,11 @@ def request_body(
         body["messages"].append({"role": "assistant", "content": options.prefill})
         body |= {"continue_final_message": True, "add_generation_prompt": False}
     if options.top_logprobs and can.logprobs:
+        is_choice = options.one_word and can.choice
         body["logprobs"] = True
-        body["top_logprobs"] = min(options.top_logprobs, can.most_top_logprobs)
+        body["top_logprobs"] = min(WIDE_LOGPROBS if is_choice else options.top_logprobs, can.most_top_logprobs)
+        if is_choice:
+            body |= choice_fields(options.first_words)
     return body
 
 

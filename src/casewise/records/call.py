@@ -238,6 +238,7 @@ class UnscoredReason(StrEnum):
     UNAVAILABLE = "unavailable"
     NO_LOGPROBS = "no_logprobs"
     NO_LABEL_TOKEN = "no_label_token"
+    LITTLE_LABEL_MASS = "little_label_mass"
     STRADDLES_THRESHOLD = "straddles_threshold"
     JUDGE_FAILED = "judge_failed"
     NOT_RECORDED = "not_recorded"

@@ -20,6 +20,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "web": ("fastapi", "sqlalchemy", "alembic", "uvicorn", "argon2-cffi"),
     "local": ("torch", "transformers"),
     "adapter": ("peft",),
+    "tiny": ("xllamacpp",),
     "inspect": ("inspect-ai", "openai"),
 }
 """The extras, each with the packages that it cannot do without."""
