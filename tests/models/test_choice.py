@@ -162,6 +162,28 @@ def test_other_tokens_keep_the_bound_where_a_label_is_not_listed():
     assert not position.complete
 
 
+@pytest.mark.parametrize(
+    ("text", "tokens", "forced"),
+    [
+        ("safe", ["s", "afe"], True),
+        ("unsafe", ["uns", "afe"], True),
+        ("safe", ["\n", "safe"], False),
+        ("safe.", ["safe", "."], False),
+        (" safe", [" safe"], False),
+        ("safe", [], False),
+    ],
+)
+def test_a_reply_is_forced_if_it_is_a_label_from_its_first_token_on(text, tokens, forced):
+    top = (TokenLogprob("safe", -1.0), TokenLogprob("uns", -2.0), TokenLogprob("s", -3.0))
+    reply = as_choice(Reply(text, token_logprobs=tuple(Position(token, -3.0, top) for token in tokens)), WORDS, None)
+
+    assert reply.forced is forced
+    if forced:
+        value = read_outcome("probability", reply).outcome
+        assert isinstance(value, Scored)
+        assert value.value == pytest.approx(1 / (1 + math.exp(-1)))
+
+
 SPELLED = {
     f"{before}{case}": first(f"{before}{case}")
     for before in ("", " ", '"', ' "', "**", "\n")

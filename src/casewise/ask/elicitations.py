@@ -244,7 +244,7 @@ def probability_outcome(reply: Reply) -> tuple[Scored | Unscored, LabelMass | No
     """
     if not reply.token_logprobs:
         return Unscored(reason=UnscoredReason.NO_LOGPROBS, detail="the endpoint gave no log probabilities"), None
-    place = label_place(reply.token_logprobs)
+    place = 0 if reply.forced else label_place(reply.token_logprobs)
     if place is None:
         detail = f"no label comes first; the reply begins {reply.text[:40]!r}"
         return Unscored(reason=UnscoredReason.NO_LABEL_FIRST, detail=detail), None

@@ -74,7 +74,8 @@ def as_choice(reply: Reply, words: tuple[str, ...], labels: Mapping[str, tuple[s
 
     `labels`: what `label_texts` returns; None if the server does not show its tokenizer.
     """
-    reply = replace(reply, forced=reply.text.strip() in words)
+    begins = reply.token_logprobs[0].token if reply.token_logprobs else ""
+    reply = replace(reply, forced=reply.text in words and begins != "" and reply.text.startswith(begins))
     if labels is None or not reply.forced or not reply.token_logprobs:
         return reply
     first, *rest = reply.token_logprobs
