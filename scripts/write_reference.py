@@ -171,7 +171,7 @@ def _replies_read() -> str:
         f"{', '.join(envelope.family for envelope in ENVELOPES)}. Then one reader looks for a verdict that the rest states, and for a "
         "reason not to accept it. This page counts what the reader makes of replies that were written in the manner of model "
         "families, or to mislead it. Each was labelled before any reader saw it, twice by one author, who also wrote the rules: expect "
-        "somewhat less on replies by others. Somebody who tries to mislead the rules finds ways: of 214 new hostile replies the rules read 51 wrongly before they were extended by what those showed. The replies and labels are in `tests/ask/families`.",
+        "somewhat less on replies by others. Somebody who tries to mislead the rules finds ways: of 274 new hostile replies the rules read 73 wrongly before they were extended by what those showed. The replies and labels are in `tests/ask/families`.",
         "*Right* is the labelled verdict, or none where the label is none. *Unscored* is no verdict where there is one. *Wrong* is any "
         "other verdict than the label. Replies of real models on your own prompts can differ: `casewise reread RUN` shows what was not "
         "read in a run, and measures the reader on replies that you mark.",

@@ -219,13 +219,17 @@ NOT_OWN = re.compile(
 )
 JSON_INSIDE = ("arguments", "input", "content", "output", "text", "parameters")
 DISOWNED = re.compile(
-    r"placeholder|I disagree|(?:told|forced|asked|instructed|wants) (?:me )?to (?:say|write|answer|output|print|judge)|example from|ignore th(?:is|e) (?:object|json|judge?ment)|not (?:be )?(?:my|the) (?:own )?(?:judge?ment|verdict)|is (?:just |only )?an? (?:example|template|sample)\b",
+    r"placeholder|I disagree|copied from|I refuse|refuse to judge|default(?: value)?[.\"]|field must|no basis|\"\s*actually\b|(?:told|forced|asked|instructed|wants) (?:me )?to (?:say|write|answer|output|print|judge)|example from|ignore th(?:is|e) (?:object|json|judge?ment)|not (?:be )?(?:my|the) (?:own )?(?:judge?ment|verdict)|is (?:just |only )?an? (?:example|template|sample)\b",
     re.IGNORECASE,
 )
 
 
 SCALE_KEYS = ("max", "maximum", "out_of", "scale", "max_score", "scale_max")
 """Keys of a scale, which is another one unless it ends at 10."""
+
+
+VOID_ENTRIES = (("valid", False), ("negate", True), ("error", True), ("status", "error"), ("status", "failed"), ("example", True), ("is_example", True))  # fmt: skip
+"""Keys with a value that says that the rest of the JSON is no answer."""
 
 
 def key_name(key: str) -> str:
@@ -277,7 +281,9 @@ def values_of(value: Any, scale: Scale) -> tuple[set[float | None], set[float]]:
     second: set[float | None] = set()
     other: set[float] = set()
     for path, name, inner in entries(value):
-        if name in scale.truth_keys and isinstance(inner, bool) and own(path, name):
+        if (name, inner) in VOID_ENTRIES:
+            main.add(None)
+        elif name in scale.truth_keys and isinstance(inner, bool) and own(path, name):
             main.add(float(inner is scale.truth_keys[name]))
         elif is_verdict_key(name) and own(path, name):
             read = scale.in_json(inner)
@@ -313,6 +319,9 @@ def by_json(text: str, stated: list[JsonValue], scale: Scale, *, strict: bool) -
         return unscored(refused_or(UnscoredReason.NO_VERDICT, text), text)
     if DISOWNED.search(text) or (strict and outside.replace(JSON_HERE, "").strip(" \n`")):
         return unscored(UnscoredReason.NO_VERDICT, text)
+    explained = " ".join(filter(None, (explanation_in(found.value) for found in stated)))
+    if any(part.kind != "loose" and part.value != value for part in statements_in(explained, scale)):
+        return unscored(UnscoredReason.CONFLICTING, text)
     if reason := doubts(outside, value, scale):
         return unscored(reason, text)
     last = stated[-1]
