@@ -160,7 +160,13 @@ class Walker:
     @property
     def asked_for(self) -> str | None:
         """What an attention check says to press."""
-        for words, decision in (("press Refuse", "refuse"), ("says Refuse", "refuse"), ("Respond.", "respond")):
+        for words, decision in (
+            ("press Refuse", "refuse"),
+            ("says Refuse", "refuse"),
+            ("Respond.", "respond"),
+            ("press Allow", "respond"),
+            ("Allow.", "respond"),
+        ):
             if words in self.page:
                 return decision
         return None

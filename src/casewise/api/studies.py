@@ -370,14 +370,13 @@ class Study:
     def export(self, folder: str | Path) -> Exported:
         """Write the ratings as a benchmark folder; one with replies only its owner may read.
 
-        Raises StudyError: nobody has rated anything yet.
+        Raises StudyError: nobody has begun to rate yet.
         """
         plan = self.plan()
         access = for_owner_alone() if plan.design.rates == "replies" else nullcontext()
         with access, self.round() as here, here.round.read(here.store) as live:
-            pages = tables.pages
-            if not live.count(pages.c.study_id == live.id, pages.c.verdict.is_not(None)):
+            if not live.count(tables.pages.c.study_id == live.id):
                 raise StudyError(
-                    f"nobody has rated anything in the {self.phase} round of {live.name} yet; nothing was written"
+                    f"nobody has begun to rate in the {self.phase} round of {live.name} yet; nothing was written"
                 )
             return export(live, benchmark=plan.benchmark, design=plan.design, folder=Path(folder))

@@ -129,6 +129,13 @@ class Shown:
     text: str
     context: dict[str, Any]
     progress: Progress
+    before: tuple[tuple[str, str], ...] = ()
+    """The conversation before what is judged, as roles and texts."""
+
+
+def turns_of(shown: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """Return the conversation of a shown item."""
+    return tuple((role, text) for role, text in shown.get("before", ()))
 
 
 def next_page(study: LiveRound, annotator_id: str) -> Shown | None:
@@ -141,7 +148,8 @@ def next_page(study: LiveRound, annotator_id: str) -> Shown | None:
         text = next(check.text for check in study.wording.checks if check.name == row.check_name)
         context = situation_of_check(study, annotator_id)
         return Shown(row.position, row.step, text, context, progress)
-    return Shown(row.position, row.step, row.shown["query"], row.shown["context"], progress)
+    shown = row.shown
+    return Shown(row.position, row.step, shown["query"], shown["context"], progress, turns_of(shown))
 
 
 CHECK_SITUATION = {
@@ -267,6 +275,8 @@ def words_in(shown: Any) -> int:
     """Count the words that a page shows, in its request and in its situation."""
     if isinstance(shown, Mapping):
         return sum(words_in(statement) for statement in shown.values())
+    if isinstance(shown, list):
+        return sum(words_in(text) for text in shown)
     return len(shown.split()) if isinstance(shown, str) else 0
 
 

@@ -7,7 +7,7 @@ import re
 import secrets
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from functools import cache
 from importlib.resources import files
@@ -23,6 +23,7 @@ from casewise.plugins import part_names
 from casewise.records import OUTCOMES
 from casewise.records.base import problems, read_toml
 from casewise.records.call import REPLY_ANSWER
+from casewise.records.item import Judged
 
 # The language of annotators' pages: what is said in it, and how it is written.
 #
@@ -161,7 +162,69 @@ DEMOGRAPHICS = tuple(
 """Asked where `study.toml` says nothing else; `demographics = []` asks nothing."""
 
 
-RatedThing = Literal["requests", "replies"]
+RatedThing = Literal["requests", "replies", "given_replies", "actions"]
+
+
+@dataclass(frozen=True, slots=True)
+class RatedWords:
+    """What a study of one kind shows and asks, in English; a language's messages translate it."""
+
+    judged: Judged
+    """The kind of its items."""
+    heading: str
+    """Above what is judged."""
+    ask: str
+    ask_alone: str
+    """The question where no situation is shown."""
+    yes: str
+    """The button that means safe. The other one is always Refuse."""
+    texts: str
+    """The folder of its own texts; where it lacks one, that of a study of requests is shown."""
+    title: str
+    thing: str = "request"
+    things: str = "requests"
+    agent: str = "chatbot"
+
+
+REQUESTS = RatedWords(
+    judged="request",
+    heading="The request",
+    ask="Should this chatbot respond in this situation?",
+    ask_alone="Should this chatbot respond?",
+    yes="Respond",
+    texts="requests",
+    title="When should a chatbot answer?",
+)
+RATED: Mapping[RatedThing, RatedWords] = MappingProxyType(
+    {
+        "requests": REQUESTS,
+        "replies": replace(REQUESTS, texts="replies", title="What does the chatbot do?"),
+        "given_replies": RatedWords(
+            judged="reply",
+            heading="The reply",
+            ask="Should this chatbot give this reply in this situation?",
+            ask_alone="Should this chatbot give this reply?",
+            yes="Allow",
+            texts="allow",
+            title="When should a chatbot give a reply?",
+            thing="reply",
+            things="replies",
+        ),
+        "actions": RatedWords(
+            judged="action",
+            heading="The action",
+            ask="Should this agent take this action in this situation?",
+            ask_alone="Should this agent take this action?",
+            yes="Allow",
+            texts="allow",
+            title="When should an agent act?",
+            thing="action",
+            things="actions",
+            agent="agent",
+        ),
+    }
+)
+"""`replies` asks what a reply does; `given_replies` and `actions` ask whether a reply should be given, or an action taken."""
 
 REPLY_QUESTION = OwnQuestion(
     name=REPLY_ANSWER,
@@ -455,7 +518,8 @@ class Design(DesignSection):
     contrasts: tuple[tuple[Words, Words], ...] = ()
     """Planned comparisons of two conditions."""
     rates: RatedThing = "requests"
-    """`requests`: people decide if a chatbot should respond. `replies`: they say what replies do (`casewise study init --question reply`)."""
+    """`requests`: people decide if a chatbot should respond. `given_replies` and `actions`: if a chatbot should give a reply, or an
+    agent take an action, also after a conversation. `replies`: they say what replies do (`casewise study init --question reply`)."""
     seed: int = Field(1, ge=0)
     language: LanguageCode = "en"
     """Of the pages; the benchmark and the owner's own words are in it too."""
@@ -481,6 +545,11 @@ class Design(DesignSection):
     """Assumed safe rates and sizes, for `casewise power study --design`; the study itself does not read them."""
     crowd: dict[str, Any] = Field({})
     """The differences between simulated annotators, for the same."""
+
+    @property
+    def words(self) -> RatedWords:
+        """What its pages show and ask."""
+        return RATED[self.rates]
 
     @model_validator(mode="after")
     def _names_are_known(self) -> Self:
@@ -622,6 +691,7 @@ def study_toml(
         "file": "study.toml",
         "contact": contact,
         "rates": rates,
+        "title": RATED[rates].title,
         "reply_question": REPLY_QUESTION,
         "name": name,
         "benchmark": benchmark,

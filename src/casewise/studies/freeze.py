@@ -17,7 +17,7 @@ from casewise.records.base import digest
 from casewise.records.context import OPTIONAL, as_text
 from casewise.records.item import NO_CONTEXT_CONDITION
 from casewise.storage import Benchmark
-from casewise.studies.design import CHILD_RELATED, Design
+from casewise.studies.design import CHILD_RELATED, RATED, Design
 from casewise.studies.wording import StudyWording
 
 # Who rates what: the decisions, pure. No clock, no database, and chance only through the generator passed in.
@@ -100,7 +100,8 @@ class StudyItem:
     query_id: str
     condition: str
     shown: dict[str, Any]
-    """`query`: its text; `context`: groups of parameters, empty in the no-context condition."""
+    """`query`: its text; `context`: groups of parameters, empty in the no-context condition; `before`: the turns of the
+    conversation before it, each a role and a text, where there is one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,11 +129,13 @@ def collect(design: Design, benchmark: Benchmark) -> Material:
             raise StudyError(
                 f"conditions lists {condition!r}, but the benchmark has no item in that condition; it has: {conditions}"
             )
-    if judged := next((kind for item in items if (kind := benchmark.query[item.query_id].judged) != "request"), None):
+    wanted = design.words.judged
+    if judged := next((kind for item in items if (kind := benchmark.query[item.query_id].judged) != wanted), None):
+        fitting = next(name for name, words in RATED.items() if words.judged == judged)
         raise StudyError(
-            f"this benchmark has items of the kind {judged!r}, and the pages of a study ask whether a chatbot should answer a request. "
-            "Have people rate these items in an annotation tool, and read its export with casewise data import FILE; "
-            "or make a benchmark of the requests alone. To ask what the replies of a chatbot do: casewise study init REPLIES --question reply"
+            f"this benchmark has items of the kind {judged!r}, and a study with rates = {design.rates!r} shows items of the kind "
+            f"{wanted!r}. Set rates = {fitting!r}, or make a benchmark of one kind alone. To ask what the replies of a chatbot do: "
+            "casewise study init REPLIES --question reply"
         )
     met = {category_of[item.id] for item in items}
     risks = {category.name: category.risks or "" for category in benchmark.taxonomy.categories if category.name in met}
@@ -157,19 +160,14 @@ def rated_items(design: Design, benchmark: Benchmark) -> tuple[Item, ...]:
     return tuple(items)
 
 
-CONVERSATION = "Conversation before the request"
-
-
 def study_item(item: Item, benchmark: Benchmark) -> StudyItem:
     context, query = benchmark.context_of(item), benchmark.query[item.query_id]
-    turns = {f"{number}. {turn.role}": turn.text for number, turn in enumerate(query.before or (), 1)}
-    shown = {
+    shown: dict[str, Any] = {
         "query": query.text,
-        "context": {
-            **({CONVERSATION: turns} if turns else {}),
-            **(as_panel(context.shown(), benchmark.parameters.titles) if context else {}),
-        },
+        "context": as_panel(context.shown(), benchmark.parameters.titles) if context else {},
     }
+    if query.before:
+        shown["before"] = [[turn.role, turn.text] for turn in query.before]
     return StudyItem(item.id, item.query_id, item.condition, shown)
 
 

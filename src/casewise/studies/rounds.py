@@ -45,6 +45,7 @@ from casewise.storage.load import load
 from casewise.studies.design import (
     NOBODY,
     PRESETS,
+    RATED,
     UNRELEASED,
     Contact,
     Design,
@@ -436,7 +437,10 @@ def init_study(
     if path.exists():
         raise ConfigurationError(f"{path} exists; choose another place with --to")
     benchmark = load(source)
-    present = {item.condition for item in benchmark.items} | ({NO_CONTEXT_CONDITION} if rates == "requests" else set())
+    kinds = {query.judged for query in benchmark.queries}
+    if rates == "requests" and len(kinds) == 1:  # of the benchmark's own kind
+        rates = next(name for name, words in RATED.items() if words.judged in kinds)
+    present = {item.condition for item in benchmark.items} | ({NO_CONTEXT_CONDITION} if rates != "replies" else set())
     conditions = [name for name in CONDITIONS if name in present] + sorted(present - set(CONDITIONS))
     if preset_name == "paper-rest":
         if missing := set(UNRELEASED) - present:

@@ -122,7 +122,7 @@ def read_wording(design: Design, folder: Path) -> StudyWording:
             if name is not None:
                 text = read_text(folder / name)
             else:
-                special = ours.joinpath(design.language, design.rates, f"{page}.md")
+                special = ours.joinpath(design.language, design.words.texts, f"{page}.md")
                 file = special if special.is_file() else ours.joinpath(design.language, f"{page}.md")
                 text = file.read_text(encoding="utf-8")
         except DataError as error:
@@ -182,6 +182,10 @@ def placeholder_values(design: Design, t: Speech) -> dict[str, str]:
         "email": design.contact.email,
         "ethics": design.contact.ethics_approval or t("This study has not been reviewed by an ethics board."),
         "minimum_age": str(design.eligibility.minimum_age),
+        "thing": t(design.words.thing),
+        "things": t(design.words.things),
+        "agent": t(design.words.agent),
+        "question": t(design.words.ask),
         "languages": t(" or ").join(map(t, design.eligibility.languages)) or t("the language of this page"),
         "items": str(ratings.per_annotator),
         "minutes": str(minutes),

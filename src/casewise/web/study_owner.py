@@ -18,7 +18,7 @@ from starlette.responses import Response
 from casewise.database.staff import sees_study
 from casewise.errors import CasewiseError
 from casewise.storage.load import load
-from casewise.studies.answers import Progress, Shown, restore, void
+from casewise.studies.answers import Progress, Shown, restore, turns_of, void
 from casewise.studies.export import export
 from casewise.studies.monitor import (
     SORTS,
@@ -167,7 +167,7 @@ def item_page(request: Request, _owner: Owner, study: OwnRound, item_id: str) ->
     if item is None:
         raise HTTPException(404)
     pages = study.design.ratings.per_annotator + study.design.attention.checks_per_batch
-    shown = Shown(0, 0, item.shown["query"], item.shown["context"], Progress(0, pages))
+    shown = Shown(0, 0, item.shown["query"], item.shown["context"], Progress(0, pages), turns_of(item.shown))
     response = show_item(request, study, "", shown, now=study.created_at)
     response.headers["Content-Security-Policy"] = STILL
     return response

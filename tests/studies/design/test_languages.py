@@ -11,7 +11,7 @@ from tests.support.study import design
 
 from casewise.ask.layouts import FOR_ANNOTATORS
 from casewise.studies.answers import CHECK_REPLY, CHECK_SITUATION, OTHER_PARAMETER
-from casewise.studies.design import DEMOGRAPHICS, REPLY_QUESTION, LanguageCode, Speech, messages_in
+from casewise.studies.design import DEMOGRAPHICS, RATED, REPLY_QUESTION, LanguageCode, Speech, messages_in
 from casewise.studies.wording import ABOUT_YOU, read_wording
 from casewise.web.pages import SAYINGS, TITLES
 
@@ -36,6 +36,18 @@ def said_in_code():
     yield from (words for words in FOR_ANNOTATORS.values())
     yield from (*CHECK_SITUATION.values(), OTHER_PARAMETER, CHECK_REPLY)
     yield from (REPLY_QUESTION.ask, *REPLY_QUESTION.options)
+    for words in RATED.values():
+        yield from (
+            words.heading,
+            words.ask,
+            words.ask_alone,
+            words.yes,
+            words.thing,
+            words.things,
+            words.agent,
+            words.title,
+        )
+    yield from ("User", "Assistant", "System", "Tool")
     for question in DEMOGRAPHICS:
         yield from (question.ask, *question.options)
     yield from (f"{date(2026, month, 1):%B}" for month in range(1, 13))
