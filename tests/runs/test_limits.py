@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from casewise.models.protocol import FakeModel, Message, Reply, ReplyOptions, as
 from casewise.models.wire import read_usage
 from casewise.records.call import Call
 from casewise.runs.engine import RunLog, RunSession, each_alone, live
-from casewise.runs.limits import Budget, InFlight, Limits, RunProgress, Watch, unknown_spend
+from casewise.runs.limits import Budget, InFlight, Limits, RunProgress, Watch, allow_sending, finished, unknown_spend
 
 # No sequence of replies makes a run pass its limit by more than the calls under way.
 
@@ -337,3 +338,50 @@ def test_the_json_has_rates_and_reasons_only_where_there_are_some():
     assert empty["calls_per_second"] is None
     assert {"unavailable", "pending", "stopped"}.isdisjoint(empty)
     assert json.loads(json.dumps(empty)) == empty
+
+
+# Consent, and work from synchronous code.
+
+
+def test_who_does_not_agree_sends_nothing_and_who_agreed_once_is_not_asked_again():
+    asked: list[str] = []
+
+    def answer(*, agrees: bool) -> Callable[[str], bool]:
+        def ask(warning: str) -> bool:
+            asked.append(warning)
+            return agrees
+
+        return ask
+
+    with pytest.raises(ConfigurationError, match="add --yes"):
+        allow_sending("queries", "api.example", agreed=False)
+    with pytest.raises(ConfigurationError, match="nothing was sent"):
+        allow_sending("queries", "api.example", agreed=False, ask=answer(agrees=False))
+    allow_sending("queries", "api.example", agreed=False, ask=answer(agrees=True))
+    allow_sending("queries", "api.example", agreed=False)
+    allow_sending("queries", "other.example", agreed=True)
+    allow_sending("queries", "other.example", agreed=False)
+    allow_sending("queries", "api.example", agreed=False)
+
+    assert asked == ["This sends queries, which are harmful by design, to api.example."] * 2
+
+
+def test_texts_that_stay_on_this_machine_need_no_consent():
+    allow_sending("queries", None, agreed=False)
+
+    with pytest.raises(ConfigurationError):
+        allow_sending("queries", "api.example", agreed=False)
+
+
+def test_one_call_at_a_time_and_no_money_are_limits():
+    assert Limits(concurrency=1, max_cost=0.0).bounded
+
+
+def test_work_is_finished_inside_and_outside_of_an_event_loop():
+    async def work() -> int:
+        return 3
+
+    async def notebook() -> int:
+        return finished(work())
+
+    assert (finished(work()), asyncio.run(notebook())) == (3, 3)
