@@ -62,9 +62,9 @@ def test_the_release_is_read_by_its_path(shared):
         ("q.csv", "text,category\nWhy?,riddles\n", "q.csv:2: category 'riddles' is not in"),
         ("q.csv", "words,category\nWhy?,impersonation\n", "no text"),
         ("q.csv", "text,category\n", "holds no rows"),
-        ("q.xlsx", "PK\x03\x04", "is a workbook"),
+        ("q.xlsx", "PK\x03\x04", "begins as a ZIP archive and is none"),
         ("q.jsonl", "{not json", "q.jsonl:1"),
-        ("q.parquet", "{not parquet", "cannot be read"),
+        ("q.parquet", "PAR1 not parquet", "cannot be read"),
     ],
 )
 def test_a_file_that_cannot_be_used_says_where(tmp_path, name, text, says):

@@ -30,7 +30,7 @@ class LabelPolicy:
     """A policy that turns votes into labels."""
 
     base: LabelBase = "votes"
-    """`votes`: the majority of people's votes alone. `published`: as the release's scripts have it, for comparing with
+    """`votes`: the majority of people's votes alone; of a benchmark of shares without numbers of votes, the share. `published`: as the release's scripts have it, for comparing with
     the paper: the author's intent counts as one more vote, and the rate must exceed one half. `intended`: the author's
     intent. `mean`: the side of the scale's cut on which the mean rating lies; a mean at the cut is unsafe."""
     ties: Ties = "half"
@@ -117,6 +117,8 @@ def labels(items: pl.DataFrame, policy: LabelPolicy = VOTES) -> Labels:
         if policy.base == "published":
             stated = column(items, "published_rate")
             rate = np.where(np.isnan(stated), (safe + intended) / (votes + 1), stated)
+        elif policy.base == "votes" and not votes.any():
+            rate = column(items, "published_rate")  # shares without numbers of votes are all that people left
     rate = rate.astype(np.float64)
     if policy.base in ("intended", "mean"):
         weight = intended.copy() if policy.base == "intended" else column(items, "mean_is_safe").copy()

@@ -373,7 +373,14 @@ class Benchmark:
         if single := int((per_query == 1).sum()):
             notes.append(f"{single:,} of {len(self.queries):,} queries have one context only; they form no pair.")
         columns = self.item_columns
-        if unrated := int(((columns["n_votes"] == 0) & (columns["n_unsure"] == 0) & columns["mean"].is_null()).sum()):
+        silent = (columns["n_votes"] == 0) & (columns["n_unsure"] == 0) & columns["mean"].is_null()
+        if not (columns["n_votes"] > 0).any() and (shares := int((silent & columns["published_rate"].is_not_null()).sum())):
+            notes.append(
+                f"{shares:,} of {len(self.items):,} items have a share of safe votes without their number. The share gives the label; "
+                "agreement among people and the best possible score cannot be computed."
+            )
+            silent &= columns["published_rate"].is_null()
+        if unrated := int(silent.sum()):
             notes.append(f"{unrated:,} of {len(self.items):,} items have no ratings; they count in no metric.")
         if means := int(((columns["n_values"] == 0) & columns["mean"].is_not_null()).sum()):
             cut = self.about.scale is not None and self.about.scale.cut is not None

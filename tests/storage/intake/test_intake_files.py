@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 from tests.support.command import invoke
 
+import casewise
 from casewise.api import CaseColumns, ImportOptions, Policies, RatingTable, VerdictWords
 from casewise.errors import ConfigurationError, DataError
 from casewise.storage.load import bad_rows_file, import_cases, load, load_frame, read_cases
@@ -472,3 +473,15 @@ def test_every_row_stands_in_the_receipt_and_the_receipt_is_kept(file, tmp_path)
     assert len(found.items) == receipt.n_kept == 2
     import_cases(path, tmp_path / "mine", policies=Policies(repeats="merge", skip_bad=True))
     assert receipt_of(load(tmp_path / "mine")).n_rows == 5
+
+
+def test_shares_without_numbers_of_votes_give_the_labels_of_every_report(tmp_path):
+    rows = [{"query": f"Question {n}?", "safe_rate": n / 9} for n in range(10)]
+    found = load_frame(rows)
+    run = casewise.judge(found, "constant:safe", out=tmp_path / "run")
+    accuracy = run.report().metrics.filter(metric="accuracy", label_policy="votes")
+
+    assert accuracy["estimate"].item() == 0.5
+    assert accuracy["ci_low"].item() is not None
+    assert [note for note in found.notes() if "share of safe votes without their number" in note]
+    assert not [note for note in found.notes() if "have no ratings" in note]
