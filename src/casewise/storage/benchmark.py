@@ -374,7 +374,9 @@ class Benchmark:
             notes.append(f"{single:,} of {len(self.queries):,} queries have one context only; they form no pair.")
         columns = self.item_columns
         silent = (columns["n_votes"] == 0) & (columns["n_unsure"] == 0) & columns["mean"].is_null()
-        if not (columns["n_votes"] > 0).any() and (shares := int((silent & columns["published_rate"].is_not_null()).sum())):
+        if not (columns["n_votes"] > 0).any() and (
+            shares := int((silent & columns["published_rate"].is_not_null()).sum())
+        ):
             notes.append(
                 f"{shares:,} of {len(self.items):,} items have a share of safe votes without their number. The share gives the label; "
                 "agreement among people and the best possible score cannot be computed."
