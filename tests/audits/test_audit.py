@@ -1,4 +1,5 @@
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -100,3 +101,25 @@ def test_requests_without_contexts_or_intents_have_numbers_that_are_json():
 
     assert numbers["measured"]["baseline"]["constants"]["constant:safe"]["published"] is None
     json.dumps(numbers, allow_nan=False)
+
+
+WORLDS = {
+    "ties": [Row(f"q{n // 2}?", n % 2 == 0, [1, 0] * 5, words=f"w{n}") for n in range(60)],
+    "perfect": [Row(f"q{n // 2}?", n % 2 == 0, [1 if n % 2 == 0 else 0] * 10, words=f"w{n}") for n in range(60)],
+    "uneven votes": [Row(f"q{n // 2}?", n % 2 == 0, [1, 0, 0] * (1 + (n > 40)), words=f"w{n}") for n in range(60)],
+    "one verdict": [Row(f"q{n // 2}?", n % 2 == 0, [1] * 5, words=f"w{n}") for n in range(60)],
+    "alike contexts": [Row(f"q{n // 2}?", n % 2 == 0, [1, 1, 0], urgent=n % 3 > 0) for n in range(60)],
+    "a crowd": rows(),
+}
+
+
+@pytest.mark.parametrize("world", WORLDS)
+def test_no_finding_says_that_nothing_was_found(world):
+    findings = audit(benchmark_of(WORLDS[world]), options=QUICK).findings
+
+    assert [finding.code for finding in findings if finding.share <= 0] == []
+    assert [str(finding.title) for finding in findings if re.search(r"\b(on|In) 0 |^0 ", str(finding.title))] == []
+
+
+def test_labels_that_differ_from_the_intent_by_ties_only_do_not_differ_from_it():
+    assert "intent.not-shared" not in [f.code for f in audit(benchmark_of(WORLDS["ties"]), options=QUICK).findings]

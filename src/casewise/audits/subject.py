@@ -112,14 +112,19 @@ class Part(ShortRepr):
         items: Sequence[str] = (),
         advice: str = "",
     ) -> None:
-        """Add a finding with the effect of its code, and its advice unless another is given."""
+        """Add a finding with the effect of its code, and its advice unless another is given.
+
+        What affects no item and closes no distance (a share of 0) is no finding and is not added.
+        """
         kind = kinds()[code]
+        if share <= 0:
+            return
         self.findings.append(
             Finding(
                 code=code,
                 title=title,
                 effect=kind.effect,
-                share=min(1.0, max(0.0, share)),
+                share=min(1.0, share),
                 evidence=evidence,
                 advice=advice or kind.advice,
                 items=tuple(items),
