@@ -8,7 +8,7 @@ from tests.support.samples import some
 from casewise.api import judge, load
 from casewise.evaluate.judge_numbers import JudgeNumbers
 from casewise.evaluate.judged_runs import JudgedRuns, read_runs
-from casewise.evaluate.yardsticks import Backdrop, among_people, beside_a_new_person
+from casewise.evaluate.yardsticks import ReferenceScores, among_people, beside_a_new_person
 from casewise.reports.document import Table
 from casewise.reports.judge_parts import beside_people_blocks
 from casewise.stats import ceilings
@@ -22,7 +22,7 @@ def found(tmp_path_factory):
         paths.append(folder / name.replace(":", "-"))
         judge("demo", name, out=paths[-1])
     runs = read_runs(paths)
-    return Backdrop(runs.benchmark).people(runs.series[0].asked), among_people(runs)
+    return ReferenceScores(runs.benchmark).people(runs.series[0].asked), among_people(runs)
 
 
 def test_the_ceilings_are_those_of_the_votes(found):
@@ -71,5 +71,5 @@ def test_a_judge_and_one_person_are_held_against_as_many_others(votes, tmp_path)
     found = JudgeNumbers.of([tmp_path / "run"], benchmark=benchmark)
 
     (among,) = found.among_people
-    (beside,) = found.besides.values()
+    (beside,) = found.baseline_comparisons.values()
     assert some(among.panel).reference_size == beside.people.others == min(10, votes - 1)

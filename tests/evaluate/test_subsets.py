@@ -10,7 +10,7 @@ from casewise.audits.words import audit_subsets
 from casewise.errors import BenchmarkError
 from casewise.evaluate.judge_numbers import JudgeNumbers
 from casewise.evaluate.judged_runs import ReportOptions, read_runs
-from casewise.evaluate.yardsticks import Backdrop, on_items, subset_scores
+from casewise.evaluate.yardsticks import ReferenceScores, on_items, subset_scores
 from casewise.reports.document import Prose, Table
 from casewise.reports.judge_parts import subset_blocks
 
@@ -32,11 +32,11 @@ def runs(benchmark, tmp_path_factory):
 
 
 def test_every_subset_has_the_judge_the_words_and_what_to_read_beside_it(benchmark, runs):
-    scores = {score.subset: score for score in subset_scores(runs, Backdrop(benchmark))}
+    scores = {score.subset: score for score in subset_scores(runs, ReferenceScores(benchmark))}
 
     assert set(scores) == {"clear", "close", "low-margin", "hard"}
     assert scores["clear"].n + scores["close"].n == 120
-    sizes = looked(audit_subsets, Backdrop(benchmark).subject).measured["items_by_subset"]
+    sizes = looked(audit_subsets, ReferenceScores(benchmark).subject).measured["items_by_subset"]
     assert {name: score.items for name, score in scores.items()} == sizes
     assert some(scores["clear"].second_study) > some(scores["close"].second_study)
     assert some(scores["hard"].accuracy.estimate) <= some(scores["hard"].best)
@@ -48,9 +48,9 @@ def test_a_scalar_beside_a_binary_judge_has_scores_only_where_it_has_verdicts(be
 
     casewise.judge(benchmark, lengths, elicitations="scalar", out=tmp_path / "scalar")
     both = read_runs([*runs.paths, tmp_path / "scalar"], benchmark=benchmark)
-    fitted = {one.subset: one for one in subset_scores(replace(both, fit_thresholds=True), Backdrop(benchmark))}
+    fitted = {one.subset: one for one in subset_scores(replace(both, fit_thresholds=True), ReferenceScores(benchmark))}
 
-    assert {one.judge for one in subset_scores(both, Backdrop(benchmark))} == {runs.series[0].name}
+    assert {one.judge for one in subset_scores(both, ReferenceScores(benchmark))} == {runs.series[0].name}
     assert fitted["hard"].judge == both.series[1].name
     assert some(fitted["hard"].accuracy.estimate) > 0.3
 
@@ -70,7 +70,7 @@ def test_a_run_that_was_asked_everything_is_not_said_to_lack_items_on_a_subset(r
 
 
 def test_the_table_explains_its_names(benchmark, runs):
-    table, told = subset_blocks(tuple(subset_scores(runs, Backdrop(benchmark))))
+    table, told = subset_blocks(tuple(subset_scores(runs, ReferenceScores(benchmark))))
 
     assert isinstance(table, Table)
     assert isinstance(told, Prose)

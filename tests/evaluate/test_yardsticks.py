@@ -6,7 +6,7 @@ import pytest
 from tests.audits.builders import benchmark_of, crowd, some_words
 
 from casewise.audits.words import subset_rows
-from casewise.evaluate.yardsticks import Backdrop, better_baseline, compared, metrics_of
+from casewise.evaluate.yardsticks import ReferenceScores, better_baseline, compared, metrics_of
 from casewise.reports.judge_parts import beside_blocks
 from casewise.stats.estimates import difference_of
 from casewise.stats.labels import VOTES
@@ -19,14 +19,14 @@ def telling(rng, intended):
 
 
 @pytest.fixture(scope="module")
-def backdrop():
-    return Backdrop(benchmark_of(crowd(np.random.default_rng(1), safe=0.9, unsafe=0.1, words=telling)))
+def reference_scores():
+    return ReferenceScores(benchmark_of(crowd(np.random.default_rng(1), safe=0.9, unsafe=0.1, words=telling)))
 
 
-def against(backdrop, values, asked=None):
-    items = backdrop.subject.items
+def against(reference_scores, values, asked=None):
+    items = reference_scores.subject.items
     rows = np.ones(len(items), dtype=bool) if asked is None else asked
-    return backdrop.beside(judged(items, values, elicitation="binary").where(rows), rows)
+    return reference_scores.compare(judged(items, values, elicitation="binary").where(rows), rows)
 
 
 def baselines(beside) -> Any:
@@ -44,8 +44,8 @@ def told(beside):
 WORDS = "trained on these labels with whole queries held out"
 
 
-def test_a_judge_below_the_words_agrees_less_often(backdrop):
-    found = against(backdrop, np.ones(120))
+def test_a_judge_below_the_words_agrees_less_often(reference_scores):
+    found = against(reference_scores, np.ones(120))
 
     assert found.ahead_of_words.ci_high < 0
     assert found.ahead_of_constant.estimate == 0
@@ -54,46 +54,46 @@ def test_a_judge_below_the_words_agrees_less_often(backdrop):
     assert WORDS in told(found)
 
 
-def test_a_judge_as_good_as_the_words_cannot_be_told_from_them(backdrop):
-    found = against(backdrop, (backdrop.subject.baseline > 0.5).astype(float))
+def test_a_judge_as_good_as_the_words_cannot_be_told_from_them(reference_scores):
+    found = against(reference_scores, (reference_scores.subject.baseline > 0.5).astype(float))
 
     assert found.ahead_of_words.estimate == 0
     assert "not told apart from a classifier" in told(found)
 
 
-def test_the_differences_from_both_baselines_hold_together(backdrop):
+def test_the_differences_from_both_baselines_hold_together(reference_scores):
     verdicts = np.random.default_rng(3).integers(0, 2, 120).astype(float)
-    subject, asked = backdrop.subject, np.ones(120, dtype=bool)
+    subject, asked = reference_scores.subject, np.ones(120, dtype=bool)
     judge = metrics_of(judged(subject.items, verdicts, elicitation="binary"))["accuracy"]
-    words = backdrop.values(backdrop.words, asked, "probability", VOTES)["accuracy"]
+    words = reference_scores.values(reference_scores.words, asked, "probability", VOTES)["accuracy"]
 
-    assert against(backdrop, verdicts).ahead_of_words == difference_of(judge, words, level=0.975)
+    assert against(reference_scores, verdicts).ahead_of_words == difference_of(judge, words, level=0.975)
 
 
 def test_a_judge_who_knows_more_than_the_words_agrees_more_often():
     rows = crowd(np.random.default_rng(2), safe=0.5, unsafe=0.5, queries=80)
-    backdrop = Backdrop(benchmark_of(rows))
+    reference_scores = ReferenceScores(benchmark_of(rows))
 
-    found = against(backdrop, (backdrop.subject.label > 0.5).astype(float))
+    found = against(reference_scores, (reference_scores.subject.label > 0.5).astype(float))
 
     assert found.words["accuracy"].estimate < found.constant
     assert "more often than a constant verdict (51.2 %)" in told(found)
     assert f"(43.8 %), {WORDS}, differs from a constant verdict by -7.5 points [" in told(found)
 
 
-def test_the_classifier_is_that_of_the_linear_judge(backdrop):
+def test_the_classifier_is_that_of_the_linear_judge(reference_scores):
     import casewise
 
-    report = casewise.report(casewise.judge(backdrop.benchmark, "linear"), benchmark=backdrop.benchmark)
+    report = casewise.report(casewise.judge(reference_scores.benchmark, "linear"), benchmark=reference_scores.benchmark)
     expected = report.metrics.filter(metric="accuracy", label_policy="votes")["estimate"].item()
 
-    assert against(backdrop, np.ones(120)).words["accuracy"].estimate == pytest.approx(expected)
+    assert against(reference_scores, np.ones(120)).words["accuracy"].estimate == pytest.approx(expected)
 
 
-def test_everything_is_over_the_items_that_were_asked(backdrop):
+def test_everything_is_over_the_items_that_were_asked(reference_scores):
     asked = np.arange(120) < 40
 
-    found = against(backdrop, np.ones(120), asked)
+    found = against(reference_scores, np.ones(120), asked)
 
     assert found.judge["accuracy"].n == found.words["accuracy"].n == 40
 
@@ -101,7 +101,7 @@ def test_everything_is_over_the_items_that_were_asked(backdrop):
 def test_who_copies_the_intent_is_said_to_have_none_of_some_items():
     rows = crowd(np.random.default_rng(1), queries=20)
     found = against(
-        Backdrop(benchmark_of([replace(one, intended_safe=None) for one in rows[:4]] + rows[4:])), np.ones(40)
+        ReferenceScores(benchmark_of([replace(one, intended_safe=None) for one in rows[:4]] + rows[4:])), np.ones(40)
     )
 
     assert found.intent.n_unscored == 4
@@ -109,18 +109,18 @@ def test_who_copies_the_intent_is_said_to_have_none_of_some_items():
 
 
 def test_few_items_have_no_baseline_and_say_why():
-    backdrop = Backdrop(benchmark_of(crowd(np.random.default_rng(1), queries=4)))
+    reference_scores = ReferenceScores(benchmark_of(crowd(np.random.default_rng(1), queries=4)))
 
-    found = against(backdrop, np.ones(8))
+    found = against(reference_scores, np.ones(8))
 
     assert found.words == {}
     why: Any = [*beside_blocks(found)][1]
     assert "could not be measured" in why.text
 
 
-def test_all_are_held_against_as_many_people_as_one_person_is(backdrop):
-    subject = backdrop.subject
-    found = against(backdrop, np.ones(120))
+def test_all_are_held_against_as_many_people_as_one_person_is(reference_scores):
+    subject = reference_scores.subject
+    found = against(reference_scores, np.ones(120))
     draws = np.random.default_rng(4).hypergeometric(
         subject.n_safe, subject.n_votes - subject.n_safe, found.people.others, size=(4000, 120)
     )
@@ -131,19 +131,19 @@ def test_all_are_held_against_as_many_people_as_one_person_is(backdrop):
     assert found.against_others["constant"].estimate >= found.against_others["judge"].estimate
 
 
-def test_the_table_has_a_row_for_each_baseline(backdrop):
-    table = baselines(against(backdrop, np.ones(120)))
+def test_the_table_has_a_row_for_each_baseline(reference_scores):
+    table = baselines(against(reference_scores, np.ones(120)))
 
     assert [row[0].split()[0] for row in table.rows] == ["The", "Words", "Copying", "Always", "One", "A", "The"]
 
 
 def test_of_a_very_large_benchmark_the_words_of_some_queries_are_read_and_the_judge_stands_beside_them_there(
-    backdrop, monkeypatch
+    reference_scores, monkeypatch
 ):
     verdicts = np.random.default_rng(4).integers(0, 2, 120).astype(float)
-    of_all = against(backdrop, verdicts)
+    of_all = against(reference_scores, verdicts)
     monkeypatch.setattr("casewise.audits.subject.MOST_READ", 70)
-    some = Backdrop(backdrop.benchmark)
+    some = ReferenceScores(reference_scores.benchmark)
     subject = some.subject
 
     found = against(some, verdicts)
@@ -171,9 +171,9 @@ def test_a_statement_that_is_the_label_is_the_baseline_and_says_what_it_holds_ou
         for n in range(30)
         for who in ("anyone", people[n % 4], people[(n + 1) % 4])
     ]
-    backdrop = Backdrop(load_frame(rows, "keyed"))
+    reference_scores = ReferenceScores(load_frame(rows, "keyed"))
 
-    found = against(backdrop, np.zeros(90))
+    found = against(reference_scores, np.zeros(90))
 
     assert found.key is not None
     assert found.key.estimate == 1.0
@@ -183,7 +183,7 @@ def test_a_statement_that_is_the_label_is_the_baseline_and_says_what_it_holds_ou
     )
 
 
-def test_a_predicted_second_study_has_an_interval(backdrop):
-    again = against(backdrop, np.ones(120)).people.same_again
+def test_a_predicted_second_study_has_an_interval(reference_scores):
+    again = against(reference_scores, np.ones(120)).people.same_again
 
     assert again.ci_low < again.estimate < again.ci_high

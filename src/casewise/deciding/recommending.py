@@ -14,7 +14,7 @@ from casewise.deciding.decider import NotDeployable, check_deployable, judge_ane
 from casewise.deciding.fitting import FitOptions, Fitting, evidence_of, fit_series
 from casewise.errors import CasewiseError, ConfigurationError, StatisticsError
 from casewise.evaluate.judged_runs import JudgedRuns, Series, read_runs
-from casewise.evaluate.yardsticks import Backdrop
+from casewise.evaluate.yardsticks import ReferenceScores
 from casewise.models.load import ModelOptions
 from casewise.records import FULL, ShortRepr
 from casewise.stats.arrays import cluster_variance
@@ -164,9 +164,9 @@ class Recommendation(ShortRepr):
                 candidate.trial.cost.value,
             ),
         )
-        backdrop = Backdrop(runs.benchmark, options.seed)
+        reference_scores = ReferenceScores(runs.benchmark, options.seed)
         own, *rivals_of_others = (
-            tuple(rivals(runs, candidate, backdrop, wanted, options=options)) for candidate in order
+            tuple(rivals(runs, candidate, reference_scores, wanted, options=options)) for candidate in order
         )
         try:
             judge_anew(order[0].decider.judge, model=ModelOptions(needs_key=False))
@@ -179,7 +179,7 @@ class Recommendation(ShortRepr):
             candidates=tuple(order),
             rivals=own,
             shown_to_fail=all(any(rival.better for rival in of_one) for of_one in (own, *rivals_of_others)),
-            why_no_words=backdrop.subject.why_no_baseline,
+            why_no_words=reference_scores.subject.why_no_baseline,
             left_out=left_out,
             problem=problem,
             benchmark_given=None if benchmark is None or isinstance(benchmark, Benchmark) else str(benchmark),
@@ -280,7 +280,7 @@ def deployable(runs: JudgedRuns) -> tuple[list[Series], dict[str, str]]:
 
 
 def rivals(
-    runs: JudgedRuns, judge: Fitting, backdrop: Backdrop, wanted: Wanted, *, options: FitOptions
+    runs: JudgedRuns, judge: Fitting, reference_scores: ReferenceScores, wanted: Wanted, *, options: FitOptions
 ) -> Iterator[Rival]:
     """Each alternative that keeps the promises which the judge keeps, beside it."""
     evidence, trial = judge.trial.evidence, judge.trial
@@ -292,13 +292,13 @@ def rivals(
             continue
         always = np.full(len(evidence.value), DECISIONS.index(decision), dtype=np.intp)
         yield rival(name, rates(evidence, always, wanted=wanted)["cost"], trial.cost, wanted)
-    subject = backdrop.subject
+    subject = reference_scores.subject
     _, places = evidence_of(runs, judge.series, options.labels)
     read = subject.words_read[places]
     if subject.why_no_baseline is not None or not read.any():
         return
     read_evidence = evidence.where(read)
-    words = replace(read_evidence, value=backdrop.words[places][read])
+    words = replace(read_evidence, value=reference_scores.words[places][read])
     priced = wanted if keeps_promises else wanted.without_promises
     try:
         learnt = calibrated(words.value, words.weight, cluster=words.cluster, seed=options.seed)

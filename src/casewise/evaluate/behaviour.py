@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from casewise.errors import BenchmarkError, ConfigurationError, StatisticsError
 from casewise.evaluate.judged_runs import JudgedRun, JudgedRuns, ReportOptions, RunNumbers, Series, first_few, read_runs
-from casewise.evaluate.yardsticks import as_wanted, notes_on_items
+from casewise.evaluate.yardsticks import notes_on_items, select_series
 from casewise.records import OUTCOMES, Arm
 from casewise.replies.behaviour import POLICIES, WORTH, Behaviour, Policy
 from casewise.replies.grade import ReplyLabels, labels_notes, read_reply_labels
@@ -458,7 +458,7 @@ class SaysDoesNumbers(RunNumbers):
             raise ConfigurationError(
                 f"unscored is {options.unscored!r}; what is said and done is paired by item: leave it out"
             )
-        runs = as_wanted(read_runs([*says, *does], benchmark=benchmark), options)
+        runs = select_series(read_runs([*says, *does], benchmark=benchmark), options)
         pairs = pairs_of(runs)
         people = read_reply_labels(options.grader_labels) if options.grader_labels else None
         weight, query = labels(runs.items, options.labels).weight, query_numbers(runs.items)

@@ -21,7 +21,7 @@ from casewise.evaluate.judged_runs import (
     first_few,
     read_runs,
 )
-from casewise.evaluate.yardsticks import as_wanted, notes_on_items, picked_numbers
+from casewise.evaluate.yardsticks import notes_on_items, picked_numbers, select_series
 from casewise.notation import interval, number, percent, points
 from casewise.records import ShortRepr
 from casewise.stats.comparison import Comparison, Decision, Entrant, Gate, MetricGate, compare_judges, gate, gated
@@ -55,7 +55,7 @@ class ComparisonNumbers(RunNumbers):
 
         Raises as `read_runs`. BenchmarkError: they hold one series only. StatisticsError: no item was asked of all.
         """
-        runs = as_wanted(read_runs(judged, benchmark=benchmark), options)
+        runs = select_series(read_runs(judged, benchmark=benchmark), options)
         if len(runs.series) < 2:
             raise BenchmarkError(
                 f"there is nothing to compare {runs.series[0].name!s} with; give two runs, or one with several arms or elicitations"
@@ -412,7 +412,7 @@ def gate_runs(
     """
     margins = parse_margins(max_drop)
     every = read_runs([baseline, run], benchmark=benchmark)
-    runs = as_wanted(every, options)
+    runs = select_series(every, options)
     folders = {"run": folder_of(run), "baseline": folder_of(baseline)}
     pairs = held_against(runs, same=folders["run"].resolve() == folders["baseline"].resolve())
     metrics: list[MetricGate] = []

@@ -30,17 +30,17 @@ from casewise.evaluate.judged_runs import (
     second_readings,
 )
 from casewise.evaluate.yardsticks import (
-    Backdrop,
-    Beside,
+    BaselineComparison,
     JudgeAmongPeople,
     People,
+    ReferenceScores,
     ShortAnswer,
     SubsetScore,
     WeakCategory,
     among_people,
-    as_wanted,
     beside_a_new_person,
     notes_on_items,
+    select_series,
     subset_scores,
     without_attacks,
 )
@@ -204,7 +204,7 @@ class JudgeNumbers(RunNumbers):
         attacking = (
             [f"{n:,} arms that attack or guard are left out here; casewise robustness is about them."] if n else []
         )
-        runs = as_wanted(plain, options)
+        runs = select_series(plain, options)
         published = () if runs.benchmark.about.published is None else (PUBLISHED,)
         return cls(
             runs=runs,
@@ -236,20 +236,20 @@ class JudgeNumbers(RunNumbers):
         return arm_table(self.runs, self.options)
 
     @cached_property
-    def backdrop(self) -> Backdrop:
+    def reference_scores(self) -> ReferenceScores:
         """The benchmark's own yardsticks: a classifier on words, the intent, constant verdicts, people."""
-        backdrop = Backdrop(self.benchmark, self.options.seed)
-        vars(backdrop.subject)["query"] = self.runs.cluster  # a million ids are numbered once
-        return backdrop
+        reference_scores = ReferenceScores(self.benchmark, self.options.seed)
+        vars(reference_scores.subject)["query"] = self.runs.cluster  # a million ids are numbered once
+        return reference_scores
 
     @cached_property
-    def besides(self) -> dict[str, Beside]:
+    def baseline_comparisons(self) -> dict[str, BaselineComparison]:
         """Each of the main series beside these yardsticks, by its name; without those that have too few verdicts, or no label."""
-        by_name: dict[str, Beside] = {}
+        by_name: dict[str, BaselineComparison] = {}
         for series in self.runs.main_series:
             sample = self.sample(series)
             if not series.mostly_unscored and sample.in_label_metrics.any() and sample.scored.any():
-                by_name[series.name] = self.backdrop.beside(sample, series.asked, policy=self.options.labels)
+                by_name[series.name] = self.reference_scores.compare(sample, series.asked, policy=self.options.labels)
         return by_name
 
     @cached_property
@@ -261,7 +261,7 @@ class JudgeNumbers(RunNumbers):
     @cached_property
     def people(self) -> People:
         """The ceilings that people's votes on the items that were asked allow."""
-        return self.backdrop.people(np.any([series.asked for series in self.runs.series], axis=0))
+        return self.reference_scores.people(np.any([series.asked for series in self.runs.series], axis=0))
 
     @cached_property
     def among_people(self) -> tuple[JudgeAmongPeople, ...]:
@@ -275,7 +275,7 @@ class JudgeNumbers(RunNumbers):
         errors = {details.series.name: details.refusals.at for details in self.details if details.refusals is not None}
         answers = []
         for series in self.runs.main_series:
-            if (beside := self.besides.get(series.name)) is None:
+            if (beside := self.baseline_comparisons.get(series.name)) is None:
                 continue
             rated = beside.labels.rated and beside.judge["accuracy"].estimate is not None
             others, person = beside_a_new_person(self.runs, series) if rated else (None, None)
@@ -316,7 +316,7 @@ class JudgeNumbers(RunNumbers):
     @cached_property
     def subsets(self) -> tuple[SubsetScore, ...]:
         """Each series on each subset of items that the benchmark allows."""
-        return tuple(subset_scores(self.runs, self.backdrop))
+        return tuple(subset_scores(self.runs, self.reference_scores))
 
     def as_json(self) -> dict[str, Any]:
         """The numbers as plain JSON values."""
@@ -336,9 +336,9 @@ class JudgeNumbers(RunNumbers):
             **{name: json_value(getattr(self, name)) for name in JSON_FIELDS},
             "second_readings": json_value(tuple(second_readings(self.runs))),
             "items": self.options.items,
-            "beside": {name: beside.as_json() for name, beside in self.besides.items()},
+            "beside": {name: beside.as_json() for name, beside in self.baseline_comparisons.items()},
             "distributions": {"judges": {judge.name: judge.as_json() for judge in self.among_people}}
-            if self.besides
+            if self.baseline_comparisons
             else None,
             **{name: json_value(of_replies) for name, of_replies in replies.items() if of_replies},
         }

@@ -24,7 +24,7 @@ from casewise.evaluate.judged_runs import (
     series_name,
 )
 from casewise.evaluate.replay import notes_of
-from casewise.evaluate.yardsticks import Backdrop, People, against_others, notes_on_items, picked_numbers
+from casewise.evaluate.yardsticks import People, ReferenceScores, against_others, notes_on_items, picked_numbers
 from casewise.records import Elicitation, ShortRepr
 from casewise.stats.arrays import BoolArray, FloatArray
 from casewise.stats.comparison import RankIntervals, rank_intervals
@@ -123,9 +123,9 @@ def sample_of(
     )
 
 
-def baselines(runs: JudgedRuns, backdrop: Backdrop, options: ReportOptions) -> Iterator[Contender]:
+def baselines(runs: JudgedRuns, reference_scores: ReferenceScores, options: ReportOptions) -> Iterator[Contender]:
     """Baselines that weigh no case: a classifier on words, the author's intent, one verdict for all."""
-    subject, everything = backdrop.subject, np.ones(len(runs.items), dtype=np.bool_)
+    subject, everything = reference_scores.subject, np.ones(len(runs.items), dtype=np.bool_)
 
     def baseline(name: str, elicitation: Elicitation, values: FloatArray) -> Contender:
         return Contender(name, "baseline", "", everything, sample_of(runs, options, elicitation, values))
@@ -236,20 +236,20 @@ def leaderboard(
             "there is nothing to put side by side: give at least one run, or a benchmark and published outputs"
         )
     runs = replace(runs, fit_thresholds=options.fit_thresholds)
-    backdrop = Backdrop(runs.benchmark, options.seed)
+    reference_scores = ReferenceScores(runs.benchmark, options.seed)
     own, (published, output_notes) = from_runs(runs, options), from_outputs(runs, outputs, options)
     every = [*own, *published]
     hides_arms = not arms and any(judge.shows_all for judge in every)
     own, theirs = ([judge for judge in side if judge.shows_all or not hides_arms] for side in (own, published))
     n_arms = len(every) - len(own) - len(theirs)
-    subset = [] if options.items is None else [subset_rows(backdrop.subject, options.items)]
+    subset = [] if options.items is None else [subset_rows(reference_scores.subject, options.items)]
     common: BoolArray = np.logical_and.reduce([*(judge.asked for judge in own or theirs), *subset])
     if not (own or theirs) or not common.any():
         raise BenchmarkError("no item was asked of all of these judges: there is nothing to put side by side")
     judges = [*own, *(judge for judge in theirs if judge.asked[common].all())]
     pairs = find_pairs(runs.items).where(common)
     measured = [measured_on(judge, common, pairs) for judge in judges]
-    rows = [row_of(judge, numbers, common, backdrop) for judge, numbers in zip(judges, measured, strict=True)]
+    rows = [row_of(judge, numbers, common, reference_scores) for judge, numbers in zip(judges, measured, strict=True)]
     for group in (False, True):
         ranks, which = ranked(measured, [place for place, row in enumerate(rows) if (row.kind == "replies") is group])
         for place, index in enumerate(which):
@@ -262,10 +262,10 @@ def leaderboard(
         labels=options.labels.name,
         rows=tuple(sorted(rows, key=best_first)),
         baselines=tuple(
-            row_of(baseline, measured_on(baseline, common, pairs), common, backdrop)
-            for baseline in baselines(runs, backdrop, options)
+            row_of(baseline, measured_on(baseline, common, pairs), common, reference_scores)
+            for baseline in baselines(runs, reference_scores, options)
         ),
-        people=backdrop.people(common),
+        people=reference_scores.people(common),
         n_items=int(common.sum()),
         notes=(
             *board_notes(runs, common, judges, theirs, options),
@@ -354,16 +354,16 @@ def measured_on(contender: Contender, common: BoolArray, pairs: PairIndex) -> di
 
 
 def row_of(
-    contender: Contender, measured: dict[str, Measured], common: BoolArray, backdrop: Backdrop
+    contender: Contender, measured: dict[str, Measured], common: BoolArray, reference_scores: ReferenceScores
 ) -> LeaderboardRow:
     sample, floors = contender.sample().where(common), {metric.name for metric in FLOORS}
     numbers = {name: estimate_of(number) for name, number in measured.items() if name not in floors}
     if "cross_entropy" in measured and "attainable_entropy" in measured:
         above = difference_of(measured["cross_entropy"], measured["attainable_entropy"])
         numbers["cross_entropy_above_floor"] = above
-    size, against = backdrop.people(common).others, None
+    size, against = reference_scores.people(common).others, None
     if measured and size and sample.gives_verdicts:
-        against = against_others(backdrop.subject, common, {"it": sample.safe}, reference_size=size).get("it")
+        against = against_others(reference_scores.subject, common, {"it": sample.safe}, reference_size=size).get("it")
     return LeaderboardRow(
         name=contender.name,
         kind=contender.kind,

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from casewise.errors import BenchmarkError, ExitCode
 from casewise.evaluate.comparison import EXIT_CODES, named_numbers
 from casewise.evaluate.judged_runs import JudgedRuns, ReportOptions, RunNumbers, Series, read_runs
-from casewise.evaluate.yardsticks import as_wanted, notes_on_items
+from casewise.evaluate.yardsticks import notes_on_items, select_series
 from casewise.records import Arm, ShortRepr, UnscoredReason
 from casewise.runs.texts import made_in
 from casewise.stats.arrays import BoolArray, FloatArray
@@ -322,7 +322,7 @@ class RobustnessNumbers(RunNumbers, ShortRepr):
     @classmethod
     def of(cls, run: AnyRun, *, benchmark: Source | None, options: ReportOptions) -> Self:
         """Read a run. Raises BenchmarkError: it holds no attack, or no item without one."""
-        runs = as_wanted(read_runs([run], benchmark=benchmark), options)
+        runs = select_series(read_runs([run], benchmark=benchmark), options)
         path = folder_of(run)
         first, own = runs.series[0], own_defences(series.shown for series in runs.series)
         hidden, nowhere = items_not_shown(runs), np.zeros(len(runs.items), dtype=np.bool_)

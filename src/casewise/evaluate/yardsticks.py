@@ -43,8 +43,8 @@ YARDSTICK_METRICS = metrics_named("accuracy", "pearson", "brier")
 
 
 @dataclass(frozen=True, repr=False)
-class Backdrop(ShortRepr):
-    """A benchmark's own yardsticks, computed once and held beside any number of judges."""
+class ReferenceScores(ShortRepr):
+    """The scores of a benchmark's baselines and people, computed once for any number of judges."""
 
     benchmark: Benchmark
     seed: int = 0
@@ -66,8 +66,8 @@ class Backdrop(ShortRepr):
         """The statement that alone gives the most labels of held-out queries."""
         return best_key(self.subject)
 
-    def beside(self, sample: Sample, asked: BoolArray, *, policy: LabelPolicy = VOTES) -> Beside:
-        """The yardsticks on the items that a judge was asked, and how the judge differs from the classifier.
+    def compare(self, sample: Sample, asked: BoolArray, *, policy: LabelPolicy = VOTES) -> BaselineComparison:
+        """Compare a judge with the baselines on the items that it was asked.
 
         `sample`: the judge's, over the items of `asked`.
         `asked`: (items,) which of the benchmark's items those are.
@@ -92,7 +92,7 @@ class Backdrop(ShortRepr):
             verdicts["words"] = (self.words[asked] > 0.5).astype(float)
         if intent:
             verdicts["intent"] = subject.intended[asked]
-        return Beside(
+        return BaselineComparison(
             judge={name: estimate_of(number) for name, number in judge.items()},
             words={name: estimate_of(number) for name, number in (words or {}).items()},
             why_no_words=subject.why_no_baseline,
@@ -164,8 +164,8 @@ class People(ShortRepr):
 
 
 @dataclass(frozen=True, repr=False)
-class Beside(ShortRepr):
-    """A judge's numbers and what to read them beside."""
+class BaselineComparison(ShortRepr):
+    """A judge's numbers and those of the baselines on the same items."""
 
     judge: dict[str, Estimate]
     words: dict[str, Estimate]
@@ -332,7 +332,7 @@ class Baseline(NamedTuple):
     """How the classifier on words compares with the constant verdict, where that is not better by more than chance."""
 
 
-def better_baseline(beside: Beside) -> Baseline:
+def better_baseline(beside: BaselineComparison) -> Baseline:
     """Return the baseline that a judge has to beat: the most accurate one, with the groups that it holds out."""
     constant: str = f"a constant verdict ({percent(beside.constant)})"
     baselines = [(beside.constant, Baseline(constant, beside.ahead_of_constant))]
@@ -398,10 +398,10 @@ class SubsetScore:
     """All of the subset that were asked; for `hard`, every item that some split may choose."""
 
 
-def subset_scores(runs: JudgedRuns, backdrop: Backdrop) -> Iterator[SubsetScore]:
+def subset_scores(runs: JudgedRuns, reference_scores: ReferenceScores) -> Iterator[SubsetScore]:
     """Every judge on every subset that the benchmark allows; a subset that was not asked about is absent, and so is a judge
     that gives values and no verdicts."""
-    subject = backdrop.subject
+    subject = reference_scores.subject
     deciding = [series for series in runs.series if runs.sample(series).gives_verdicts]
     rows = {}
     for name in SUBSETS:
@@ -448,7 +448,7 @@ def notes_on_items(benchmark: Benchmark, options: ReportOptions) -> tuple[str, .
     return tuple(notes)
 
 
-def as_wanted(runs: JudgedRuns, options: ReportOptions) -> JudgedRuns:
+def select_series(runs: JudgedRuns, options: ReportOptions) -> JudgedRuns:
     """The same runs with the items and the verdicts of scalars that `options` ask for. Raises as `on_items` does."""
     chosen = replace(runs, fit_thresholds=options.fit_thresholds)
     return chosen if options.items is None else on_items(chosen, options.items)
@@ -554,7 +554,7 @@ class ShortAnswer(ShortRepr):
     """The answer for one series of a judge."""
 
     who: str
-    beside: Beside
+    beside: BaselineComparison
     person: Estimate | None
     against_others: Estimate | None
     """Of the majority of an item's other people, leaving each out in turn: how often one of them agrees with it, and

@@ -590,7 +590,7 @@ def provenance(report: JudgeNumbers) -> Iterator[Block]:
             (series.name, f"{int(series.asked.sum())} items, {series.repeats} repeat(s)"),
             (text("How {series} was asked", series=series.name), how_asked(series)),
         ]
-    if report.backdrop.subject.contexts_recur:
+    if report.reference_scores.subject.contexts_recur:
         yield Prose(
             text(
                 "The same contexts recur with many {queries} in this benchmark. The intervals are over {queries} only. They leave out "

@@ -13,7 +13,7 @@ from casewise.ask.layouts import spoken
 from casewise.audits.words import SUBSETS
 from casewise.evaluate.judge_numbers import JudgeNumbers
 from casewise.evaluate.judged_runs import series_name
-from casewise.evaluate.yardsticks import Beside, JudgeAmongPeople, People, ShortAnswer, SubsetScore
+from casewise.evaluate.yardsticks import BaselineComparison, JudgeAmongPeople, People, ShortAnswer, SubsetScore
 from casewise.notation import NOTHING, number, percent
 from casewise.notation import share as share_of
 from casewise.records import FULL, Arm
@@ -218,11 +218,11 @@ def row_name(row: dict[str, Any]) -> Text:
 
 def beside_sections(numbers: JudgeNumbers) -> Iterator[Section]:
     """The baselines of the headline, then the judges among people and on subsets; nothing without ratings."""
-    if not numbers.besides:
+    if not numbers.baseline_comparisons:
         return
     baselines = (
         block
-        for place, (judge, beside) in enumerate(numbers.besides.items())
+        for place, (judge, beside) in enumerate(numbers.baseline_comparisons.items())
         for block in beside_blocks(beside, name=f"beside-{place}", judge=judge)
     )
     yield Section("beside", "Baselines", tuple(baselines))
@@ -233,7 +233,7 @@ def beside_sections(numbers: JudgeNumbers) -> Iterator[Section]:
         yield Section("subsets", "Subsets: clear, close and hard items, and where words do not help", subsets)
 
 
-def beside_blocks(beside: Beside, *, name: str = "beside", judge: str = "The judge") -> Iterator[Block]:
+def beside_blocks(beside: BaselineComparison, *, name: str = "beside", judge: str = "The judge") -> Iterator[Block]:
     """A table of the baselines, and why there is no classifier on words where there is none."""
     people = beside.people
     against = {key: estimate_cell(accuracy) for key, accuracy in beside.against_others.items() if accuracy}
