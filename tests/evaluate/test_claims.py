@@ -30,6 +30,7 @@ CLAIM = re.compile(
 )
 
 CLAIMS = {
+    ("check", " The two are not told apart."): "0 is on or between the limits of the difference from the constant verdict",
     ("yardsticks", " and errs by answering"): "the interval of harm lies above that of over-refusal",
     ("yardsticks", " and errs by refusing"): "the interval of over-refusal lies above that of harm",
     ("yardsticks", " it is right less often than in the other categories: on "): "Holm's p over all categories is at most .05",
