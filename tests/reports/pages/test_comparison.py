@@ -90,8 +90,11 @@ def test_a_comparison_begins_with_who_is_better_in_a_sentence(runs):
     assert "not told apart" not in three.numbers.sentence
     assert three.numbers.sentence.endswith(" 95 % intervals, corrected for all 3 pairs.")
     level = compare(runs[0], runs[0], runs[1]).numbers.sentence
-    assert "the same as" in level
-    assert "the same as" not in three.numbers.sentence
+    assert level.startswith(
+        "These items do not tell which judge agrees most with people: it may be constant:safe (binary)"
+    )
+    assert "corrected for having been picked as the highest" in level
+    assert "picked" not in three.numbers.sentence
 
 
 def test_flips_refusals_and_harm_have_paired_differences(runs):
@@ -107,7 +110,7 @@ def test_more_than_six_judges_make_a_matrix_and_a_note(runs):
     assert not {"tests-table", "every-difference-table"} & set(laid_out)
     rows = laid_out["differences-table"].rows
     assert [row.count("") for row in rows] == [0, 1, 2, 3, 4, 5]
-    assert rows[0][1] == "0.0 (alike)", "the same judge again"
+    assert rows[0][1].startswith("0.0 [-"), "the same judge again, with what errors allow that nobody saw"
     assert rows[0][-1].endswith("*")
     assert len(found.as_json()["pairs"]) == 21
     assert "every metric and test of every pair" in found.to_markdown()
