@@ -31,6 +31,7 @@ from benchmarks.covered import (
     judges_and_people,
     people,
     promises,
+    unseen,
 )
 from benchmarks.covered.rows import Row, Section, page, printed, read_summaries, summaries, write_summaries
 
@@ -47,6 +48,7 @@ SECTIONS: tuple[Section, ...] = (
     *attacks.SECTIONS,
     *promises.SECTIONS,
     *flags.SECTIONS,
+    *unseen.SECTIONS,
 )
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "coverage.md"

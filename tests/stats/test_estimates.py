@@ -11,7 +11,13 @@ from tests.support.samples import NAN, covers, named, random_sample, sample_of, 
 
 from casewise.errors import StatisticsError
 from casewise.stats.estimates import (
+    ALIKE,
+    BY_PARTS,
+    EXACT,
+    NO_SPREAD,
+    ONE_QUERY,
     UNSEEN,
+    Estimate,
     difference_of,
     estimate,
     estimate_of,
@@ -372,3 +378,95 @@ def test_a_perfect_score_has_an_interval_and_no_prediction_has_a_reason():
     assert (silent.estimate, silent.method) == (None, "undefined: no case has a prediction")
     with pytest.raises(StatisticsError, match="give one prediction a case"):
         rule_scores([None], [{1}, {2}])
+
+
+def mean_of(values, *, kind="mean", sizes=None):
+    """A mean of one number a cluster."""
+    values = np.asarray(values, dtype=float)
+    sizes = np.ones(len(values)) if sizes is None else np.asarray(sizes, dtype=float)
+    totals = TotalsByCluster.from_terms({"top": values * sizes, "n": sizes}, np.arange(len(values)))
+    return totals.measure(share("m", "top", "n", kind=kind))
+
+
+def test_a_mean_that_is_alike_everywhere_is_as_uncertain_as_queries_that_need_not_be_seen():
+    found = estimate_of(mean_of([0.25] * 10))
+    unseen = 1 - 0.025 ** (1 / 10)
+
+    assert found.method == UNSEEN
+    assert found.limits == pytest.approx((0.25 - unseen * 0.25, 0.25 + unseen * 0.75))
+    assert estimate_of(mean_of([0.25] * 8, kind="share")).method == EXACT
+
+
+def test_a_wider_level_gives_a_wider_interval_of_a_number_and_of_a_difference():
+    first, second = mean_of([0.2, 0.4, 0.9, 0.7]), mean_of([0.1, 0.5, 0.8, 0.9])
+    alone = [width(estimate_of(first, level=level)) for level in (0.8, 0.95, 0.99)]
+    apart = [width(difference_of(first, second, level=level)) for level in (0.8, 0.95, 0.99)]
+
+    assert alone == sorted(alone)
+    assert apart == sorted(apart)
+    assert alone[0] < alone[2]
+    assert apart[0] < apart[2]
+
+
+def test_a_difference_beyond_chance_has_no_0_in_its_interval():
+    def made(low, high):
+        return Estimate("accuracy", 0.1, low, high, 10, 0, "made up")
+
+    beyond = [made(*limits).beyond_chance for limits in ((0.1, 0.2), (-0.2, -0.1), (0, 0.2), (-0.2, 0), (None, None))]
+    assert beyond == [True, True, False, False, False]
+    assert made(None, None).limits is None
+
+
+def test_the_fields_of_an_estimate_are_picked_by_name():
+    found = Estimate("accuracy", 0.5, 0.4, 0.6, 10, 2, "made up")
+
+    assert found.picked("n") == {"estimate": 0.5, "ci_low": 0.4, "ci_high": 0.6, "n": 10}
+    assert list(found.cells) == ["accuracy", 0.5, 0.4, 0.6, 10, 2, "made up"]
+    assert found.as_share == "50.0 % [40.0, 60.0]"
+
+
+def test_nothing_is_measured_of_no_items():
+    assert measure(sample_of([], [])) == ()
+
+
+def test_the_parts_of_a_mean_that_do_not_vary_are_not_taken_to_vary_with_the_others():
+    """Influences of 1e-12 are rounding: their correlation with another part says nothing."""
+    varying = mean_of([1, 0, 1, 1, 1, 0, 1, 1], kind="share")
+    constant = replace(mean_of([1] * 8, kind="share"), influence=-1e-12 * varying.influence)
+    clean = replace(constant, influence=np.zeros(8))
+    whole = replace(varying, name="balanced", value=(varying.value + 1) / 2, kind="mean")
+    noisy, exact = (
+        estimate_of(replace(whole, influence=varying.influence / 2, shares=(varying, part)))
+        for part in (constant, clean)
+    )
+
+    assert noisy.method == BY_PARTS
+    assert noisy.limits == pytest.approx(exact.limits)
+    below = np.hypot(varying.value - some(estimate_of(varying).ci_low), 1 - 0.025 ** (1 / 8)) / 2
+    assert noisy.ci_low == pytest.approx(some(noisy.estimate) - below)
+
+
+def test_one_of_two_numbers_that_is_undefined_leaves_no_difference_and_says_why():
+    number, nothing = (
+        mean_of([0.2, 0.4]),
+        replace(mean_of([0.2, 0.4]), value=np.nan, undefined="undefined: for a reason"),
+    )
+
+    for pair in ((number, nothing), (nothing, number)):
+        found = difference_of(*pair)
+        assert (found.estimate, found.limits, found.method) == (None, None, "undefined: for a reason")
+
+
+def test_a_difference_over_one_query_has_no_interval():
+    found = difference_of(replace(mean_of([0.2, 0.4]), at_risk=1), mean_of([0.1, 0.1]))
+
+    assert found.estimate == pytest.approx(0.2)
+    assert (found.limits, found.method) == (None, ONE_QUERY)
+
+
+def test_numbers_of_other_kinds_that_do_not_vary_say_so():
+    one, other = (replace(mean_of([value] * 6, kind="other"), unseen=None) for value in (0.2, 0.5))
+
+    assert difference_of(one, other).method == NO_SPREAD
+    assert difference_of(one, one).method == ALIKE
+    assert estimate_of(one).method == NO_SPREAD

@@ -2,8 +2,8 @@
 
 A conclusion holds, does not hold, or is unknown for a stated reason. It is made here from an estimate whose interval has a
 floor for errors that nobody saw (`casewise.stats.intervals`), so that two commands cannot contradict each other on the same
-runs. `KINDS` states the condition of each kind and the worlds in which the section `unseen` of `benchmarks/coverage.py`
-simulates how often it is drawn wrongly.
+runs. `KINDS` states the condition of each kind and the worlds in which the sections `unseen-…` of `benchmarks/coverage.py`
+simulate how often it is drawn wrongly.
 """
 
 from __future__ import annotations

@@ -18,8 +18,8 @@ Every interval of an estimate or a difference is made here, in two steps.
    end. Limits that are already wider stay as they are: where the data carry an interval, the floor changes nothing.
 
 Sources: Clopper & Pearson (1934), Biometrika 26, 404-413. Hanley & Lippman-Hand (1983), JAMA 249, 1743-1745 (the rule of
-three). Zou & Donner (2008), Statistics in Medicine 27, 1693-1702 (independent parts add by squares). `benchmarks/unseen.py`
-simulates the rate of false conclusions that rest on these intervals.
+three). Zou & Donner (2008), Statistics in Medicine 27, 1693-1702 (independent parts add by squares). The sections `unseen-…`
+of `benchmarks/coverage.py` simulate how often conclusions that rest on these intervals are false.
 """
 
 from __future__ import annotations
