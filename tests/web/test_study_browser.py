@@ -180,7 +180,7 @@ def test_a_design_may_ask_that_the_end_of_the_situation_was_on_the_screen(browse
     page.keyboard.press("r")
     assert "to its end" in page.locator("#early").inner_text()
     assert page.locator("#decide[data-ready]").count() == 0
-    page.locator("#ask").scroll_into_view_if_needed()
+    page.locator(".panel dd").last.evaluate("line => line.scrollIntoView({ block: 'center' })")
     ready(page)
     next_after(page, lambda: page.keyboard.press("r"))
 
