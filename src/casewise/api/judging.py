@@ -17,7 +17,7 @@ import polars as pl
 from casewise.ask.elicitations import ELICITED, AskOptions, how_asked, names_read, protocol_for
 from casewise.errors import ConfigurationError, JudgeError, did_you_mean
 from casewise.judges.baselines import CallableJudge
-from casewise.judges.judge import Judge, completed, judgement_of
+from casewise.judges.judge import Judge, OwnJudge, judgement_of
 from casewise.judges.llm import LiveOptions, LLMJudge, find_prompts
 from casewise.judges.named import judge_named
 from casewise.judges.plan import (
@@ -222,7 +222,7 @@ def as_judge(
         return CallableJudge(judge, elicitation=elicitation)
     if not hasattr(judge, "answer"):
         raise JudgeError(f"{judge!r} is no judge: give a judge's name, a function f(query, context), or a Judge")
-    return completed(judge)
+    return judge if isinstance(judge, Judge) else OwnJudge(judge)
 
 
 def try_connection(judge: Judge) -> Probe:

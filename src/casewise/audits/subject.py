@@ -197,6 +197,8 @@ class Subject(ShortRepr):
 
     benchmark: Benchmark
     options: AuditOptions = AuditOptions()
+    numbered: NDArray[np.intp] | None = field(default=None, repr=False, compare=False)
+    """Each item's query as an integer, from a caller that has numbered the queries already."""
 
     @cached_property
     def items(self) -> pl.DataFrame:
@@ -234,7 +236,7 @@ class Subject(ShortRepr):
     @cached_property
     def query(self) -> NDArray[np.intp]:
         """Each item's query, as an integer."""
-        return query_numbers(self.items)
+        return query_numbers(self.items) if self.numbered is None else self.numbered
 
     @cached_property
     def stated_by(self) -> tuple[pl.DataFrame, pl.Series]:

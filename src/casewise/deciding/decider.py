@@ -18,7 +18,7 @@ from casewise.ask.layouts import ShownItem
 from casewise.deciding.decider_file import FittedDecider, MeasuredJudge, MeasuredOn, read_decider
 from casewise.errors import ConfigurationError, JudgeError, ModelError, Unavailable
 from casewise.judges.baselines import CallableJudge, ConstantJudge
-from casewise.judges.judge import Ask, Judge, completed
+from casewise.judges.judge import Ask, Judge, OwnJudge
 from casewise.judges.llm import LiveOptions
 from casewise.judges.named import judge_named
 from casewise.models.endpoints import parse_model_name
@@ -364,7 +364,7 @@ class Decider:
         part = file.judge
         if callable(judge) and not hasattr(judge, "answer"):
             judge = CallableJudge(judge, name=part.name, elicitation=part.elicitation)
-        complete = completed(judge)
+        complete = judge if isinstance(judge, Judge) else OwnJudge(judge)
         check_same(complete, part)
         return cls(file, complete, file_hash=file_hash)
 

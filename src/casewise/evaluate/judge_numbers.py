@@ -238,9 +238,8 @@ class JudgeNumbers(RunNumbers):
     @cached_property
     def reference_scores(self) -> ReferenceScores:
         """The benchmark's own yardsticks: a classifier on words, the intent, constant verdicts, people."""
-        reference_scores = ReferenceScores(self.benchmark, self.options.seed)
-        vars(reference_scores.subject)["query"] = self.runs.cluster  # a million ids are numbered once
-        return reference_scores
+        # A million ids are numbered once.
+        return ReferenceScores(self.benchmark, self.options.seed, self.runs.cluster)
 
     @cached_property
     def baseline_comparisons(self) -> dict[str, BaselineComparison]:

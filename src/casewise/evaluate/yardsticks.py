@@ -48,13 +48,15 @@ class ReferenceScores(ShortRepr):
 
     benchmark: Benchmark
     seed: int = 0
+    numbered: NDArray[np.intp] | None = field(default=None, repr=False, compare=False)
+    """Each item's query as an integer, from a caller that has numbered the queries already."""
     _people: dict[bytes, People] = field(default_factory=dict, init=False, repr=False, compare=False)
     """By which items were asked, for judges that were asked the same."""
 
     @cached_property
     def subject(self) -> Subject:
         """The benchmark as the audit sees it; its classifier is that of the judge `linear`."""
-        return Subject(self.benchmark, AuditOptions(seed=self.seed))
+        return Subject(self.benchmark, AuditOptions(seed=self.seed), self.numbered)
 
     @property
     def words(self) -> FloatArray:

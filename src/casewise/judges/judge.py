@@ -12,7 +12,7 @@ from casewise.ask.layouts import Kind, ShownItem
 from casewise.errors import JudgeError, Unavailable
 from casewise.models.asker import Asker
 from casewise.models.endpoints import Endpoint
-from casewise.models.protocol import Model, Rejected
+from casewise.models.protocol import Rejected
 from casewise.records import (
     FULL,
     Arm,
@@ -127,23 +127,32 @@ class Judge(Asker[Ask]):
         return getattr(self.client or self.model, "endpoint", None)
 
 
-def completed(judge: object) -> Judge:
-    """Return a user's object as a `Judge`; members that it lacks have the defaults, and its cost is unknown.
+class OwnJudge(Judge):
+    """An object of the user's with a name and an `answer`. Its cost is unknown unless it states its `prices`.
 
-    Raises JudgeError: it cannot answer, or has no name.
+    It may also state an `id`, `elicitations`, `arms`, `concurrency`, `counts_tokens`, `reads_replies` and `sees_layouts`.
     """
-    if isinstance(judge, Judge):
-        return judge
-    if lacking := [name for name in ("answer", "name") if not hasattr(judge, name)]:
-        raise JudgeError(f"{judge!r} is no judge: it has no {' and no '.join(lacking)}")
-    whole: Any = Judge()
-    whole.prices, whole.counts_tokens, whole.id = None, False, getattr(judge, "name", "")
-    for name in {"id", "name", *dir(Judge)} - {"endpoint"}:
-        if not name.startswith("_") and hasattr(judge, name):
-            setattr(whole, name, getattr(judge, name))
-    if not isinstance(whole.model, Model):
-        whole.model = None
-    return whole  # type: ignore[no-any-return]
+
+    METHODS = ("settings", "notes", "wordings", "shared_key", "usually", "at_most", "prepare", "close")
+    """Methods of a judge that a subclass of `Judge` has, and such an object does not."""
+
+    def __init__(self, own: Any) -> None:
+        if lacking := [name for name in ("answer", "name") if not hasattr(own, name)]:
+            raise JudgeError(f"{own!r} is no judge: it has no {' and no '.join(lacking)}")
+        if methods := [name for name in self.METHODS if callable(getattr(own, name, None))]:
+            raise JudgeError(f"{own!r} has {', '.join(methods)}: make its class a subclass of casewise.Judge")
+        self.own, self.name, self.id = own, own.name, getattr(own, "id", own.name)
+        self.prices = getattr(own, "prices", None)
+        self.counts_tokens = getattr(own, "counts_tokens", False)
+        self.elicitations = getattr(own, "elicitations", self.elicitations)
+        self.arms = getattr(own, "arms", self.arms)
+        self.concurrency = getattr(own, "concurrency", self.concurrency)
+        self.reads_replies = getattr(own, "reads_replies", self.reads_replies)
+        self.sees_layouts = getattr(own, "sees_layouts", self.sees_layouts)
+
+    async def answer(self, ask: Ask, /) -> Answer:
+        answer: Answer = await self.own.answer(ask)
+        return answer
 
 
 async def judgement_of(judge: Judge, ask: Ask) -> Judgement:

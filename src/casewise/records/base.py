@@ -103,21 +103,11 @@ def content_id(kind: str, value: Any) -> str:
 CHECKED_BEFORE: dict[str, Any] = {}
 """The context of a validation of text that was validated before, to the byte: its id is not made anew."""
 
-FIELD_NAMES: dict[frozenset[str], set[str]] = {}
-"""Every set of field names that some record was given. They are never changed, since records are frozen."""
-
 
 class Record(BaseModel):
     """A frozen record. Unknown keys are errors: a misspelt key must not pass for an absent one."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants", allow_inf_nan=False)
-
-    @model_validator(mode="after")
-    def _share_names_of_fields(self) -> Self:
-        """Let equal sets of field names be one object: pydantic keeps one for each record, half of its memory."""
-        names = self.__pydantic_fields_set__
-        object.__setattr__(self, "__pydantic_fields_set__", FIELD_NAMES.setdefault(frozenset(names), names))
-        return self
 
     def __repr__(self) -> str:
         return short_repr(type(self).__name__, self)
