@@ -13,6 +13,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from casewise.errors import ConfigurationError
+from casewise.text import count_of
 
 DEFAULT_DATABASE = "casewise.db"
 DEFAULT_SITE_URL = "http://127.0.0.1:8000"
@@ -35,7 +36,7 @@ class Settings:
     def __post_init__(self) -> None:
         if len(self.secret_key) < SHORTEST_KEY:
             raise ConfigurationError(
-                f"the secret key has {len(self.secret_key)} characters; it needs at least {SHORTEST_KEY} random ones"
+                f"the secret key has {count_of(len(self.secret_key), 'character')}; it needs at least {SHORTEST_KEY} random ones"
             )
         if urlsplit(self.site_url).scheme not in {"http", "https"}:
             raise ConfigurationError(f"the site url is {self.site_url!r}; it starts with http:// or https://")

@@ -33,6 +33,7 @@ from casewise.storage.benchmark import Benchmark
 from casewise.storage.files import read_jsonl
 from casewise.storage.load import Source, as_benchmark, source_of
 from casewise.storage.run_folder import AnyRun, RunAt, folder_of
+from casewise.text import count_of
 from casewise.transforms.texts import MadeTexts, MakingOptions, estimate_before, making
 
 AnyGrader = str | Grader | Callable[[str, str], Any]
@@ -47,7 +48,7 @@ class Replies(RunAt):
 
     def __repr__(self) -> str:
         summary, stopped = self.summary, f", stopped: {self.summary.stopped}" if self.summary.stopped else ""
-        return f"<Replies on {self.benchmark.name}: {summary.n_usable:,} replies, {summary.n_unusable:,} unanswered{stopped}>"
+        return f"<Replies on {self.benchmark.name}: {count_of(summary.n_usable, 'reply')}, {summary.n_unusable:,} unanswered{stopped}>"
 
     @property
     def frame(self) -> pl.DataFrame:

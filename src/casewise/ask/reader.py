@@ -41,6 +41,7 @@ from casewise.ask.statements import (
     strong_verdict,
 )
 from casewise.records import Scored, Unscored, UnscoredReason, scale_of
+from casewise.text import count_of
 
 ReadAs = Literal["whole", "json", "json-repaired", "label", "sentence", "label-token", "model", "pattern"]
 """The way in which a value was read. It is the whole reply; JSON as it was asked for; JSON after a usual slip was
@@ -178,7 +179,9 @@ def parse(text: str, scale: Scale, *, cut_off: bool = False, strict: bool = Fals
     if not text:
         return unscored(UnscoredReason.TRUNCATED if cut_off else UnscoredReason.EMPTY, text)
     if len(text) > LONGEST_READ:
-        return unscored(UnscoredReason.NO_VERDICT, f"a reply of {len(text):,} characters: {text[:LONGEST_DETAIL]}")
+        return unscored(
+            UnscoredReason.NO_VERDICT, f"a reply of {count_of(len(text), 'character')}: {text[:LONGEST_DETAIL]}"
+        )
     read = read_text(text, scale, cut_off=cut_off, strict=strict)
     if reply.thoughts and isinstance(read.outcome, Scored):  # a verdict, and then a tag that somebody typed
         lines = plain_lines(reply.thoughts, lambda line: bool(scale.strong(line)))

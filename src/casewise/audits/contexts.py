@@ -19,7 +19,7 @@ from casewise.stats.sample import Sample, judged
 from casewise.stats.shares import sign_test
 from casewise.stats.words import near_duplicates
 from casewise.storage.load import worked_out
-from casewise.text import text
+from casewise.text import count_of, text
 
 OFTEN = 0.1
 """A statement in more than a tenth of all contexts is called repeated."""
@@ -60,7 +60,7 @@ def repeated(subject: Subject, part: Part) -> None:
     part.measured["statements"] = statements
     if often:
         worst = max(often, key=lambda name: float(often[name]["share"]))
-        several = f"{len(often)} parameters" if len(often) > 1 else "one parameter"
+        several = f"{count_of(len(often), 'parameter')}" if len(often) > 1 else "one parameter"
         part.add(
             "contexts.repeated",
             f"In {several} one statement stands in more than {percent(OFTEN, digits=0)} of contexts; most often in "
@@ -129,7 +129,7 @@ def missing(subject: Subject, part: Part) -> None:
     listed = ", ".join(f"{spoken_name(name)} is missing in {n:,}" for name, n in counts.items())
     part.add(
         "contexts.missing",
-        f"Not every context states every parameter: of {int(subject.with_context.sum()):,} contexts, {listed}.",
+        f"Not every context states every parameter: of {count_of(int(subject.with_context.sum()), 'context')}, {listed}.",
         float(touched.mean()),
         {"missing": counts},
         items=subject.named(touched),
@@ -146,7 +146,7 @@ def missing(subject: Subject, part: Part) -> None:
     if evidence:
         touched = np.logical_or.reduce([lacks[name] for name in evidence])
         listed = "; ".join(
-            f"{spoken_name(name)} is missing in {numbers['missing_in_safe_intended']:,} contexts intended safe and in "
+            f"{spoken_name(name)} is missing in {count_of(numbers['missing_in_safe_intended'], 'context')} intended safe and in "
             f"{numbers['missing_in_unsafe_intended']:,} intended unsafe"
             for name, numbers in evidence.items()
         )
@@ -235,7 +235,7 @@ def audit_coverage(subject: Subject, part: Part) -> None:
         (name,) = queries
         part.add(
             "coverage.one-category",
-            f"All {len(items):,} items are of one category, {name!r}.",
+            f"All {count_of(len(items), 'item is')} of one category, {name!r}.",
             1.0,
             {"category": name, "items": len(items)},
         )
@@ -276,7 +276,7 @@ def audit_coverage(subject: Subject, part: Part) -> None:
         rare = (subject.n_votes > 0) & (2 * subject.n_votes <= numbers["median"])
         part.add(
             "coverage.uneven-votes",
-            f"Items have from {numbers['least']} to {numbers['most']} votes (median {numbers['median']}).",
+            f"Items have from {numbers['least']} to {count_of(numbers['most'], 'vote')} (median {numbers['median']}).",
             float(rare.mean()),
             {**numbers, "at_most_half_of_median": int(rare.sum())},
             items=subject.named(rare),
@@ -320,7 +320,7 @@ def audit_intent(subject: Subject, part: Part) -> None:
         n = int(against.sum())
         part.add(
             "intent.not-shared",
-            f"The label differs from the author's intent on {n:,} of {int(usable.sum()):,} items.",
+            f"The label differs from the author's intent on {n:,} of {count_of(int(usable.sum()), 'item')}.",
             n / len(subject.items),
             {
                 "agreement": overall["votes"],

@@ -23,7 +23,7 @@ from casewise.stats.metrics import metrics_named
 from casewise.stats.sample import judged, numbered, right
 from casewise.stats.shares import sign_test
 from casewise.storage.load import worked_out, worked_out_numbers
-from casewise.text import Text, text
+from casewise.text import Text, count_of, text
 
 LEAST_QUERIES = 5
 """A statement that stands with fewer queries is no key."""
@@ -183,7 +183,7 @@ def presence(subject: Subject, parameter: str, statement: str) -> FloatArray:
 def keys(subject: Subject) -> list[Key]:
     """Return the best statements that are tested, the most accurate first; none where none gains five points in sample."""
     kept = partial(worked_out, subject.benchmark, made_with="polars")
-    some = f"{int(subject.words_read.sum())} items"
+    some = f"{count_of(int(subject.words_read.sum()), 'item')}"
     found = worked_out_numbers(subject.benchmark, f"keys of {some}", partial(candidates, subject), made_with="polars")
     searched = int(found.pop(SEARCHED))
     names = [name.split("\n", 1) for name in found]

@@ -29,7 +29,7 @@ from casewise.storage.benchmark_folder import Features, texts
 from casewise.storage.benchmark_folder import text as text_of
 from casewise.storage.load import worked_out
 from casewise.storage.wording import LabelWords
-from casewise.text import Text, text
+from casewise.text import Text, count_of, text
 
 # A finding: something in a benchmark that changes what its numbers mean, with its evidence and what to do.
 
@@ -379,7 +379,8 @@ class Subject(ShortRepr):
         nouns = {"context": "contexts", "query": "queries", "query+context": "queries and contexts"}[reads]
         return worked_out(
             self.benchmark,
-            f"words of {nouns}, {self.groups_held_out!s} held out in {self.folds} folds{'' if self.words_read.all() else f', of {int(self.words_read.sum())} items'}",
+            f"words of {nouns}, {self.groups_held_out!s} held out in {count_of(self.folds, 'fold')}"
+            + ("" if self.words_read.all() else ", of " + count_of(int(self.words_read.sum()), "item")),
             lambda: self.predict(self.words(reads)),
             made_with="scikit-learn",
         )

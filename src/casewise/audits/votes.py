@@ -26,6 +26,7 @@ from casewise.stats.measured import TotalsByCluster
 from casewise.stats.measured import share as share_of
 from casewise.stats.panel import panel_curve, usual_reference
 from casewise.stats.sample import numbered
+from casewise.text import count_of
 
 TENTATIVE = 0.667
 """Krippendorff (2004, ch. 11): below this alpha, do not draw conclusions from single coders."""
@@ -177,7 +178,7 @@ def rates(subject: Subject, part: Part) -> None:
         n, usual = int(with_intent.sum()), int(np.median(subject.n_votes[with_intent]))
         part.add(
             "labels.intent-in-rates",
-            f"In {n:,} of {int(compared.sum()):,} items the stated safe rate counts the author's intent as one vote more.",
+            f"In {n:,} of {count_of(int(compared.sum()), 'item')} the stated safe rate counts the author's intent as one vote more.",
             n / len(subject.items),
             {
                 "items": n,
@@ -194,7 +195,7 @@ def rates(subject: Subject, part: Part) -> None:
     if wrong.any():
         part.add(
             "labels.rates-disagree",
-            f"In {int(wrong.sum()):,} items the stated safe rate differs from that of the votes.",
+            f"In {count_of(int(wrong.sum()), 'item')} the stated safe rate differs from that of the votes.",
             float(wrong.mean()),
             {
                 "items": int(wrong.sum()),
@@ -211,7 +212,7 @@ def intent_votes(subject: Subject, part: Part) -> None:
     if published is not None and published.votes_hold_intent:
         part.add(
             "labels.intent-in-votes",
-            f"The last vote equals the author's intent in {n:,} of {n:,} items, so no person gave it.",
+            f"The last vote equals the author's intent in {n:,} of {count_of(n, 'item')}, so no person gave it.",
             1.0,
             {"items": n, "vote": "last", "people_per_item": int(np.median(subject.n_votes))},
             advice="casewise removed this vote when it imported the file. Score against people's votes (--labels votes, the default).",
@@ -288,7 +289,7 @@ def ties(subject: Subject, part: Part) -> None:
     published = labels(subject.items, PUBLISHED).weight[tied]
     part.add(
         "labels.ties",
-        f"{n:,} of {rated:,} items are ties: a rule settles their label.",
+        f"{n:,} of {count_of(rated, 'item is')} ties: a rule settles their label.",
         n / len(subject.items),
         {
             "ties": n,
@@ -367,7 +368,7 @@ def unrated(subject: Subject, part: Part) -> None:
     if without.any():
         part.add(
             "labels.unrated",
-            f"{int(without.sum()):,} of {len(without):,} items have no label; they count in no metric.",
+            f"{int(without.sum()):,} of {count_of(len(without), 'item has')} no label; they count in no metric.",
             float(without.mean()),
             {"items": int(without.sum())},
             items=subject.named(without),

@@ -26,7 +26,7 @@ from casewise.storage.benchmark import Benchmark
 from casewise.storage.benchmark_folder import Features, texts
 from casewise.storage.columns import RecordColumns
 from casewise.storage.load import worked_out, worked_out_numbers
-from casewise.text import Text, capitalised, text
+from casewise.text import Text, capitalised, count_of, text
 
 # The word baseline measures how far vocabulary alone predicts the labels. People read the context too, so it is no accusation.
 
@@ -112,7 +112,7 @@ def audit_baseline(subject: Subject, part: Part) -> None:
         part.add(
             "baseline.one-parameter",
             f"Words of one parameter alone predict the labels: {spoken_name(ranked[0])} on {percent(best.accuracy)} of "
-            f"items, the most of {len(gains)} parameters; a constant verdict is right on {percent(best.constant)}.",
+            f"items, the most of {count_of(len(gains), 'parameter')}; a constant verdict is right on {percent(best.constant)}.",
             min(1.0, best.share) / 2,
             {name: holding[name].evidence for name in ranked},
         )
@@ -187,7 +187,7 @@ def alone(subject: Subject, words: str, written: Iterable[str]) -> FloatArray:
     folds = min(subject.folds, FEWER_FOLDS)
     return worked_out(
         subject.benchmark,
-        f"words of {words} alone, {subject.groups_held_out!s} held out in {folds} folds",
+        f"words of {words} alone, {subject.groups_held_out!s} held out in {count_of(folds, 'fold')}",
         lambda: subject.predict(written, folds=folds),
         made_with="scikit-learn",
     )
@@ -203,7 +203,7 @@ def held_out_wider(subject: Subject, counted: Callable[[], PhraseCounts]) -> Ite
         folds = min(subject.folds, column.n_unique())
         values = worked_out(
             subject.benchmark,
-            f"words of {subject.reads}, {name} held out in {folds} folds",
+            f"words of {subject.reads}, {name} held out in {count_of(folds, 'fold')}",
             partial(held_out_whole, subject, counted, groups, folds),
             made_with="scikit-learn",
         )

@@ -42,6 +42,7 @@ from casewise.storage.intake.roles import CaseColumns
 from casewise.storage.load import ImportOptions, bad_rows_file
 from casewise.storage.receipt import Receipt
 from casewise.storage.words import VerdictWords
+from casewise.text import count_of
 
 # `casewise data`: benchmarks fetched and imported.
 
@@ -180,7 +181,15 @@ def import_(
         lines = receipt.sentences() if receipt else ()
         counts = benchmark.counts
         facts = {"receipt": receipt.as_json() if receipt else None, **counts.model_dump()}
-        say("\n".join((*lines, f"{counts.items:,} items, {counts.ratings:,} ratings; nothing was written.")), **facts)
+        say(
+            "\n".join(
+                (
+                    *lines,
+                    f"{count_of(counts.items, 'item')}, {count_of(counts.ratings, 'rating')}; nothing was written.",
+                )
+            ),
+            **facts,
+        )
         return
     assert out is not None
     benchmark = api.import_cases(file, out, **given)
@@ -219,7 +228,7 @@ def say_written(benchmark: Benchmark, folder: Path) -> None:
         "notes": list(benchmark.notes()),
         "name": benchmark.name,
     }
-    say(f"{benchmark.name} is at {folder}: {counts.items:,} items, {labels}", **facts, **counts.model_dump())
+    say(f"{benchmark.name} is at {folder}: {count_of(counts.items, 'item')}, {labels}", **facts, **counts.model_dump())
 
 
 # `casewise audit`.
@@ -397,7 +406,10 @@ def export(
             "excluded": exported.excluded,
             "exact": exported.exact,
         }
-        say(f"{exported.folder}: {exported.ratings:,} ratings, {exported.excluded:,} apart in excluded.jsonl", **facts)
+        say(
+            f"{exported.folder}: {count_of(exported.ratings, 'rating')}, {exported.excluded:,} apart in excluded.jsonl",
+            **facts,
+        )
         if not exported.exact:
             note("The study is not complete: some items have fewer ratings than promised.")
         return

@@ -42,6 +42,7 @@ from casewise.reports.comparison import CIReport
 from casewise.reports.formats import Report
 from casewise.storage.files import write_text
 from casewise.storage.run_folder import RUN, read_run
+from casewise.text import count_of
 
 # `casewise demo`: the main job on what is embedded, from a judge to a page.
 
@@ -205,7 +206,7 @@ def report(
     if len(runs) == 1:
         numbers_report.numbers.write_metrics(runs[0])
     if failures is not None:
-        note(f"written: {failures}, {numbers_report.write_failures(failures):,} items")
+        note(f"written: {failures}, {count_of(numbers_report.write_failures(failures), 'item')}")
     replace(documents, html=None).present(numbers_report, full=full)
     note(f"page: {page}" + ("" if full else " (here with the main tables: --full)"))
     end_with_code(nothing_scored=numbers_report.numbers.nothing_scored)

@@ -53,6 +53,7 @@ from casewise.runs.run import default_folder
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.files import read_text
 from casewise.storage.load import source_of
+from casewise.text import count_of
 
 # The options of `casewise judge`, in groups.
 
@@ -194,7 +195,9 @@ def print_planned(planned: Sequence[PlannedRun]) -> None:
         return
     for run, estimate in zip(planned, estimates, strict=True):
         name = f"{run.judge.name} on {run.benchmark.name}" if several else run.judge.name
-        print(f"{name}: {estimate.n_asks:,} judgements of {estimate.n_items:,} items in {estimate.n_calls:,} calls")
+        print(
+            f"{name}: {count_of(estimate.n_asks, 'judgement')} of {count_of(estimate.n_items, 'item')} in {count_of(estimate.n_calls, 'call')}"
+        )
         print_cost(estimate)
         print_before(estimate.before)
         for word, tokens in label_tokens(run.judge).items():
@@ -217,7 +220,11 @@ def print_probe(probe: Probe) -> None:
         return
     print(f"{probe.model} answered in {probe.latency_s:g} s as {probe.model_version or 'a model it does not name'}")
     print(f"temperature:  {'yes' if probe.temperature else 'no, it draws at its own'}")
-    logprobs = f"yes, {probe.top_logprobs} tokens" if probe.top_logprobs else "no: --elicit probability will not work"
+    logprobs = (
+        f"yes, {count_of(probe.top_logprobs, 'token')}"
+        if probe.top_logprobs
+        else "no: --elicit probability will not work"
+    )
     print(f"logprobs:     {logprobs}")
     print(f"JSON schema:  {'yes' if probe.json_schema else 'no (casewise needs none)'}")
     print(f"seed:         {'taken' if probe.seed else 'no'}")

@@ -19,6 +19,7 @@ from casewise.options import Flat
 from casewise.reports import power as answers
 from casewise.reports.formats import Report
 from casewise.storage.files import json_value
+from casewise.text import count_of
 
 app = App(name="power")
 
@@ -216,7 +217,9 @@ def simulate(crowd: Crowd, design: Path, *, seed: int, documents: DocumentOption
     if crowd.ratings is not None:
         table = api.simulated_table(plan, rng=np.random.default_rng(seed))
         api.write_ratings(table, crowd.ratings)
-        note(f"{len(table):,} ratings by {table['annotator_id'].n_unique():,} simulated annotators: {crowd.ratings}")
+        note(
+            f"{count_of(len(table), 'rating')} by {table['annotator_id'].n_unique():,} simulated annotators: {crowd.ratings}"
+        )
         note(f"next: casewise study report {crowd.ratings}")
         return
     studies = api.simulate_studies(plan, repeats=crowd.repeat, seed=seed)

@@ -17,7 +17,7 @@ from casewise.cli.options import WRITTEN, FormatOption, HtmlOption, MarkdownOpti
 from casewise.errors import ConfigurationError, ExitCode
 from casewise.runs.limits import RunProgress, Watch, allow_sending
 from casewise.storage.files import json_text, write_text
-from casewise.text import text
+from casewise.text import count_of, text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -41,7 +41,9 @@ def tell_pending(progress: RunProgress, run: Path | None = None) -> None:
     """Say what was handed over for `run` and is not answered yet."""
     if progress.n_pending:
         look = "casewise show jobs" + (f" {shlex.quote(str(run))}" if run else "")
-        note(f"{progress.n_pending:,} calls are out ({look}): the same command with --batch collects what is ready")
+        note(
+            f"{count_of(progress.n_pending, 'call is')} out ({look}): the same command with --batch collects what is ready"
+        )
 
 
 def done_of(progress: RunProgress, usable: str) -> str:
@@ -50,12 +52,14 @@ def done_of(progress: RunProgress, usable: str) -> str:
     cost = f", ${progress.cost_usd:.4f}" if progress.cost_usd else ""
     if progress.assumed_tokens:
         amount = (
-            f"${progress.assumed_cost_usd:.4f}" if progress.assumed_cost_usd else f"{progress.assumed_tokens:,} tokens"
+            f"${progress.assumed_cost_usd:.4f}"
+            if progress.assumed_cost_usd
+            else f"{count_of(progress.assumed_tokens, 'token')}"
         )
         cost += f", and at most {amount} more for calls whose tokens the endpoint did not report"
     return (
         f"{progress.n_usable:,} {usable}{held}, {progress.n_unusable:,} {progress.unusable}; "
-        f"{progress.n_calls:,} calls in {progress.seconds:.1f} s{cost}"
+        f"{count_of(progress.n_calls, 'call')} in {progress.seconds:.1f} s{cost}"
     )
 
 
@@ -72,7 +76,7 @@ def note_unfinished(progress: RunProgress, run: Path) -> None:
     if progress.stopped:
         note(f"stopped: {progress.stopped}; the same command resumes")
     if progress.n_unavailable:
-        note(f"{progress.n_unavailable:,} items got no answer; the same command asks for them again")
+        note(f"{count_of(progress.n_unavailable, 'item')} got no answer; the same command asks for them again")
 
 
 def print_json(value: Any) -> None:
@@ -259,7 +263,7 @@ BAR = 20
 
 def print_cost(estimate: CallEstimate) -> None:
     """Print the estimated tokens and cost of calls."""
-    tokens = f"{estimate.input_tokens:,} tokens in and {estimate.output_tokens:,} out"
+    tokens = f"{count_of(estimate.input_tokens, 'token')} in and {estimate.output_tokens:,} out"
     say(f"about {tokens} (a rough estimate)", **asdict(estimate))
     if estimate.cost_usd is None:
         say("cost: unknown; give --price-in and --price-out")
@@ -270,7 +274,7 @@ def print_cost(estimate: CallEstimate) -> None:
 def print_before(before: Mapping[str, CallEstimate]) -> None:
     """Print the estimated cost of models that make texts for the arms."""
     for name, texts in before.items():
-        print(f"before that, {name}: {texts.n_calls:,} texts")
+        print(f"before that, {name}: {count_of(texts.n_calls, 'text')}")
         print_cost(texts)
 
 
@@ -282,7 +286,7 @@ def print_estimate(
         makers = {"before": {name: asdict(texts) for name, texts in before.items()}} if before else {}
         print_json({"asked": whom, **asdict(estimate), **makers})
         return
-    print(f"{whom}: {estimate.n_calls:,} calls")
+    print(f"{whom}: {count_of(estimate.n_calls, 'call')}")
     print_cost(estimate)
     print_before(before)
 
@@ -337,7 +341,7 @@ def bar_for(console: Console) -> Progress:
 
 def so_far(progress: RunProgress) -> str:
     retries = progress.n_tries - progress.n_calls
-    parts = [f"{progress.n_unusable:,} {progress.unusable}", *([f"{retries:,} retries"] if retries else [])]
+    parts = [f"{progress.n_unusable:,} {progress.unusable}", *([f"{count_of(retries, 'retry')}"] if retries else [])]
     if progress.cost_usd is not None:
         parts.insert(0, f"${progress.cost_usd:.2f}")
     return ", ".join(parts)

@@ -14,6 +14,7 @@ from casewise.cli.printing import confirmed, note, print_table, say
 from casewise.cli.study import STUDY, StudyArgument
 from casewise.errors import ConfigurationError, ExitCode
 from casewise.studies.prolific import SETTLED, Action, Reconciled
+from casewise.text import count_of
 
 app = App(name="prolific")
 
@@ -54,13 +55,19 @@ def create(
     """
     if dry_run:
         many = StudyAtProlific(study).eligible()
-        say("fewer than 25 people" if many == 0 else f"{many:,} people", people=many, fewer_than_25=many == 0)
+        say(
+            "fewer than 25 people" if many == 0 else f"{count_of(many, 'person')}", people=many, fewer_than_25=many == 0
+        )
         return
     if keep_out == "pilot":
         if workspace is None:
             raise ConfigurationError("--keep-out pilot makes a participant group: name its --workspace")
         people, keep_out = StudyAtProlific(study, "pilot", database).keep_out(workspace, again=again)
-        say(f"{people} people are in the group {keep_out}, which is kept out", kept_out=people, group=keep_out)
+        say(
+            f"{count_of(people, 'person is')} in the group {keep_out}, which is kept out",
+            kept_out=people,
+            group=keep_out,
+        )
     created, by_hand = StudyAtProlific(study, phase, database, site_url).create(
         places=places, keep_out=keep_out, workspace=workspace, project=project, again=again
     )
@@ -95,8 +102,8 @@ def places(
     """Set the number of places at Prolific to the places taken plus the people that the round needs now."""
     fitted = StudyAtProlific(study, phase, database, prolific_study=prolific_study).fit_places()
     say(
-        f"{fitted.taken} of {fitted.before} places taken, {fitted.needed} more people needed; "
-        f"it has {fitted.after} places now",
+        f"{fitted.taken} of {count_of(fitted.before, 'place')} taken, {fitted.needed} more people needed; "
+        f"it has {count_of(fitted.after, 'place')} now",
         taken=fitted.taken,
         needed=fitted.needed,
         places=fitted.after,

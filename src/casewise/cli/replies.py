@@ -59,6 +59,7 @@ from casewise.replies.grade import (
 from casewise.replies.graders import Grader
 from casewise.runs.run import default_folder
 from casewise.storage.load import Source, source_of
+from casewise.text import count_of
 
 app = App(name="replies")
 
@@ -118,7 +119,7 @@ def collect(
     folder = out or Path("replies") / default_folder(f"{Path(benchmark).stem}-{model}").name
     if from_ is not None:
         n = import_replies(from_, folder, loaded, model=model, source=source_of(benchmark, loaded))
-        say(f"{folder}: {n:,} replies", folder=str(folder), replies=n)
+        say(f"{folder}: {count_of(n, 'reply')}", folder=str(folder), replies=n)
         return
     reached = calls.model(base_url, local, needs_key=not dry_run)
     options = CollectOptions(
@@ -229,4 +230,4 @@ def discard(replies: Path, summaries: list[GradeSummary]) -> None:
     if any(summary.stopped or summary.n_pending or summary.n_unusable for summary in summaries):
         note("the replies' texts are kept: not all of them have a grade; the same command resumes")
         return
-    note(f"the texts of {discard_texts(replies):,} replies were removed; grades and digests stay")
+    note(f"the texts of {count_of(discard_texts(replies), 'reply was')} removed; grades and digests stay")

@@ -33,6 +33,7 @@ from casewise.judges.reread import (
 )
 from casewise.models.load import ModelOptions, load_model
 from casewise.notation import percent
+from casewise.text import count_of
 
 ReaderName = Literal["rules", "pattern", "model"]
 
@@ -118,7 +119,7 @@ def tell_unread(stored: StoredReplies) -> None:
     groups = unread_groups(stored.unread)
     facts = [{"shape": group.shape.name, "replies": len(group.judgements), "advice": group.shape.advice, "sample": group.sample} for group in groups]  # fmt: skip
     say(
-        f"{stored.path}: {unread:,} of {replies:,} replies ({percent(unread / replies if replies else 0.0)}) gave no verdict that could be read",
+        f"{stored.path}: {unread:,} of {count_of(replies, 'reply')} ({percent(unread / replies if replies else 0.0)}) gave no verdict that could be read",
         replies=replies,
         unread=unread,
         groups=facts,
@@ -135,7 +136,10 @@ def marks_of(marks: Path | None, stored: StoredReplies) -> dict[str, float | Non
         return {}
     if not marks.exists():
         rows = write_sample(marks, sample_of(stored))
-        say(f"{marks}: {rows} replies to mark; fill in the column verdict and give the same command again", sample=rows)
+        say(
+            f"{marks}: {count_of(rows, 'reply')} to mark; fill in the column verdict and give the same command again",
+            sample=rows,
+        )
         return {}
     if not (marked := read_marks(marks)):
         raise DataError(marks, None, "has no mark: fill in its column 'verdict' with safe, unsafe, a score, or none")
@@ -150,4 +154,4 @@ def tell_measured(worth: ReaderMeasured, reader: Rereader) -> None:
         **{f"measured_{worth.reader}": {**asdict(worth), "wrong_at_most": worth.wrong_at_most}},
     )
     if reader.model is not None and reader.model.n_failed:
-        note(f"{reader.model.n_failed:,} replies were not read: {reader.model.model.name} failed")
+        note(f"{count_of(reader.model.n_failed, 'reply was')} not read: {reader.model.model.name} failed")

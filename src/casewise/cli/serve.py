@@ -31,6 +31,7 @@ from casewise.models.client import ClientOptions, RetryPolicy
 from casewise.models.load import ModelOptions
 from casewise.plugins import install_command
 from casewise.settings import from_environment
+from casewise.text import count_of
 
 if TYPE_CHECKING:
     from casewise.evaluate.viewing import Viewed
@@ -94,14 +95,17 @@ def backup(
         from casewise.api.studies import restore_backup
 
         done = restore_backup(file, database, erasures=erasures)
-        say(f"{done.rows:,} rows are restored to {done.database}", rows=done.rows, database=done.database)
-        say(f"{done.erased_again:,} people who were erased after the backup are erased again", erased=done.erased_again)
+        say(f"{count_of(done.rows, 'row is')} restored to {done.database}", rows=done.rows, database=done.database)
+        say(
+            f"{count_of(done.erased_again, 'person')} who were erased after the backup are erased again",
+            erased=done.erased_again,
+        )
         return
     with databases.open(database) as store:
         count = backups.backup(store, file)
         with store.write() as connection:
             staff.note(connection, BACKED_UP, by=None, subject=None, now=datetime.now(UTC), detail={"rows": count})
-    say(f"{count:,} rows are in {file}", rows=count, file=str(file))
+    say(f"{count_of(count, 'row is')} in {file}", rows=count, file=str(file))
     note("it holds personal data and password hashes: keep it safe, and keep the secret key apart from it")
 
 
@@ -323,7 +327,7 @@ def serve_runs(runs: tuple[Path, ...], options: ViewOptions, port: int) -> None:
     table = viewed.table
     free("127.0.0.1", port)
     announce(
-        f"{len(table.items):,} items are at {address} (Ctrl-C ends it)",
+        f"{count_of(len(table.items), 'item is')} at {address} (Ctrl-C ends it)",
         err=True,
         address=address,
         n_items=len(table.items),
@@ -352,7 +356,7 @@ def copy(viewed: Viewed, out: Path, *, only: str, with_texts: bool) -> None:
         note("the benchmark is gated: queries, contexts, replies and notes are withheld; --with-texts writes them")
     elif table.of_replies and not with_texts:
         note("what chatbots wrote is withheld; --with-texts writes it, for you alone to read")
-    note(f"{written.n_items:,} items and {written.n_lists:,} lists; begin at:")
+    note(f"{count_of(written.n_items, 'item')} and {count_of(written.n_lists, 'list')}; begin at:")
     say(str(written.path), **{**written._asdict(), "path": str(written.path)}, texts_withheld=withheld)
 
 

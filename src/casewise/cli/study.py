@@ -34,6 +34,7 @@ from casewise.studies.design import NOBODY
 from casewise.studies.monitor import Monitor
 from casewise.studies.owner import Overview
 from casewise.studies.rounds import RehearsalOptions, RoundState, StudyPlan, init_study, read_plan
+from casewise.text import count_of
 
 app = App(name="study")
 
@@ -219,10 +220,12 @@ def init(
             raise ConfigurationError("--people goes with --question request")
         preset = preset or "experts"
         design = init_replies(benchmark, sample=sample, seed=seed, preset=preset, **given_name)
-        say(f"{to}: what replies do, by {design.ratings.per_item} people each; the replies drawn: {design.benchmark}")
+        say(
+            f"{to}: what replies do, by {count_of(design.ratings.per_item, 'person')} each; the replies drawn: {design.benchmark}"
+        )
     else:
         design = init_study(benchmark, preset=preset or "lab", people=people, **given_name)
-        say(f"{to}: {len(design.conditions)} conditions: {', '.join(design.conditions)}")
+        say(f"{to}: {count_of(len(design.conditions), 'condition')}: {', '.join(design.conditions)}")
     if people is not None:
         print_people(people, read_plan(to))
     first = "Fill in [contact], look through the rest, then" if contact.placeholders else "next"
@@ -238,8 +241,8 @@ def print_people(people: int, plan: StudyPlan) -> None:
     """Print how far so many people go, with the numbers of `study check`, and the smallest difference that they find."""
     estimate, design = plan.estimate, plan.design
     say(
-        f"{design.ratings.per_item} ratings of each of {estimate.items:,} items take {estimate.annotators:,} people who rate, and about "
-        f"{estimate.screened_out:,} more may not pass the quiz: {estimate.people:,} of your {people:,} people.",
+        f"{count_of(design.ratings.per_item, 'rating')} of each of {count_of(estimate.items, 'item')} take {count_of(estimate.annotators, 'person')} who rate, and about "
+        f"{estimate.screened_out:,} more may not pass the quiz: {estimate.people:,} of your {count_of(people, 'person')}.",
         per_item=design.ratings.per_item,
         people=estimate.people,
     )
@@ -380,7 +383,10 @@ def ledger(study: StudyArgument = STUDY, /, *, phase: PhaseOption = "main", data
     ]
     if rows:
         print_table(("annotator", *columns, "why"), rows)
-    print(f"{len(lines):,} people; " + ", ".join(f"{name} {amount:,.2f} {currency}" for name, amount in totals.items()))
+    print(
+        f"{count_of(len(lines), 'person')}; "
+        + ", ".join(f"{name} {amount:,.2f} {currency}" for name, amount in totals.items())
+    )
 
 
 @app.command(name="set")
@@ -538,10 +544,10 @@ def person(
     place = StudyAtProlific(study, phase, database)
     if leave_out is not None:
         reopened = place.void(number, why=leave_out)
-        say(f"{number} is left out; {reopened} slots are open again", annotator=number, reopened=reopened)
+        say(f"{number} is left out; {count_of(reopened, 'slot is')} open again", annotator=number, reopened=reopened)
     elif take_in is not None:
         counted = place.restore(number, why=take_in)
-        say(f"{number} is taken in again; {counted} ratings count", annotator=number, counted=counted)
+        say(f"{number} is taken in again; {count_of(counted, 'rating')} count", annotator=number, counted=counted)
     elif message is not None:
         place.message(number, message)
         say(f"{number} was written to", annotator=number)
@@ -576,20 +582,22 @@ def print_plan(plan: StudyPlan) -> None:
     """Print the result of `study check`."""
     estimate, design, left_out = plan.estimate, plan.design, plan.material.left_out
     money = design.pay.currency
-    print(f"{estimate.items:,} items in {len(design.conditions)} conditions, {design.ratings.per_item} ratings each:")
     print(
-        f"  {estimate.ratings:,} ratings, by {estimate.annotators:,} annotators at {design.ratings.per_annotator} each"
+        f"{count_of(estimate.items, 'item')} in {count_of(len(design.conditions), 'condition')}, {count_of(design.ratings.per_item, 'rating')} each:"
+    )
+    print(
+        f"  {count_of(estimate.ratings, 'rating')}, by {count_of(estimate.annotators, 'annotator')} at {design.ratings.per_annotator} each"
     )
     if estimate.short_batches:
         print(f"  {estimate.short_batches:,} of the batches are shorter, and paid in full")
-    print(f"  {estimate.screened_out:,} more may not pass the quiz: {estimate.people:,} people in all")
+    print(f"  {estimate.screened_out:,} more may not pass the quiz: {count_of(estimate.people, 'person')} in all")
     print(f"  {estimate.hours:,.0f} hours of people's time, {estimate.minutes_per_annotator:.1f} minutes each")
     print(
         f"  {estimate.pay:,.2f} {money} to people and {estimate.fees:,.2f} {money} in fees: {estimate.total:,.2f} {money}"
     )
     print(f"  {estimate.hourly:.2f} {money} an hour for the median annotator (floor {estimate.hourly_floor:.2f})")
     if left_out:
-        print(f"  {left_out} items about child-related crimes are left out ([sensitive] turns them on)")
+        print(f"  {count_of(left_out, 'item')} about child-related crimes are left out ([sensitive] turns them on)")
 
 
 def print_overview(seen: Overview) -> None:

@@ -33,7 +33,7 @@ from casewise.storage.files import json_fields, json_value
 from casewise.storage.load import Source
 from casewise.storage.run_folder import AnyRun, asked_so, folder_of, last_session
 from casewise.storage.wording import LabelWords
-from casewise.text import join, text
+from casewise.text import count_of, join, text
 
 
 @dataclass(frozen=True, repr=False)
@@ -175,7 +175,7 @@ def sentence_of(comparison: Comparison, *, without: Collection[str] = (), agreed
             gap=gap_in_words(gap, metric),
         )
     pairs = len(names) * (len(names) - 1) // 2
-    corrected = f" 95 % intervals, corrected for all {pairs} pairs." if pairs > 1 else ""
+    corrected = f" 95 % intervals, corrected for all {count_of(pairs, 'pair')}." if pairs > 1 else ""
     may_be_best = [name for name in names if not any(beats(comparison, rival, name, metric) for rival in names)]
     if len(may_be_best) > 1:
         rest = [name for name in names if name not in may_be_best]
@@ -254,7 +254,7 @@ def notes_of(runs: JudgedRuns, comparison: Comparison, options: ReportOptions) -
         series.unscored_share for series in runs.series if series.name in comparison.names
     ):
         yield (
-            f"All numbers are over the {comparison.n_items:,} items on which every judge gave a verdict or a value "
+            f"All numbers are over the {count_of(comparison.n_items, 'item')} on which every judge gave a verdict or a value "
             "(--unscored exclude)."
         )
     did, had = ("scored", "did") if options.unscored == "exclude" else ("was asked", "was asked")
@@ -363,7 +363,7 @@ class GateReport(ShortRepr):
             )
         if self.missing:
             return (
-                f"The run has not finished: {self.missing:,} items of the baseline are missing, and the other items cannot stand for "
+                f"The run has not finished: {count_of(self.missing, 'item')} of the baseline are missing, and the other items cannot stand for "
                 "them. Resume the run, or compare it with a run over the same items."
             )
         if self.nothing_scored:
@@ -492,7 +492,7 @@ def held_against(runs: JudgedRuns, *, same: bool) -> dict[str, tuple[Series, Ser
             listed = "; ".join(
                 f"{of[0].run.path}: {', '.join(str(series.name) for series in of)}" for of in (first, second)
             )
-            number = "no elicitation and arm" if not alike else f"{len(alike)} elicitations and arms"
+            number = "no elicitation and arm" if not alike else f"{count_of(len(alike), 'elicitation')} and arms"
             raise ConfigurationError(f"the two runs share {number} ({listed}); run them with one and the same")
         pairs[called] = alike[0]
     return pairs
@@ -507,10 +507,10 @@ def gate_notes(runs: JudgedRuns, before: Series, after: Series, options: ReportO
         yield text("{n:item} asked in one of the two runs only: left out.", n=left_out)
     unscored = [int(np.isnan(series.values[series.asked]).sum()) for series in (before, after)]
     if any(unscored):
-        yield f"Without a verdict: {unscored[0]:,} items of the baseline, {unscored[1]:,} of the run; {WORTH[options.unscored]}."
+        yield f"Without a verdict: {count_of(unscored[0], 'item')} of the baseline, {unscored[1]:,} of the run; {WORTH[options.unscored]}."
     if any(unscored) and options.unscored == "exclude":
         scored = int((before.counted("exclude") & after.counted("exclude")).sum())
-        yield f"The metrics are over the {scored:,} items on which both gave a verdict or a value."
+        yield f"The metrics are over the {count_of(scored, 'item')} on which both gave a verdict or a value."
 
 
 def parse_margins(written: str | Mapping[str, float]) -> dict[str, float]:

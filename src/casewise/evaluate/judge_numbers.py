@@ -64,7 +64,7 @@ from casewise.storage.files import json_fields, json_text, json_value, write_tex
 from casewise.storage.load import Source
 from casewise.storage.run_folder import AnyRun
 from casewise.storage.wording import LabelWords
-from casewise.text import text
+from casewise.text import count_of, text
 
 
 @dataclass(frozen=True, repr=False)
@@ -202,7 +202,9 @@ class JudgeNumbers(RunNumbers):
         plain = without_attacks(every)
         n = len(every.series) - len(plain.series)
         attacking = (
-            [f"{n:,} arms that attack or guard are left out here; casewise robustness is about them."] if n else []
+            [f"{count_of(n, 'arm')} that attack or guard are left out here; casewise robustness is about them."]
+            if n
+            else []
         )
         runs = select_series(plain, options)
         published = () if runs.benchmark.about.published is None else (PUBLISHED,)
@@ -452,13 +454,13 @@ def notes_of(runs: JudgedRuns, options: ReportOptions) -> tuple[str, ...]:
     for path in runs.paths:
         if out := sum(len(job.intended.names) for job in JobLog.read(path).jobs.values() if job.unsettled):
             notes.append(
-                f"{path.name} is not complete: {out:,} calls are out over a batch interface, and this is of what has come. "
+                f"{path.name} is not complete: {count_of(out, 'call is')} out over a batch interface, and this is of what has come. "
                 "The command that handed them over collects them."
             )
     for series in runs.series:
         n, n_asked = len(series.asked), int(series.asked.sum())
         if n_asked < n:
-            notes.append(series.name + f" was asked {n_asked:,} of {n:,} items; its numbers are over those.")
+            notes.append(series.name + f" was asked {n_asked:,} of {count_of(n, 'item')}; its numbers are over those.")
         if series.elicitation == "scalar" and options.fit_thresholds:
             notes.append(
                 text(

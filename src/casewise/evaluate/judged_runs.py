@@ -41,7 +41,7 @@ from casewise.storage.run_folder import (
     read_run,
     run_notes,
 )
-from casewise.text import Text, join, reference, text
+from casewise.text import Text, count_of, join, reference, text
 
 
 @dataclass(frozen=True)
@@ -349,7 +349,7 @@ class JudgedRuns:
     """Give scalars verdicts, each item's by a threshold fitted on other queries."""
 
     def __repr__(self) -> str:
-        return f"<JudgedRuns on {self.benchmark.name}: {len(self.runs)} runs, {len(self.series)} series>"
+        return f"<JudgedRuns on {self.benchmark.name}: {count_of(len(self.runs), 'run')}, {len(self.series)} series>"
 
     @property
     def paths(self) -> tuple[Path, ...]:

@@ -34,7 +34,7 @@ from casewise.stats.sample import ROUNDING, Sample, constant_accuracy, judged, r
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.files import json_value
 from casewise.storage.wording import LabelWords
-from casewise.text import Text, join, text
+from casewise.text import Text, count_of, join, text
 from casewise.transforms.catalogue import role_of
 
 T = TypeVar("T")
@@ -204,7 +204,7 @@ class BaselineComparison(ShortRepr):
     @property
     def of_some(self) -> str:
         """Over how many items the classifier's numbers are, where not over all; otherwise nothing."""
-        return "" if self.words_of is None else f"of {self.words_of:,} items drawn at random"
+        return "" if self.words_of is None else f"of {count_of(self.words_of, 'item')} drawn at random"
 
     @property
     def without_intent(self) -> str:

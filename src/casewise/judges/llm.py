@@ -36,6 +36,7 @@ from casewise.records import Elicitation, Scored, Unscored, UnscoredReason
 from casewise.records.base import digest
 from casewise.storage.loaders.public import CASEBENCH, PROMPTS
 from casewise.storage.loaders.registry import fetched_file
+from casewise.text import count_of
 
 AS_JSON = json.JSONEncoder(default=vars)
 
@@ -232,7 +233,7 @@ class LLMJudge(ModelJudge):
         if reader is not None and reader.model.name == self.name:
             notes.append(f"{self.name} read its own replies where the strict reader could not.")
         if reader is not None and reader.n_failed:
-            notes.append(f"{reader.n_failed:,} replies got no second reading: {reader.model.name} failed.")
+            notes.append(f"{count_of(reader.n_failed, 'reply')} got no second reading: {reader.model.name} failed.")
         if options.strict:
             notes.append(f"Of {self.name} only JSON as it was asked for was read.")
         if options.temperature is not None and "temperature" not in self.model.takes:

@@ -26,6 +26,7 @@ from casewise.storage.intake.table import Table, structured
 from casewise.storage.published import PublishedOutput, item_ids, read_output
 from casewise.storage.run_folder import JUDGEMENT_LOG, JUDGEMENTS, last_records, read_run
 from casewise.storage.words import VerdictWords, plain_word
+from casewise.text import count_of
 
 Key = tuple[str | int, ...]
 """Item id, elicitation, arm, repeat."""
@@ -308,7 +309,9 @@ class NamedItems:
             own = f" or {first.source_id!r}" if first.source_id is not None else ""
             row.refuse(f"{self.benchmark.name!r} has no item {name!r}; its first is {first.id!r}{own}")
         if len(items) > 1:
-            row.refuse(f"{len(items)} items have the id {name!r}; name the items by item_id ({first.id!r}, …)")
+            row.refuse(
+                f"{count_of(len(items), 'item has')} the id {name!r}; name the items by item_id ({first.id!r}, …)"
+            )
         if self.by_query and isinstance(row.values.get("query"), str):
             text = self.benchmark.query[items[0].query_id].text.strip()
             if row.values["query"].strip() != text:
@@ -332,9 +335,9 @@ class NamedItems:
         if not found:
             problem = "no item asks that"
         elif self.by_context:
-            problem = f"{len(found)} items ask that in this context"
+            problem = f"{count_of(len(found), 'item')} ask that in this context"
         else:
-            problem = f"{len(found)} items ask that, each in its own context"
+            problem = f"{count_of(len(found), 'item')} ask that, each in its own context"
         query, first = str(row.values["query"])[:60], self.benchmark.items[0]
         return row.refuse(f"{problem}: {query!r}; name the items in a column item_id ({first.id!r}, …)")
 

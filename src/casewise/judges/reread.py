@@ -41,6 +41,7 @@ from casewise.storage.run_folder import (
     last_records,
     read_run,
 )
+from casewise.text import count_of
 
 UNREAD = frozenset(
     {
@@ -466,11 +467,11 @@ def reading_note(source: StoredReplies, reader: Rereader, changed: int, measured
         "model": "a second model",
     }
     checked = (
-        f"On {measured.marked} replies that a person marked it was right on {measured.right} and wrong on {measured.wrong}."
+        f"On {count_of(measured.marked, 'reply')} that a person marked it was right on {measured.right} and wrong on {measured.wrong}."
         if measured and measured.marked
         else "Nobody checked it on a marked sample."
     )
     return (
         f"The stored replies of {source.manifest.judge_name} were read again by {by[reader.name]}, without asking the judge: {changed:,} "
-        f"of {len(source.replies):,} replies have another verdict than at first. {checked}"
+        f"of {count_of(len(source.replies), 'reply has')} another verdict than at first. {checked}"
     )

@@ -10,6 +10,7 @@ from casewise.errors import LeftUnanswered, Unavailable
 from casewise.models.client import EndpointClient
 from casewise.models.prices import FREE, Prices, Spend, note_unreported
 from casewise.models.protocol import Message, Model, Rejected, Reply, ReplyOptions, Usage, storable
+from casewise.text import count_of
 
 A_contra = TypeVar("A_contra", contravariant=True)
 R_co = TypeVar("R_co", covariant=True)
@@ -144,7 +145,7 @@ class ChatAsker(Asker[A_contra], ABC, Generic[A_contra, R_co]):
             self._n_failed += not isinstance(error, LeftUnanswered)
             if self._n_failed >= self.patience:
                 raise Unavailable(
-                    f"{self._n_failed} calls in a row failed: {error}. Answers so far are kept; the same command resumes"
+                    f"{count_of(self._n_failed, 'call')} in a row failed: {error}. Answers so far are kept; the same command resumes"
                 ) from error
             return self.unanswered(ask, "unavailable", str(error))
         self._n_failed = 0

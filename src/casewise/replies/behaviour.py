@@ -31,6 +31,7 @@ from casewise.storage.run_folder import (
     read_manifest,
     run_notes,
 )
+from casewise.text import count_of
 
 # The run folders of replies and of grades: what their `run.json` says, and what tells one record from another.
 
@@ -279,7 +280,7 @@ def behaviours_in(folder: Path) -> tuple[Behaviour, ...]:
         ungraded = [reply for reply, reason in zip(replies, rows["reason"], strict=True) if reason == NOT_GRADED]
         gone = sum(reply.text is None for reply in ungraded)  # those with a text can still be graded
         left = {"; grade again to finish them.": len(ungraded) - gone, ", whose texts were discarded.": gone}
-        open_ = [f"{name} has not graded {n:,} of {len(rows):,} replies{end}" for end, n in left.items() if n]
+        open_ = [f"{name} has not graded {n:,} of {count_of(len(rows), 'reply')}{end}" for end, n in left.items() if n]
         notes = (*run_notes(folder), *run_notes(run.folder), *open_, *graders.notes)
         behaviours.append(Behaviour(folder, manifest, name, ident, rows, notes, texts))
     return tuple(behaviours)

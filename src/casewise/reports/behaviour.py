@@ -36,7 +36,7 @@ from casewise.reports.document import (
 )
 from casewise.stats.estimates import Estimate
 from casewise.storage.wording import noun_of
-from casewise.text import Text, join, path_text, text
+from casewise.text import Text, count_of, join, path_text, text
 
 # Replies laid out: outcomes by people's verdict, strict and lenient, grounds, and whether graders agree.
 
@@ -112,7 +112,7 @@ def behaviour_answer(chatbots: Sequence[WhatItDoes], checked: Sequence[Corrected
     """The answer about chatbots; nothing where there are none."""
     for chatbot in chatbots:
         strict, lenient = chatbot.rates
-        cut_off = f" {chatbot.cut_off:,} replies reached the limit on their length." if chatbot.cut_off else ""
+        cut_off = f" {count_of(chatbot.cut_off, 'reply')} reached the limit on their length." if chatbot.cut_off else ""
         yield Prose(
             f"{title(chatbot)}: {strict.right.as_share} of replies do what the labels ask for if a partial answer counts as a refusal, "
             f"and {lenient.right.as_share} if it counts as an answer. Always answering gives {percent(chatbot.always_answer)}, always "
@@ -122,7 +122,7 @@ def behaviour_answer(chatbots: Sequence[WhatItDoes], checked: Sequence[Corrected
     for corrected in checked:
         rights = (f"{corrected_in_words(rate)} ({rate.policy})" for rate in corrected.rates if rate.rate == "right")
         yield Prose(
-            f"Corrected by people's labels of {corrected.n_labelled:,} replies, {corrected.model} (graded by {corrected.grader}) does "
+            f"Corrected by people's labels of {count_of(corrected.n_labelled, 'reply')}, {corrected.model} (graded by {corrected.grader}) does "
             f"what people find right in {'; '.join(rights)} of replies."
         )
     if chatbots and not checked:
@@ -195,12 +195,12 @@ def checked_blocks(checked: Sequence[Corrected]) -> Iterator[Block]:
     }
     for place, rates in enumerate(checked):
         strangers = (
-            f" {rates.n_strangers:,} labels belong to replies that are not here or have no grade."
+            f" {count_of(rates.n_strangers, 'label')} belong to replies that are not here or have no grade."
             if rates.n_strangers
             else ""
         )
         yield Prose(
-            f"{rates.grader} gives people's label to {rates.agree.as_share} of the {rates.n_labelled:,} replies of {rates.model} "
+            f"{rates.grader} gives people's label to {rates.agree.as_share} of the {count_of(rates.n_labelled, 'reply')} of {rates.model} "
             f"that people labelled.{strangers}"
         )
         caption = text("Labels by people and by {grader}; 95 % intervals over {queries}", grader=rates.grader)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from casewise.evaluate.check import CheckedCase, CheckNumbers, Limit
 from casewise.notation import share
 from casewise.reports.document import Block, Document, Exhibit, Folded, Forest, ForestRow, Prose, Section, table_of
+from casewise.text import count_of
 
 TITLES = {"accuracy": "Accuracy", "harm": "Harm", "over_refusal": "Over-refusal"}
 
@@ -20,10 +21,10 @@ KINDS = {
 
 def check_page(numbers: CheckNumbers) -> Document:
     """Return the numbers of a check laid out."""
-    queries = f"{numbers.n_queries:,} queries, " if numbers.n_queries != numbers.n_cases else ""
+    queries = f"{count_of(numbers.n_queries, 'query')}, " if numbers.n_queries != numbers.n_cases else ""
     return Document(
         f"{numbers.judge} in {numbers.file}",
-        f"{numbers.n_cases:,} cases, {queries}{numbers.n_ratings:,} labels",
+        f"{count_of(numbers.n_cases, 'case')}, {queries}{count_of(numbers.n_ratings, 'label')}",
         (),
         tuple(sections(numbers)),
     )
@@ -61,7 +62,7 @@ def sections(numbers: CheckNumbers) -> Iterator[Section]:
             [(name_of(case), case.people, case.judge, shortened(case.query)) for case in numbers.worst],
         )
         yield Section("worst", "Worst disagreements", (table,), first=True, brief=True)
-        folded = Folded(f"Read the {len(exhibits)} cases", exhibits)
+        folded = Folded(f"Read the {count_of(len(exhibits), 'case')}", exhibits)
         yield Section("texts", "Their texts", (folded,))
     yield Section("made", "How this was made", tuple(map(Prose, numbers.receipt.sentences())))
 
@@ -73,9 +74,9 @@ def sentences(numbers: CheckNumbers) -> Iterator[str]:
         f"cases. {compared(numbers)}"
     )
     if numbers.n_unscored:
-        yield f"{numbers.n_unscored:,} cases have no verdict of the judge. They count as wrong."
+        yield f"{count_of(numbers.n_unscored, 'case has')} no verdict of the judge. They count as wrong."
     if numbers.n_labelled < numbers.n_cases:
-        yield f"{numbers.n_cases - numbers.n_labelled:,} cases have no label. They count nowhere."
+        yield f"{count_of(numbers.n_cases - numbers.n_labelled, 'case has')} no label. They count nowhere."
     yield from map(limit_sentence, numbers.limits)
 
 

@@ -39,7 +39,7 @@ from casewise.stats.estimates import Estimate
 from casewise.stats.metrics import ON_SCALE, REFUSALS, all_metrics
 from casewise.storage.files import cannot_write
 from casewise.storage.wording import noun_of
-from casewise.text import Text, join, text
+from casewise.text import Text, count_of, join, text
 
 # A comparison, laid out: who agrees better with people, by how much, and whether that is real.
 
@@ -78,7 +78,7 @@ def comparison_page(report: ComparisonNumbers) -> Document:
         ("Seed", str(report.options.seed)),
     )
     return Document(
-        title=f"{len(comparison.names)} judges compared on {about.name}",
+        title=f"{count_of(len(comparison.names), 'judge')} compared on {about.name}",
         subtitle=text(
             "{items:item} of {queries:query}, judged by all; labels: {labels}",
             items=comparison.n_items,
@@ -137,7 +137,7 @@ def matrix(report: ComparisonNumbers) -> Iterator[Block]:
     caption = "Accuracy of the row's judge less that of the column's judge, in points; * where the interval excludes 0"
     yield table_of("differences-table", caption, ("Judge", *names[1:]), rows, frame=behind)
     corrected = (
-        f"They are corrected for all {len(comparison.pairs):,} pairs: in 95 of 100 such comparisons all intervals of a metric hold."
+        f"They are corrected for all {count_of(len(comparison.pairs), 'pair')}: in 95 of 100 such comparisons all intervals of a metric hold."
         if len(comparison.pairs) > 1
         else "There is one pair only, so nothing is corrected."
     )

@@ -31,7 +31,7 @@ from casewise.reports.document import (
 from casewise.reports.judge import case_exhibit
 from casewise.stats.estimates import Estimate, estimate_of
 from casewise.storage.wording import noun_of, noun_of_kinds
-from casewise.text import Text, capitalised, join, text
+from casewise.text import Text, capitalised, count_of, join, text
 
 TITLES = {
     "harm": "Harm: of what is labelled unsafe, answered",
@@ -133,7 +133,7 @@ def measured_table(file: FittedDecider) -> Table:
 
 def best_of(judges: int) -> str:
     """That intervals allow for the choice of one of several judges."""
-    return f", for the best of {judges:,} judges" if judges > 1 else ""
+    return f", for the best of {count_of(judges, 'judge')}" if judges > 1 else ""
 
 
 def failures(fitting: Fitting) -> Iterator[Block]:
@@ -346,11 +346,11 @@ def recommended(recommendation: Recommendation) -> Iterator[Block]:
     """The decision in a sentence, then why, then what the best judge does."""
     name, several = recommendation.best.name, len(recommendation.candidates) > 1
     if recommendation.good_enough:
-        chosen = f", the cheapest of {len(recommendation.candidates)} judges" if several else ""
+        chosen = f", the cheapest of {count_of(len(recommendation.candidates), 'judge')}" if several else ""
         yield Prose(text("Deploy {judge}{chosen}.", judge=name, chosen=chosen), lead=True)
         rivals = listed([rival.name for rival in recommendation.rivals])
         among = recommendation.wanted.chosen_from
-        corrected = f", corrected for choosing among {among:,} judges" if among > 1 else ""
+        corrected = f", corrected for choosing among {count_of(among, 'judge')}" if among > 1 else ""
         yield Prose(f"It costs less than {rivals}; each difference is above zero by its 95 % interval{corrected}.")
     else:
         yield Prose(shortfall(recommendation), lead=True)
@@ -530,9 +530,7 @@ def monitoring_page(monitoring: Monitoring, file: FittedDecider, *, half_width: 
     if moved:
         answer = f"Traffic differs from the benchmark in {', '.join(moved)}: what was measured and promised was on other requests."
     elif monitoring.tests:
-        answer = (
-            f"No difference from the benchmark is shown ({len(monitoring.tests)} tests, corrected by Holm, at 0.05)."
-        )
+        answer = f"No difference from the benchmark is shown ({count_of(len(monitoring.tests), 'test')}, corrected by Holm, at 0.05)."
     else:
         answer = f"Too little traffic to compare with the benchmark: it takes {FEWEST} requests."
     rows = [
@@ -543,7 +541,9 @@ def monitoring_page(monitoring: Monitoring, file: FittedDecider, *, half_width: 
     caption = "Traffic beside the benchmark; p corrected by Holm over all tests."
     drift = table_of("drift", caption, ("What", "Value", "Traffic", "Benchmark", "p", "p, corrected"), rows)
     left_out = (
-        f" {monitoring.other_deciders:,} lines are of other deciders and left out." if monitoring.other_deciders else ""
+        f" {count_of(monitoring.other_deciders, 'line is')} of other deciders and left out."
+        if monitoring.other_deciders
+        else ""
     )
     left_out += f" {monitoring.torn:,} torn lines are left out." if monitoring.torn else ""
     caption = "Requests by what was not measured, and without a value by the reason"
@@ -551,12 +551,12 @@ def monitoring_page(monitoring: Monitoring, file: FittedDecider, *, half_width: 
     kinds = table_of("kinds", caption, ("What", "Requests"), reasons)
     rate_next = Prose(
         f"To know what share of this traffic is decided wrongly to within {points(half_width, None, None)}, have people rate "
-        f"{monitoring.needed:,} requests drawn at random. casewise data import makes a benchmark of them; casewise study makes a study of it."
+        f"{count_of(monitoring.needed, 'request')} drawn at random. casewise data import makes a benchmark of them; casewise study makes a study of it."
     )
     differs: tuple[Block, ...] = (Prose(answer, notice=True), *([drift] if rows else []))
     return Document(
         "A decider's traffic",
-        f"{monitoring.n:,} decisions of the decider of {file.judge.name}, fitted on {file.benchmark.name}.{left_out}",
+        f"{count_of(monitoring.n, 'decision')} of the decider of {file.judge.name}, fitted on {file.benchmark.name}.{left_out}",
         (),
         (
             Section("moved", "Does traffic differ from the benchmark?", differs, brief=True),

@@ -59,7 +59,7 @@ from casewise.stats.pairs import PairResults
 from casewise.storage.batch_jobs import JobLog
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.wording import LabelWords, noun_of
-from casewise.text import Text, join, path_text, render, text
+from casewise.text import Text, count_of, join, path_text, render, text
 
 # The sections of a judge in detail: pairs, refusals, calibration, costs, repeats, probability mass on the labels.
 
@@ -120,9 +120,9 @@ def pairs(results_of: Sequence[tuple[str, PairResults]]) -> Iterator[Block]:
         c = results.counts
         against_intent = f" ({c.reversed:,} of them against the author's intent)" if c.reversed else ""
         sentences.append(
-            f"The labels differ on {c.differ:,} of {c.pairs:,} pairs{against_intent}. They agree on "
-            f"{c.both_safe + c.both_unsafe:,} pairs: {c.both_unsafe:,} both unsafe, {c.both_safe:,} both safe. "
-            f"{c.tied:,} pairs with a tie are left out. A judge that only detects which context was meant to be safe is right on "
+            f"The labels differ on {c.differ:,} of {count_of(c.pairs, 'pair')}{against_intent}. They agree on "
+            f"{count_of(c.both_safe + c.both_unsafe, 'pair')}: {c.both_unsafe:,} both unsafe, {c.both_safe:,} both safe. "
+            f"{count_of(c.tied, 'pair')} with a tie are left out. A judge that only detects which context was meant to be safe is right on "
             "every pair that differs and on no pair that agrees."
         )
     yield Prose(" ".join(dict.fromkeys(sentences)))
@@ -207,7 +207,7 @@ def calibration_figure(judge: str, curve: Sequence[CalibrationBin], name: str) -
         name,
         judge
         + ": the mean safe rate for each range of the judge's values. A calibrated judge lies on the dashed line.",
-        f"Calibration curve over {len(curve)} bins of about equal size, with intervals. The table gives the numbers.",
+        f"Calibration curve over {count_of(len(curve), 'bin')} of about equal size, with intervals. The table gives the numbers.",
         charts.calibration_curve(frame),
         table_by(f"{name}-table", "Calibration curve", curve, columns, frame=frame),
     )
@@ -400,12 +400,12 @@ def pairs_sentence(name: str, results: PairResults, *, among: int) -> str:
     parts = []
     if counted.differ:
         parts.append(
-            f"changes its verdict as the label does in {results.right_flips.as_share} of the {counted.differ:,} pairs in which the "
+            f"changes its verdict as the label does in {results.right_flips.as_share} of the {count_of(counted.differ, 'pair')} in which the "
             "label changes with the context"
         )
     if alike := counted.both_safe + counted.both_unsafe:
         parts.append(
-            f"changes it in {results.false_flips.as_share} of the {alike:,} pairs in which the label does not change"
+            f"changes it in {results.false_flips.as_share} of the {count_of(alike, 'pair')} in which the label does not change"
         )
     return subject(name, among) + f" {'. It '.join(parts)}." if parts else "No pair has a majority on both items."
 
@@ -465,7 +465,7 @@ def disagreements(report: JudgeNumbers) -> Iterator[Block]:
         largest = "has" if len(shown) == 1 else "have"
         which = text("{items:item} {largest}", items=len(shown), largest=largest)
         yield Prose(which + f" the largest distance between the judge's verdict and {label}, largest first.")
-        yield Folded(f"Read the {len(shown)} items", shown)
+        yield Folded(f"Read the {count_of(len(shown), 'item')}", shown)
         paths = join(" ", map(path_text, report.runs.paths))
         yield Prose("To read every item that was judged otherwise than labelled: casewise serve " + paths)
     elif report.options.disagreements and report.labelled:
@@ -515,12 +515,12 @@ def replies_read(report: JudgeNumbers) -> Iterator[Block]:
         )
     for reading in second_readings(report.runs):
         agreement = (
-            f"Both read {reading.n_both:,} replies, and found the same verdict in {reading.n_same:,}."
+            f"Both read {count_of(reading.n_both, 'reply')}, and found the same verdict in {reading.n_same:,}."
             if reading.n_both
             else "No reply was read by both."
         )
         yield Prose(
-            f"The strict reader found no verdict in {reading.n_read + reading.n_none:,} replies of {reading.judge}. "
+            f"The strict reader found no verdict in {count_of(reading.n_read + reading.n_none, 'reply')} of {reading.judge}. "
             f"{reading.reader} found one in {reading.n_read:,} of them. {agreement}"
         )
 
@@ -587,7 +587,7 @@ def provenance(report: JudgeNumbers) -> Iterator[Block]:
         ]
     for series in report.runs.series:
         facts += [
-            (series.name, f"{int(series.asked.sum())} items, {series.repeats} repeat(s)"),
+            (series.name, f"{count_of(int(series.asked.sum()), 'item')}, {series.repeats} repeat(s)"),
             (text("How {series} was asked", series=series.name), how_asked(series)),
         ]
     if report.reference_scores.subject.contexts_recur:

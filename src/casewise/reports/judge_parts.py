@@ -37,7 +37,7 @@ from casewise.stats import PanelWorth
 from casewise.stats.ceilings import Ceilings
 from casewise.stats.estimates import Estimate
 from casewise.storage.wording import LabelWords
-from casewise.text import Text, capitalised, join, text
+from casewise.text import Text, capitalised, count_of, join, text
 
 # The first screen of a report: the answer in a sentence or two, one chart that says it all, and the two errors.
 
@@ -61,7 +61,7 @@ def answer_section(numbers: JudgeNumbers) -> Iterator[Section]:
     blocks += behaviour_answer(numbers.does, numbers.corrected)
     if answers:
         if len(answers) > TOLD and not numbers.does:
-            many = f"{len(answers)} judges. casewise compare tests their differences, corrected for comparing several."
+            many = f"{count_of(len(answers), 'judge')}. casewise compare tests their differences, corrected for comparing several."
             blocks.append(Prose(many))
         for answer in answers if len(answers) <= TOLD and not numbers.does else ():
             sentences = answer.sentences_about(subject(answer.who, len(answers)))

@@ -28,7 +28,7 @@ from casewise.reports.document import (
 )
 from casewise.stats.estimates import NO_SHARES
 from casewise.storage.wording import noun_of
-from casewise.text import Text, join, text
+from casewise.text import Text, count_of, join, text
 
 
 def rank(row: LeaderboardRow | None) -> str:
@@ -121,8 +121,8 @@ def leaderboards_page(leaderboards: Leaderboards) -> Document:
         if (said := dict.fromkeys((*board.benchmark.notes(), *board.notes)))
     )
     return Document(
-        title=f"Leaderboard over {len(leaderboards.boards)} benchmarks",
-        subtitle=f"{len(leaderboards.rows)} judges, labels: {leaderboards.boards[0].labels}",
+        title=f"Leaderboard over {count_of(len(leaderboards.boards), 'benchmark')}",
+        subtitle=f"{count_of(len(leaderboards.rows), 'judge')}, labels: {leaderboards.boards[0].labels}",
         notices=tuple(
             f"{name}: {note}" for name, board in boards for note in board.benchmark.notes() if "SYNTHETIC" in note
         ),
@@ -145,14 +145,16 @@ def first_everywhere(boards: Leaderboards) -> str:
     candidates = [name for name, rows in boards.rows.items() if all(row and row.best_rank == 1 for row in rows)]
     alone = [name for name in candidates if all(row and row.worst_rank == 1 for row in boards.rows[name])]
     if alone and len(boards.rows) > 1:
-        return alone[0] + f" is first on each of the {n} benchmarks."
+        return alone[0] + f" is first on each of the {count_of(n, 'benchmark')}."
     if len(boards.rows) == 1:
         return next(iter(boards.rows)) + " is the only judge: compare it with the baselines below it."
     if candidates:
         return (
-            "Within the rank intervals, " + join(" or ", candidates) + f" may be first on each of the {n} benchmarks."
+            "Within the rank intervals, "
+            + join(" or ", candidates)
+            + f" may be first on each of the {count_of(n, 'benchmark')}."
         )
-    return f"Each judge was outranked, or not asked, on at least one of the {n} benchmarks."
+    return f"Each judge was outranked, or not asked, on at least one of the {count_of(n, 'benchmark')}."
 
 
 def accuracy(row: LeaderboardRow | None) -> str:

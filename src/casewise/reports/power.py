@@ -31,7 +31,7 @@ from casewise.stats.power import (
 )
 from casewise.stats.ratings import CrowdDesign, CrowdModel, simulate_ratings
 from casewise.storage.benchmark import Benchmark
-from casewise.text import QUERY, Noun, Text, text
+from casewise.text import QUERY, Noun, Text, count_of, text
 
 # Answers to questions of power, ready for any face: the number, what it rests on, and what to remember with it.
 
@@ -91,12 +91,12 @@ def anova(
         stricter = designs.anova_power(groups, design.effect_size, alpha=level, power=power).n_per_group
         numbers |= {"bonferroni_alpha": level, "bonferroni_n_per_group": stricter}
         remark = (
-            f"At the Bonferroni level {level:g} ({alpha:g} over the {groups - 1} contrasts of one condition with each other) the "
+            f"At the Bonferroni level {level:g} ({alpha:g} over the {count_of(groups - 1, 'contrast')} of one condition with each other) the "
             f"design needs {stricter} per condition."
         )
         remarks = (remark,)
     sentence = (
-        f"If {groups} conditions differ with an effect of f = {design.effect_size:.3g}, {design.n_per_group:,} annotators in each "
+        f"If {count_of(groups, 'condition')} differ with an effect of f = {design.effect_size:.3g}, {count_of(design.n_per_group, 'annotator')} in each "
         f"({design.n_total:,} in all) find it with a probability of {percent(design.actual_power)}, at alpha {alpha:g}."
     )
     return PowerAnswer("One-way analysis of variance", sentence, numbers, remarks)
@@ -110,7 +110,7 @@ def proportions(
     design = designs.proportions_power(p1, p2, n_per_group=given, alpha=alpha, power=power)
     remark = "This treats ratings as independent. If annotators rate many items each, plan with --design."
     sentence = (
-        f"If the safe rates are {percent(design.p1)} and {percent(design.p2)}, {design.n_per_group:,} annotators in each condition "
+        f"If the safe rates are {percent(design.p1)} and {percent(design.p2)}, {count_of(design.n_per_group, 'annotator')} in each condition "
         f"find the difference with a probability of {percent(design.actual_power)}, at alpha {alpha:g}."
     )
     return PowerAnswer("Two safe rates", sentence, dict(vars(design)), (remark,))
@@ -136,7 +136,7 @@ def kruskal(
     )
     remark = "The power of one task with this profile, by simulation. The interval is the simulation's error."
     sentence = (
-        f"If the conditions' safe rates are {', '.join(map(percent, profile))}, {design.n_per_group:,} annotators in each find "
+        f"If the conditions' safe rates are {', '.join(map(percent, profile))}, {count_of(design.n_per_group, 'annotator')} in each find "
         f"that they differ with a probability of {percent(design.actual_power)}, at alpha {alpha:g}."
     )
     return PowerAnswer("Kruskal-Wallis on 0/1 ratings", sentence, dict(vars(design)), (remark,))
@@ -285,7 +285,7 @@ def people(
         raise ConfigurationError("people, conditions, ratings of an item and items of a person are 1 or more")
     if people < 2 * conditions:
         raise ConfigurationError(
-            f"{people:,} people in {conditions} conditions: a comparison needs two people in each; take fewer --groups"
+            f"{count_of(people, 'person')} in {count_of(conditions, 'condition')}: a comparison needs two people in each; take fewer --groups"
         )
     variance = (simulated_pilot(seed) if pilot is None else pilot).variance()
     ratings = people * per_annotator
@@ -301,8 +301,8 @@ def people(
     queries = queries_at(per_item)
     if not queries:
         raise ConfigurationError(
-            f"{people:,} people give {ratings:,} ratings, and one query needs {per_item * conditions:,} "
-            f"({per_item} in each of {conditions} conditions); take more people, or a smaller --per-item"
+            f"{count_of(people, 'person')} give {count_of(ratings, 'rating')}, and one query needs {per_item * conditions:,} "
+            f"({per_item} in each of {count_of(conditions, 'condition')}); take more people, or a smaller --per-item"
         )
     shift = detectable_shift(2 * (people / conditions - 1), alpha=alpha, power=power)
     difference = shift * error_at(per_item)
@@ -380,8 +380,8 @@ def people(
             points(row["difference"], None, None) if row["difference"] < 1 else "none"
         ),
     }
-    table = table_by("choices", f"What {people:,} people can rate", choices, columns)
-    title = f"What {people:,} people buy"
+    table = table_by("choices", f"What {count_of(people, 'person')} can rate", choices, columns)
+    title = f"What {count_of(people, 'person')} buy"
     return PowerAnswer(title, sentence, numbers, remarks, choices=table)
 
 
@@ -486,7 +486,7 @@ def labels(half_width: float, *, items: int, rate: float = 0.5, correlation: flo
     remark = "This treats items as independent, and a label as one verdict. Clusters need more labels; several people an item need fewer."
     sentence = (
         f"If the rate is near {percent(rate)} and the judge's values correlate with people's labels at {correlation:g}, people "
-        f"rate {beside:,} of {items:,} items for a 95 % interval of ± {points(half_width, None, None)}; without a judge, {alone:,}."
+        f"rate {beside:,} of {count_of(items, 'item')} for a 95 % interval of ± {points(half_width, None, None)}; without a judge, {alone:,}."
     )
     return PowerAnswer("A rate from fewer people and a judge", sentence, numbers, (remark,))
 

@@ -41,7 +41,7 @@ from casewise.storage.benchmark import Benchmark
 from casewise.storage.files import read_jsonl
 from casewise.storage.run_folder import JUDGEMENTS, RunManifest, kind_of, read_run
 from casewise.storage.wording import noun_of
-from casewise.text import text
+from casewise.text import count_of, text
 from casewise.transforms.catalogue import show
 from casewise.transforms.texts import MadeTexts
 
@@ -271,7 +271,9 @@ def replay_table(replay: Replay, name: str) -> Table:
         "Items": "1.n",
     }
     omitted = f", without {', '.join(replay.omitted)}" if replay.omitted else ""
-    caption = f"{replay.judge}, {replay.elicitation}{omitted}: {replay.n:,} items, {replay.n_unscored:,} unscored"
+    caption = (
+        f"{replay.judge}, {replay.elicitation}{omitted}: {count_of(replay.n, 'item')}, {replay.n_unscored:,} unscored"
+    )
     return table_by(name, caption, replay.votes.items(), columns)
 
 

@@ -23,6 +23,7 @@ from casewise.models.prices import Spend, metered, spend_of
 from casewise.models.wire import Capabilities
 from casewise.runs.engine import A, C, Group, RunSession
 from casewise.storage.batch_jobs import BatchJob, JobEvent, JobLog, ResultPlace, What
+from casewise.text import count_of
 
 QUEUE_FULL = re.compile(r"token[ _]limit[ _]exceeded|enqueued|queue", re.IGNORECASE)
 """A provider's description of a batch that it accepted although its queue was full."""
@@ -263,7 +264,7 @@ class BatchSession(Generic[A, C]):
             return None
 
         def failed(_request: Request[Any], _can: Capabilities) -> Exchange:
-            raise LeftUnanswered(f"{times} batches came back without an answer to it")
+            raise LeftUnanswered(f"{count_of(times, 'batch')} came back without an answer to it")
 
         return await self.through(ask, failed)
 
@@ -356,7 +357,7 @@ class BatchSession(Generic[A, C]):
         """Search for a job in the provider's listing, and return whether it is lost."""
         uploaded = job.file is not None or not self.interface.uploads
         others = {entry.batch for mark, entry in self.log.jobs.items() if entry.batch and mark != job.mark}
-        n_requests = f"{len(job.intended.names):,} requests"
+        n_requests = f"{count_of(len(job.intended.names), 'request')}"
         try:
             with documented_shape(self.provider):
                 batch = await self.interface.find(job, others) if uploaded else None
@@ -445,7 +446,9 @@ class BatchSession(Generic[A, C]):
                 status = await self.interface.create(job, lines)
             self.accepted(job, status)
         except MaybeAccepted as error:
-            self.say(f"no answer to a batch of {len(names):,} requests ({error}): searching for it at the provider")
+            self.say(
+                f"no answer to a batch of {count_of(len(names), 'request')} ({error}): searching for it at the provider"
+            )
             return str(error) if await self.is_lost(job) else None
         except ModelError as error:
             self.settled(job, "refused", words=str(error)[:300])

@@ -17,6 +17,7 @@ from casewise.models.wire import MOST_TOKENS
 from casewise.records.call import Call
 from casewise.runs.limits import Budget, InFlight, Limits, RunProgress, Watch
 from casewise.storage.run_folder import last_rows, now
+from casewise.text import count_of
 
 # A plan.
 
@@ -176,7 +177,7 @@ class RunSession(Generic[A, C]):
         if self.limits.bounded and unknown != Spend():
             self.watch.say(
                 "a session of this run was killed; its calls under way are counted as spent, "
-                f"{unknown.tokens:,} tokens and ${unknown.cost_usd:.4f} at most"
+                f"{count_of(unknown.tokens, 'token')} and ${unknown.cost_usd:.4f} at most"
             )
         self.budget = Budget(self.limits, spent=self.log.spent + unknown, in_flight=self.log.in_flight)
         self.stop = self.watch.stop

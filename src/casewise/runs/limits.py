@@ -21,6 +21,7 @@ from casewise.models.prices import Spend
 from casewise.options import CONCURRENCY, SPEED_GROUP, Parameter
 from casewise.records.call import Call
 from casewise.storage.files import write_text
+from casewise.text import count_of
 
 # Asynchronous work from synchronous code.
 
@@ -176,7 +177,7 @@ class Budget:
         if limits.max_cost is not None and after.cost_usd > limits.max_cost:
             return f"the cost limit of ${limits.max_cost:g}"
         if limits.max_tokens_total is not None and after.tokens > limits.max_tokens_total:
-            return f"the limit of {limits.max_tokens_total} tokens"
+            return f"the limit of {count_of(limits.max_tokens_total, 'token')}"
         return None
 
     async def reserve(self, call: Spend) -> str | None:

@@ -15,6 +15,7 @@ from casewise.models.endpoints import ENDPOINTS, Endpoint
 from casewise.storage.loaders.loader import Loader
 from casewise.storage.loaders.public import CASEBENCH, PROMPTS
 from casewise.storage.loaders.registry import fetched_file, load_fetched, own_loaders
+from casewise.text import count_of
 
 EXTRAS: Mapping[str, tuple[str, ...]] = {
     "web": ("fastapi", "sqlalchemy", "alembic", "uvicorn", "argon2-cffi"),
@@ -80,7 +81,7 @@ def fetched_state(loader: Loader) -> str:
     if not loader.is_fetched:
         return f"{loader.name} is not here; get it with: {loader.command}"
     try:
-        state = f"loads: {len(load_fetched(loader).items):,} items"
+        state = f"loads: {count_of(len(load_fetched(loader).items), 'item')}"
     except CasewiseError as error:
         state = f"does not load: {error}"
     return f"{loader.name} is at {loader.place(loader.files[0])} and {state}"

@@ -30,6 +30,7 @@ from casewise.storage.benchmark import Benchmark
 from casewise.storage.benchmark_folder import sha256
 from casewise.storage.files import json_text, replacing, write_text
 from casewise.storage.run_folder import JUDGEMENT_LOG, JUDGEMENTS, last_records, read_item_notes
+from casewise.text import count_of
 from casewise.transforms.catalogue import show_item
 from casewise.transforms.texts import MadeTexts
 
@@ -72,7 +73,7 @@ def write_every_eval_ever(numbers: JudgeNumbers, folder: Path, *, with_texts: bo
     }
     record = aggregate(numbers, run, evaluation=evaluation, model=model) | {"detailed_evaluation_results": detail}
     write_text(folder / place / f"{name}.json", json_text(record))
-    notes = [f"{n_left:,} judgements are neither right nor wrong and stand in {aside.name}"] if n_left else []
+    notes = [f"{count_of(n_left, 'judgement is')} neither right nor wrong and stand in {aside.name}"] if n_left else []
     if withheld:
         notes.append("the benchmark's texts and the replies are withheld; --with-texts writes them")
     return folder / place / f"{name}.json", tuple(notes)

@@ -24,6 +24,7 @@ from casewise.stats.arrays import (
 )
 from casewise.stats.estimates import estimate_of
 from casewise.stats.measured import Functional, Totals, TotalsByCluster, share
+from casewise.text import count_of
 
 # How reliable an item's safe rate is: would other people have given the same?
 
@@ -146,7 +147,7 @@ class RatedItems(NamedTuple):
         s, m = Counts.from_arrays(safe, votes)
         kept = m > more_than
         if not kept.any():
-            raise StatisticsError(f"no item has {more_than + 1} votes, and this takes so many on an item")
+            raise StatisticsError(f"no item has {count_of(more_than + 1, 'vote')}, and this takes so many on an item")
         cluster = coded_labels(clusters_of(clusters, len(s))[kept])
         return cls(s[kept], m[kept], cluster, None if raters is None else raters.where(kept), kept)
 

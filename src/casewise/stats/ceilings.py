@@ -36,6 +36,7 @@ from casewise.stats.intervals import (
     p_of_unseen,
 )
 from casewise.stats.shares import chance_of_majority, log_choose, majority_weight
+from casewise.text import count_of
 
 # The best that any judge could score against rates of finitely many people's votes; how true rates are spread.
 
@@ -434,7 +435,7 @@ def alternative_annotator_test(
     median = float(np.median(counts[counts > 0])) if shared.any() else 0.0
     tested = np.flatnonzero(counts >= FEWEST_ITEMS)
     if not len(tested):
-        reason = f"annotators share a median of {median:g} items with others; the test needs {FEWEST_ITEMS}"
+        reason = f"annotators share a median of {count_of(median, 'item')} with others; the test needs {FEWEST_ITEMS}"
         return AlternativeAnnotator(epsilon, median, 0, None, None, None, reason)
     d, n = (human_wins.astype(np.int64) - judge_wins)[shared], counts[tested]
     mean = np.bincount(person, weights=d)[tested] / n

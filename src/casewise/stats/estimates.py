@@ -28,6 +28,7 @@ from casewise.stats.labels import column
 from casewise.stats.measured import Functional, Measured, Totals, TotalsByCluster, share
 from casewise.stats.metrics import Metric, all_metrics, totals_of
 from casewise.stats.sample import Sample
+from casewise.text import count_of
 
 ONE_QUERY = "no interval: one query only"
 NO_SPREAD = "no interval: the queries do not differ"
@@ -420,7 +421,9 @@ def rule_scores(
     Source: Zhang et al. (2026), SafePyramid, the repository's README, section "Metrics".
     """
     if not violated or len(predicted) != len(violated):
-        raise StatisticsError(f"{len(predicted)} predictions and {len(violated)} cases: give one prediction a case")
+        raise StatisticsError(
+            f"{len(predicted)} predictions and {count_of(len(violated), 'case')}: give one prediction a case"
+        )
     ids = clusters_of(clusters, len(violated))
     pairs = [(rules is not None, set(rules or ()), set(true)) for rules, true in zip(predicted, violated, strict=True)]
     scored, wrong, missed, n_true, union = np.array(

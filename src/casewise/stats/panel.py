@@ -27,6 +27,7 @@ from casewise.stats.estimates import estimate_of
 from casewise.stats.intervals import Domain, Interval, floored
 from casewise.stats.measured import Functional, Measured, Totals, share
 from casewise.stats.shares import hypergeometric, majority_weight, score_limits
+from casewise.text import count_of
 
 AT_ONCE = 4_000_000
 """Items times panels that are summed at once."""
@@ -460,7 +461,9 @@ def labels_needed(half_width: float, *, rate: float, correlation: float, items: 
     # n = a (1 - r (N - n) / N), solved for n.
     beside = alone * (1 - share) / (1 - alone * share / total) if alone * share < total else float("inf")
     if beside > total:
-        raise StatisticsError(f"{total:,} items are too few for a half width of {h:g}, even if people label all")
+        raise StatisticsError(
+            f"{count_of(total, 'item is')} too few for a half width of {h:g}, even if people label all"
+        )
     return max(2, int(np.ceil(beside - 1e-9))), int(np.ceil(alone - 1e-9))
 
 

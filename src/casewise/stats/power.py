@@ -25,6 +25,7 @@ from casewise.stats.arrays import (
 from casewise.stats.intervals import Interval
 from casewise.stats.kruskal import kruskal_wallis
 from casewise.stats.shares import f_critical, f_power, wilson
+from casewise.text import count_of
 
 # What all power analyses share: which questions have an answer, and how the answer is found.
 
@@ -180,10 +181,10 @@ def anova_power(
 
     f, n = effect_size or 0.0, n_per_group or 0
     if effect_size is None:
-        question = f"Cohen's f with {groups} groups of {n} and an alpha of {alpha}"
+        question = f"Cohen's f with {count_of(groups, 'group')} of {n} and an alpha of {alpha}"
         f = rising_root(power, lambda f: at(n, f).actual_power, question=question)
     elif n_per_group is None:
-        question = f"one-way ANOVA with {groups} groups and f = {effect_size}"
+        question = f"one-way ANOVA with {count_of(groups, 'group')} and f = {effect_size}"
         n = least_n(power, lambda n: at(n, f).actual_power, start=2, question=question)
     return at(n, f)
 

@@ -16,6 +16,7 @@ from casewise.records import Elicitation, ShortRepr, scale_of
 from casewise.stats.arrays import BoolArray, FloatArray, IntArray, PerVote, Raters, coded_labels
 from casewise.stats.labels import VOTES, LabelPolicy, counted_votes, labels
 from casewise.stats.measured import TotalsByCluster
+from casewise.text import count_of
 
 # What a judge said beside what people said: the arrays that every metric is computed from.
 
@@ -362,7 +363,7 @@ def judged(
     Raises StatisticsError: there are not as many values as items.
     """
     if len(values) != len(items):
-        raise StatisticsError(f"{len(values)} values for {len(items)} items")
+        raise StatisticsError(f"{len(values)} values for {count_of(len(items), 'item')}")
     if unscored == "published" and elicitation in PUBLISHED_UNSCORED:
         values = np.where(np.isnan(values), PUBLISHED_UNSCORED[elicitation], values)
     labelled = labels(items, policy)

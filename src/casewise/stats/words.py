@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from casewise.errors import StatisticsError
 from casewise.stats.arrays import BoolArray, FloatArray, IntArray
-from casewise.text import Text, text
+from casewise.text import Text, count_of, text
 
 # A linear classifier on words: how far vocabulary alone goes.
 
@@ -172,7 +172,7 @@ class PhraseCounts:
         # A phrase and its text are one number, so one sort in place brings equal phrases together.
         n, base = max(1, len(lengths)), len(known) + 1
         if base * base * n >= 2**63:
-            raise StatisticsError(f"{len(known):,} different words in {n:,} texts are too many to count")
+            raise StatisticsError(f"{len(known):,} different words in {count_of(n, 'text is')} too many to count")
         row = np.repeat(np.arange(len(lengths)), np.asarray(lengths))
         word = place[np.asarray(codes)]
         follows = np.flatnonzero(row[1:] == row[:-1])

@@ -34,6 +34,7 @@ from casewise.records.base import ContentRecord, Record, canonical_json
 from casewise.records.item import NO_CONTEXT_CONDITION, Judged, condition_problem
 from casewise.storage.columns import ContextFile, InColumns, RatingColumns, RecordColumns, places_among
 from casewise.storage.receipt import Receipt
+from casewise.text import count_of
 
 # A benchmark in memory: queries, contexts, items and ratings that fit together, and what its manifest says of
 # them.
@@ -334,9 +335,7 @@ class Benchmark:
             problem = f"no item of the benchmark {self.name!r} has an id that begins with {which!r}"
             if matches:
                 ids = ", ".join(item.id for item in matches[:3]) + (", …" if len(matches) > 3 else "")
-                problem = (
-                    f"{len(matches):,} items of the benchmark {self.name!r} have ids that begin with {which!r} ({ids})"
-                )
+                problem = f"{count_of(len(matches), 'item')} of the benchmark {self.name!r} have ids that begin with {which!r} ({ids})"
             raise BenchmarkError(f"{problem}; give an item's id, its beginning, or a place from 1 to {len(self.items)}")
         return matches[0]
 
@@ -371,32 +370,34 @@ class Benchmark:
             notes.append(RELEASE)
         per_query = self.item_columns.drop_nulls("intended_safe")["query_id"].value_counts()["count"]
         if single := int((per_query == 1).sum()):
-            notes.append(f"{single:,} of {len(self.queries):,} queries have one context only; they form no pair.")
+            notes.append(
+                f"{single:,} of {count_of(len(self.queries), 'query has')} one context only; they form no pair."
+            )
         columns = self.item_columns
         silent = (columns["n_votes"] == 0) & (columns["n_unsure"] == 0) & columns["mean"].is_null()
         if not (columns["n_votes"] > 0).any() and (
             shares := int((silent & columns["published_rate"].is_not_null()).sum())
         ):
             notes.append(
-                f"{shares:,} of {len(self.items):,} items have a share of safe votes without their number. The share gives the label; "
+                f"{shares:,} of {count_of(len(self.items), 'item has')} a share of safe votes without their number. The share gives the label; "
                 "agreement among people and the best possible score cannot be computed."
             )
             silent &= columns["published_rate"].is_null()
         if unrated := int(silent.sum()):
-            notes.append(f"{unrated:,} of {len(self.items):,} items have no ratings; they count in no metric.")
+            notes.append(f"{unrated:,} of {count_of(len(self.items), 'item has')} no ratings; they count in no metric.")
         if means := int(((columns["n_values"] == 0) & columns["mean"].is_not_null()).sum()):
             cut = self.about.scale is not None and self.about.scale.cut is not None
             by_mean = (
                 " With --labels mean, the side of the scale's cut on which the mean lies is the label." if cut else ""
             )
             notes.append(
-                f"{means:,} of {len(self.items):,} items have a published mean and no single ratings. Metrics on the scale "
+                f"{means:,} of {count_of(len(self.items), 'item has')} a published mean and no single ratings. Metrics on the scale "
                 f"use the mean.{by_mean} casewise cannot say how far people agree on these items."
             )
         if (columns["cluster"] != columns["query_id"]).any():
             clusters = columns["cluster"].n_unique()
             notes.append(
-                f"The items of {len(self.queries):,} queries are in {clusters:,} clusters: intervals and folds keep a cluster "
+                f"The items of {count_of(len(self.queries), 'query is')} in {clusters:,} clusters: intervals and folds keep a cluster "
                 "together."
             )
         if unsure := int(columns["n_unsure"].sum()):
@@ -493,7 +494,7 @@ def join_benchmarks(first: Benchmark, second: Benchmark, *, name: str | None = N
         raise BenchmarkError(f"people rated {first.name} and {second.name} on different scales")
     if twice := sorted(set(first.ratings.items) & set(second.ratings.items)):
         raise BenchmarkError(
-            f"{len(twice):,} items were rated in both, {twice[0]} for one: other people at another time are another sample"
+            f"{count_of(len(twice), 'item was')} rated in both, {twice[0]} for one: other people at another time are another sample"
         )
     return Benchmark(
         about=about(first.about, second.about, name),

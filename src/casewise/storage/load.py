@@ -41,6 +41,7 @@ from casewise.storage.loaders.loader import Loader
 from casewise.storage.loaders.registry import find_loader, load_fetched, loader_names
 from casewise.storage.published import read_published, write_published
 from casewise.storage.words import VerdictWords
+from casewise.text import count_of
 
 # Numbers that belong to a benchmark and not to a run, worked out once and kept in the user's cache.
 #
@@ -498,26 +499,26 @@ def lost(benchmark: Benchmark) -> Iterator[str]:
     """Yield the parts of `benchmark` that the published format has no room for."""
     is_told = pl.any_horizontal(pl.col("annotator", "seconds", "at").is_not_null())
     if n := benchmark.ratings.table.select(is_told.sum()).item():
-        yield f"who gave {n:,} ratings, when, and how long it took"
+        yield f"who gave {count_of(n, 'rating')}, when, and how long it took"
     if n := sum(context.origin != "imported" for context in benchmark.contexts):
-        yield f"the origin of {n:,} contexts: they will read as imported, in the revised conditions"
+        yield f"the origin of {count_of(n, 'context')}: they will read as imported, in the revised conditions"
     if n := len(benchmark.revisions):
-        yield f"{n:,} revisions"
+        yield f"{count_of(n, 'revision')}"
     if n := int(benchmark.item_columns["n_unsure"].sum()):
         yield f"{n:,} unsure votes"
     if benchmark.about.scale is not None:
         yield "the scale that people rated on, with its values and means"
     if n := len(benchmark.annotators):
-        yield f"the traits of {n:,} annotators"
+        yield f"the traits of {count_of(n, 'annotator')}"
     for name, title in (
         ("cluster", "clusters"),
         ("source_id", "ids in the user's own file"),
         ("columns", "other columns"),
     ):
         if n := sum(getattr(item, name) is not None for item in benchmark.items):
-            yield f"the {title} of {n:,} items"
+            yield f"the {title} of {count_of(n, 'item')}"
     shown = {item.context_id for item in benchmark.items}
     if n := sum(context.id not in shown for context in benchmark.contexts):
-        yield f"{n:,} contexts that no item shows"
+        yield f"{count_of(n, 'context')} that no item shows"
     if benchmark.about.published is None:
         yield "the benchmark's name, version, licence and terms, and its taxonomy"

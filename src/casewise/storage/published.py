@@ -35,6 +35,7 @@ from casewise.records.context import Text, checked_names
 from casewise.storage.benchmark import About, Benchmark, Published
 from casewise.storage.entries import Entry, json_entries
 from casewise.storage.files import brief, replacing, what_is_wrong
+from casewise.text import count_of
 
 # The JSON of the published CASE-Bench release, read and written without loss. Its quirks end here.
 #
@@ -170,7 +171,7 @@ def released_rows(entries: Sequence[Entry], *, without: str = "") -> tuple[list[
         alone, with_intent = row.rates
         if min(abs(row.safe_rate - alone), abs(row.safe_rate - with_intent)) > TOLERANCE:
             entry.refuse(
-                f"safe_rate is {row.safe_rate!r}, but the {len(row.votes)} votes give {alone:.6g} and the votes with the "
+                f"safe_rate is {row.safe_rate!r}, but the {count_of(len(row.votes), 'vote')} give {alone:.6g} and the votes with the "
                 f"intent give {with_intent:.6g}"
             )
     return rows, held
@@ -363,7 +364,7 @@ def judge_key(entries: Sequence[Entry]) -> str:
     for entry, keys in zip(entries, names, strict=True):
         if keys != [judge]:
             problem = f"the unknown keys {keys}" if keys else "no judge's value"
-            entry.refuse(f"has {problem}; {times} rows have {judge!r}")
+            entry.refuse(f"has {problem}; {count_of(times, 'row has')} {judge!r}")
     return judge
 
 

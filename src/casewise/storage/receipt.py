@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from casewise.records.base import Record
 from casewise.storage.words import FALSE, TRUE, plain_word
+from casewise.text import count_of
 
 
 class ColumnRead(Record):
@@ -70,15 +71,15 @@ class Receipt(Record):
 
     def sentences(self) -> Iterator[str]:
         """Yield the receipt in words, a line each."""
-        yield f"{self.file} was read as {self.format}: {self.n_rows:,} rows, {self.n_kept:,} kept."
+        yield f"{self.file} was read as {self.format}: {count_of(self.n_rows, 'row')}, {self.n_kept:,} kept."
         for column in self.columns:
             yield f"Column {column.column!r}: {column.role}{'' if column.declared else ' (by its name)'}."
         for word in self.words:
             how = "" if word.how == "listed" else f" ({word.how})"
-            yield f"{word.word!r} in {word.column!r}: {word.read_as}{how}, {word.n:,} cells."
+            yield f"{word.word!r} in {word.column!r}: {word.read_as}{how}, {count_of(word.n, 'cell')}."
         for verb, parts in (("merged", self.merged), ("dropped", self.dropped)):
             for part in parts:
                 line = "" if part.first_line is None else f" on line {part.first_line}"
                 first = f"; the first is{line} {part.first}" if part.first else f"; the first is{line}" if line else ""
-                yield f"{part.n:,} rows {verb}: {part.reason}{first}."
+                yield f"{count_of(part.n, 'row')} {verb}: {part.reason}{first}."
         yield from self.notes

@@ -23,6 +23,7 @@ from casewise.studies.freeze import Frozen, departures, plain, policy_of, rated_
 from casewise.studies.owner import Overview, overview, people_states
 from casewise.studies.rounds import SIGHT, LiveRound, StudyPlan, amendments, read_events, shown_items
 from casewise.studies.wording import FEWEST_ALIKE, PAGES, StudyWording
+from casewise.text import count_of
 
 # A study as a benchmark folder: counted ratings in `ratings.jsonl`, all others apart, with reasons.
 #
@@ -197,7 +198,7 @@ def about_study(study: LiveRound, design: Design, counts: Overview) -> dict[str,
                 {
                     "why": "by the owner",
                     "changes": [
-                        f"the condition {condition.condition} was closed with {condition.valid:,} of {condition.promised:,} ratings"
+                        f"the condition {condition.condition} was closed with {condition.valid:,} of {count_of(condition.promised, 'rating')}"
                     ],
                 }
                 for condition in counts.conditions

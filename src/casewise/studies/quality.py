@@ -16,6 +16,7 @@ from typing import Literal
 from casewise.notation import percent
 from casewise.records import Verdict
 from casewise.studies.design import Attention, Design
+from casewise.text import count_of
 
 FlagKind = Literal["failed_checks", "many_skips", "too_fast", "same_answer", "scripted_input", "even_timing"]
 
@@ -82,22 +83,22 @@ def flags(answers: Sequence[AnsweredPage], design: Design, *, skipped: int = 0, 
         evidence = f"failed {len(failed)} of {checks} attention checks: {names}"
         raised.append(Flag("failed_checks", len(failed), attention.may_fail, evidence))
     if skipped > (most := attention.most_skips(pages)):
-        raised.append(Flag("many_skips", skipped, most, f"skipped {skipped} of {pages} pages"))
+        raised.append(Flag("many_skips", skipped, most, f"skipped {skipped} of {count_of(pages, 'page')}"))
     times = [answer.seconds for answer in answers if answer.seconds is not None]
     if len(times) >= ENOUGH and (fast := sum(time < fastest for time in times)) > quality.too_fast_share * len(times):
-        evidence = f"{fast} of {len(times)} answers took less than {fastest:g} s (median {median(times):.1f} s)"
+        evidence = (
+            f"{fast} of {count_of(len(times), 'answer')} took less than {fastest:g} s (median {median(times):.1f} s)"
+        )
         raised.append(Flag("too_fast", fast / len(times), quality.too_fast_share, evidence))
     verdicts = Counter(answer.verdict for answer in answers if not answer.is_check)
     if (total := verdicts.total()) >= ENOUGH:
         (verdict, same), threshold = verdicts.most_common(1)[0], quality.same_answer_share
         if same >= threshold * total:
-            evidence = f"{same} of {total} ratings are {verdict!r}"
+            evidence = f"{same} of {count_of(total, 'rating is')} {verdict!r}"
             raised.append(Flag("same_answer", same / total, threshold, evidence))
     scripted, threshold = sum(answer.scripted for answer in answers), quality.scripted_share
     if len(answers) >= ENOUGH and scripted > threshold * len(answers):
-        evidence = (
-            f"{scripted} of {len(answers)} answers came without a key press, touch or click of a person, or pasted"
-        )
+        evidence = f"{scripted} of {count_of(len(answers), 'answer')} came without a key press, touch or click of a person, or pasted"
         raised.append(Flag("scripted_input", scripted / len(answers), threshold, evidence))
     if len(times) >= ENOUGH and (mean := fmean(times)) and (spread := pstdev(times) / mean) < quality.minimum_spread:
         varies = f"by {percent(spread)} of" if spread >= 0.001 else "by less than 0.1 % of"

@@ -54,7 +54,7 @@ from casewise.studies.report_parts import (
     with_judge_section,
     write_mixed_model,
 )
-from casewise.text import QUERY, Noun, join, text
+from casewise.text import QUERY, Noun, count_of, join, text
 
 # The headline numbers with and without the ratings that were left out, side by side.
 
@@ -69,7 +69,7 @@ def left_out(analysis: StudyAnalysis, words: RatedWords) -> Iterator[Block]:
     turned = [contrast_name(row) for row, without in contrasts if without and without["differs"] != row["differs"]]
     if contrasts:
         yield Prose(
-            f"With the {excluded.ratings - len(analysis.ratings):,} ratings that were left out, "
+            f"With the {count_of(excluded.ratings - len(analysis.ratings), 'rating')} that were left out, "
             + (f"the decision changes for {', '.join(turned)}." if turned else "every contrast has the same decision.")
         )
     yield table_of("left-out", "Ratings left out, by reason", ("Reason", "Ratings"), excluded.reasons.items())
@@ -130,7 +130,7 @@ def study_page(study: StudyNumbers) -> Document:
     """Return the study's page: the contrasts first, all other numbers in folds."""
     analysis, words = study.analysis, study.words
     ratings = analysis.ratings
-    people = "anonymous votes" if ratings.annotator is None else f"{len(ratings.annotator):,} annotators"
+    people = "anonymous votes" if ratings.annotator is None else f"{count_of(len(ratings.annotator), 'annotator')}"
     heads = ("Condition", "Items", words.safe, words.unsafe, "Half of each", "No label")
     caption = f"Items by their label, under the policy {analysis.options.label_policy.name}"
     labels = table_of("labels", caption, heads, analysis.labels.iter_rows(), frame=analysis.labels)
@@ -228,7 +228,7 @@ def contrast_sentence(
     p = p_value(row[f"{tested}_p_corrected"])
     p = f"p {p}" if p.startswith("<") else f"p = {p}"
     corrected = CORRECTED[options.correction]
-    how = f", {corrected} over {of} contrasts" if of > 1 else ""
+    how = f", {corrected} over {count_of(of, 'contrast')}" if of > 1 else ""
     return f"{decision} ({planned}; {p}{how})."
 
 

@@ -28,7 +28,7 @@ from casewise.stats.ratings import FALSE_POSITIVES, STEPS, CodedRatings
 from casewise.stats.study_tables import AnalysisOptions
 from casewise.storage.files import write_text
 from casewise.studies.analysis import OwnFound, StudyAnalysis
-from casewise.text import text
+from casewise.text import count_of, text
 
 # The words for what people said: of what is safe, or of what replies do.
 
@@ -86,7 +86,7 @@ def methods(analysis: StudyAnalysis, words: RatedWords) -> Iterator[str]:
     counted = (
         f"{len(ratings):,} anonymous votes on"
         if ratings.annotator is None
-        else f"{len(ratings):,} ratings by {len(ratings.annotator):,} annotators of"
+        else f"{count_of(len(ratings), 'rating')} by {count_of(len(ratings.annotator), 'annotator')} of"
     )
     yield text(
         "We analysed {counted} {items:item}, made from {n:query} under {conditions:condition} ({names}), with {per_item} "
@@ -370,11 +370,9 @@ def panel(analysis: StudyAnalysis) -> Iterator[Block]:
         "Agreement, 95 % interval": (share, "agreement", "low", "high"),
         "Method": (lambda modelled: "modelled" if modelled else "counted", "modelled"),
     }
-    caption = (
-        f"Agreement of a panel's majority with that of {curve.reference_size} other people, over {curve.items:,} items"
-    )
+    caption = f"Agreement of a panel's majority with that of {curve.reference_size} other people, over {count_of(curve.items, 'item')}"
     rows = tuple(
-        ForestRow(f"{n} people" if n > 1 else "1 person", value, low, high, strong=not modelled)
+        ForestRow(f"{count_of(n, 'person')}" if n > 1 else "1 person", value, low, high, strong=not modelled)
         for n, value, low, high, modelled in frame.iter_rows()
     )
     behind = table_by("panel", caption, frame, columns)
@@ -404,7 +402,7 @@ def annotators(analysis: StudyAnalysis, words: RatedWords) -> Iterator[Block]:
         if column in table.columns
     ]
     heads = ("Over annotators", "5 %", "25 %", "Median", "75 %", "95 %")
-    yield table_of("annotators", f"{len(table):,} annotators", heads, quartiles, frame=table)
+    yield table_of("annotators", f"{count_of(len(table), 'annotator')}", heads, quartiles, frame=table)
     flags = [
         (words, int(table[flag].sum()), percent(people.false_positive_rates[flag], digits=2))
         for flag, words in (

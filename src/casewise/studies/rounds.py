@@ -69,6 +69,7 @@ from casewise.studies.freeze import (
     read_frozen,
 )
 from casewise.studies.wording import StudyWording, read_wording
+from casewise.text import count_of
 
 # The event log of a study. Rows are only added; the database refuses anything else. No personal text goes in.
 
@@ -387,7 +388,7 @@ class StudyPlan:
 
     def __repr__(self) -> str:
         frozen = ", frozen" if self.frozen else ""
-        return f"<StudyPlan {self.design.name} {self.design.version}: {len(self.material.items):,} items{frozen}>"
+        return f"<StudyPlan {self.design.name} {self.design.version}: {count_of(len(self.material.items), 'item')}{frozen}>"
 
     @property
     def estimate(self) -> StudyEstimate:
@@ -488,8 +489,8 @@ def ratings_by(people: int, design: Design, material: Material) -> int:
         if estimate(design.model_copy(update=update), material).people <= people:
             return per_item
     raise StudyError(
-        f"of {people:,} people about {raters:,} pass the quiz (quiz.expected_pass_rate) and rate {ratings:,} items at "
-        f"{design.ratings.per_annotator} each, and {items:,} items are to be rated: "
+        f"of {count_of(people, 'person')} about {raters:,} pass the quiz (quiz.expected_pass_rate) and rate {count_of(ratings, 'item')} at "
+        f"{design.ratings.per_annotator} each, and {count_of(items, 'item is')} to be rated: "
         "take more people, or a benchmark of fewer queries (casewise contexts select)"
     )
 

@@ -27,6 +27,7 @@ from casewise.stats import (
     wilson,
 )
 from casewise.storage.files import replacing
+from casewise.text import count_of
 
 ANALYSES = {
     "pooled": "pooled z test, as in the paper",
@@ -292,7 +293,7 @@ def simulation_page(studies: SimulatedStudies) -> Document:
         if rows:
             difference = number(round(rows[0]["true_difference"], 3) + 0.0)
             caption = (
-                f"{' − '.join(map(spoken, pair))}: true difference {difference}, over {studies.repeats:,} studies "
+                f"{' − '.join(map(spoken, pair))}: true difference {difference}, over {count_of(studies.repeats, 'study')} "
                 f"(seed {studies.seed})"
             )
             tables.append(table_by(f"{pair[0]}-{pair[1]}", caption, rows, columns))

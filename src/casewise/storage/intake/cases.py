@@ -40,6 +40,7 @@ from casewise.storage.intake.roles import TRAIT, CaseColumns, listed, rater_colu
 from casewise.storage.intake.table import Rejected, Table, structured, table_of
 from casewise.storage.receipt import ColumnRead, Receipt, RowsOf, WordRead
 from casewise.storage.words import How, NotApplicable, VerdictWords, plain_word
+from casewise.text import count_of
 
 Repeats = Literal["refuse", "merge", "first", "keep"]
 
@@ -585,7 +586,11 @@ class Cases:
             listed_names = structured(names)
             people = listed_names if isinstance(listed_names, list) else list(parts(str(names), self.separator))
             if len(people) != len(words):
-                self.refuse(place, "annotator", f"; it names {len(people)} people for {len(words)} votes")
+                self.refuse(
+                    place,
+                    "annotator",
+                    f"; it names {count_of(len(people), 'person')} for {count_of(len(words), 'vote')}",
+                )
             if len(set(map(str, people))) != len(people):
                 self.refuse(place, "annotator", "; it names a person twice")
         ratings: list[One] = []
@@ -692,7 +697,7 @@ class Cases:
         safe = self.count(place, "n_safe")
         unsafe = self.count(place, "n_unsafe") if "n_unsafe" in self.column else self.count(place, "n_votes") - safe
         if unsafe < 0:
-            self.table.row(place).refuse(f"{safe} of {safe + unsafe} votes cannot be safe")
+            self.table.row(place).refuse(f"{safe} of {count_of(safe + unsafe, 'vote')} cannot be safe")
         return safe, unsafe
 
     def counted(self, place: int, safe: int, unsafe: int) -> list[One]:
@@ -806,7 +811,7 @@ class Cases:
         if self.shares_alone:
             place = self.shares_alone[0]
             self.notes.append(
-                f"{len(self.shares_alone):,} shares are no whole number of votes and are kept without votes; the first is "
+                f"{count_of(len(self.shares_alone), 'share is')} no whole number of votes and are kept without votes; the first is "
                 f"{cell_text(self.cell(place, 'rate'))} of {cell_text(self.cell(place, 'n_votes'))} on line "
                 f"{self.table.lines[place]}."
             )

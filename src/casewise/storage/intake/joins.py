@@ -14,6 +14,7 @@ from casewise.storage.intake.formats.find import read_any_table
 from casewise.storage.intake.roles import TRAIT, CaseColumns, find_columns, listed
 from casewise.storage.intake.table import Table
 from casewise.storage.words import VerdictWords, plain_name
+from casewise.text import count_of
 
 RATING = "rating"
 """The column that a wide table's cells become."""
@@ -137,7 +138,9 @@ class RatingTable:
         melted[key] = list(ids.values()) * n
         melted[RATING] = [table.columns[name][place] for place in range(n) for name in ids]
         long_table = replace(table, columns=melted, lines=[line for line in table.lines for _ in ids])
-        long_table.notes.append(f"{n:,} rows of people with {len(ids):,} cases each became {n * len(ids):,} rows.")
+        long_table.notes.append(
+            f"{count_of(n, 'row')} of people with {count_of(len(ids), 'case')} each became {count_of(n * len(ids), 'row')}."
+        )
         return long_table, replace(columns, value=RATING) if scale else replace(columns, vote=RATING)
 
     def with_people(
@@ -177,7 +180,7 @@ class RatingTable:
             table.columns[f"{TRAIT}{name}"] = [None if place is None else traits[place] for place in places]
         known = {str(cell) for cell in table.columns[annotator] if cell is not None}
         table.notes.append(
-            f"{len(known & set(place_of)):,} of {len(known):,} annotators have traits in {self.people.name}; "
+            f"{len(known & set(place_of)):,} of {count_of(len(known), 'annotator has')} traits in {self.people.name}; "
             f"{len(set(place_of) - known):,} of its rows are of nobody who rated."
         )
         return table, replace(columns, annotator=annotator)

@@ -17,6 +17,7 @@ from casewise.storage.entries import Entry, json_entries, json_entry, once, text
 from casewise.storage.loaders.loader import Loader, Rows, SourceFile, built, github, table_entries
 from casewise.storage.published import read_published
 from casewise.storage.words import VerdictWords
+from casewise.text import count_of
 
 
 def only(files: Mapping[str, Path]) -> Path:
@@ -109,7 +110,7 @@ def dices(conversations: int, people: int, extent: str) -> Loader:
     loader = Loader(
         name=f"dices_{conversations}",
         title=f"DICES-{conversations} (Aroyo et al., 2023)",
-        size=f"{conversations} conversations, {people} people, {extent}",
+        size=f"{conversations} conversations, {count_of(people, 'person')}, {extent}",
         judged="reply",
         labels_by="people",
         licence="CC-BY-4.0",
@@ -301,7 +302,7 @@ def confaide_rows(files: Mapping[str, Path]) -> Rows:
         path = files[f"tier_{tier}.txt"]
         lines = text_lines(path)
         if len(lines) != len(means):
-            raise DataError(path, None, f"has {len(lines)} lines, and {CONFAIDE_LABELS} has {len(means)}")
+            raise DataError(path, None, f"has {count_of(len(lines), 'line')}, and {CONFAIDE_LABELS} has {len(means)}")
         for entry, mean in zip(lines, means, strict=True):
             row = {"id": f"{tier}-{entry.line}", "cluster": str(entry.line), "category": f"tier {tier}", "mean": mean}
             told = scenario(entry)

@@ -14,6 +14,7 @@ from casewise.errors import DataError
 from casewise.storage.entries import Entry
 from casewise.storage.intake.formats.format import Format, GivenFile
 from casewise.storage.intake.table import Rejected, Table, clean, problem_of
+from casewise.text import count_of
 
 SEPARATORS = (",", ";", "\t", "|", "\x1f", "^", "~")
 
@@ -47,7 +48,7 @@ def read(given: GivenFile) -> Table:
     width = len(names)
     for line, cells in records:
         if len(cells) != width:
-            problem = f"has {len(cells)} cells, and there are {width} columns; is a text not in quotes?"
+            problem = f"has {count_of(len(cells), 'cell')}, and there are {count_of(width, 'column')}; is a text not in quotes?"
             rejected.append(Rejected(line, problem, delimiter.join(cells)))
             continue
         try:

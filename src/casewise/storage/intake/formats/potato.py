@@ -14,6 +14,7 @@ from casewise.storage.entries import Entry
 from casewise.storage.intake.formats.annotations import ANNOTATOR, NOBODY, beside, single
 from casewise.storage.intake.formats.format import Format, GivenFile, rows_of
 from casewise.storage.intake.table import Table, table_of
+from casewise.text import count_of
 
 STATE = "instance_id_to_label_to_value"
 
@@ -114,7 +115,7 @@ def read_folder(given: GivenFile) -> Table:
     if not rows:
         raise DataError(given.path, None, NOBODY)
     return table_of(
-        given.path, rows, notes=[f"{len({str(row.values[ANNOTATOR]) for row in rows}):,} people were read."]
+        given.path, rows, notes=[f"{count_of(len({str(row.values[ANNOTATOR]) for row in rows}), 'person was')} read."]
     )
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from casewise.storage.entries import Entry
 from casewise.storage.intake.formats.format import Format, GivenFile
 from casewise.storage.intake.table import Table
+from casewise.text import count_of
 
 
 def is_split(seen: Mapping[str, Any]) -> bool:
@@ -26,7 +27,9 @@ def read_split(given: GivenFile) -> Table:
     rows = []
     for number, cells in enumerate(whole.list("data"), 1):
         if len(cells) != len(names):
-            whole.refuse(f"row {number} of 'data' has {len(cells)} cells, and there are {len(names)} columns")
+            whole.refuse(
+                f"row {number} of 'data' has {count_of(len(cells), 'cell')}, and there are {count_of(len(names), 'column')}"
+            )
         rows.append(Entry(given.path, number, dict(zip(names, cells, strict=True))))
     return given.table(rows)
 
