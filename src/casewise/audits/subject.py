@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from pydantic import Field
+from pydantic import Field, InstanceOf
 
 from casewise.errors import ConfigurationError, did_you_mean
 from casewise.judges.baselines import held_together, texts_of_contexts, words_that_vary
@@ -69,14 +69,14 @@ class Finding(Record):
     """Something that changes what a benchmark's numbers mean."""
 
     code: str
-    title: str
+    title: InstanceOf[str]
     effect: Effect
     """Its effect on a number: see `EFFECTS`."""
     share: float = Field(ge=0, le=1)
     """The share of items that it affects, or of the distance that it closes."""
     evidence: dict[str, Any]
     """The numbers behind it, by name."""
-    advice: str
+    advice: InstanceOf[str]
     """The recommended action."""
     items: tuple[str, ...] = ()
     """Ids of up to twenty items to look at."""

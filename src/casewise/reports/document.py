@@ -433,7 +433,7 @@ def table_by(
     return table_of(name, caption, tuple(columns), cells, frame=frame)
 
 
-MORE_QUERIES = "casewise power judges --from RUN RUN says how many queries would tell two judges apart."
+MORE_QUERIES = text("casewise power judges --from RUN RUN says how many {queries} would tell two judges apart.")
 """The advice where judges are not told apart."""
 
 
