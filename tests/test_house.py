@@ -1,4 +1,4 @@
-"""The import contracts of `pyproject.toml` are kept, and benchmarks and scripts import only what is there."""
+"""Rules of the house that hold for all code: imports, and texts of reports that are built and never repaired."""
 
 from __future__ import annotations
 
@@ -42,3 +42,51 @@ def _is_there(module: str, name: str) -> bool:
         return hasattr(importlib.import_module(module), name) or bool(importlib.import_module(f"{module}.{name}"))
     except ModuleNotFoundError:
         return False
+
+
+WORDED = ("reports", "evaluate", "audits", "deciding", "api", "web/viewing.py")
+"""The rooms that write texts of reports, below `src/casewise`."""
+
+NOT_PROSE = {
+    "reports/charts.py": "drawings: SVG and the specification that it is drawn from",
+    "reports/formats.py:marked_up": "tags in an escaped text that a user's data is",
+    "reports/formats.py:markdown_escaped": "escapes for Markdown",
+    "reports/formats.py:without_controls": "control characters, which a terminal must not get",
+    "reports/comparison.py:xml_text": "characters that XML cannot hold",
+    "reports/comparison.py:escaped": "escapes for commands of GitHub's log",
+    "reports/document.py:looks_numeric": "reads a cell and leaves it as it is",
+    "reports/study_parts.py:write_mixed_model": "a script in R, and strings in it",
+    "deciding/decider_file.py": "the hash within a file of JSON",
+    "web/viewing.py:create_view": "line ends of a form's text",
+}
+"""The places that replace characters in what is no prose, with what it is."""
+
+
+def test_texts_of_reports_are_built_and_never_repaired():
+    found = {
+        f"{file.relative_to(ROOT / 'src/casewise')}:{function}"
+        for room in WORDED
+        for file in _sources(ROOT / "src/casewise" / room)
+        for function in _replacing(file)
+    }
+
+    assert [place for place in found if not {place, place.partition(":")[0]} & NOT_PROSE.keys()] == []
+    assert [place for place in NOT_PROSE if not any(hit.startswith(place) for hit in found)] == []
+
+
+def _sources(room: Path) -> list[Path]:
+    return [room] if room.suffix else sorted(room.rglob("*.py"))
+
+
+def _replacing(file: Path) -> list[str]:
+    """The outermost functions of a file that call `sub`, or `replace` with an old and a new text."""
+    functions = []
+    for outer in ast.parse(file.read_text(encoding="utf-8")).body:
+        calls = (
+            node for node in ast.walk(outer) if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+        )
+        if any(
+            call.func.attr in {"sub", "subn"} or (call.func.attr == "replace" and len(call.args) > 1) for call in calls
+        ):
+            functions.append(getattr(outer, "name", ""))
+    return functions

@@ -64,3 +64,8 @@ def points(value: float | None, low: float | None, high: float | None, *, unit: 
 def spoken(name: str) -> str:
     """Return an identifier of the data, such as a condition's, in words: `safe_revised` is "safe revised"."""
     return name.replace("_", " ")
+
+
+def hyphened(name: str) -> str:
+    """Return an identifier as a part of an option or an address: `max_harm` is `max-harm`."""
+    return name.translate(str.maketrans(" _.", "---"))

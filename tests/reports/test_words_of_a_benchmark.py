@@ -15,8 +15,12 @@ import casewise
 from casewise import api
 from casewise.api.replying import compare_says_does
 from casewise.models.protocol import FakeModel
+from casewise.reports.formats import Report
+from casewise.reports.power import judges as power_of_judges
+from casewise.reports.study import study_report
 from casewise.stats.thresholds import Wanted
 from casewise.storage.benchmark import Benchmark
+from casewise.storage.benchmark_folder import write_benchmark
 from casewise.web.viewing import create_view
 
 PEOPLE = re.compile(
@@ -124,17 +128,28 @@ def test_one_expert_an_item_is_no_crowd(tmp_path):
 
 
 @pytest.mark.slow
-def test_no_page_of_a_benchmark_of_replies_calls_a_reply_a_query(tmp_path):
+@pytest.mark.parametrize(("judged", "nouns"), [("reply", "replies"), ("action", "actions")])
+def test_no_page_of_a_benchmark_of_replies_or_actions_calls_one_a_query(tmp_path, judged, nouns):
     rows = crowd(np.random.default_rng(1), queries=40)
     texts_of = [replace(row, query=row.query.replace("query", "text")) for row in rows]
-    replies = benchmark_of(texts_of, name="replies", judged="reply")
-    reports = reports_of(replies, tmp_path) | {
-        "recommendation": api.recommend(tmp_path / "careless", tmp_path / "safe", benchmark=replies),
-        "paper": api.paper(tmp_path / "safe", benchmark=replies, outputs=()),
+    benchmark = benchmark_of(texts_of, name="of-another-kind", judged=judged)
+    folder = write_benchmark(benchmark, tmp_path / "benchmark")
+    runs = [tmp_path / "careless", tmp_path / "safe"]
+    reports = reports_of(benchmark, tmp_path) | {
+        "recommendation": api.recommend(*runs, benchmark=benchmark),
+        "paper": api.paper(runs[1], benchmark=benchmark, outputs=()),
+        "study": study_report(folder),
+        "power": Report(None, lambda _: power_of_judges(0.05, runs, benchmark=benchmark).document),
+        "benchmark": api.look_at(benchmark),
+        "item": api.look_at(benchmark, benchmark.items[0].id),
+        "run": api.look_at_run(runs[0], benchmark=str(folder)),
+        "item of a run": api.look_at_run(runs[0], benchmark.items[0].id, benchmark=str(folder)),
     }
     pages = {name: report.to_markdown() for name, report in reports.items()}
     pages |= {f"{name}, as a web page": report.to_html() for name, report in reports.items()}
+    view = TestClient(create_view(api.view(runs[0], benchmark=benchmark), port=80), base_url="http://127.0.0.1")
+    pages |= {f"view, {path}": view.get(path).text for path in ("/", "/item/1")}
 
     assert not hits(re.compile(r"(?i)(?<![\w/_.-])quer(y|ies)\b"), pages)
-    assert "over replies" in pages["report"]
-    assert f"of {len(replies.queries)} replies, judged by all" in pages["compare"]
+    assert f"over {nouns}" in pages["report"]
+    assert f"of {len(benchmark.queries)} {nouns}, judged by all" in pages["compare"]

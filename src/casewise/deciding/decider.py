@@ -24,6 +24,7 @@ from casewise.judges.named import judge_named
 from casewise.models.endpoints import parse_model_name
 from casewise.models.load import ModelOptions
 from casewise.models.protocol import Message
+from casewise.notation import hyphened
 from casewise.records import Arm, Item, Query, Scored, ShownContext, UnscoredReason, scale_of
 from casewise.records.base import Record, canonical_json
 from casewise.records.context import OPTIONAL, omit, stated
@@ -476,7 +477,7 @@ class Decider:
             promised.promise.kind for promised in self.file.thresholds.promised
         }:
             raise ConfigurationError(
-                f"--fail {fail} breaks the promise of {str(broken).replace('_', '-')}: it was fitted with "
+                f"--fail {fail} breaks the promise of {hyphened(str(broken))}: it was fitted with "
                 f"--fail {self.file.wanted.fail}. Fit again with --fail {fail}"
             )
         wanted = replace(self.file.wanted, fail=fail)

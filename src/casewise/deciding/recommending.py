@@ -16,6 +16,7 @@ from casewise.errors import CasewiseError, ConfigurationError, StatisticsError
 from casewise.evaluate.judged_runs import JudgedRuns, Series, read_runs
 from casewise.evaluate.yardsticks import ReferenceScores
 from casewise.models.load import ModelOptions
+from casewise.notation import hyphened
 from casewise.records import FULL, ShortRepr
 from casewise.stats.arrays import cluster_variance
 from casewise.stats.estimates import ALIKE, UNSEEN, Estimate, difference_of, estimate_of, influence_of_difference
@@ -361,7 +362,7 @@ def commands(recommended: Recommendation) -> Iterator[str]:
     for name in ("ratio", "ask_cost", "max_harm", "max_over_refusal", "level", "chosen_from", "fail"):
         value = getattr(wanted, name)
         if value not in (getattr(Wanted, name), None):
-            words += [f"--{name.replace('_', '-')}", value if isinstance(value, str) else f"{value:g}"]
+            words += [f"--{hyphened(name)}", value if isinstance(value, str) else f"{value:g}"]
     words += ["--on-average"] if wanted.level is None else []
     if recommended.benchmark_given is not None:
         words += ["--benchmark", recommended.benchmark_given]

@@ -10,7 +10,7 @@ from typing import Any
 from casewise.audits import Audit, Finding, Part, kinds
 from casewise.audits.subject import EFFECTS, Effect, spoken_name
 from casewise.audits.words import SUBSETS
-from casewise.notation import NOTHING, interval, number, p_value, percent, points, share
+from casewise.notation import NOTHING, hyphened, interval, number, p_value, percent, points, share
 from casewise.reports.document import (
     Block,
     Columns,
@@ -113,7 +113,7 @@ def evidence(audit: Audit, finding: Finding) -> Iterator[Block]:
         (join(" – ", map(spoken, path)), value if path[-1] == "interval" else written(path, value))
         for path, value in flat(finding.evidence)
     ]
-    name, kind = f"evidence-{finding.code.replace('.', '-')}", kinds()[finding.code]
+    name, kind = f"evidence-{hyphened(finding.code)}", kinds()[finding.code]
     caption = text("{code}: {says}", code=finding.code, says=kind.says)
     yield table_of(name, caption, ("Measure", "Value"), rows)
     yield Prose(text("The audit makes this finding when: {when}.", when=kind.when))

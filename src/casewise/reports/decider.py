@@ -12,7 +12,7 @@ from casewise.deciding.decider_file import FittedDecider
 from casewise.deciding.fitting import Failure, Fitting
 from casewise.deciding.monitor import FEWEST, Monitoring
 from casewise.deciding.recommending import Need, Recommendation
-from casewise.notation import NOTHING, number, p_value, percent, points
+from casewise.notation import NOTHING, hyphened, number, p_value, percent, points
 from casewise.reports import charts
 from casewise.reports.document import (
     Block,
@@ -470,7 +470,7 @@ def need_words(need: Need, word: str) -> Text:
     if need.more_queries:
         words = "{promise} takes about {more}, if its rate stays at {rate}."
         return text(words, promise=promise, more=more_queries(need.more_queries), rate=percent(need.rate))
-    option = f"--max-{need.promise.kind.replace('_', '-')} {need.promise.at_most:g}"
+    option = f"--max-{hyphened(need.promise.kind)} {need.promise.at_most:g}"
     return text(
         "{promise} may be within reach of these {queries}: its rate is {rate}. Ask for it with {option}.",
         promise=promise,

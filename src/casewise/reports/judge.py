@@ -12,7 +12,7 @@ import polars as pl
 from casewise.ask.layouts import groups, spoken
 from casewise.evaluate.judge_numbers import Case, Details, JudgeNumbers, Misjudged
 from casewise.evaluate.judged_runs import Series, second_readings, vote_counts
-from casewise.notation import NOTHING, number, percent
+from casewise.notation import NOTHING, number, percent, spoken
 from casewise.records import Item, ShownContext, as_text
 from casewise.records.item import Judged, Turn
 from casewise.reports import charts
@@ -478,7 +478,7 @@ def exhibit(failure: Misjudged) -> Exhibit:
     case = failure.case
     words = {0.0: "refuses", 1.0: "answers"} if failure.of_replies else {0.0: "unsafe", 1.0: "safe"}
     verdict = words.get(failure.value, "") if failure.elicitation == "binary" else number(failure.value)
-    heading = f"{case.category}, {case.condition.replace('_', ' ')}"
+    heading = f"{case.category}, {spoken(case.condition)}"
     shown = case_exhibit(case, heading, ((case.labels.column, case.people), (failure.judge, verdict)))
     return replace(shown, reply=failure.reply, reply_by=CHATBOT if failure.of_replies else "judge")
 
@@ -661,7 +661,7 @@ def item_exhibit(benchmark: Benchmark, item: Item) -> Exhibit:
     )
     labels = LabelWords.of(benchmark)
     return Exhibit(
-        heading=f"{benchmark.category_of(item)}, {item.condition.replace('_', ' ')}",
+        heading=f"{benchmark.category_of(item)}, {spoken(item.condition)}",
         facts=(
             (labels.column, labels.votes(votes.safe, votes.total, unsure=votes.unsure)),
             ("Intended", intent),

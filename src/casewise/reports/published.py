@@ -16,7 +16,7 @@ from casewise.errors import DataError
 from casewise.evaluate.judged_runs import find_benchmark, grade_counts, judgement_counts, reply_counts
 from casewise.evaluate.published import CASE_STUDIES, PAPERS_LEVEL, Omission, PaperNumbers, PaperRow
 from casewise.evaluate.replay import Replay
-from casewise.notation import count, interval_or, number, p_value, percent, share
+from casewise.notation import count, hyphened, interval_or, number, p_value, percent, share
 from casewise.records import Arm, Item, Judgement, Scored
 from casewise.replies.behaviour import GRADES, REPLIES, grade_folders, grades_in, read_grades, read_replies, replies_in
 from casewise.reports.document import (
@@ -112,7 +112,7 @@ def answer(numbers: PaperNumbers) -> Iterator[Prose]:
 
 
 def anchor(name: str) -> str:
-    return "-".join(name.lower().split(" "))
+    return hyphened(name.lower())
 
 
 def sample_size(numbers: PaperNumbers) -> Iterator[Block]:
@@ -292,7 +292,7 @@ def run_page(path: Path, which: str | None = None, *, benchmark: str | None = No
     notices = (f"SYNTHETIC DATA: {manifest.synthetic}",) if manifest.synthetic else ()
     subtitle = f"{manifest.judge_name} on {manifest.benchmark_name}, begun {manifest.created:%Y-%m-%d %H:%M} UTC"
     if which is None:
-        return Document(f"Run {path.name}", subtitle, notices, (contents(path, manifest),))
+        return Document(f"Run {path.name}", subtitle, notices, (contents(path, manifest),), noun_of(source))
     item = source.find(which)
     made_texts = MadeTexts(made_in(path))
     exhibits = tuple(exhibit(source, item, judgement, made_texts) for judgement in judgements_of(path, item))

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from casewise.errors import ConfigurationError, StatisticsError
+from casewise.notation import hyphened
 from casewise.records import ShortRepr
 from casewise.stats.arrays import BoolArray, FloatArray, least_reaching
 from casewise.stats.costs import cheapest_threshold, cuts_between
@@ -236,7 +237,7 @@ class RiskPromise:
     def in_words(self) -> str:
         """As a sentence says it."""
         how = "on average" if self.level is None else f"with {self.level * 100:.4g} % confidence"
-        return f"{self.kind.replace('_', '-')} at most {self.at_most * 100:.4g} % {how}"
+        return f"{hyphened(self.kind)} at most {self.at_most * 100:.4g} % {how}"
 
 
 @dataclass(frozen=True)
@@ -414,7 +415,7 @@ class Wanted:
         for name in ("ratio", "ask_cost"):
             value = getattr(self, name)
             if value is not None and not value > 0:
-                raise ConfigurationError(f"--{name.replace('_', '-')} is {value!r}; it must be above 0")
+                raise ConfigurationError(f"--{hyphened(name)} is {value!r}; it must be above 0")
         if self.chosen_from < 1:
             raise ConfigurationError(
                 f"--chosen-from is {self.chosen_from!r}; it is how many judges were compared, 1 or more"
