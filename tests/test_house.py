@@ -82,11 +82,8 @@ def _replacing(file: Path) -> list[str]:
     """The outermost functions of a file that call `sub`, or `replace` with an old and a new text."""
     functions = []
     for outer in ast.parse(file.read_text(encoding="utf-8")).body:
-        calls = (
-            node for node in ast.walk(outer) if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
-        )
-        if any(
-            call.func.attr in {"sub", "subn"} or (call.func.attr == "replace" and len(call.args) > 1) for call in calls
-        ):
+        calls = [node for node in ast.walk(outer) if isinstance(node, ast.Call)]
+        named = [(call.func.attr, len(call.args)) for call in calls if isinstance(call.func, ast.Attribute)]
+        if any(name in {"sub", "subn"} or (name == "replace" and n > 1) for name, n in named):
             functions.append(getattr(outer, "name", ""))
     return functions
