@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 from xml.sax.saxutils import escape
 
 from casewise.models.protocol import Message
+from casewise.notation import spoken
 from casewise.records import Context, ParameterSet, Query, ShownContext
 from casewise.records.context import OPTIONAL, Statement, as_text
 from casewise.records.item import Judged, Turn
@@ -87,11 +88,6 @@ def groups(shown: ShownContext) -> Iterator[Labelled]:
     """Return what is shown of a context, group by group."""
     for group, value in shown.items():
         yield Labelled(group, (("", value),) if group in OPTIONAL else tuple(value.items()))
-
-
-def spoken(name: str) -> str:
-    """`nature_of_the_interaction` as one says it."""
-    return name.replace("_", " ")
 
 
 @lru_cache(maxsize=1024)

@@ -19,7 +19,7 @@ from sqlalchemy import func, select
 
 from casewise.ask.elicitations import refuses
 from casewise.ask.json_objects import top_objects
-from casewise.ask.layouts import filled, spoken
+from casewise.ask.layouts import filled
 from casewise.contexts.checks import Wording
 from casewise.contexts.drafts import INTENTS, Draft, checked_intent, draft_queries
 from casewise.contexts.review import Act, Action, NotAllowed, Phase
@@ -31,6 +31,7 @@ from casewise.errors import ConfigurationError, one_of
 from casewise.models.asker import ChatAsker, NoReplyReason
 from casewise.models.prices import Prices, Spend
 from casewise.models.protocol import Answering, Message, Model, Reply, ReplyOptions, Usage, as_messages
+from casewise.notation import spoken
 from casewise.options import Hidden
 from casewise.records import Category, ParameterSet, Query, Record, paper_parameters
 from casewise.records.base import digest, read_record, shipped_toml

@@ -110,7 +110,7 @@ def findings(audit: Audit) -> Iterator[Block]:
 
 def evidence(audit: Audit, finding: Finding) -> Iterator[Block]:
     rows = [
-        (join(" – ", map(spoken, path)), value if path[-1] == "interval" else written(path, value))
+        (join(" – ", map(measure_name, path)), value if path[-1] == "interval" else written(path, value))
         for path, value in flat(finding.evidence)
     ]
     name, kind = f"evidence-{hyphened(finding.code)}", kinds()[finding.code]
@@ -161,7 +161,7 @@ OWN_NAMES = CONSTANTS | {
 }
 
 
-def spoken(name: str) -> str:
+def measure_name(name: str) -> str:
     """The name of a measurement in words."""
     return name if isinstance(name, Text) else OWN_NAMES.get(name) or spoken_name(name)
 
@@ -205,7 +205,7 @@ def baseline_blocks(part: Part) -> Iterator[Block]:
         return
     cells = [
         (
-            spoken(row["reads"]),
+            measure_name(row["reads"]),
             row["held_out"],
             share(*row["votes"]["accuracy"].values()),
             number(row["votes"]["pearson"]["estimate"] if "pearson" in row["votes"] else None),
@@ -292,7 +292,7 @@ NO_LIMITS = (None, None)
 
 def intent_blocks(part: Part) -> Iterator[Block]:
     columns: Columns = {
-        "Items": (spoken, "0"),
+        "Items": (measure_name, "0"),
         "Number": "1.n",
         "Agreement, 95 % interval": (share, "1.estimate", "1.ci_low", "1.ci_high"),
     }
@@ -305,7 +305,7 @@ def intent_blocks(part: Part) -> Iterator[Block]:
 def context_blocks(part: Part) -> Iterator[Block]:
     if statements := part.measured.get("statements"):
         columns: Columns = {
-            "Parameter": (spoken, "0"),
+            "Parameter": (measure_name, "0"),
             "Stated": "1.stated",
             "Different": "1.distinct",
             "Most frequent": "1.commonest",

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 import polars as pl
 
-from casewise.ask.layouts import groups, spoken
+from casewise.ask.layouts import groups
 from casewise.evaluate.judge_numbers import Case, Details, JudgeNumbers, Misjudged
 from casewise.evaluate.judged_runs import Series, second_readings, vote_counts
 from casewise.notation import NOTHING, number, percent, spoken

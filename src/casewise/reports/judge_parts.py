@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from casewise.ask.layouts import spoken
 from casewise.audits.words import SUBSETS
 from casewise.evaluate.judge_numbers import JudgeNumbers
 from casewise.evaluate.judged_runs import series_name
 from casewise.evaluate.yardsticks import BaselineComparison, JudgeAmongPeople, People, ShortAnswer, SubsetScore
-from casewise.notation import NOTHING, number, percent
+from casewise.notation import NOTHING, number, percent, spoken
 from casewise.notation import share as share_of
 from casewise.records import FULL, Arm
 from casewise.reports.behaviour import behaviour_answer

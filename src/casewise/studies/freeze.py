@@ -10,8 +10,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from casewise.ask.layouts import FOR_ANNOTATORS, groups, spoken
+from casewise.ask.layouts import FOR_ANNOTATORS, groups
 from casewise.errors import StudyError
+from casewise.notation import spoken
 from casewise.records import Item, ShownContext
 from casewise.records.base import digest
 from casewise.records.context import OPTIONAL, as_text
