@@ -44,7 +44,16 @@ def _is_there(module: str, name: str) -> bool:
         return False
 
 
-WORDED = ("reports", "evaluate", "audits", "deciding", "api", "web/viewing.py")
+WORDED = (
+    "reports",
+    "evaluate",
+    "audits",
+    "deciding",
+    "api",
+    "studies/report.py",
+    "studies/report_parts.py",
+    "web/viewing.py",
+)
 """The rooms that write texts of reports, below `src/casewise`."""
 
 NOT_PROSE = {
@@ -55,7 +64,7 @@ NOT_PROSE = {
     "reports/comparison.py:xml_text": "characters that XML cannot hold",
     "reports/comparison.py:escaped": "escapes for commands of GitHub's log",
     "reports/document.py:looks_numeric": "reads a cell and leaves it as it is",
-    "reports/study_parts.py:write_mixed_model": "a script in R, and strings in it",
+    "studies/report_parts.py:write_mixed_model": "a script in R, and strings in it",
     "deciding/decider_file.py": "the hash within a file of JSON",
     "web/viewing.py:create_view": "line ends of a form's text",
 }

@@ -52,7 +52,6 @@ CLAIMS = {
     ("yardsticks", "is not told apart from {other}"): "0 is on or between the limits, and no test of a margin rejects",
     ("yardsticks", "Words alone do not help here: {words}, differs from a constant verdict by {difference}."): "the upper limit of the words' accuracy less the constant verdict's is below 0",
     ("yardsticks", "It is not shown that words alone help here: {words}, differs from a constant verdict by {difference}."): "the interval of that difference holds 0",
-    ("check", " The two are not told apart."): "the interval of the gain over the better constant verdict holds 0",
     ("decider", "Words alone do not help here: they cost more than "): "the held-out cost of words alone is above that of a constant decision",
     ("judge", "On every item with a label and a verdict, the judge's verdict is the label."): "an item has a label, and no verdict on one differs from it",
     ("judge_parts", "no worse"): "the one-sided test of the margin rejects",

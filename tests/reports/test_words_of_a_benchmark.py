@@ -17,10 +17,10 @@ from casewise.api.replying import compare_says_does
 from casewise.models.protocol import FakeModel
 from casewise.reports.formats import Report
 from casewise.reports.power import judges as power_of_judges
-from casewise.reports.study import study_report
 from casewise.stats.thresholds import Wanted
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.benchmark_folder import write_benchmark
+from casewise.studies.report import study_report
 from casewise.web.viewing import create_view
 
 PEOPLE = re.compile(
@@ -139,7 +139,7 @@ def test_no_page_of_a_benchmark_of_replies_or_actions_calls_one_a_query(tmp_path
         "recommendation": api.recommend(*runs, benchmark=benchmark),
         "paper": api.paper(runs[1], benchmark=benchmark, outputs=()),
         "study": study_report(folder),
-        "power": Report(None, lambda _: power_of_judges(0.05, runs, benchmark=benchmark).document),
+        "power": Report(dict[str, object](), lambda _: power_of_judges(0.05, runs, benchmark=benchmark).document),
         "benchmark": api.look_at(benchmark),
         "item": api.look_at(benchmark, benchmark.items[0].id),
         "run": api.look_at_run(runs[0], benchmark=str(folder)),

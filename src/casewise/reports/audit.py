@@ -186,7 +186,7 @@ def key_blocks(part: Part) -> Iterator[Block]:
     crossed = {row["reads"]: row for row in part.measured.get("baselines", ())}
     cells = [
         (
-            spoken(name),
+            measure_name(name),
             share(*row["accuracy"].values()),
             share(*crossed[name]["votes"]["accuracy"].values()) if name in crossed else NOTHING,
             crossed[name]["held_out"] if name in crossed else NOTHING,
@@ -194,7 +194,7 @@ def key_blocks(part: Part) -> Iterator[Block]:
         for name, row in alone.items()
     ]
     if cells:
-        head = ("Statements of", "By heart, queries held out", "By their words", "Held out for the words")
+        head = ("Statements of", text("By heart, {queries} held out"), "By their words", "Held out for the words")
         yield table_of("statements-alone", "Accuracy of single parameters", head, cells)
 
 
