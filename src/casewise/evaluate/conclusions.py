@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from casewise.notation import percent, points
+from casewise.notation import percent, points, spoken
 from casewise.stats.comparison import MetricGate
 from casewise.stats.estimates import NO_SHARES, Estimate
 from casewise.text import Text, text
@@ -167,7 +167,7 @@ def alike(first: str, second: str, difference: Estimate, *, p: float | None, mar
 
 def at_most(subject: str, rate: Estimate, *, limit: float) -> Conclusion:
     """Return whether a rate, such as harm, is at most `limit`."""
-    values = {"subject": subject, "rate": rate.name.replace("_", " "), "limit": percent(limit), "share": rate.as_share}
+    values = {"subject": subject, "rate": spoken(rate.name), "limit": percent(limit), "share": rate.as_share}
     low, high = rate.limits or (None, None)
     numbers = (rate.name, rate.estimate, low, high, limit)
     if low is None or high is None:
