@@ -57,8 +57,11 @@ def test_a_field_without_a_value_is_an_error():
 
 
 def test_an_f_string_would_lose_references():
+    lossy = "f'{words} of {plain}'"
+    names = {"words": text("{queries}"), "plain": text("plain")}
     with pytest.warns(ReferenceLost, match="an f-string loses"):
-        assert f"{text('{queries}')} of {text('plain')}" == "queries of plain"
+        assert eval(lossy, names | {"__name__": "casewise.reports.page"}) == "queries of plain"
+    assert eval(lossy, names | {"__name__": "a_users_script"}) == "queries of plain"
 
 
 @pytest.mark.parametrize(

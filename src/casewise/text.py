@@ -15,6 +15,7 @@ Examples
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -165,9 +166,9 @@ NOUNS: Mapping[str, NounRef] = {
 
 
 class ReferenceLost(ResourceWarning):
-    """A text with references went into an f-string, so that they are written in their plain form.
+    """A text with references went into an f-string of casewise itself, so that they are written in their plain form.
 
-    Python hides this kind of warning from users; in the tests it is an error.
+    Python hides this kind of warning from users; in the tests it is an error. A user's own f-string may do so.
     """
 
 
@@ -201,7 +202,8 @@ class Text(str):
         return Text(other, self)
 
     def __format__(self, spec: str) -> str:
-        if any(not isinstance(part, str) for part in self.parts):
+        ours = sys._getframe(1).f_globals.get("__name__", "").partition(".")[0] == __package__  # noqa: SLF001 - the caller
+        if ours and any(not isinstance(part, str) for part in self.parts):
             message = f"this text holds references, which an f-string loses; use casewise.text.text: {self!r}"
             warnings.warn(message, ReferenceLost, stacklevel=2)
         return format(str(self), spec)

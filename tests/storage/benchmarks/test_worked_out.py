@@ -75,7 +75,7 @@ def test_the_words_of_a_benchmark_are_counted_once_for_all_reports(monkeypatch):
     demo = casewise.load("demo")
     some = demo.keeping(demo.items[:40])
     first = Subject(some).baseline
-    monkeypatch.setattr(PhraseCounts, "of", lambda _: pytest.fail("the words were counted again"))
+    monkeypatch.setattr(PhraseCounts, "from_texts", lambda _: pytest.fail("the words were counted again"))
 
     assert np.array_equal(Subject(some).baseline, first)
 
