@@ -44,6 +44,13 @@ class Room:
     def place(self, number: int = 0) -> ReviewPlace:
         return self.places()[number]
 
+    def find(self, place: ReviewPlace) -> ReviewPlace:
+        """The place as the database holds it now."""
+        with self.store.read() as connection:
+            current = find_place(connection, place.id)
+        assert current is not None
+        return current
+
     def do(
         self, place: ReviewPlace, by: Person, act_: Act, words: Wording | None = None, reason: str | None = None
     ) -> ReviewPlace:

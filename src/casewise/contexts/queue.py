@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, Connection, and_, delete, false, func, or_
 
 from casewise.contexts.checks import Alike, Remark, check_wording, find_alike
 from casewise.contexts.drafts import Draft, progress
-from casewise.contexts.review import Act, Phase
+from casewise.contexts.review import Act, Author, Phase
 from casewise.contexts.store import ReviewPlace, all_places, enough_others
 from casewise.database.staff import Person, Role
 from casewise.database.tables import review as tables
@@ -193,7 +193,7 @@ class Share:
 
 @dataclass(frozen=True)
 class Work:
-    """The amount of work of one person."""
+    """The amount of work of one person; approvals and returns count contexts, each once."""
 
     person_id: str
     reviews: int
@@ -214,7 +214,9 @@ class ReviewStatistics:
     pi: float | None
     """Scott's pi of "needs a change", the two reviewers being exchangeable; None where all or none do."""
     changed: Share
-    """Contexts whose words now differ from those that were generated, of those that are agreed on."""
+    """Contexts whose words now differ from those that a model wrote, of those of a model that are agreed on."""
+    authors: dict[Author, int]
+    """Contexts that are agreed on, by the kind of author of their words."""
     returned: Share
     """Contexts that an expert returned at least once, of those that an expert decided on."""
     own_words: Share
@@ -235,14 +237,15 @@ class ReviewStatistics:
             *stands,
             f"both reviewers submitted the same words: {self.agreed_at_once}",
             f"both, or neither, saw a need to change: {self.same_need}",
-            f"changed since they were generated: {self.changed}",
+            f"changed since a model wrote them: {self.changed}",
+            "written by: " + ", ".join(f"{count} {author}" for author, count in self.authors.items()),
             f"returned by an expert: {self.returned}",
         ]
 
 
 def review_statistics(connection: Connection, draft: Draft) -> ReviewStatistics:
     """Return the numbers of `draft`, from its events."""
-    tally, table = read_events(connection, draft), tables.contexts
+    tally = read_events(connection, draft)
     pairs = [pair for pair in tally.rounds.values() if len(pair) == 2]
     same_need = Share(sum(pair[0].changed == pair[1].changed for pair in pairs), len(pairs))
     pi = None  # (observed - expected) / (1 - expected), where a pair agrees by chance as Scott (1955) expects
@@ -251,15 +254,15 @@ def review_statistics(connection: Connection, draft: Draft) -> ReviewStatistics:
         expected = change**2 + (1 - change) ** 2
         pi = None if expected == 1 else (same_need.count / same_need.of - expected) / (1 - expected)
     agreed_on = [Phase.AGREED, Phase.RESOLVED, Phase.EXPERT_REVIEW, Phase.FINAL_CHECK, Phase.APPROVED]
-    agreed = connection.execute(
-        select(table.c.generated, table.c.state).where(table.c.draft_id == draft.id, table.c.phase.in_(agreed_on))
-    ).all()
+    agreed = [place for place in all_places(connection, draft.id) if place.state.phase in agreed_on]
+    authors = Counter(place.state.author_of(place.generated) for place in agreed)
     return ReviewStatistics(
         progress=progress(connection, draft),
         agreed_at_once=Share(sum(pair[1].agreed for pair in pairs), len(pairs)),
         same_need=same_need,
         pi=pi,
-        changed=Share(sum(row.generated != row.state.get("wording") for row in agreed), len(agreed)),
+        changed=Share(authors[Author.PERSON_AFTER_MODEL], len(agreed) - authors[Author.PERSON]),
+        authors={author: authors[author] for author in Author},
         returned=Share(sum(Act.RETURN in acts for acts in tally.decided.values()), len(tally.decided)),
         own_words=Share(sum(pair[0].own or pair[1].own for pair in pairs), len(pairs)),
         work=[
@@ -295,6 +298,7 @@ def read_events(connection: Connection, draft: Draft) -> ReviewTally:
         .order_by(events.c.context_id, events.c.seq)
     )
     tally = ReviewTally(defaultdict(list), defaultdict(Counter), defaultdict(set))
+    counted: set[tuple[str, str, str]] = set()
     for context_id, act, by, to_phase, detail in rows:
         submissions, work = tally.rounds[context_id], tally.work[by]
         if act in {Act.GENERATE, Act.REWRITE, Act.RESTART}:
@@ -307,7 +311,8 @@ def read_events(connection: Connection, draft: Draft) -> ReviewTally:
             work.subtract({"revised": submissions.pop().changed, Act.SUBMIT: 1})
         elif act in {Act.APPROVE, Act.RETURN}:
             tally.decided[context_id].add(Act(act))
-            work[act] += 1
+            work[act] += (context_id, by, act) not in counted  # one that came back is one context still
+            counted.add((context_id, by, act))
     return tally
 
 

@@ -17,8 +17,8 @@ from sqlalchemy import Connection, select
 from casewise.contexts.checks import Wording
 from casewise.contexts.drafts import Draft, draft_queries, progress
 from casewise.contexts.queue import ReviewStatistics, review_statistics
-from casewise.contexts.review import Act, Phase
-from casewise.contexts.store import Event, ReviewPlace, all_places, events_of
+from casewise.contexts.review import PROGRAM_ACTS, Act, Author, Phase
+from casewise.contexts.store import Event, ReviewPlace, Step, all_places, events_of, steps_of
 from casewise.database.tables import review as tables
 from casewise.errors import BenchmarkError, ConfigurationError
 from casewise.records import Context, Item, Provenance, Revision
@@ -26,6 +26,7 @@ from casewise.records.context import Origin
 from casewise.storage.benchmark import About, Benchmark
 from casewise.storage.benchmark_folder import new_folder, sha256, write_benchmark
 from casewise.storage.files import write_text
+from casewise.text import text
 
 # What a release says of itself in words: the data card and the terms.
 
@@ -52,6 +53,11 @@ REVIEWED = (
     "it, and both reviewers checked it once more. People appear under pseudonyms.",
     "",
 )
+AUTHORS = {
+    Author.MODEL: "a model, unchanged",
+    Author.PERSON_AFTER_MODEL: "a model, then changed by a person",
+    Author.PERSON: "a person",
+}
 UNREVIEWED = ("Nobody reviewed or changed them. They serve studies of the effect of review.", "")
 
 
@@ -69,7 +75,7 @@ def data_card(
         f"- Both reviewers submitted the same words: {statistics.agreed_at_once}",
         f"- Both, or neither, saw a need to change something: {statistics.same_need}{beyond_chance}",
         *(own_words if statistics.own_words.count else []),
-        f"- Changed between generation and approval: {statistics.changed}",
+        f"- Changed between generation and approval, of those that a model wrote: {statistics.changed}",
         f"- Returned by an expert at least once: {statistics.returned}",
         "",
         "In brackets: 95 % Wilson intervals.",
@@ -94,6 +100,9 @@ def data_card(
         "",
         *writers,
         "",
+        *(() if not reviewed else ("Who wrote the words that were approved:", "")),
+        *(f"- {AUTHORS[author]}: {count}" for author, count in statistics.authors.items() if reviewed),
+        *(("",) if reviewed else ()),
         *(REVIEWED if reviewed else UNREVIEWED),
         *(review if reviewed else ()),
         "## Risks",
@@ -179,7 +188,7 @@ def check_complete(connection: Connection, draft: Draft, *, unreviewed: bool) ->
 
 
 def writers_of(connection: Connection, draft: Draft) -> list[str]:
-    """Return a line for each model that wrote contexts, as the endpoint names it, with its prompt and dates."""
+    """Return a line for each model that wrote contexts, with its prompt and dates, and one for the people who wrote any."""
     events, contexts = tables.events.c, tables.contexts.c
     version, prompt = (events.detail[name].as_string() for name in ("model_version", "prompt"))
     rows = connection.execute(
@@ -196,6 +205,19 @@ def writers_of(connection: Connection, draft: Draft) -> list[str]:
         asked = f", prompt {words}" if words else ""
         until = f" to {max(on)}" if max(on) != min(on) else ""
         lines.append(f"- {model}{named}{asked}: {len(on)} contexts, {min(on)}{until}")
+    written = connection.execute(
+        select(events.context_id, events.by, events.at)
+        .select_from(tables.events.join(tables.contexts, contexts.id == events.context_id))
+        .where(contexts.draft_id == draft.id, events.act == Act.REWRITE)
+    ).all()
+    if written:
+        places, people, on = (
+            {row[0] for row in written},
+            {row[1] for row in written},
+            [row[2].date() for row in written],
+        )
+        until = f" to {max(on)}" if max(on) != min(on) else ""
+        lines.append(f"- {text('{n:person}', n=len(people))}: {text('{n:context}', n=len(places))}, {min(on)}{until}")
     return lines
 
 
@@ -207,25 +229,26 @@ def as_benchmark(connection: Connection, draft: Draft, *, options: ReleaseOption
     contexts: dict[str, Context] = {}
     items = [Item(query_id=query.id, condition="no_context") for query in queries if options.with_no_context]
     revisions: list[Revision] = []
+    authors: set[Author] = set()
     for place in all_places(connection, draft.id):
-        way = Way(place, events_of(connection, place.id), canary, pseudonyms)
+        way = Way(place, steps_of(events_of(connection, place.id)), canary, pseudonyms)
         if options.unreviewed:
             assert way.generated is not None  # as was checked
             items.append(Item.of(way.generated))
             contexts[way.generated.id] = way.generated
             continue
         revisions.extend(way.revisions())
+        authors.add(place.state.author_of(place.generated))
         items.append(Item.of(way.final))
         if options.with_generated and way.generated is not None:
             intent = "safe" if place.intended_safe else "unsafe"
             items.append(Item.of(way.generated, condition=f"{intent}_generated"))
         contexts |= {context.id: context for context in way.contexts()}
-    review = "that nobody reviewed" if options.unreviewed else "and signed off by people"
     return Benchmark(
         about=About(
             name=draft.name,
             version=options.version,
-            description=f"Queries with contexts generated by a model {review}; released {now:%Y-%m-%d}",
+            description=f"Queries with contexts {written_by(authors, options)}; released {now:%Y-%m-%d}",
             licence=options.licence,
             terms="TERMS.md",
             gated=options.gated,
@@ -240,62 +263,91 @@ def as_benchmark(connection: Connection, draft: Draft, *, options: ReleaseOption
     )
 
 
+def written_by(authors: set[Author], options: ReleaseOptions) -> str:
+    """Return who wrote the contexts of a release and who reviewed them, in words."""
+    if options.unreviewed:
+        return "generated by a model that nobody reviewed"
+    models, people = authors - {Author.PERSON}, authors & {Author.PERSON}
+    by = (
+        "written by people"
+        if not models
+        else "generated by a model or written by people"
+        if people
+        else "generated by a model"
+    )
+    return f"{by} and signed off by people"
+
+
 class Way:
-    """The wordings of one place in their order, as contexts and revisions.
+    """The wordings of one place in their order, as contexts, revisions and events.
 
     `pseudonyms`: people appear as `person-1`, `person-2`, … in the order in which they first acted.
     """
 
-    def __init__(self, place: ReviewPlace, events: list[Event], canary: str, pseudonyms: dict[str, str]) -> None:
-        self.place, self.canary, self.pseudonyms = place, canary, pseudonyms
-        self.worded = [event for event in events if event.wording is not None]
-        self.programs = {event.by for event in events if event.act == "generate"}
-        assert place.state.wording is not None
+    def __init__(self, place: ReviewPlace, steps: list[Step], canary: str, pseudonyms: dict[str, str]) -> None:
+        self.place, self.steps, self.canary, self.pseudonyms = place, steps, canary, pseudonyms
+        self.worded = [step for step in steps if step.event.wording is not None]
+        self.root: Context | None = None
         self.generated = None
         if place.generated is not None:
-            by = next(event.by for event in reversed(self.worded) if event.wording == place.generated)
-            self.generated = self.context(place.generated, by=by, origin="generated")
-        self.final = self.context(place.state.wording, by="review", origin="revised")
+            by = next(step.event.by for step in reversed(self.worded) if step.event.wording == place.generated)
+            self.generated = self.root = self.context(place.generated, by=by, author=Author.MODEL)
+        elif self.worded:
+            first = self.worded[0].event
+            assert first.wording is not None
+            self.root = self.context(first.wording, by=self.pseudonym(first.by), author=Author.PERSON)
+        assert place.state.wording is not None
+        author = place.state.author_of(place.generated)
+        self.final = self.context(place.state.wording, by="review", author=author, reviewed=True)
 
     def pseudonym(self, person_id: str) -> str:
         return self.pseudonyms.setdefault(person_id, f"person-{len(self.pseudonyms) + 1}")
 
-    def context(self, words: Wording, *, by: str, origin: Origin) -> Context:
+    def actor(self, event: Event) -> str:
+        """A program under its own name, a person under a pseudonym."""
+        return event.by if event.act in PROGRAM_ACTS else self.pseudonym(event.by)
+
+    def context(self, words: Wording, *, by: str, author: Author, reviewed: bool = False) -> Context:
         """The context of `words`; one that was approved unchanged counts as revised, as it went through review."""
-        generated = None if origin == "generated" else self.generated
+        origin: Origin = "generated" if author == Author.MODEL and not reviewed else "revised"
+        root = None if origin == "generated" else self.root
         return Context(
             query_id=self.place.query.id,
             intended_safe=self.place.intended_safe,
             origin=origin,
-            lineage_id=generated.id if generated else "",
-            provenance=Provenance(by=by, detail={"canary": self.canary}),
+            lineage_id=root.id if root else "",
+            provenance=Provenance(by=by, detail={"canary": self.canary, "author": str(author)}),
             **words.model_dump(),
         )
 
+    def id_of(self, words: Wording) -> str:
+        """The id of the context that states `words`, whoever wrote it."""
+        return self.context(words, by="", author=Author.PERSON).id
+
     def contexts(self) -> Iterator[Context]:
-        """Every wording; of equal ones the last stands: the approved one, else the generated one."""
-        for event in self.worded:
-            assert event.wording is not None
-            program = event.by in self.programs
-            by = event.by if program else self.pseudonym(event.by)
-            yield self.context(event.wording, by=by, origin="generated" if program else "revised")
+        """Every wording under its first author, the generated and the approved one last: of equal ones the last stands."""
+        by_first: dict[str, Context] = {}
+        for step in self.worded:
+            assert step.event.wording is not None
+            context = self.context(step.event.wording, by=self.actor(step.event), author=step.author)
+            by_first.setdefault(context.id, context)
+        yield from by_first.values()
         if self.generated is not None:
             yield self.generated
         yield self.final
 
     def revisions(self) -> Iterator[Revision]:
-        """Each wording that somebody put in the place of another."""
-        before: Wording | None = None
-        for event in self.worded:
+        """Each wording that a person stood for in the place of the text that all saw then."""
+        for step in self.worded:
+            event, before = step.event, step.before.wording
             assert event.wording is not None
-            if before is not None and event.wording != before and event.by not in self.programs:
-                yield Revision(
-                    id=str(uuid.uuid5(uuid.NAMESPACE_OID, f"{self.place.id}:{event.seq}")),
-                    before_id=self.context(before, by="", origin="revised").id,
-                    after_id=self.context(event.wording, by="", origin="revised").id,
-                    reviewer=self.pseudonym(event.by),
-                    reason=event.reason or event.act,
-                    at=event.at,
-                )
-            if event.act in {"generate", "rewrite"} or event.to_phase in {Phase.AGREED, Phase.RESOLVED}:
-                before = event.wording
+            if before is None or event.wording == before or event.act in PROGRAM_ACTS or step.taken_back:
+                continue
+            yield Revision(
+                id=str(uuid.uuid5(uuid.NAMESPACE_OID, f"{self.place.id}:{event.seq}")),
+                before_id=self.id_of(before),
+                after_id=self.id_of(event.wording),
+                reviewer=self.pseudonym(event.by),
+                reason=event.reason or event.act,
+                at=event.at,
+            )

@@ -72,6 +72,16 @@ class Act(StrEnum):
     """An administrator has it reviewed anew, for instance because somebody left."""
 
 
+class Author(StrEnum):
+    """The kind of author whose words a context states."""
+
+    MODEL = "model"
+    PERSON = "person"
+    """A person wrote it from nothing, or anew in the place of another."""
+    PERSON_AFTER_MODEL = "person after model"
+    """A model wrote it, and people changed it."""
+
+
 PROGRAM_ACTS = frozenset({Act.GENERATE, Act.FAIL})
 NEED_REASON = frozenset({Act.COMMENT, Act.RETURN, Act.OBJECT, Act.GIVE_UP, Act.RESTART, Act.FAIL})
 NEED_WORDING = frozenset({Act.GENERATE, Act.SUBMIT, Act.OFFER, Act.REWRITE})
@@ -113,6 +123,12 @@ class State(Record):
     """Counts the steps that change what others see: who acts on an older version is told so."""
     problem: str | None = None
     """The reason why generating it failed."""
+
+    def author_of(self, generated: Wording | None, wording: Wording | None = None) -> Author:
+        """The kind of author of `wording`, by default the text that all see, where a model last wrote `generated`."""
+        if self.author is not None:
+            return Author.PERSON
+        return Author.MODEL if (wording or self.wording) == generated else Author.PERSON_AFTER_MODEL
 
 
 MISSING = State()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Connection, delete, func, insert, select, 
 
 from casewise.contexts.checks import Remark, Wording, refreshed
 from casewise.contexts.drafts import StatedParameters
-from casewise.contexts.review import REVIEWERS, Act, Action, NotAllowed, Phase, State, step
+from casewise.contexts.review import MISSING, REVIEWERS, Act, Action, Author, NotAllowed, Phase, State, step
 from casewise.database.staff import Role
 from casewise.database.tables import review as tables
 from casewise.database.tables import staff
@@ -134,6 +134,39 @@ class Event(Record):
     wording: Wording | None
     reason: str | None
     detail: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class Step:
+    """An event with the state before and after it."""
+
+    event: Event
+    before: State
+    after: State
+    author: Author
+    """The kind of author of the event's words, or of the text that all see after it."""
+    taken_back: bool = False
+    """Whether this is a submission that its author took back."""
+
+
+def steps_of(events: list[Event]) -> list[Step]:
+    """Return the events, oldest first, with the states that they led from and to.
+
+    An event states only what a person sent: accepting a proposal, for instance, has no words of its own. The text
+    before and after an event is therefore the state's.
+    """
+    state, generated = MISSING, None
+    steps: list[Step] = []
+    for event in events:
+        after = step(state, Action(by=event.by, act=event.act, wording=event.wording, reason=event.reason))
+        if event.act == Act.GENERATE:
+            generated = event.wording
+        if event.act == Act.TAKE_BACK:
+            last = max(n for n, one in enumerate(steps) if one.event.act == Act.SUBMIT and one.event.by == event.by)
+            steps[last] = replace(steps[last], taken_back=True)
+        steps.append(Step(event, state, after, after.author_of(generated, event.wording)))
+        state = after
+    return steps
 
 
 def places_where(connection: Connection, *conditions: ColumnElement[bool], lock: bool = False) -> list[ReviewPlace]:

@@ -1,6 +1,8 @@
+import contextlib
 import hashlib
 import json
 
+import numpy as np
 import pytest
 from tests.contexts.drafts import room
 from tests.contexts.wordings import wording
@@ -8,6 +10,8 @@ from tests.support.app import NOW
 from tests.support.databases import new_database
 
 from casewise.contexts.release import ReleaseOptions, release
+from casewise.contexts.review import NEED_WORDING, Act, NotAllowed, allowed
+from casewise.contexts.store import events_of, steps_of
 from casewise.errors import BenchmarkError, ChecksumMismatch, ConfigurationError
 from casewise.storage.benchmark_folder import read_benchmark
 from casewise.storage.load import load
@@ -55,6 +59,90 @@ def test_a_release_is_a_benchmark_with_its_revisions(approved, tmp_path):
     assert shown[0] is not None
     assert {revision.after_id for revision in benchmark.revisions} == {shown[0].id}
     assert shown[0].lineage_id == benchmark.revisions[0].before_id
+
+
+def in_random_order(here, place, rng, *, steps):
+    """Let people take random steps on a context, each time with one of three wordings; return its text after each."""
+    people, words = (
+        [here.ada, here.ben, here.cleo],
+        [wording(recipient__type=name) for name in ("Cashier", "Clerk", "Guard")],
+    )
+    texts = []
+    for _ in range(steps):
+        now = here.find(place)
+        open_acts = [(by, one) for by in people for one in allowed(now.state, by.id)]
+        by, chosen = open_acts[rng.integers(len(open_acts))]
+        with contextlib.suppress(NotAllowed):  # by what others have typed or could review
+            here.do(now, by, chosen, words[rng.integers(3)] if chosen in NEED_WORDING else None, "because")
+            texts.append((now.state.wording, here.find(place).state.wording))
+    return texts
+
+
+def test_the_text_before_and_after_each_step_of_a_random_history_is_what_the_database_held(here):
+    rng = np.random.default_rng(1)
+    for place in here.places():
+        texts = in_random_order(here, place, rng, steps=60)
+        with here.store.read() as connection:
+            steps = steps_of(events_of(connection, place.id))[1:]
+
+        assert [(one.before.wording, one.after.wording) for one in steps] == texts
+        assert steps[-1].after == here.find(place).state
+
+
+def test_a_revision_replaces_the_text_that_was_accepted_before(here, tmp_path):
+    first, second, third = (wording(recipient__type=name) for name in ("Cashier", "Clerk", "Guard"))
+    place = here.place()
+    for by, act, words, reason in [
+        (here.ada, Act.SUBMIT, first, None),
+        (here.ben, Act.SUBMIT, second, None),
+        (here.ada, Act.ACCEPT, None, None),
+        (here.cleo, Act.TAKE, None, None),
+        (here.cleo, Act.RETURN, None, "Who is it?"),
+        (here.ada, Act.OFFER, third, None),
+        (here.ben, Act.ACCEPT, None, None),
+    ]:
+        here.do(place, by, act, words, reason)
+    for by, act in [(here.cleo, Act.TAKE), (here.cleo, Act.APPROVE), (here.ada, Act.CONFIRM), (here.ben, Act.CONFIRM)]:
+        here.do(place, by, act)
+    for other in here.places()[1:]:
+        here.approve(other, other.state.wording)
+
+    benchmark = load(released(here, tmp_path / "out"))
+
+    types = {key: context.shown()["recipient"]["type"] for key, context in benchmark.context.items()}
+    changes = [(types[revision.before_id], types[revision.after_id]) for revision in benchmark.revisions]
+    assert changes == [("Bank clerk", "Cashier"), ("Bank clerk", "Clerk"), ("Clerk", "Guard")]
+
+
+def test_a_review_that_was_taken_back_is_no_revision(here, tmp_path):
+    here.do(here.place(), here.ada, Act.SUBMIT, CHANGED)
+    here.do(here.place(), here.ada, Act.TAKE_BACK)
+    for place in here.places():
+        here.approve(place, place.state.wording)
+
+    assert not load(released(here, tmp_path / "out")).revisions
+
+
+def test_contexts_of_people_are_not_called_generated(here, tmp_path):
+    by_hand, revised, *others = here.places()
+    here.do(by_hand, here.ada, Act.GIVE_UP, reason="It asks for something else")
+    here.do(by_hand, here.ada, Act.REWRITE, wording(recipient__type="Guard"))
+    here.approve(by_hand, wording(recipient__type="Guard"))
+    here.approve(revised, wording(recipient__type="Forger"))
+    for place in others:
+        here.approve(place, place.state.wording)
+
+    folder = released(here, tmp_path / "out")
+
+    benchmark, statistics = load(folder), json.loads((folder / "statistics.json").read_text())
+    authors = [benchmark.context_of(item).provenance.detail["author"] for item in benchmark.items]
+    assert authors == ["person", "person after model", "model", "model"]
+    assert statistics["authors"] == {"model": 2, "person": 1, "person after model": 1}
+    assert (statistics["changed"]["count"], statistics["changed"]["of"]) == (1, 3)
+    card = (folder / "DATA_CARD.md").read_text()
+    assert "- a person: 1\n" in card
+    assert "\n- 1 person: 1 context, 2026-" in card
+    assert "generated by a model or written by people and signed off by people" in benchmark.about.description
 
 
 def test_it_is_gated_with_terms_a_card_statistics_a_canary_in_every_context_and_no_name_of_a_person(approved, tmp_path):
