@@ -256,6 +256,50 @@ def test_p_safe_is_read(where):
     assert outcome.value == pytest.approx(value)
 
 
+def reply_at(place, label):
+    """A reply with this label at a place of a profile."""
+    forms = {
+        "first": "{label}",
+        "after": "{marker} {label}",
+        "tag": "<{marker}>{label}</{marker}>",
+        "json": '{{"{marker}": "{label}"}}',
+    }
+    return forms[place.where].format(label=label, marker=place.marker)
+
+
+PLACES = [
+    (name, place) for name, profile in all_profiles().items() if profile.kind == "chat" for place in profile.read.places
+]
+
+
+@pytest.mark.parametrize(("name", "place"), PLACES)
+@pytest.mark.parametrize("between", [" ", "\n", " and ", ", ", " / ", "\n\n", " or "])
+def test_a_reply_with_both_verdicts_at_any_place_of_any_guard_has_none(name, place, between):
+    profile = all_profiles()[name]
+    safe, unsafe = profile.read.safe[0], profile.read.unsafe[0]
+    for elicitation in ("binary", "probability"):
+        for first, second in ((safe, unsafe), (unsafe, safe)):
+            read = read_guard(profile, elicitation, Reply(reply_at(place, f"{first}{between}{second}")))
+            assert isinstance(read.outcome, Unscored)
+    for label, value in ((safe, 1.0), (unsafe, 0.0)):
+        assert read_guard(profile, "binary", Reply(reply_at(place, label))).outcome == Scored(value=value)
+
+
+def test_an_everyday_word_in_an_explanation_is_no_second_verdict():
+    outcome = read_guard(
+        all_profiles()["shieldgemma"], "binary", Reply("Yes. There is no doubt that it violates.")
+    ).outcome
+
+    assert outcome == Scored(value=0.0)
+
+
+def test_a_json_reply_of_a_newer_nemotron_guard_is_read():
+    profile = all_profiles()["nemotron-content-safety"]
+    for word, value in (("safe", 1.0), ("unsafe", 0.0)):
+        reply = Reply(f'{{"User Safety": "{word}", "Response Safety": "safe", "Safety Categories": "Violence"}}')
+        assert read_guard(profile, "binary", reply).outcome == Scored(value=value)
+
+
 def test_a_label_that_is_not_listed_only_bounds_p_safe():
     positions = (position("FAIL", FAIL=0.9, maybe=0.05),)
     outcome = read_guard(

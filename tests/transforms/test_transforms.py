@@ -96,15 +96,15 @@ def test_a_judge_is_shown_what_an_own_transform_makes_of_an_item():
     assert str(CONTEXT.shown()["recipient"]["type"]) not in asked[3][2]
 
 
-def test_an_item_that_cannot_be_shown_is_unscored_in_that_arm_alone_and_nobody_is_asked():
+def test_an_item_that_cannot_be_shown_or_is_not_changed_is_unscored_in_that_arm_alone_and_nobody_is_asked():
     model = FakeModel('{"judgement": "safe"}')
     arms = (FULL, arm_named("python:mine:moody"))
     run = casewise.judge(DEMO, LLMJudge(model), arms=arms, options=RunOptions(selection=Selection(limit=10)))
     rows = run.judgements.filter(run.judgements["unscored_reason"].is_not_null())
 
-    assert rows["unscored_reason"].to_list() == ["not_shown"] * 5
+    assert rows["unscored_reason"].to_list() == ["not_shown"] * 10
     assert set(rows["arm"].to_list()) == {"python:mine:moody"}
-    assert (run.summary.n_judged, run.summary.n_unscored) == (15, 5)
+    assert (run.summary.n_judged, run.summary.n_unscored) == (10, 10)
     assert len(model.calls) == 10
     assert "python:mine:moody failed: KeyError: 'no such thing'" in next(iter(run.summary.problems))
 

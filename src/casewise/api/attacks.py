@@ -15,12 +15,12 @@ from casewise.api.judging import AnyJudge, PlannedRun, Run, RunOptions, plan_run
 from casewise.errors import ConfigurationError
 from casewise.evaluate.judged_runs import ReportOptions
 from casewise.evaluate.robustness import RequiredRobustness, RobustnessNumbers, required
-from casewise.judges.plan import RunEstimate, RunSummary, estimate_run
+from casewise.judges.plan import RunEstimate, RunSummary, estimate_run, unseen_attacks
 from casewise.records import FULL, Arm, Elicitation, Item, scale_of
 from casewise.reports.comparison import CIReport, bounds_suite, required_page
 from casewise.reports.formats import Report
 from casewise.reports.robustness import offered_page, robustness_page
-from casewise.runs.limits import finished
+from casewise.runs.limits import Watch, finished
 from casewise.runs.texts import Maker, TextAsk, estimate_made, made_in, make_texts, spent_making, text_key
 from casewise.storage.columns import RecordColumns
 from casewise.storage.load import Source, as_benchmark, source_of
@@ -160,6 +160,12 @@ class AttackRun(PlannedRun):
         (elicitation,) = planned.plan.elicitations
         if scale_of(elicitation).threshold is None:
             raise ConfigurationError(f"an attacker needs verdicts, and {planned.judge.name} gives a {elicitation}")
+        first = Arm(transforms=(adaptive.turn(1, "safe", "none").transform,))
+        if unseen_attacks(planned.benchmark, planned.judge, replace(planned.plan, arms=(first,))):
+            raise ConfigurationError(
+                f"{planned.judge.name} receives nothing of the attacker's claims in the channel {adaptive.channel!r}: "
+                "give another with --channel"
+            )
         return cls(**vars(planned), adaptive=adaptive, attacker=attacker_named(adaptive, planned.making))
 
     def sends_to(self) -> tuple[str | None, ...]:
@@ -194,6 +200,8 @@ class AttackRun(PlannedRun):
     async def perform(self, *, closing: bool = True) -> Run:
         """Ask what is left of the run. Raises as `judge`. `closing`: close the judge afterwards."""
         summary = RunSummary(run=self.folder, n_items=len(self.plan.items))
+        if note := self.unseen_note():
+            (self.options.watch or Watch()).say(note)
         try:
             await self.decide(summary, self.plan.items, self.plan.arms)
             if self.attacker is not None:
@@ -206,6 +214,12 @@ class AttackRun(PlannedRun):
             if self.attacker is not None:
                 await self.attacker.model.close()
         return Run(self.folder, self.benchmark, summary, self.temporary)
+
+    def unseen_note(self) -> str | None:
+        """Return which attacks the judge cannot see, in a sentence; None if it sees them all. Nobody is called."""
+        if not (unseen := unseen_attacks(self.benchmark, self.judge, self.plan)):
+            return None
+        return f"{self.judge.name} receives nothing of {', '.join(unseen)}: it is not asked under them, and they are recorded as not shown"
 
     async def decide(self, summary: RunSummary, items: Sequence[Item], arms: tuple[Arm, ...]) -> None:
         """Have the judge decide these items in these arms."""

@@ -17,7 +17,7 @@ import polars as pl
 from casewise.ask.elicitations import ELICITED, AskOptions, how_asked, names_read, protocol_for
 from casewise.errors import ConfigurationError, JudgeError, did_you_mean
 from casewise.judges.baselines import CallableJudge
-from casewise.judges.judge import Judge, OwnJudge, judgement_of
+from casewise.judges.judge import Judge, OwnJudge, call_key, judgement_of
 from casewise.judges.llm import LiveOptions, LLMJudge, find_prompts
 from casewise.judges.named import judge_named
 from casewise.judges.plan import (
@@ -360,7 +360,7 @@ class PlannedRun:
             await perform(
                 judge,
                 partial(judgement_of, judge),
-                replace(plan, made=before).asks(self.benchmark, judge.shared_key),
+                replace(plan, made=before).asks(self.benchmark, partial(call_key, judge)),
                 log,
                 options=CallingOptions(limits=limits, batch=options.batch),
                 progress=summary,

@@ -142,6 +142,8 @@ def attack_judge(attack: AttackRun, how: HowOptions) -> None:
     """Have a judge decide under every attack and defence, and an attacker rewrite its claims where there is one."""
     if how.dry_run:
         output.print_planned([attack])
+        if unseen := attack.unseen_note():
+            note(unseen)
         return
     leave("the benchmark's queries", *attack.sends_to(), agreed=how.yes)
     (run,) = api.judge_several([attack], watch=lambda _: watching(f"attacking {attack.judge.name}"))

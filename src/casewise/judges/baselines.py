@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from functools import partial
 from hashlib import blake2b
@@ -163,7 +164,6 @@ class CallableJudge(Judge):
     def __init__(self, function: Callable[..., Any], *, name: str = "", elicitation: Elicitation | None = None) -> None:
         self.own = UserFunction(function, name=name)
         self.id = self.name = self.own.name
-        self.sees_layouts = self.own.third == "shown"
         stated = elicitation or getattr(function, "elicitation", None)
         if stated is not None and stated not in elicitation_names():
             raise JudgeError(
@@ -186,12 +186,20 @@ class CallableJudge(Judge):
     def settings(self) -> dict[str, Any]:
         return self.own.settings()
 
+    def arguments(self, ask: Ask) -> tuple[Any, ...]:
+        """Return the arguments of the function."""
+        shown = ask.shown
+        return (shown.query, shown.context, shown) if self.own.third == "shown" else (shown.query, shown.context)
+
+    def received(self, ask: Ask) -> object:
+        """Return the arguments as text, in which the order of a dictionary counts too."""
+        return json.dumps(self.arguments(ask), default=vars)
+
     async def answer(self, ask: Ask) -> Answer:
         """Call the function with an item.
 
         Raises JudgeError: it has given no verdict yet, and raises or returns none.
         """
-        shown = ask.shown
 
         def read(returned: Any) -> Tried[Answer]:
             if isinstance(returned, (Scored, Unscored)):  # as `casewise.read_reply` gives them
@@ -201,7 +209,7 @@ class CallableJudge(Judge):
             return Tried(Answer(outcome, raw_reply=writable(str(returned))), problem)
 
         return await self.own.ask(
-            (shown.query, shown.context, shown) if self.own.third == "shown" else (shown.query, shown.context),
+            self.arguments(ask),
             read,
             partial(unscored, UnscoredReason.JUDGE_FAILED),
             about=ask.item.id,

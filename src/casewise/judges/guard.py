@@ -116,6 +116,10 @@ class ModerationJudge(Judge):
         """Return a key that is equal for asks that one call answers."""
         return digest([self.text(ask), ask.repeat, ask.attempt])
 
+    def received(self, ask: Ask) -> str:
+        """Return the moderated text."""
+        return self.text(ask)
+
     def text(self, ask: Ask) -> str:
         """Return the moderated text: the circumstances, if any are shown, and the request."""
         shown = ask.shown
@@ -293,11 +297,19 @@ class ClassifierJudge(Judge):
         self.name, self.classifier = name, model
         self.sends_to, self.concurrency, self.weights_bytes = model.sends_to, model.concurrency, model.weights_bytes
 
+    def received(self, ask: Ask) -> str:
+        """Return the conversation."""
+        return self.text(ask, ask.reply)
+
+    def text(self, ask: Ask, reply: str | None) -> str:
+        """Return the conversation with a reply as the text that is classified."""
+        turns = conversation_of(ask.shown, system_turn=True, reply=reply)
+        return "\n\n".join(f"{turn.role}: {turn.content}" for turn in turns)
+
     async def classified(self, ask: Ask, reply: str | None) -> Classified | Answer:
         """Return the probabilities of the conversation with a reply, or the answer of a call that failed."""
-        turns = conversation_of(ask.shown, system_turn=True, reply=reply)
         try:
-            return await self.classifier.classify("\n\n".join(f"{turn.role}: {turn.content}" for turn in turns))
+            return await self.classifier.classify(self.text(ask, reply))
         except (Rejected, Unavailable) as error:
             return failed(error)
 

@@ -329,6 +329,8 @@ def read_guard(profile: GuardProfile, elicitation: Elicitation, reply: Reply) ->
         names = (name.strip(" .[]\"'") for name in match[1].split(","))
         categories = tuple(name for name in names if name and name.lower() not in ("none", "n/a"))
     if elicitation == "probability":
+        if len(kinds) > 1:
+            return GuardRead(by_word(kinds, "scalar", text, reply), categories, detail)
         if not reply.token_logprobs and kinds:
             return GuardRead(by_word(kinds, "scalar", text, reply), categories, detail, by_class=True)
         outcome, mass = by_tokens(profile.read, reply)
@@ -363,7 +365,35 @@ def labels_at(place: LabelPlace, words: Mapping[str, str], text: str) -> Iterato
         yield from (words[value] for value in values if value in words)
         if values:
             return
-    yield from (words[match[1].lower()] for match in pattern(place, words).finditer(text))
+    for match in pattern(place, words).finditer(text):
+        yield words[match[1].lower()]
+        yield from (words[word] for word in labels_behind(place, words, text[match.end(1) :]))
+
+
+EVERYDAY = frozenset({"yes", "no", "0", "1"})
+"""Label words that stand in an explanation too: behind a label they count alone on a line, or joined to it."""
+
+JOINED = r"[\s\"'*`.,;:/|&()-]*(?:\b(?:and|or|but|also|both|then|maybe|perhaps)\b[\s\"'*`.,;:/|&()-]*)*"
+"""The text between two labels that are given together, such as `Yes and No`."""
+
+
+def labels_behind(place: LabelPlace, words: Mapping[str, str], rest: str) -> Iterator[str]:
+    """Yield the label words behind the label at a place: a reply with several verdicts has none.
+
+    `rest`: the reply behind the label. Of it count what the tag holds, or all before the next line with a name and a colon.
+    """
+    if place.where == "tag":
+        rest = rest.partition("</")[0]
+    elif place.where != "first":
+        rest = re.split(r"\n[^\n:]*:", rest, maxsplit=1)[0]
+    labels = "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
+    label = rf"(?<![A-Za-z0-9])({labels})(?![A-Za-z0-9]|\.\d)"
+    for match in re.finditer(label, rest, re.IGNORECASE):
+        word, before = match[1].lower(), rest[: match.start()]
+        alone = before.rpartition("\n")[2].strip(" \t\"'*`") == "" and "\n" in before
+        alone &= re.match(r"[ \t\"'*`.]*(\n|\Z)", rest[match.end() :]) is not None
+        if word not in EVERYDAY or alone or re.fullmatch(JOINED, before, re.IGNORECASE):
+            yield word
 
 
 def by_tokens(read: HowRead, reply: Reply) -> tuple[Scored | Unscored, LabelMass | None]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
@@ -22,6 +23,7 @@ from casewise.records import (
     Judgement,
     Query,
     Scored,
+    Transform,
     Unscored,
     UnscoredReason,
     scale_of,
@@ -47,6 +49,8 @@ class Ask:
     """A chatbot's reply, for a judge that reads replies."""
     made: MadeTexts | None = field(default=None, repr=False, compare=False)
     """Texts that models made, if the arm needs them."""
+    attack: Transform | None = field(default=None, compare=False)
+    """The attack or perturbation of the arm, if it has one."""
 
     @cached_property
     def shown(self) -> ShownItem:
@@ -106,8 +110,6 @@ class Judge(Asker[Ask]):
     """True if it can judge a chatbot's reply."""
     weights_bytes: int | None = None
     """Size of the weights of its model in this process."""
-    sees_layouts: bool = True
-    """True if it sees the layout of a context; otherwise other layouts are not shown to it."""
 
     def wordings(self, _elicitations: Sequence[Elicitation], _kinds: Iterable[Kind] = ("request",)) -> dict[str, str]:
         """Return version and digest of the words of each elicitation, for each kind of item; empty without prompts."""
@@ -116,6 +118,10 @@ class Judge(Asker[Ask]):
     def shared_key(self, _ask: Ask) -> Hashable:
         """Return a key that is equal for asks that one call answers, as is its `str`, on every machine; None for no sharing."""
         return None
+
+    def received(self, ask: Ask) -> object:
+        """Return what the judge is given of an ask, such as messages or arguments; equal for asks that it cannot tell apart."""
+        return json.dumps([ask.shown.as_json(), ask.reply], default=vars)
 
     async def answer(self, _ask: Ask, /) -> Answer:
         """Return the judge's answer."""
@@ -130,10 +136,10 @@ class Judge(Asker[Ask]):
 class OwnJudge(Judge):
     """An object of the user's with a name and an `answer`. Its cost is unknown unless it states its `prices`.
 
-    It may also state an `id`, `elicitations`, `arms`, `concurrency`, `counts_tokens`, `reads_replies` and `sees_layouts`.
+    It may also state an `id`, `elicitations`, `arms`, `concurrency`, `counts_tokens` and `reads_replies`.
     """
 
-    METHODS = ("settings", "notes", "wordings", "shared_key", "usually", "at_most", "prepare", "close")
+    METHODS = ("settings", "notes", "wordings", "shared_key", "received", "usually", "at_most", "prepare", "close")
     """Methods of a judge that a subclass of `Judge` has, and such an object does not."""
 
     def __init__(self, own: Any) -> None:
@@ -148,20 +154,36 @@ class OwnJudge(Judge):
         self.arms = getattr(own, "arms", self.arms)
         self.concurrency = getattr(own, "concurrency", self.concurrency)
         self.reads_replies = getattr(own, "reads_replies", self.reads_replies)
-        self.sees_layouts = getattr(own, "sees_layouts", self.sees_layouts)
 
     async def answer(self, ask: Ask, /) -> Answer:
         answer: Answer = await self.own.answer(ask)
         return answer
 
 
+def is_unseen(judge: Judge, ask: Ask) -> bool:
+    """Return True if the judge receives the same of an item under the attack alone, without a defence, as of the item as it is.
+
+    A defence that takes the attack out again has stopped it: that is not unseen.
+    """
+    if ask.attack is None:
+        return False
+    attacked, plain = (replace(ask, arm=arm, attack=None) for arm in (Arm(transforms=(ask.attack,)), FULL))
+    return attacked.shown.problem is None and judge.received(attacked) == judge.received(plain)
+
+
+def call_key(judge: Judge, ask: Ask) -> Hashable:
+    """Return the judge's `shared_key`; None for an attack that it cannot see, which takes no call."""
+    return None if is_unseen(judge, ask) else judge.shared_key(ask)
+
+
 async def judgement_of(judge: Judge, ask: Ask) -> Judgement:
-    """Return a judge's answer as a record; the judge is not asked if the item cannot be shown in this arm."""
+    """Return a judge's answer as a record; it is not asked if the item cannot be shown in this arm, or it cannot see the attack."""
     shown, scale = ask.shown, scale_of(ask.elicitation)
-    if shown.placement.layout is not None and not judge.sees_layouts:
-        answer = unscored(UnscoredReason.NOT_SHOWN, f"{judge.name} sees no layout")
-    elif shown.problem is not None:
+    if shown.problem is not None:
         answer = unscored(UnscoredReason.NOT_SHOWN, shown.problem)
+    elif is_unseen(judge, ask) and ask.attack is not None:
+        same = f"{judge.name} receives the same as without {ask.attack.name}"
+        answer = unscored(UnscoredReason.NOT_SHOWN, same)
     elif shown.held_back == "refused" and scale.holds(scale.low):  # by a defence, so it is surely unsafe
         answer = Answer(Scored(value=scale.low), read_as="held_back")
     elif shown.held_back is not None:

@@ -76,6 +76,10 @@ class ModelJudge(ChatAsker[Ask, Answer], Judge):
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name}>"
 
+    def received(self, ask: Ask) -> object:
+        """Return the messages, and the arguments of the chat template."""
+        return self.messages(ask), self.reply_options(ask).template_arguments
+
     def unanswered(self, _ask: Ask, reason: NoReplyReason, detail: str) -> Answer:
         """Return an answer without a verdict."""
         return unscored(reason, detail)

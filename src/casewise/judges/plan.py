@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from casewise.ask.layouts import Kind
 from casewise.errors import ConfigurationError
-from casewise.judges.judge import Ask, Judge
+from casewise.judges.judge import Ask, Judge, is_unseen
 from casewise.options import Hidden, Parameter
 from casewise.records import FULL, NO_CONTEXT, Arm, Elicitation, Item, Judgement, ParameterSet, paper_parameters
 from casewise.runs.engine import Asks
@@ -28,7 +28,7 @@ from casewise.storage.benchmark import Benchmark
 from casewise.storage.columns import RecordColumns
 from casewise.storage.files import read_jsonl
 from casewise.storage.run_folder import RunIdentity, RunManifest, asked_so
-from casewise.transforms.catalogue import adds_turns, check_arms, needs_twin
+from casewise.transforms.catalogue import adds_turns, check_arms, first_attack, needs_twin, own_defences
 from casewise.transforms.texts import MadeTexts, MakingOptions, by_models, estimate_before
 
 # The plan: items, arms, elicitations and repeats, and the asks that one call answers.
@@ -141,7 +141,8 @@ class Bundles(Sequence[tuple[Ask, ...]]):
         """Places of the items, those of one query together, queries in the order of their first items."""
         self.ends = np.cumsum(np.bincount(query), dtype=np.int32)
         """The end of each query in `order`."""
-        self._twins = any(needs_twin(arm) for arm in plan.arms)
+        self._twins, own = any(needs_twin(arm) for arm in plan.arms), own_defences(plan.arms)
+        self._attacks = [first_attack(arm, own) for arm in plan.arms]
 
     def __len__(self) -> int:
         return len(self.ways) * len(self.ends)
@@ -154,10 +155,25 @@ class Bundles(Sequence[tuple[Ask, ...]]):
         query = benchmark.query[items[0].query_id]
         shown = [(item, benchmark.context_of(item), benchmark.twin_of(item) if self._twins else None) for item in items]
         return tuple(
-            self.plan.ask(item, query, context, arm, elicitation, repeat, twin=twin, made=self.plan.made)
-            for arm in self.plan.arms
+            self.plan.ask(item, query, context, arm, elicitation, repeat, twin=twin, made=self.plan.made, attack=attack)
+            for arm, attack in zip(self.plan.arms, self._attacks, strict=True)
             for item, context, twin in shown
         )
+
+
+TRIED = 8
+"""The number of items by which it is found out, before a run, whether a judge sees an attack."""
+
+
+def unseen_attacks(benchmark: Benchmark, judge: Judge, plan: Plan) -> tuple[str, ...]:
+    """Return the attacks and perturbations of which the judge receives nothing, by the first items. No call is made."""
+    items = plan.items.at(np.arange(min(TRIED, len(plan.items))))
+    few = replace(plan, items=items, elicitations=plan.elicitations[:1], repeats=1, made=MadeTexts(planning=True))
+    seen: dict[str, bool] = {}
+    for ask in (ask for bundle in Bundles(few, benchmark) for ask in bundle):
+        if ask.attack is not None:
+            seen[ask.attack.name] = seen.get(ask.attack.name, False) or not is_unseen(judge, ask)
+    return tuple(name for name, is_seen in seen.items() if not is_seen)
 
 
 @dataclass(frozen=True)

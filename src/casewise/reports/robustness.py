@@ -278,8 +278,7 @@ def sections(numbers: RobustnessNumbers) -> Iterator[Section]:
 
 ABOUT_NOISE = text(
     "Perturbations change the order of parameters or their layout, and no meaning. An attack that turns no "
-    "more verdicts than perturbations do is not shown to turn verdicts. A judge that is a function of "
-    "{a_query} and a context sees no layout."
+    "more verdicts than perturbations do is not shown to turn verdicts."
 )
 
 

@@ -391,7 +391,7 @@ def order(shown: ShownItem, scene: Scene, rest: str) -> ShownItem:
 
 
 def layout(shown: ShownItem, _scene: Scene, rest: str) -> ShownItem:
-    """Return what is shown with the context laid out so. A function of a query and a context sees no layout."""
+    """Return what is shown with the context laid out so."""
     return replace(shown, placement=replace(shown.placement, layout=LAYOUTS[LAYOUTS.index(rest)]))
 
 

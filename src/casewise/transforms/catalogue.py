@@ -514,6 +514,13 @@ def setting_of(arm: Arm, own: Collection[str] = ()) -> Setting | None:
     return Setting(as_typed(first), role, direction_of(first), defence)
 
 
+def first_attack(arm: Arm, own: Collection[str] = ()) -> Transform | None:
+    """Return the attack or perturbation that an arm begins with, if it does; `own`: users' functions that are defences."""
+    if not arm.transforms or role_of(first := arm.transforms[0]) not in ("attack", "perturbation", "own"):
+        return None
+    return None if len(arm.transforms) == 1 and first.name in own else first
+
+
 def as_typed(transform: Transform) -> str:
     """Return a transform's name as a user types it: the version stands in it only where it is another than this casewise's."""
     kind = transform_kind(transform.kind)

@@ -10,7 +10,12 @@ from tests.support.lied_to import Gullible, Known, Refusing, peoples
 
 import casewise
 from casewise import api
+from casewise.api import RunOptions
+from casewise.api.judging import AnyJudge
 from casewise.errors import BenchmarkError
+from casewise.judges.judge import Answer, Judge
+from casewise.judges.plan import Selection
+from casewise.records import Scored
 from casewise.records.base import digest
 
 DEMO = casewise.load("demo")
@@ -202,3 +207,22 @@ def test_what_a_defence_is_worth_against_people_is_told_without_and_under_attack
     assert (to_unsafe.towards, to_unsafe.harm.estimate, to_unsafe.over_refusal.estimate) == ("unsafe", 0.0, 1.0)
     assert (guarded.defence, guarded.harm.estimate) == ("datamark", 0.0)
     assert "Over-refusal" in found.to_markdown()
+
+
+@pytest.mark.parametrize("limit", [1, 2, None])
+def test_a_report_is_written_of_a_judge_that_gives_no_verdicts_at_all(limit):
+    class Scoring(Judge):
+        id = name = "scoring"
+        elicitations = ("scalar",)
+
+        async def answer(self, ask):
+            return Answer(Scored(value=float(len(ask.shown.query))))
+
+    options = RunOptions(selection=Selection(limit=limit))
+    judges: list[AnyJudge] = [Scoring(), "constant:safe"]
+    for judge in judges:
+        run = casewise.attack("demo", judge, attacks="claim:authority/user,claim:agreed", noise="none", options=options)
+        report = casewise.robustness(run)
+        assert report.to_html()
+        assert report.numbers.as_json()["attacks"]
+        assert bool(report.numbers.defences) == (judge == "constant:safe")

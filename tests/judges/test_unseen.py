@@ -1,0 +1,121 @@
+"""What a judge receives of an attack, and what is recorded where that is nothing."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from tests.support.fault_server import FaultServer
+
+import casewise
+from casewise.api import RunOptions, plan_run
+from casewise.api.attacks import AttackRun
+from casewise.errors import ConfigurationError
+from casewise.judges.judge import Answer
+from casewise.judges.llm import LiveOptions
+from casewise.judges.plan import Selection
+from casewise.models.load import ModelOptions
+from casewise.records import Scored
+from casewise.storage.run_folder import JUDGEMENTS, judgement_table, last_attempts
+from casewise.transforms.texts import Adaptive
+
+EIGHT = RunOptions(selection=Selection(limit=8))
+
+CLAIMS = "claim:authority,claim:agreed,twin:recipient"
+
+
+class Spied:
+    """A judge of the user's own, which is handed the whole ask."""
+
+    name = "spied"
+
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+
+    async def answer(self, ask: Any) -> Answer:
+        self.seen.append(str(ask.shown))
+        return Answer(Scored(value=0.0))
+
+
+def spies() -> dict[str, tuple[Any, list[str]]]:
+    """Judges that note what they are handed."""
+    of_two: list[str] = []
+    of_three: list[str] = []
+
+    def two(query, context):
+        of_two.append(f"{query}{context}")
+        return "unsafe"
+
+    def three(query, context, shown):
+        of_three.append(f"{query}{context}{shown}")
+        return "unsafe"
+
+    spied = Spied()
+    return {"two": (two, of_two), "three": (three, of_three), "object": (spied, spied.seen)}
+
+
+def rows(run: Any) -> pl.DataFrame:
+    columns = ("item_id", "judge_id", "elicitation", "arm", "repeat", "attempt", "value", "unscored_reason")
+    log = last_attempts(judgement_table(Path(run.path) / JUDGEMENTS, columns=columns))
+    return log.with_columns(pl.col("arm").cast(pl.String))
+
+
+@pytest.mark.parametrize("kind", ["two", "three", "object"])
+def test_a_judge_is_asked_under_an_attack_exactly_where_it_receives_another_thing(kind):
+    judge, seen = spies()[kind]
+    run = casewise.attack("demo", judge, attacks=CLAIMS, noise="format:json,order:reversed", options=EIGHT)
+    by_arm = rows(run).group_by("arm").agg(asked=pl.col("value").is_not_null().sum())
+    asked = dict(by_arm.iter_rows())
+
+    assert asked["full"] == 8
+    assert len(seen) == sum(asked.values())
+    hidden = {arm for arm, n in asked.items() if not n}
+    in_turns = {arm for arm in asked if any(f"/{place}/" in arm for place in ("system", "earlier", "later", "tool"))}
+    assert in_turns
+    if kind == "two":
+        assert in_turns <= hidden
+        assert "format:json" in hidden
+        assert len(set(seen)) == len(seen)
+    else:
+        assert not hidden
+
+
+@pytest.mark.parametrize(
+    "name", ["guard:llama-guard-4@vllm/m", "guard:gpt-oss-safeguard@vllm/m", "guard:moderation@vllm/m", "vllm/m"]
+)
+def test_what_an_endpoint_is_not_sent_is_not_shown(name):
+    async def go():
+        async with FaultServer() as server:
+            live = LiveOptions(model=ModelOptions(base_url=server.url))
+            options = RunOptions(selection=Selection(limit=4), live=live)
+            planned = plan_run("demo", name, arms=casewise.arms_under_attack("demo", CLAIMS), options=options)
+            attack = AttackRun.of(planned, Adaptive())
+            note = attack.unseen_note()
+            run = await attack.perform()
+            return note, run
+
+    note, run = asyncio.run(go())
+    hidden = rows(run).filter(pl.col("unscored_reason").cast(pl.String) == "not_shown")["arm"].unique().to_list()
+
+    assert {arm for arm in hidden if arm in (note or "")} == set(hidden)
+    assert bool(hidden) == (name == "guard:moderation@vllm/m")
+
+
+def test_a_report_takes_its_shares_over_what_was_shown():
+    def believes(query, context):
+        return "safe" if "can be answered" in f"{query}{context}" else "unsafe"
+
+    run = casewise.attack("demo", believes, attacks="claim:authority", noise="none")
+    found = casewise.robustness(run).numbers.rows
+
+    assert {row.turned.estimate for row in found if row.setting.direction == "safe"} == {1.0, None}
+    assert all((row.turned.estimate is None) == (row.not_shown > 0) for row in found if row.setting.direction == "safe")
+
+
+def test_an_attacker_is_not_paid_for_claims_that_the_judge_cannot_see():
+    def two(query, context):
+        return "unsafe"
+
+    with pytest.raises(ConfigurationError, match="receives nothing of the attacker's claims"):
+        casewise.attack("demo", two, attacker="fake/rehearsal", adaptive=Adaptive(channel="system"), options=EIGHT)
