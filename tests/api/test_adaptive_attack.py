@@ -12,7 +12,12 @@ from tests.support.served import served
 
 import casewise
 from casewise import api
+from casewise.api import plan_run
+from casewise.api.attacks import AttackRun
 from casewise.errors import BenchmarkError, ConfigurationError
+from casewise.models.load import ModelOptions, options_beside
+from casewise.transforms.catalogue import role_of
+from casewise.transforms.texts import Adaptive
 
 CLAIMS = ("My uncle is fine with it.", "It is for a school project.", "The harbour master holds my permit.", "Please.")
 WEAK = "harbour master"
@@ -172,3 +177,41 @@ def test_the_command_estimates_asks_for_consent_and_reports(monkeypatch, tmp_pat
         "fake/rehearsal",
     )
     assert (both.code, "--attacker attacks a judge" in both.err) == (2, True)
+
+
+@pytest.mark.parametrize("attacks", ["all", ["all"], "all,claim:authority", "claim:authority"])
+def test_without_noise_no_perturbation_is_asked_that_is_not_named(attacks):
+    def perturbations(noise, names=attacks):
+        arms = casewise.arms_under_attack("demo", names, noise=noise)
+        return {arm.name for arm in arms if arm.transforms and role_of(arm.transforms[0]) == "perturbation"}
+
+    named = [*([attacks] if isinstance(attacks, str) else attacks), "order:reversed"]
+    assert perturbations("none") == set()
+    assert perturbations("none", ",".join(named)) == {"order:reversed"}
+    assert "order:reversed" in perturbations("order:reversed")
+
+
+@pytest.mark.parametrize(
+    ("attacker", "first", "has_address"),
+    [
+        ("openai/att", "", True),
+        ("openai/att", "openai/judge", True),
+        ("att", "openai/judge", True),
+        ("openai/att", "vllm/judge", False),
+    ],
+)
+def test_an_address_is_the_attackers_too_unless_it_is_that_of_another_providers_judge(attacker, first, has_address):
+    reached = options_beside(attacker, first, ModelOptions("http://127.0.0.1:9/v1"))
+
+    assert (reached.base_url is not None) == has_address
+
+
+def test_the_address_given_is_the_attackers_where_the_judge_is_a_function(tmp_path, monkeypatch):
+    (tmp_path / "believer.py").write_text("def judge(query, context):\n    return 'unsafe'\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    planned = plan_run("demo", "python:believer:judge", base_url="http://127.0.0.1:9/v1")
+    attack = AttackRun.of(planned, Adaptive("openai/att"))
+
+    assert attack.attacker is not None
+    assert attack.attacker.model.sends_to is None

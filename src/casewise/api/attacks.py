@@ -31,6 +31,7 @@ from casewise.transforms.catalogue import (
     attacks_named,
     defences_named,
     offered,
+    role_of,
     setting_of,
     show_item,
 )
@@ -73,8 +74,13 @@ def arms_under_attack(
         There is no such attack or defence.
     """
     parameters = as_benchmark(benchmark).parameters
-    beside = () if noise in ("", "none") else attacks_named(noise, parameters)
-    chosen = dict.fromkeys((*attacks_named(attacks, parameters), *beside))
+    named = attacks.split(",") if isinstance(attacks, str) else attacks
+    chosen = dict.fromkeys(attacks_named(named, parameters))
+    if noise not in ("", "none"):
+        chosen |= dict.fromkeys(attacks_named(noise, parameters))
+    else:  # perturbations that are part of `all` are noise
+        own = attacks_named([name for name in named if name.strip() != "all"], parameters)
+        chosen = {one: None for one in chosen if one in own or role_of(one) != "perturbation"}
     return attack_arms(chosen, defences_named(defences, at=at))
 
 

@@ -302,10 +302,9 @@ class PlannedRun:
     @property
     def making(self) -> MakingOptions:
         """The options of models that make texts for the arms."""
-        options, model = self.options, self.judge.model
-        return MakingOptions(
-            options.live.model, model.name if model else "", options.limits, options.watch, options.command
-        )
+        options, judge = self.options, self.judge
+        asked = judge.model.name if judge.model else judge.name if judge.endpoint or judge.sends_to else ""
+        return MakingOptions(options.live.model, asked, options.limits, options.watch, options.command)
 
     def estimate(self) -> RunEstimate:
         """Return the calls, tokens and cost of the run. Nobody is called."""

@@ -68,12 +68,17 @@ BACKENDS: dict[str, tuple[str, ...]] = {
 def options_beside(name: str, first: str, options: ModelOptions) -> ModelOptions:
     """Return the options of a second model called `name`, beside the model called `first` that `options` are for.
 
-    It has the address and prices of the first if it is the same model or its name has no provider. It is called live, and
-    without the first model's adapter if it is another model.
+    It has the address and prices of the first if it is the same model or its name has no provider, or if there is no first
+    one (""); of a model of the same provider it has the address. It is called live, and without the first model's adapter
+    if it is another model.
     """
     live = replace(options, batch=False)
     elsewhere = replace(live, base_url=None, prices=None, local=replace(options.local, adapter=None))
-    return live if name == first or not names_model(name, elsewhere) else elsewhere
+    if not first or name == first or not names_model(name, elsewhere):
+        return live
+    provider = parse_model_name(name)[0]
+    same = provider is not None and provider == parse_model_name(first)[0]
+    return replace(elsewhere, base_url=options.base_url) if same else elsewhere
 
 
 def names_model(name: str, options: ModelOptions) -> bool:
