@@ -33,6 +33,7 @@ def test_from_queries_to_a_checked_draft(queries):
     checked = run("contexts", "check", "trades", "--json")
 
     assert selected.out == "trades: 6 queries in 2 categories\n"
+    assert "no query at all in 43 categories: " in selected.err
     assert "left out, again" in selected.err
     assert generated.out == "12 contexts generated, 0 failed, in 12 calls\n"
     assert json.loads(checked.out)["contexts"] == 12
@@ -50,7 +51,8 @@ def test_what_was_left_out_is_said_in_short_and_whole_as_json(capsys):
 
 
 def test_the_card_of_a_release_names_the_model_and_the_prompt_that_wrote_it(generated):
-    run("contexts", "release", generated, "--unreviewed", "--version", "1.0.0", "--out", "out")
+    result = run("contexts", "release", generated, "--unreviewed", "--version", "1.0.0", "--out", "out")
+    assert "warning: fake/contexts made up contexts" in result.err
 
     card = Path("out/DATA_CARD.md").read_text()
     assert re.search(r"\n- fake/contexts \(rehearsal-1\), prompt \S+: 16 contexts, \d{4}-\d\d-\d\d", card), card

@@ -70,7 +70,8 @@ class Room:
             self.do(place, by, act_, words)
 
 
-def room(store: Database, *, count: int = 2) -> Room:
+def room(store: Database, *, count: int = 2, unsafe: Wording | None = None) -> Room:
+    """A room; `unsafe` are the words of its contexts of the unsafe intent, by default those of the others."""
     people = [
         add_person(store, name, role)
         for name, role in [("Ada", Role.REVIEWER), ("Ben", Role.REVIEWER), ("Cleo", Role.EXPERT)]
@@ -79,7 +80,9 @@ def room(store: Database, *, count: int = 2) -> Room:
         draft = create_draft(connection, "letters", queries=queries(count), taxonomy=sorry_bench(), now=NOW)
     made = Room(store, draft, *people)
     for place in made.places():
-        generated = Action(by="model", act=Act.GENERATE, wording=wording())
+        generated = Action(
+            by="model", act=Act.GENERATE, wording=wording() if place.intended_safe else unsafe or wording()
+        )
         with store.write() as connection:
             act(connection, place.id, generated, seen=None, now=NOW)
     return made

@@ -28,6 +28,21 @@ def test_the_usual_files_are_read_alike(tmp_path, name):
     assert [(query.text, query.category) for query in queries] == [(row["text"], row["category"]) for row in ROWS]
 
 
+def test_headers_in_capitals_are_the_same_headers(tmp_path):
+    pl.DataFrame(ROWS).rename({"text": "Text", "category": " Category"}).write_csv(tmp_path / "q.csv")
+
+    assert [query.text for query in read_queries(tmp_path / "q.csv", TAXONOMY)] == [row["text"] for row in ROWS]
+
+
+def test_a_category_without_any_query_is_short(tmp_path):
+    queries = read_queries(written(tmp_path, "q.csv"), TAXONOMY)
+
+    chosen = select_queries(queries, TAXONOMY, per_category=1, rng=np.random.default_rng(1))
+
+    assert set(chosen.short) == set(TAXONOMY.names) - {query.category for query in queries}
+    assert set(chosen.short.values()) == {0}
+
+
 def test_the_files_of_sorry_bench_are_read_with_its_numbers(tmp_path):
     path = tmp_path / "question.jsonl"
     rows = [
@@ -106,10 +121,10 @@ def test_each_category_gives_as_many_queries_by_the_seed_and_one_with_too_few_is
     selection = chosen(1)
 
     assert [sum(q.category == name for q in selection.queries) for name in TAXONOMY.names[:4]] == [5] * 4
-    assert selection.short == {}
+    assert not any(selection.short.values())
     assert chosen(1) == selection
     assert chosen(2).queries != selection.queries
-    assert chosen(1, per_category=20).short == dict.fromkeys(TAXONOMY.names[:4], 15)
+    assert [chosen(1, per_category=20).short[name] for name in TAXONOMY.names[:5]] == [15] * 4 + [0]
 
 
 def test_a_taxonomy_of_ones_own(tmp_path):

@@ -29,13 +29,14 @@ from casewise.contexts.generation import REHEARSALS, GenerationOptions, estimate
 from casewise.contexts.generation import generate as generate_contexts
 from casewise.contexts.opinions import OpinionOptions, ask_opinions, estimate_opinions
 from casewise.contexts.queue import check_draft, review_statistics
-from casewise.contexts.release import ReleaseOptions
+from casewise.contexts.release import ReleaseOptions, writing_models
 from casewise.contexts.release import release as write_release
 from casewise.errors import ConfigurationError, ExitCode
 from casewise.models.load import LoadedModel, load_model
 from casewise.options import Flat
 from casewise.runs.limits import finished
 from casewise.runs.run import default_folder
+from casewise.text import count_of
 
 app = App(name="contexts")
 
@@ -96,10 +97,12 @@ def select(
         for twin in chosen.twins
     ]
     note_first([f"left out, {twin['how']}: {twin['left_out']!r} (kept: {twin['kept']!r})" for twin in twins])
-    note_first([f"{category}: only {count} of {per_category}" for category, count in chosen.short.items()])
+    note_first([f"{category}: only {count} of {per_category}" for category, count in chosen.short.items() if count])
+    if absent := [category for category, count in chosen.short.items() if not count]:
+        note(f"no query at all in {count_of(len(absent), 'category')}: {'; '.join(absent)}")
     categories = len({query.category for query in chosen.queries})
     say(
-        f"{name}: {len(chosen.queries)} queries in {categories} categories",
+        f"{name}: {count_of(len(chosen.queries), 'query')} in {count_of(categories, 'category')}",
         draft=name,
         queries=len(chosen.queries),
         categories=categories,
@@ -235,5 +238,10 @@ def release(
     folder = out or Path(f"{draft}-{options.version}")
     with open_draft(draft, database) as (store, contexts), store.read() as connection:
         write_release(connection, contexts, folder, options=options, now=datetime.now(UTC))
+        rehearsed = sorted(writing_models(connection, contexts) & REHEARSALS.keys())
+    if rehearsed:
+        note(
+            f"warning: {', '.join(rehearsed)} made up contexts of this draft at random; do not publish them as a benchmark"
+        )
     say(f"{draft} {options.version} is released: {folder}", draft=draft, version=options.version, folder=str(folder))
     note(f"next: casewise judge {folder} --judge constant:intended")

@@ -139,6 +139,30 @@ def find_alike(wordings: Mapping[str, Wording], *, threshold: float = ALIKE) -> 
     return pairs
 
 
+NEARLY_IDENTICAL = 0.8
+"""Share of word triples in common from which the two contexts of a query hardly differ."""
+
+
+def is_identical_pair(first: Wording, second: Wording) -> bool:
+    """Return whether two contexts state the same words in each parameter, whatever their case and punctuation."""
+    one, other = (
+        {name: re.findall(r"\w+", text.casefold()) for name, text in wording.fields().items()}
+        for wording in (first, second)
+    )
+    return one == other
+
+
+def pair_remark(wording: Wording, other: Wording) -> Remark | None:
+    """Find that the context of the `other` intent of the same query says the same, or nearly."""
+    if is_identical_pair(wording, other):
+        return Remark(check="identical pair", message="The context of the other intent says the same.")
+    differing = [name for name, pieces in wording_difference(other, wording).items() if not is_same(pieces)]
+    if not find_alike({"other": other, "this": wording}, threshold=NEARLY_IDENTICAL):
+        return None
+    message = "The context of the other intent says nearly the same."
+    return Remark(check="nearly identical pair", message=message, parameter=differing[0] if differing else None)
+
+
 # Drift: does a context leave the query as asked, or did the model moderate it?
 #
 # Models asked for circumstances in which a harmful query may be answered tend to replace the query by a harmless one
@@ -331,14 +355,18 @@ def check_wording(query: str, wording: Wording, parameters: ParameterSet = paper
 
 
 def refreshed(query: str, wording: Wording, findings: list[Remark], parameters: ParameterSet) -> list[Remark]:
-    """The findings after a context got these words: rules look again, and of the rest stays what still shows."""
+    """The findings after a context got these words: rules look again, and of the opinions of models stays what still shows.
+
+    Findings about several contexts go: they were about the words before. The next check of the draft looks anew.
+    """
     stated = " ".join(wording.fields().values()).casefold()
-    kept_findings = [
-        finding for finding in findings if finding.by != "rules" or finding.check.split(":")[0] not in CHECKS
-    ]
     return [
         *check_wording(query, wording, parameters),
-        *(finding for finding in kept_findings if finding.evidence is None or finding.evidence.casefold() in stated),
+        *(
+            finding
+            for finding in findings
+            if finding.by != "rules" and (finding.evidence is None or finding.evidence.casefold() in stated)
+        ),
     ]
 
 

@@ -55,7 +55,7 @@ class SelectedQueries:
     queries: list[Query]
     twins: list[Twin]
     short: dict[str, int]
-    """Category to how many were found, where that is fewer than wanted."""
+    """Category to how many were found, none included, where that is fewer than wanted."""
 
     def __repr__(self) -> str:
         return f"<SelectedQueries: {len(self.queries):,}, {len(self.twins):,} left out as duplicates>"
@@ -89,7 +89,11 @@ def source_benchmark(path: Path) -> Benchmark | None:
 
 
 def as_query(row: Entry, taxonomy: Taxonomy) -> Query:
-    text, named = (next((row.values[key] for key in keys if row.has(key)), None) for keys in (TEXT_KEYS, CATEGORY_KEYS))
+    headers = {header.strip().lower(): header for header in row.values}  # `Text` and `Category` are the usual names too
+    text, named = (
+        next((row.values[headers[key]] for key in keys if key in headers and row.has(headers[key])), None)
+        for keys in (TEXT_KEYS, CATEGORY_KEYS)
+    )
     if isinstance(text, list):
         text = text[0]
     if not isinstance(text, str) or not text.strip():
@@ -133,7 +137,7 @@ def select_queries(
         candidates = by_category[category]
         if per_category is None or len(candidates) <= per_category:
             chosen.extend(candidates)
-            if candidates and per_category is not None and len(candidates) < per_category:
+            if per_category is not None and len(candidates) < per_category:
                 short[category] = len(candidates)
             continue
         places = sorted(rng.choice(len(candidates), size=per_category, replace=False))

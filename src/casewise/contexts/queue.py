@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, and_, delete, false, func, or_, select, true, update
 
-from casewise.contexts.checks import Alike, Remark, check_wording, find_alike
+from casewise.contexts.checks import Alike, Remark, check_wording, find_alike, pair_remark
 from casewise.contexts.drafts import Draft, progress
 from casewise.contexts.review import Act, Author, Phase
 from casewise.contexts.store import ReviewPlace, all_places, enough_others
@@ -389,9 +389,17 @@ def check_draft(connection: Connection, draft: Draft) -> SetReport:
         )
         for pair in alike
     }
+    by_query = {(places[key].query.id, places[key].intended_safe): words for key, words in wordings.items()}
+    in_pairs = {
+        key: [remark]
+        for key, words in wordings.items()
+        if (other := by_query.get((places[key].query.id, not places[key].intended_safe))) is not None
+        and (remark := pair_remark(words, other)) is not None
+    }
     findings = {
         key: [
             *check_wording(places[key].query.text, words, draft.parameters),
+            *in_pairs.get(key, []),
             *([too_alike[key]] if key in too_alike else []),
             *(finding for finding in places[key].findings if finding.by != "rules"),
         ]

@@ -14,7 +14,7 @@ from typing import Annotated
 from cyclopts import Parameter
 from sqlalchemy import Connection, select
 
-from casewise.contexts.checks import Wording
+from casewise.contexts.checks import Wording, is_identical_pair
 from casewise.contexts.drafts import Draft, draft_queries, progress
 from casewise.contexts.queue import ReviewStatistics, review_statistics
 from casewise.contexts.review import PROGRAM_ACTS, Act, Author, Phase
@@ -26,7 +26,7 @@ from casewise.records.context import Origin
 from casewise.storage.benchmark import About, Benchmark
 from casewise.storage.benchmark_folder import new_folder, sha256, write_benchmark
 from casewise.storage.files import write_text
-from casewise.text import text
+from casewise.text import count_of
 
 # What a release says of itself in words: the data card and the terms.
 
@@ -148,10 +148,11 @@ def release(connection: Connection, draft: Draft, folder: Path, *, options: Rele
 
     Besides what every benchmark has, it holds `DATA_CARD.md`, `TERMS.md` and `statistics.json`, and the checksums of
     all files in `SHA256SUMS`. Raises BenchmarkError: a context is not approved yet; the message counts them by where
-    they stand. Unreviewed: one is not written yet; ConfigurationError: there is something at `folder` already, or it
+    they stand. Unreviewed: one is not written yet. The two contexts of a query say the same; ConfigurationError: there is something at `folder` already, or it
     cannot be written.
     """
     check_complete(connection, draft, unreviewed=options.unreviewed)
+    check_pairs(connection, draft, unreviewed=options.unreviewed)
     if folder.exists():
         raise ConfigurationError(f"{folder} exists and a benchmark is never overwritten; choose another place")
     benchmark = as_benchmark(connection, draft, options=options, now=now)
@@ -187,6 +188,23 @@ def check_complete(connection: Connection, draft: Draft, *, unreviewed: bool) ->
         )
 
 
+def check_pairs(connection: Connection, draft: Draft, *, unreviewed: bool) -> None:
+    """Raise BenchmarkError where the safe and the unsafe context of a query say the same."""
+    wordings: dict[str, list[Wording]] = defaultdict(list)
+    queries: dict[str, str] = {}
+    for place in all_places(connection, draft.id):
+        words = place.generated if unreviewed else place.state.wording
+        if words is not None:
+            wordings[place.query.id].append(words)
+            queries[place.query.id] = place.query.text
+    same = [queries[key] for key, pair in wordings.items() if len(pair) == 2 and is_identical_pair(*pair)]
+    if same:
+        raise BenchmarkError(
+            f"{draft.name}: {'the safe and the unsafe context of ' + count_of(len(same), 'query')} say the same, the first "
+            f"of {same[0]!r}; have an administrator restart the review of one of each two, and revise it"
+        )
+
+
 def writers_of(connection: Connection, draft: Draft) -> list[str]:
     """Return a line for each model that wrote contexts, with its prompt and dates, and one for the people who wrote any."""
     events, contexts = tables.events.c, tables.contexts.c
@@ -217,8 +235,15 @@ def writers_of(connection: Connection, draft: Draft) -> list[str]:
             [row[2].date() for row in written],
         )
         until = f" to {max(on)}" if max(on) != min(on) else ""
-        lines.append(f"- {text('{n:person}', n=len(people))}: {text('{n:context}', n=len(places))}, {min(on)}{until}")
+        lines.append(f"- {count_of(len(people), 'person')}: {count_of(len(places), 'context')}, {min(on)}{until}")
     return lines
+
+
+def writing_models(connection: Connection, draft: Draft) -> set[str]:
+    """Return the models that wrote contexts of `draft`, by name."""
+    events, contexts = tables.events.c, tables.contexts.c
+    models = select(events.by).join(tables.contexts, contexts.id == events.context_id)
+    return set(connection.scalars(models.where(contexts.draft_id == draft.id, events.act == Act.GENERATE)))
 
 
 def as_benchmark(connection: Connection, draft: Draft, *, options: ReleaseOptions, now: datetime) -> Benchmark:

@@ -68,8 +68,39 @@ def test_copies_and_near_copies_are_found_and_others_are_not():
     assert 0.5 < pairs[1].similarity < 1
 
 
+OTHER = {name.replace(".", "__"): f"{number} is said here {number}" for number, name in enumerate(wording().fields())}
+
+
+@pytest.mark.parametrize(
+    ("unsafe", "check"),
+    [
+        (wording(), "identical pair"),
+        (wording(recipient__type="BANK CLERK."), "identical pair"),
+        (wording(recipient__type="Cashier"), "nearly identical pair"),
+        (wording(**OTHER), None),
+    ],
+)
+def test_the_two_contexts_of_a_query_are_compared(store, unsafe, check):
+    here = room(store, count=1, unsafe=unsafe)
+    with store.write() as connection:
+        report = check_draft(connection, here.draft)
+
+    assert report.findings == ({} if check is None else {check: 2})
+
+
+def test_a_finding_about_several_contexts_goes_with_the_words_that_it_was_about(store):
+    here = room(store, unsafe=wording(**OTHER))
+    with store.write() as connection:
+        check_draft(connection, here.draft)
+    here.do(here.place(2), here.ada, Act.GIVE_UP, None, "again")
+
+    here.do(here.place(2), here.ada, Act.REWRITE, wording(recipient__type="Guard"))
+
+    assert here.place(2).findings == []
+
+
 def test_findings_go_to_the_reviewers_and_those_of_models_stay(store):
-    here = room(store)
+    here = room(store, unsafe=wording(**OTHER))
     opinion = Remark(check="drift", message="It is milder.", by="some/model")
     with store.write() as connection:
         keep_findings(connection, {here.place().id: [opinion]})

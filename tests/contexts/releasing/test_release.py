@@ -17,19 +17,20 @@ from casewise.storage.benchmark_folder import read_benchmark
 from casewise.storage.load import load
 
 CHANGED = wording(recipient__type="Cashier")
+UNSAFE = wording(transmission_principle__sender_purpose="To sell forged letters")
 
 
 @pytest.fixture
 def here(tmp_path):
     store = new_database(tmp_path / "x.db")
-    yield room(store)
+    yield room(store, unsafe=UNSAFE)
     store.close()
 
 
 @pytest.fixture
 def approved(here):
     for place in here.places():
-        here.approve(place, CHANGED if place.position == 0 else wording())
+        here.approve(place, CHANGED if place.position == 0 else place.state.wording)
     return here
 
 
@@ -166,6 +167,19 @@ def test_it_is_gated_with_terms_a_card_statistics_a_canary_in_every_context_and_
     for person in (approved.ada, approved.ben, approved.cleo):
         assert person.id not in everything
         assert person.email not in everything
+
+
+@pytest.mark.parametrize("unreviewed", [True, False])
+def test_a_release_whose_two_contexts_of_a_query_say_the_same_is_refused(tmp_path, unreviewed):
+    store = new_database(tmp_path / "pairs.db")
+    here = room(store, unsafe=wording(recipient__type="bank clerk."))
+    for place in here.places():
+        here.approve(place, place.state.wording)
+
+    with pytest.raises(BenchmarkError, match="the safe and the unsafe context of 2 queries say the same"):
+        released(here, tmp_path / "out", unreviewed=unreviewed)
+    assert not (tmp_path / "out").exists()
+    store.close()
 
 
 def test_every_file_is_checksummed_and_a_changed_one_noticed_and_nothing_is_overwritten(approved, tmp_path):
