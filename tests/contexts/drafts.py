@@ -60,7 +60,7 @@ class Room:
                 connection, place.id, Action(by=by.id, act=act_, wording=words, reason=reason), seen=None, now=NOW
             )
 
-    def approve(self, place: ReviewPlace, words: Wording) -> None:
+    def approve(self, place: ReviewPlace, words: Wording | None) -> None:
         """Have both reviewers submit these words, the expert approve them, and both confirm."""
         submitted, approved = (
             [(self.ada, Act.SUBMIT), (self.ben, Act.SUBMIT)],
