@@ -57,6 +57,7 @@ from .reports.formats import format_named as format_named
 from .runs.batch import BatchOptions as BatchOptions
 from .runs.limits import Limits as Limits
 from .runs.limits import Watch as Watch
+from .stats.thresholds import Wanted as Wanted
 from .storage.benchmark import Benchmark as Benchmark
 from .storage.intake.cases import Policies as Policies
 from .storage.intake.joins import RatingTable as RatingTable

@@ -172,3 +172,7 @@ def test_thresholds_without_an_end_are_plain_json(path, tmp_path):
 
     assert "Infinity" in json.dumps(json.loads((tmp_path / "never.json").read_text(), parse_constant=pytest.fail))
     assert read_decider(tmp_path / "never.json")[0] == never
+
+
+def test_what_a_decider_is_fitted_for_is_stated_with_a_public_name():
+    assert casewise.Wanted(ratio=3).ratio == 3
