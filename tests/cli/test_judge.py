@@ -107,6 +107,7 @@ def test_doctor_says_what_is_set_and_shows_no_key(casewise, monkeypatch):
         "local",
         "inspect",
         "adapter",
+        "tiny",
     }
 
 

@@ -176,7 +176,7 @@ def test_a_password_that_is_guessed_first_cannot_be_chosen_and_a_few_unrelated_w
 
 def test_the_server_says_whether_its_database_answers(app, monkeypatch):
     assert visitor(app).get("/health").json() == {"database": "answers"}
-    monkeypatch.setattr(app.state.database, "answers", lambda: False)
+    monkeypatch.setattr(app.state.database, "problem", lambda *, now: "the disk is full")
     assert visitor(app).get("/health").status_code == 503
 
 

@@ -63,7 +63,7 @@ def test_the_confusion_says_where_the_grader_is_wrong(replies, tmp_path):
 @pytest.mark.slow
 def test_the_confusion_has_shares_of_what_people_say_with_intervals_over_queries(replies, tmp_path):
     report = reported(replies, labels(tmp_path, range(60)))
-    (found,) = report.corrected
+    (found,) = report.numbers.corrected
     rows = {(row["person"], row["grader"]): row for row in found.confusion.to_dicts()}
     partly, missed = rows["partly", "answers"], rows["answers", "refuses"]
     low, high = found.agree.limits
@@ -111,7 +111,7 @@ def test_the_page_shows_the_check_and_does_not_call_the_grader_unmeasured(replie
     report = reported(replies, labels(tmp_path, range(60)))
 
     assert "Grader compared with people" in report.to_markdown()
-    (strict, *_) = [rate.found for rate in report.corrected[0].rates if rate.rate == "right"]
+    (strict, *_) = [rate.found for rate in report.numbers.corrected[0].rates if rate.rate == "right"]
     first = report.to_markdown().partition("## Replies by label")[0]
     assert "Corrected by people's labels of 60 replies, " in first
     assert f"{strict.estimate:.1%}".replace("%", " % \\[") in first
@@ -153,7 +153,7 @@ def test_replies_that_keywords_alone_graded_are_not_reported_without_labels(repl
     with pytest.raises(BenchmarkError, match="graded by keywords alone, a baseline"):
         casewise.report(found.path)
 
-    assert reported(found.path, labels(tmp_path, range(30))).corrected
+    assert reported(found.path, labels(tmp_path, range(30))).numbers.corrected
     casewise.grade(found, _generous)
     assert "keywords is a baseline" in casewise.report(found.path).to_markdown()
 

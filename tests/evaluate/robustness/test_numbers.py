@@ -60,9 +60,9 @@ def turned(found, **where):
 @pytest.mark.slow
 def test_a_judge_that_goes_by_people_is_moved_by_nothing_exactly():
     found = attacked(Known(), attacks="claim,twin,order,format", defences="none,system,datamark,delimit")
-    assert {(row.turned.estimate, row.change.estimate) for row in found.rows if row.turned.n} == {(0.0, 0.0)}
-    assert {row.beyond_noise.estimate for row in found.rows if row.beyond_noise is not None} <= {0.0, None}
-    assert found.unmoved
+    assert {(row.turned.estimate, row.change.estimate) for row in found.numbers.rows if row.turned.n} == {(0.0, 0.0)}
+    assert {row.beyond_noise.estimate for row in found.numbers.rows if row.beyond_noise is not None} <= {0.0, None}
+    assert found.numbers.unmoved
     assert "No verdict moved in any arm" in found.to_markdown()
 
 
@@ -93,9 +93,9 @@ def test_a_judge_that_will_not_judge_is_not_robust_but_silenced():
 @pytest.mark.slow
 def test_a_judge_that_turns_about_over_nothing_is_not_said_to_believe():
     found = attacked(Moody(), attacks="claim,order,format", defences="none")
-    rows = [row for row in found.rows if row.is_attack]
+    rows = [row for row in found.numbers.rows if row.is_attack]
     assert np.mean([row.turned.estimate for row in rows]) > 0.1
-    assert found.noise["none", "safe"].value > 0.1
+    assert found.numbers.noise["none", "safe"].value > 0.1
     believed = [row for row in rows if row.beyond_noise is not None and row.beyond_noise.beyond_chance]
     assert len(believed) <= 0.1 * len(rows)
     assert min(row.p_holm for row in rows) > 0.05
