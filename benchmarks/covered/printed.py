@@ -92,6 +92,7 @@ WITHOUT = frozenset(
         "code_ratings",
         "column",
         "constant_accuracy",
+        "difference",  # of two texts, in words
         "draw_annotators",
         "draw_item_logits",
         "find_pairs",

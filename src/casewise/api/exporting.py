@@ -227,7 +227,7 @@ def hand_on_benchmark(source: str | Path, target: Path, *, to: str, about: Path 
         raise ConfigurationError(f"{source} has terms that do not let its texts be handed on: --with-texts writes them")
     if to == "croissant":
         facts = read_croissant_about(about)
-        biases = [f"{finding.title} ({100 * finding.share:.0f} % of items)" for finding in audit(loaded).findings]
+        biases = [f"{finding.title!s} ({100 * finding.share:.0f} % of items)" for finding in audit(loaded).findings]
         lacking = write_croissant(loaded, target, about=facts, biases=biases)
         return Handed(target, tuple(f"nothing says {name}: give it with --about FILE" for name in lacking))
     if to == "csv":

@@ -97,7 +97,7 @@ def backup(
         done = restore_backup(file, database, erasures=erasures)
         say(f"{count_of(done.rows, 'row is')} restored to {done.database}", rows=done.rows, database=done.database)
         say(
-            f"{count_of(done.erased_again, 'person')} who were erased after the backup are erased again",
+            f"{count_of(done.erased_again, 'person is')} erased again, as they were after the backup",
             erased=done.erased_again,
         )
         return

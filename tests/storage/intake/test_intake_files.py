@@ -195,7 +195,7 @@ def test_shares_of_a_number_of_votes_are_votes_and_without_a_whole_number_stay_s
 
     assert labels(found) == [(9, 1, 0), (0, 0, 0)]
     assert [item.published_rate for item in found.items] == [0.9, 0.333]
-    assert "1 shares are no whole number of votes" in " ".join(receipt_of(found).notes)
+    assert "1 share with no whole number of votes" in " ".join(receipt_of(found).notes)
     assert labels(load_frame([rows[1] | {"n_votes": 3}])) == [(1, 2, 0)]
 
 
@@ -418,7 +418,7 @@ def test_a_column_a_rater_gives_votes_of_people_with_their_names():
 def test_votes_in_a_list_belong_to_the_people_in_the_list_beside_it():
     row = {"query": BREAD, "votes": ["safe", "unsafe"], "annotator": ["p1", "p9"]}
     assert [(one.annotator_id, one.verdict) for one in load_frame([row]).ratings] == [("p1", "safe"), ("p9", "unsafe")]
-    with pytest.raises(DataError, match="it names 1 people for 2 votes"):
+    with pytest.raises(DataError, match="it names 1 person for 2 votes"):
         load_frame([row | {"annotator": ["p1"]}])
 
 
@@ -453,10 +453,10 @@ def test_a_dry_run_prints_how_every_word_and_row_is_read_and_writes_nothing(file
     for text in (
         "3 rows, 2 kept",
         "Column 'prompt': query (by its name)",
-        "'allow' in 'label': safe, 1 cells",
-        "'NA' in 'label': missing, 1 cells",
-        "1 rows dropped: 'label' is not applicable; the first is on line 4",
-        "1 items, 1 ratings; nothing was written",
+        "'allow' in 'label': safe, 1 cell",
+        "'NA' in 'label': missing, 1 cell",
+        "1 row dropped: 'label' is not applicable; the first is on line 4",
+        "1 item, 1 rating; nothing was written",
     ):
         assert text in done.out
     assert [one.name for one in tmp_path.iterdir()] == ["cases.csv"]

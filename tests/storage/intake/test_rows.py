@@ -266,7 +266,7 @@ def test_the_command_says_a_remark_once_and_the_name_that_was_given(files):
     by_author = invoke(
         "data", "import", str(files / "labelled.csv"), "--out", str(files / "l"), "--labels-by", "author"
     )
-    assert "1 items, 1 label\n" in by_author.out
+    assert "1 item, 1 label\n" in by_author.out
     assert done.err.count("states no contexts") == 1
     assert "states no contexts" not in invoke("show", str(files / "there")).out
     about = load(files / "there").about
@@ -316,7 +316,7 @@ def test_the_published_format_says_what_it_has_no_room_for(tmp_path):
     lost = convert(tmp_path / "start", tmp_path / "there.json")
 
     assert json.loads((tmp_path / "there.json").read_text())[0]["scores"] == [1]
-    assert {"1 unsure votes", "the clusters of 1 items", "the ids in the user's own file of 1 items"} <= set(lost)
+    assert {"1 unsure votes", "the clusters of 1 item", "the ids in the user's own file of 1 item"} <= set(lost)
     for text in ("the scale that people rated on", "who gave 2 ratings", "name, version, licence"):
         assert any(text in one for one in lost)
 

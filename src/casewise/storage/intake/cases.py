@@ -811,7 +811,7 @@ class Cases:
         if self.shares_alone:
             place = self.shares_alone[0]
             self.notes.append(
-                f"{count_of(len(self.shares_alone), 'share is')} no whole number of votes and are kept without votes; the first is "
+                f"{count_of(len(self.shares_alone), 'share')} with no whole number of votes, kept without votes; the first is "
                 f"{cell_text(self.cell(place, 'rate'))} of {cell_text(self.cell(place, 'n_votes'))} on line "
                 f"{self.table.lines[place]}."
             )

@@ -16,6 +16,9 @@ from casewise.storage.intake.table import Table, table_of
 
 HEADER, SAMPLES = "header.json", "samples/"
 
+OWN_TASK, UNSCORED = "casewise/judge", "unscored"
+"""The task that casewise brings to Inspect, and the answer of its scorer where a reply gives no verdict."""
+
 
 def is_archive(given: GivenFile) -> bool:
     if not given.head.startswith(b"PK\x03\x04"):
@@ -45,7 +48,7 @@ def read_archive(given: GivenFile) -> Table:
 
 
 def cells_of(sample: Entry, evaluation: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a sample: its input, the reply, the target, the metadata, and the value of each scorer."""
+    """Return a sample: its input, the reply, the target, the metadata, and the value and answer of each scorer."""
     output = sample.values.get("output")
     output = output if isinstance(output, Mapping) else {}
     choices = output.get("choices")
@@ -73,7 +76,12 @@ def cells_of(sample: Entry, evaluation: Mapping[str, Any]) -> dict[str, Any]:
     scores = sample.values.get("scores")
     for name, score in (scores if isinstance(scores, Mapping) else {}).items():
         if isinstance(score, Mapping):
-            cells |= {f"{name}": score.get("value"), f"{name} answer": score.get("answer")}
+            answer, value = score.get("answer"), score.get("value")
+            own = (
+                evaluation.get("task") == OWN_TASK
+            )  # whose values are agreement with people, and whose answers verdicts
+            stated = None if answer == UNSCORED else answer
+            cells |= {name: stated} if own else {name: value, f"{name} answer": answer}
     return cells
 
 
