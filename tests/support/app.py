@@ -39,8 +39,8 @@ def app_on_either(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Fa
     """The app on SQLite and on a real PostgreSQL: for a module whose own `app` asks for it."""
     sqlite = request.param == "sqlite"
     url = empty_database(tmp_path / "casewise.db") if sqlite else request.getfixturevalue("postgres_copy")
-    settings = Settings(database=url, secret_key=KEY, site_url="http://testserver")
-    app = create_app(settings)
+    erasures = str(tmp_path / "erasures.jsonl")
+    app = create_app(Settings(database=url, secret_key=KEY, site_url="http://testserver", erasures=erasures))
     yield app
     app.state.database.close()
 
