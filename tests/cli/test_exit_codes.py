@@ -106,6 +106,7 @@ def test_ctrl_c_at_a_question_ends_the_command_at_once():
     ours, theirs = pty.openpty()
     command = [sys.executable, "-m", "casewise", "data", "fetch", "casebench", "--from", "nowhere"]
     with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs) as child:
+        os.close(theirs)  # so that reading ends where the command has ended without a question
         said = b""
         while b"y/N" not in said:
             said += os.read(ours, 4096)
