@@ -186,7 +186,7 @@ def test_a_limit_on_tokens_counts_earlier_sessions_too(store, draft):
     first = run(store, draft, FakeModel(priced), limits=Limits(concurrency=1, max_tokens_total=4000))
     second = run(store, draft, FakeModel(priced), limits=Limits(concurrency=1, max_tokens_total=5000))
 
-    assert first.stopped == "the limit of 4000 tokens"
+    assert first.stopped == "the limit of 4,000 tokens"
     assert (first.n_calls + second.n_calls) * 400 <= 5000
     assert second.n_calls > 0
 
