@@ -1,7 +1,10 @@
 import asyncio
+import contextlib
 import json
+import socket
 import ssl
 import subprocess
+import threading
 
 import pytest
 from aiohttp import web
@@ -501,19 +504,30 @@ def test_a_certificate_that_cannot_be_verified_is_said_to_be_that(tmp_path):
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
 
-    async def go():
-        server = await asyncio.start_server(lambda _reader, writer: writer.close(), "127.0.0.1", 0, ssl=context)
-        port = server.sockets[0].getsockname()[1]
+    def shake_hands(listener):
+        with contextlib.suppress(OSError):
+            while True:
+                line, _address = listener.accept()
+                with line, contextlib.suppress(OSError), context.wrap_socket(line, server_side=True):
+                    pass
+
+    async def go(port):
         endpoint = find_endpoint("openai/tiny", base_url=f"https://127.0.0.1:{port}/v1", environment={})
         model = OpenAICompatibleModel("openai/tiny", EndpointClient(endpoint, key=None, options=ClientOptions()))
         try:
             await model.reply(ASK, WORDS)
         finally:
             await model.close()
-            server.close()
 
-    with pytest.raises(Unreachable, match=r"certificate cannot be verified .*self-signed.*SSL_CERT_FILE"):
-        asyncio.run(go())
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=shake_hands, args=(listener,))
+        thread.start()
+        try:
+            with pytest.raises(Unreachable, match=r"certificate cannot be verified .*self-signed.*SSL_CERT_FILE"):
+                asyncio.run(go(listener.getsockname()[1]))
+        finally:
+            listener.shutdown(socket.SHUT_RDWR)
+            thread.join()
 
 
 def test_an_encrypted_address_of_a_plain_server_is_said_to_be_one():
