@@ -92,7 +92,7 @@ def paper(*runs: AnyRun, benchmark: Source | None = None, outputs: Outputs = Non
     page = paper_document(published, loaded)
     numbers = {name: json_value(part) for name, part in vars(published).items() if name != "replays"}
     numbers["replays"] = [replay_numbers.as_json() for replay_numbers in published.replays]
-    return Report({"numbers": numbers}, lambda _: page)
+    return Report({"benchmark": loaded.stated, "numbers": numbers}, lambda _: page)
 
 
 HERE = ("runs", "replies")

@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
@@ -313,6 +313,15 @@ def published_prompts(path: Path) -> PromptSet:
         for name, elicitation in PUBLISHED_NAMES.items()
     }
     return PromptSet("published", "135f221", prompts, context_as="json", doubled_braces=True)
+
+
+STAND_IN = "stand-in"
+"""The name of prompts that stand in for the paper's where these are not at hand."""
+
+
+def stand_in_prompts() -> PromptSet:
+    """Return casewise's own wording with the context as JSON, to rehearse the paper's protocol without the release's prompts."""
+    return replace(default_prompts(), name=STAND_IN, context_as="json")
 
 
 # The messages that a chatbot is sent: the user's message unchanged, and the circumstances as its deployer would know them.

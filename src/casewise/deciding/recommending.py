@@ -211,7 +211,7 @@ class Recommendation(ShortRepr):
         best, file = self.best, self.best.decider
         limits = {name: getattr(file.thresholds, name) for name in ("answer_above", "refuse_up_to")}
         return {
-            "benchmark": {"name": self.runs.benchmark.name, "digest": self.runs.benchmark.digest},
+            "benchmark": self.runs.benchmark.stated,
             "good_enough": self.good_enough,
             "shown_to_fail": self.shown_to_fail,
             "judge": best.name,

@@ -104,7 +104,7 @@ class ComparisonNumbers(RunNumbers):
         ]
         return {
             "sentence": self.sentence,
-            "benchmark": {"name": self.benchmark.name, "digest": self.benchmark.digest},
+            "benchmark": self.benchmark.stated,
             "labels": self.options.labels.name,
             "unscored_policy": self.options.unscored,
             "seed": self.options.seed,

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 from pydantic import Field
 
+from casewise.ask.prompts import STAND_IN
 from casewise.errors import BenchmarkError, CasewiseError
 from casewise.evaluate.judged_runs import MOSTLY, JudgedRuns, few_verdicts
 from casewise.evaluate.replay import Replay, by_papers_rules, replay
@@ -341,5 +342,8 @@ def notes_on_runs(runs: JudgedRuns | None, benchmark: Benchmark) -> Iterator[str
                 all=len(benchmark.items),
             )
     for run in runs.runs:
-        if run.behaviour is None and run.manifest.identity.settings.get("protocol") is None:
+        settings = run.manifest.identity.settings
+        if run.behaviour is None and settings.get("protocol") is None:
             yield f"{run.manifest.judge_name} was not asked by the paper's protocol (--protocol published)."
+        elif settings.get("prompts") == STAND_IN:
+            yield f"{run.manifest.judge_name} was asked in a stand-in for the paper's prompts (--prompts {STAND_IN})."

@@ -22,7 +22,16 @@ from casewise.ask.elicitations import (
     read_outcome,
 )
 from casewise.ask.layouts import ContextRole, Kind, ShownItem, filled
-from casewise.ask.prompts import PromptSet, bridge_prompts, chat_with, default_prompts, published_prompts, read_prompts
+from casewise.ask.prompts import (
+    STAND_IN,
+    PromptSet,
+    bridge_prompts,
+    chat_with,
+    default_prompts,
+    published_prompts,
+    read_prompts,
+    stand_in_prompts,
+)
 from casewise.ask.reader import ReadOutcome
 from casewise.errors import ConfigurationError, Unavailable, did_you_mean
 from casewise.judges.judge import Answer, Ask, Judge, unscored
@@ -391,9 +400,10 @@ def live_judge(name: str, options: LiveOptions, *, environment: Mapping[str, str
 
 def protocol_options(protocol: Protocol, prompts: PromptSet, options: AskOptions) -> AskOptions:
     """Return the options of a protocol, with the user's seed and reader."""
-    if prompts.name != "published" or prompts.role != "user":
+    if prompts.name not in ("published", STAND_IN) or prompts.role != "user":
         raise ConfigurationError(
-            f"the protocol {protocol.name} asks in the paper's own words, in the user's message: give --prompts published"
+            f"the protocol {protocol.name} asks in the paper's own words, in the user's message: give --prompts published, or "
+            f"--prompts {STAND_IN} for a rehearsal without them"
         )
     if options.structured or replace(options, seed=None, strict=False, structured=None) != AskOptions():
         raise ConfigurationError(
@@ -404,8 +414,8 @@ def protocol_options(protocol: Protocol, prompts: PromptSet, options: AskOptions
 
 
 def find_prompts(name: str) -> PromptSet:
-    """Return the prompts called `casewise` or `published`, those in a file (TOML, or a copy of the release's `template.py`), or a
-    chatbot's own messages: `bridge`, `bridge:verified`, `bridge:user`, `bridge:FILE` with a system prompt of one's own."""
+    """Return the prompts called `casewise`, `published` or `stand-in`, those in a file (TOML, or a copy of the release's
+    `template.py`), or a chatbot's own messages: `bridge`, `bridge:verified`, `bridge:user`, `bridge:FILE` with a system prompt of one's own."""
     kind, _, rest = name.partition(":")
     if kind == "bridge":  # the chat of `casewise replies collect` with the same options
         words = {word for word in rest.split(",") if word}
@@ -418,9 +428,11 @@ def find_prompts(name: str) -> PromptSet:
         return default_prompts()
     if name == "published":
         return published_prompts(fetched_file(CASEBENCH, PROMPTS))
+    if name == STAND_IN:
+        return stand_in_prompts()
     if not Path(name).is_file():
         raise ConfigurationError(
-            f"no prompts are called {name!r}{did_you_mean(name, ('casewise', 'published', 'bridge'))}; there are casewise, published, "
-            "bridge, and TOML files"
+            f"no prompts are called {name!r}{did_you_mean(name, ('casewise', 'published', STAND_IN, 'bridge'))}; there are casewise, "
+            f"published, {STAND_IN}, bridge, and TOML files"
         )
     return published_prompts(Path(name)) if name.endswith(".py") else read_prompts(Path(name))

@@ -181,6 +181,11 @@ class Benchmark:
         """The name, and the version where one is stated."""
         return self.name if self.about.version == UNVERSIONED else f"{self.name} {self.about.version}"
 
+    @property
+    def stated(self) -> dict[str, str | None]:
+        """What the JSON of a report says of its benchmark: name, digest, and which of its data are made up."""
+        return {"name": self.name, "digest": self.digest, "synthetic": self.about.synthetic}
+
     @cached_property
     def query(self) -> Mapping[str, Query]:
         """Queries by id."""

@@ -497,6 +497,8 @@ WRITERS: dict[Format, Callable[[Benchmark, Path], object]] = {
 
 def lost(benchmark: Benchmark) -> Iterator[str]:
     """Yield the parts of `benchmark` that the published format has no room for."""
+    if benchmark.about.synthetic:
+        yield "the notice that the data are synthetic"
     is_told = pl.any_horizontal(pl.col("annotator", "seconds", "at").is_not_null())
     if n := benchmark.ratings.table.select(is_told.sum()).item():
         yield f"who gave {count_of(n, 'rating')}, when, and how long it took"

@@ -15,6 +15,7 @@ from casewise.records.base import shipped_toml
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.entries import Entry, json_entries, json_entry, once, text_lines, text_or_json
 from casewise.storage.loaders.loader import Loader, Rows, SourceFile, built, github, table_entries
+from casewise.storage.loaders.twin import TWIN
 from casewise.storage.published import read_published
 from casewise.storage.words import VerdictWords
 from casewise.text import count_of
@@ -661,6 +662,7 @@ def judgebench_sets() -> dict[str, dict[str, Any]]:
 
 OWN = (
     CASEBENCH,
+    TWIN,
     dices(350, 123, "each rated all"),
     dices(990, 173, "60 to 75 people each"),
     PLURIHARMS,
