@@ -93,6 +93,7 @@ def fetch(
     *,
     accept_terms: bool = False,
     prompts: bool = False,
+    outputs: bool = False,
     from_: tuple[Path, ...] = (),
     out: Path | None = None,
 ) -> None:
@@ -106,8 +107,11 @@ def fetch(
         State that you have read the publisher's terms and accept them. --yes of other commands agrees to a cost only.
     prompts
         For casebench: also fetch the paper's prompts, for --prompts published.
+    outputs
+        For casebench: also fetch the published answers of its seven judges, for --outputs casebench.
     from_
-        Use this copy of a file instead of a download; may be repeated if the benchmark has several files.
+        Use this copy of a file instead of a download; may be repeated if the benchmark has several files. With --outputs:
+        the folder that they are in, exp of the release.
     out
         Also write the benchmark to this new folder.
     """
@@ -115,6 +119,7 @@ def fetch(
         name,
         accept_terms=accept_terms or asked,
         prompts=prompts,
+        outputs=outputs,
         copies=from_,
         target=out,
         progress=sys.stderr.isatty(),

@@ -64,7 +64,10 @@ LabelsOption = Annotated[
     ),
 ]
 OutputsOption = Annotated[
-    Path | None, Parameter(help="A folder with the release's output files of judges. Default: CASEWISE_OUTPUTS.")
+    Path | None,
+    Parameter(
+        help="A folder with the release's output files of judges, or casebench for those that were fetched. Default: CASEWISE_OUTPUTS."
+    ),
 ]
 SubsetOption = Annotated[
     str | None, Parameter(help="Only these items: clear, close, low-margin or hard (casewise audit).")

@@ -29,6 +29,8 @@ from casewise.stats.sample import OnScale, Sample, UnscoredPolicy, judged, query
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.benchmark_folder import places_of
 from casewise.storage.load import Source, load
+from casewise.storage.loaders.public import CASEBENCH, OUTPUTS
+from casewise.storage.loaders.registry import fetched_file
 from casewise.storage.run_folder import (
     JUDGEMENTS,
     AnyRun,
@@ -104,6 +106,8 @@ Outputs = str | Path | Sequence[str | Path] | None
 def output_files(outputs: Outputs) -> list[Path]:
     """Judges' published output files: those named, and those at any depth in the folders named.
 
+    `casebench` names those that `casewise data fetch casebench --outputs` fetched, unless there is something of that name here.
+
     Raises
     ------
     ConfigurationError
@@ -112,7 +116,8 @@ def output_files(outputs: Outputs) -> list[Path]:
     if outputs is None:
         folder = outputs_folder()
         outputs = () if folder is None else folder
-    places = [outputs] if isinstance(outputs, (str, Path)) else outputs
+    named = [outputs] if isinstance(outputs, (str, Path)) else outputs
+    places = [fetched_outputs() if str(place) == "casebench" and not Path(place).exists() else place for place in named]
     if lost := [str(place) for place in places if not Path(place).exists()]:
         raise ConfigurationError(f"no file or folder of published outputs is at {', '.join(lost)}")
     return [
@@ -120,6 +125,13 @@ def output_files(outputs: Outputs) -> list[Path]:
         for place in map(Path, places)
         for file in (sorted(place.rglob("output_*.json")) if place.is_dir() else [place])
     ]
+
+
+def fetched_outputs() -> Path:
+    """Return the folder of the fetched outputs of CASE-Bench's judges. Raises DataError: one is not here, or damaged."""
+    for file in OUTPUTS:
+        fetched_file(CASEBENCH, file)
+    return CASEBENCH.shown(OUTPUTS[0])
 
 
 # What a benchmark and a run hold, counted.

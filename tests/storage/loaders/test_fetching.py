@@ -64,7 +64,13 @@ def served(server, monkeypatch):
             url = f"http://127.0.0.1:{server.server_port}/{file.name}"
             files.append(replace(file, url=url, sha256=hashlib.sha256(content).hexdigest() if pinned else None))
         elsewhere = f"http://127.0.0.1:{server.server_port}"
-        extra = tuple(replace(file, url=f"{elsewhere}/template.py") for file in loader.extra)
+        extra = {
+            option: tuple(
+                replace(file, url=f"{elsewhere}/{(file.url or '').partition('/exp/')[2] or 'template.py'}")
+                for file in files
+            )
+            for option, files in loader.extra.items()
+        }
         local = replace(loader, files=tuple(files), extra=extra)
         own = plugins.own_parts
         monkeypatch.setattr(
@@ -143,7 +149,7 @@ def test_prompts_that_are_gone_are_asked_for_by_name_where_the_benchmark_is_here
 
     with pytest.raises(ConfigurationError, match=r"cannot download prompts\.py of casebench") as refused:
         fetch(accept_terms=True, prompts=True)
-    assert local.extra[0].url in str(refused.value)
+    assert local.extra["prompts"][0].url in str(refused.value)
     assert str(refused.value).endswith("casewise data fetch casebench --prompts --from template.py")
 
 
@@ -273,8 +279,45 @@ def test_the_release_is_pinned_as_its_design_says():
     assert data.url is not None
     assert "135f221e0e3e4cdc9a7d17288fa6b54c8aa45d0a" in data.url
     assert CASEBENCH.place(data).name == "casebench-49bc10879c53.json"
-    assert CASEBENCH.place(CASEBENCH.extra[0]).name == "casebench-prompts-1b83b0e36a5e.py"
+    assert CASEBENCH.place(CASEBENCH.extra["prompts"][0]).name == "casebench-prompts-1b83b0e36a5e.py"
     with pytest.raises(
         DataError, match=r"a part of casebench is not here yet; run: casewise data fetch casebench --prompts"
     ):
-        fetched_file(CASEBENCH, CASEBENCH.extra[0])
+        fetched_file(CASEBENCH, CASEBENCH.extra["prompts"][0])
+
+
+def test_published_outputs_are_fetched_into_a_folder_by_checksum_and_named_by_the_benchmark(
+    server, served, tmp_path, monkeypatch
+):
+    local = served("casebench")
+    every = local.extra["outputs"]
+    assert len({local.place(file) for file in every}) == len(every) == 43
+
+    contents = {file.name: f"[] of {file.name}".encode() for file in every[:2]}
+    few = tuple(replace(file, sha256=hashlib.sha256(contents[file.name]).hexdigest()) for file in every[:2])
+    monkeypatch.setitem(local.extra, "outputs", few)
+    for file in few:
+        server.files[str(file.url).removeprefix(f"http://127.0.0.1:{server.server_port}")] = contents[file.name]
+
+    fetched = fetch(accept_terms=True, outputs=True)
+    assert fetched.files["casebench-outputs"] == cache_folder() / "casebench-outputs"
+    assert local.place(few[1]).read_bytes() == contents[few[1].name]
+
+    local.place(few[0]).write_bytes(b"damaged")
+    with pytest.raises(ChecksumMismatch):
+        fetched_file(local, few[0])
+    exp = tmp_path / "exp"
+    for file in few:
+        copy = exp.joinpath(*file.name.split("/")[1:])
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_bytes(contents[file.name])
+    fetch(accept_terms=True, outputs=True, copies=exp)
+    assert fetched_file(local, few[0]).read_bytes() == contents[few[0].name]
+
+    server.files.clear()
+    local.place(few[0]).unlink()
+    with pytest.raises(ConfigurationError) as refused:
+        fetch(accept_terms=True, outputs=True)
+    assert str(refused.value).endswith("casewise data fetch casebench --outputs --from FOLDER")
+    with pytest.raises(ConfigurationError, match="xstest has no outputs to fetch; leave --outputs out"):
+        fetch("xstest", accept_terms=True, outputs=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ class SourceFile:
     """A file that a benchmark is published in."""
 
     name: str
-    """Its name to users and to the loader, such as `annotations.csv`."""
+    """Its name to users and to the loader, such as `annotations.csv`; with the folder that it is kept in, if it has one."""
     url: str | None = None
     """The address of the download; None where a copy has to be given (`--from`)."""
     sha256: str | None = None
@@ -53,8 +53,8 @@ class Loader:
     files: tuple[SourceFile, ...]
     load: Callable[[Mapping[str, Path]], Benchmark]
     """Reads the files, by their names. Raises DataError: one is in another shape than expected."""
-    extra: tuple[SourceFile, ...] = ()
-    """Files that are fetched on request and that `load` does not read."""
+    extra: Mapping[str, tuple[SourceFile, ...]] = field(default_factory=dict)
+    """Files that are fetched on request and that `load` does not read, by the name of the option: `prompts`, `outputs`."""
     metrics: tuple[str, ...] = ()
     """The kinds of label of a set with several: the name takes one of them after a colon."""
     remark: str = ""
@@ -66,13 +66,23 @@ class Loader:
         return f"casewise data fetch {self.name}"
 
     def title_of(self, file: SourceFile) -> str:
-        """Return the name of a file among all that are fetched: the first of a benchmark has its name."""
-        return self.name if file == self.files[0] else f"{self.name}-{Path(file.name).stem}"
+        """Return the name of a file, or of its folder, among all that are fetched: the first of a benchmark has its name."""
+        return self.name if file == self.files[0] else f"{self.name}-{Path(Path(file.name).parts[0]).stem}"
 
     def place(self, file: SourceFile) -> Path:
         """Return the path in the user's cache at which the file is kept once it is fetched."""
+        if "/" in file.name:
+            return cache_folder() / f"{self.name}-{file.name}"
         stem = self.title_of(file).replace(":", "-")
         return cache_folder() / f"{stem}-{(file.sha256 or 'unpinned')[:12]}{Path(file.name).suffix}"
+
+    def shown(self, file: SourceFile) -> Path:
+        """Return what a user is told of a file that is here: its path, or the folder that it is kept in."""
+        return cache_folder() / self.title_of(file) if "/" in file.name else self.place(file)
+
+    def option_of(self, file: SourceFile) -> str | None:
+        """Return the option that a file is fetched by; None if it is one of the benchmark's own."""
+        return next((option for option, files in self.extra.items() if file in files), None)
 
     @property
     def is_fetched(self) -> bool:

@@ -45,6 +45,20 @@ CASEBENCH_DATA, CASEBENCH_TEMPLATE = github(
 PROMPTS = replace(CASEBENCH_TEMPLATE, name="prompts.py")
 """The wording that the paper's judges were asked in. It is read, never run: see `casewise.ask.prompts`."""
 
+OUTPUT_CHECKSUMS = shipped_toml("casewise.storage.loaders", "casebench_outputs.toml")
+
+OUTPUTS = tuple(
+    replace(file, name=f"outputs/{path}")
+    for path, file in zip(
+        OUTPUT_CHECKSUMS,
+        github(
+            CASEBENCH_REPOSITORY, CASEBENCH_COMMIT, {f"exp/{path}": each for path, each in OUTPUT_CHECKSUMS.items()}
+        ),
+        strict=True,
+    )
+)
+"""The answers of the judges that the paper reports, as its authors published them."""
+
 CASEBENCH = Loader(
     name="casebench",
     title="CASE-Bench (Sun et al., 2025)",
@@ -60,7 +74,7 @@ CASEBENCH = Loader(
     source=f"{CASEBENCH_REPOSITORY} @{CASEBENCH_COMMIT[:7]}",
     files=(CASEBENCH_DATA,),
     load=lambda files: read_published(files[CASEBENCH_DATA.name]),
-    extra=(PROMPTS,),
+    extra={"prompts": (PROMPTS,), "outputs": OUTPUTS},
 )
 
 

@@ -98,8 +98,9 @@ def fetched_file(loader: Loader, file: SourceFile) -> Path:
     """One file of a benchmark. Raises DataError: it was not fetched yet, or is damaged; the message says what to do."""
     path = loader.place(file)
     if not path.is_file():
-        title, option = (f"a part of {loader.name}", " --prompts") if file in loader.extra else (loader.name, "")
-        raise DataError(path, None, f"{title} is not here yet; run: {loader.command}{option}")
+        option = loader.option_of(file)
+        title, more = (f"a part of {loader.name}", f" --{option}") if option else (loader.name, "")
+        raise DataError(path, None, f"{title} is not here yet; run: {loader.command}{more}")
     actual = sha256(path)
     if actual != (pinned := expected_checksum(loader, file) or actual):
         problem = f"sha256 is {actual}, not {pinned} of the pinned release; fetch it again, or give a copy of that one"
@@ -130,6 +131,7 @@ def fetch(
     *,
     accept_terms: bool | Callable[[str], bool] = False,
     prompts: bool = False,
+    outputs: bool = False,
     copies: str | Path | Sequence[str | Path] = (),
     target: str | Path | None = None,
     progress: bool = False,
@@ -142,9 +144,11 @@ def fetch(
         That you have read the terms and accept them, or what asks somebody who is shown them.
     prompts
         Of CASE-Bench: fetch the paper's prompts as well.
+    outputs
+        Of CASE-Bench: fetch the answers of the judges that its authors published as well.
     copies
-        Copies of the files (of the prompts, where these are wanted) to take instead of downloading them: found by their
-        names, else in the order of the loader's files.
+        Copies of the files (of the prompts or outputs, where these are wanted) to take instead of downloading them: found
+        by their names, else in the order of the loader's files. A folder stands for all files that are kept in one.
     target
         A new folder to write the benchmark to.
 
@@ -156,14 +160,16 @@ def fetch(
         What came is not the pinned file, byte for byte, or cannot be loaded. Nothing is kept then.
     """
     loader = loader_named(name)
+    options = [option for option, wanted in (("prompts", prompts), ("outputs", outputs)) if wanted]
     paths = [Path(path) for path in ([copies] if isinstance(copies, (str, Path)) else copies)]
     if not (accept_terms if isinstance(accept_terms, bool) else accept_terms(conditions(loader))):
-        options = (*(["--prompts"] if prompts else []), *(f"--from={path}" for path in paths))
-        again = shlex.join((*loader.command.split(), *options))
+        flags = (*(f"--{option}" for option in options), *(f"--from={path}" for path in paths))
+        again = shlex.join((*loader.command.split(), *flags))
         raise ConfigurationError(f"{conditions(loader)}\n\nTo accept: {again} --accept-terms")
-    if prompts and not loader.extra:
-        raise ConfigurationError(f"{loader.name} has no prompts to fetch; leave --prompts out")
-    sources = (loader.extra if paths else (*loader.files, *loader.extra)) if prompts else loader.files
+    if unknown := [option for option in options if option not in loader.extra]:
+        raise ConfigurationError(f"{loader.name} has no {unknown[0]} to fetch; leave --{unknown[0]} out")
+    more = tuple(file for option in options for file in loader.extra[option])
+    sources = more if more and paths else (*loader.files, *more)
     given = matched(loader, sources, paths) if paths else {}
     with downloads() as folder:
         new = {file: given.get(file) or download(loader, file, folder, progress=progress) for file in sources}
@@ -176,7 +182,7 @@ def fetch(
     if target is not None and benchmark is not None:
         write_benchmark(benchmark, Path(target))
     return Fetched(
-        {loader.title_of(file): path for file, path in cached.items()},
+        {loader.title_of(file): loader.shown(file) for file in cached},
         {file.name: sha256(path) for file, path in cached.items() if file.sha256 is None},
         benchmark,
     )
@@ -205,7 +211,9 @@ def conditions(loader: Loader) -> str:
 
 
 def matched(loader: Loader, files: Sequence[SourceFile], copies: Sequence[Path]) -> dict[SourceFile, Path]:
-    """Return the copy of each file, matched by name if all names are there, else by order."""
+    """Return the copy of each file: in a folder that is given, else matched by name if all names are there, else by order."""
+    if len(copies) == 1 and copies[0].is_dir():
+        return {file: copies[0].joinpath(*PurePosixPath(file.name).parts[1:] or (file.name,)) for file in files}
     if len(copies) != len(files):
         raise ConfigurationError(
             f"{loader.name} has {len(files)} file{'s' * (len(files) != 1)} and --from names {len(copies)}; give --from for each "
@@ -250,10 +258,16 @@ def download(loader: Loader, file: SourceFile, folder: Path, *, progress: bool) 
         return fetched_file(loader, file)
     except DataError:
         pass  # it is not here, or was damaged since
-    files = loader.extra if file in loader.extra else loader.files
-    options = ["--prompts"] if files == loader.extra else []
-    options += [f"--from {PurePosixPath(source.url or source.name).name}" for source in files]
-    by_hand = " ".join((loader.command, *options))
+    option = loader.option_of(file)
+    files = loader.extra[option] if option else loader.files
+    flags = [f"--{option}"] if option else []
+    if "/" in file.name:  # one of many in a folder
+        flags += ["--from FOLDER"]
+        where = f"\n  {PurePosixPath(file.url or '').parents[1]} and the folders beside it".replace(":/", "://", 1)
+    else:
+        flags += [f"--from {PurePosixPath(source.url or source.name).name}" for source in files]
+        where = "".join(f"\n  {source.url}" for source in files)
+    by_hand = " ".join((loader.command, *flags))
     if file.url is None:
         raise ConfigurationError(f"{loader.name} is not offered for download; give a copy: {by_hand}")
     import pooch
@@ -261,12 +275,15 @@ def download(loader: Loader, file: SourceFile, folder: Path, *, progress: bool) 
     pooch.get_logger().setLevel("WARNING")  # it advises to pin the checksum, which is not the user's to do
     downloader: Any = pooch.HTTPDownloader(progressbar=progress, timeout=60)
     try:
-        return Path(pooch.retrieve(file.url, known_hash=None, fname=file.name, path=folder, downloader=downloader))
+        return Path(
+            pooch.retrieve(
+                file.url, known_hash=None, fname=file.name.replace("/", "-"), path=folder, downloader=downloader
+            )
+        )
     except OSError as error:
         if (response := getattr(error, "response", None)) is not None:
             response.close()  # pooch leaves it open
-        addresses = "".join(f"\n  {source.url}" for source in files)
         raise ConfigurationError(
             f"cannot download {file.name} of {loader.name} ({type(error).__name__}); check the connection, or download it "
-            f"yourself:{addresses}\nand give the copies: {by_hand}"
+            f"yourself:{where}\nand give the copies: {by_hand}"
         ) from error
