@@ -150,8 +150,14 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("code", BROKEN.values(), ids=BROKEN)
-@pytest.mark.parametrize("kind", plugins.KINDS)
+@pytest.mark.parametrize(
+    ("kind", "code"),
+    [
+        pytest.param(kind, code, id=f"{kind}-{fault}", marks=[pytest.mark.slow] if place % len(BROKEN) != turn else [])
+        for place, kind in enumerate(plugins.KINDS)
+        for turn, (fault, code) in enumerate(BROKEN.items())
+    ],
+)
 def test_a_broken_part_disables_itself_and_nothing_else(install, kind, code):
     install("broken", f"[casewise.{kind}]\nown = broken_part:metric\n", broken_part=code)
 

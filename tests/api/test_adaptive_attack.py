@@ -47,6 +47,7 @@ def attacked(server, out, turns=4, **more):
     return casewise.attack("demo", "tiny", out=out, **{**how, **more})
 
 
+@pytest.mark.slow
 def test_an_attacker_finds_the_weak_point_of_a_judge_and_people_say_which_changes_are_wrong(tmp_path):
     with scripted() as server:
         run = attacked(server, tmp_path / "run")
@@ -154,6 +155,7 @@ def test_a_turn_under_a_defence_that_the_run_has_not_is_no_attack(tmp_path):
         casewise.robustness(run)
 
 
+@pytest.mark.slow
 def test_the_command_estimates_asks_for_consent_and_reports(monkeypatch, tmp_path):
     command, run = invoke, tmp_path / "run"
     asked = ("attack", "demo", "--judge", "fake/rehearsal", "--turns", "2", "--noise", "none", "--out", run)

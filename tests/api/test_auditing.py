@@ -13,6 +13,7 @@ def audit():
     return casewise.audit("demo", options=AuditOptions(splits=10, folds=5))
 
 
+@pytest.mark.slow
 def test_its_findings_are_a_frame_the_weightiest_first(audit):
     assert audit.findings["weight"].is_sorted(descending=True)
     assert audit.findings.schema["title"] == pl.String

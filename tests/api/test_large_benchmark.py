@@ -19,6 +19,7 @@ def large(tmp_path):
     return found
 
 
+@pytest.mark.slow
 def test_a_run_over_it_is_judged_and_reported_the_same(large, tmp_path):
     runs = [
         casewise.judge(benchmark, "fake/rehearsal", out=tmp_path / name, arms=(FULL, NO_CONTEXT))

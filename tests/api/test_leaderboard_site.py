@@ -38,6 +38,7 @@ def test_each_row_leads_to_its_report_without_gated_items_or_paths(gated, tmp_pa
         api.leaderboard(run).write_site(tmp_path / "site")
 
 
+@pytest.mark.slow
 def test_a_site_made_inside_a_run_folder_is_the_one_made_from_elsewhere(tmp_path, monkeypatch):
     run = api.judge("demo", "constant:safe", out=tmp_path / "run")
     elsewhere = api.leaderboard(run).write_site(tmp_path / "elsewhere").parent

@@ -113,6 +113,7 @@ WORLDS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("world", WORLDS)
 def test_no_finding_says_that_nothing_was_found(world):
     findings = audit(benchmark_of(WORLDS[world]), options=QUICK).findings

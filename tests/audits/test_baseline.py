@@ -47,6 +47,7 @@ def test_words_that_give_the_label_away_are_found_with_the_phrases_that_do():
     assert "baseline.shortcut" not in codes, "no contexts are exchanged"
 
 
+@pytest.mark.slow
 def test_one_telling_parameter_is_named():
     rows = crowd(np.random.default_rng(2), safe=0.85, unsafe=0.1)
     benchmark = benchmark_of(rows)
@@ -79,6 +80,7 @@ def test_queries_that_decide_alone_are_found():
     assert "baseline.query" in found(rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("people_change", [True, False])
 def test_exchanged_contexts_are_a_shortcut_where_they_keep_the_prediction_while_people_change(people_change):
     draws = np.random.default_rng(4)
@@ -133,6 +135,7 @@ def test_a_large_benchmark_is_held_out_in_three_folds_at_most(monkeypatch):
     assert np.abs(of_large.baseline - predicted).max() > 0
 
 
+@pytest.mark.slow
 def test_an_audit_of_a_very_large_benchmark_measures_the_classifiers_on_the_items_whose_words_are_read(monkeypatch):
     monkeypatch.setattr("casewise.audits.subject.MOST_READ", 90)
     subject = Subject(benchmark_of(crowd(np.random.default_rng(1))))

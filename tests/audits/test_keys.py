@@ -57,6 +57,7 @@ def test_contexts_without_a_key_make_no_finding():
     assert findings_of(one_context_is_safe(keyed=False)) == []
 
 
+@pytest.mark.slow
 def test_labels_drawn_at_random_make_a_key_of_no_statement():
     rng = np.random.default_rng(4)
     alarms = 0
@@ -81,6 +82,7 @@ def test_each_statement_is_tested_on_queries_that_it_was_not_learnt_from():
     assert verdicts.tolist() == [0.0, 1.0, 1.0, 0.5, 0.5]
 
 
+@pytest.mark.slow
 def test_the_statements_of_a_parameter_stand_beside_its_words():
     measured = audit(one_context_is_safe()).as_json()["measured"]["baseline"]
 

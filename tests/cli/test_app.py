@@ -91,6 +91,7 @@ def test_a_shell_is_given_what_completes_a_line():
     assert "retry-unscored" in script
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [["serve"], ["serve", "decider.json"]])
 def test_what_an_extra_brings_is_asked_for_by_its_name_and_is_no_bug(words):
     program = f"import sys; sys.modules['uvicorn'] = None; sys.argv = ['casewise', *{words}]; from casewise.cli.app import main; main()"
@@ -99,6 +100,7 @@ def test_what_an_extra_brings_is_asked_for_by_its_name_and_is_no_bug(words):
     assert (done.returncode, done.stderr) == (2, f"error: this needs uvicorn: {install_command('web')}\n")
 
 
+@pytest.mark.slow
 def test_the_demo_prints_its_answer_and_leads_on(monkeypatch, capsys, tmp_path):
     said = casewise_here("demo", "--out", tmp_path / "demo")
 
@@ -129,6 +131,7 @@ def declarations():
                 yield node.body[0].value  # type: ignore[attr-defined]  # it has a docstring
 
 
+@pytest.mark.slow
 def test_an_option_is_declared_once_and_has_one_default():
     source = "\n".join(" ".join(str(node.value).split()) for node in declarations() if isinstance(node, ast.Constant))
     defaults = defaultdict(set)

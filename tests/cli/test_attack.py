@@ -18,6 +18,7 @@ def test_every_attack_and_defence_is_listed():
     assert {name for name in TRANSFORMS if name != "without"} <= {one["name"].partition(":")[0] for one in listed}
 
 
+@pytest.mark.slow
 def test_a_judge_is_attacked_and_the_report_written(tmp_path):
     run = tmp_path / "run"
     done = command("attack", "demo", "--judge", "fake/rehearsal", *FEW, "--out", run)
@@ -50,6 +51,7 @@ def test_what_cannot_be_done_is_said_before_anything_is_asked(arguments, problem
     assert problem in said.err
 
 
+@pytest.mark.slow
 def test_the_replies_of_a_chatbot_are_attacked_graded_and_reported(tmp_path):
     folder = tmp_path / "replies"
     chatbot = (
@@ -72,6 +74,7 @@ def test_the_replies_of_a_chatbot_are_attacked_graded_and_reported(tmp_path):
     assert {one["defence"] for one in found["attacks"]} == {"none", "datamark"}
 
 
+@pytest.mark.slow
 def test_what_a_detector_holds_back_is_refused_as_a_verdict_and_as_a_reply(tmp_path):
     attacked = ("--attacks", "claim:authority/user/safe", "--defences", "none,detect:fake/rehearsal", "--noise", "none")
     asked = {
@@ -85,6 +88,7 @@ def test_what_a_detector_holds_back_is_refused_as_a_verdict_and_as_a_reply(tmp_p
         assert (under["harm"]["estimate"], under["over_refusal"]["estimate"]) == (0.0, 1.0)
 
 
+@pytest.mark.slow
 def test_the_gate_can_ask_for_robustness(tmp_path):
     run = tmp_path / "run"
     command("attack", "demo", "--judge", "constant:intended", *FEW, "--out", run)

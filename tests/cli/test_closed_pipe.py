@@ -15,6 +15,7 @@ def test_a_reader_that_goes_away_has_its_own_exit_code():
         assert shown.wait(60) == 141
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
 def test_a_stream_that_is_closed_from_the_start_is_nobodys(closed, tmp_path):
     command = f"'{sys.executable}' -m casewise judge demo --judge constant:safe --limit 4 --out run {closed}"

@@ -59,6 +59,7 @@ for line in sys.argv[1:]:
 """
 
 
+@pytest.mark.slow
 def test_the_core_is_imported_where_studies_contexts_database_and_web_are_not():
     done = subprocess.run([sys.executable, "-c", IMPORT_ALL], capture_output=True, text=True, check=False)
 

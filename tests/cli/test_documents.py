@@ -42,6 +42,7 @@ def test_a_document_is_written_where_out_says_by_its_ending(name, runs, tmp_path
     assert f"written: {tmp_path / 'page.md'}" in said.err
 
 
+@pytest.mark.slow
 def test_a_format_is_printed(runs):
     for form, begins in {"html": "<!doctype html", "markdown": "# ", "latex": "%", "text": "Leaderboard"}.items():
         said = program("leaderboard", runs["RUN"], "--format", form)
@@ -49,6 +50,7 @@ def test_a_format_is_printed(runs):
         assert said.out.lower().startswith(begins.lower()), form
 
 
+@pytest.mark.slow
 def test_json_is_a_format_like_the_others(runs, tmp_path):
     by_flag = program("leaderboard", runs["RUN"], "--json").out
 
@@ -58,6 +60,7 @@ def test_json_is_a_format_like_the_others(runs, tmp_path):
     assert json.loads(by_flag)["n_items"] == 90
 
 
+@pytest.mark.slow
 def test_what_names_no_format_is_refused(runs, tmp_path):
     for words, says in (
         (("--format", "markdwon"), "did you mean 'markdown'?"),

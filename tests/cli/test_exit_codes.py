@@ -79,6 +79,7 @@ def test_a_run_that_its_limit_stops_ends_with_4_and_goes_on(program):
     assert whole.code == ExitCode.DONE
 
 
+@pytest.mark.slow
 def test_a_gate_on_a_run_that_did_not_finish_is_3_never_pass(program):
     casewise.judge("demo", "constant:intended", out="whole")
     program("judge", "demo", "--judge", "constant:intended", "--out", "part", "--limit", "60")
@@ -101,6 +102,7 @@ def test_a_bug_ends_with_70_and_says_how_to_see_more(program, monkeypatch):
     assert "CASEWISE_DEBUG=1" in said.err
 
 
+@pytest.mark.slow
 def test_ctrl_c_at_a_question_ends_the_command_at_once():
     """A library that begins reads again after a signal would keep it waiting for Enter."""
     ours, theirs = pty.openpty()

@@ -138,6 +138,7 @@ def test_replies_can_be_held_against_themselves_and_not_against_a_judge(replies,
     assert "the same grader graded" in other.err
 
 
+@pytest.mark.slow
 def test_what_stopped_half_way_is_let_through_on_neither_side(tmp_path):
     whole, half, same = (tmp_path / name for name in ("whole", "half", "same"))
     judged = ("judge", "demo", "--judge", "fake/rehearsal")
@@ -153,6 +154,7 @@ def test_what_stopped_half_way_is_let_through_on_neither_side(tmp_path):
     assert run("gate", half, "--baseline", whole, "--max-drop", "accuracy=0.9").code == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("more", [("--repeats", "2"), ("--elicit", "binary,score")])
 def test_a_run_that_stopped_after_all_items_and_before_the_end_of_its_plan_has_not_finished(tmp_path, more):
     base, folder = ("judge", "demo", "--judge", "fake/rehearsal", "--out"), tmp_path / "run"

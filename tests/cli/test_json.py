@@ -102,6 +102,7 @@ def test_what_cannot_be_computed_says_why(here):
     assert any("gave no verdict on any item" in note for note in found["notes"])
 
 
+@pytest.mark.slow
 def test_a_judge_that_answers_everything_has_an_unscored_rate_of_zero(here):
     assert "│ Unscored          │        0.0 % [0.0, 7.9] │" in casewise("report", "safe", "--full").out
 

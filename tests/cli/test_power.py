@@ -63,6 +63,7 @@ def test_a_question_is_one_question(words, problem):
     assert (found.code, problem in found.err) == (2, True), found.output
 
 
+@pytest.mark.slow
 def test_two_judges_are_planned_by_assumptions_and_from_two_runs(tmp_path):
     for name in ("linear", "constant:unsafe"):
         folder = str(tmp_path / name.partition(":")[0])

@@ -75,6 +75,7 @@ def test_a_pattern_makes_a_new_reading_beside_the_old_one_without_a_call(run):
     assert (read["read_as"], read["detail"]) == ("pattern", {"first_reading": "no_verdict", "reread_by": "pattern"})
 
 
+@pytest.mark.slow
 def test_a_new_reading_says_where_it_comes_from_and_is_reported_like_any_run(run):
     invoke("reread", "run", "--pattern", PATTERN, "--out", "again")
 

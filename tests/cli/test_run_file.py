@@ -30,6 +30,7 @@ def file(tmp_path):
     return write
 
 
+@pytest.mark.slow
 def test_a_written_file_has_every_option_with_a_comment_and_can_be_run(command, tmp_path):
     assert command("init", "--judge", "linear", "--judge", "constant:safe").code == 0
     text = (tmp_path / "eval.toml").read_text()
@@ -144,6 +145,7 @@ def test_an_unknown_judge_or_benchmark_is_named_with_its_key(command, file, judg
     assert said.err.startswith(f"error: eval.toml: {problem}")
 
 
+@pytest.mark.slow
 def test_a_budget_of_nothing_stops_before_the_first_call_and_more_money_goes_on(command, file, tmp_path):
     server = FaultServer()
     with served(server):

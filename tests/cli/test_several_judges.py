@@ -13,6 +13,7 @@ from casewise.models.protocol import FakeModel
 from casewise.runs.limits import Limits
 
 
+@pytest.mark.slow
 def test_several_judges_have_a_folder_each_go_on_where_they_stopped_and_are_compared(tmp_path):
     words = ("judge", "demo", "--judge", "linear", "--judge", "constant:safe", "--out", tmp_path / "both")
     command(*words, "--limit", "4")

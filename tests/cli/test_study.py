@@ -114,6 +114,7 @@ def test_voiding_forgetting_and_exporting(casewise, opened_study):
     assert json.loads(casewise("show rated --json"))["counts"]["ratings"]
 
 
+@pytest.mark.slow
 def test_a_report_says_once_what_nobody_rated_and_takes_no_other_report_s_place(casewise, opened_study):
     store, study = opened_study
     for name in ("alice", "bob", "carol"):
@@ -242,6 +243,7 @@ def test_a_rehearsals_round_that_is_not_there_is_had_by_what_is_typed(casewise):
     assert "casewise study rehearse study.toml --database my.db, and then" in elsewhere
 
 
+@pytest.mark.slow
 def test_what_was_never_released_has_a_preset_which_needs_generated_contexts(casewise, monkeypatch):
     assert "release --unreviewed" in casewise("study init demo --preset paper-rest", fails=True)
     monkeypatch.setenv("CASEWISE_DATABASE", "sqlite:///drafts.db")

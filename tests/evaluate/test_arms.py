@@ -17,6 +17,7 @@ def ablated():
     return report(judge("demo", "fake/rehearsal", arms=ablation_arms("groups")))
 
 
+@pytest.mark.slow
 def test_each_group_has_its_worth_and_shapley_values_add_up(ablated):
     table = ablated.arms
     accuracy = table.filter(table["metric"] == "accuracy")

@@ -126,6 +126,7 @@ def test_a_gate_and_a_comparison_of_two_runs_never_contradict_each_other(queries
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [3, 5, 10])
 def test_among_equal_judges_no_single_one_is_said_to_agree_most(n):
     rng = np.random.default_rng(n)

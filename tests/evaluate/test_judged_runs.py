@@ -41,6 +41,7 @@ def test_a_series_knows_its_run_and_what_it_cost(folders):
     assert (blind.arm, blind.cost_usd, free.cost_usd) == ("none", None, None)
 
 
+@pytest.mark.slow
 def test_what_a_judge_says_of_itself_stands_in_its_run_and_in_every_report(folders):
     assert run_notes(folders[0]) == ("its answers are bought",)
     assert "its answers are bought" in casewise.report(folders[0]).notes

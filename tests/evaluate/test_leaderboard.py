@@ -99,6 +99,7 @@ def test_what_needs_no_judge_stands_on_every_board(board):
     assert 0.5 < some(person.ci_low) < some(person.estimate) < some(person.ci_high) < 1
 
 
+@pytest.mark.slow
 def test_on_a_subset_of_the_items_everyone_is_measured_there(board, folders):
     clear = leaderboard(folders, options=ReportOptions(items="clear"))
 

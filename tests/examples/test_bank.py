@@ -31,6 +31,7 @@ def run(line):
     return invoke(*shlex.split(line)[1:])
 
 
+@pytest.mark.slow
 def test_the_script_goes_from_cases_to_a_decider_and_a_gate(checkout, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["bank.py", "--out", "out"])
     runpy.run_path("bank.py", run_name="__main__")

@@ -74,6 +74,7 @@ def test_equal_replies_are_read_once_and_their_cost_counts_once():
     assert run.summary.cost_usd > alone.summary.cost_usd
 
 
+@pytest.mark.slow
 def test_replies_that_the_strict_reader_reads_stay_as_they_are_and_some_are_read_by_both():
     verdicts = iter(range(10**6))
 

@@ -102,6 +102,7 @@ def test_what_an_endpoint_is_not_sent_is_not_shown(name):
     assert bool(hidden) == (name == "guard:moderation@vllm/m")
 
 
+@pytest.mark.slow
 def test_a_report_takes_its_shares_over_what_was_shown():
     def believes(query, context):
         return "safe" if "can be answered" in f"{query}{context}" else "unsafe"

@@ -109,6 +109,7 @@ def parsed(page):
     return found
 
 
+@pytest.mark.slow
 def test_a_page_has_no_script_no_image_and_no_handler(report):
     for page in (report.to_html(), report._repr_html_(), html(benchmark_page(nasty_benchmark()))):
         found = parsed(page)
@@ -152,6 +153,7 @@ def tokens(text):
         yield from token.children or ()
 
 
+@pytest.mark.slow
 def test_markdown_has_no_markup_but_its_own(report):
     found = list(tokens(report.to_markdown()))
 

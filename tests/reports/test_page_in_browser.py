@@ -59,6 +59,7 @@ def test_a_page_has_no_serious_barrier_and_never_scrolls_sideways(opened, attack
         assert serious_problems(page) == []
 
 
+@pytest.mark.slow
 def test_every_number_of_a_gate_and_of_a_replay_is_on_the_screen_of_a_phone(browser, tmp_path):
     runs = [casewise.judge("demo", f"constant:{name}") for name in ("intended", "safe")]
     (tmp_path / "gate.html").write_text(casewise.gate(*runs, max_drop="accuracy=0.1,over_refusal=0.1").to_html())

@@ -109,6 +109,7 @@ def by_an_author(tmp_path_factory) -> dict[str, str]:
     return pages | {f"view, {path}": client.get(path).text for path in ("/", "/item/1", "/item/2")}
 
 
+@pytest.mark.slow
 def test_no_page_of_a_benchmark_that_its_author_labelled_speaks_of_people(by_an_author):
     assert not hits(PEOPLE, by_an_author)
 

@@ -180,6 +180,7 @@ def test_a_budget_is_kept_over_sessions_that_are_killed(tmp_path):
     assert billed(server) <= limit
 
 
+@pytest.mark.slow
 def test_a_session_that_ends_in_good_order_leaves_nothing_unknown(tmp_path):
     server = FaultServer()
     with served(server):

@@ -71,6 +71,7 @@ def test_croissant_is_what_its_own_validator_accepts(tmp_path, caplog):
     assert casewise.load(done.path).digest == casewise.load("demo").digest
 
 
+@pytest.mark.slow
 def test_what_only_the_makers_know_is_asked_for_by_name(tmp_path):
     done = api.hand_on("demo", tmp_path / "out", to="croissant")
 
@@ -110,6 +111,7 @@ def test_what_is_undecided_is_never_false(tmp_path):
     assert f"{len(aside)} judgements are neither right nor wrong" in done.notes[0]
 
 
+@pytest.mark.slow
 def test_texts_of_a_gated_benchmark_are_withheld_unless_they_are_asked_for(tmp_path):
     casewise.judge(str(gated_demo(tmp_path / "gated")), "fake/rehearsal", out=tmp_path / "run")
     query = casewise.load("demo").queries[0].text
@@ -154,6 +156,7 @@ def test_nothing_is_overwritten(tmp_path):
         api.hand_on("demo", tmp_path / "out.json", to="published")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("to", ["folder", "parquet", "hf", "croissant"])
 def test_texts_of_a_benchmark_with_terms_are_written_only_when_that_is_said(to, tmp_path):
     gated = gated_demo(tmp_path / "gated")

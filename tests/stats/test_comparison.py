@@ -398,6 +398,7 @@ def equal_judges(rng, shares, *, queries=40, items=2):
     return [totals.measure(share_of(str(place), str(place), "items")) for place in range(len(shares))]
 
 
+@pytest.mark.slow
 def test_the_number_of_the_judge_that_was_picked_is_corrected_for_that():
     rng = np.random.default_rng(6)
     naive, corrected, held, named = [], [], 0, 0

@@ -79,6 +79,7 @@ def in_random_order(here, place, rng, *, steps):
     return texts
 
 
+@pytest.mark.slow
 def test_the_text_before_and_after_each_step_of_a_random_history_is_what_the_database_held(here):
     rng = np.random.default_rng(1)
     for place in here.places():

@@ -204,6 +204,7 @@ def test_who_has_confirmed_is_not_asked_again(store):
     assert waiting(here, here.ben) == [0, 1]
 
 
+@pytest.mark.slow
 def test_a_category_passed_on_is_not_asked_about(store):
     here = room(store)
     with store.write() as connection:

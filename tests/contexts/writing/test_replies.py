@@ -81,6 +81,7 @@ def test_what_is_no_context_has_its_reason(reply, reason, says):
     assert says in failed.detail
 
 
+@pytest.mark.slow
 @given(st.text() | st.recursive(st.none() | st.text(), lambda inner: st.dictionaries(st.text(), inner)).map(json.dumps))
 def test_no_reply_whatever_makes_it_fall_over(text):
     assert read_context(Reply(text, "stop")).reason

@@ -36,6 +36,7 @@ def reported(replies, file):
     return casewise.report(replies, options=replace(options, grader_labels=file))
 
 
+@pytest.mark.slow
 def test_where_people_labelled_all_the_corrected_rate_is_theirs(replies, tmp_path):
     (found,) = reported(replies, labels(tmp_path, range(90))).numbers.corrected
     strict = {rate.rate: rate for rate in found.rates if rate.policy == "strict"}

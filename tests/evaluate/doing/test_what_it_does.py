@@ -95,6 +95,7 @@ def test_two_functions_of_one_name_are_held_apart_by_what_they_do(tmp_path):
     assert all(name.startswith("python:<lambda>+") for name in names)
 
 
+@pytest.mark.slow
 def test_methods_say_how_the_chatbot_was_asked_and_graded_and_tables_are_latex_too(tmp_path):
     path = replies(tmp_path / "replies", IN_TURN)
     document = casewise.report(path).document

@@ -118,6 +118,7 @@ def test_an_attack_that_works_in_some_wordings_has_an_interval_over_wordings():
     assert {one["wordings"] for one in found.as_json()["attacks"] if one["attack"].startswith(("claim", "base"))} == {5}
 
 
+@pytest.mark.slow
 def test_a_claim_in_a_conversation_is_believed_too_and_a_defence_marks_it():
     found = attacked(Gullible(), attacks="claim:authority/later,claim:contradiction/later,claim:verified/tool")
     assert turned(found, defence="none") == {1.0}
@@ -209,6 +210,7 @@ def test_what_a_defence_is_worth_against_people_is_told_without_and_under_attack
     assert "Over-refusal" in found.to_markdown()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", [1, 2, None])
 def test_a_report_is_written_of_a_judge_that_gives_no_verdicts_at_all(limit):
     class Scoring(Judge):

@@ -23,6 +23,7 @@ def whole(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_any_subset_of_attacks_defences_and_items_is_reported(whole, tmp_path, seed):
     rng = random.Random(seed)

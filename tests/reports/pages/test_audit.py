@@ -18,6 +18,7 @@ def found():
     return audit(load("demo"), options=QUICK)
 
 
+@pytest.mark.slow
 def test_every_finding_is_on_the_page_with_its_code_and_what_to_do(found):
     page = html(audit_page(found))
 

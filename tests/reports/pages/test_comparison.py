@@ -103,6 +103,7 @@ def test_flips_refusals_and_harm_have_paired_differences(runs):
     assert all(name in rows for name in ("Right flips", "False flips", "Over-refusal", "Harm"))
 
 
+@pytest.mark.slow
 def test_more_than_six_judges_make_a_matrix_and_a_note(runs):
     found = compare(*runs, *runs, runs[0])
     laid_out = tables(found)

@@ -311,6 +311,7 @@ REAL = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", REAL)
 def test_the_published_files_load_without_losing_a_row_and_are_the_pinned_ones(name, shared):
     files, items, ratings, unsure = REAL[name]

@@ -169,6 +169,7 @@ except ConfigurationError as error:
 """
 
 
+@pytest.mark.slow
 def test_a_full_disk_keeps_what_was_written_before(tmp_path):
     root = Path(__file__).parents[3]
     done = subprocess.run(

@@ -40,6 +40,7 @@ def folder(tmp_path):
     return tmp_path / "out"
 
 
+@pytest.mark.slow
 def test_groups_are_compared_with_the_power_there_is_and_what_cannot_be_told(folder):
     people = [json.loads(line) for line in (folder / "annotators.jsonl").read_text().splitlines()]
     traits = [person["traits"] for person in people]

@@ -72,6 +72,7 @@ def test_a_chat_is_decided(decider):
     assert "earlier turns" in out["unmeasured"][1]
 
 
+@pytest.mark.slow
 @pytest.mark.inspect
 def test_the_official_client_asks_for_a_moderation(decider):
     openai = pytest.importorskip("openai", reason="comes with the extra [inspect]")
@@ -250,6 +251,7 @@ def test_a_full_disk_does_not_end_decisions(decider, tmp_path):
     assert http.get("/healthz").json()["problems"] == ["the last decision could not be written to the log"]
 
 
+@pytest.mark.slow
 def test_a_line_that_a_kill_broke_off_is_cut_off_and_counted(decider, tmp_path):
     """A service was killed in the middle of a line; what the next one writes is not glued to it."""
     log, ask = tmp_path / "log.jsonl", {"query": "What now?"}

@@ -159,6 +159,7 @@ def links_of(folder, file):
     return {link for link in re.findall(r'(?:href|src)="([^"#]+)', (folder / file).read_text()) if link}
 
 
+@pytest.mark.slow
 def test_a_copy_opens_from_disk_and_every_link_of_it_leads_to_a_file(viewed, tmp_path):
     done = write_view(viewed, tmp_path / "copy", withheld=False)
 
