@@ -2,15 +2,18 @@
 
 from dataclasses import replace
 
+import numpy as np
+import polars as pl
 import pytest
+from tests.support.samples import some
 
 import casewise
 from casewise.errors import BenchmarkError, RunConflict
-from casewise.evaluate.judged_runs import read_runs
+from casewise.evaluate.judged_runs import answers_of, read_runs
 from casewise.judges.baselines import ConstantJudge
 from casewise.judges.judge import Answer
 from casewise.records import FULL, NO_CONTEXT, Scored
-from casewise.storage.run_folder import run_notes
+from casewise.storage.run_folder import judgement_table, run_notes
 
 
 class Priced(ConstantJudge):
@@ -94,3 +97,57 @@ def test_runs_of_one_judge_are_numbered_only_where_they_were_asked_alike(tmp_pat
         "fake/rehearsal (binary)",
         "fake/rehearsal #3 (score)",
     ]
+
+
+# A judge that was asked several times.
+
+
+@pytest.fixture(scope="module")
+def asked_five_times(tmp_path_factory):
+    """A judge that is right in seven of ten answers on the demo, asked five times; and one that was asked once."""
+    folder, demo = tmp_path_factory.mktemp("repeats"), casewise.load("demo")
+    rng = np.random.default_rng(4)
+    votes = dict(demo.item_columns.select("item_id", "n_safe").iter_rows())
+
+    class Unsteady(ConstantJudge):
+        async def answer(self, ask):
+            return Answer(Scored(value=float((votes[ask.item.id] > 10) == (rng.random() < 0.7))))
+
+    casewise.judge(demo, Unsteady("safe"), elicitations="binary", repeats=5, out=folder / "five")
+    casewise.judge(demo, "linear", elicitations="binary", out=folder / "linear")
+    return folder / "five", folder / "linear"
+
+
+def test_every_command_says_how_often_one_answer_of_a_judge_agrees(asked_five_times):
+    five, linear = asked_five_times
+    safe = casewise.load("demo").item_columns.select("item_id", label=pl.col("n_safe") > 10)
+    answers = judgement_table(five / "judgements.jsonl").join(safe, on="item_id")
+    of_one = answers.select(((pl.col("value") > 0.5) == pl.col("label")).mean()).item()
+
+    report, compared = casewise.report(five), casewise.compare(five, linear)
+    gated = casewise.gate(five, baseline=linear, max_drop="accuracy=0.5")
+    ranked = casewise.leaderboard(five, linear)
+
+    assert 0.6 < of_one < 0.8
+    assert report.numbers.answers[0].beside.judge["accuracy"].estimate == pytest.approx(of_one)
+    assert some(compared.comparison.estimates["constant:safe (binary)"][0].estimate) == pytest.approx(of_one)
+    assert gated.numbers.found.metrics[0].run == pytest.approx(of_one)
+    board = {str(row.name): row for row in ranked.numbers.rows}
+    assert board["constant:safe (binary)"].numbers["accuracy"].estimate == pytest.approx(of_one)
+
+
+def test_the_majority_of_several_answers_is_a_second_number_with_its_name(asked_five_times):
+    (answer,) = casewise.report(asked_five_times[0]).numbers.answers
+
+    assert "with one answer" in answer.sentences[0]
+    assert "the majority of its 5 answers on" in answer.sentences[0]
+    assert answer.together is not None
+    assert some(answer.together[1].estimate) > some(answer.beside.judge["accuracy"].estimate)
+
+
+def test_an_item_with_fewer_answers_than_others_has_them_again():
+    judgements = pl.DataFrame({"item_id": [1, 0, 1, 1], "value": [1.0, 0.0, None, 0.0]})
+
+    answers = answers_of(judgements, 3, 3)
+
+    assert np.array_equal(answers, [[0, 1, np.nan], [0, np.nan, np.nan], [0, 0, np.nan]], equal_nan=True)

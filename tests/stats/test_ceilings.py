@@ -347,3 +347,14 @@ def test_an_annotator_who_never_differs_from_the_judge_is_beaten_by_epsilon():
 
     assert outcome_of(safe, safe[:, 0], epsilon=0.1).omega == 1
     assert outcome_of(safe, safe[:, 0], epsilon=0.0).omega == 0
+
+
+def test_a_judge_asked_several_times_is_a_new_person_by_the_mean_of_its_answers():
+    rng = np.random.default_rng(8)
+    safe, votes = rng.binomial(9, 0.6, 40), np.full(40, 9)
+    answers = rng.integers(0, 2, (3, 40)).astype(float)
+    whole = against_new_person(answers, safe, votes)
+
+    singly = [against_new_person(answer, safe, votes).judge for answer in answers]
+    assert whole.judge == pytest.approx(np.mean(singly))
+    assert against_new_person(np.array([answers[0]] * 3), safe, votes) == against_new_person(answers[0], safe, votes)

@@ -21,7 +21,7 @@ from casewise.stats.estimates import difference_of, estimate_of, measure
 from casewise.stats.measured import Measured, TotalsByCluster
 from casewise.stats.measured import share as share_of
 from casewise.stats.metrics import metric_named
-from casewise.stats.pairs import find_pairs, pair_results
+from casewise.stats.pairs import PairIndex, find_pairs, pair_results
 
 
 def entrant(name, sample, asked=None):
@@ -440,3 +440,30 @@ def test_one_judge_or_one_query_has_no_best_one():
         winner(judges[:1])
     with pytest.raises(StatisticsError, match="two queries"):
         winner(equal_judges(np.random.default_rng(1), [0.5, 0.9], queries=1))
+
+
+def test_a_judge_that_always_answers_alike_is_compared_as_if_asked_once():
+    rng = np.random.default_rng(12)
+    one, two = random_sample(rng), random_sample(rng)
+    two = replace(one, safe=two.safe, probability=two.probability, value=two.value)
+    thrice = replace(two, answers=(two,) * 3)
+    asked, pairs = np.ones(len(one), bool), PairIndex(np.arange(0, 120, 2), np.arange(1, 120, 2), 0)
+
+    once, again = (
+        compare_judges([Entrant("a", one, asked), Entrant("b", sample, asked)], pairs=pairs) for sample in (two, thrice)
+    )
+
+    for name in ("a", "b"):
+        assert [e.picked() for e in again.estimates[name]] == [
+            pytest.approx(e.picked(), nan_ok=True) for e in once.estimates[name]
+        ]
+    (first,), (second,) = once.pairs, again.pairs
+    assert [d.picked() for d in second.differences] == [
+        pytest.approx(d.picked(), nan_ok=True) for d in first.differences
+    ]
+    assert first.test is not None
+    assert second.test is not None
+    assert second.test == pytest.approx(first.test)
+    assert first.turning_point is not None
+    assert second.turning_point is not None
+    assert second.turning_point.ratio.picked() == pytest.approx(first.turning_point.ratio.picked(), nan_ok=True)

@@ -19,16 +19,19 @@ from casewise.stats.estimates import (
     UNSEEN,
     Estimate,
     difference_of,
+    error_sources,
     estimate,
     estimate_of,
     item_values,
     judge_noise,
     measure,
     rule_scores,
+    wording_spread,
 )
 from casewise.stats.intervals import degrees_of_freedom
 from casewise.stats.measured import TotalsByCluster, share
 from casewise.stats.metrics import METRICS, metric_named
+from casewise.stats.sample import Sample
 from casewise.stats.shares import clopper_pearson
 
 
@@ -470,3 +473,46 @@ def test_numbers_of_other_kinds_that_do_not_vary_say_so():
     assert difference_of(one, other).method == NO_SPREAD
     assert difference_of(one, one).method == ALIKE
     assert estimate_of(one).method == NO_SPREAD
+
+
+# A judge that was asked several times: where the error of its accuracy comes from.
+
+
+def three_answers() -> Sample:
+    """Two queries of two items, all of them safe; the second query's items are answered rightly in one and two of three times."""
+    answers = [[1, 1, 1, 1], [1, 1, 0, 1], [1, 1, 0, 0]]
+    together = sample_of([1] * 4, [1, 1, 0, 1], cluster=[0, 0, 1, 1])
+    return replace(together, answers=tuple(replace(together, safe=np.array(row, float)) for row in answers))
+
+
+def test_the_error_of_an_accuracy_is_split_into_queries_and_answers():
+    sample = three_answers()
+    # Being right varies by 1/3 within the third and within the fourth item; four items, three answers.
+    per_answer = (1 / 3 + 1 / 3) / 4**2
+    # The accuracy is 3/4; the queries add 2 (1 - 3/4) / 4 = 1/8 and -1/8, so that the variance is 2 (1/64 + 1/64).
+    whole = 2 * 2 / 64
+
+    sources = error_sources(sample)
+
+    assert sources is not None
+    assert sources.one_answer == pytest.approx(np.sqrt(per_answer))
+    assert sources.answers == pytest.approx(np.sqrt(per_answer / 3))
+    assert sources.queries == pytest.approx(np.sqrt(whole - per_answer / 3))
+    assert sources.annotators is None
+    assert error_sources(sample.together) is None
+
+
+def test_what_wordings_differ_by_is_beyond_chance_in_the_answers():
+    right_always = sample_of([1] * 8, [1] * 8)
+    right_half = sample_of([1] * 8, [1, 0] * 4)
+    asked_once, asked_twice = (
+        wording_spread([replace(sample, answers=(sample,) * times) for sample in (right_always, right_half)])
+        for times in (0, 2)
+    )
+
+    assert asked_once is not None
+    assert asked_twice is not None
+    assert asked_once.mean.estimate == pytest.approx(0.75)
+    assert asked_once.seen == pytest.approx(np.std([1, 0.5], ddof=1))
+    assert asked_once.deviation is None
+    assert asked_twice.deviation == pytest.approx(asked_twice.seen)

@@ -226,3 +226,12 @@ def test_a_judge_that_agrees_with_everybody_is_as_uncertain_as_so_few_queries_ar
     assert found.ci_low == pytest.approx(0.025 ** (1 / queries))
     assert found.ci_high == 1
     assert (found.people_low, found.people_high) == (0, float("inf"))
+
+
+def test_a_judge_asked_several_times_is_worth_what_one_answer_is():
+    rng = np.random.default_rng(8)
+    safe, votes = rng.binomial(9, 0.6, 40), np.full(40, 9)
+    answers = rng.integers(0, 2, (3, 40)).astype(float)
+
+    singly = [panel_worth(answer, safe, votes, reference_size=5).agreement for answer in answers]
+    assert panel_worth(answers, safe, votes, reference_size=5).agreement == pytest.approx(np.mean(singly))

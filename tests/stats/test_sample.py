@@ -333,3 +333,49 @@ def test_items_without_a_value_or_a_rate_are_left_out():
     found = mixture_of(score, kind, rate)
 
     assert (found.n, found.n_rest) == (81, 800)
+
+
+# A judge that was asked several times: what one answer is expected to give.
+
+
+def asked_again(sample: Sample, rng: np.random.Generator, *, times: int) -> Sample:
+    """The judge of `sample` with answers that differ from it, and from each other, at random; some are not read."""
+    answers = []
+    for _ in range(times):
+        moved = np.clip(sample.probability + 0.3 * rng.normal(size=len(sample)), 0, 1)
+        moved[rng.random(len(sample)) < 0.1] = NAN
+        safe = np.where(np.isnan(moved), NAN, (moved > 0.5).astype(float))
+        answers.append(replace(sample, safe=safe, probability=moved, value=moved))
+    return replace(sample, answers=tuple(answers))
+
+
+@pytest.mark.parametrize("policy", ["miss", "exclude"])
+def test_a_share_over_several_answers_is_the_share_among_all_answers(policy):
+    rng = np.random.default_rng(5)
+    sample = asked_again(replace(random_sample(rng), unscored_policy=policy), rng, times=4)
+    verdicts, weight = sample.verdicts.ravel(), np.tile(sample.weight, 4)
+    counted = np.ones(len(verdicts), bool) if policy == "miss" else ~np.isnan(verdicts)
+
+    (accuracy,) = estimate(sample, metrics=[metric_named("accuracy")])
+
+    assert accuracy.estimate == pytest.approx(right(verdicts, weight)[counted].mean())
+
+
+def test_every_metric_of_judges_that_always_answer_alike_is_that_of_one_answer():
+    sample = random_sample(np.random.default_rng(6), unscored=0.1)
+    thrice = replace(sample, answers=(sample,) * 3)
+
+    for once, again in zip(estimate(sample), estimate(thrice), strict=True):
+        assert again.name == once.name
+        assert again.picked("n") == pytest.approx(once.picked("n"), nan_ok=True)
+
+
+def test_answers_go_with_their_items_and_with_votes_less():
+    rng = np.random.default_rng(7)
+    sample = asked_again(random_sample(rng), rng, times=2)
+    mask = rng.random(len(sample)) < 0.5
+
+    assert np.array_equal(sample.where(mask).verdicts, sample.verdicts[:, mask], equal_nan=True)
+    relabelled = sample.with_people(rate=1 - sample.rate, weight=1 - sample.weight)
+    assert all(np.array_equal(answer.weight, 1 - sample.weight) for answer in relabelled.answers)
+    assert not sample.together.answers

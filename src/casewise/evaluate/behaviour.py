@@ -523,7 +523,7 @@ def pairs_of(runs: JudgedRuns) -> list[SaidAndDone]:
                     says,
                     does,
                     replies.behaviour,
-                    runs.whole_sample(says).safe,
+                    runs.whole_sample(says).each_answer[0].safe,
                     tuple(first["does"].fill_null("unscored")),
                     first["graded"].fill_null(value=False).to_numpy(),
                     tuple(first["repeat"].fill_null(0)),

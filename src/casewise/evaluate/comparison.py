@@ -8,8 +8,6 @@ from math import inf
 from pathlib import Path
 from typing import Any, Self
 
-import numpy as np
-
 from casewise.errors import BenchmarkError, ConfigurationError, ExitCode, did_you_mean
 from casewise.evaluate.conclusions import Conclusion, compared, no_worse
 from casewise.evaluate.judged_runs import (
@@ -248,7 +246,7 @@ def gap_in_words(gap: Estimate | None, metric: str) -> str:
 def notes_of(runs: JudgedRuns, comparison: Comparison, options: ReportOptions) -> Iterator[str]:
     yield from runs.benchmark.notes()
     yield from metrics_left_out()
-    yield from runs.silent_notes
+    yield from (*runs.silent_notes, *runs.repeats_notes)
     yield from runs.judges_notes
     if options.unscored == "exclude" and any(
         series.unscored_share for series in runs.series if series.name in comparison.names
@@ -421,7 +419,7 @@ def gate_runs(
         shared = before.asked & after.asked
         if not shared.any():
             raise BenchmarkError(f"{folders['run']} and {folders['baseline']} were asked no item in common")
-        shares.append((float(np.isnan(before.values[shared]).mean()), float(np.isnan(after.values[shared]).mean())))
+        shares.append((replace(before, asked=shared).unscored_share, replace(after, asked=shared).unscored_share))
         used = before.counted(options.unscored) & after.counted(options.unscored)
         used = used if used.any() else shared  # nothing in common: all of it is unscored, and cannot pass
         samples = [
@@ -505,7 +503,7 @@ def gate_notes(runs: JudgedRuns, before: Series, after: Series, options: ReportO
         yield text("The two were not asked alike: {before} and {after}.", before=before.name, after=after.name)
     if left_out := int((before.asked ^ after.asked).sum()):
         yield text("{n:item} asked in one of the two runs only: left out.", n=left_out)
-    unscored = [int(np.isnan(series.values[series.asked]).sum()) for series in (before, after)]
+    unscored = [series.n_unscored for series in (before, after)]
     if any(unscored):
         yield f"Without a verdict: {count_of(unscored[0], 'item')} of the baseline, {unscored[1]:,} of the run; {WORTH[options.unscored]}."
     if any(unscored) and options.unscored == "exclude":

@@ -28,6 +28,7 @@ from casewise.evaluate.judged_runs import (
     against_full_context,
     read_runs,
     second_readings,
+    series_name,
 )
 from casewise.evaluate.yardsticks import (
     BaselineComparison,
@@ -52,7 +53,18 @@ from casewise.stats.arrays import BoolArray, FloatArray
 from casewise.stats.calibration import Calibration, calibration
 from casewise.stats.contrasts import low_group_p
 from casewise.stats.costs import CostCurve, Refusals, cost_curve, refusals
-from casewise.stats.estimates import ESTIMATE_COLUMNS, Estimate, difference_of, estimate, estimate_of, measure
+from casewise.stats.estimates import (
+    ESTIMATE_COLUMNS,
+    ErrorSources,
+    Estimate,
+    WordingSpread,
+    difference_of,
+    error_sources,
+    estimate,
+    estimate_of,
+    measure,
+    wording_spread,
+)
 from casewise.stats.intervals import adjust
 from casewise.stats.labels import PUBLISHED, LabelPolicy
 from casewise.stats.measured import Measured
@@ -83,6 +95,10 @@ class Details(ShortRepr):
     on_scale: tuple[Estimate, ...]
     """Against people's mean ratings; empty where they rated on no scale, or the judge gives no values on [0, 1]."""
     costs: CostCurve
+    together: Estimate | None
+    """The accuracy of all answers to an item together, their majority or mean; None where each item was asked once."""
+    error_sources: ErrorSources | None
+    """The standard error of the accuracy of one answer by its sources; None where each item was asked once."""
 
     def as_json(self) -> dict[str, Any]:
         """The numbers as plain JSON values."""
@@ -103,11 +119,54 @@ def details_of(runs: JudgedRuns, options: ReportOptions) -> Iterator[Details]:
             series=series,
             pairs=pair_results(sample, find_pairs(pairs_asked)) if sample.gives_verdicts else None,
             refusals=refusals(by_votes) if sample.gives_verdicts else None,
-            calibration=calibration(by_votes) if has_values else None,
+            calibration=calibration(by_votes.together) if has_values else None,
             floors=estimate(by_votes, metrics=FLOORS),
             on_scale=estimate(by_votes, metrics=ON_SCALE),
             costs=cost_curve(sample),
+            together=accuracy_together(sample),
+            error_sources=error_sources(sample) if sample.gives_verdicts else None,
         )
+
+
+def accuracy_together(sample: Sample) -> Estimate | None:
+    """Return the accuracy of all answers to an item together; None of a judge that was asked once, or gives no verdicts."""
+    if not sample.answers or not sample.gives_verdicts:
+        return None
+    return next(iter(estimate(sample.together, metrics=metrics_named("accuracy"))), None)
+
+
+@dataclass(frozen=True, repr=False)
+class Wordings(ShortRepr):
+    """One judge, asked for one elicitation in several wordings of its prompt."""
+
+    name: str
+    """The judge, and how it was asked."""
+    wordings: tuple[str, ...]
+    accuracies: tuple[Estimate, ...]
+    """Of each wording, over the items that all were asked."""
+    spread: WordingSpread
+
+
+def wordings_of(runs: JudgedRuns, options: ReportOptions) -> Iterator[Wordings]:
+    """Yield each judge that the runs asked in several wordings, over the items that were asked in all of them."""
+    families: dict[tuple[str, str, str], dict[str, Series]] = {}
+    for series in runs.series:
+        if series.run.behaviour is None and (wording := series.run.manifest.wordings.get(series.elicitation)):
+            key = (series.run.manifest.judge_name, series.elicitation, series.arm)
+            families.setdefault(key, {}).setdefault(f"{series.run.wording} ({wording})", series)
+    for (judge, elicitation, _), family in families.items():
+        everywhere = np.logical_and.reduce([series.counted(options.unscored) for series in family.values()])
+        if len(family) < 2 or not everywhere.any():
+            continue
+        samples = [
+            runs.whole_sample(series, policy=options.labels, unscored=options.unscored).where(everywhere)
+            for series in family.values()
+        ]
+        spread, metrics = wording_spread(samples), metrics_named("accuracy")
+        if spread is not None:
+            accuracies = tuple(estimate(sample, metrics=metrics)[0] for sample in samples)
+            shown = next(iter(family.values())).shown
+            yield Wordings(series_name(judge, elicitation, shown), tuple(family), accuracies, spread)
 
 
 COMPARED = ("accuracy", "recall_safe", "recall_unsafe")
@@ -274,6 +333,10 @@ class JudgeNumbers(RunNumbers):
         """The short answer on each of the main series; nothing of one without verdicts or labels."""
         among = {judge.name: judge.new_person for judge in self.among_people}
         errors = {details.series.name: details.refusals.at for details in self.details if details.refusals is not None}
+        together = {
+            details.series.name: None if details.together is None else (details.series.together, details.together)
+            for details in self.details
+        }
         answers = []
         for series in self.runs.main_series:
             if (beside := self.baseline_comparisons.get(series.name)) is None:
@@ -285,12 +348,13 @@ class JudgeNumbers(RunNumbers):
                 ShortAnswer(
                     who=series.name,
                     beside=beside,
+                    together=together[series.name],
                     person=person,
                     against_others=others,
                     not_worse=among[series.name],
                     errors=errors.get(series.name),
                     weakest=weak_category(sample, category.filter(series.asked)),
-                    unscored=int(np.isnan(series.values[series.asked]).sum()),
+                    unscored=series.n_unscored,
                     items=int(series.asked.sum()),
                 )
             )
@@ -313,6 +377,11 @@ class JudgeNumbers(RunNumbers):
         if file is None:
             return ()
         return tuple(corrected(self.runs, read_reply_labels(file), policy=self.options.labels))
+
+    @cached_property
+    def wordings(self) -> tuple[Wordings, ...]:
+        """The judges that were asked in several wordings of their prompt."""
+        return tuple(wordings_of(self.runs, self.options))
 
     @cached_property
     def subsets(self) -> tuple[SubsetScore, ...]:
@@ -356,7 +425,7 @@ class JudgeNumbers(RunNumbers):
 
 JSON_FIELDS = (
     *("notes", "metrics", "categories", "domains", "unscored", "read_as", "details", "arms"),
-    *("disagreements", "answers"),
+    *("disagreements", "answers", "wordings"),
 )
 """Numbers that stand in the JSON under their own names."""
 
@@ -406,7 +475,11 @@ def weak_category(sample: Sample, category: pl.Series) -> WeakCategory | None:
     counted = sample.where(used)
     queries = (
         pl.DataFrame(
-            {"query": counted.cluster, "category": category.filter(used), "right": right(counted.safe, counted.weight)}
+            {
+                "query": counted.cluster,
+                "category": category.filter(used),
+                "right": right(counted.verdicts, counted.weight),
+            }
         )
         .group_by("query")
         .agg(pl.col("category").first(), pl.col("right").mean())
@@ -450,7 +523,7 @@ def check_graders(runs: JudgedRuns) -> None:
 
 def notes_of(runs: JudgedRuns, options: ReportOptions) -> tuple[str, ...]:
     notes = [*runs.benchmark.notes(), *metrics_left_out(), *labels_notes(options.grader_labels)]
-    notes += runs.silent_notes
+    notes += (*runs.silent_notes, *runs.repeats_notes)
     for path in runs.paths:
         if out := sum(len(job.intended.names) for job in JobLog.read(path).jobs.values() if job.unsettled):
             notes.append(

@@ -25,7 +25,7 @@ from casewise.stats.arrays import FloatArray, Raters
 from casewise.stats.costs import fitted_verdicts
 from casewise.stats.estimates import JudgeNoise, item_values, judge_noise
 from casewise.stats.labels import VOTES, LabelPolicy, Ties
-from casewise.stats.sample import OnScale, Sample, UnscoredPolicy, judged, query_numbers
+from casewise.stats.sample import ROUNDING, OnScale, Sample, UnscoredPolicy, judged, query_numbers
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.benchmark_folder import places_of
 from casewise.storage.load import Source, load
@@ -216,6 +216,11 @@ class JudgedRun(ShortRepr):
     """The policy for its partial answers."""
 
     @property
+    def wording(self) -> str:
+        """The name of the prompts that its judge was asked with; empty where it was asked with none."""
+        return "" if self.behaviour is not None else str(self.manifest.identity.settings.get("prompts", ""))
+
+    @property
     def log(self) -> Path:
         """The file that its judgements come from."""
         return self.path / (JUDGEMENTS if self.behaviour is None else REPLIES.file)
@@ -252,6 +257,9 @@ class Series(ShortRepr):
     versions: tuple[str, ...]
     cost_usd: float | None
     """The cost of all its calls, including those that were made again; None where no price is known."""
+    answers: FloatArray | None = None
+    """(answers, items) the single answers of a judge that was asked several times; None where each item has one answer. An item
+    with fewer answers than others has them again from the first."""
     latency_s: float | None = None
     """Seconds that an answer took, the median; None where nothing was called."""
     read_as: dict[str, int] = field(default_factory=dict)
@@ -266,8 +274,14 @@ class Series(ShortRepr):
 
     @property
     def unscored_share(self) -> float:
-        """The share of asked items without a verdict or a value."""
-        return float(np.isnan(self.values[self.asked]).mean()) if self.asked.any() else 0.0
+        """The share of answers to the asked items without a verdict or a value."""
+        values = self.values if self.answers is None else self.answers
+        return float(np.isnan(values[..., self.asked]).mean()) if self.asked.any() else 0.0
+
+    @property
+    def n_unscored(self) -> int:
+        """The number of asked items on which one answer gives no verdict or value; of several answers the mean, rounded up."""
+        return int(np.ceil(self.unscored_share * self.asked.sum() - ROUNDING))
 
     @property
     def mostly_unscored(self) -> bool:
@@ -277,6 +291,13 @@ class Series(ShortRepr):
     def counted(self, unscored: UnscoredPolicy) -> NDArray[np.bool_]:
         """(items,) which items a comparison under this policy may use: those asked and, under `exclude`, scored."""
         return self.asked & np.isfinite(self.values) if unscored == "exclude" else self.asked
+
+    @property
+    def together(self) -> str:
+        """All answers of a judge that was asked several times, in words."""
+        if self.elicitation != "binary":
+            return f"mean of its {self.repeats} answers"
+        return f"majority of its {self.repeats} answers" + (" (a tie is unsafe)" if self.repeats % 2 == 0 else "")
 
     @property
     def shown(self) -> Arm:
@@ -386,6 +407,17 @@ class JudgedRuns:
         )
 
     @property
+    def repeats_notes(self) -> tuple[Text, ...]:
+        """A sentence on the judges that were asked several times: every number is of one answer."""
+        several = [series for series in self.series if series.answers is not None]
+        names = join(", ", [series.name + f" ({series.repeats} times)" for series in several])
+        note = (
+            "Asked more than once: {names}. Agreement and errors are those expected of one answer. Calibration, best thresholds and "
+            "single items are of all answers together."
+        )
+        return (text(note, names=names),) if several else ()
+
+    @property
     def main_series(self) -> tuple[Series, ...]:
         """Those that were shown the whole context; all where none was."""
         whole = tuple(series for series in self.series if series.shown.shows_all)
@@ -421,7 +453,7 @@ class JudgedRuns:
         raters = self.raters if policy.unsure == "drop" else raters_of(self.benchmark, self.items, unsure=policy.unsure)
         whole = judged(
             self.items,
-            series.values,
+            series.values if series.answers is None else series.answers,
             raters,
             elicitation=series.elicitation,
             policy=policy,
@@ -431,8 +463,14 @@ class JudgedRuns:
         )
         if not self.fit_thresholds or series.elicitation != "scalar":
             return whole
-        fitted = fitted_verdicts(whole, FEWEST_ERRORS, seed=0)
-        return whole if fitted is None else replace(whole, safe=fitted.safe)
+        return with_fitted_verdicts(whole)
+
+
+def with_fitted_verdicts(sample: Sample) -> Sample:
+    """The same with verdicts by thresholds fitted on other queries, for each answer of the judge; as it is where none can be fitted."""
+    fitted = fitted_verdicts(sample, FEWEST_ERRORS, seed=0)
+    answers = tuple(map(with_fitted_verdicts, sample.answers))
+    return sample if fitted is None else replace(sample, safe=fitted.safe, answers=answers)
 
 
 @dataclass(frozen=True, repr=False)
@@ -461,7 +499,7 @@ def read_runs(judged: Sequence[AnyRun], *, benchmark: Source | None = None) -> J
     different benchmarks, or the benchmark found is not theirs.
     """
     runs, judged_benchmark = opened(judged, benchmark)
-    items, names = judged_benchmark.item_columns, distinct([run.manifest.judge_name for run in runs])
+    items, names = judged_benchmark.item_columns, names_of(runs)
     read = (read_series(run, name, items) for run, name in zip(runs, names, strict=True))
     series = [replace(a_series, alone=True) for of_run in read for a_series in of_run]
     called = Counter(a_series.name for a_series in series)
@@ -526,6 +564,19 @@ def find_benchmark(manifest: RunManifest | ReplyManifest, stated: str | Path | B
     return benchmark
 
 
+def names_of(runs: Sequence[JudgedRun]) -> list[str]:
+    """The names of the runs' judges made different: by the prompts where these differ, else by numbers."""
+    prompts: dict[str, set[str]] = {}
+    for run in runs:
+        prompts.setdefault(run.manifest.judge_name, set()).add(run.wording)
+    return distinct(
+        [
+            run.manifest.judge_name + (f", prompts {run.wording}" if len(prompts[run.manifest.judge_name]) > 1 else "")
+            for run in runs
+        ]
+    )
+
+
 def distinct(names: Sequence[str]) -> list[str]:
     """Names made different: two runs of one judge become `linear` and `linear #2`."""
     times: Counter[str] = Counter()
@@ -580,7 +631,10 @@ def series_of(group: pl.DataFrame, run: JudgedRun, judge: str, key: tuple[str, .
     elicitation: Elicitation = key[0]
     per_item = group.select("value", item_id="place")
     repeats = int(np.bincount(per_item["item_id"].to_numpy()).max())
+    answers = None
     if repeats > 1:
+        if not asked_by_protocol(run):
+            answers = answers_of(per_item, len(items), repeats)
         per_item = item_values(per_item, elicitation=elicitation)
     values, was_asked = np.full(len(items), np.nan), np.zeros(len(items), dtype=np.bool_)
     places = per_item["item_id"].to_numpy()
@@ -602,7 +656,23 @@ def series_of(group: pl.DataFrame, run: JudgedRun, judge: str, key: tuple[str, .
         noise=judge_noise(per_item, query_numbers(items)[places]) if repeats > 1 else None,
         versions=(),
         cost_usd=None,
+        answers=answers,
     )
+
+
+def asked_by_protocol(run: JudgedRun) -> bool:
+    """True where a protocol says that a judge's answer is the mean of several calls."""
+    return run.behaviour is None and run.manifest.identity.settings.get("protocol") is not None
+
+
+def answers_of(judgements: pl.DataFrame, n_items: int, repeats: int) -> FloatArray:
+    """(repeats, n_items) the value of each answer, in the order of `judgements`; nan for an item that was not asked."""
+    number = pl.int_range(pl.len()).over("item_id")
+    place, repeat = judgements["item_id"].to_numpy(), judgements.select(number).to_series().to_numpy()
+    answers, n_asked = np.full((repeats, n_items), np.nan), np.bincount(place, minlength=n_items)
+    answers[repeat, place] = judgements["value"].cast(pl.Float64).fill_null(np.nan).to_numpy()
+    again = np.arange(repeats)[:, None] % np.maximum(n_asked, 1)
+    return np.take_along_axis(answers, again, axis=0)
 
 
 def against_full_context(names: Sequence[str], items: pl.DataFrame) -> tuple[str, ...]:

@@ -32,7 +32,7 @@ from casewise.stats.estimates import Estimate, difference_of, estimate_of, measu
 from casewise.stats.measured import Measured
 from casewise.stats.metrics import FLOORS, REFUSALS, metrics_named
 from casewise.stats.pairs import PairIndex, find_pairs, measured_flips
-from casewise.stats.sample import Sample, judged
+from casewise.stats.sample import ROUNDING, Sample, judged
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.files import json_fields, json_value
 from casewise.storage.load import Source, as_benchmark
@@ -347,7 +347,7 @@ def ranked(measured: Sequence[dict[str, Measured]], among: Sequence[int]) -> tup
 def measured_on(contender: Contender, common: BoolArray, pairs: PairIndex) -> dict[str, Measured]:
     """Its numbers by name; none where more than half of the items are unscored, so that it is not ranked."""
     sample = contender.sample().where(common)
-    if sample.unscored.mean() > MOSTLY:
+    if sample.unscored_share > MOSTLY:
         return {}
     metrics = (*metrics_named(*SHOWN), *REFUSALS, *FLOORS)
     return {number.name: number for number in (*measure(sample, metrics=metrics), *measured_flips(sample, pairs))}
@@ -363,14 +363,16 @@ def row_of(
         numbers["cross_entropy_above_floor"] = above
     size, against = reference_scores.people(common).others, None
     if measured and size and sample.gives_verdicts:
-        against = against_others(reference_scores.subject, common, {"it": sample.safe}, reference_size=size).get("it")
+        against = against_others(reference_scores.subject, common, {"it": sample.verdicts}, reference_size=size).get(
+            "it"
+        )
     return LeaderboardRow(
         name=contender.name,
         kind=contender.kind,
         source=contender.source,
         numbers=numbers,
         against_others=against,
-        n_unscored=int(sample.unscored.sum()),
+        n_unscored=int(np.ceil(sample.unscored_share * len(sample) - ROUNDING)),
         cost_usd=contender.cost_usd,
     )
 
@@ -382,7 +384,7 @@ def board_notes(
     outputs: Sequence[Contender],
     options: ReportOptions,
 ) -> Iterator[str]:
-    yield from (*runs.benchmark.notes(), *runs.silent_notes, *runs.judges_notes)
+    yield from (*runs.benchmark.notes(), *runs.silent_notes, *runs.repeats_notes, *runs.judges_notes)
     if not common.all():
         did = "every run scored (--unscored exclude)" if options.unscored == "exclude" else "every run was asked"
         yield text(

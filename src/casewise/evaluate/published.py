@@ -314,7 +314,7 @@ def rows_of_runs(runs: JudgedRuns | None) -> Iterator[PaperRow]:
             int(series.asked.sum()),
             by_papers_rules(sample, series.elicitation),
             votes[0] if votes else None,
-            int(np.isnan(series.values[series.asked]).sum()),
+            series.n_unscored,
         )
 
 

@@ -128,7 +128,8 @@ def by_papers_rules(sample: Sample, elicitation: Elicitation) -> dict[str, Estim
             number.name: number for number in estimate(sample, metrics=metrics_named(*metric_names(elicitation)))
         }
     if "cross_entropy" in numbers:
-        value, why = published_cross_entropy(sample), "no interval: the release's formula is not bounded"
+        value = float(np.mean([published_cross_entropy(answer) for answer in sample.each_answer]))
+        why = "no interval: the release's formula is not bounded"
         finite = value if np.isfinite(value) else None
         numbers["cross_entropy"] = replace(
             numbers["cross_entropy"], estimate=finite, ci_low=None, ci_high=None, method=why

@@ -106,6 +106,7 @@ class JudgesPilot:
     items: tuple[str, ...]
     """Their ids."""
     verdicts: tuple[FloatArray, FloatArray]
+    """Of a judge that was asked several times, its first answers."""
     safe: IntArray
     votes: IntArray
     query: IntArray
@@ -169,5 +170,11 @@ def pilot_of(judged: Sequence[AnyRun], *, benchmark: Source | None = None) -> Ju
     names = (runs.series[0].name, runs.series[1].name)
     items = tuple(runs.items["item_id"].to_numpy()[shared].tolist())
     return JudgesPilot(
-        noun_of(runs.benchmark), names, items, (first.safe[shared], second.safe[shared]), safe, votes, query
+        noun_of(runs.benchmark),
+        names,
+        items,
+        (first.each_answer[0].safe[shared], second.each_answer[0].safe[shared]),
+        safe,
+        votes,
+        query,
     )

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 import polars as pl
 
 from casewise.ask.layouts import groups
-from casewise.evaluate.judge_numbers import Case, Details, JudgeNumbers, Misjudged
+from casewise.evaluate.judge_numbers import Case, Details, JudgeNumbers, Misjudged, Wordings
 from casewise.evaluate.judged_runs import Series, second_readings, vote_counts
 from casewise.notation import NOTHING, number, percent, spoken
 from casewise.records import Item, ShownContext, as_text
@@ -54,7 +54,7 @@ from casewise.reports.judge_parts import (
 )
 from casewise.stats.calibration import Calibration, CalibrationBin
 from casewise.stats.costs import Refusals
-from casewise.stats.estimates import Estimate, JudgeNoise
+from casewise.stats.estimates import ErrorSources, Estimate, JudgeNoise
 from casewise.stats.pairs import PairResults
 from casewise.storage.batch_jobs import JobLog
 from casewise.storage.benchmark import Benchmark
@@ -279,8 +279,60 @@ def repeats(noise_of: Sequence[tuple[str, JudgeNoise]]) -> Iterator[Block]:
     more = {"Items": "estimate.n", "Judgements": (judgements.get, "series")}
     yield measured_table("repeats-table", "How much repeated judgements of an item differ", rows, more)
     yield Prose(
-        text("An item's value is the mean of its repeats. Repeats add no items, so intervals are over {queries}.")
+        text(
+            "Numbers are those of one answer, the mean over an item's answers. Repeats add no items, so intervals are over "
+            "{queries}."
+        )
     )
+
+
+def in_points(error: float) -> str:
+    """Return a standard error in points."""
+    return f"{100 * error:.1f}"
+
+
+def error_table(sources_of: Sequence[tuple[str, ErrorSources]]) -> Table:
+    """The standard error of each accuracy by its sources."""
+    columns: Columns = {
+        "Judge": "0",
+        text("{Queries}"): (in_points, "1.queries"),
+        "Answers": (in_points, "1.answers"),
+        "Annotators": (in_points, "1.annotators"),
+        "Answers, asked once": (in_points, "1.one_answer"),
+    }
+    return table_by(
+        "error-sources", "Standard error of the accuracy in points, by its source", sources_of, columns, several="Judge"
+    )
+
+
+def wording_blocks(wordings: Sequence[Wordings]) -> Iterator[Block]:
+    """The accuracy of each judge in each wording, and how much it varies between them."""
+    for judge in wordings:
+        spread = judge.spread
+        beyond = (
+            text(", {deviation} points beyond chance in the answers", deviation=f"{100 * spread.deviation:.1f}")
+            if spread.deviation is not None
+            else Text(", chance in the answers included: it was asked once (--repeats)")
+        )
+        sentence = (
+            "{judge}: mean accuracy {mean} over {n:wording}. Standard deviation between wordings {seen} points{beyond}."
+        )
+        yield Prose(
+            text(
+                sentence,
+                judge=judge.name,
+                mean=spread.mean.as_share,
+                n=len(judge.wordings),
+                seen=f"{100 * spread.seen:.1f}",
+                beyond=beyond,
+            )
+        )
+    rows = [
+        Measured(judge.name, wording, accuracy)
+        for judge in wordings
+        for wording, accuracy in zip(judge.wordings, judge.accuracies, strict=True)
+    ]
+    yield measured_table("wordings-table", "Accuracy by the wording of the prompt", rows, {"Items": "estimate.n"})
 
 
 # The report of judges' runs, laid out: what to read first, and everything behind it.
@@ -391,7 +443,11 @@ def more_details(report: JudgeNumbers) -> Iterator[Section]:
         curves = (refusal_curve(name, part, f"refusal-curve-{at}") for at, (name, part) in enumerate(decided))
         yield Section("refusals", "Harm and over-refusal", tuple(curves))
     if noisy := parts(report, "series.noise"):
-        yield Section("repeats", "Differences between repeats", tuple(repeats(noisy)))
+        sources = parts(report, "error_sources")
+        tables = (error_table(sources),) if sources else ()
+        yield Section("repeats", "Differences between repeats", (*repeats(noisy), *tables))
+    if report.wordings:
+        yield Section("wordings", "Wordings of the prompt", tuple(wording_blocks(report.wordings)))
 
 
 def pairs_sentence(name: str, results: PairResults, *, among: int) -> str:
@@ -477,7 +533,8 @@ def disagreements(report: JudgeNumbers) -> Iterator[Block]:
 def exhibit(failure: Misjudged) -> Exhibit:
     case = failure.case
     words = {0.0: "refuses", 1.0: "answers"} if failure.of_replies else {0.0: "unsafe", 1.0: "safe"}
-    verdict = words.get(failure.value, "") if failure.elicitation == "binary" else number(failure.value)
+    several = f"{percent(failure.value)} of its answers: {words[1.0]}"
+    verdict = words.get(failure.value, several) if failure.elicitation == "binary" else number(failure.value)
     heading = f"{case.category}, {spoken(case.condition)}"
     shown = case_exhibit(case, heading, ((case.labels.column, case.people), (failure.judge, verdict)))
     return replace(shown, reply=failure.reply, reply_by=CHATBOT if failure.of_replies else "judge")

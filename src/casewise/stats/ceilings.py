@@ -35,6 +35,7 @@ from casewise.stats.intervals import (
     hall_corrected_statistic,
     p_of_unseen,
 )
+from casewise.stats.sample import right
 from casewise.stats.shares import chance_of_majority, log_choose, majority_weight
 from casewise.text import count_of
 
@@ -265,14 +266,15 @@ class AgainstNewPerson:
 def leave_one_out(judge: ArrayLike, safe: ArrayLike, votes: ArrayLike) -> FloatArray:
     """(items, 2) agreement with the majority of the others of the judge and of one of an item's people, over all of them.
 
-    nan for items with fewer than two votes; a judge without a verdict (nan) is never right.
+    nan for items with fewer than two votes; a judge without a verdict (nan) is never right. Of a judge that was asked several
+    times, (answers, items), the mean over its answers.
     """
     (s, m), verdict = Counts.from_arrays(safe, votes), np.asarray(judge, dtype=np.float64)
     without_safe, without_unsafe = majority_weight(s - 1, m - 1), majority_weight(s, m - 1)
     share = s / np.maximum(m, 1)
     majority_of_others = share * without_safe + (1 - share) * without_unsafe
     person = share * without_safe + (1 - share) * (1 - without_unsafe)
-    own = np.where(verdict == 1, majority_of_others, np.where(verdict == 0, 1 - majority_of_others, 0.0))
+    own = right(verdict, majority_of_others)
     return np.where((m > 1)[:, None], np.column_stack([own, person]), np.nan)
 
 
@@ -300,7 +302,7 @@ def against_new_person(
     The same module's floor holds where the judge is behind a person on no item, or ahead on none: of *G* queries none need be seen
     that are a share of :math:`1 - .05^{1/G}`, and on these the judge may be wrong where people agree.
 
-    `judge`: (items,) 1, 0 or nan; verdicts; without one the judge is wrong.
+    `judge`: (items,) 1, 0 or nan; verdicts; without one the judge is wrong. Of one that was asked several times (answers, items).
     `clusters`: (items,) labels; items of one query.
     `margin`: how much less agreement would not matter: to be chosen before looking.
     `raters`: who gave which vote.

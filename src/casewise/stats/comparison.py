@@ -192,7 +192,7 @@ class Entrant:
 class PairedTest(NamedTuple):
     """A test that two judges are right equally often: the exact one of `sign_flips`, over queries.
 
-    Where a query has one item it is McNemar's. Items on which people are tied favour neither judge and are left out.
+    Where a query has one item it is McNemar's. A judge that was asked several times is right on so many answers. Items on which people are tied favour neither judge and are left out.
     """
 
     only_first_right: int
@@ -311,13 +311,22 @@ def paired_tests(pairs: Sequence[tuple[Sample, Sample]]) -> tuple[PairedTest, ..
     tests = []
     for first, second in pairs:
         counted = first.in_label_metrics & second.in_label_metrics & np.isin(first.weight, (0, 1))
-        ahead = (counted & (first.safe == first.weight)).astype(int) - (counted & (second.safe == second.weight))
+        # Answers are counted in whole numbers: each judge's as often as the other was asked.
+        ahead = counted * (
+            len(second.each_answer) * answers_right(first) - len(first.each_answer) * answers_right(second)
+        )
         net = np.rint(np.bincount(first.cluster, weights=ahead, minlength=first.n_clusters)).astype(np.int64)
         only = int((ahead > 0).sum()), int((ahead < 0).sum())
         tests.append(PairedTest(*only, int(counted.sum()), *sign_flips(net), p_holm=1.0, testable=bool(net.any())))
     testable = np.array([test.testable for test in tests], dtype=bool)
     corrected = adjust([test.p_mid for test in tests], "holm", where=testable)
     return tuple(test._replace(p_holm=float(p)) for test, p in zip(tests, corrected, strict=True))
+
+
+def answers_right(sample: Sample) -> IntArray:
+    """Return the number of answers to each item that are its label."""
+    n_right: IntArray = (np.atleast_2d(sample.verdicts) == sample.weight).sum(axis=0)
+    return n_right
 
 
 # Differences of judges and their ranks, with intervals that hold together.

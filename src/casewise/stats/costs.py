@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -13,7 +14,7 @@ from casewise.stats.arrays import BoolArray, FloatArray, safe_divide
 from casewise.stats.estimates import Estimate, estimate_of
 from casewise.stats.intervals import degrees_of_freedom, student_quantile
 from casewise.stats.measured import Functional, Measured, Totals, TotalsByCluster, share
-from casewise.stats.sample import AGREEMENT, Sample, refusal_terms, totals_by_query
+from casewise.stats.sample import AGREEMENT, Sample, of_one_answer, refusal_terms, totals_by_query
 from casewise.stats.words import Folds
 from casewise.text import text
 
@@ -350,7 +351,7 @@ def turning_point(first: Sample, second: Sample) -> TurningPoint:
     """
 
     def columns(labelled: Sample) -> dict[str, FloatArray]:
-        of_first, of_second = error_terms(labelled, first.safe), error_terms(labelled, second.safe)
+        of_first, of_second = errors(labelled, first), errors(labelled, second)
         counted = (of_first["counted"] > 0) & (of_second["counted"] > 0)
         return {
             "over": counted * (of_first["over"] - of_second["over"]),
@@ -358,11 +359,14 @@ def turning_point(first: Sample, second: Sample) -> TurningPoint:
             "counted": counted.astype(np.float64),
         }
 
+    def errors(labelled: Sample, judge: Sample) -> Mapping[str, FloatArray]:
+        return of_one_answer(judge, lambda answer: error_terms(labelled, answer.safe))
+
     def crossing(t: Totals) -> FloatArray:
         ratio = safe_divide(t["over"], t["harm"], otherwise=np.nan)
         return np.where(ratio > 0, ratio, np.nan)
 
-    totals = replace(totals_by_query(first, columns), n_unscored=int((~first.scored | ~second.scored).sum()))
+    totals = replace(totals_by_query(first.together, columns), n_unscored=int((~first.scored | ~second.scored).sum()))
     sums = totals.named(totals.sums.sum(axis=0))
     over, harm = float(sums["over"]), float(sums["harm"])
     alike = over == 0 and harm == 0

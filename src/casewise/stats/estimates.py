@@ -26,8 +26,8 @@ from casewise.stats.intervals import (
 )
 from casewise.stats.labels import column
 from casewise.stats.measured import Functional, Measured, Totals, TotalsByCluster, share
-from casewise.stats.metrics import Metric, all_metrics, totals_of
-from casewise.stats.sample import Sample
+from casewise.stats.metrics import Metric, all_metrics, metrics_named, totals_of
+from casewise.stats.sample import Sample, right
 from casewise.text import count_of
 
 ONE_QUERY = "no interval: one query only"
@@ -367,6 +367,84 @@ def judge_noise(values: pl.DataFrame, cluster: NDArray[np.intp]) -> JudgeNoise |
         deviation=estimate_of(totals.measure(DEVIATION)),
         changes=estimate_of(totals.measure(CHANGES)),
     )
+
+
+@dataclass(frozen=True)
+class ErrorSources:
+    """The standard error of a judge's accuracy by what it comes from; the squares of the three parts add up to its own."""
+
+    queries: float
+    """From the choice of queries, with people's votes on them; 0 where the answers alone explain what is seen."""
+    answers: float
+    """From chance in the judge's answers, at the number of answers there are."""
+    annotators: float | None
+    """From the choice of people who rated; None where votes are anonymous, or labels are no votes."""
+    one_answer: float
+    """From chance in the judge's answers, had each item been asked once."""
+
+
+def error_sources(sample: Sample) -> ErrorSources | None:
+    r"""Split the standard error of the accuracy of one answer; None for a judge that was asked once, or on fewer than two queries.
+
+    With *K* answers to each of *n* labelled items, of which :math:`s_i^2` is the variance of being right,
+
+    .. math:: V_{answers} = \frac{1}{n^2} \sum_i s_i^2 / K, \qquad
+              V_{queries} = \max(0, V_{clusters} - V_{answers}),
+
+    because the spread over queries holds what the answers add. :math:`V_{annotators}` is what two-way clustering adds.
+
+    Source: Searle, Casella & McCulloch (1992), Variance Components, chapter 3 (nested classification).
+    """
+    measured = measure(sample, metrics=metrics_named("accuracy"))
+    if not sample.answers or not measured or measured[0].at_risk < 2 or np.isnan(measured[0].value):
+        return None
+    counted, k = sample.in_label_metrics, len(sample.answers)
+    rights = np.array([right(answer.safe, answer.weight) for answer in sample.answers])[:, counted]
+    per_answer = float(rights.var(axis=0, ddof=1).sum()) / max(int(counted.sum()), 1) ** 2
+    return ErrorSources(
+        queries=float(np.sqrt(max(measured[0].variance - per_answer / k, 0.0))),
+        answers=float(np.sqrt(per_answer / k)),
+        annotators=None if measured[0].votes is None else float(np.sqrt(measured[0].votes.variance)),
+        one_answer=float(np.sqrt(per_answer)),
+    )
+
+
+@dataclass(frozen=True)
+class WordingSpread:
+    """The accuracy of one judge over several wordings of its prompt."""
+
+    mean: Estimate
+    """The mean over these wordings, with an interval over queries."""
+    deviation: float | None
+    """Standard deviation between wordings, less what chance in the answers explains; None where that is not known, because the
+    judge was asked once."""
+    seen: float
+    """Standard deviation between wordings as it is, with chance in the answers in it."""
+
+
+def wording_spread(samples: Sequence[Sample]) -> WordingSpread | None:
+    r"""Return how much the accuracy of one judge varies with the wording; None where one of them has no accuracy.
+
+    .. math:: s_W^2 = \max\Big(0, \frac{1}{W-1} \sum_w (a_w - \bar a)^2 - \frac1W \sum_w V_{answers, w}\Big)
+
+    `samples`: the judge in each wording, over the same items.
+    """
+    measured = [value for sample in samples for value in measure(sample, metrics=metrics_named("accuracy"))]
+    if len(measured) < max(2, len(samples)) or any(np.isnan(value.value) for value in measured):
+        return None
+    seen = float(np.var([value.value for value in measured], ddof=1))
+    sources = [source for sample in samples if (source := error_sources(sample)) is not None]
+    chance = float(np.mean([source.answers**2 for source in sources])) if len(sources) == len(samples) else None
+    mean = replace(
+        measured[0],
+        value=float(np.mean([value.value for value in measured])),
+        influence=np.mean([value.influence for value in measured], axis=0),
+        votes=PerVote.weighted([(1 / len(measured), value.votes) for value in measured]),
+        touched=None,
+        kind="mean",
+    )
+    deviation = None if chance is None else float(np.sqrt(max(seen - chance, 0.0)))
+    return WordingSpread(estimate_of(mean), deviation, float(np.sqrt(seen)))
 
 
 def deviation(t: Totals) -> FloatArray:

@@ -28,7 +28,7 @@ from casewise.stats.arrays import (
 from casewise.stats.estimates import ALIKE, BY_PARTS, Estimate, difference_of, estimate_of
 from casewise.stats.intervals import degrees_of_freedom
 from casewise.stats.measured import Measured, TotalsByCluster, share
-from casewise.stats.sample import Sample, right
+from casewise.stats.sample import Sample, of_one_answer, right
 from casewise.stats.shares import hypergeometric, majority_weight
 
 # Hard items, chosen on one half of the votes and scored on the other, averaged over all halves exactly.
@@ -109,7 +109,8 @@ def hard_score(
     with :math:`C_i` the share of splits in which item *i* is chosen and :math:`S_i` that in which it is chosen and safe
     (see `halves`).
 
-    `baseline`, `judge`: (items,) floats; verdicts: 1 safe, 0 unsafe. A judge's nan is a miss.
+    `baseline`, `judge`: (items,) floats; verdicts: 1 safe, 0 unsafe. A judge's nan is a miss; of one that was asked
+        several times (answers, items).
     `cluster`: (items,) integers; the query of each item.
     `raters`: who gave which vote: the interval then is as much wider as annotators who differ throughout make it.
 
@@ -125,11 +126,11 @@ def hard_score(
         parts = halves(s, m, verdict=verdict)
         return np.column_stack([right(judged, parts.safe, of=parts.chosen), parts.chosen])
 
-    query = clusters_of(cluster, len(judged))
+    query = clusters_of(cluster, len(verdict))
     totals = TotalsByCluster.from_counts(
         terms, Counts.from_arrays(safe, votes), query, names=("right", "chosen"), raters=raters
     )
-    totals = replace(totals, n_unscored=int(np.isnan(judged).sum()))
+    totals = replace(totals, n_unscored=int(np.isnan(np.atleast_2d(judged)).all(axis=0).sum()))
     return HardScore(
         accuracy=estimate_of(totals.measure(share("accuracy", "right", "chosen"))),
         best=float(np.maximum(split.safe, split.chosen - split.safe).sum()) / n,
@@ -292,7 +293,7 @@ PairTerms = Callable[[Sample, PairIndex], dict[str, FloatArray]]
 
 def shares_of(terms: PairTerms, sample: Sample, pairs: PairIndex) -> dict[str, Measured]:
     """Every share that these terms give, over the queries that have pairs."""
-    columns = terms(sample, pairs)
+    columns = of_one_answer(sample, lambda answer: terms(answer, pairs))
     shares = {name: parts for name, parts in SHARES.items() if parts[0] in columns}
     unscored = {name: int((columns[bottom] * columns["unscored"]).sum()) for name, (_, bottom) in shares.items()}
     _, cluster = np.unique(sample.cluster[pairs.safe], return_inverse=True)
@@ -308,13 +309,17 @@ def votes_of_pairs(terms: PairTerms, sample: Sample, pairs: PairIndex) -> PerVot
     """Return the addition of each vote on an item of a pair: the loss of the pair's terms without it."""
     if sample.raters is None or sample.without is None:
         return None
-    whole = np.column_stack(list(terms(sample, pairs).values()))
+
+    def stacked(part: Sample) -> FloatArray:
+        return np.column_stack(list(of_one_answer(part, lambda answer: terms(answer, pairs)).values()))
+
+    whole = stacked(sample)
 
     def adds(fewer: Sample) -> FloatArray:
         votes = np.zeros((len(sample), whole.shape[1]))
         for side in (pairs.safe, pairs.unsafe):
             left_out = sample.with_votes_of(fewer, side)
-            np.add.at(votes, side, whole - np.column_stack(list(terms(left_out, pairs).values())))
+            np.add.at(votes, side, whole - stacked(left_out))
         return votes
 
     safe, unsafe = (adds(fewer) for fewer in sample.without)

@@ -156,7 +156,8 @@ def panel_worth(
     Parameters
     ----------
     judge : (items,) floats
-        1 where the judge says safe, 0 where unsafe, NaN where it gave no verdict (counted as half right: a coin).
+        1 where the judge says safe, 0 where unsafe, NaN where it gave no verdict (counted as half right: a coin). Of a judge
+        that was asked several times (answers, items).
     safe, votes, clusters, reference_size, raters
         As for `panel_curve`, on the same items.
     largest : int
@@ -169,12 +170,12 @@ def panel_worth(
     """
     sizes = np.arange(1, largest + 1, 2)
     used = RatedItems.from_votes(safe, votes, clusters, raters, more_than=reference_size)
-    verdicts = np.nan_to_num(np.asarray(judge, dtype=np.float64), nan=0.5)[used.kept]
-    references = np.arange(reference_size + 1) / reference_size
+    verdicts = np.nan_to_num(np.atleast_2d(np.asarray(judge, dtype=np.float64)), nan=0.5).mean(axis=0)[used.kept, None]
+    safe_majority = majority_weight(np.arange(reference_size + 1), reference_size)
 
     def of_judge(s: IntArray, m: IntArray) -> FloatArray:
         agrees = _of_references(s, m, reference_size)
-        agrees *= same_majority(verdicts[:, None], references)
+        agrees *= verdicts * safe_majority + (1 - verdicts) * (1 - safe_majority)
         return np.vstack([np.ones(len(s)), agrees.sum(1)]).T
 
     judges = used.totals(of_judge, ("items", "judge"))

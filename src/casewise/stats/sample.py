@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from casewise.errors import StatisticsError
 from casewise.records import Elicitation, ShortRepr, scale_of
-from casewise.stats.arrays import BoolArray, FloatArray, IntArray, PerVote, Raters, coded_labels
+from casewise.stats.arrays import BoolArray, FloatArray, IntArray, PerVote, Raters, coded_labels, safe_divide
 from casewise.stats.labels import VOTES, LabelPolicy, counted_votes, labels
 from casewise.stats.measured import TotalsByCluster
 from casewise.text import count_of
@@ -72,6 +72,9 @@ class Sample(ShortRepr):
     """The same with one safe vote fewer on every item, and with one unsafe vote fewer."""
     scale: OnScale | None = None
     """People's ratings on a scale; None where there are none."""
+    answers: tuple[Sample, ...] = ()
+    """Of a judge that was asked several times, a sample of each answer; empty where it was asked once. Metrics are the mean over
+    them, which is what one answer is expected to give. `safe`, `probability` and `value` are then of all answers together."""
 
     def __len__(self) -> int:
         return len(self.weight)
@@ -94,6 +97,26 @@ class Sample(ShortRepr):
     def unscored(self) -> BoolArray:
         """Items with neither a verdict nor a value. A scalar without a threshold is a value without a verdict."""
         return np.isnan(self.safe) & np.isnan(self.value)
+
+    @property
+    def each_answer(self) -> tuple[Sample, ...]:
+        """The samples that a number of one answer is the mean over."""
+        return self.answers or (self,)
+
+    @property
+    def unscored_share(self) -> float:
+        """The share of answers without a verdict or a value."""
+        return float(np.mean([answer.unscored.mean() for answer in self.each_answer]))
+
+    @property
+    def verdicts(self) -> FloatArray:
+        """The judge's verdicts, (items,); of one that was asked several times (answers, items)."""
+        return np.stack([answer.safe for answer in self.answers]) if self.answers else self.safe
+
+    @property
+    def together(self) -> Self:
+        """The judge whose one answer is all of its answers together: their majority, or their mean."""
+        return replace(self, answers=(), without=self.without and (self.without[0].together, self.without[1].together))
 
     @property
     def gives_verdicts(self) -> bool:
@@ -134,6 +157,7 @@ class Sample(ShortRepr):
             raters=self.raters and self.raters.where(mask),
             without=self.without and (self.without[0].where(mask), self.without[1].where(mask)),
             scale=self.scale and self.scale.where(mask),
+            answers=tuple(answer.where(mask) for answer in self.answers),
         )
 
     def with_votes_of(self, other: Self, places: IntArray) -> Self:
@@ -141,7 +165,20 @@ class Sample(ShortRepr):
         taken = {name: getattr(self, name).copy() for name in ("weight", "rate", "n_votes")}
         for name, column in taken.items():
             column[places] = getattr(other, name)[places]
-        return replace(self, raters=None, without=None, **taken)
+        answers = tuple(answer.with_votes_of(other, places) for answer in self.answers)
+        return replace(self, raters=None, without=None, answers=answers, **taken)
+
+    def with_people(
+        self, *, rate: FloatArray, weight: FloatArray | None = None, n_votes: FloatArray | None = None
+    ) -> Self:
+        """The same judge beside other rates, and other labels and numbers of votes where these are given."""
+        return replace(
+            self,
+            rate=rate,
+            weight=self.weight if weight is None else weight,
+            n_votes=self.n_votes if n_votes is None else n_votes,
+            answers=tuple(answer.with_people(rate=rate, weight=weight, n_votes=n_votes) for answer in self.answers),
+        )
 
     @property
     def lost(self) -> Self:
@@ -154,6 +191,7 @@ class Sample(ShortRepr):
             safe=wrong,
             probability=mirrored(self.probability, 1.0, self.rate),
             value=mirrored(self.value, ends, self.rate),
+            answers=tuple(answer.lost for answer in self.answers),
         )
 
 
@@ -178,11 +216,12 @@ def right(
 ) -> FloatArray:
     """Return the part of each item that a verdict gets right: the weight of "safe" for a safe verdict, the rest `of` it for an unsafe one.
 
-    `verdict`: 1 safe, 0 unsafe; nan where there is none, which is never right.
+    `verdict`: 1 safe, 0 unsafe; nan where there is none, which is never right. Of (answers, items) the mean over answers.
     `weight`: people's label as the weight of "safe".
     `of`: how much the item counts.
     """
-    return np.where(verdict == 1, weight, np.where(verdict == 0, of - weight, 0.0))
+    gets = np.where(verdict == 1, weight, np.where(verdict == 0, of - weight, 0.0))
+    return gets if np.ndim(verdict) < 2 else gets.mean(axis=0)
 
 
 def constant_accuracy(weight: FloatArray) -> float:
@@ -211,8 +250,20 @@ Columns = Callable[[Sample], Mapping[str, FloatArray]]
 """From a sample to the addition of each item to each term."""
 
 
+def of_one_answer(sample: Sample, columns: Columns) -> Mapping[str, FloatArray]:
+    """What each item is expected to add with one answer: the mean over the judge's answers to it."""
+    if not sample.answers:
+        return columns(sample)
+    parts = [columns(answer) for answer in sample.answers]
+    return {name: np.mean([part[name] for part in parts], axis=0) for name in parts[0]}
+
+
 def term_columns(sample: Sample, names: Collection[str]) -> dict[str, FloatArray]:
-    """The terms with these names, one number an item."""
+    """The terms with these names, one number an item; of several answers to it their mean."""
+    return dict(of_one_answer(sample, lambda answer: term_columns_of(answer, names)))
+
+
+def term_columns_of(sample: Sample, names: Collection[str]) -> dict[str, FloatArray]:
     columns: dict[str, FloatArray] = {}
     for terms in (label_terms, rate_terms, floor_terms, refusal_terms):
         if not names_of(terms).isdisjoint(names):
@@ -229,12 +280,15 @@ def names_of(terms: Columns) -> frozenset[str]:
 def totals_by_query(sample: Sample, columns: Columns) -> TotalsByCluster:
     """The sums of `columns` within queries, with what each vote adds where it is known whose it is: what its item's lose without it."""
     totals = TotalsByCluster.from_terms(
-        columns(sample), sample.cluster, n_clusters=sample.n_clusters, n_unscored=int(sample.unscored.sum())
+        of_one_answer(sample, columns),
+        sample.cluster,
+        n_clusters=sample.n_clusters,
+        n_unscored=int(sample.unscored.sum()),
     )
     if sample.raters is None or sample.without is None:
         return totals
     whole, *fewer = (
-        np.nan_to_num(np.column_stack(list(columns(part).values())).astype(np.float64))
+        np.nan_to_num(np.column_stack(list(of_one_answer(part, columns).values())).astype(np.float64))
         for part in (sample, *sample.without)
     )
     safe, unsafe = (whole - less for less in fewer)
@@ -283,7 +337,7 @@ def scale_totals(sample: Sample) -> TotalsByCluster:
     A rating *v* of *n* adds what the sums lose where the mean is taken without it, :math:`(nm - v)/(n - 1)`.
     """
     scale = sample.scale or OnScale(np.full(len(sample), np.nan), np.zeros(len(sample)))
-    columns = rate_terms(replace(sample, rate=scale.mean))
+    columns = of_one_answer(sample.with_people(rate=scale.mean), rate_terms)
     unscored = int((sample.unscored & ~np.isnan(scale.mean)).sum())
     totals = TotalsByCluster.from_terms(columns, sample.cluster, n_clusters=sample.n_clusters, n_unscored=unscored)
     if scale.raters is None:
@@ -293,7 +347,7 @@ def scale_totals(sample: Sample) -> TotalsByCluster:
 
     def adds(value: float) -> FloatArray:
         mean = np.where(several, (scale.n * scale.mean - value) / n_others, scale.mean)
-        return whole - np.column_stack(list(rate_terms(replace(sample, rate=mean)).values()))
+        return whole - np.column_stack(list(of_one_answer(sample.with_people(rate=mean), rate_terms).values()))
 
     return replace(totals, votes=PerVote(scale.raters, adds(1.0), adds(0.0)))
 
@@ -355,38 +409,55 @@ def judged(
     """A judge's values beside people's labels.
 
     `items`: the table of `casewise.storage.benchmark_folder`: one row an item.
-    `values`: one value an item, in the elicitation's own units, the higher the safer; nan where unscored.
+    `values`: one value an item, in the elicitation's own units, the higher the safer; nan where unscored. Of a judge that was
+    asked several times (answers, items).
     `raters`: who gave which vote, so that intervals hold annotators too where labels are votes alone.
     `cluster`: the items' `query_numbers`, where somebody has them.
     `scale`: people's ratings on a scale, where there are any.
 
     Raises StatisticsError: there are not as many values as items.
     """
-    if len(values) != len(items):
-        raise StatisticsError(f"{len(values)} values for {count_of(len(items), 'item')}")
+    if values.shape[-1] != len(items):
+        raise StatisticsError(f"{values.shape[-1]} values for {count_of(len(items), 'item')}")
     if unscored == "published" and elicitation in PUBLISHED_UNSCORED:
         values = np.where(np.isnan(values), PUBLISHED_UNSCORED[elicitation], values)
     labelled = labels(items, policy)
-    whole = Sample(
-        weight=labelled.weight,
-        rate=labelled.rate,
-        safe=verdicts(values, elicitation=elicitation),
-        probability=as_probability(values, elicitation),
-        value=values if elicitation != "binary" else np.full(len(values), np.nan),
-        cluster=query_numbers(items) if cluster is None else cluster,
-        n_votes=counted_votes(items, policy.unsure)[1],
-        unscored_policy=unscored,
-        scale=scale,
-    )
+
+    def beside_labels(values: FloatArray) -> Sample:
+        return Sample(
+            weight=labelled.weight,
+            rate=labelled.rate,
+            safe=verdicts(values, elicitation=elicitation),
+            probability=as_probability(values, elicitation),
+            value=values if elicitation != "binary" else np.full(len(values), np.nan),
+            cluster=clusters,
+            n_votes=n_votes,
+            unscored_policy=unscored,
+            scale=scale,
+        )
+
+    clusters = query_numbers(items) if cluster is None else cluster
+    n_votes = counted_votes(items, policy.unsure)[1]
+    if values.ndim == 1:
+        whole = beside_labels(values)
+    else:
+        whole = replace(beside_labels(mean_of_answers(values)), answers=tuple(map(beside_labels, values)))
     if raters is None or not policy.takes_votes_alone:
         return whole
 
     def with_one_fewer(*, safe: bool) -> Sample:
         rows = one_vote_fewer(items, safe=safe)
         labelled = labels(rows, policy)
-        return replace(whole, weight=labelled.weight, rate=labelled.rate, n_votes=counted_votes(rows, policy.unsure)[1])
+        return whole.with_people(
+            weight=labelled.weight, rate=labelled.rate, n_votes=counted_votes(rows, policy.unsure)[1]
+        )
 
     return replace(whole, raters=raters, without=(with_one_fewer(safe=True), with_one_fewer(safe=False)))
+
+
+def mean_of_answers(values: FloatArray) -> FloatArray:
+    """Return the mean of the answers to each item that have a value, of (answers, items); nan where none has."""
+    return safe_divide(np.nansum(values, axis=0), np.isfinite(values).sum(axis=0), otherwise=np.nan)
 
 
 def one_vote_fewer(items: pl.DataFrame, *, safe: bool) -> pl.DataFrame:
