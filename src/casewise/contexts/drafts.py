@@ -22,13 +22,13 @@ from casewise.contexts.review import MISSING, Phase
 from casewise.database import Database
 from casewise.database.tables import review as tables
 from casewise.errors import BenchmarkError, ConfigurationError, DataError
-from casewise.records import ParameterSet, Query, Record, Taxonomy, paper_parameters, sorry_bench
+from casewise.records import ParameterSet, Query, Record, Taxonomy, action_parameters, paper_parameters, sorry_bench
 from casewise.stats.words import EarlierTexts, word_runs
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.entries import Entry
 from casewise.storage.files import read_text
 from casewise.storage.intake.formats.find import read_any_table
-from casewise.storage.load import load, named_benchmark
+from casewise.storage.load import load, named_benchmark, read_cases
 
 # Choosing queries for a draft: read from the usual files, duplicates reported, balanced by category.
 
@@ -80,7 +80,9 @@ def read_queries(path: Path, taxonomy: Taxonomy) -> list[Query]:
 
 
 def source_benchmark(path: Path) -> Benchmark | None:
-    """Return the benchmark that `path` is the folder, the published JSON file or the name of, or None."""
+    """Return the benchmark that `path` is the folder, the published JSON file, the trace or the name of, or None."""
+    if path.is_file() and "tool_call" in read_any_table(path).columns:
+        return read_cases(path).benchmark
     if path.is_file():  # rows have the intent that only the published format gives
         exists = path.suffix.lower() == ".json" and '"context_intended_to_be_safe"' in read_text(path)
     else:
@@ -265,7 +267,11 @@ def begin_draft(
     """
     source = source_benchmark(queries)
     categories = Taxonomy.read(taxonomy) if taxonomy else source.taxonomy if source else sorry_bench()
-    stated = ParameterSet.read(parameters) if parameters else source.parameters if source else paper_parameters()
+    stated = source.parameters if source else paper_parameters()
+    if source and not source.contexts and {query.judged for query in source.queries} == {"action"}:
+        stated = action_parameters()
+    if parameters:
+        stated = ParameterSet.read(parameters)
     if movable and (source is None or not source.counts.ratings):
         raise ConfigurationError(f"which queries contexts move is known of a benchmark with ratings, not of {queries}")
     unmoved = source.unmoved if movable and source is not None else ()

@@ -19,10 +19,12 @@ from sqlalchemy import func, select
 
 from casewise.ask.elicitations import refuses
 from casewise.ask.json_objects import top_objects
-from casewise.ask.layouts import filled
+from casewise.ask.layouts import conversation, filled
+from casewise.ask.prompts import NOTHING_BEFORE
 from casewise.contexts.checks import Wording
 from casewise.contexts.drafts import INTENTS, Draft, checked_intent, draft_queries
-from casewise.contexts.review import Act, Action, NotAllowed, Phase
+from casewise.contexts.flows import VARIED, is_flow, joined, varied
+from casewise.contexts.review import Act, Action, NotAllowed, Phase, State
 from casewise.contexts.store import act
 from casewise.database import Database
 from casewise.database.engine import only_one
@@ -72,8 +74,11 @@ class ContextPrompt(Record):
         *,
         intended_safe: bool,
         parameters: ParameterSet = paper_parameters(),
+        beside: Wording | None = None,
     ) -> tuple[Message, ...]:
         """Return the messages to the model. Substitution is a single pass: a query's braces stay as they are.
+
+        `beside`: the words that the other context of an action has.
 
         What a parameter stands for is what its set says, else this prompt, else its name in words.
         """
@@ -86,6 +91,9 @@ class ContextPrompt(Record):
             "intent": self.intents["safe" if intended_safe else "unsafe"],
             "parameters": "\n".join(f"- {name}: {meanings[name]}" for name in parameters.names),
             "format": json.dumps(form_of(parameters, "..."), indent=1),
+            "before": conversation(query.before or ()) or NOTHING_BEFORE,
+            "beside": "\n".join(f"- {name}: {text}" for name, text in (beside.fields() if beside else {}).items())
+            or "(none)",
         }
         return as_messages(filled(self.template.strip(), values))
 
@@ -111,9 +119,9 @@ def context_schema(parameters: ParameterSet = paper_parameters()) -> dict[str, A
 
 
 @cache
-def default_prompt() -> ContextPrompt:
-    """The wording that casewise ships."""
-    return ContextPrompt.model_validate(shipped_toml("casewise.contexts.writing", "prompts.toml"))
+def default_prompt(name: str = "prompts") -> ContextPrompt:
+    """The wording that casewise ships: `prompts` for requests and replies, `actions` for actions."""
+    return ContextPrompt.model_validate(shipped_toml("casewise.contexts.writing", f"{name}.toml"))
 
 
 def read_prompt(path: Path, parameters: ParameterSet = paper_parameters()) -> ContextPrompt:
@@ -337,6 +345,8 @@ class WantedContext:
     place_id: str
     query: Query
     intended_safe: bool
+    beside: Wording | None = None
+    """The right text of the same action, from which the wrong one differs in recipient and purpose alone."""
     tried: int = 0
     """Calls for it in earlier runs; it makes the seed, so that a new run asks for something new."""
     attempt: int = 0
@@ -352,7 +362,7 @@ class DraftLog(RunLog[WantedContext, WrittenContext]):
 
     def __init__(self, database: Database, draft: Draft, writer: Writer, jobs: Path) -> None:
         super().__init__(jobs, InFlight())
-        self.database, self.by = database, writer.name
+        self.database, self.by, self.prompt = database, writer.name, writer.prompt
         session = session_now(writer.how.limits, command=writer.how.command)
         self.about = {
             **writer.settings(),
@@ -380,7 +390,7 @@ class DraftLog(RunLog[WantedContext, WrittenContext]):
 
     def write(self, ask: WantedContext, answer: WrittenContext) -> None:
         """Put the words, or why there are none, into the history."""
-        detail = {**self.about, "attempt": ask.attempt + 1}
+        detail = {**self.about, "prompt": self.prompt(ask.query).id, "attempt": ask.attempt + 1}
         if answer.ignored:
             detail["ignored"] = list(answer.ignored)
         if answer.raw_reply is not None:
@@ -489,10 +499,14 @@ async def generate(
         with only_one(database, f"generating {draft.name}"):
             jobs = options.jobs or default_folder(f"{draft.name}-contexts-{model.name}")
             log = DraftLog(database, draft, writer, jobs)
-            plan = plan_of(database, draft, options)
-            await perform(
-                writer, writer.answer, plan, nullcontext(log), options=options, progress=progress, watch=watch
-            )
+            for wrong in (False, True):  # the wrong text of an action is asked for beside its right one
+                plan = plan_of(database, draft, options, wrong=wrong)
+                if plan.size or not wrong:
+                    await perform(
+                        writer, writer.answer, plan, nullcontext(log), options=options, progress=progress, watch=watch
+                    )
+                if progress.stopped:
+                    break
         progress.failed = Counter(log.in_vain.values())
         return progress
     finally:
@@ -507,7 +521,13 @@ def estimate_generation(
     return estimate_calls(Writer(draft, model, options), plan_of(database, draft, options))
 
 
-def plan_of(database: Database, draft: Draft, options: GenerationOptions) -> Asks[WantedContext]:
+def plan_of(
+    database: Database, draft: Draft, options: GenerationOptions, *, wrong: bool | None = None
+) -> Asks[WantedContext]:
+    """Return the places that contexts are wanted for; the wrong texts of actions alone, or all others, where `wrong` says so.
+
+    A wrong text is wanted once its action has a right one.
+    """
     phase = Phase.BEYOND_REPAIR if options.which == "beyond repair" else Phase.MISSING
     table = tables.contexts
     with database.read() as connection:
@@ -517,12 +537,29 @@ def plan_of(database: Database, draft: Draft, options: GenerationOptions) -> Ask
             .where(table.c.draft_id == draft.id, table.c.phase == phase)
             .order_by(table.c.position)
         ).all()
+        is_right = (table.c.draft_id == draft.id) & table.c.intended_safe
+        states = connection.execute(select(table.c.query_id, table.c.state).where(is_right)).all()
+    right = {query_id: State.model_validate(state).wording for query_id, state in states}
+    flows = {query_id for query_id, query in queries.items() if is_flow(query, draft.parameters)}
     chosen = {"new": {False}, "failed": {True}}.get(options.which, {True, False})
     wanted = [
-        WantedContext(row.id, queries[row.query_id], row.intended_safe, tried=row.seq)
+        WantedContext(
+            row.id,
+            queries[row.query_id],
+            row.intended_safe,
+            beside=right.get(row.query_id) if row.query_id in flows and not row.intended_safe else None,
+            tried=row.seq,
+        )
         for row in rows
         if row.intended_safe in options.safe_intents and (row.state.get("problem") is not None) in chosen
     ]
+    if wrong is not None:
+        after = [ask.query.id in flows and not ask.intended_safe for ask in wanted]
+        wanted = [
+            ask
+            for ask, is_after in zip(wanted, after, strict=True)
+            if is_after is wrong and (ask.beside is not None or not is_after)
+        ]
     return each_alone(wanted, retries=options.attempts - 1)
 
 
@@ -534,17 +571,29 @@ class Writer(ChatAsker[WantedContext, WrittenContext]):
     def __init__(self, draft: Draft, model: Model, how: GenerationOptions) -> None:
         super().__init__(model, how.prices, patience=how.patience)
         self.draft, self.how = draft, how
-        self.prompt = read_prompt(how.prompts, draft.parameters) if how.prompts else default_prompt()
+        self.own_prompt = read_prompt(how.prompts, draft.parameters) if how.prompts else None
+
+    def prompt(self, query: Query) -> ContextPrompt:
+        """Return the wording with which contexts of a query are asked for."""
+        return self.own_prompt or default_prompt("actions" if is_flow(query, self.draft.parameters) else "prompts")
+
+    def parameters(self, request: WantedContext) -> ParameterSet:
+        """Return the parameters that are asked for: those that vary, where the others are given."""
+        return self.draft.parameters if request.beside is None else varied(self.draft.parameters)
 
     def settings(self) -> dict[str, Any]:
         """Return the settings that decide the text, for its history."""
-        return {"model": self.model.settings(), "prompt": self.prompt.id, "temperature": self.how.temperature}
+        return {"model": self.model.settings(), "temperature": self.how.temperature}
 
     def messages(self, request: WantedContext) -> tuple[Message, ...]:
         """The query, and what its circumstances must be like."""
         category = self.draft.taxonomy.resolve(request.query.category)
-        return self.prompt.messages(
-            request.query, category, intended_safe=request.intended_safe, parameters=self.draft.parameters
+        return self.prompt(request.query).messages(
+            request.query,
+            category,
+            intended_safe=request.intended_safe,
+            parameters=self.parameters(request),
+            beside=request.beside,
         )
 
     def reply_options(self, request: WantedContext) -> ReplyOptions:
@@ -552,13 +601,16 @@ class Writer(ChatAsker[WantedContext, WrittenContext]):
         return ReplyOptions(
             max_tokens=self.how.max_tokens,
             temperature=self.how.temperature,
-            json_schema=context_schema(self.draft.parameters),
+            json_schema=context_schema(self.parameters(request)),
             seed=request.tried + request.attempt + 1,
         )
 
-    def read(self, _wanted: WantedContext, reply: Reply, took: dict[str, Any]) -> WrittenContext:
-        """The words in a reply, or why there are none."""
-        written = read_context(reply, self.draft.parameters)
+    def read(self, wanted: WantedContext, reply: Reply, took: dict[str, Any]) -> WrittenContext:
+        """The words in a reply, or why there are none. What does not vary is as in the text beside it."""
+        written = read_context(reply, self.parameters(wanted))
+        if wanted.beside is not None and written.wording is not None:
+            whole = joined(wanted.beside, written.wording, self.draft.parameters, *VARIED)
+            written = written.model_copy(update={"wording": whole})
         return written.model_copy(update={"raw_reply": reply.text, "n_tries": reply.attempts, **took})
 
     def unanswered(self, _wanted: WantedContext, reason: NoReplyReason, detail: str) -> WrittenContext:

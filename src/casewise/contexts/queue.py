@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, and_, delete, false, func, or_, select, true, update
 
-from casewise.contexts.checks import Alike, Remark, check_wording, find_alike, pair_remark
+from casewise.contexts.checks import Alike, Remark, Wording, check_wording, find_alike, pair_remark
 from casewise.contexts.drafts import Draft, progress
+from casewise.contexts.flows import flow_remark, is_flow
 from casewise.contexts.review import Act, Author, Phase
 from casewise.contexts.store import ReviewPlace, all_places, enough_others
 from casewise.database.staff import Person, Role
@@ -370,6 +371,13 @@ def guessed_share(places: Sequence[ReviewPlace]) -> float | None:
     return float(sum(guess == intent for guess, intent in zip(guesses, intents, strict=True)) / len(intents))
 
 
+def remark_on_pair(place: ReviewPlace, words: Wording, other: Wording) -> Remark | None:
+    """Find what is wrong between the two contexts of a query: those of an action differ in little by design."""
+    if is_flow(place.query, place.parameters):
+        return flow_remark(words, other, place.parameters)
+    return pair_remark(words, other)
+
+
 def check_draft(connection: Connection, draft: Draft) -> SetReport:
     """Check all contexts of `draft` that have words by rules, keep the findings, and report on the set.
 
@@ -394,7 +402,7 @@ def check_draft(connection: Connection, draft: Draft) -> SetReport:
         key: [remark]
         for key, words in wordings.items()
         if (other := by_query.get((places[key].query.id, not places[key].intended_safe))) is not None
-        and (remark := pair_remark(words, other)) is not None
+        and (remark := remark_on_pair(places[key], words, other)) is not None
     }
     findings = {
         key: [

@@ -15,13 +15,14 @@ from cyclopts import Parameter
 from sqlalchemy import Connection, select
 
 from casewise.contexts.checks import Wording, is_identical_pair
-from casewise.contexts.drafts import Draft, draft_queries, progress
+from casewise.contexts.drafts import INTENTS, Draft, draft_queries, progress
+from casewise.contexts.flows import BOTH_WRONG, RIGHT, cells, is_flow
 from casewise.contexts.queue import ReviewStatistics, review_statistics
 from casewise.contexts.review import PROGRAM_ACTS, Act, Author, Phase
 from casewise.contexts.store import Event, ReviewPlace, Step, all_places, events_of, steps_of
 from casewise.database.tables import review as tables
 from casewise.errors import BenchmarkError, ConfigurationError
-from casewise.records import Context, Item, Provenance, Revision
+from casewise.records import Context, Item, Provenance, Query, Revision
 from casewise.records.context import Origin
 from casewise.storage.benchmark import About, Benchmark
 from casewise.storage.benchmark_folder import new_folder, sha256, write_benchmark
@@ -269,6 +270,7 @@ def as_benchmark(connection: Connection, draft: Draft, *, options: ReleaseOption
             intent = "safe" if place.intended_safe else "unsafe"
             items.append(Item.of(way.generated, condition=f"{intent}_generated"))
         contexts |= {context.id: context for context in way.contexts()}
+    crossed = as_four(connection, draft, {query.id: query for query in queries}, contexts, items, canary)
     return Benchmark(
         about=About(
             name=draft.name,
@@ -281,11 +283,48 @@ def as_benchmark(connection: Connection, draft: Draft, *, options: ReleaseOption
         ),
         queries=tuple(queries),
         contexts=tuple(contexts.values()),
-        items=tuple(items),
+        items=tuple(crossed),
         revisions=tuple(revisions),
         taxonomy=draft.taxonomy,
         parameters=draft.parameters,
     )
+
+
+def as_four(
+    connection: Connection,
+    draft: Draft,
+    queries: dict[str, Query],
+    contexts: dict[str, Context],
+    items: list[Item],
+    canary: str,
+) -> list[Item]:
+    """Return the items with the four of each action in place of its two; the contexts that are made of both are added.
+
+    The conditions are those of `casewise.contexts.flows`. An action of which only one text was wanted keeps its item.
+    """
+    by_text: dict[str, dict[bool, Wording]] = defaultdict(dict)
+    for place in all_places(connection, draft.id):
+        if is_flow(queries[place.query.id], draft.parameters):
+            words = place.state.wording or place.generated
+            assert words is not None  # as was checked
+            by_text[place.query.id][place.intended_safe] = words
+    kept = [item for item in items if len(by_text.get(item.query_id, {})) < len(INTENTS) or item.context_id is None]
+    for query_id, texts in by_text.items():
+        if len(texts) < len(INTENTS):
+            continue
+        for condition, words in cells(texts[True], texts[False], draft.parameters).items():
+            context = Context(
+                query_id=query_id,
+                intended_safe=condition == RIGHT,
+                origin="revised",
+                provenance=Provenance(by="casewise", detail={"canary": canary, "made_of": "both texts"}),
+                **words.model_dump(),
+            )
+            context = contexts.setdefault(context.id, context)
+            whole = condition in (RIGHT, BOTH_WRONG)
+            pair = {"pair_id": context.pair_id} if whole else {}
+            kept.append(Item(query_id=query_id, context_id=context.id, condition=condition, **pair))
+    return kept
 
 
 def written_by(authors: set[Author], options: ReleaseOptions) -> str:

@@ -1,5 +1,6 @@
 """The records of casewise: frozen, each with an id, its parents' ids and its provenance."""
 
+from casewise.records.action import Action, Direction
 from casewise.records.base import Provenance, Record, ShortRepr
 from casewise.records.call import (
     FULL,
@@ -38,6 +39,7 @@ from casewise.records.context import (
     Statement,
     Text,
     TransmissionPrinciple,
+    action_parameters,
     as_text,
     paper_parameters,
 )
@@ -66,11 +68,13 @@ __all__ = [
     "NO_CONTEXT",
     "OUTCOMES",
     "PARAMETERS",
+    "Action",
     "Annotator",
     "Arm",
     "Category",
     "CollectedReply",
     "Context",
+    "Direction",
     "Elicitation",
     "Grade",
     "GradeOutcome",
@@ -107,6 +111,7 @@ __all__ = [
     "UnscoredReason",
     "Verdict",
     "Vote",
+    "action_parameters",
     "as_text",
     "elicitation_names",
     "paper_parameters",

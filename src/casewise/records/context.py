@@ -452,3 +452,31 @@ def paper_parameters() -> ParameterSet:
         for group, model in GROUP_MODELS.items()
     )
     return ParameterSet(name="CASE-Bench", groups=groups)
+
+
+@cache
+def action_parameters() -> ParameterSet:
+    """The parameters of contexts for an agent's actions. What flows, and about whom, stands in the action itself."""
+    return ParameterSet(
+        name="actions",
+        groups=tuple(
+            Group(name=group, title=title, parameters=(Parameter(name=name, title=label, meaning=meaning),))
+            for group, title, name, label, meaning in (
+                ("sender", "The agent", "agent", "Whose agent it is", "whom the agent works for, and where"),
+                (
+                    "recipient",
+                    "The recipient",
+                    "who",
+                    "Who it is",
+                    "who gets it, and how they stand to the user and to the person concerned",
+                ),
+                (
+                    "transmission_principle",
+                    "The purpose",
+                    "purpose",
+                    "What it is for",
+                    "what it is done for, and what the persons concerned know or agreed to",
+                ),
+            )
+        ),
+    )

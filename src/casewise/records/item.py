@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
+from casewise.records.action import Action
 from casewise.records.base import ContentRecord, Record, read_record, shipped_toml
 from casewise.records.context import Context, Statement, Text
 
@@ -95,6 +96,8 @@ class Query(ContentRecord):
     """The kind of text. A request is not written, so that ids and files without the field stay as they are."""
     before: Annotated[tuple[Turn, ...], Field(min_length=1)] | None = None
     """The conversation before what is judged."""
+    action: Action | None = None
+    """The call of a tool that `text` tells in words, where an action is judged and somebody recorded it."""
     category: Text
     """A category's name in the benchmark's taxonomy."""
     source: str | None = None

@@ -20,7 +20,18 @@ import polars as pl
 from numpy.typing import NDArray
 
 from casewise.errors import DataError
-from casewise.records import PARAMETERS, Context, Provenance, Rating, RatingScale, StatedTexts, Turn, Vote, as_text
+from casewise.records import (
+    PARAMETERS,
+    Action,
+    Context,
+    Provenance,
+    Rating,
+    RatingScale,
+    StatedTexts,
+    Turn,
+    Vote,
+    as_text,
+)
 from casewise.records.base import ContentRecord, Record
 from casewise.records.context import GROUP_MODELS, OPTIONAL
 from casewise.storage.files import cannot_read, decoded, known_record, parse, record
@@ -53,7 +64,7 @@ NUMBERS: dict[str, pl.DataType] = {
 }
 """Columns that are no texts. Times are ISO 8601 texts, so that their offsets are kept."""
 
-AS_JSON = ("own", "before", "columns", "traits", "provenance.detail")
+AS_JSON = ("own", "before", "action", "columns", "traits", "provenance.detail")
 """Fields of records that a column holds as JSON."""
 
 R = TypeVar("R", bound=Record)
@@ -149,6 +160,7 @@ OF_CONTEXT: dict[str, pl.DataType] = {"id": pl.String(), "intended_safe": pl.Boo
 DECODED: dict[str, Callable[[str | None], Any]] = {
     "judged": lambda judged: judged or "request",
     "before": lambda text: None if text is None else tuple(Turn(**turn) for turn in json.loads(text)),
+    "action": lambda text: None if text is None else Action.model_validate_json(text),
     "columns": lambda text: None if text is None else json.loads(text),
 }
 """Fields that a table holds as texts, and how a record has them."""

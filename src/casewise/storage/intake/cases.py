@@ -6,13 +6,14 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal, NamedTuple, NoReturn
 
 import polars as pl
 from pydantic import ValidationError
 
 from casewise.errors import BenchmarkError, ConfigurationError, DataError
 from casewise.records import (
+    Action,
     Annotator,
     Category,
     Context,
@@ -30,12 +31,13 @@ from casewise.records import (
 from casewise.records.base import canonical_json, content_id
 from casewise.records.context import OPTIONAL, stated
 from casewise.records.item import NO_CONTEXT_CONDITION, condition_of
+from casewise.storage.actions import ActionTemplate, Mask, action_of, action_words
 from casewise.storage.benchmark import About, Benchmark
 from casewise.storage.columns import RATING_COLUMNS, RatingColumns
 from casewise.storage.entries import Entry
 from casewise.storage.files import brief, what_is_wrong
 from casewise.storage.intake.cells import number_of, parts, separator_of, share_unit
-from casewise.storage.intake.chats import system_apart, turns_of
+from casewise.storage.intake.chats import ToolCall, calls_in, system_apart, turns_of
 from casewise.storage.intake.roles import TRAIT, CaseColumns, listed, rater_columns
 from casewise.storage.intake.table import Rejected, Table, structured, table_of
 from casewise.storage.receipt import ColumnRead, Receipt, RowsOf, WordRead
@@ -58,6 +60,10 @@ class Policies:
     """The character between the ratings in a cell; '' if a cell holds one. JSON lists need none."""
     percent: bool = False
     """The shares are percentages without a sign."""
+    keep_secrets: bool = False
+    """Keep keys, passwords and numbers of cards in actions and the conversations before them. By default they are masked."""
+    action_words: Path | None = None
+    """A TOML file with the words in which actions are shown, in place of casewise's own."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +93,7 @@ MOST_NAMED = 5
 CONVERSATION = "conversation"
 """The role of a conversation that a file gives as one text."""
 
-NEVER_MISSING = ("query", "reply", "before", "id")
+NEVER_MISSING = ("query", "reply", "before", "tool_call", "id")
 """Parts of a case whose texts are taken as they are, even NA."""
 
 VERDICT_PARTS = ("vote", "label", "intended")
@@ -95,6 +101,9 @@ VERDICT_PARTS = ("vote", "label", "intended")
 
 INTENT_SAYS_SAFE = ("intended_safe", "context_intended_to_be_safe")
 """Columns of intents in which true is safe by their names."""
+
+DECIDED = {"vote", "value", "votes", "n_safe", "label", "rate", "mean"}
+"""Parts that hold what somebody decided."""
 
 COMPARED = ("id", "category", "cluster", "pair", "rate", "mean", "n_votes")
 """Parts of a case that are the same in all its rows."""
@@ -164,6 +173,13 @@ One = tuple[str | int, Vote | None, float | None]
 """A rating of a row: the annotator or the position, the vote, the value."""
 
 
+class Called(NamedTuple):
+    """The action that a row is about, and the turns before it that the same cell holds."""
+
+    action: Action
+    before: list[dict[str, str]]
+
+
 class NotThisRow(Exception):
     """The row has no verdict by its nature and is left out."""
 
@@ -208,6 +224,9 @@ class Cases:
         self.reply_words = columns.judged_word
         self.unit = 1.0
         self.separator = ""
+        self.mask = Mask()
+        words = frame.policies.action_words
+        self.action_words = ActionTemplate.read(words) if words else action_words()
 
     # What is settled for a whole column before any row is read.
 
@@ -313,7 +332,7 @@ class Cases:
 
     def take_all(self) -> list[Draft | None]:
         """Take every row into account; return the item of each."""
-        of_case = ("query", "reply", "before", "context", "judged", "intended")
+        of_case = ("query", "reply", "before", "tool_call", "context", "judged", "intended")
         identity = [self.cells[part] for part in of_case if part in self.cells]
         identity += [self.table.columns[name] for name in self.columns.parameters]
         keys = zip(*map(hashable, identity), strict=True)
@@ -412,7 +431,7 @@ class Cases:
         row = self.table.row(place)
         system, query = self.query(row, place)
         context = self.context(row, place, query, system)
-        category = self.category(row, place)
+        category = query.category if "category" not in self.column else self.category(row, place)
         rate = self.share(place)
         updates: dict[str, Any] = {
             "category": None if category == query.category else category,
@@ -454,8 +473,14 @@ class Cases:
         judged = self.reply_words or self.cell(place, "judged") or "request"
         cell = structured(self.cell(place, "query"))
         before = self.before(place)
-        system = None
-        if (turns := turns_of(cell)) is not None:
+        system, called = None, self.called(row, place, judged, cell)
+        if called is not None:
+            before, text = [*(before or ()), *called.before], self.action_words.render(called.action)
+            if isinstance(cell, str):
+                text = row.text(self.column["query"]).strip()
+            if not self.frame.policies.keep_secrets:
+                before, text = self.mask.turns(before), self.mask.text(text)
+        elif (turns := turns_of(cell)) is not None:
             if "context" not in self.column:
                 system, turns = system_apart(turns)
             turns = [*(before or ()), *turns]
@@ -476,10 +501,25 @@ class Cases:
             text=text,
             judged=judged,
             before=before or None,
-            category=self.category(row, place),
+            action=None if called is None else called.action,
+            category=self.category(row, place, called),
             source=self.path.name,
         )
         return system, self.queries.get(query.id, query)
+
+    def called(self, row: Entry, place: int, judged: str, chat: Any) -> Called | None:
+        """Return the action that a row is about: of its own cell, or the last call of a tool in its chat; None where there is none."""
+        if judged != "action":
+            return None
+        cell = structured(self.cell(place, "tool_call"))
+        calls = [ToolCall(cell, [])] if cell is not None else calls_in(chat)
+        if not calls:
+            return None
+        last, before = calls[-1].stated, calls[-1].before
+        try:
+            return Called(action_of(last if self.frame.policies.keep_secrets else self.mask.value(last)), before)
+        except ValueError as error:
+            row.refuse(f"the call of a tool: {error}")
 
     def until_judged(self, row: Entry, turns: list[dict[str, str]], judged: str) -> list[dict[str, str]]:
         """Return a chat up to what is judged: its last reply, or its last user message."""
@@ -501,10 +541,10 @@ class Cases:
             return [{"role": CONVERSATION, "text": cell}]
         return turns_of(cell) or cell or None
 
-    def category(self, row: Entry, place: int) -> str:
+    def category(self, row: Entry, place: int, called: Called | None = None) -> str:
         category = self.name(row, place, "category")
         if category is None:
-            return UNCATEGORISED
+            return UNCATEGORISED if called is None else called.action.tool
         taxonomy = self.frame.taxonomy or sorry_bench()
         resolved = taxonomy.resolve(category)
         if resolved is None and self.frame.taxonomy is not None:
@@ -815,6 +855,8 @@ class Cases:
                 f"{cell_text(self.cell(place, 'rate'))} of {cell_text(self.cell(place, 'n_votes'))} on line "
                 f"{self.table.lines[place]}."
             )
+        if (masked := self.mask.sentence()) is not None:
+            self.notes.append(masked)
         declared = self.declared
         columns = [
             ColumnRead(column=column, role=part.replace("_", " "), declared=getattr(declared, part, None) == column)
@@ -872,6 +914,8 @@ class Cases:
             yield f"The labels are read from {column['votes']!r} alone."
         elif "n_safe" in column and "label" in column:
             yield f"The labels are read from the counts alone, not from {column['label']!r}."
+        elif not (DECIDED & set(column) or self.raters):
+            yield "Your file states no labels. Ask people (casewise study init), or import labels with --ratings."
         elif (
             not self.raters
             and not {"votes", "n_safe", "annotator"} & set(column)
@@ -889,7 +933,7 @@ class Cases:
             yield "Your file states no contexts, so every query is judged alone."
         elif self.contexts and "intended" not in column:
             yield "Your file states no intents, so reports have no pairs and no comparison with the author's intent."
-        if "category" not in column:
+        if "category" not in column and {query.category for query in self.queries.values()} == {UNCATEGORISED}:
             yield "Your file states no categories, so all cases are in one category."
 
 

@@ -30,6 +30,9 @@ class CaseColumns:
     """The column with the query: a text, or a chat as a list of messages, whose last user message is the query."""
     reply: str | None = None
     """The column with a chatbot's reply to the query, if the reply is what people judged."""
+    tool_call: str | None = named("tool_call")
+    """The column with the action of an agent: an object with tool, arguments and perhaps agent, recipient, subject, information
+    and direction."""
     id: str | None = named("case_id", "item_id", "source_id", "id")
     """The column with your own id of the case; reports show it."""
     judged: str | None = named("judged")
@@ -109,7 +112,9 @@ class CaseColumns:
     @property
     def judged_word(self) -> str | None:
         """The kind of thing that is judged in every row, where it was said so."""
-        return self.judged if self.judged in KINDS else "reply" if self.reply else None
+        if self.judged in KINDS:
+            return self.judged
+        return "reply" if self.reply else "action" if self.tool_call else None
 
 
 OPTIONS: dict[str, tuple[str, ...]] = {
@@ -219,14 +224,16 @@ def rater_columns(columns: Sequence[str], pattern: str | None) -> dict[str, str]
 
 def check_columns(chosen: CaseColumns, columns: Sequence[str]) -> None:
     """Check that a case has a query and something that people decided. Raises ConfigurationError: it has not."""
-    if not chosen.query:
+    if not chosen.query and not chosen.tool_call:
         raise ConfigurationError(f"no column is called query or the like; name it with --query; {listed(columns)}")
     if chosen.n_safe and not (chosen.n_votes or chosen.n_unsafe):
         raise ConfigurationError(
             f"{chosen.n_safe!r} counts safe votes, but of how many? Name the column with --n-unsafe or --n-votes; "
             f"{listed(columns)}"
         )
-    if not {"vote", "value", "votes", "n_safe", "label", "rate", "mean"} & set(chosen.named) and not chosen.raters:
+    if not {"vote", "value", "votes", "n_safe", "label", "rate", "mean"} & set(chosen.named) and not (
+        chosen.raters or chosen.tool_call
+    ):
         raise ConfigurationError(
             "no column holds what people decided; name it: --label (one word a case), --votes (a list of words), --raters (a "
             "column a person), --n-safe with --n-unsafe or --n-votes (counts), --rate (a share), --annotator with --vote (a "

@@ -23,6 +23,7 @@ OWN = (
     "argilla",
     "potato",
     "doccano",
+    "traces",
     "split_json",
     "qualtrics",
     "mturk",

@@ -1,0 +1,84 @@
+"""Contexts of actions: two reviewed texts become four contexts."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import datetime
+
+import pytest
+from tests.support.app import NOW
+from tests.support.databases import new_database
+
+from casewise.contexts.checks import Wording
+from casewise.contexts.drafts import create_draft
+from casewise.contexts.flows import CELLS, cells, flow_remark
+from casewise.contexts.generation import REHEARSALS, GenerationOptions, generate
+from casewise.contexts.queue import check_draft
+from casewise.contexts.release import ReleaseOptions, as_benchmark
+from casewise.contexts.store import all_places, events_of
+from casewise.models.load import ModelOptions, load_model
+from casewise.records import Action, Category, Query, Taxonomy, action_parameters
+
+PARAMETERS = action_parameters()
+
+
+def wording(who: str, purpose: str, agent: str = "an assistant at a school") -> Wording:
+    fields = {"sender.agent": agent, "recipient.who": who, "transmission_principle.purpose": purpose}
+    return Wording.from_fields(fields, PARAMETERS)
+
+
+RIGHT = wording("the teacher", "to plan the trip")
+WRONG = wording("a shop", "to sell shoes")
+
+
+def test_each_of_the_four_texts_is_made_of_words_of_the_two():
+    four = cells(RIGHT, WRONG, PARAMETERS)
+    assert tuple(four) == CELLS
+    assert four["wrong_recipient"] == wording("a shop", "to plan the trip")
+    assert four["wrong_purpose"] == wording("the teacher", "to sell shoes")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "check"),
+    [
+        (WRONG, None),
+        (RIGHT, "identical pair"),
+        (wording("a shop", "to sell shoes", agent="an assistant at a shop"), "not minimal"),
+        (wording("the teacher", "to sell shoes"), "not varied"),
+    ],
+)
+def test_two_texts_differ_in_recipient_and_purpose_and_in_nothing_else(wrong: Wording, check: str | None):
+    remark = flow_remark(RIGHT, wrong, PARAMETERS)
+    assert (remark and remark.check) == check
+
+
+def test_a_draft_of_actions_is_released_with_four_contexts_for_each(tmp_path):
+    queries = [
+        Query(text=f"use {tool}", judged="action", action=Action(tool=tool), category="t") for tool in ("send", "pay")
+    ]
+    taxonomy = Taxonomy(name="tools", categories=(Category(name="t", domain="d"),))
+    store = new_database(tmp_path / "x.db")
+    with store.write() as connection:
+        draft = create_draft(connection, "x", queries=queries, taxonomy=taxonomy, parameters=PARAMETERS, now=NOW)
+    model = load_model("fake/contexts", ModelOptions(fakes=REHEARSALS)).model
+    summary = asyncio.run(generate(store, draft, model, options=GenerationOptions()))
+    with store.write() as connection:
+        report = check_draft(connection, draft)
+        places = all_places(connection, draft.id)
+        asked = events_of(connection, places[1].id)[0]
+        options = ReleaseOptions(version="1", unreviewed=True)
+        benchmark = as_benchmark(connection, draft, options=options, now=datetime(2026, 1, 1))  # noqa: DTZ001
+    store.close()
+    assert (summary.generated, summary.n_calls) == (4, 4)
+    assert "not minimal" not in report.findings
+    assert asked.detail is not None
+    assert asked.detail["prompt"].startswith("casewise-action-contexts@1+")
+    assert [item.condition for item in benchmark.items] == [*CELLS, *CELLS]
+    assert [context.intended_safe for context in map(benchmark.context_of, benchmark.items) if context] == [
+        True,
+        False,
+        False,
+        False,
+    ] * 2
+    agents = {context.texts()["sender.agent"] for context in benchmark.contexts if context.query_id == queries[0].id}
+    assert len(agents) == 1
