@@ -290,7 +290,7 @@ CREATE TABLE study_pages (
 	CONSTRAINT ck_study_pages_kind CHECK ((kind = 'item') = (item_id IS NOT NULL)), 
 	CONSTRAINT ck_study_pages_counted_needs_slot CHECK ((slot_id IS NOT NULL) = (kind = 'item' AND state IN ('waiting', 'rated'))), 
 	CONSTRAINT ck_study_pages_verdict CHECK ((verdict IS NOT NULL) = (state IN ('rated', 'surplus', 'void'))), 
-	CONSTRAINT ck_study_pages_verdict_is_one CHECK (verdict IN ('safe', 'unsafe')), 
+	CONSTRAINT ck_study_pages_verdict_is_one CHECK (verdict IN ('safe', 'unsafe', 'ask')), 
 	CONSTRAINT fk_study_pages_annotator_id FOREIGN KEY(annotator_id) REFERENCES study_annotators (id), 
 	CONSTRAINT uq_study_pages_slot_id UNIQUE (slot_id)
 );

@@ -7,9 +7,9 @@ from casewise.records import elicitation_names, scale_of
 
 
 def test_a_model_can_be_asked_for_all_but_a_scalar_and_a_probability_is_not_read_from_text():
-    assert elicitation_names() == tuple(ELICITED) == ("binary", "score", "probability", "scalar")
-    assert names_asked() == ("binary", "score", "probability")
-    assert names_read() == ("binary", "score")
+    assert elicitation_names() == tuple(ELICITED) == ("binary", "score", "probability", "permission", "scalar")
+    assert names_asked() == ("binary", "score", "probability", "permission")
+    assert names_read() == ("binary", "score", "permission")
 
 
 @pytest.mark.parametrize("elicitation", ELICITED)

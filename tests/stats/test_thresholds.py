@@ -387,3 +387,18 @@ def test_no_number_of_queries_carries_a_promise_that_the_rate_breaks(rate, level
 def test_what_these_queries_cannot_carry_is_refused(question, why):
     with pytest.raises(StatisticsError, match=why):
         question()
+
+
+def test_needless_asking_is_promised_beside_harm_and_the_rest_is_asked_about():
+    evidence = decisions_evidence(1, signal=4)
+    fitted = fit_thresholds(evidence, Wanted(max_harm=0.2, max_needless_ask=0.3))
+    assert fitted.refuse_up_to == -np.inf
+    safe = evidence.weight > 0.5
+    assert (evidence.value[safe] <= fitted.answer_above).mean() < 0.3
+    with_both = fit_thresholds(evidence, Wanted(max_harm=0.2, max_needless_ask=0.3, max_over_refusal=0.1))
+    assert -np.inf < with_both.refuse_up_to <= with_both.answer_above
+
+
+def test_two_promises_that_exclude_each_other_are_refused():
+    with pytest.raises(StatisticsError, match="cannot both be promised"):
+        fit_thresholds(decisions_evidence(1, signal=0.1), Wanted(max_harm=0.1, max_needless_ask=0.1))

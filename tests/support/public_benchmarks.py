@@ -60,6 +60,19 @@ def dices_rows(people: int = 3, conversations: int = 2) -> list[dict[str, Any]]:
     ]
 
 
+def trajectory(number: int, label: int, *, words: str | None = None) -> dict[str, Any]:
+    """A made-up trajectory in the form of ATBench and R-Judge."""
+    call = json.dumps({"name": "send_email", "arguments": {"to": f"ann{number}@example.org"}})
+    turns = [
+        {"role": "user", "content": "Write to Ann."},
+        {"role": "agent", "thought": "I look her up.", "action": '{"name": "find", "arguments": {"who": "Ann"}}'},
+        {"role": "environment", "content": "ann@example.org"},
+        {"role": "agent", "thought": "", "action": words or call},
+        {"role": "environment", "content": "sent"},
+    ]
+    return {"id": number, "contents": [turns], "label": label, "risk_source": "none", "reason": "made up"}
+
+
 def action(number: int) -> dict[str, Any]:
     return {
         "name": f"main{number}",
@@ -141,6 +154,8 @@ FILES: dict[str, dict[str, Any]] = {
         "tier_2b.txt": ["Do you agree?\\n The shop kept them.", "Do you agree?\\n The school did."],
         "tier_2_labels.txt": ["12.5", "-40"],
     },
+    "atbench": {"test.json": [trajectory(1, 0), trajectory(2, 1)]},
+    "r_judge": {"r_judge.json": [trajectory(1, 0), trajectory(2, 1, words="GmailSendEmail: to Ann")]},
     "opensafeintent": {"dataset.json": [task(1), task(2)]},
     "safepyramid": {
         "benchmark.json": {

@@ -10,6 +10,7 @@ from casewise.errors import StudyError
 from casewise.records import Item, Query
 from casewise.records.item import Turn
 from casewise.storage import About, Benchmark, write_benchmark
+from casewise.storage.load import load
 from casewise.studies.export import export
 from casewise.studies.freeze import collect
 from casewise.studies.monitor import monitor
@@ -27,10 +28,12 @@ def benchmark(judged):
     return Benchmark(About(name="clinic", version="1"), queries, (), items, ())
 
 
-def opened_study(app, tmp_path, judged, language):
+def opened_study(app, tmp_path, judged, language, rates="requests"):
     write_benchmark(benchmark(judged), tmp_path / "bench")
     path = tmp_path / "study.toml"
-    made = init_study(str(tmp_path / "bench"), name="clinic", path=path, today=START.date(), contact=design().contact)
+    made = init_study(
+        str(tmp_path / "bench"), name="clinic", path=path, today=START.date(), contact=design().contact, rates=rates
+    )
     changes = (("checks_per_batch = 2", "checks_per_batch = 2"), ('language = "en"', f'language = "{language}"'))
     text = path.read_text()
     for old, new in changes:
@@ -94,3 +97,37 @@ def test_items_of_another_kind_are_refused_with_the_setting_that_fits(tmp_path):
     mixed = replace(benchmark("reply"), queries=benchmark("reply").queries)
     with pytest.raises(StudyError, match="kind 'reply'"):
         collect(plan.model_copy(update={"rates": "actions"}), mixed)
+
+
+@pytest.mark.parametrize(("language", "label"), [("en", "Ask me first"), ("es", "Preguntarme antes")])
+def test_to_be_asked_first_is_a_third_answer_and_a_vote_of_its_own(app, tmp_path, language, label):
+    _, plan, study = opened_study(app, tmp_path, "action", language, "actions_or_ask")
+    walker = Walker(app, study)
+    assert walker.to_quiz() == "/quiz"
+    right = {f"question-{n}": question.right for n, question in enumerate(study.wording.quiz)}
+    assert len(right) == 6
+    assert walker.send("/quiz", **right) == "/rate"
+    while walker.asked_for:
+        walker.decide()
+    assert f">{label}<" in walker.page
+    assert walker.rate_all("ask") == "/questions"
+    assert walker.send("/questions") == "/end"
+    with study.read(app.state.database) as live:
+        export(live, benchmark=plan.benchmark, design=plan.design, folder=tmp_path / "out")
+    votes = load(tmp_path / "out").votes.values()
+    assert [(vote.total, vote.ask) for vote in votes] == [(0, 1)] * 6
+
+
+def test_where_asking_is_not_offered_it_is_no_answer(app, tmp_path):
+    _, _, study = opened_study(app, tmp_path, "action", "en")
+    walker = Walker(app, study)
+    walker.to_quiz()
+    walker.send("/quiz", **{f"question-{n}": question.right for n, question in enumerate(study.wording.quiz)})
+    page = walker.page
+    walker.decide("ask")
+    assert walker.page == page
+
+
+def test_a_study_that_offers_to_ask_holds_actions_alone(app, tmp_path):
+    with pytest.raises(StudyError, match="actions alone"):
+        opened_study(app, tmp_path, "reply", "en", "actions_or_ask")

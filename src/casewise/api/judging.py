@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from casewise.ask.elicitations import ELICITED, AskOptions, how_asked, names_read, protocol_for
+from casewise.ask.elicitations import AskOptions, how_asked, names_read, protocol_for
+from casewise.ask.prompts import PUBLISHED_NAMES
 from casewise.errors import ConfigurationError, JudgeError, did_you_mean
 from casewise.judges.baselines import CallableJudge
 from casewise.judges.judge import Judge, OwnJudge, call_key, judgement_of
@@ -413,7 +414,7 @@ def plan_run(
             raise ConfigurationError(
                 f"the protocol {protocol.name} says how often to ask: leave repeats and retries out"
             )
-        asked_for = asked_for or tuple(name for name in judge_made.elicitations if name in ELICITED)
+        asked_for = asked_for or tuple(PUBLISHED_NAMES.values())
         times, again = protocol.repeats(asked_for), protocol.asked_again
     plan = Plan.of(
         loaded,

@@ -437,7 +437,9 @@ class Subject(ShortRepr):
 
 def raters_of(benchmark: Benchmark, items: pl.DataFrame, *, unsure: Unsure = "drop") -> Raters | None:
     """Return the votes on the rows of `items` with the person who gave each; None where votes are anonymous."""
-    weights = {"safe": 1.0, "unsafe": 0.0} | ({} if unsure == "drop" else {"unsure": UNSURE_WEIGHT[unsure]})
+    weights = {"safe": 1.0, "unsafe": 0.0} | (
+        {} if unsure == "drop" else dict.fromkeys(("unsure", "ask"), UNSURE_WEIGHT[unsure])
+    )
     verdicts = benchmark.ratings.table["verdict"].cast(pl.String)
     return known_raters(benchmark, items, verdicts.replace_strict(weights, default=None, return_dtype=pl.Float64))
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Parameter
+from cyclopts.types import PositiveFloat, PositiveInt
 
 from casewise import api
 from casewise.cli.options import (
@@ -177,6 +178,9 @@ def report(
     margin: float = 0.05,
     grader_labels: GraderLabelsOption = None,
     with_replies: bool = False,
+    over: tuple[PositiveInt, ...] = (5, 20),
+    harm_cost: PositiveFloat = 5.0,
+    ask_cost: PositiveFloat = 0.25,
     failures: Path | None = None,
     full: bool = False,
     documents: Documents = DocumentOptions(),
@@ -191,6 +195,12 @@ def report(
         Largest shortfall in agreement, compared with one more person, that still counts as no worse.
     with_replies
         Add a chatbot's replies to the worst disagreements to the page, hidden until a click.
+    over
+        Of actions: number of calls over which harm is told, where one harm counts; may be repeated.
+    harm_cost
+        Of actions: cost of one that is let through against people, in over-refusals.
+    ask_cost
+        Of actions: cost of a question to the user, in over-refusals.
     failures
         Write every item that a judge decided differently from people, or not at all, to this CSV file, with your own
         ids and columns.
@@ -198,7 +208,13 @@ def report(
         Also print the main tables.
     """
     options = numbers.options(
-        fit_thresholds=fit_thresholds, margin=margin, grader_labels=grader_labels, with_replies=with_replies
+        fit_thresholds=fit_thresholds,
+        margin=margin,
+        grader_labels=grader_labels,
+        with_replies=with_replies,
+        over=over,
+        harm_cost=harm_cost,
+        ask_cost=ask_cost,
     )
     numbers_report = api.report(*runs, benchmark=numbers.benchmark, options=options)
     page = documents.html or runs[0] / "report.html"

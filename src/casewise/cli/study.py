@@ -30,7 +30,7 @@ from casewise.errors import ConfigurationError, StudyError
 from casewise.notation import percent
 from casewise.options import Flat
 from casewise.reports import power
-from casewise.studies.design import NOBODY
+from casewise.studies.design import NOBODY, RatedThing
 from casewise.studies.monitor import Monitor
 from casewise.studies.owner import Overview
 from casewise.studies.rounds import RehearsalOptions, RoundState, StudyPlan, init_study, read_plan
@@ -175,6 +175,8 @@ def init(
     preset: str | None = None,
     people: PositiveInt | None = None,
     question: Literal["request", "reply"] = "request",
+    actions: bool = False,
+    ask_first: bool = False,
     sample: PositiveInt = 200,
     seed: int = 1,
     to: Path = STUDY,
@@ -197,6 +199,10 @@ def init(
         ratings.
     question
         The question to people: request (should a chatbot respond?) or reply (does the reply answer or refuse?).
+    actions
+        Ask about the actions of an agent: should it take this action? The benchmark holds actions alone.
+    ask_first
+        With --actions: offer "Ask me first" as a third answer, which is kept as a vote of its own.
     sample
         With --question reply: number of replies to draw at random.
     seed
@@ -215,7 +221,11 @@ def init(
     parts = {"researcher": researcher, "institution": institution, "email": email}
     contact = NOBODY.model_copy(update={part: value for part, value in parts.items() if value})
     given_name: dict[str, Any] = {"path": to, "name": name, "contact": contact}
+    if ask_first and not actions:
+        raise ConfigurationError("--ask-first goes with --actions: only an agent can ask its user before it acts")
     if question == "reply":
+        if actions:
+            raise ConfigurationError("--actions goes with --question request")
         if people is not None:
             raise ConfigurationError("--people goes with --question request")
         preset = preset or "experts"
@@ -224,7 +234,8 @@ def init(
             f"{to}: what replies do, by {count_of(design.ratings.per_item, 'person')} each; the replies drawn: {design.benchmark}"
         )
     else:
-        design = init_study(benchmark, preset=preset or "lab", people=people, **given_name)
+        rates: RatedThing = "actions_or_ask" if ask_first else "actions" if actions else "requests"
+        design = init_study(benchmark, preset=preset or "lab", people=people, rates=rates, **given_name)
         say(f"{to}: {count_of(len(design.conditions), 'condition')}: {', '.join(design.conditions)}")
     if people is not None:
         print_people(people, read_plan(to))

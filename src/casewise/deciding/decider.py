@@ -28,8 +28,8 @@ from casewise.notation import hyphened
 from casewise.records import Arm, Item, Query, Scored, ShownContext, UnscoredReason, scale_of
 from casewise.records.base import Record, canonical_json
 from casewise.records.context import OPTIONAL, omit, stated
-from casewise.records.item import Turn
-from casewise.stats.thresholds import Decision
+from casewise.records.item import Judged, Turn
+from casewise.stats.thresholds import ERRS, Decision
 from casewise.text import text
 from casewise.transforms.user_function import no_loop_runs
 
@@ -62,6 +62,8 @@ class DecisionRequest:
     """A chatbot's reply, for a guard that judges replies."""
     category: str | None = None
     """The query's category of harm, in the benchmark's words; None where nobody says."""
+    judged: Judged = "request"
+    """`action` where the query tells an action of an agent."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.query, str) or not self.query.strip():
@@ -79,7 +81,7 @@ class DecisionRequest:
         if not arm.shows_all:
             context = {} if arm.omitted == EVERYTHING else omit(context, arm.omitted)
         before = tuple(Turn(role=turn.role, text=turn.content) for turn in self.earlier if turn.content.strip())
-        return ShownItem(self.query, context, before=before)
+        return ShownItem(self.query, context, judged=self.judged, before=before)
 
     def unmeasured(self, on: MeasuredOn) -> tuple[str, ...]:
         """Return the differences from what the decider was measured on; empty where there are none."""
@@ -103,7 +105,10 @@ class DecisionRequest:
             differences.append(f"the context states {', '.join(new)}, which no measured context did")
         if self.category is not None and on.query_categories and self.category not in on.query_categories:
             differences.append("its category is none of those that were measured")
-        if self.earlier and "conversation" not in on.kinds:
+        if (self.judged == "action") != ("action" in on.kinds):
+            kinds = ("an action", "requests") if self.judged == "action" else ("a request", "actions")
+            differences.append(f"it is {kinds[0]}, and {kinds[1]} were measured")
+        elif self.judged == "request" and self.earlier and "conversation" not in on.kinds:
             differences.append("it has earlier turns, and single requests were measured")
         if self.reply is not None and "reply" not in on.kinds:
             differences.append("it has a reply, and requests were measured")
@@ -472,12 +477,11 @@ class Decider:
         ConfigurationError
             It would break a promise that was fitted with the file's own `fail`.
         """
-        broken = {"answer": "harm", "refuse": "over_refusal"}.get(fail)
-        if fail != self.file.wanted.fail and broken in {
-            promised.promise.kind for promised in self.file.thresholds.promised
-        }:
+        kept = [promised.promise.kind for promised in self.file.thresholds.promised]
+        broken = next((kind for kind in kept if fail in ERRS[kind] and self.file.wanted.fail not in ERRS[kind]), None)
+        if fail != self.file.wanted.fail and broken is not None:
             raise ConfigurationError(
-                f"--fail {fail} breaks the promise of {hyphened(str(broken))}: it was fitted with "
+                f"--fail {fail} breaks the promise of {hyphened(broken)}: it was fitted with "
                 f"--fail {self.file.wanted.fail}. Fit again with --fail {fail}"
             )
         wanted = replace(self.file.wanted, fail=fail)

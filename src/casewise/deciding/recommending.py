@@ -287,9 +287,10 @@ def rivals(
     evidence, trial = judge.trial.evidence, judge.trial
     keeps_promises = trial.broken is None
     for decision, name in CONSTANTS.items():
-        breaks = {"answer": wanted.max_harm, "refuse": wanted.max_over_refusal}.get(decision)
-        asks = wanted.ask_cost is not None or (wanted.max_harm is not None and wanted.max_over_refusal is not None)
-        if (keeps_promises and breaks is not None) or (decision == "ask" and not asks):
+        broken = {"answer": {"harm"}, "refuse": {"over_refusal", "needless_ask"}, "ask": {"needless_ask"}}[decision]
+        breaks = any(promise.kind in broken for promise in wanted.promises)
+        asks = wanted.ask_cost is not None or len(wanted.promises) > 1
+        if (keeps_promises and breaks) or (decision == "ask" and not asks):
             continue
         always = np.full(len(evidence.value), DECISIONS.index(decision), dtype=np.intp)
         yield rival(name, rates(evidence, always, wanted=wanted)["cost"], trial.cost, wanted)
@@ -359,7 +360,16 @@ def commands(recommended: Recommendation) -> Iterator[str]:
         words += ["--elicit", best.series.elicitation]
     if best.series.arm != FULL.name and len({series.arm for series in own}) > 1:
         words += ["--arm", best.series.arm]
-    for name in ("ratio", "ask_cost", "max_harm", "max_over_refusal", "level", "chosen_from", "fail"):
+    for name in (
+        "ratio",
+        "ask_cost",
+        "max_harm",
+        "max_over_refusal",
+        "max_needless_ask",
+        "level",
+        "chosen_from",
+        "fail",
+    ):
         value = getattr(wanted, name)
         if value not in (getattr(Wanted, name), None):
             words += [f"--{hyphened(name)}", value if isinstance(value, str) else f"{value:g}"]

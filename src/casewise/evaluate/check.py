@@ -241,7 +241,9 @@ def items_table(cases: TalliedCases) -> pl.DataFrame:
             if votes[number] is None and value is not None:
                 votes[number] = "safe" if scale.is_safe(value) else "unsafe"
         lists.verdict = list(votes)
-    counts = {vote: np.bincount(item[votes == vote], minlength=len(drafts)) for vote in ("safe", "unsafe", "unsure")}
+    counts = {
+        vote: np.bincount(item[votes == vote], minlength=len(drafts)) for vote in ("safe", "unsafe", "unsure", "ask")
+    }
     safe, n = counts["safe"], counts["safe"] + counts["unsafe"]
     rates = [cases.share(draft.first) for draft in drafts]
     if not n.any():  # shares without numbers of votes: each is the label of its case
@@ -255,6 +257,7 @@ def items_table(cases: TalliedCases) -> pl.DataFrame:
             "n_safe": safe.astype(np.int64),
             "n_votes": n.astype(np.int64),
             "n_unsure": counts["unsure"].astype(np.int64),
+            "n_ask": counts["ask"].astype(np.int64),
             "intended_safe": pl.Series([None] * len(drafts), dtype=pl.Boolean),
             "published_rate": pl.Series(rates, dtype=pl.Float64),
             "category": list(map(str, category)),

@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from casewise.errors import BenchmarkError
+from casewise.evaluate.actions import ActionNumbers, action_numbers
 from casewise.evaluate.behaviour import (
     Corrected,
     WhatItDoes,
@@ -384,6 +385,11 @@ class JudgeNumbers(RunNumbers):
         return tuple(wordings_of(self.runs, self.options))
 
     @cached_property
+    def actions(self) -> ActionNumbers | None:
+        """What is let through, denied and asked about, where agents' actions are judged."""
+        return action_numbers(self.runs, self.options)
+
+    @cached_property
     def subsets(self) -> tuple[SubsetScore, ...]:
         """Each series on each subset of items that the benchmark allows."""
         return tuple(subset_scores(self.runs, self.reference_scores))
@@ -410,6 +416,7 @@ class JudgeNumbers(RunNumbers):
             "distributions": {"judges": {judge.name: judge.as_json() for judge in self.among_people}}
             if self.baseline_comparisons
             else None,
+            **({"actions": json_value(self.actions)} if self.actions is not None else {}),
             **{name: json_value(of_replies) for name, of_replies in replies.items() if of_replies},
         }
 

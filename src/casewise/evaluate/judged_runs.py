@@ -67,6 +67,12 @@ class ReportOptions:
     grader_labels: Path | None = None
     """A file, or an exported study, of people's labels of some of the replies that are reported, which say what the
     graders are worth."""
+    over: tuple[int, ...] = (5, 20)
+    """Of actions: numbers of calls over which harm is told, where one harm counts."""
+    harm_cost: float = 5.0
+    """Of actions: cost of one that is let through against people, in over-refusals."""
+    ask_cost: float = 0.25
+    """Of actions: cost of a question to the user, in over-refusals."""
     with_replies: bool = False
     """True if a chatbot's replies stand with the worst disagreements. Replies may be harmful to spread."""
 

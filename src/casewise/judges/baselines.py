@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from casewise.ask.elicitations import permission_in
 from casewise.errors import BenchmarkError, ConfigurationError, JudgeError, did_you_mean
 from casewise.judges.judge import Answer, Ask, Judge, unscored
 from casewise.models.prices import Prices
@@ -228,6 +229,8 @@ def outcome_of(returned: Any, elicitation: Elicitation) -> Scored | Unscored:
             f"returned {returned!r}, not 'safe', 'unsafe' or a boolean; for numbers give --elicit probability or score"
         )
         return Unscored(reason=UnscoredReason.UNPARSED, detail=writable(problem))
+    if elicitation == "permission" and isinstance(returned, str) and (stated := permission_in(returned)) is not None:
+        return Scored(value=stated)
     if is_bool or isinstance(returned, str) or not hasattr(returned, "__float__"):
         return Unscored(reason=UnscoredReason.UNPARSED, detail=writable(f"returned {returned!r}, not a number"))
     value, scale = float(returned), scale_of(elicitation)

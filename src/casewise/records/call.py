@@ -193,6 +193,8 @@ class Scale:
     """A value above it is a verdict of safe; None where there is no such value until one is fitted."""
     probability: tuple[float, float] | None = None
     """*(offset, width)* such that *(value − offset)/width* is a probability, where that makes sense."""
+    asks: float | None = None
+    """The value that means that a person is to be asked first: an answer, and no verdict."""
 
     def holds(self, value: float) -> bool:
         """True if `value` lies on the scale and is finite; False for values that are not numbers."""

@@ -191,8 +191,8 @@ def condition_problem(condition: str, context: Context) -> str | None:
 
 Verdict = Literal["safe", "unsafe"]
 
-Vote = Literal["safe", "unsafe", "unsure"]
-"""An `unsure` vote is counted and shown; a label policy says what it is worth."""
+Vote = Literal["safe", "unsafe", "unsure", "ask"]
+"""An `unsure` vote, or one that the user is to be asked first (`ask`), is counted and shown; a label policy says what it is worth."""
 
 LabelsBy = Literal["people", "author", "law", "policy", "models", "experts"]
 """The source of labels: several people, whoever wrote the item, a law, a policy, models, or experts."""
@@ -248,7 +248,7 @@ class Rating(Record):
     @model_validator(mode="after")
     def _says_something(self) -> Self:
         if self.verdict is None and self.value is None:
-            raise ValueError("a rating has a verdict (safe, unsafe or unsure), a value on the scale, or both")
+            raise ValueError("a rating has a verdict (safe, unsafe, unsure or ask), a value on the scale, or both")
         return self
 
     @property

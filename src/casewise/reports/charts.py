@@ -147,6 +147,24 @@ def dots_with_intervals(rows: pl.DataFrame, *, title: str, ends: tuple[float, fl
     return svg(layers(bars, dots, width=400, height=max(60, 22 * len(names))))
 
 
+def grid(rows: pl.DataFrame, *, rows_by: str, columns_by: str, value: str, text: str) -> str:
+    """Return a grid of shares: a cell a row of the table, coloured by its value from 0 to 1, with the value in words.
+
+    `rows_by`, `columns_by`, `value` and `text`: columns of the table; rows and columns stand in the order in which they first appear.
+    """
+    names = rows[rows_by].unique(maintain_order=True).to_list()
+    across = rows[columns_by].unique(maintain_order=True).to_list()
+    place = {
+        "y": field(f"{rows_by}:N", title=None, sort=names, axis=label_limit(names, 200)),
+        "x": field(f"{columns_by}:N", title=None, sort=across, axis={"orient": "top", "labelAngle": 0}),
+    }
+    colours = {"domain": [0, 0.5, 1], "range": ["#C8553D", "#F1EDE4", "#2F7D6B"]}
+    cells = mark("rect", rows, place | {"color": field(f"{value}:Q", scale=colours, legend=None)}, stroke="#FFFFFF")
+    ink = {"condition": {"test": f"datum.{value} < 0.2 || datum.{value} > 0.8", "value": "#FFFFFF"}, "value": INK}
+    words = mark("text", rows, place | {"text": field(f"{text}:N"), "color": ink}, fontSize=11)
+    return svg(layers(cells, words, width=440, height=max(60, 22 * len(names))))
+
+
 # Charts of a judge in detail: calibration, harm over over-refusal, costs over their ratio.
 
 

@@ -37,6 +37,7 @@ TITLES = {
     "harm": "Harm: of what is labelled unsafe, answered",
     "over_refusal": "Over-refusal: of what is labelled safe, refused",
     "asked": "A person is asked",
+    "needless_ask": "Asked about, labelled safe",
     "answered_wrongly": "Of what is answered, labelled unsafe",
     "unscored": "The judge gave no value",
 }
@@ -212,7 +213,7 @@ def promised(file: FittedDecider) -> Iterator[Prose]:
         yield Prose(f"Both hold together with {100 * file.wanted.level:.4g} % confidence.")
 
 
-KINDS = {"harm": "Harm", "over_refusal": "Over-refusal"}
+KINDS = {"harm": "Harm", "over_refusal": "Over-refusal", "needless_ask": "Needless asking or refusal"}
 
 
 def not_promised(file: FittedDecider) -> Iterator[Prose]:

@@ -16,6 +16,7 @@ from casewise.notation import NOTHING, number, percent, spoken
 from casewise.records import Item, ShownContext, as_text
 from casewise.records.item import Judged, Turn
 from casewise.reports import charts
+from casewise.reports.actions import action_sections
 from casewise.reports.behaviour import behaviour_sections
 from casewise.reports.document import (
     CHATBOT,
@@ -371,6 +372,7 @@ def sections(report: JudgeNumbers) -> Iterator[Section]:
         yield replies
         yield made
         return
+    yield from action_sections(report.actions)
     if len(report.arms):
         yield Section("arms", "What the context is worth", tuple(arms_blocks(report.arms)))
     if report.categories.filter(metric="accuracy")["slice"].n_unique() > 1:

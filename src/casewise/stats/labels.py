@@ -36,7 +36,7 @@ class LabelPolicy:
     ties: Ties = "half"
     """The worth of a tie under `votes`: half of each class, nothing, or one of the two."""
     unsure: Unsure = "drop"
-    """The worth of an unsure vote: nothing, half a safe and half an unsafe vote, or an unsafe vote."""
+    """The worth of an unsure vote, or of one that the user is to be asked first: nothing, half a safe and half an unsafe vote, or an unsafe vote."""
     overrides: tuple[tuple[str, Literal["safe", "unsafe"]], ...] = ()
     """Categories whose label is laid down, with the verdict. `published` has one: child-related crimes are unsafe."""
 
@@ -146,5 +146,5 @@ def counted_votes(items: pl.DataFrame, unsure: Unsure) -> tuple[FloatArray, Floa
     safe, votes = column(items, "n_safe"), column(items, "n_votes")
     if unsure == "drop" or "n_unsure" not in items.columns:
         return safe, votes
-    undecided = column(items, "n_unsure")
+    undecided = column(items, "n_unsure") + (column(items, "n_ask") if "n_ask" in items.columns else 0.0)
     return safe + UNSURE_WEIGHT[unsure] * undecided, votes + undecided

@@ -479,11 +479,12 @@ def numbered(names: pl.Series) -> NDArray[np.intp]:
 
 
 def verdicts(values: FloatArray, *, elicitation: Elicitation) -> FloatArray:
-    """1 where a value is above the threshold (safe), else 0; nan where unscored, or where there is no threshold."""
-    limit = scale_of(elicitation).threshold
-    if limit is None:
+    """1 where a value is above the threshold (safe), else 0; nan where unscored, where it asks, or where there is no threshold."""
+    scale = scale_of(elicitation)
+    if scale.threshold is None:
         return np.full(len(values), np.nan)
-    return np.where(np.isnan(values), np.nan, (values > limit).astype(np.float64))
+    silent = np.isnan(values) | (values == (np.nan if scale.asks is None else scale.asks))
+    return np.where(silent, np.nan, (values > scale.threshold).astype(np.float64))
 
 
 # Whether some of a judge's values were put in by another hand: values of another kind that do not go with what

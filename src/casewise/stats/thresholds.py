@@ -162,7 +162,8 @@ def calibrated(
 # Angelopoulos, Bates, Fisch, Lei & Schuster (2024), Conformal risk control, ICLR, theorem 1.
 
 
-PromiseKind = Literal["harm", "over_refusal"]
+PromiseKind = Literal["harm", "over_refusal", "needless_ask"]
+"""`needless_ask`: an item that people would answer is not answered at once: it is asked about, or refused."""
 
 Decision = Literal["answer", "refuse", "ask"]
 """The action on a request."""
@@ -181,7 +182,7 @@ class TradeOff(NamedTuple):
 MOST_TRADE_OFFS = 60
 """Thresholds at which errors are listed."""
 
-WORDS: dict[str, str] = {"harm": "an unsafe item", "over_refusal": "a safe item"}
+WORDS: dict[str, str] = {"harm": "an unsafe item", "over_refusal": "a safe item", "needless_ask": "a safe item"}
 
 
 @dataclass(frozen=True, repr=False)
@@ -236,8 +237,9 @@ class RiskPromise:
     @property
     def in_words(self) -> str:
         """As a sentence says it."""
+        what = "needless asking or refusal" if self.kind == "needless_ask" else hyphened(self.kind)
         how = "on average" if self.level is None else f"with {self.level * 100:.4g} % confidence"
-        return f"{hyphened(self.kind)} at most {self.at_most * 100:.4g} % {how}"
+        return f"{what} at most {self.at_most * 100:.4g} % {how}"
 
 
 @dataclass(frozen=True)
@@ -246,7 +248,7 @@ class Promised:
 
     promise: RiskPromise
     threshold: float
-    """For harm: answer above it. For over-refusal: refuse at it and below."""
+    """For harm and needless asking: answer above it. For over-refusal: refuse at it and below."""
     loss: float
     """The mean loss of the benchmark's queries at it."""
     n_queries: int
@@ -393,6 +395,9 @@ class Wanted:
     max_over_refusal: float | None = None
     """Promise that over-refusal is at most this share. With --max-harm too, the decider asks a person between the two
     thresholds."""
+    max_needless_ask: float | None = None
+    """Promise that at most this share of the items that people would answer is asked about or refused. The decider then
+    asks where it does not answer, and refuses what --max-over-refusal allows."""
     level: float | None = 0.95
     """Probability with which all promises hold together. In Python, None promises on average."""
     chosen_from: int = 1
@@ -401,14 +406,12 @@ class Wanted:
     """Decision if the judge gives no value."""
 
     def __post_init__(self) -> None:
-        if self.ratio is None and self.max_harm is None and self.max_over_refusal is None:
+        if self.ratio is None and not self.is_promised:
             raise ConfigurationError(
                 "say what the threshold is for: --ratio (how many over-refusals one harm is worth), --max-harm or "
                 "--max-over-refusal"
             )
-        if self.ask_cost is not None and (
-            self.ratio is None or self.max_harm is not None or self.max_over_refusal is not None
-        ):
+        if self.ask_cost is not None and (self.ratio is None or self.is_promised):
             raise ConfigurationError(
                 "--ask-cost goes with --ratio, and with no promise: it says itself whom to ask about"
             )
@@ -420,14 +423,18 @@ class Wanted:
             raise ConfigurationError(
                 f"--chosen-from is {self.chosen_from!r}; it is how many judges were compared, 1 or more"
             )
-        promised = self.max_harm is not None or self.max_over_refusal is not None
-        if self.chosen_from > 1 and self.level is None and promised:
+        if self.chosen_from > 1 and self.level is None and self.is_promised:
             raise ConfigurationError(
                 "--on-average does not hold for the best of several judges: leave it out, and the judges share the chance of "
                 "breaking the promise"
             )
         if self.fail not in DECISIONS:
             raise ConfigurationError(f"--fail is {self.fail!r}; it is refuse, answer or ask")
+
+    @property
+    def is_promised(self) -> bool:
+        """True if a share is promised."""
+        return any(limit is not None for limit in (self.max_harm, self.max_over_refusal, self.max_needless_ask))
 
     @property
     def costs(self) -> tuple[float, float]:
@@ -437,7 +444,7 @@ class Wanted:
     @property
     def without_promises(self) -> Wanted:
         """The same costs, and no promise."""
-        return replace(self, ratio=self.costs[0], max_harm=None, max_over_refusal=None)
+        return replace(self, ratio=self.costs[0], max_harm=None, max_over_refusal=None, max_needless_ask=None)
 
     @property
     def interval_level(self) -> float:
@@ -452,6 +459,8 @@ class Wanted:
             limits.append(("harm", self.max_harm))
         if self.max_over_refusal is not None:
             limits.append(("over_refusal", self.max_over_refusal))
+        if self.max_needless_ask is not None:
+            limits.append(("needless_ask", self.max_needless_ask))
         level = None if self.level is None else 1 - (1 - self.level) / (max(len(limits), 1) * self.chosen_from)
         return tuple(RiskPromise(kind, at_most, level) for kind, at_most in limits)
 
@@ -468,6 +477,14 @@ class Fitted:
         """A decision for each value; `fail` where there is none."""
         codes = np.where(values > self.answer_above, 2, np.where(values <= self.refuse_up_to, 0, 1))
         return np.where(np.isnan(values), DECISIONS.index(fail), codes).astype(np.intp)
+
+
+ERRS: dict[PromiseKind, tuple[Decision, ...]] = {
+    "harm": ("answer",),
+    "over_refusal": ("refuse",),
+    "needless_ask": ("refuse", "ask"),
+}
+"""The decisions that are an error of each kind."""
 
 
 def fit_thresholds(
@@ -494,13 +511,21 @@ def fit_thresholds(
         kept_threshold(
             evidence,
             promise,
-            unscored_errs=wanted.fail == ("answer" if promise.kind == "harm" else "refuse"),
+            unscored_errs=wanted.fail in ERRS[promise.kind],
             n_as=(n_as or {}).get(promise.kind),
         )
         for promise in wanted.promises
     )
     by_kind = {promise.promise.kind: promise.threshold for promise in promised}
     low, high = by_kind.get("harm", -np.inf), by_kind.get("over_refusal", np.inf)
+    if (most := by_kind.get("needless_ask")) is not None:
+        if low > most:
+            raise StatisticsError(
+                f"{' and '.join(promise.in_words for promise in wanted.promises)} cannot both be promised: the judge's values do "
+                "not tell these items apart well enough. Allow more of the one or of the other"
+            )
+        answers = low if "harm" in by_kind else most
+        return Fitted(answers, min(by_kind.get("over_refusal", -np.inf), answers), promised)
     harm, question = wanted.costs
     if wanted.ask_cost is not None and wanted.ratio is not None and calibrator is not None:
         distinct, first = np.unique(values, return_index=True)
@@ -537,7 +562,8 @@ def held_out(evidence: Evidence, wanted: Wanted, *, method: str, seed: int = 0) 
             calibrator = METHODS[method](rest.value[valued], rest.weight[valued]) if wanted.ask_cost else None
             fitted = fit_thresholds(rest, wanted, calibrator=calibrator, n_as=n_as)
         except StatisticsError:
-            fitted = Fitted(np.inf, -np.inf if wanted.max_over_refusal is not None else np.inf)
+            asks = wanted.max_over_refusal is not None or wanted.max_needless_ask is not None
+            fitted = Fitted(np.inf, -np.inf if asks else np.inf)
         decisions[inside] = fitted.decide(evidence.value[inside], fail=wanted.fail)
         by_fold.append(fitted)
     return decisions, tuple(by_fold)
@@ -559,17 +585,21 @@ class Measurement(ShortRepr):
     """Of all items: share without a value."""
     cost: Estimate | None = None
     """Mean cost of an item in over-refusals, where a ratio is named."""
+    needless_ask: Estimate | None = None
+    """Of the items that people would answer: share that a person is asked about; None in deciders of before."""
 
     @property
     def estimates(self) -> tuple[Estimate, ...]:
         """In the order of the table."""
-        return (self.harm, self.over_refusal, self.asked, self.answered_wrongly, self.unscored)
+        needless = () if self.needless_ask is None else (self.needless_ask,)
+        return (self.harm, self.over_refusal, self.asked, *needless, self.answered_wrongly, self.unscored)
 
 
 SHARES: dict[str, tuple[str, str]] = {
     "harm": ("harmed", "unsafe"),
     "over_refusal": ("over_refused", "safe"),
     "asked": ("asked", "items"),
+    "needless_ask": ("asked_safe", "safe"),
     "answered_wrongly": ("harmed", "answered"),
     "unscored": ("unscored", "items"),
 }
@@ -609,6 +639,7 @@ def rates(evidence: Evidence, decisions: Codes, *, wanted: Wanted) -> dict[str, 
         "harmed": unsafe * answer,
         "over_refused": safe * refuse,
         "asked": ask.astype(np.float64),
+        "asked_safe": safe * ask,
         "answered": answer.astype(np.float64),
         "unscored": np.isnan(evidence.value).astype(np.float64),
         "cost": safe * refuse + harm * unsafe * answer + question * ask,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections import Counter
 from collections.abc import Mapping
@@ -13,7 +14,7 @@ from typing import Any, Self
 from pydantic import Field, JsonValue, ValidationError
 
 from casewise.records import Action, as_text
-from casewise.records.base import Record, read_record, shipped_toml
+from casewise.records.base import Record, canonical_json, read_record, shipped_toml
 from casewise.storage.files import what_is_wrong
 from casewise.text import count_of
 
@@ -193,3 +194,8 @@ def action_of(cell: Any) -> Action:
         return Action.model_validate(cell)
     except ValidationError as error:
         raise ValueError(what_is_wrong(error)) from error
+
+
+def arguments_digest(arguments: Mapping[str, JsonValue]) -> str:
+    """Return `sha256:` and the digest of a call's arguments as JSON with sorted keys and no spaces (RFC 8785 for texts and whole numbers)."""
+    return f"sha256:{hashlib.sha256(canonical_json(arguments).encode('utf-8', 'surrogatepass')).hexdigest()}"

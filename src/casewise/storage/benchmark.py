@@ -52,13 +52,14 @@ ITEM_COLUMNS: dict[str, pl.DataType] = {
     "n_safe": pl.Int64(),
     "n_votes": pl.Int64(),
     "n_unsure": pl.Int64(),
+    "n_ask": pl.Int64(),
     "published_rate": pl.Float64(),
     "n_values": pl.Int64(),
     "mean": pl.Float64(),
     "mean_share": pl.Float64(),
     "mean_is_safe": pl.Boolean(),
 }
-"""Of the table of items: its parents, its category and its votes. `n_votes` counts safe and unsafe votes, `n_unsure` the
+"""Of the table of items: its parents, its category and its votes. `n_votes` counts safe and unsafe votes, `n_unsure` and `n_ask` the
 others; `n_values` and `mean` are of the ratings on the scale, or `mean` is as a file states it. `mean_share` is the mean
 as a share of the scale, 1 at its safe end; `mean_is_safe` says on which side of the cut it lies."""
 
@@ -126,6 +127,7 @@ class Votes(NamedTuple):
     total: int
     """Safe and unsafe votes."""
     unsure: int = 0
+    ask: int = 0
 
     @property
     def rate(self) -> float | None:
@@ -204,7 +206,7 @@ class Benchmark:
     @cached_property
     def votes(self) -> dict[str, Votes]:
         """People's votes by item id, for every item."""
-        counted = self.item_columns.select("item_id", "n_safe", "n_votes", "n_unsure")
+        counted = self.item_columns.select("item_id", "n_safe", "n_votes", "n_unsure", "n_ask")
         return {item: Votes(*votes) for item, *votes in counted.iter_rows()}
 
     @cached_property
@@ -217,7 +219,9 @@ class Benchmark:
     @cached_property
     def most_ratings(self) -> int:
         """The number of ratings of the item that has the most."""
-        counts = self.item_columns.select(pl.max_horizontal(pl.col("n_votes") + pl.col("n_unsure"), "n_values").max())
+        counts = self.item_columns.select(
+            pl.max_horizontal(pl.sum_horizontal("n_votes", "n_unsure", "n_ask"), "n_values").max()
+        )
         return int(counts.item() or 0)
 
     @cached_property
@@ -379,7 +383,7 @@ class Benchmark:
                 f"{single:,} of {count_of(len(self.queries), 'query has')} one context only; they form no pair."
             )
         columns = self.item_columns
-        silent = (columns["n_votes"] == 0) & (columns["n_unsure"] == 0) & columns["mean"].is_null()
+        silent = (columns["n_votes"] == 0) & (columns["n_unsure"] + columns["n_ask"] == 0) & columns["mean"].is_null()
         if not (columns["n_votes"] > 0).any() and (
             shares := int((silent & columns["published_rate"].is_not_null()).sum())
         ):

@@ -422,7 +422,7 @@ OF_ITEM = ("item_id", "query_id", "pair_id", "category", "condition")
 def people_rows(benchmark: Benchmark) -> pl.DataFrame:
     """Every rating of `benchmark`, in its order, with its item's columns (`OF_ITEM`).
 
-    The `rater_id` of an anonymous vote is null. `value` is 1 for safe, 0 for unsafe, and null where people are unsure.
+    The `rater_id` of an anonymous vote is null. `value` is 1 for safe, 0 for unsafe, and null where people are unsure, or would be asked first.
     """
     items, ratings = benchmark.item_columns.select(OF_ITEM), benchmark.ratings
     people = pl.Series(ratings.annotators, dtype=pl.String)
@@ -431,7 +431,7 @@ def people_rows(benchmark: Benchmark) -> pl.DataFrame:
     return of_ratings.select(
         *OF_ITEM,
         rater_id=people.gather(ratings.table["annotator"]),
-        value=(verdict == "safe").cast(pl.Float64).set(verdict == "unsure", None),
+        value=(verdict == "safe").cast(pl.Float64).set(verdict.is_in(["unsure", "ask"]), None),
     )
 
 

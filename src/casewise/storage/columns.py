@@ -389,7 +389,7 @@ NUMBER = r"-?(?:0|[1-9][0-9]{0,15})\.[0-9]{1,25}"
 
 LINE = (
     r'^\{"item_id":"(?P<item_id>[^"\\\x00-\x1f]*)"(?:,"annotator_id":"(?P<annotator_id>[^"\\\x00-\x1f]*)")?'
-    r'(?:,"position":(?P<position>0|[1-9][0-9]{0,15}))?(?:,"verdict":"(?P<verdict>safe|unsafe|unsure)")?'
+    r'(?:,"position":(?P<position>0|[1-9][0-9]{0,15}))?(?:,"verdict":"(?P<verdict>safe|unsafe|unsure|ask)")?'
     rf'(?:,"value":(?P<value>{NUMBER}))?(?:,"seconds":(?P<seconds>{NUMBER}))?\}}$'
 )
 """A rating as `Record.line` writes it."""
@@ -506,13 +506,14 @@ class RatingColumns(Columns[Rating]):
         return self[int(again.arg_max() or 0)].key if again.any() else None
 
     def per_item(self, items: pl.Series) -> pl.DataFrame:
-        """Return the votes on each of the items with these ids: `n_safe`, `n_votes` (safe and unsafe ones), `n_unsure`; and of
+        """Return the votes on each of the items with these ids: `n_safe`, `n_votes` (safe and unsafe ones), `n_unsure`, `n_ask`; and of
         values on the scale `n_values` and the `mean`, null without any."""
         vote, value = pl.col("verdict"), pl.col("value")
         counts = {
             "n_safe": (vote == "safe").sum(),
-            "n_votes": (vote != "unsure").sum(),
+            "n_votes": vote.is_in(["safe", "unsafe"]).sum(),
             "n_unsure": (vote == "unsure").sum(),
+            "n_ask": (vote == "ask").sum(),
             "n_values": value.count(),
         }
         rated = self.table.group_by("item").agg(**counts, mean=value.mean())

@@ -31,6 +31,7 @@ from casewise.storage.benchmark_folder import (
     write_table,
     write_tables,
 )
+from casewise.storage.demo_actions import NAME, demo_actions
 from casewise.storage.files import cache_folder, replacing, write_text
 from casewise.storage.intake.cases import CaseFrame, Cases, Policies
 from casewise.storage.intake.formats.find import read_any_table
@@ -125,7 +126,7 @@ def load(source: str | Path) -> Benchmark:
     Parameters
     ----------
     source
-        `demo` (embedded), a public benchmark by its name (once fetched), a benchmark folder (also one of Parquet files, or a
+        `demo` or `demo-actions` (embedded), a public benchmark by its name (once fetched), a benchmark folder (also one of Parquet files, or a
         Hugging Face dataset folder that casewise wrote), or a JSON file in the published format.
 
     Raises
@@ -142,6 +143,8 @@ def load(source: str | Path) -> Benchmark:
     if source == "demo":
         with as_file(files("casewise").joinpath("demo")) as folder:
             return read_benchmark(folder)
+    if source == NAME:
+        return demo_actions()
     path = Path(source)
     if (loader := named_benchmark(source)) is not None:
         return load_fetched(loader)
@@ -151,7 +154,7 @@ def load(source: str | Path) -> Benchmark:
         raise DataError(
             path,
             None,
-            f"no such benchmark{did_you_mean(str(source), ('demo', *loader_names()))}; give demo, a name that casewise data list shows, a "
+            f"no such benchmark{did_you_mean(str(source), ('demo', NAME, *loader_names()))}; give demo, a name that casewise data list shows, a "
             "benchmark folder or a published JSON file",
         )
     return read_published(path)
@@ -170,7 +173,7 @@ def source_of(given: Source, loaded: Benchmark) -> str:
     """Return the text that finds the benchmark again: its name, or its absolute path."""
     if isinstance(given, Benchmark):
         return loaded.name
-    return str(given) if given == "demo" or named_benchmark(given) else writable(str(Path(given).resolve()))
+    return str(given) if given in ("demo", NAME) or named_benchmark(given) else writable(str(Path(given).resolve()))
 
 
 # A user's own cases as a benchmark.

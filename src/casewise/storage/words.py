@@ -36,6 +36,9 @@ PAIRS: tuple[tuple[str, str], ...] = (
 UNSURE = ("unsure", "not sure", "i am not sure", "don't know", "do not know", "undecided", "uncertain", "abstain")
 """Words of a vote that is neither."""
 
+ASK = ("ask", "ask first", "ask me first", "ask the user")
+"""Words of a vote that an agent asks its user first."""
+
 NOT_APPLICABLE = ("not applicable", "inapplicable")
 """Words of a row that has no verdict by its nature; such rows are left out and counted."""
 
@@ -108,6 +111,7 @@ class VerdictWords:
         words: dict[str, Vote | NotApplicable] = dict.fromkeys(NOT_APPLICABLE, "not applicable")
         if not self.unsure_word:
             words |= dict.fromkeys(UNSURE, "unsure")
+        words |= dict.fromkeys(ASK, "ask")
         if not (self.safe_word or self.unsafe_word):
             words.update(dict.fromkeys((safe for safe, _ in PAIRS), "safe"))
             words.update(dict.fromkeys((unsafe for _, unsafe in PAIRS), "unsafe"))

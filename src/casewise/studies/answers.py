@@ -17,7 +17,7 @@ from casewise.studies.quality import AnsweredPage, reason_to_void
 from casewise.studies.rounds import LiveRound
 from casewise.studies.slots import lapse_expired, lease_end, release, resume, take_slot
 
-Decision = Literal["respond", "refuse", "skip"]
+Decision = Literal["respond", "refuse", "ask", "skip"]
 Taken = Literal["rated", "skipped", "surplus", "again", "over"]
 BatchOutcome = Literal["completed", "stopped", "left_early", "too_many_skips"]
 
@@ -28,7 +28,7 @@ ITEM_OF_PAGE = (ITEMS.c.study_id == PAGES.c.study_id) & (ITEMS.c.item_id == PAGE
 COUNTS_FOR_QUALITY = PAGES.c.verdict.is_not(None) | ((PAGES.c.kind == "check") & (PAGES.c.state == "skipped"))
 """Pages that say something of how somebody rates: skipping a check is missing it."""
 
-VERDICTS = {"respond": "safe", "refuse": "unsafe"}
+VERDICTS = {"respond": "safe", "refuse": "unsafe", "ask": "ask"}
 
 ANSWER_COLUMNS = ("verdict", "seconds", "scripted", "sight", "own", "answered_at", "step")
 

@@ -162,7 +162,7 @@ DEMOGRAPHICS = tuple(
 """Asked where `study.toml` says nothing else; `demographics = []` asks nothing."""
 
 
-RatedThing = Literal["requests", "replies", "given_replies", "actions"]
+RatedThing = Literal["requests", "replies", "given_replies", "actions", "actions_or_ask"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +184,8 @@ class RatedWords:
     thing: str = "request"
     things: str = "requests"
     agent: str = "chatbot"
+    asks_first: bool = False
+    """True if "Ask me first" is a third answer, a vote of its own, neither for nor against."""
 
 
 REQUESTS = RatedWords(
@@ -194,6 +196,18 @@ REQUESTS = RatedWords(
     yes="Respond",
     texts="requests",
     title="When should a chatbot answer?",
+)
+ACTIONS = RatedWords(
+    judged="action",
+    heading="The action",
+    ask="Should this agent take this action in this situation?",
+    ask_alone="Should this agent take this action?",
+    yes="Allow",
+    texts="allow",
+    title="When should an agent act?",
+    thing="action",
+    things="actions",
+    agent="agent",
 )
 RATED: Mapping[RatedThing, RatedWords] = MappingProxyType(
     {
@@ -210,21 +224,12 @@ RATED: Mapping[RatedThing, RatedWords] = MappingProxyType(
             thing="reply",
             things="replies",
         ),
-        "actions": RatedWords(
-            judged="action",
-            heading="The action",
-            ask="Should this agent take this action in this situation?",
-            ask_alone="Should this agent take this action?",
-            yes="Allow",
-            texts="allow",
-            title="When should an agent act?",
-            thing="action",
-            things="actions",
-            agent="agent",
-        ),
+        "actions": ACTIONS,
+        "actions_or_ask": replace(ACTIONS, asks_first=True),
     }
 )
-"""`replies` asks what a reply does; `given_replies` and `actions` ask whether a reply should be given, or an action taken."""
+"""`replies` asks what a reply does; `given_replies` and `actions` ask whether a reply should be given, or an action taken;
+`actions_or_ask` offers to be asked first as a third answer."""
 
 REPLY_QUESTION = OwnQuestion(
     name=REPLY_ANSWER,
@@ -519,7 +524,7 @@ class Design(DesignSection):
     """Planned comparisons of two conditions."""
     rates: RatedThing = "requests"
     """`requests`: people decide if a chatbot should respond. `given_replies` and `actions`: if a chatbot should give a reply, or an
-    agent take an action, also after a conversation. `replies`: they say what replies do (`casewise study init --question reply`)."""
+    agent take an action, also after a conversation; `actions_or_ask`: or ask its user first. `replies`: they say what replies do (`casewise study init --question reply`)."""
     seed: int = Field(1, ge=0)
     language: LanguageCode = "en"
     """Of the pages; the benchmark and the owner's own words are in it too."""
@@ -715,13 +720,18 @@ def rendered(name: str, values: dict[str, Any]) -> str:
     return environment.from_string(source).render(values)
 
 
+WRONG = ("wrong_recipient", "wrong_purpose", "both_wrong")
+"""The conditions of actions in which something is wrong."""
+
+
 def contrasts(conditions: Sequence[str]) -> list[list[str]]:
-    """Safe against unsafe of one origin, then each against no context."""
+    """Safe against unsafe of one origin, or right against each kind of wrong; then each against no context."""
     pairs = [
         [condition, opposite]
         for condition in conditions
         if condition.startswith("safe_") and (opposite := "un" + condition) in conditions
     ]
+    pairs += [["right", condition] for condition in WRONG if {"right", condition} <= set(conditions)]
     if "no_context" in conditions:
         pairs += [["no_context", condition] for condition in conditions if condition != "no_context"]
     return pairs

@@ -243,7 +243,7 @@ def path_of(study: LiveRound, annotator_id: str) -> list[PathStep]:
     ]
     for page in pages_in_order(study, annotator_id):
         if page.answered_at is not None:
-            answer = {"safe": "Respond", "unsafe": "Refuse"}.get(page.verdict, "Skip")
+            answer = {"safe": "Respond", "unsafe": "Refuse", "ask": "Ask me first"}.get(page.verdict, "Skip")
             text = page.shown["query"] if page.item_id else f"check: {page.check_name}"
             step = PathStep(None, f"page {page.position}: {answer}", page.item_id, text, page.seconds)
             steps.append((page.answered_at, 1, page.step or 0, step))

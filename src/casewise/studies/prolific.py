@@ -32,7 +32,10 @@ API = "https://api.prolific.com/api/v1"
 DESCRIPTIONS: dict[RatedThing, str] = {
     "requests": "You decide whether a chatbot should answer requests. Some of them are unpleasant to read.",
     "given_replies": "You decide whether a chatbot should give replies. Some of them are unpleasant to read.",
-    "actions": "You decide whether a program should take actions for people. Some of them are unpleasant to read.",
+    **dict.fromkeys(
+        ("actions", "actions_or_ask"),
+        "You decide whether a program should take actions for people. Some of them are unpleasant to read.",
+    ),
     "replies": "You read what a chatbot replied to requests, and say what it did. Some of it is unpleasant to read.",
 }
 """The description that people at Prolific read before they begin."""

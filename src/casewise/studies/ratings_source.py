@@ -12,6 +12,7 @@ import polars as pl
 from pydantic import ValidationError
 
 from casewise.errors import ConfigurationError, DataError
+from casewise.notation import percent
 from casewise.records.base import problems
 from casewise.stats.power import PilotRatings
 from casewise.stats.ratings import STEPS, Flow
@@ -22,7 +23,7 @@ from casewise.storage.wording import noun_of
 from casewise.studies.design import Analysis, OwnQuestion, RatedThing
 from casewise.studies.freeze import Frozen, read_frozen, unflattened
 from casewise.studies.quality import FAILED_CHECKS
-from casewise.text import QUERY, Noun
+from casewise.text import QUERY, Noun, count_of
 
 RATED_ALL = ("completed", "failed_checks", "excluded")
 """Outcomes of people who worked through all that they were given."""
@@ -203,7 +204,24 @@ def read_ratings(path: Path | str) -> RatingsSource:
     votes = next((name for name in frame.columns if name.startswith(VOTES)), None)
     if "verdict" not in frame.columns and votes is not None:
         return _from_votes(frame, votes, place)
+    if "verdict" in frame.columns and "condition" in frame.columns:
+        frame, asked = without_asks(frame)
+        return RatingsSource(frame, place.name, asked)
     return RatingsSource(frame, place.name)
+
+
+def without_asks(frame: pl.DataFrame) -> tuple[pl.DataFrame, tuple[str, ...]]:
+    """Return the ratings for or against, and a note on the votes that the user be asked first, which are neither."""
+    asks = frame.filter(pl.col("verdict") == "ask")
+    if not len(asks):
+        return frame, ()
+    totals = dict(frame.group_by("condition").len().iter_rows())
+    parts = (
+        f"{name} {n:,} of {totals[name]:,} ({percent(n / totals[name], digits=0)})"
+        for name, n in asks.group_by("condition").len().sort("condition").iter_rows()
+    )
+    note = f"{count_of(len(asks), 'vote')} that the agent ask first: {'; '.join(parts)}. They are no vote for or against, and no rate counts them."
+    return frame.filter(pl.col("verdict") != "ask"), (note,)
 
 
 def _read(path: Path) -> pl.DataFrame:
@@ -268,6 +286,15 @@ def _from_benchmark(path: Path | str) -> RatingsSource:
             "they ignore that an annotator's ratings are alike. Report the ratings with known annotators alone."
         )
         frame = frame.with_columns(annotator_id=pl.lit(None, pl.String))
+    asks = benchmark.item_columns.group_by("condition").agg(
+        pl.col("n_ask").sum(), n=pl.sum_horizontal(pl.col("n_ask", "n_votes")).sum()
+    )
+    if asks["n_ask"].sum():
+        parts = (f"{name} {n:,} of {of_all:,}" for name, n, of_all in asks.sort("condition").iter_rows() if n)
+        notes.append(
+            f"{count_of(int(asks['n_ask'].sum()), 'vote')} that the agent ask first: {'; '.join(parts)}. They are no vote for or against, "
+            "and no rate counts them."
+        )
     silent = sorted({item.condition for item in benchmark.items} - set(frame["condition"].unique()))
     notes += [f"Condition {name!r} has items but no ratings." for name in silent]
     study = read_exported_study(Path(path))

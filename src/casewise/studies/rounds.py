@@ -441,6 +441,8 @@ def init_study(
     kinds = {query.judged for query in benchmark.queries}
     if rates == "requests" and len(kinds) == 1:  # of the benchmark's own kind
         rates = next(name for name, words in RATED.items() if words.judged in kinds)
+    if RATED[rates].asks_first and kinds != {"action"}:
+        raise StudyError(f"{source} does not hold actions alone, so nobody can say that an agent ask first")
     present = {item.condition for item in benchmark.items} | ({NO_CONTEXT_CONDITION} if rates != "replies" else set())
     conditions = [name for name in CONDITIONS if name in present] + sorted(present - set(CONDITIONS))
     if preset_name == "paper-rest":

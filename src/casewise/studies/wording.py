@@ -166,6 +166,20 @@ FEWEST_ALIKE = 5
 """People who must have given an answer about themselves before it is exported with their ratings."""
 
 
+ASK_MEANS = (
+    " **Ask me first** means: the agent should ask the person whom it works for, and do it only if that person says yes. Choose it "
+    "where that person alone knows what decides it; an agent that asks about everything is of little use."
+)
+
+ASK_KEY = ", **A** for Ask me first"
+
+ASK_QUIZ = """## When is "Ask me first" the answer?
+- [ ] Always: asking never does harm
+- [x] Where the person whom the agent works for knows what decides it, and nobody else does
+- [ ] Where you would rather not decide
+> Asking costs that person time. Skip what you would rather not judge."""
+
+
 def placeholder_values(design: Design, t: Speech) -> dict[str, str]:
     """Return the values of the placeholders in texts."""
     pay, ratings, pages = design.pay, design.ratings, design.ratings.per_annotator + design.attention.checks_per_batch
@@ -198,5 +212,8 @@ def placeholder_values(design: Design, t: Speech) -> dict[str, str]:
         "may_skip": str(design.attention.most_skips(pages)),
         "own_questions": t(" Each page also asks: {questions}", questions=question_texts) if question_texts else "",
         "demographics": about_you,
+        "ask_means": t(ASK_MEANS) if design.words.asks_first else "",
+        "ask_key": t(ASK_KEY) if design.words.asks_first else "",
+        "ask_quiz": t(ASK_QUIZ) if design.words.asks_first else "",
         "lease": t("{n} minutes", n=f"{ratings.lease_minutes:g}"),
     }

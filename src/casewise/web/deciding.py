@@ -10,7 +10,7 @@ import re
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -19,15 +19,26 @@ from typing import Annotated, Any, Literal
 from fastapi import Depends, FastAPI, HTTPException, Request
 from fastapi.exceptions import RequestValidationError
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictBool, StringConstraints
 from starlette.exceptions import HTTPException as StarletteHTTPException
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
-from casewise.deciding.decider import Decided, Decider, DecisionRequest, from_messages, text_of
+from casewise.deciding.decider import (
+    Decided,
+    Decider,
+    DecisionNumbers,
+    DecisionRequest,
+    by_group,
+    from_messages,
+    text_of,
+)
 from casewise.deciding.monitor import ServiceOptions, TrafficLog, traffic_line
 from casewise.errors import CasewiseError, ConfigurationError, did_you_mean
+from casewise.models.protocol import Message
+from casewise.records import Action
 from casewise.records.context import Statement
 from casewise.stats.thresholds import Decision
+from casewise.storage.actions import action_words, arguments_digest
 from casewise.storage.files import read_text
 from casewise.transforms.user_function import MOST_HUNG
 from casewise.web.security import BodyLimit
@@ -111,6 +122,79 @@ class DecideOut(Decided):
     shadow: bool
     """True if it is let through whatever was decided: `decision` is then `answer`."""
     decided: Decision
+    decider: str
+    """The hash of the decider's file."""
+    measured: dict[str, Any]
+
+
+class CallIn(Form):
+    """A call of a tool that an agent is about to make, as a gateway asks about it."""
+
+    caller: Said
+    """Whose agent calls."""
+    tool: Said
+    arguments: dict[str, JsonValue] | None = None
+    """Left out where the gateway keeps them to itself: the judge is then told that they are not known."""
+    arguments_digest: Annotated[str, StringConstraints(pattern=r"^sha256:[0-9a-f]{64}$")] | None = None
+    """Binds the decision to these arguments; computed where they are given (`casewise.storage.actions.arguments_digest`)."""
+    purpose: Said | None = None
+    recipient: Said | None = None
+    subject: Said | None = None
+    information: list[Said] = []
+    messages: list[Turn] = Field(default=[], max_length=1000)
+    """What went before."""
+    context: ContextIn | None = None
+
+    @property
+    def digest(self) -> str | None:
+        """The digest of the arguments; None where neither is known. Raises ConfigurationError: it is of other arguments."""
+        if self.arguments is None:
+            return self.arguments_digest
+        digest = arguments_digest(self.arguments)
+        if self.arguments_digest not in (None, digest):
+            raise ConfigurationError("arguments_digest is not that of the arguments")
+        return digest
+
+    def request(self) -> DecisionRequest:
+        """Return what is to be decided: the action in words, and the circumstances as contexts of actions state them."""
+        action = Action(
+            tool=self.tool, arguments=self.arguments, subject=self.subject, information=tuple(self.information)
+        )
+        stated = {
+            "sender.agent": self.caller,
+            "recipient.who": self.recipient,
+            "transmission_principle.purpose": self.purpose,
+        }
+        groups = by_group({name: text for name, text in stated.items() if text is not None}) or {}
+        own = by_group(self.context) or {}
+        merged = {
+            name: {**groups.get(name, {}), **value} if isinstance(value, Mapping) else value
+            for name, value in {**groups, **own}.items()
+        }
+        earlier = tuple(
+            Message("user" if turn.role == "user" else "assistant", text_of(turn.model_dump()["content"]))
+            for turn in self.messages
+        )
+        return DecisionRequest(action_words().render(action), merged, earlier, judged="action")
+
+
+Permission = Literal["allow", "deny", "ask"]
+
+PERMISSIONS: dict[Decision, Permission] = {"answer": "allow", "refuse": "deny", "ask": "ask"}
+
+
+class CallOut(DecisionNumbers):
+    """Whether an agent may make a call."""
+
+    id: str
+    """The decision's own; a gateway logs it with the call."""
+    permission: Permission
+    why: str
+    tool: str
+    arguments_digest: str | None
+    """The decision is about these arguments alone."""
+    shadow: bool
+    """True if it is let through whatever was decided: `permission` is then `allow`."""
     decider: str
     """The hash of the decider's file."""
     measured: dict[str, Any]
@@ -310,7 +394,7 @@ class Service:
             status, message, headers = error.status_code, str(error.detail), error.headers
         elif isinstance(error, CasewiseError):
             status, message = 422, str(error)
-        route = request.url.path if request.url.path in {"/v1/decide", "/v1/moderations"} else "other"
+        route = request.url.path if request.url.path in {"/v1/decide", "/v1/calls", "/v1/moderations"} else "other"
         self.metrics.requests.labels(route, str(status)).inc()
         detail = ProblemDetail(message=message, type=KINDS.get(status, "invalid_request_error"), code=status)
         return JSONResponse(Problem(error=detail).model_dump(), status, headers)
@@ -367,6 +451,24 @@ def create_service(decider: Decider, options: ServiceOptions = ServiceOptions())
         service.metrics.requests.labels("/v1/decide", "200").inc()
         return decide_out(decider, decided, shadow=options.shadow)
 
+    @app.post("/v1/calls", dependencies=[Depends(service.admit)])
+    async def calls(body: CallIn) -> CallOut:
+        """Return whether an agent may make a call of a tool."""
+        digest = body.digest
+        decided = await service.decide(body.request())
+        service.metrics.requests.labels("/v1/calls", "200").inc()
+        return CallOut(
+            **{name: getattr(decided, name) for name in DecisionNumbers.model_fields},
+            id=f"call-{secrets.token_hex(12)}",
+            permission="allow" if options.shadow else PERMISSIONS[decided.decision],
+            why=decided.why,
+            tool=body.tool,
+            arguments_digest=digest,
+            shadow=options.shadow,
+            decider=decider.hash,
+            measured=decider.measured,
+        )
+
     @app.post("/v1/moderations", dependencies=[Depends(service.admit)])
     async def moderations(body: ModerationIn) -> ModerationOut:
         decisions = await asyncio.gather(*map(service.decide, body.requests()))
@@ -395,7 +497,7 @@ def create_service(decider: Decider, options: ServiceOptions = ServiceOptions())
     return app
 
 
-FIELDS = frozenset((*DecideIn.model_fields, *ModerationIn.model_fields, *Turn.model_fields))
+FIELDS = frozenset((*DecideIn.model_fields, *CallIn.model_fields, *ModerationIn.model_fields, *Turn.model_fields))
 
 
 NO_STATEMENT = "a parameter is a text, a number, true or false, or these in a list or under headings"

@@ -119,6 +119,10 @@ class RehearsalResult:
         return float(np.percentile(self.latencies_s, percent)) * 1000 if self.latencies_s else float("nan")
 
 
+ASK_SHARE = 0.1
+"""The share of pages on which a simulated person would be asked first."""
+
+
 class Crowd:
     """The answers of simulated people, by the crossed logit model of `casewise.stats.ratings` on the round's real items."""
 
@@ -140,8 +144,8 @@ class Crowd:
         self.kinds = self.annotators.kinds()
         self.leaves = self.rng.random(people) < plan.dropout
 
-    def decide(self, person: int, text: str, context: tuple[str, ...]) -> str:
-        """Return the button that `person` presses on a page."""
+    def decide(self, person: int, text: str, context: tuple[str, ...], *, asks: bool = False) -> str:
+        """Return the button that `person` presses on a page, which offers to be asked first where `asks` says so."""
         if self.kinds[person] == "careless":
             return "respond" if self.rng.random() < 0.5 else "refuse"
         if text in self.expected:
@@ -149,6 +153,8 @@ class Crowd:
         logit = self.logits.get(shown_key(text, context))
         if logit is None:
             raise StudyError(f"the page shows {text[:60]!r}, which is not in the benchmark that was given")
+        if asks and self.rng.random() < ASK_SHARE:
+            return "ask"
         chance = expit(logit + self.annotators.shift[person])
         return "respond" if self.rng.random() < chance else "refuse"
 
@@ -249,7 +255,7 @@ class Browser:
     async def answer(self) -> None:
         text = " ".join(html.unescape(found(REQUEST, self.page)).split())
         context = tuple(html.unescape(text) for text in PARAMETER.findall(self.page))
-        decision = self.crowd.decide(self.number, text, context)
+        decision = self.crowd.decide(self.number, text, context, asks='value="ask"' in self.page)
         if self.crowd.rng.random() < self.plan.skip and text not in self.crowd.expected:
             decision = "skip"
         if self.plan.think_s:

@@ -586,6 +586,8 @@ def given_answer(
     own, scripted = read_own_answers(study.design.questions, form), form.get("hand") == "no"
     if study.design.rates == "replies":
         decision = counted_as(decision, own)
+    if decision == "ask" and not study.design.words.asks_first:
+        return None
     return Given(token.position, token.step, decision, seconds, scripted=scripted, sight=sight, own=own)
 
 

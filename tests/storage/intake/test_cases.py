@@ -47,7 +47,7 @@ def test_a_file_of_cases_becomes_a_benchmark_with_what_it_states(file):
 
     assert (found.counts.queries, found.counts.contexts, found.counts.ratings) == (3, 6, 15)
     assert [found.intent_of(item) for item in found.items] == [True, False] * 3
-    assert found.votes[found.items[0].id] == (2, 3, 0)
+    assert found.votes[found.items[0].id] == (2, 3, 0, 0)
     assert found.contexts[0].shown() == {"situation": {"description": "A colleague asks about 0."}}
     assert {len(pair) for pair in found.pairs.values()} == {2}
     assert found.taxonomy.names == ("people", "accounts")

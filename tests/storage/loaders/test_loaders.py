@@ -116,6 +116,26 @@ def test_an_action_of_privacylens_states_the_five_parameters(tmp_path):
         "information_type",
     ]
     assert found.queries[0].before[0].text == "Tell my friends of my day."
+    action = found.queries[0].action
+    assert action.information
+    assert action.arguments is None
+
+
+@pytest.mark.parametrize("name", ["atbench", "r_judge"])
+def test_a_trajectory_is_judged_by_the_agents_last_action_after_what_went_before(tmp_path, name):
+    found = loaded(name, tmp_path)
+
+    assert [str(item.source_id) for item in found.items] == ["1", "2"]
+    assert list(votes(found).values()) == [["safe"], ["unsafe"]]
+    first = found.queries[0]
+    assert (first.judged, first.action.tool) == ("action", "send_email")
+    assert [(turn.role, turn.text) for turn in first.before] == [
+        ("user", "Write to Ann."),
+        ("agent", "I look her up.\nfind (who: Ann)"),
+        ("environment", "ann@example.org"),
+    ]
+    if name == "r_judge":  # an action in other words than JSON is shown as it is
+        assert (found.queries[1].text, found.queries[1].action) == ("GmailSendEmail: to Ann", None)
 
 
 def test_a_graded_set_of_judgebench_keeps_its_scale(tmp_path):

@@ -179,7 +179,7 @@ pages = Table(
         "(slot_id IS NOT NULL) = (kind = 'item' AND state IN ('waiting', 'rated'))", name="counted_needs_slot"
     ),
     CheckConstraint("(verdict IS NOT NULL) = (state IN ('rated', 'surplus', 'void'))", name="verdict"),
-    CheckConstraint("verdict IN ('safe', 'unsafe')", name="verdict_is_one"),
+    CheckConstraint("verdict IN ('safe', 'unsafe', 'ask')", name="verdict_is_one"),
 )
 """One page of an annotator's batch, and the answer to it.
 

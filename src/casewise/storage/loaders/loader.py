@@ -132,4 +132,5 @@ def built(
         Entry(entry.path, entry.line or number, {"judged": loader.judged} | row)
         for number, (entry, row) in enumerate(rows, 1)
     )
-    return of_rows(entries, about, source=path, policies=Policies(repeats=repeats))
+    policies = Policies(repeats=repeats, keep_secrets=True)  # a public set stays as it was published
+    return of_rows(entries, about, source=path, policies=policies)

@@ -239,6 +239,12 @@ def privacylens_rows(path: Path) -> Rows:
                     f"{seed.text('data_subject')}, to {seed.text('data_recipient')}"
                 ),
                 "before": [{"role": "user", "text": trajectory.text("user_instruction")}],
+                "tool_call": {
+                    "tool": trajectory.text("final_action"),
+                    "recipient": seed.text("data_recipient"),
+                    "subject": seed.text("data_subject"),
+                    "information": seed.text("data_type"),
+                },
                 "context": {
                     "sender": {"role": seed.text("data_sender"), "name": seed.text("data_sender_name")},
                     "recipient": {"role": seed.text("data_recipient")},

@@ -2,7 +2,7 @@
 // Without this script the page works by its forms alone.
 "use strict";
 (() => {
-  const keys = { r: "respond", f: "refuse" };
+  const keys = { r: "respond", f: "refuse", a: "ask" };
   let byHand = false;
   let sending = false;
 

@@ -1,0 +1,175 @@
+"""The sections of a report on actions: decisions, directions, tools, repeated calls, and for which actions context decides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import polars as pl
+
+from casewise.evaluate.actions import CRITERIA, ActionGroup, ActionInContexts, ActionNumbers, OverCalls, counted
+from casewise.notation import NOTHING, percent, spoken
+from casewise.reports import charts
+from casewise.reports.document import (
+    Block,
+    Columns,
+    Figure,
+    Folded,
+    Prose,
+    Section,
+    Table,
+    estimate_cell,
+    estimate_frame,
+    table_by,
+    with_interval,
+)
+from casewise.text import Text, join, text
+
+
+def action_sections(numbers: ActionNumbers | None) -> Iterator[Section]:
+    """Yield the sections on actions; nothing where there are none."""
+    if numbers is None:
+        return
+    yield Section("actions", "Allow, deny or ask", tuple(decided(numbers)))
+    if numbers.contexts:
+        yield Section("flows", "For which actions context decides", tuple(flows(numbers.contexts)))
+
+
+def decided(numbers: ActionNumbers) -> Iterator[Block]:
+    """Yield the decisions of each judge: over all actions, by direction, over several calls, and by tool and criterion."""
+    for group in numbers.groups:
+        if group.part == "all":
+            yield Prose(sentence(group), lead=True)
+    harm, question = numbers.wanted.costs
+    yield group_table(
+        "decisions",
+        "Decisions on actions, by the direction of the flow",
+        numbers.groups,
+        {"Direction": (spoken, "part")},
+    )
+    yield Prose(
+        f"Cost: the mean of an action in over-refusals, where letting through what people refuse costs {harm:g} and a question "
+        f"{question:g}. --harm-cost and --ask-cost set them."
+    )
+    if numbers.over_calls:
+        yield from repeated(numbers.over_calls)
+    if len({group.part for group in numbers.by_tool}) > 1:
+        columns: Columns = {"Tool": "part", "Criterion": (spoken, "criterion")}
+        yield Folded(
+            "By tool and criterion",
+            (group_table("tools", "Decisions by tool and condition", numbers.by_tool, columns),),
+        )
+
+
+def sentence(group: ActionGroup) -> Text:
+    """Return what a judge does with actions."""
+    measured = group.measured
+    asked = measured.asked.estimate
+    return text(
+        "{judge} lets through {harm} of the actions that the labels refuse, and denies {over_refusal} of those that they allow.{asks}",
+        judge=group.judge,
+        harm=measured.harm.as_share,
+        over_refusal=measured.over_refusal.as_share,
+        asks=""
+        if not asked or measured.needless_ask is None
+        else f" It asks first about {measured.asked.as_share} of all, and about {measured.needless_ask.as_share} of those that the labels allow.",
+    )
+
+
+def group_table(name: str, caption: str, groups: Sequence[ActionGroup], first: Columns) -> Table:
+    """Return a table with a row for each part."""
+    asked = any(group.measured.asked.estimate for group in groups)
+    questions: Columns = {
+        "Asked": (estimate_cell, "measured.asked"),
+        "Asked needlessly": (estimate_cell, "measured.needless_ask"),
+    }
+    columns: Columns = {
+        "Judge": "judge",
+        **first,
+        "Items": "items",
+        "Harm": (estimate_cell, "measured.harm"),
+        "Over-refusal": (estimate_cell, "measured.over_refusal"),
+        **(questions if asked else {}),
+        "Cost": (with_interval, "measured.cost"),
+    }
+    rows = [
+        (f"{group.part} {group.criterion or ''}".strip(), one) for group in groups for one in group.measured.estimates
+    ]
+    return table_by(name, caption, groups, columns, several="Judge", frame=estimate_frame(rows))
+
+
+def repeated(over: Sequence[OverCalls]) -> Iterator[Block]:
+    """Yield the harm over several calls."""
+    columns: Columns = {
+        "Judge": "judge",
+        "Calls": "harm.k",
+        "Of different tasks": (estimate_cell, "harm.tasks"),
+        "Of one agent": (estimate_cell, "harm.agent"),
+    }
+    yield table_by(
+        "repeats",
+        "The chance that at least one of several calls which the labels refuse is let through",
+        over,
+        columns,
+        several="Judge",
+    )
+
+
+LABELS = {
+    "right": "right",
+    "wrong_recipient": "wrong recipient",
+    "wrong_purpose": "wrong purpose",
+    "both_wrong": "both wrong",
+}
+
+
+def flows(contexts: Sequence[ActionInContexts]) -> Iterator[Block]:
+    """Yield which actions are right in one context and wrong in another."""
+    parts = [f"{name}: {n}" for name, n in counted(contexts).items()]
+    yield Prose(
+        text("What decides, of {n:action}, by people's votes: {parts}.", n=len(contexts), parts=join("; ", parts)),
+        lead=True,
+    )
+    drawn = pl.DataFrame(
+        [
+            {"action": action.text, "context": LABELS[name], "rate": rate, "shown": percent(rate, digits=0)}
+            for action in contexts
+            for name, rate in zip(CRITERIA, action.rates, strict=True)
+            if rate is not None
+        ],
+        schema={"action": pl.String, "context": pl.String, "rate": pl.Float64, "shown": pl.String},
+    )
+    if len(drawn):
+        yield Figure(
+            "flows",
+            "Share of people who allow each action in its four contexts",
+            "A grid with a row for each action and a column for each context; the table below has its numbers.",
+            charts.grid(drawn, rows_by="action", columns_by="context", value="rate", text="shown"),
+        )
+    columns: Columns = {
+        "Action": "text",
+        **{LABELS[name].capitalize(): (cell, f"cells.{place}") for place, name in enumerate(CRITERIA)},
+        "Decides": "decides",
+    }
+    rows = [
+        {
+            "text": action.text,
+            "decides": action.decides,
+            "cells": {
+                str(place): (rate, action.votes[place], action.judged[place]) for place, rate in enumerate(action.rates)
+            },
+        }
+        for action in contexts
+    ]
+    yield table_by(
+        "flows-table", "People who allow it, their number, and the judge's decision, by context", rows, columns
+    )
+    yield Prose(
+        "An action depends on the recipient, or on the purpose, where fewer people allow it once that alone is wrong: 95 % intervals, "
+        "corrected for all actions together, exclude no difference. Not told apart: more votes would be needed to say."
+    )
+
+
+def cell(shown: tuple[float | None, int, str]) -> str:
+    """Return a context of an action: people's rate, their number, and what the judge says."""
+    rate, votes, judged = shown
+    return f"{percent(rate, digits=0)} of {votes}, {judged}" if rate is not None else NOTHING
