@@ -19,7 +19,7 @@ def by_tool(query: str, context: dict[str, dict[str, str]]) -> str:
 
 
 @pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> casewise.Report:
+def report(tmp_path_factory: pytest.TempPathFactory):
     out = tmp_path_factory.mktemp("runs") / "run"
     run = casewise.judge("demo-actions", by_tool, elicitations="permission", out=out)
     return casewise.report(run, options=ReportOptions(over=(2,)))

@@ -146,7 +146,7 @@ def test_free_text_is_one_parameter_of_the_group_it_is_given_for():
 def test_what_people_decided_may_be_said_in_many_ways(columns, votes):
     said = CaseColumns(label="is_safe") if "is_safe" in columns else CaseColumns()
     found = casewise.load_frame([{"query": "Who?", **columns}], columns=said)
-    assert found.votes[found.items[0].id] == votes
+    assert found.votes[found.items[0].id][:3] == votes
     assert found.items[0].published_rate == (0.75 if "safe_rate" in columns else None)
 
 
