@@ -12,6 +12,7 @@ from unittest.mock import patch
 from cyclopts import App
 
 from casewise.cli.app import SECTIONS, app, prepare
+from casewise.cli.help import HELP
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "docs" / "reference" / "commands"
@@ -46,7 +47,11 @@ def _page(noun: str) -> str:
     parts = [f"# casewise {noun}", ""]
     for name in names:
         shown = io.StringIO()
-        with redirect_stdout(shown), patch.dict(os.environ, {"COLUMNS": "100", "TERM": "dumb"}):
+        with (
+            redirect_stdout(shown),
+            patch.object(HELP, "whole", new=True),
+            patch.dict(os.environ, {"COLUMNS": "100", "TERM": "dumb"}),
+        ):
             app.meta([*name, "--help"])
         heading = [] if names == [(noun,)] else [f"## casewise {' '.join(name)}", ""]
         parts += [*heading, "```text", shown.getvalue().strip(), "```", ""]

@@ -89,7 +89,7 @@ app = App(
     name="casewise",
     help="Measure how often automated judges agree with people about whether a chatbot should answer.",
     version=f"casewise {__version__}",
-    help_flags=("--help", "-h"),
+    help_flags=("--help", "-h", "--help-all"),
     help_format="plaintext",
     help_formatter=HELP,
     default_parameter=Parameter(negative=()),
@@ -142,6 +142,7 @@ def main() -> None:
     refuse_what_is_no_text(sys.argv[1:])
     try:
         prepare(next((word for word in sys.argv[1:] if not word.startswith("-")), None))
+        HELP.whole = "--help-all" in sys.argv
         app.meta(sys.argv[1:])
     except (CasewiseError, CycloptsError) as error:
         fail(problem(error), code=getattr(error, "exit_code", ExitCode.USAGE))

@@ -17,9 +17,40 @@ VALUES = {"INT": "N", "FLOAT": "X", "PATH": "FILE", "STR": "TEXT", "CHOICE": "WO
 WIDEST_NAME = 30
 """Columns for an option's names at most."""
 
+MOST_SHOWN = 15
+"""Options that `--help` shows at most."""
+
+PAGES = "html out json"
+
+USUAL = {
+    "attack": "judge out attacks defences noise elicit sample limit base-url prompts max-cost dry-run yes json",
+    "check": "judge query id context annotator vote votes label safe-word unsafe-word max-harm max-over-refusal html out json",
+    "compare": f"labels ties unscored benchmark items fit-thresholds {PAGES}",
+    "contexts check": "ask out retry-unread base-url database max-cost batch wait concurrency dry-run yes json",
+    "contexts generate": "model base-url intents which attempts prompts max-cost concurrency dry-run yes json",
+    "data import": "out query id context category annotator vote votes label safe-word unsafe-word repeats skip-bad dry-run json",
+    "decider fit": "out ratio max-harm max-over-refusal level elicit arm base-url refuse-unmeasured benchmark html json",
+    "gate": f"baseline max-drop max-turned max-unscored labels benchmark items junit summary {PAGES}",
+    "judge": "judge out elicit no-context omit repeats sample limit base-url prompts max-cost dry-run yes json",
+    "leaderboard": f"outputs arms site labels unscored benchmark items {PAGES}",
+    "power judges": f"difference from discordance items-per-query alpha power n benchmark {PAGES}",
+    "power study": f"effect-size groups p1 p2 rates alpha power n people queries from difference {PAGES}",
+    "recommend": f"ratio max-harm max-over-refusal level chosen-from benchmark {PAGES}",
+    "replies collect": "model from out arms repeats sample limit base-url max-cost concurrency dry-run yes json",
+    "replies grade": "grader rubric benchmark retry-ungraded base-url max-cost concurrency dry-run yes json",
+    "report": f"failures full labels ties unscored benchmark items {PAGES}",
+    "serve": "host port keys capture without-keys benchmark only with-texts database site-url workers json",
+}
+"""Of commands with more options than `--help` shows: those that it shows. `--help-all` shows every one."""
+
 
 class Help(PlainFormatter):
     """A heading a group, and under it two columns."""
+
+    whole = False
+    """True for `--help-all`."""
+    usual: frozenset[str] | None = None
+    """The options of the command at hand that are shown; None for all."""
 
     def __call__(self, console: Console, options: ConsoleOptions, panel: HelpPanel) -> None:  # noqa: ARG002
         """Print a group of options or of commands."""
@@ -27,10 +58,11 @@ class Help(PlainFormatter):
         from rich.table import Table
         from rich.text import Text
 
-        if not panel.entries:
+        entries = [entry for entry in panel.entries if self.shows(entry)]
+        if not entries:
             return
         console.print(f"{panel.title}:", highlight=False, markup=False)
-        rows = [(names_of(entry), description_of(entry, console)) for entry in panel.entries]
+        rows = [(names_of(entry), description_of(entry, console)) for entry in entries]
         width = min(max(len(names) for names, _ in rows), WIDEST_NAME)
         grid = Table.grid(padding=(0, 2, 0, 0))
         grid.add_column(width=width, overflow="fold")
@@ -40,9 +72,17 @@ class Help(PlainFormatter):
         console.print(Padding(grid, (0, 0, 0, 2)), highlight=False, markup=False)
         console.print()
 
+    def shows(self, entry: HelpEntry) -> bool:
+        """Return True if an option is shown, as one of the usual or because it is required."""
+        names = [name for name in entry.names if name.startswith("--")]
+        return self.usual is None or not names or entry.required or not self.usual.isdisjoint(names)
+
     def render_usage(self, console: Console, options: ConsoleOptions, usage: Any) -> None:
-        """Print the usage line with our words for what a value is."""
+        """Print the usage line with our words for what a value is, and learn from it which command it is of."""
         words = str(usage).replace("...", "").split(" ")
+        command = " ".join(words[1:]) + " "
+        names = next((names for name, names in USUAL.items() if command.startswith(f"{name} ")), None)
+        self.usual = None if self.whole or names is None else frozenset(f"--{name}" for name in names.split())
         super().render_usage(console, options, " ".join(VALUES.get(word, word) for word in words))
 
     def render_description(self, console: Console, options: ConsoleOptions, description: Any) -> None:
@@ -51,6 +91,9 @@ class Help(PlainFormatter):
             super().render_description(console, options, description)
         for paragraph in capture.get().strip().split("\n\n"):
             console.print(" ".join(paragraph.split()), highlight=False, markup=False)
+            console.print()
+        if self.usual is not None:
+            console.print("These are the usual options. --help-all shows every one.", highlight=False, markup=False)
             console.print()
 
 
