@@ -147,6 +147,15 @@ def test_a_run_without_a_place_leaves_nothing_behind():
     assert report.metrics.height
 
 
+def test_a_table_of_cases_is_no_benchmark_and_the_message_names_the_commands_that_read_one(tmp_path):
+    table = tmp_path / "my cases.csv"
+    table.write_text("query,label\nHello,safe\n")
+    with pytest.raises(
+        DataError, match=r"no benchmark yet: casewise data import '.*my cases.csv' --out FOLDER .* casewise check"
+    ):
+        casewise.load(table)
+
+
 def test_what_is_no_judge_no_run_and_no_benchmark_is_an_error(tmp_path):
     with pytest.raises(JudgeError, match="5 is no judge"):
         casewise.judge("demo", 5)  # type: ignore[arg-type]

@@ -45,4 +45,5 @@ def test_no_object_of_the_api_prints_what_it_holds(run, tmp_path):
 
     assert {name: repr(one) for name, one in made.items() if len(repr(one)) > 120} == {}
     assert repr(made["gate"]) == "<CIReport: Gate: PASS>"
+    assert str(made["gate"]).startswith("Gate: PASS\n")
     assert repr(demo) == "<Benchmark demo 1.0.0: 45 queries, 90 contexts, 90 items, 1,890 ratings>"

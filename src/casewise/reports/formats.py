@@ -525,3 +525,7 @@ class Report(Generic[N]):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.document.rendered().title}>"
+
+    def __str__(self) -> str:
+        """The answer, as the command prints it."""
+        return text(self.document.answer)

@@ -352,7 +352,7 @@ def people(
     )
     remarks = (
         assumed,
-        f"{percent(by_people)} of the error is how people differ, which only more people reduce.",
+        f"{percent(by_people)} of the variance comes from differences between people. Only more people reduce that part.",
         "More ratings of each item help to say which verdict is right for one item; more items help to compare conditions.",
         "People who fail the quiz or leave come on top; casewise study check counts them.",
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -157,6 +158,12 @@ def load(source: str | Path) -> Benchmark:
             f"no such benchmark{did_you_mean(str(source), ('demo', NAME, *loader_names()))}; give demo, a name that casewise data list shows, a "
             "benchmark folder or a published JSON file",
         )
+    if path.suffix.lower() != ".json":
+        problem = (
+            f"this is no benchmark yet: casewise data import {shlex.quote(str(path))} --out FOLDER makes one of a table of cases, "
+            "and casewise check compares verdicts and labels in one table"
+        )
+        raise DataError(path, None, problem)
     return read_published(path)
 
 
