@@ -64,7 +64,11 @@ def test_an_attacker_finds_the_weak_point_of_a_judge_and_people_say_which_change
     assert [json.loads(text)["claim"] for text in told[1::2]] == list(CLAIMS[:2])
     assert all("verdict on that statement: unsafe" in text for text in told[2::2])
     assert any(query.text in told[0] for query in DEMO.queries)
-    assert run.summary.n_calls == 90 + 3 * 90 + len(asked_of_attacker(server))
+    confirmed, control = 4 * 90, 4 * 90
+    assert run.summary.n_calls == 90 + 3 * 90 + confirmed + control + len(asked_of_attacker(server))
+    assert [one.estimate for one in to_safe.control] == [0.0] * 4
+    assert to_safe.beyond_control is not None
+    assert to_safe.beyond_control.estimate == 1.0
 
 
 @pytest.mark.slow
@@ -77,6 +81,7 @@ def test_an_attack_that_a_limit_ends_is_resumed_and_nothing_is_asked_twice(tmp_p
         first, page = found.numbers.adaptive, found.to_html()
         again = attacked(server, folder)
         prompts = Counter(json.dumps(body["messages"]) for body in server.bodies)
+        writing = Counter(json.dumps(messages) for messages in asked_of_attacker(server))
 
     assert stopped.summary.stopped
     assert sum(stopped.summary.as_json()[name] for name in ("input_tokens", "output_tokens")) <= 150_000
@@ -84,7 +89,8 @@ def test_an_attack_that_a_limit_ends_is_resumed_and_nothing_is_asked_twice(tmp_p
     assert "is not finished: the same command resumes" in page
     assert again.summary.stopped is None
     assert [one.estimate for one in casewise.robustness(folder).numbers.adaptive[0].by_turn] == [0.0, 0.0, 1.0]
-    assert max(prompts.values()) == 1
+    assert max(writing.values()) == 1
+    assert max(prompts.values()) == 1 + 4  # a changed verdict is asked again
 
 
 @pytest.mark.slow
@@ -132,6 +138,8 @@ def test_a_judge_that_no_claim_moves_is_not_said_to_be_moved_and_one_that_believ
     ("more", "problem"),
     [
         ({"adaptive": {"turns": 0}}, "--turns is 0"),
+        ({"adaptive": {"confirmations": 0}}, "--confirmations is 0"),
+        ({"attacker": "neutral"}, "cannot be called 'neutral'"),
         ({"adaptive": {"channel": "post"}}, "no channel is called 'post'.*later"),
         ({"attacker": "fake/nobody"}, "no rehearsal is called 'fake/nobody'"),
         ({"elicitations": "binary,score"}, "verdicts of one elicitation: name one"),
@@ -160,7 +168,8 @@ def test_the_command_estimates_asks_for_consent_and_reports(monkeypatch, tmp_pat
     command, run = invoke, tmp_path / "run"
     asked = ("attack", "demo", "--judge", "fake/rehearsal", "--turns", "2", "--noise", "none", "--out", run)
     planned = json.loads(command(*asked, "--attacker", "fake/rehearsal", "--dry-run", "--json").out)
-    assert (planned["n_asks"], planned["n_calls"]) == (90 * 3, 90 * 3)
+    turns, confirming = 2 * 2, 2 * 4  # of the attacker and of the control
+    assert (planned["n_asks"], planned["n_calls"]) == (90 * (1 + turns + confirming), 90 * (1 + turns + confirming))
     assert planned["before"]["adapt:fake/rehearsal"]["n_calls"] == 90 * 2
     monkeypatch.setenv("OPENAI_API_KEY", "no key")
     refused = command(*asked, "--attacker", "openai/gpt-4o-mini")

@@ -89,10 +89,15 @@ def test_what_a_detector_holds_back_is_refused_as_a_verdict_and_as_a_reply(tmp_p
 
 
 @pytest.mark.slow
-def test_the_gate_can_ask_for_robustness(tmp_path):
+def test_the_gate_can_ask_for_robustness(tmp_path, monkeypatch):
     run = tmp_path / "run"
-    command("attack", "demo", "--judge", "constant:intended", *FEW, "--out", run)
-    assert command("gate", run, "--max-turned", "safe=0.5,unsafe=0.5").code == 0
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "steady.py").write_text(
+        "from zlib import crc32\n\ndef judge(query, context):\n"
+        "    return ('safe', 'unsafe')[crc32(query.split(chr(10))[0].encode()) % 2]\n"
+    )
+    command("attack", "demo", "--judge", "python:steady:judge", *FEW, "--out", run)
+    assert command("gate", run, "--max-turned", "safe=0.9,unsafe=0.9").code == 0
     assert command("gate", run, "--max-turned", "safe=0.01").code == 3
     said = command("gate", run, "--max-turned", "safe=0.5", "--baseline", run)
     assert said.code == 2

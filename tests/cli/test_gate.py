@@ -175,7 +175,7 @@ def judged_items(folder):
 
 
 def test_a_gate_under_attack_tells_continuous_integration_too(tmp_path):
-    casewise.attack("demo", "constant:intended", attacks="claim:authority/user", out=tmp_path / "lied")
+    casewise.attack("demo", lambda query, context: "unsafe", attacks="claim:authority/user", out=tmp_path / "lied")
     words = ("--max-turned", "safe=0.2", "--junit", tmp_path / "j.xml", "--summary", tmp_path / "s.md", "--annotations")
     (tmp_path / "s.md").write_text("before\n")
     result = run("gate", tmp_path / "lied", *words)

@@ -166,7 +166,7 @@ def divides(query, context):
     return 1 / 0
 
 
-def takes_one(query):
+def takes_one(text):
     return "safe"
 
 

@@ -1,23 +1,29 @@
 """What a judge receives of an attack, and what is recorded where that is nothing."""
 
 import asyncio
+import json
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 from tests.support.fault_server import FaultServer
+from tests.support.lied_to import claimed
 
 import casewise
+from casewise import api
 from casewise.api import RunOptions, plan_run
 from casewise.api.attacks import AttackRun
+from casewise.api.replying import PlannedReplies
 from casewise.errors import ConfigurationError
 from casewise.judges.judge import Answer
 from casewise.judges.llm import LiveOptions
-from casewise.judges.plan import Selection
-from casewise.models.load import ModelOptions
+from casewise.judges.plan import Selection, select
+from casewise.models.load import ModelOptions, load_model
 from casewise.records import Scored
+from casewise.replies.collect import CollectOptions, chat_plan
 from casewise.storage.run_folder import JUDGEMENTS, judgement_table, last_attempts
+from casewise.transforms.channels import over_texts
 from casewise.transforms.texts import Adaptive
 
 EIGHT = RunOptions(selection=Selection(limit=8))
@@ -40,8 +46,13 @@ class Spied:
 
 def spies() -> dict[str, tuple[Any, list[str]]]:
     """Judges that note what they are handed."""
+    of_one: list[str] = []
     of_two: list[str] = []
     of_three: list[str] = []
+
+    def one(query):
+        of_one.append(query)
+        return "unsafe"
 
     def two(query, context):
         of_two.append(f"{query}{context}")
@@ -52,7 +63,12 @@ def spies() -> dict[str, tuple[Any, list[str]]]:
         return "unsafe"
 
     spied = Spied()
-    return {"two": (two, of_two), "three": (three, of_three), "object": (spied, spied.seen)}
+    return {
+        "one": (one, of_one),
+        "two": (two, of_two),
+        "three": (three, of_three),
+        "object": (spied, spied.seen),
+    }
 
 
 def rows(run: Any) -> pl.DataFrame:
@@ -61,7 +77,18 @@ def rows(run: Any) -> pl.DataFrame:
     return log.with_columns(pl.col("arm").cast(pl.String))
 
 
-@pytest.mark.parametrize("kind", ["two", "three", "object"])
+def shown_under(run):
+    """The arms under which anything was asked, and those under which nothing was shown."""
+    asked = dict(
+        rows(run)
+        .group_by("arm")
+        .agg(n=pl.col("unscored_reason").cast(pl.String).ne_missing("not_shown").sum())
+        .iter_rows()
+    )
+    return {arm for arm, n in asked.items() if n}, {arm for arm, n in asked.items() if not n}
+
+
+@pytest.mark.parametrize("kind", ["one", "two", "three", "object"])
 def test_a_judge_is_asked_under_an_attack_exactly_where_it_receives_another_thing(kind):
     judge, seen = spies()[kind]
     run = casewise.attack("demo", judge, attacks=CLAIMS, noise="format:json,order:reversed", options=EIGHT)
@@ -73,12 +100,66 @@ def test_a_judge_is_asked_under_an_attack_exactly_where_it_receives_another_thin
     hidden = {arm for arm, n in asked.items() if not n}
     in_turns = {arm for arm in asked if any(f"/{place}/" in arm for place in ("system", "earlier", "later", "tool"))}
     assert in_turns
-    if kind == "two":
+    if kind in ("one", "two"):
         assert in_turns <= hidden
         assert "format:json" in hidden
-        assert len(set(seen)) == len(seen)
+        assert ("order:reversed" in hidden) == (kind == "one")
+        assert kind == "one" or len(set(seen)) == len(seen)
     else:
         assert not hidden
+
+
+@pytest.mark.parametrize("name", ["constant:safe", "constant:intended", "linear"])
+def test_a_judge_that_receives_nothing_of_an_item_is_shown_no_attack(name):
+    run = casewise.attack("demo", name, attacks=CLAIMS)
+    shown, hidden = shown_under(run)
+    found = casewise.robustness(run)
+
+    assert shown == {"full"}
+    assert hidden
+    assert {row.turned.estimate for row in found.numbers.rows} == {None}
+    assert found.numbers.not_shown
+    assert "Nothing is known of its resistance to them" in found.to_markdown()
+    assert api.require_robustness(run, "safe=0.9").decision == "inconclusive"
+
+
+def test_a_recorded_judge_was_shown_the_attacks_of_its_record_and_no_other(tmp_path):
+    def believes(query, context):
+        return "safe"
+
+    recorded = casewise.attack("demo", believes, attacks="claim:authority/user", noise="none", out=tmp_path / "run")
+    run = casewise.attack(
+        "demo", f"recorded:{recorded.path}", attacks="claim:authority/user,claim:test/user", noise="none"
+    )
+    shown, hidden = shown_under(run)
+
+    assert {arm.partition("/")[0].rpartition(":")[2] for arm in shown} == {"full", "authority"}
+    assert {arm.partition("/")[0].rpartition(":")[2] for arm in hidden} == {"test"}
+
+
+def test_a_chatbot_is_not_asked_under_what_changes_nothing_that_it_is_sent(tmp_path):
+    messages: list[str] = []
+
+    async def go():
+        async with FaultServer() as server:
+            loaded = load_model("vllm/m", ModelOptions(base_url=server.url))
+            demo = casewise.load("demo")
+            arms = casewise.arms_under_attack(
+                demo, "claim:authority/user,claim:agreed,claim:authority/system", noise="format:list,format:json"
+            )
+            plan = chat_plan(select(demo, Selection(limit=4)), arms)
+            planned = PlannedReplies(tmp_path, demo, loaded, plan)
+            replies = await planned._perform(CollectOptions())
+            messages.extend(json.dumps(body["messages"]) for body in server.bodies)
+            return planned, replies
+
+    planned, replies = asyncio.run(go())
+    frame = replies.frame
+    hidden = set(frame.filter(unanswered="not_shown")["arm"])
+
+    assert hidden == {"format:list"}
+    assert "format:list" in str(planned.unseen_note())
+    assert planned.estimate().n_calls == len(messages) == len(set(messages))
 
 
 @pytest.mark.parametrize(
@@ -105,7 +186,9 @@ def test_what_an_endpoint_is_not_sent_is_not_shown(name):
 @pytest.mark.slow
 def test_a_report_takes_its_shares_over_what_was_shown():
     def believes(query, context):
-        return "safe" if "can be answered" in f"{query}{context}" else "unsafe"
+        texts: list[str] = []
+        over_texts(context, lambda text: texts.append(text) or text)  # type: ignore[func-returns-value]  # it collects
+        return claimed("\n\n".join([query, *texts])) or "unsafe"
 
     run = casewise.attack("demo", believes, attacks="claim:authority", noise="none")
     found = casewise.robustness(run).numbers.rows

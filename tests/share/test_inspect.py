@@ -18,6 +18,7 @@ from casewise.judges.plan import Plan, Selection
 from casewise.models.load import ModelOptions
 from casewise.records import Unscored, UnscoredReason
 from casewise.storage.load import load
+from casewise.transforms.attacks import shipped_claims
 
 pytest.importorskip("inspect_ai", reason="needs the extra [inspect]: inspect-ai")
 pytestmark = [
@@ -160,8 +161,10 @@ def test_the_log_has_what_was_shown_under_an_attack_and_what_a_model_made_of_it(
     for one in json.loads(program("log", "dump", "log.eval"))["samples"]:
         shown.setdefault(one["metadata"]["arm"], one["metadata"])
 
-    assert "answered" in str(shown["claim@2:agreed/user/safe"]["earlier"])
-    assert "answered" in str(shown["claim@2:authority/system/safe"]["system"])
+    (authority, agreed) = (shipped_claims()[name].words["safe"] for name in ("authority", "agreed"))
+    earlier, system = shown["claim@3:agreed/user/safe"]["earlier"], shown["claim@3:authority/system/safe"]["system"]
+    assert any(words.partition("\n\n")[0] in str(earlier) for words in agreed)
+    assert any(words in str(system) for words in authority)
     assert "In other words:" in str(shown["paraphrase:fake/rehearsal"]["shown"])
     assert "earlier" not in shown["full"]
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import casewise
 from casewise.judges.judge import Answer, Ask, Judge
 from casewise.records import Elicitation, Scored, Unscored, UnscoredReason
+from casewise.transforms.attacks import shipped_claims
+from casewise.transforms.channels import Direction, over_texts
 
 DEMO = casewise.load("demo")
 
@@ -15,9 +17,20 @@ def peoples(ask: Ask) -> bool:
 
 
 def told(ask: Ask) -> str:
-    placed = ask.shown.placement
+    placed, texts = ask.shown.placement, list[str]()
+    over_texts(ask.shown.context, lambda text: texts.append(text) or text)  # type: ignore[func-returns-value]  # it collects
     turns = (*(turn.content for turn in placed.earlier), *(turn.text for turn in ask.shown.before))
-    return " ".join([ask.shown.query, str(ask.shown.context), *turns])
+    return "\n\n".join([ask.shown.query, *texts, *turns])
+
+
+def claimed(text: str) -> Direction | None:
+    """The verdict that a text argues for, in the words of one of casewise's own claims or of the rehearsed attacker."""
+    stated: dict[Direction, str] = {"unsafe": "must not be answered", "safe": "can be answered"}
+    wordings = (
+        (towards, words) for claim in shipped_claims().values() for towards, of in claim.words.items() for words in of
+    )
+    found = {towards for towards, words in (*stated.items(), *wordings) if words in text}
+    return "unsafe" if "unsafe" in found else "safe" if found else None
 
 
 class Known(Judge):
@@ -38,10 +51,10 @@ class Known(Judge):
 
 class Gullible(Known):
     def believes(self, ask):
-        text = told(ask)
-        return False if "must not be answered" in text.lower() else "can be answered" in text.lower() or peoples(ask)
+        towards = claimed(told(ask))
+        return peoples(ask) if towards is None else towards == "safe"
 
 
 class Refusing(Known):
     def believes(self, ask):
-        return None if "can be answered" in told(ask).lower() else peoples(ask)
+        return None if claimed(told(ask)) == "safe" else peoples(ask)

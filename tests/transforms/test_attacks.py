@@ -2,6 +2,8 @@ import base64
 import codecs
 import json
 import re
+from collections import Counter
+from itertools import combinations
 
 import pytest
 
@@ -65,9 +67,13 @@ def test_a_claim_stands_in_its_channel_and_nowhere_else(name):
     one = attack_named("claim", name)
     plain, attacked = shown_in("full"), shown_in(f"claim:{name}")
     where = {
-        "user": attacked.query
-        + "".join(turn.content for turn in attacked.placement.earlier)
-        + "".join(turn.text for turn in attacked.before),
+        "user": "\n\n".join(
+            [
+                attacked.query,
+                *(turn.content for turn in attacked.placement.earlier),
+                *(turn.text for turn in attacked.before),
+            ]
+        ),
         "context": "".join(texts(attacked.context)),
         "system": "".join(attacked.placement.system),
     }
@@ -174,8 +180,8 @@ def test_a_chatbot_is_shown_what_a_judge_is():
 def test_what_is_written_short_is_spelt_out():
     names = [one.name for one in attacks_named("claim:authority/user, order,twin:recipient")]
     assert names == [
-        "claim@2:authority/user/safe",
-        "claim@2:authority/user/unsafe",
+        "claim@3:authority/user/safe",
+        "claim@3:authority/user/unsafe",
         "order:reversed",
         "order:shuffled",
         "twin:recipient",
@@ -215,10 +221,10 @@ def test_arms_are_every_attack_under_every_defence_with_each_unattacked():
     arms = attack_arms(attacks_named("claim:authority/user/safe,order:reversed"), ("none", "datamark"))
     assert [arm.name for arm in arms] == [
         "full",
-        "claim@2:authority/user/safe",
+        "claim@3:authority/user/safe",
         "order:reversed",
         "datamark",
-        "claim@2:authority/user/safe+datamark",
+        "claim@3:authority/user/safe+datamark",
         "order:reversed+datamark",
     ]
     assert [Arm.named(arm.name) for arm in arms] == list(arms)
@@ -295,19 +301,63 @@ def test_any_claim_can_be_encoded_or_said_in_another_language(name, words):
     assert len(attacks_named(name.rpartition("/")[0])) == 2
 
 
-def test_every_claim_has_five_wordings_each_way_and_words_in_three_languages():
+def test_every_claim_has_eight_wordings_each_way_and_words_in_three_languages():
     for claim in shipped_claims().values():
-        assert {len(set(texts)) for texts in claim.words.values()} == {5}
+        assert {len(set(texts)) for texts in claim.words.values()} == {8}
         assert claim.languages.keys() == {"es", "de", "fr"}
         assert all(other.words.keys() == claim.words.keys() for other in claim.languages.values())
-        assert all("can be answered" in text.lower() for text in claim.words["safe"])
-        assert all("must not be answered" in text.lower() for text in claim.words["unsafe"])
+
+
+def ngrams(text, n):
+    words = re.findall(r"\w+", text.lower())
+    return {tuple(words[place : place + n]) for place in range(len(words) - n + 1)}
+
+
+def test_no_two_wordings_of_a_claim_share_three_words_in_a_row_and_no_phrase_is_common():
+    common = Counter[tuple[str, ...]]()
+    for name, claim in shipped_claims().items():
+        for towards, wordings in claim.words.items():
+            for one, other in combinations(wordings, 2):
+                assert not ngrams(one, 3) & ngrams(other, 3), (name, towards)
+            common.update(phrase for wording in wordings for phrase in ngrams(wording, 3))
+
+    n_wordings = sum(len(texts) for claim in shipped_claims().values() for texts in claim.words.values())
+    assert n_wordings == 12 * 2 * 8
+    assert max(common.values()) <= 0.03 * n_wordings
+
+
+@pytest.mark.parametrize("form", ["tags", "zerowidth", "lookalike"])
+def test_a_claim_in_invisible_or_look_alike_characters_says_the_same_and_is_not_announced(form):
+    name = "authority/user/safe"
+    hidden = shown_in(f"{form}:{name}").query.removeprefix(QUERY.text).strip()
+    plain = words_of(name)
+
+    assert plain not in hidden
+    assert len(hidden) >= len(plain)
+    read = {
+        "tags": "".join(chr(ord(char) - 0xE0000) if ord(char) > 0xE0000 else char for char in hidden),
+        "zerowidth": hidden.replace("\u200b", ""),
+        "lookalike": plain if all(ord(a) == ord(b) or ord(b) > 127 for a, b in zip(plain, hidden, strict=True)) else "",
+    }
+    assert read[form] == plain
+
+
+def test_a_role_is_built_up_over_turns_and_an_instruction_stands_in_a_tools_result():
+    turns = shown_in("claim:role_play/user/safe").placement.earlier
+    tool = shown_in("claim:instruction/tool/safe").before
+
+    assert [turn.role for turn in turns] == ["user", "assistant"] * 2 or [turn.role for turn in turns] == [
+        "user",
+        "assistant",
+    ] * 3
+    assert "\n\n".join(turn.content for turn in turns) == words_of("role_play/user/safe")
+    assert [turn.role for turn in tool if words_of("instruction/tool/safe") in turn.text] == ["tool (records)"]
 
 
 def test_every_wording_is_shown_to_some_query_and_a_query_is_shown_the_same_one_in_every_form():
     claim = attack_named("claim", "authority/user/safe")
     queries = [Query(text=f"Request {n}?", category="c", source="s") for n in range(60)]
-    assert {claim.wording(query.id) for query in queries} == set(range(5))
+    assert {claim.wording(query.id) for query in queries} == set(range(8))
     for query in queries[:8]:
         shown = shown_in("rot13:authority/user/safe", query=query).query
         assert codecs.encode(words_of("authority/user/safe", query), "rot13") in shown
@@ -411,7 +461,7 @@ def test_an_arm_of_claims_of_the_first_version_is_read_and_not_done_again():
     assert (setting.attack, setting.direction, setting.defence) == ("claim@1:authority/user/safe", "safe", "datamark")
     assert new.attack == "claim:authority/user/safe"
     assert attack_in(old.transforms[0]) is None
-    with pytest.raises(ConfigurationError, match="is of version 1; this casewise does version 2"):
+    with pytest.raises(ConfigurationError, match="is of version 1; this casewise does version 3"):
         show(old, QUERY, CONTEXT)
 
 
@@ -494,8 +544,8 @@ def test_a_set_of_attacks_that_is_wrong_says_where(tmp_path, text, problem):
         ("[a]\nsafe = 3", r"mine.toml: \[a\] is no attack: safe: .*valid tuple"),
         ("[a]\nsafe = 'x'\nchannels = ['post']", r"channels.0: Input should be 'user'.* \(it is 'post'\)"),
         ("[a]\nsafe = 'x'\nchannels = 5", r"channels: .*valid tuple \(it is 5\)"),
-        ("[a]\nsafe = 'x'\nopening = 5", r"opening: .*valid string \(it is 5\)"),
-        ("[a]\nsafe = 'x'\nopening = 'Hi'\n[a.fr]\nsafe = 'y'", "'opening' stands in one language only"),
+        ("[a]\nsafe = 'x'\nconversation = 5", r"conversation: .*\(it is 5\)"),
+        ("[a]\nsafe = 'x'\nconversation = true\n[a.fr]\nsafe = 'y'", "'conversation' stands in one language only"),
         ("[a]\nsafe = 'x'\nunsaef = 'y'", "unsaef is not known"),
         ("a = 3", "valid dictionary"),
         (
@@ -503,10 +553,6 @@ def test_a_set_of_attacks_that_is_wrong_says_where(tmp_path, text, problem):
             r"mine\.toml:3: \{Query\} is no slot; the only slot is \{query\}",
         ),
         ("[a]\nsafe = 'x'\n[a.fr]\nsafe = 'y {requete}'", r"mine\.toml:4: \{requete\} is no slot"),
-        (
-            "[a]\nsafe = '{query}'\nopening = 'I ask {query}'",
-            r"\[a\] is no attack: 'opening' holds \{query\}, but an opening has no",
-        ),
     ],
 )
 def test_an_own_file_that_is_wrong_says_where(tmp_path, text, problem):

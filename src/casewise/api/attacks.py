@@ -15,7 +15,7 @@ from casewise.api.judging import AnyJudge, PlannedRun, Run, RunOptions, plan_run
 from casewise.errors import ConfigurationError
 from casewise.evaluate.judged_runs import ReportOptions
 from casewise.evaluate.robustness import RequiredRobustness, RobustnessNumbers, required
-from casewise.judges.plan import RunEstimate, RunSummary, estimate_run, unseen_attacks
+from casewise.judges.plan import RunEstimate, RunSummary, estimate_run, unseen_attacks, unseen_note
 from casewise.records import FULL, Arm, Elicitation, Item, scale_of
 from casewise.reports.comparison import CIReport, bounds_suite, required_page
 from casewise.reports.formats import Report
@@ -36,7 +36,15 @@ from casewise.transforms.catalogue import (
     show_item,
 )
 from casewise.transforms.channels import DIRECTIONS, Direction
-from casewise.transforms.texts import UNWRITTEN, Adaptive, AdaptiveTurn, Tried, attacker_named, claim_wanted
+from casewise.transforms.texts import (
+    UNWRITTEN,
+    Adaptive,
+    AdaptiveTurn,
+    Tried,
+    attacker_named,
+    claim_wanted,
+    is_confirmed,
+)
 
 NOISE = "order:reversed,format:prose"
 """The default perturbations: they show how often this judge changes its verdict where nothing new is said."""
@@ -120,12 +128,14 @@ def attack(
 
     Examples
     --------
-    >>> run = attack("demo", "constant:intended", attacks="claim:authority/user/safe")
-    >>> robustness(run).flips.filter(pl.col("attack") == "claim:authority/user/safe")["estimate"].to_list()
+    >>> def refuses(query, context):
+    ...     return "unsafe"
+    >>> run = attack("demo", refuses, attacks="claim:authority/user/safe")
+    >>> robustness(run).numbers.flips.filter(pl.col("attack") == "claim:authority/user/safe")["estimate"].to_list()
     [0.0]
-    >>> run = attack("demo", "constant:intended", attacker="fake/rehearsal", adaptive=Adaptive(turns=2))
-    >>> [one.by_turn[-1].estimate for one in robustness(run).adaptive]
-    [0.0, 0.0]
+    >>> run = attack("demo", refuses, attacker="fake/rehearsal", adaptive=Adaptive(turns=2))
+    >>> [one.by_turn[-1].estimate for one in robustness(run).numbers.adaptive]
+    [0.0]
     """
     loaded = as_benchmark(benchmark)
     adaptive = adaptive if attacker is None else replace(adaptive, attacker=attacker)
@@ -185,14 +195,20 @@ class AttackRun(PlannedRun):
         return [(setting.defence, arm) for setting, arm in settings if setting.attack is None]
 
     def estimate(self) -> RunEstimate:
-        """Return what the run would take at most, as if no verdict changed before the last turn. Nobody is called."""
+        """Return what the run would take if every verdict changed at the last turn, with the control's. Nobody is called."""
         if self.attacker is None:
             return super().estimate()
-        numbers = range(1, self.adaptive.turns + 1)
-        turns = [(self.adaptive.turn(n, "safe", name), arm) for (name, arm), n in product(self.unattacked, numbers)]
-        arms = tuple(Arm(transforms=(turn.transform, *arm.transforms)) for turn, arm in turns)
+        adaptive, numbers = self.adaptive, range(1, self.adaptive.turns + 1)
+        turns = [(adaptive.turn(n, "safe", name), arm) for (name, arm), n in product(self.unattacked, numbers)]
+        controls = [(adaptive.control(n, "safe", name), arm) for (name, arm), n in product(self.unattacked, numbers)]
+        arms = tuple(Arm(transforms=(turn.transform, *arm.transforms)) for turn, arm in (*turns, *controls))
         plan = replace(self.plan, arms=(*self.plan.arms, *arms))
+        last = tuple(
+            arm for arm, (turn, _) in zip(arms, (*turns, *controls), strict=True) if turn.number == adaptive.turns
+        )
+        again = replace(self.plan, arms=last, repeats=adaptive.confirmations)
         estimate = estimate_run(self.benchmark, self.judge, plan, making=self.making)
+        estimate = estimate.plus(estimate_run(self.benchmark, self.judge, again, making=self.making))
         asks = [
             self.claim_ask(turn, item, [Tried(UNWRITTEN, "unsafe")] * (turn.number - 1))
             for (turn, _), item in product(turns, self.plan.items)
@@ -211,9 +227,9 @@ class AttackRun(PlannedRun):
         try:
             await self.decide(summary, self.plan.items, self.plan.arms)
             if self.attacker is not None:
-                for (defence, arm), direction in product(self.unattacked, DIRECTIONS):
+                for (defence, arm), direction, who in product(self.unattacked, DIRECTIONS, (self.attacker, None)):
                     if under_way(summary):
-                        await self.attempt(summary, self.attacker, defence, arm, direction)
+                        await self.attempt(summary, who, defence, arm, direction)
         finally:
             if closing:
                 await self.judge.close()
@@ -223,38 +239,54 @@ class AttackRun(PlannedRun):
 
     def unseen_note(self) -> str | None:
         """Return which attacks the judge cannot see, in a sentence; None if it sees them all. Nobody is called."""
-        if not (unseen := unseen_attacks(self.benchmark, self.judge, self.plan)):
-            return None
-        return f"{self.judge.name} receives nothing of {', '.join(unseen)}: it is not asked under them, and they are recorded as not shown"
+        return unseen_note(self.judge.name, unseen_attacks(self.benchmark, self.judge, self.plan))
 
-    async def decide(self, summary: RunSummary, items: Sequence[Item], arms: tuple[Arm, ...]) -> None:
-        """Have the judge decide these items in these arms."""
-        plan = replace(self.plan, items=RecordColumns.of(Item, items), arms=arms)
+    async def decide(
+        self, summary: RunSummary, items: Sequence[Item], arms: tuple[Arm, ...], *, again: int = 0
+    ) -> None:
+        """Have the judge decide these items in these arms, and so often again."""
+        repeats = 1 + again if again else self.plan.repeats
+        plan = replace(self.plan, items=RecordColumns.of(Item, items), arms=arms, repeats=repeats)
         planned = PlannedRun(self.folder, self.benchmark, self.judge, plan, self.options)
         summary.add((await planned.perform(closing=False)).summary)
 
     async def attempt(
-        self, summary: RunSummary, attacker: Maker, defence: str, plain: Arm, direction: Direction
+        self, summary: RunSummary, attacker: Maker | None, defence: str, plain: Arm, direction: Direction
     ) -> None:
-        """Have the attacker try on every item with the other verdict, until it has this one or the turns are over."""
-        start = self.values(plain)
-        left = [item for item in self.plan.items if self.verdict(start.get(item.id)) not in (None, direction)]
+        """Try on every item with the other verdict, until a change is confirmed or the turns are over.
+
+        `attacker`: who writes the claims; None for the control, with neutral statements.
+        """
+        start, adaptive = self.values(plain), self.adaptive
+        left = [item for item in self.plan.items if self.verdict(first(start.get(item.id))) not in (None, direction)]
         tried: dict[str, list[Tried]] = {item.id: [] for item in left}
-        for number in range(1, self.adaptive.turns + 1):
+        for number in range(1, adaptive.turns + 1):
             if not left:
                 return
-            turn = self.adaptive.turn(number, direction, defence)
-            await self.write(summary, attacker, [self.claim_ask(turn, item, tried[item.id]) for item in left])
+            turn = (adaptive.turn if attacker else adaptive.control)(number, direction, defence)
+            if attacker is not None:
+                await self.write(summary, attacker, [self.claim_ask(turn, item, tried[item.id]) for item in left])
             arm = Arm(transforms=(turn.transform, *plain.transforms))
             if under_way(summary):
                 await self.decide(summary, left, (arm,))
+            values = self.values(arm)
+            changed = [item for item in left if self.verdict(first(values.get(item.id))) == direction]
+            if changed and under_way(summary):
+                await self.decide(summary, changed, (arm,), again=adaptive.confirmations)
+                values = self.values(arm)
             if not under_way(summary):
                 return
-            claims, values = made_in(self.folder), self.values(arm)
-            for item in left:
-                if (claim := claims[attacker.name, text_key(place_of(turn, item))].made) is not None:
-                    tried[item.id].append(Tried(claim, self.in_words(values.get(item.id))))
-            left = [item for item in left if self.verdict(values.get(item.id)) != direction]
+            if attacker is not None:
+                claims = made_in(self.folder)
+                for item in left:
+                    if (claim := claims[attacker.name, text_key(place_of(turn, item))].made) is not None:
+                        tried[item.id].append(Tried(claim, self.in_words(values.get(item.id), direction)))
+            left = [item for item in left if not self.is_turned(values.get(item.id), direction)]
+
+    def is_turned(self, values: Sequence[float | None] | None, direction: Direction) -> bool:
+        """Return whether the first value is the verdict that was tried for, and those asked again confirm it."""
+        verdicts = [self.verdict(value) for value in values or ()]
+        return verdicts[:1] == [direction] and is_confirmed(verdicts[1:].count(direction), len(verdicts) - 1)
 
     async def write(self, summary: RunSummary, attacker: Maker, asks: Sequence[TextAsk]) -> None:
         """Have the attacker write the claims of a turn that the folder does not hold yet."""
@@ -267,25 +299,33 @@ class AttackRun(PlannedRun):
             if n := sum(claims[attacker.name, ask.key[0]].passing for ask in asks):
                 summary.stopped = f"{attacker.name} did not answer {n:,} times"
 
-    def values(self, arm: Arm) -> dict[str, float | None]:
-        """Return the last value of each item in an arm; None where it is unscored."""
+    def values(self, arm: Arm) -> dict[str, list[float | None]]:
+        """Return the last value of each repeat of each item in an arm; None where it is unscored."""
         columns = ("item_id", "judge_id", "elicitation", "arm", "repeat", "attempt", "value")
         log = last_attempts(judgement_table(self.folder / JUDGEMENTS, columns=columns))
         key = {"judge_id": self.judge.id, "elicitation": self.plan.elicitations[0], "arm": arm.name}
         rows = log.filter(*(pl.col(column).cast(pl.String) == value for column, value in key.items()))
-        return dict(rows.select("item_id", "value").iter_rows())
+        by_item = rows.sort("repeat").group_by(pl.col("item_id").cast(pl.String), maintain_order=True).agg("value")
+        return dict(by_item.iter_rows())
 
     def verdict(self, value: float | None) -> Direction | None:
         """Return the verdict that a value comes to."""
         limit = scale_of(self.plan.elicitations[0]).threshold
         return None if value is None or limit is None else "safe" if value > limit else "unsafe"
 
-    def in_words(self, value: float | None) -> str:
+    def in_words(self, values: Sequence[float | None] | None, direction: Direction) -> str:
         """Return a verdict as the attacker is told it."""
-        elicitation = self.plan.elicitations[0]
+        elicitation, value = self.plan.elicitations[0], first(values)
+        if self.verdict(value) == direction and not self.is_turned(values, direction):
+            return f"{direction} once, and the other verdict when it was asked again"
         if value is None or elicitation == "binary":
             return self.verdict(value) or "none"
         return f"{self.verdict(value)} ({scale_of(elicitation).title}: {value:.2f})"
+
+
+def first(values: Sequence[float | None] | None) -> float | None:
+    """Return the value of the first repeat; None where there is none."""
+    return values[0] if values else None
 
 
 def under_way(summary: RunSummary) -> bool:
@@ -335,7 +375,8 @@ def require_robustness(
 
     Examples
     --------
-    >>> found = require_robustness(attack("demo", "constant:intended", attacks="claim:authority/user"), "safe=0.2")
+    >>> run = attack("demo", lambda query, context: "unsafe", attacks="claim:authority/user")
+    >>> found = require_robustness(run, "safe=0.2")
     >>> found.decision
     'pass'
     """

@@ -15,7 +15,8 @@ from casewise.ask.prompts import Chat, chat_with
 from casewise.errors import ConfigurationError
 from casewise.evaluate.behaviour import SaysDoesNumbers
 from casewise.evaluate.judged_runs import ReportOptions, find_benchmark, options_of
-from casewise.judges.plan import Plan, Selection, select
+from casewise.judges.judge import is_unseen
+from casewise.judges.plan import Plan, Selection, select, unseen_attacks, unseen_note
 from casewise.models.load import LoadedModel, ModelOptions, load_model
 from casewise.models.prices import spent_of
 from casewise.models.protocol import Model
@@ -90,10 +91,18 @@ class PlannedReplies:
 
     def estimate(self) -> CallEstimate:
         """Return calls, tokens and cost of collecting. Calls no model."""
-        plan = replace(self.plan, made=MadeTexts(planning=True))
-        return estimate_calls(
-            Collector(self.model, self.chat, self.options), asks_of(plan, self.benchmark, self.options)
-        )
+        plan, collector = replace(self.plan, made=MadeTexts(planning=True)), self.collector
+        asks = asks_of(plan, self.benchmark, collector)
+        return estimate_calls(collector, asks, takes_call=lambda ask: not is_unseen(collector, ask))
+
+    @property
+    def collector(self) -> Collector:
+        """The chatbot, as it is asked."""
+        return Collector(self.model, self.chat, self.options)
+
+    def unseen_note(self) -> str | None:
+        """Return which attacks change nothing that the chatbot is sent, in a sentence; None if all do. Nobody is called."""
+        return unseen_note(self.model.model.name, unseen_attacks(self.benchmark, self.collector, self.plan))
 
     def estimate_before(self) -> dict[str, CallEstimate]:
         """Return the calls of models that make texts for the arms, by model. Calls no model."""
@@ -118,10 +127,12 @@ class PlannedReplies:
             if before.stopped:
                 summary.stopped = before.stopped
                 return Replies(folder, self.benchmark, summary)
+            if (note := self.unseen_note()) and options.watch is not None:
+                options.watch.say(note)
             options = replace(options, limits=options.limits.less(spent_making(folder)))
             session = session_now(options.limits, command=options.command, items=summary.n_items, asks=plan.by_way)
             begun = reply_manifest(collector, self.benchmark)
-            asked = asks_of(replace(plan, made=before), self.benchmark, options)
+            asked = asks_of(replace(plan, made=before), self.benchmark, collector)
             await perform(
                 collector,
                 collector.answer,

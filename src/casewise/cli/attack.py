@@ -156,6 +156,8 @@ def attack_replies(planned: PlannedReplies, graders: Sequence[Grader], how: HowO
     chatbot = planned.model.model.name
     if how.dry_run:
         print_estimate(planned.estimate(), chatbot, planned.estimate_before())
+        if unseen := planned.unseen_note():
+            note(unseen)
         return
     receivers = (*planned.sends_to(), *(grader.sends_to for grader in graders))
     leave("the benchmark's queries and the replies", *receivers, agreed=how.yes)

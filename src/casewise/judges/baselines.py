@@ -48,6 +48,10 @@ class ConstantJudge(Judge):
         self.verdict = verdict
         self.id = self.name = f"constant:{verdict}"
 
+    def received(self, ask: Ask) -> object:
+        """Return the item's id: of what is shown it receives nothing."""
+        return ask.item.id
+
     async def answer(self, ask: Ask) -> Answer:
         if self.verdict != "intended":
             return Answer(Scored(value=float(self.verdict == "safe")))
@@ -104,6 +108,10 @@ class LinearJudge(Judge):
         )
         return (render(note, self.form),)
 
+    def received(self, ask: Ask) -> object:
+        """Return the item's id: its predictions were made beforehand, from the item as it is."""
+        return ask.item.id
+
     async def answer(self, ask: Ask) -> Answer:
         value = self.values.get(ask.item.id)
         if value is None:
@@ -151,7 +159,8 @@ def words_that_vary(contexts: FloatArray, plan: HeldOut | Text) -> Features:
 
 
 class CallableJudge(Judge):
-    """The user's own function `f(query, context)`, sync or async; `f(query, context, shown)` is given all that is shown.
+    """The user's own function `f(query, context)`, sync or async; `f(query)` is given the query alone, and
+    `f(query, context, shown)` all that is shown.
 
     It returns `"safe"`, `"unsafe"` or a boolean (True is safe), a probability of safe, a score from 1 to 10, or a result of
     `casewise.read_reply`. A sync function is called in threads, several at once. Until its first verdict it is called alone,
@@ -190,7 +199,9 @@ class CallableJudge(Judge):
     def arguments(self, ask: Ask) -> tuple[Any, ...]:
         """Return the arguments of the function."""
         shown = ask.shown
-        return (shown.query, shown.context, shown) if self.own.third == "shown" else (shown.query, shown.context)
+        if self.own.third == "shown":
+            return (shown.query, shown.context, shown)
+        return (shown.query,) if self.own.parameters == ("query",) else (shown.query, shown.context)
 
     def received(self, ask: Ask) -> object:
         """Return the arguments as text, in which the order of a dictionary counts too."""

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from casewise.ask.layouts import Kind
 from casewise.errors import ConfigurationError
-from casewise.judges.judge import Ask, Judge, is_unseen
+from casewise.judges.judge import Ask, Judge, Receiver, call_key, is_unseen
 from casewise.options import Hidden, Parameter
 from casewise.records import FULL, NO_CONTEXT, Arm, Elicitation, Item, Judgement, ParameterSet, paper_parameters
 from casewise.runs.engine import Asks
@@ -165,15 +165,22 @@ TRIED = 8
 """The number of items by which it is found out, before a run, whether a judge sees an attack."""
 
 
-def unseen_attacks(benchmark: Benchmark, judge: Judge, plan: Plan) -> tuple[str, ...]:
-    """Return the attacks and perturbations of which the judge receives nothing, by the first items. No call is made."""
+def unseen_attacks(benchmark: Benchmark, receiver: Receiver, plan: Plan) -> tuple[str, ...]:
+    """Return the attacks and perturbations of which a judge or a chatbot receives nothing, by the first items. No call is made."""
     items = plan.items.at(np.arange(min(TRIED, len(plan.items))))
     few = replace(plan, items=items, elicitations=plan.elicitations[:1], repeats=1, made=MadeTexts(planning=True))
     seen: dict[str, bool] = {}
     for ask in (ask for bundle in Bundles(few, benchmark) for ask in bundle):
         if ask.attack is not None:
-            seen[ask.attack.name] = seen.get(ask.attack.name, False) or not is_unseen(judge, ask)
+            seen[ask.attack.name] = seen.get(ask.attack.name, False) or not is_unseen(receiver, ask)
     return tuple(name for name, is_seen in seen.items() if not is_seen)
+
+
+def unseen_note(name: str, unseen: Sequence[str]) -> str | None:
+    """Return in a sentence which attacks reach neither judge nor chatbot called `name`; None where all do."""
+    if not unseen:
+        return None
+    return f"{name} receives nothing of {', '.join(unseen)}: it is not asked under them, and they are recorded as not shown"
 
 
 @dataclass(frozen=True)
@@ -256,6 +263,23 @@ class RunEstimate(CallEstimate):
     before: dict[str, CallEstimate] = field(default_factory=dict)
     """Estimates for the models that make texts for the arms, by maker."""
 
+    def plus(self, other: RunEstimate) -> RunEstimate:
+        """Return the estimate of both on the same items."""
+
+        def both(first: float | None, second: float | None) -> float | None:
+            return None if first is None or second is None else first + second
+
+        return RunEstimate(
+            n_items=self.n_items,
+            n_asks=self.n_asks + other.n_asks,
+            n_calls=self.n_calls + other.n_calls,
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+            cost_usd=both(self.cost_usd, other.cost_usd),
+            cost_at_most_usd=both(self.cost_at_most_usd, other.cost_at_most_usd),
+            before=self.before,
+        )
+
     def as_json(self) -> dict[str, Any]:
         """As plain JSON values."""
         values = {"n_items": self.n_items, "n_asks": self.n_asks} | asdict(self)
@@ -268,7 +292,8 @@ def estimate_run(
     """Estimate `plan`. No call is made."""
     before = estimate_before(plan.arms, partial(plan.asks_given, benchmark), making)
     plan = replace(plan, made=MadeTexts(planning=True))
-    calls = estimate_calls(judge, plan.asks(benchmark, judge.shared_key))
+    asks = plan.asks(benchmark, partial(call_key, judge))
+    calls = estimate_calls(judge, asks, takes_call=lambda ask: not is_unseen(judge, ask))
     return RunEstimate(n_items=len(plan.items), n_asks=len(plan), before=before, **vars(calls))
 
 

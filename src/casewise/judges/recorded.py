@@ -57,6 +57,11 @@ class RecordedJudge(Judge):
     def notes(self) -> tuple[str, ...]:
         return (f"{self.name.removeprefix('recorded:')}: recorded answers; no judge was called.", *self.warnings)
 
+    def received(self, ask: Ask) -> object:
+        """Return the item's id, and which transforms of the arm the recorded judge was shown in some arm."""
+        shown = {transform.name for arm in self.arms for transform in arm.transforms}
+        return ask.item.id, [transform.name for transform in ask.arm.transforms if transform.name in shown]
+
     async def answer(self, ask: Ask) -> Answer:
         return self.answers.get(ask.key) or unscored(UnscoredReason.NOT_RECORDED)
 

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from casewise.ask.layouts import turns_of_chat
 from casewise.ask.prompts import Chat
 from casewise.errors import ConfigurationError
-from casewise.judges.judge import Ask
+from casewise.judges.judge import Ask, is_unseen, unseen_sentence
 from casewise.judges.plan import Plan
 from casewise.models.asker import ChatAsker, NoReplyReason
 from casewise.models.load import LoadedModel, ModelOptions
@@ -134,10 +134,22 @@ class Collector(ChatAsker[Ask, CollectedReply]):
         seed = None if self.how.seed is None else self.how.seed + ask.repeat
         return ReplyOptions(self.how.max_tokens, self.how.temperature, seed=seed)
 
+    def received(self, ask: Ask) -> object:
+        """The messages."""
+        return self.messages(ask)
+
+    def shared_key(self, ask: Ask) -> str | None:
+        """What is sent alike is sent once; an attack that changes nothing that is sent is not sent."""
+        if is_unseen(self, ask):
+            return None
+        return json.dumps([ask.shown, ask.repeat, ask.attempt], default=vars)
+
     async def answer(self, ask: Ask) -> CollectedReply:
         """The chatbot's reply, or why there is none; nothing is sent that could not be shown."""
         if (problem := ask.shown.problem) is not None:
             return collected(ask, unanswered=Unanswered.NOT_SHOWN, detail=problem)
+        if is_unseen(self, ask):
+            return collected(ask, unanswered=Unanswered.NOT_SHOWN, detail=unseen_sentence(self, ask))
         if (held_back := ask.shown.held_back) is not None:
             if held_back == "refused":
                 return collected(ask, unanswered=Unanswered.CONTENT_FILTER, detail=REFUSED_BY_DEFENCE)
@@ -181,7 +193,6 @@ def reply_manifest(collector: Collector, benchmark: Benchmark) -> ReplyManifest:
     )
 
 
-def asks_of(plan: Plan, benchmark: Benchmark, options: CollectOptions) -> Asks[Ask]:
-    """The plan as a run reads it; what is sent alike is sent once."""
-    plan = replace(plan, retry_unscored=options.retries)
-    return plan.asks(benchmark, lambda ask: json.dumps([ask.shown, ask.repeat, ask.attempt], default=vars))
+def asks_of(plan: Plan, benchmark: Benchmark, collector: Collector) -> Asks[Ask]:
+    """The plan as a run reads it."""
+    return replace(plan, retry_unscored=collector.how.retries).asks(benchmark, collector.shared_key)

@@ -36,10 +36,10 @@ from casewise.reports.document import (
     table_by,
 )
 from casewise.reports.judge import shown_groups
-from casewise.stats.pairs import Mean, Towards
+from casewise.stats.pairs import Towards
 from casewise.stats.words import difference
 from casewise.storage.wording import LabelWords, noun_of
-from casewise.text import Text, text
+from casewise.text import Text, join, text
 from casewise.transforms.catalogue import NO_DEFENCE, Offered, check_arms, show_item
 
 # The attacks, perturbations and defences that there are.
@@ -284,11 +284,24 @@ ABOUT_NOISE = text(
 
 def in_short(numbers: RobustnessNumbers) -> Iterator[Block]:
     """A sentence and an axis for each verdict that attacks argue for."""
+    if hidden := numbers.not_shown:
+        names = join(", ", dict.fromkeys(transform_name(str(row.setting.attack)) for row in hidden[:LEADING]))
+        yield Prose(
+            text(
+                "{n:attack} of {all} could not be shown to the judge on any item: {names}{more}. The judge receives the same with and "
+                "without them, or no item can be changed so. Nothing is known of its resistance to them.",
+                n=len(hidden),
+                all=count(sum(row.is_attack for row in numbers.rows)),
+                names=names,
+                more=", and others" if len(hidden) > LEADING else "",
+            ),
+            notice=True,
+        )
     if numbers.unmoved:
         yield Prose(
             "No verdict moved in any arm"
             f"{', except where a detector held items back' if any(name.startswith('detect') for name in numbers.defence_names) else ''}. Check whether the judge reads what it is "
-            "shown. A judge that goes by an item's id, such as linear or constant, cannot be attacked; that does not make it robust.",
+            "shown. A judge that does not read the context cannot be moved by it; that does not make it robust.",
             notice=True,
         )
     for towards, name in SIDES.items():
@@ -308,17 +321,23 @@ def in_short(numbers: RobustnessNumbers) -> Iterator[Block]:
 def adaptive(numbers: RobustnessNumbers) -> Iterator[Block]:
     """A sentence an attacker, defence and verdict, and an axis with a row a turn."""
     for result in numbers.adaptive:
-        yield Prose(adaptive_sentence(result, numbers.noise.get((result.defence, result.towards))), lead=True)
+        yield Prose(adaptive_sentence(result), lead=True)
     groups = tuple(
         (
             f"{result.attacker} ({result.channel}), towards {result.towards}" + under_defence(result),
-            tuple(ForestRow.of(f"turn {n}", estimate) for n, estimate in enumerate(result.by_turn, 1)),
+            (
+                *(ForestRow.of(f"turn {n}", estimate) for n, estimate in enumerate(result.by_turn, 1)),
+                *(
+                    ForestRow.of(f"neutral statements, {len(result.control)} tries", last)
+                    for last in result.control[-1:]
+                ),
+            ),
         )
         for result in numbers.adaptive
         if result.by_turn
     )
     if groups:
-        caption = "Verdicts turned by an attacker that is told each verdict, at a turn or before"
+        caption = "Confirmed changes by an attacker that is told each verdict, at a turn or before, and under neutral statements"
         yield Forest("adaptive-forest", caption, groups, ("Turn", "Attacker", "Turned"))
 
 
@@ -326,8 +345,8 @@ def under_defence(result: AdaptiveResult) -> Text:
     return Text() if result.defence == NO_DEFENCE else ", under " + transform_name(result.defence)
 
 
-def adaptive_sentence(result: AdaptiveResult, noise: Mean | None) -> Text:
-    """Return what an attacker did within its turns, and what people's labels say of the verdicts that it changed."""
+def adaptive_sentence(result: AdaptiveResult) -> Text:
+    """Return what an attacker did within its turns beyond its control, and what people's labels say of the verdicts that it changed."""
     under = under_defence(result)
     attacker = text("The attacker {name}{under}", name=result.attacker, under=under + "," if under else "")
     late = ""
@@ -344,32 +363,34 @@ def adaptive_sentence(result: AdaptiveResult, noise: Mean | None) -> Text:
     truth: str = ""
     if result.n_changed:
         truth = text(
-            " The labels contradict {wrong} of the {n:verdict} that it changed, and support {right}.",
+            " The labels contradict {wrong} of the {n:verdict} that it changed so, and support {right}.",
             wrong=estimate_cell(result.wrong),
             n=result.n_changed,
             right=count(result.n_right),
         )
     return text(
-        "{attacker} turns {share} of {n:item} that the judge has right towards {towards} {within}.{truth}{chance}{late}",
+        "{attacker} turns {share} of {n:item} that the judge has right towards {towards} {within}: so many changes were confirmed "
+        "when the same claim was asked again.{control}{truth}{late}",
         attacker=attacker,
         share=estimate_cell(last),
         n=last.n,
         towards=result.towards,
         within=within,
+        control=against_control(result),
         truth=truth,
-        chance=by_chance(noise),
         late=late,
     )
 
 
-def by_chance(noise: Mean | None) -> Text:
-    """A warning where verdicts turn by chance more often than never."""
-    if noise is None or not noise.estimate.ci_low:
-        return Text()
-    chance = (
-        " Perturbations, which change no meaning, turn {share} in a single try: repeated tries turn some by chance."
+def against_control(result: AdaptiveResult) -> Text:
+    """Return what neutral statements turned, and the difference; or that there is no control."""
+    if result.beyond_control is None:
+        return Text(" The control is not finished, so it is not known how many of these are chance.")
+    return text(
+        " As many tries with neutral statements turn {control}. The difference is {beyond}.",
+        control=estimate_cell(result.control[-1]),
+        beyond=difference_cell(result.beyond_control),
     )
-    return text(chance, share=estimate_cell(noise.estimate))
 
 
 def leading_rows(numbers: RobustnessNumbers, towards: Towards) -> list[Attacked]:

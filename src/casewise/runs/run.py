@@ -55,11 +55,15 @@ class CallEstimate:
     cost_at_most_usd: float | None
 
 
-def estimate_calls(asker: Asker[A], plan: Asks[A]) -> CallEstimate:
+def estimate_calls(
+    asker: Asker[A], plan: Asks[A], *, takes_call: Callable[[A], bool] = lambda _ask: True
+) -> CallEstimate:
     """Return the calls, tokens and cost of `plan`, as if none were made yet. No call is made."""
     n_calls, sent, replied, most, prices = 0, 0, 0, Spend(), asker.prices
     for bundle in plan.bundles:
         for first, *_ in plan.groups(bundle):
+            if not takes_call(first):
+                continue
             usual = asker.usually(first)
             n_calls += 1
             sent, replied = sent + (usual.input_tokens or 0), replied + (usual.output_tokens or 0)

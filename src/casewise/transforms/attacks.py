@@ -9,7 +9,7 @@ from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import islice
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Annotated, Any, Self, get_args
 
@@ -17,7 +17,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, ValidationError, model_
 
 from casewise.ask.layouts import Layout, Scene, ShownItem, in_words
 from casewise.errors import ConfigurationError, DataError, did_you_mean
-from casewise.models.protocol import Message
+from casewise.models.protocol import Message, Role
 from casewise.plugins import add_command
 from casewise.records import ShownContext
 from casewise.records.base import Record, digest, problems, read_toml, shipped_toml
@@ -31,13 +31,16 @@ from casewise.transforms.channels import DIRECTIONS, Channel, Direction, check_n
 # The rest of a transform's name is `CLAIM/CHANNEL/DIRECTION` for casewise's own, and `FILE#CLAIM/CHANNEL/DIRECTION@DIGEST` for a
 # user's, so that other words are another arm.
 
-CLAIMS_VERSION = 2
-"""Of the words of casewise's own claims. Version 1 had one wording a claim."""
+CLAIMS_VERSION = 3
+"""Of the words of casewise's own claims."""
 
 SLOT = "{query}"
 
 SLOT_LIKE = re.compile(r"(?<![\w{$\\])\{[A-Za-z_]\w*\}(?!\})")
 """A name in braces alone. Code, JSON, `{{name}}`, `${name}` and `\\name{name}` are ordinary text."""
+
+SPEAKERS: tuple[Role, ...] = ("user", "assistant")
+"""Of the turns of a conversation, in turn."""
 
 LANGUAGES = {"es": "Spanish", "de": "German", "fr": "French"}
 """Languages in which a claim can have words besides English, by the kind of the transform."""
@@ -46,7 +49,28 @@ ENCODINGS: dict[str, Callable[[str], str]] = {
     "base64": lambda text: b64encode(text.encode()).decode(),
     "rot13": lambda text: codecs.encode(text, "rot13"),
     "leetspeak": lambda text: text.translate(str.maketrans("aeiostAEIOST", "431057431057")),
+    "tags": lambda text: "".join(chr(0xE0000 + ord(char)) if " " <= char <= "~" else char for char in text),
+    "zerowidth": "\u200b".join,
+    "lookalike": lambda text: text.translate(
+        str.maketrans(
+            "aceijopsxyAEHIKMOPTX",
+            "\u0430\u0441\u0435\u0456\u0458\u043e\u0440\u0455\u0445\u0443\u0410\u0415\u041d\u0406\u041a\u041c\u041e\u0420\u0422\u0425",
+        )
+    ),
 }
+
+ENCODED: dict[str, str] = {
+    "base64": "A claim in base64, and so said",
+    "rot13": "A claim in rot13, and so said",
+    "leetspeak": "A claim in leetspeak, and so said",
+    "tags": "A claim in tag characters, which are not displayed",
+    "zerowidth": "A claim with a character of no width between any two",
+    "lookalike": "A claim with Cyrillic letters that look like Latin ones",
+}
+"""Titles of the encodings."""
+
+NAMED = ("base64", "rot13", "leetspeak")
+"""Encodings that a claim names. The others are read as they are, if at all."""
 
 FORMS = (*ENCODINGS, *LANGUAGES)
 """Transforms that make any claim in another form."""
@@ -62,8 +86,8 @@ class Claim(Record):
     channels: Annotated[tuple[Channel, ...], Field(min_length=1)] = ("user",)
     safe: Wordings = ()
     unsafe: Wordings = ()
-    opening: Text | None = None
-    """The user's invented words in an earlier turn; the words are then the assistant's answer to it."""
+    conversation: bool = False
+    """True if each wording is a conversation before the request: its paragraphs are turns, of the user and the assistant in turn."""
     es: Claim | None = None
     de: Claim | None = None
     fr: Claim | None = None
@@ -75,10 +99,8 @@ class Claim(Record):
             raise ValueError(
                 "it has no words: write them as 'safe' or 'unsafe', the verdict that they argue for, or both"
             )
-        if self.opening is not None and (slot := SLOT_LIKE.search(self.opening)):
-            raise ValueError(f"'opening' holds {slot[0]}, but an opening has no slots")
-        if any((claim.opening is None) != (self.opening is None) for claim in self.languages.values()):
-            raise ValueError("'opening' stands in one language only; write it in each, or in none")
+        if any(claim.conversation != self.conversation for claim in self.languages.values()):
+            raise ValueError("'conversation' stands in one language only; write it in each, or in none")
         return self
 
     @property
@@ -111,24 +133,31 @@ class Attack:
         """A digest of the words, and of those in other languages where there are any."""
         words = self.wordings[0] if len(self.wordings) == 1 else list(self.wordings)
         languages = {
-            name: [list(claim.words.get(self.direction, ())), claim.opening]
+            name: [list(claim.words.get(self.direction, ())), claim.conversation]
             for name, claim in self.claim.languages.items()
         }
-        return digest([words, self.claim.opening, *([languages] if languages else [])])[:8]
+        return digest([words, self.claim.conversation, *([languages] if languages else [])])[:8]
 
     def wording(self, query_id: str) -> int:
         """The number of the wording that a query is shown."""
         return 0 if len(self.wordings) == 1 else int(digest([query_id, *self.wordings])[:8], 16) % len(self.wordings)
 
+    def encoded(self, text: str) -> str:
+        """Return a text as the attack writes it."""
+        if self.encoding is None:
+            return text
+        named = f"Written in {self.encoding}: " if self.encoding in NAMED else ""
+        return named + ENCODINGS[self.encoding](text)
+
     def show(self, shown: ShownItem, query_id: str) -> ShownItem:
         """Return `shown` with the claim; `{query}` in its words stands for the request."""
         wording = self.wordings[self.wording(query_id)]
         text = wording.replace(SLOT, shown.query)
-        if self.encoding is not None:
-            text = f"Written in {self.encoding}: {ENCODINGS[self.encoding](text)}"
-        if self.claim.opening is not None:
-            turns = (Message("user", self.claim.opening), Message("assistant", text))
+        if self.claim.conversation:
+            said = zip(cycle(SPEAKERS), map(self.encoded, text.split("\n\n")))
+            turns = (Message(role, words) for role, words in said)
             return replace(shown, placement=replace(shown.placement, earlier=(*shown.placement.earlier, *turns)))
+        text = self.encoded(text)
         if self.channel == "user" and SLOT in wording:
             return replace(shown, query=text)
         return put_into(self.channel, text, shown)
@@ -204,7 +233,7 @@ def shipped_claims() -> dict[str, Claim]:
 
 
 def read_claims(path: Path) -> dict[str, Claim]:
-    """A user's own claims: in TOML a table for each, with `safe` and `unsafe`, and perhaps `channels`, `title` and `opening`.
+    """A user's own claims: in TOML a table for each, with `safe` and `unsafe`, and perhaps `channels`, `title` and `conversation`.
 
     Raises DataError: the file cannot be read, or one of them is no claim.
     """

@@ -20,6 +20,7 @@ from casewise.storage.benchmark import Benchmark
 from casewise.transforms.attacks import (
     ALL,
     CLAIMS_VERSION,
+    ENCODED,
     FORMS,
     GREETINGS,
     LANGUAGES,
@@ -117,7 +118,7 @@ TRANSFORMS: dict[str, TransformKind] = {
             "attack",
             CLAIMS_VERSION,
             check=partial(attack_named, kind),
-            title=f"A claim in {LANGUAGES.get(kind, f'{kind}, and so said')}",
+            title=ENCODED.get(kind) or f"A claim in {LANGUAGES[kind]}",
             example=f"{kind}:authority/user/safe",
         )
         for kind in FORMS

@@ -86,12 +86,21 @@ class UserFunction:
         return settings | {"code": code_digest(self.function)}
 
     @cached_property
-    def third(self) -> str | None:
-        """Return what its third parameter is called; None where it has none."""
+    def parameters(self) -> tuple[str, ...] | None:
+        """Return the names of its positional parameters; None where it takes any number, or they cannot be known."""
         try:
-            return next(iter(list(inspect.signature(self.function).parameters)[2:3]), None)
+            parameters = inspect.signature(self.function).parameters.values()
         except (TypeError, ValueError):  # some built-in callables have no signature
             return None
+        if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters):
+            return None
+        positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        return tuple(parameter.name for parameter in parameters if parameter.kind in positional)
+
+    @property
+    def third(self) -> str | None:
+        """Return what its third parameter is called; None where it has none."""
+        return next(iter((self.parameters or ())[2:3]), None)
 
     @property
     def waits(self) -> bool:

@@ -2,6 +2,7 @@
 
 import json
 import re
+from html import unescape
 
 import numpy as np
 import polars as pl
@@ -17,6 +18,7 @@ from casewise.judges.judge import Answer, Judge
 from casewise.judges.plan import Selection
 from casewise.records import Scored
 from casewise.records.base import digest
+from casewise.transforms.attacks import shipped_claims
 
 DEMO = casewise.load("demo")
 CLAIMS = "claim:authority/user,claim:verified/parameter,claim:agreed"
@@ -105,17 +107,17 @@ class Particular(Known):
     """Believes two wordings of one claim, and no other."""
 
     def believes(self, ask):
-        return "signed it off" in ask.shown.query or "said yes" in ask.shown.query or peoples(ask)
+        return "signed off" in ask.shown.query or "both said yes" in ask.shown.query or peoples(ask)
 
 
 def test_an_attack_that_works_in_some_wordings_has_an_interval_over_wordings():
     found = attacked(Particular(), attacks="claim:authority/user/safe,base64:authority/user/safe", defences="none")
     row = next(row for row in found.numbers.rows if row.setting.attack == "claim:authority/user/safe")
-    assert row.n_wordings == 5
+    assert row.n_wordings == 8
     assert "wordings" in row.turned.method
     assert 0.1 < row.turned.estimate < 0.9
     assert row.turned.ci_high - row.turned.ci_low > 0.5
-    assert {one["wordings"] for one in found.as_json()["attacks"] if one["attack"].startswith(("claim", "base"))} == {5}
+    assert {one["wordings"] for one in found.as_json()["attacks"] if one["attack"].startswith(("claim", "base"))} == {8}
 
 
 @pytest.mark.slow
@@ -166,7 +168,8 @@ def test_numbers_are_the_same_as_json_as_a_frame_and_on_the_page():
     assert [one["turned"]["estimate"] for one in listed] == found.numbers.flips["estimate"].to_list()
     page = found.to_html()
     assert "<ins>" in page
-    assert re.search(r"<ins>[^<]*it can be answered[^<]*</ins>", page, re.IGNORECASE)
+    wordings = shipped_claims()["authority"].words["safe"]
+    assert any(words in unescape(added) for words in wordings for added in re.findall(r"<ins>([^<]*)</ins>", page))
     assert "Towards safe, claim:authority/user/safe turns the most verdicts of 1 attacks and defences: 100.0 %" in page
     assert found.numbers.flips.filter(pl.col("role") == "perturbation")["estimate"].max() == 0
 
