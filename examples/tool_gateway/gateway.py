@@ -5,7 +5,8 @@
 
 The gateway is itself an MCP server on stdin and stdout: an agent's program starts it in place of the server behind it. The purpose
 of a call and its recipient are given by the agent's program in the request's `_meta`, under `casewise/purpose` and
-`casewise/recipient`. A call is denied where the service does not answer, and where it answers about other arguments.
+`casewise/recipient`. A key of the service (casewise serve --keys) stands in CASEWISE_SERVICE_KEY. A call is denied where the service
+does not answer, and where it answers about other arguments.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -150,10 +152,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--service", required=True, help="address of casewise serve")
     parser.add_argument("--caller", required=True, help="whose agent calls")
-    parser.add_argument("--key", help="a key of the service (casewise serve --keys)")
     parser.add_argument("command", nargs="+", help="the command of the server behind, after --")
     given = parser.parse_args()
-    asyncio.run(serve(given.service, given.caller, given.command, key=given.key))
+    asyncio.run(serve(given.service, given.caller, given.command, key=os.environ.get("CASEWISE_SERVICE_KEY")))
 
 
 if __name__ == "__main__":
