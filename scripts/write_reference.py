@@ -7,6 +7,7 @@ import ast
 import inspect
 import json
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Iterable
 from datetime import date
@@ -36,7 +37,29 @@ def pages() -> dict[str, str]:
         "endpoints.md": _endpoints(),
         "exit-codes.md": _exit_codes(),
         "replies-read.md": _replies_read(),
+        "../llms.txt": _for_models(),
     }
+
+
+def _for_models() -> str:
+    """Return the pages of the site as llmstxt.org proposes: a title, a summary, and a line for each page."""
+    site = tomllib.loads((FOLDER.parents[1] / "zensical.toml").read_text("utf-8"))["project"]
+    lines = [f"# {site['site_name']}", "", f"> {site['site_description']}"]
+    for section in site["nav"]:
+        for heading, places in section.items():
+            lines += ["", f"## {heading}", ""]
+            lines += [_line(place) for place in places if isinstance(place, str)]
+    return "\n".join([*lines, ""])
+
+
+def _line(place: str) -> str:
+    """Return the line of a page: its title, its address, and its first sentence."""
+    text = re.sub(r"<!--.*?-->", "", (FOLDER.parent / place).read_text("utf-8"), flags=re.DOTALL)
+    title, _, rest = text.partition("\n")
+    first = next((part for part in rest.split("\n\n") if part.strip() and part.strip()[0] not in "!|`<#-"), "")
+    sentence = re.split(r"(?<=[.?!:])\s", " ".join(re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", first).split()))[0]
+    about = f": {sentence.replace('**', '')}" if sentence else ""
+    return f"- [{title.removeprefix('# ')}]({place.removesuffix('.md')}.html){about}"
 
 
 def _names() -> str:
