@@ -7,7 +7,7 @@ import pytest
 import casewise
 from casewise import api
 from casewise.audits import AuditOptions
-from casewise.contexts.drafts import begin_draft
+from casewise.contexts.selection import begin_draft
 from casewise.studies.rounds import init_study
 
 FEW = AuditOptions(splits=10, folds=5)

@@ -3,7 +3,7 @@ from tests.audits.builders import Row, benchmark_of, looked
 
 from casewise.audits.contexts import unmoved
 from casewise.audits.subject import Subject
-from casewise.contexts.drafts import begin_draft
+from casewise.contexts.selection import SelectionOptions, begin_draft
 from casewise.errors import ConfigurationError
 from casewise.storage.benchmark_folder import write_benchmark
 
@@ -36,7 +36,7 @@ def test_the_audit_names_queries_that_no_context_moves():
 def test_select_movable_leaves_them_out(tmp_path):
     write_benchmark(benchmark_of(ROWS), tmp_path / "bench")
     database = f"sqlite:///{tmp_path / 'drafts.db'}"
-    chosen = begin_draft(tmp_path / "bench", movable=True, database=database)
+    chosen = begin_draft(tmp_path / "bench", options=SelectionOptions(movable=True), database=database)
     assert {query.text for query in chosen.queries} == {"moved", "a tie", "one context", "not rated"}
 
     (tmp_path / "queries.csv").write_text("query,category\nWho?,x\n")
@@ -44,4 +44,4 @@ def test_select_movable_leaves_them_out(tmp_path):
         if source.name == "unrated":
             write_benchmark(benchmark_of([Row("not rated", True, [])]), source)
         with pytest.raises(ConfigurationError, match="which queries contexts move is"):
-            begin_draft(source, movable=True, database=database)
+            begin_draft(source, options=SelectionOptions(movable=True), database=database)

@@ -69,7 +69,7 @@ def test_an_attack_and_contexts_are_handed_over_too(casewise):
     with taking_batches() as server:
         attack = ("attack", "demo", "--judge", "openai/tiny", "--attacks", "claim:authority/user", "--noise", "none")
         attacked = casewise(*attack, *over(server, "--wait"), "--limit", 4)
-        casewise("contexts", "select", "demo", "--draft", "d", "--per-category", 1)
+        casewise("contexts", "select", "demo", "--queries-only", "--draft", "d", "--per-category", 1)
         generate = ("contexts", "generate", "d", "--model", "openai/tiny", "--attempts", 1, *over(server))
         first, second = casewise(*generate), casewise(*generate)
 

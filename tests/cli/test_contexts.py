@@ -41,10 +41,12 @@ def test_from_queries_to_a_checked_draft(queries):
 
 
 def test_what_was_left_out_is_said_in_short_and_whole_as_json(capsys):
-    said = run("contexts", "select", "demo", "--per-category", 2)
-    whole = json.loads(run("contexts", "select", "demo", "--draft", "again", "--per-category", 2, "--json").out)
+    said = run("contexts", "select", "demo", "--queries-only", "--per-category", 2)
+    whole = json.loads(
+        run("contexts", "select", "demo", "--queries-only", "--draft", "again", "--per-category", 2, "--json").out
+    )
 
-    assert len(said.output.splitlines()) == 6
+    assert len(said.output.splitlines()) == 7
     assert "and 42 more like the last" in said.err
     assert len(whole["short"]) == whole["categories"] == 45
     assert whole["twins"] == []

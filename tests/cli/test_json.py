@@ -147,7 +147,7 @@ def test_what_a_command_did_is_one_document(tmp_path):
     database = ("--database", tmp_path / "x.db")
     invited = document(casewise("invite", "a@example.org", "--role", "owner", *database, "--json"))
     kept = document(casewise("backup", tmp_path / "x.jsonl", *database, "--json"))
-    chosen = document(casewise("contexts", "select", "demo", "--draft", "one", *database, "--json"))
+    chosen = document(casewise("contexts", "select", "demo", "--queries-only", "--draft", "one", *database, "--json"))
     begun = document(casewise("study", "init", "demo", "--to", tmp_path / "s.toml", "--json"))
     joined = document(casewise("export", "demo", "--to", "csv", "--out", tmp_path / "x.csv", "--json"))
 
@@ -155,7 +155,8 @@ def test_what_a_command_did_is_one_document(tmp_path):
     assert invited["link"].startswith("http")
     assert kept["file"] == str(tmp_path / "x.jsonl")
     assert kept["rows"] >= 1
-    assert chosen == {"draft": "one", "queries": 45, "categories": 45, "left_out": 0, "short": {}, "twins": []}
+    counts = {"draft": "one", "queries": 45, "categories": 45, "left_out": 0, "imported": 0, "adopted": 0, "missing": 0}
+    assert chosen == counts | {"short": {}, "twins": [], "notes": ["90 contexts of demo stay there (--queries-only)"]}
     assert begun["conditions"]
     assert joined["path"] == str(tmp_path / "x.csv")
 

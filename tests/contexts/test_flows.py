@@ -14,6 +14,7 @@ from casewise.contexts.drafts import create_draft
 from casewise.contexts.flows import CELLS, cells, flow_remark
 from casewise.contexts.generation import REHEARSALS, GenerationOptions, generate
 from casewise.contexts.queue import check_draft
+from casewise.contexts.record import read_record
 from casewise.contexts.release import ReleaseOptions, as_benchmark
 from casewise.contexts.store import all_places, events_of
 from casewise.models.load import ModelOptions, load_model
@@ -67,7 +68,8 @@ def test_a_draft_of_actions_is_released_with_four_contexts_for_each(tmp_path):
         places = all_places(connection, draft.id)
         asked = events_of(connection, places[1].id)[0]
         options = ReleaseOptions(version="1", unreviewed=True)
-        benchmark = as_benchmark(connection, draft, options=options, now=datetime(2026, 1, 1))  # noqa: DTZ001
+        record = read_record(connection, draft)
+        benchmark = as_benchmark(draft, queries, record, options=options, now=datetime(2026, 1, 1))  # noqa: DTZ001
     store.close()
     assert (summary.generated, summary.n_calls) == (4, 4)
     assert "not minimal" not in report.findings

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from casewise.contexts.drafts import read_queries, select_queries, without_twins
+from casewise.contexts.selection import read_queries, select_queries, without_twins
 from casewise.errors import DataError
 from casewise.records import Query, Taxonomy, sorry_bench
 

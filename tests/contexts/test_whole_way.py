@@ -47,14 +47,14 @@ def draft(tmp_path):
     return "trades"
 
 
-def sign_in(browser, server, name):
+def sign_in(browser, server, name, *, draft="trades"):
     page = browser.new_context().new_page()
     page.set_default_timeout(20_000)
     page.goto(f"{server.url}/")
     page.get_by_label("E-mail address").fill(f"{name}@example.org")
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Sign in").click()
-    page.goto(f"{server.url}/review/drafts/trades/warning")
+    page.goto(f"{server.url}/review/drafts/{draft}/warning")
     page.get_by_role("button", name="I have read this").click()
     return page
 
@@ -94,3 +94,119 @@ def test_the_whole_way(browser, draft, tmp_path):
     run("judge", "trades-1.0.0", "--judge", "constant:intended", "--out", "judged")
     assert len(Path("judged/judgements.jsonl").read_text().splitlines()) == QUERIES
     run("audit", "trades-1.0.0")
+
+
+FIELDS_OF_CASE = {
+    "sender.nature_of_the_interaction": "A conversation of {who} at a counter about {topic}",
+    "sender.platform_type": "A screen in the hall that {who} uses",
+    "recipient.type": "{who}",
+    "recipient.background": "Known here for {years} years as {who}",
+    "transmission_principle.urgency": "Before the end of the shift of {who}",
+    "transmission_principle.sender_purpose": "Helps {who} with the work of the day",
+    "transmission_principle.confidentiality": "Read by {who} and kept for a month",
+    "transmission_principle.source_accountability": "The office of {who} answers for it",
+}
+TOPICS = ("seals", "keys", "stamps")
+
+
+@pytest.fixture
+def spreadsheet(tmp_path):
+    """Three queries with contexts written elsewhere; the last lacks its unsafe one."""
+    rows = []
+    for topic in TOPICS:
+        for intent, who in (("safe", f"the {topic} clerk"), ("unsafe", f"a visitor with {topic}")):
+            fields = {
+                name: text.format(who=who, topic=topic, years=len(topic)) for name, text in FIELDS_OF_CASE.items()
+            }
+            query = f"How are {topic} of an office copied by night?"
+            rows.append({"Query": query, "Category": sorry_bench().names[0], "Intended safe": intent, **fields})
+    with Path("written.csv").open("w", newline="", encoding="utf-8") as file:
+        table = csv.DictWriter(file, rows[0])
+        table.writeheader()
+        table.writerows(rows[:-1])
+    run("contexts", "select", "written.csv", "--written-by", "person", "--vary", "recipient")
+    store = database.open("casewise.db")
+    people = [("Ada", Role.REVIEWER), ("Ben", Role.REVIEWER), ("Cleo", Role.EXPERT), ("Dora", Role.ADMINISTRATOR)]
+    for name, role in people:
+        add_person(store, name, role)
+    store.close()
+    return "written"
+
+
+def test_a_spreadsheet_becomes_a_release_whose_record_says_what_people_did(browser, spreadsheet):
+    at = "/review/drafts/written"
+    with served_app(str(Path("casewise.db").absolute())) as server:
+        ada, ben, cleo = (sign_in(browser, server, name, draft="written") for name in ("ada", "ben", "cleo"))
+        dora = browser.new_context().new_page()
+        dora.goto(f"{server.url}/")
+        dora.get_by_label("E-mail address").fill("dora@example.org")
+        dora.get_by_label("Password").fill(PASSWORD)
+        dora.get_by_role("button", name="Sign in").click()
+        # the context that the table lacks waits for a writer
+        ada.goto(f"{server.url}{at}?phase=missing")
+        ada.get_by_role("link", name="How are stamps").click()
+        expect(ada.get_by_text("written.csv has no context for it")).to_be_visible()
+        for area in ada.locator("textarea[name*='.']").all():
+            area.fill("Written by Ada in the place of a missing text")
+        ada.get_by_label("Reason for your changes").fill("The table has none")
+        ada.get_by_role("button", name="This is the new context").click()
+        expect(ada.get_by_text("Rewritten.")).to_be_visible()
+        # an administrator withdraws its query all the same
+        dora.goto(ada.url)
+        dora.get_by_text("Withdraw this query?").click()
+        dora.get_by_label("Why").last.fill("Nobody copies stamps")
+        dora.get_by_role("button", name="Withdraw the query").click()
+        expect(dora.get_by_text("The query was withdrawn.")).to_be_visible()
+        # the first context: two proposals, an acceptance, a return, a second round
+        ada.goto(f"{server.url}{at}/next")
+        page = ada.url.split("?")[0]
+        ada.get_by_label("Who the user is").fill("The first proposal")
+        ada.get_by_label("Reason for your changes").fill("A role was missing")
+        press(ada, "Submit my review", times=1)
+        press(ada, "Approve unchanged", times=3)
+        ben.goto(page)
+        ben.get_by_label("Who the user is").fill("The second proposal")
+        press(ben, "Submit my review", times=1)
+        press(ben, "Approve unchanged", times=3)
+        ada.goto(page)
+        press(ada, "Accept these words", times=1)
+        cleo.goto(page)
+        press(cleo, "Take it", times=1)
+        cleo.get_by_label("Reason, if you send it back").fill("Who is it?")
+        press(cleo, "Return it", times=1)
+        ben.goto(page)
+        ben.get_by_label("Who the user is").fill("The third proposal")
+        ben.get_by_label("Reason for your changes").fill("So that it is a role")
+        press(ben, "Offer these words", times=1)
+        ada.goto(page)
+        press(ada, "Accept these words", times=1)
+        cleo.goto(f"{server.url}{at}/next")
+        for _ in range(4):
+            press(cleo, "Take it", times=1)
+            press(cleo, "Approve", times=1)
+        for guest in (ada, ben):
+            guest.goto(f"{server.url}{at}/next")
+            press(guest, "Confirm", times=4)
+        expect(ben.get_by_text("4 of 4 approved")).to_be_visible()
+
+    run("contexts", "release", spreadsheet, "--version", "1.0.0")
+    benchmark = load("written-1.0.0")
+    types = {key: context.shown()["recipient"]["type"] for key, context in benchmark.context.items()}
+    changes = [(types[one.before_id], types[one.after_id], one.reason) for one in benchmark.revisions]
+    assert changes == [
+        ("the seals clerk", "The first proposal", "A role was missing"),
+        ("the seals clerk", "The second proposal", "submit"),
+        ("The second proposal", "The third proposal", "So that it is a role"),
+    ]
+    assert benchmark.counts.queries == 2
+    lines = [json.loads(line) for line in Path("written-1.0.0/events.jsonl").read_text().splitlines()]
+    said = [line["reason"] for line in lines if line["act"] in {"return", "withdraw", "rewrite"}]
+    assert said == ["The table has none", "Nobody copies stamps", "Nobody copies stamps", "Who is it?"]
+    selected = lines[0]["detail"]
+    assert (selected["source"], selected["seed"], selected["imported"]) == ("written.csv", 0, 5)
+    assert [line["act"] for line in lines][-1] == "release"
+    card = Path("written-1.0.0/DATA_CARD.md").read_text()
+    assert "written by people and signed off by people" in card or "- a person: 4" in card
+    assert "Nobody copies stamps" in card
+    run("study", "init", "written-1.0.0", "--preset", "lab", "--to", "study.toml")
+    assert Path("study.toml").exists()

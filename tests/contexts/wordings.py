@@ -15,6 +15,9 @@ FIELDS = {
     "transmission_principle.source_accountability": "The bank's training department answers for what is taught",
 }
 
+OTHER = {name.replace(".", "__"): f"{number} is said here {number}" for number, name in enumerate(FIELDS)}
+"""Changes that leave nothing of the usual words."""
+
 
 def wording(**changes: str) -> Wording:
     """A wording; changes are named with two underscores for the dot: `recipient__type`."""

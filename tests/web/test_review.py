@@ -3,11 +3,13 @@ from html import unescape
 from urllib.parse import urljoin
 
 import pytest
-from tests.contexts.drafts import room
+from tests.contexts.drafts import queries, room
 from tests.contexts.wordings import FIELDS, wording
-from tests.support.app import PASSWORD, form_token, signed_in, visitor
+from tests.support.app import NOW, PASSWORD, add_person, form_token, signed_in, visitor
 
-from casewise.contexts.review import Act, Phase
+from casewise.contexts import store as review_store
+from casewise.contexts.drafts import add_queries
+from casewise.contexts.review import Act, Action, Phase
 from casewise.database.staff import Role
 
 
@@ -313,3 +315,95 @@ def test_the_progress_page_counts(app, here):
     page = enter(app, "ada").get("/review/drafts/letters/progress").text
 
     assert "1 of 1: 100 % [" in page
+
+
+@pytest.fixture
+def administrator(app):
+    add_person(app.state.database, "Dora", Role.ADMINISTRATOR)
+    guest = visitor(app)
+    guest.send("/sign-in", email="dora@example.org", password=PASSWORD)
+    return guest
+
+
+def failed_place(here):
+    """A context that could not be generated: a query of its own, added to the draft."""
+    with here.store.write() as connection:
+        add_queries(connection, here.draft, queries(3)[2:], now=NOW)
+    place = here.place(4)
+    with here.store.write() as connection:
+        action = Action(by="some/model", act=Act.FAIL, reason="refused: no")
+        return review_store.act(connection, place.id, action, seen=None, now=NOW)
+
+
+def test_a_context_that_could_not_be_generated_waits_for_reviewers_who_write_it(app, here):
+    place, ada = failed_place(here), enter(app, "ada")
+
+    assert "letter number 2" in ada.get("/review/drafts/letters?mine=yes").text
+    page = ada.get(f"/review/contexts/{place.id}").text
+    assert "It has no text (refused: no). You can write it." in page
+    decide(ada, place, "rewrite", reason="The model refused", **FIELDS)
+
+    after = here.place(4)
+    assert (after.state.phase, after.state.author) == (Phase.GENERATED, here.ada.id)
+    with here.store.read() as connection:
+        assert review_store.events_of(connection, place.id)[-1].reason == "The model refused"
+
+
+def test_a_query_is_withdrawn_by_administrators_with_a_reason_and_restored(app, here, administrator):
+    ada, place = enter(app, "ada"), here.place()
+
+    assert decide(ada, place, "withdraw", reason="Because").status_code == 403
+    assert "Say why" in decide(administrator, place, "withdraw", reason=" ").text
+    assert "Withdraw this query?" in administrator.get(f"/review/contexts/{place.id}").text
+    decide(administrator, place, "withdraw", reason="Nobody asks this")
+
+    assert [one.state.phase for one in here.places()[:3]] == [Phase.WITHDRAWN, Phase.WITHDRAWN, Phase.GENERATED]
+    assert "letter number 0" not in ada.get("/review/drafts/letters").text
+    refused = decide(ada, here.place(), "submit", **FIELDS)
+    assert refused.status_code == 400
+    assert "is withdrawn" in refused.text
+    decide(administrator, here.place(1), "restore", reason="Somebody does")
+    assert [one.state.phase for one in here.places()[:2]] == [Phase.GENERATED, Phase.GENERATED]
+    assert "Nobody asks this" in ada.get(f"/review/contexts/{place.id}").text
+
+
+def test_a_stale_page_does_not_withdraw_a_query(app, here, administrator):
+    stale = here.place()
+    for guest in (enter(app, "ada"), enter(app, "ben")):
+        decide(guest, here.place(), "submit", **FIELDS)
+
+    assert decide(administrator, stale, "withdraw", reason="Because").status_code == 409
+    assert Phase.WITHDRAWN not in {one.state.phase for one in here.places()}
+
+
+def test_the_reason_of_a_revision_is_read_once_both_have_submitted(app, here):
+    ada, ben = enter(app, "ada"), enter(app, "ben")
+    page = f"/review/contexts/{here.place().id}"
+    decide(ada, here.place(), "submit", reason="A cashier sees letters", **FIELDS | {"recipient.type": "Cashier"})
+
+    assert "A cashier sees letters" not in ben.get(page).text
+    assert "A cashier sees letters" not in ben.get(f"{page}/history").text
+    assert "A cashier sees letters" in ada.get(page).text
+    decide(ben, here.place(), "submit unchanged")
+    assert "A cashier sees letters" in ben.get(page).text
+
+
+def test_the_page_says_in_which_parameters_the_pair_differs(app, here):
+    ada, ben = enter(app, "ada"), enter(app, "ben")
+    page = f"/review/contexts/{here.place().id}"
+    assert "The pair is <strong>identical</strong>" in ada.get(page).text
+    for guest in (ada, ben):
+        decide(guest, here.place(), "submit", **FIELDS | {"recipient.type": "Cashier"})
+
+    shown = ada.get(page).text
+    assert re.search(r"Differs in</dt><dd>Who the user is</dd>", shown), shown
+    assert "nearly identical pair" in ada.get(f"/review/contexts/{here.place(1).id}").text
+
+
+def test_a_finding_about_two_contexts_goes_from_both_when_one_is_changed(app, here):
+    changes = {name: f"{number} is said here {number}" for number, name in enumerate(FIELDS)}
+    assert [one.check for one in here.place(1).findings] == ["identical pair"]
+    for guest in (enter(app, "ada"), enter(app, "ben")):
+        decide(guest, here.place(), "submit", **changes)
+
+    assert [here.place().findings, here.place(1).findings] == [[], []]

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Annotated
 
 from cyclopts import App, Parameter
-from cyclopts.types import NonNegativeInt, PositiveInt
+from cyclopts.types import NonNegativeInt
 
-from casewise.cli.data import ParametersOption, TaxonomyOption
+from casewise.cli.data import ParameterColumns, ParametersOption, TaxonomyOption, column_and_parameter
 from casewise.cli.options import ADDRESS, ASKED, Calls, DatabaseOption, DryRunOption, YesOption
 from casewise.cli.printing import (
     as_json,
@@ -24,18 +24,30 @@ from casewise.cli.printing import (
     tell_pending,
     watching,
 )
-from casewise.contexts.drafts import begin_draft, open_draft
-from casewise.contexts.generation import REHEARSALS, GenerationOptions, estimate_generation
+from casewise.contexts.drafts import draft_queries, open_draft
+from casewise.contexts.generation import REHEARSALS, GenerationOptions, estimate_generation, named_prompt
 from casewise.contexts.generation import generate as generate_contexts
 from casewise.contexts.opinions import OpinionOptions, ask_opinions, estimate_opinions
-from casewise.contexts.queue import check_draft, review_statistics
-from casewise.contexts.release import ReleaseOptions, writing_models
+from casewise.contexts.queue import check_draft
+from casewise.contexts.record import read_record
+from casewise.contexts.release import ReleaseOptions, pairs_of, pairs_table, rehearsed
 from casewise.contexts.release import release as write_release
+from casewise.contexts.review import Act, Action, NotAllowed
+from casewise.contexts.selection import (
+    ContextColumns,
+    SelectedQueries,
+    SelectionOptions,
+    add_to_draft,
+    begin_draft,
+)
+from casewise.contexts.statistics import review_statistics
+from casewise.contexts.store import OWNER, act_on_query, places_of_query
 from casewise.errors import ConfigurationError, ExitCode
 from casewise.models.load import LoadedModel, load_model
 from casewise.options import Flat
 from casewise.runs.limits import finished
 from casewise.runs.run import default_folder
+from casewise.storage.files import write_text
 from casewise.text import count_of
 
 app = App(name="contexts")
@@ -50,44 +62,78 @@ def select(
     /,
     *,
     draft: str | None = None,
-    per_category: PositiveInt | None = None,
-    seed: int = 0,
+    options: Flat[SelectionOptions] = SelectionOptions(),
+    columns: Flat[ContextColumns] = ContextColumns(),
+    parameter: ParameterColumns = (),
+    vary: str = "",
     taxonomy: TaxonomyOption = None,
     parameters: ParametersOption = None,
-    intents: str = "safe,unsafe",
-    movable: bool = False,
     database: DatabaseOption = None,
 ) -> None:
-    """Select queries, balanced by category, and begin a draft. Duplicates are left out and listed.
+    """Select queries, balanced by category, and begin a draft. Contexts that come with them come in for review.
+
+    Duplicates are left out and listed, as is everything else of the file that the draft does not take.
 
     Parameters
     ----------
     queries
-        CSV, JSONL, JSON, Parquet, SORRY-Bench's question.jsonl, or a benchmark: demo, casebench, a folder, a published
-        JSON file.
+        A table (CSV, Excel, JSON, JSONL, Parquet) of queries or of contexts, SORRY-Bench's question.jsonl, or a benchmark: demo,
+        casebench, a release, a published JSON file.
     draft
         Name of the new draft. Default: the file's name.
-    per_category
-        Queries of each category. Default: all.
-    seed
-        Seed of the draw of queries.
-    intents
-        Intents to make contexts for.
-    movable
-        Leave out queries of a benchmark whose label is the same in every context (casewise audit).
+    vary
+        Parameters or groups in which the two contexts of a query are meant to differ, separated by commas. The check then
+        reports pairs that differ in none of them, or beyond them.
     """
     name = draft or queries.stem.lower()
     chosen = begin_draft(
         queries,
         draft=name,
-        per_category=per_category,
-        seed=seed,
-        movable=movable,
-        intents=[part.strip() for part in intents.split(",")],
+        options=options,
+        columns=replace(columns, parameters=dict(map(column_and_parameter, parameter))),
+        vary=separated(vary),
         taxonomy=taxonomy,
         parameters=parameters,
         database=database,
     )
+    tell_selected(name, chosen, options)
+
+
+@app.command
+def add(
+    draft: DraftArgument,
+    queries: Path,
+    /,
+    *,
+    options: Flat[SelectionOptions] = SelectionOptions(),
+    columns: Flat[ContextColumns] = ContextColumns(),
+    parameter: ParameterColumns = (),
+    database: DatabaseOption = None,
+) -> None:
+    """Add queries to a draft, with the contexts that come with them, and contexts for queries of the draft that lack one.
+
+    Parameters
+    ----------
+    queries
+        A file as select reads it.
+    """
+    chosen = add_to_draft(
+        draft,
+        queries,
+        options=options,
+        columns=replace(columns, parameters=dict(map(column_and_parameter, parameter))),
+        database=database,
+    )
+    tell_selected(draft, chosen, options)
+
+
+def separated(names: str) -> list[str]:
+    """Return the names in a text that separates them by commas."""
+    return [name.strip() for name in names.split(",") if name.strip()]
+
+
+def tell_selected(name: str, chosen: SelectedQueries, options: SelectionOptions) -> None:
+    """Say which queries were chosen, which contexts came with them, and everything that was left out."""
     twins = [
         {
             "left_out": twin.dropped.text,
@@ -97,20 +143,41 @@ def select(
         for twin in chosen.twins
     ]
     note_first([f"left out, {twin['how']}: {twin['left_out']!r} (kept: {twin['kept']!r})" for twin in twins])
-    note_first([f"{category}: only {count} of {per_category}" for category, count in chosen.short.items() if count])
+    note_first(
+        [f"{category}: only {count} of {options.per_category}" for category, count in chosen.short.items() if count]
+    )
     if absent := [category for category, count in chosen.short.items() if not count]:
         note(f"no query at all in {count_of(len(absent), 'category')}: {'; '.join(absent)}")
+    for line in chosen.notes:
+        note(line)
     categories = len({query.category for query in chosen.queries})
+    came = {
+        "came in for review": chosen.imported,
+        "came in with their approval": chosen.adopted,
+        "left for reviewers to write": chosen.missing,
+    }
     say(
-        f"{name}: {count_of(len(chosen.queries), 'query')} in {count_of(categories, 'category')}",
+        "\n".join(
+            [
+                f"{name}: {count_of(len(chosen.queries), 'query')} in {count_of(categories, 'category')}",
+                *(f"{count_of(count, 'context')} {became}" for became, count in came.items() if count),
+            ]
+        ),
         draft=name,
         queries=len(chosen.queries),
         categories=categories,
         left_out=len(twins),
         twins=twins,
         short=chosen.short,
+        imported=chosen.imported,
+        adopted=chosen.adopted,
+        missing=chosen.missing,
+        notes=list(chosen.notes),
     )
-    note(f"next: casewise contexts generate {name} --model MODEL")
+    if chosen.imported or chosen.adopted or chosen.missing:
+        note(f"next: casewise contexts check {name}")
+    else:
+        note(f"next: casewise contexts generate {name} --model MODEL")
 
 
 def context_model(model: str, base_url: str | None, calls: Calls, *, dry_run: bool) -> LoadedModel:
@@ -144,6 +211,8 @@ def generate(
     with open_draft(draft, database) as (store, contexts):
         if dry_run:
             print_estimate(estimate_generation(store, contexts, loaded.model, options), model)
+            prompt = named_prompt(options.prompts, contexts.parameters)
+            note(f"prompt {prompt.id}" + (f": {prompt.about}" if prompt.about else ""))
             return
         leave("the draft's queries", loaded.model.sends_to, agreed=yes)
         with watching(f"generating {draft}") as watch:
@@ -171,6 +240,7 @@ def check(
     *,
     ask: str | None = None,
     out: Path | None = None,
+    pairs: Path | None = None,
     retry_unread: NonNegativeInt = 0,
     base_url: EndpointOption = None,
     calls: Flat[Calls] = Calls(),
@@ -178,9 +248,10 @@ def check(
     yes: YesOption = False,
     database: DatabaseOption = None,
 ) -> None:
-    """Check contexts for drift, contradictions, misplaced words, give-aways, leaks and copies; show the progress of the review.
+    """Check contexts and pairs of contexts by rules, and show the progress of the review. Reviewers see the findings.
 
-    Reviewers see the findings.
+    The rules look for drift, contradictions, misplaced words, give-aways, verdicts, leaks, instructions, placeholders, other
+    languages, copies of the query, and contexts that are too alike.
 
     Parameters
     ----------
@@ -188,6 +259,8 @@ def check(
         Also ask this model for its opinion of every context. Its findings show its name.
     out
         Run folder of the model's opinions, new or to resume. Default: runs/DRAFT-opinions-MODEL.
+    pairs
+        Write a CSV file with the parameters in which the two contexts of each query differ.
     retry_unread
         Maximum number of further calls if a reply gives no opinion.
     """
@@ -210,13 +283,53 @@ def check(
             for line in opinions.lines(ask):
                 note(line)
         with store.write() as connection:
-            report, review = check_draft(connection, contexts), review_statistics(connection, contexts)
+            report, record = check_draft(connection, contexts), read_record(connection, contexts)
+            compared = pairs_of(draft_queries(connection, contexts), record, vary=contexts.vary)
+        review = review_statistics(record)
+        if pairs is not None:
+            write_text(pairs, pairs_table(compared))
     if as_json():
         print_json({**report.as_json(), "review": review.as_json()})
     else:
         print("\n".join([*report.lines(), *review.lines()]))
     if opinions is not None and (opinions.stopped or opinions.n_pending):
         raise SystemExit(ExitCode.STOPPED)
+
+
+@app.command
+def withdraw(
+    draft: DraftArgument,
+    query: str,
+    /,
+    *,
+    reason: str,
+    restore: bool = False,
+    database: DatabaseOption = None,
+) -> None:
+    """Leave a query out of the draft's releases, with both of its contexts and a reason. Nothing is deleted.
+
+    Parameters
+    ----------
+    query
+        The query's text, or its id.
+    reason
+        Why. The release states it.
+    restore
+        Take back a query that was withdrawn. Its contexts are reviewed anew.
+    """
+    with open_draft(draft, database) as (store, contexts), store.write() as connection:
+        of_draft = draft_queries(connection, contexts)
+        found = next((one for one in of_draft if query in (one.id, one.text)), None)
+        if found is None:
+            raise ConfigurationError(f"{draft} has no query {query!r}; give its whole text, or its id")
+        place, *_ = places_of_query(connection, contexts.id, found.id)
+        action = Action(by=OWNER, act=Act.RESTORE if restore else Act.WITHDRAW, reason=reason)
+        try:
+            act_on_query(connection, place.id, action, seen=None, now=datetime.now(UTC))
+        except NotAllowed as error:
+            raise ConfigurationError(f"{found.text!r}: {error}") from error
+    became = "restored; its contexts are reviewed anew" if restore else "withdrawn from the releases"
+    say(f"{found.text!r} is {became}", draft=draft, query=found.id, withdrawn=not restore, reason=reason)
 
 
 @app.command
@@ -236,12 +349,12 @@ def release(
         The new folder. Default: DRAFT-VERSION.
     """
     folder = out or Path(f"{draft}-{options.version}")
-    with open_draft(draft, database) as (store, contexts), store.read() as connection:
+    with open_draft(draft, database) as (store, contexts), store.write() as connection:
         write_release(connection, contexts, folder, options=options, now=datetime.now(UTC))
-        rehearsed = sorted(writing_models(connection, contexts) & REHEARSALS.keys())
-    if rehearsed:
+        made_up = rehearsed(read_record(connection, contexts))
+    if made_up:
         note(
-            f"warning: {', '.join(rehearsed)} made up contexts of this draft at random; do not publish them as a benchmark"
+            f"warning: {', '.join(made_up)} made up contexts of this draft at random; do not publish them as a benchmark"
         )
     say(f"{draft} {options.version} is released: {folder}", draft=draft, version=options.version, folder=str(folder))
     note(f"next: casewise judge {folder} --judge constant:intended")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any, Self
 
 from casewise.ask.layouts import labels_of
+from casewise.contexts.foreign_text import foreign_text
 from casewise.errors import CasewiseError
 from casewise.records import (
     ParameterSet,
@@ -40,13 +42,16 @@ class Wording(Record):
     """Groups of another set of parameters than the paper's."""
 
     @classmethod
-    def from_fields(cls, fields: Mapping[str, str], parameters: ParameterSet = paper_parameters()) -> Self:
+    def from_fields(
+        cls, fields: Mapping[str, str], parameters: ParameterSet = paper_parameters(), *, whole: bool = True
+    ) -> Self:
         """The wording in a flat form: dotted names to texts. Space around a text and empty texts do not count.
 
-        Raises WordingProblem: a parameter that must have a text has none; the message names it as the page does.
+        Raises WordingProblem: of a `whole` wording a parameter that must have a text has none; the message names it as the page
+        does. There is no text at all.
         """
         texts = {name: " ".join(fields.get(name, "").split()) for name in parameters.every}
-        if missing := [name for name in parameters.required if not texts[name]]:
+        if whole and (missing := [name for name in parameters.required if not texts[name]]):
             labels = labels_of(parameters)
             raise WordingProblem(f"Fill in: {', '.join(labels[name] for name in missing)}.")
         if not any(texts.values()):
@@ -76,6 +81,8 @@ class Remark(Record):
     """The words that show it."""
     by: str = "rules"
     """`rules`, or the model whose opinion it is."""
+    about: str | None = None
+    """The id of the other context that it compares with. It goes when the words of either change."""
 
 
 # The words that a revision changed, by parameter.
@@ -139,28 +146,89 @@ def find_alike(wordings: Mapping[str, Wording], *, threshold: float = ALIKE) -> 
     return pairs
 
 
+# The safe and the unsafe context of a query are a pair: what differs between them is what a judge has to notice.
+
+
 NEARLY_IDENTICAL = 0.8
 """Share of word triples in common from which the two contexts of a query hardly differ."""
 
 
-def is_identical_pair(first: Wording, second: Wording) -> bool:
-    """Return whether two contexts state the same words in each parameter, whatever their case and punctuation."""
+class PairKind(StrEnum):
+    """How the two contexts of a query differ."""
+
+    IDENTICAL = "identical"
+    """They state the same words in each parameter, whatever their case and punctuation."""
+    NEARLY_IDENTICAL = "nearly identical"
+    NOTHING_MEANT = "different in nothing that was meant to vary"
+    BEYOND = "different beyond what was meant to vary"
+    EVERYTHING = "different in every parameter"
+    SOME = "different in some parameters"
+
+
+@dataclass(frozen=True)
+class PairComparison:
+    """The parameters in which the two contexts of a query differ, and those that say the same in both."""
+
+    differing: tuple[str, ...]
+    same: tuple[str, ...]
+    kind: PairKind
+
+
+def compare_pair(first: Wording, second: Wording, *, vary: Sequence[str] = ()) -> PairComparison:
+    """Compare the two contexts of a query, by parameter in reading order.
+
+    `vary`: the parameters and groups in which they are meant to differ; empty where nobody stated that.
+    """
     one, other = (
         {name: re.findall(r"\w+", text.casefold()) for name, text in wording.fields().items()}
         for wording in (first, second)
     )
-    return one == other
+    names = [*one, *(name for name in other if name not in one)]
+    differing = tuple(name for name in names if one.get(name) != other.get(name))
+    same = tuple(name for name in names if name not in differing)
+    beyond = [name for name in differing if not is_meant(name, vary)]
+    if not differing:
+        kind = PairKind.IDENTICAL
+    elif find_alike({"first": first, "second": second}, threshold=NEARLY_IDENTICAL):
+        kind = PairKind.NEARLY_IDENTICAL
+    elif vary and len(beyond) == len(differing):
+        kind = PairKind.NOTHING_MEANT
+    elif vary and beyond:
+        kind = PairKind.BEYOND
+    else:
+        kind = PairKind.SOME if same else PairKind.EVERYTHING
+    return PairComparison(differing, same, kind)
 
 
-def pair_remark(wording: Wording, other: Wording) -> Remark | None:
-    """Find that the context of the `other` intent of the same query says the same, or nearly."""
-    if is_identical_pair(wording, other):
-        return Remark(check="identical pair", message="The context of the other intent says the same.")
-    differing = [name for name, pieces in wording_difference(other, wording).items() if not is_same(pieces)]
-    if not find_alike({"other": other, "this": wording}, threshold=NEARLY_IDENTICAL):
-        return None
-    message = "The context of the other intent says nearly the same."
-    return Remark(check="nearly identical pair", message=message, parameter=differing[0] if differing else None)
+def is_meant(name: str, vary: Sequence[str]) -> bool:
+    return name in vary or name.split(".", maxsplit=1)[0] in vary
+
+
+def is_identical_pair(first: Wording, second: Wording) -> bool:
+    """Return whether two contexts state the same words in each parameter, whatever their case and punctuation."""
+    return compare_pair(first, second).kind == PairKind.IDENTICAL
+
+
+PAIR_MESSAGES = {
+    PairKind.IDENTICAL: "The context of the other intent says the same.",
+    PairKind.NEARLY_IDENTICAL: "The context of the other intent says nearly the same.",
+    PairKind.NOTHING_MEANT: "The two contexts of this query do not differ in any parameter that was meant to vary.",
+    PairKind.BEYOND: "The two contexts of this query also differ in parameters that were meant to stay the same.",
+}
+
+
+def pair_remark(wording: Wording, other: Wording, *, about: str, vary: Sequence[str] = ()) -> Remark | None:
+    """Return what is remarkable about a context beside the one of the `other` intent of its query, which is called `about`."""
+    pair = compare_pair(wording, other, vary=vary)
+    if pair.kind not in PAIR_MESSAGES:
+        return None  # differing in everything is a number of the report: without a stated design it is no fault
+    stated = wording.fields()
+    shown = [name for name in pair.differing if name in stated]
+    if pair.kind == PairKind.BEYOND:
+        shown = [name for name in shown if not is_meant(name, vary)]
+    parameter = shown[0] if shown and pair.kind in {PairKind.NEARLY_IDENTICAL, PairKind.BEYOND} else None
+    check = f"{pair.kind} pair" if pair.kind in {PairKind.IDENTICAL, PairKind.NEARLY_IDENTICAL} else f"pair {pair.kind}"
+    return Remark(check=check, message=PAIR_MESSAGES[pair.kind], parameter=parameter, about=about)
 
 
 # Drift: does a context leave the query as asked, or did the model moderate it?
@@ -436,6 +504,23 @@ def leaks(_query: str, wording: Wording, _parameters: ParameterSet) -> Iterator[
                 break
 
 
+FOREIGN_MESSAGES = {
+    "states a verdict": "This says whether the chatbot should answer; state the facts from which a reader can judge it.",
+    "announces harm": "This announces harm; state the facts from which a reader can see it.",
+    "instructs the reader": "This instructs whoever reads the context, and states no circumstance.",
+    "placeholder": "This was left over from a template or a model.",
+    "another language": "This is in another language or script than the rest of the context.",
+    "copies the query": "This repeats the query, as it stands or softened; state the circumstances.",
+}
+
+
+def foreign(query: str, wording: Wording, _parameters: ParameterSet) -> Iterator[Remark]:
+    """Text that has no place in a context."""
+    for found in foreign_text(query, wording.fields()):
+        message = FOREIGN_MESSAGES[found.check]
+        yield Remark(check=found.check, message=message, parameter=found.parameter, evidence=found.evidence[:200])
+
+
 CHECKS: dict[str, Callable[[str, Wording, ParameterSet], list[Remark] | Iterator[Remark]]] = {
     "missing": complete,
     "drift": drift,
@@ -443,4 +528,5 @@ CHECKS: dict[str, Callable[[str, Wording, ParameterSet], list[Remark] | Iterator
     "contradiction": contradictions,
     "gives the intent away": give_aways,
     "leaks the answer": leaks,
+    "foreign text": foreign,
 }

@@ -1,19 +1,14 @@
-"""Drafts: benchmarks in the making, and the queries that they are made of."""
+"""Drafts: benchmarks in the making, in the database."""
 
 from __future__ import annotations
 
 import re
-import unicodedata
 import uuid
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from pathlib import Path
+from datetime import datetime
 from typing import Annotated
 
-import numpy as np
 from pydantic import BeforeValidator
 from sqlalchemy import Connection, func, insert, select
 
@@ -21,153 +16,10 @@ from casewise import database as databases
 from casewise.contexts.review import MISSING, Phase
 from casewise.database import Database
 from casewise.database.tables import review as tables
-from casewise.errors import BenchmarkError, ConfigurationError, DataError
-from casewise.records import ParameterSet, Query, Record, Taxonomy, action_parameters, paper_parameters, sorry_bench
-from casewise.stats.words import EarlierTexts, word_runs
-from casewise.storage.benchmark import Benchmark
-from casewise.storage.entries import Entry
-from casewise.storage.files import read_text
-from casewise.storage.intake.formats.find import read_any_table
-from casewise.storage.load import load, named_benchmark, read_cases
+from casewise.errors import BenchmarkError, ConfigurationError
+from casewise.records import ParameterSet, Query, Record, Taxonomy, paper_parameters
 
-# Choosing queries for a draft: read from the usual files, duplicates reported, balanced by category.
-
-
-TEXT_KEYS = ("text", "query", "prompt", "question", "turns")
-CATEGORY_KEYS = ("category", "class", "topic")
-ALIKE = 0.8
-"""Jaccard similarity of word pairs from which two queries are reported as near-duplicates."""
-
-
-@dataclass(frozen=True)
-class Twin:
-    """Two queries that are the same, or nearly. The second is left out."""
-
-    kept: Query
-    dropped: Query
-    similarity: float
-
-
-@dataclass(frozen=True)
-class SelectedQueries:
-    """The chosen queries, the duplicates left out, and the categories with fewer queries than asked for."""
-
-    queries: list[Query]
-    twins: list[Twin]
-    short: dict[str, int]
-    """Category to how many were found, none included, where that is fewer than wanted."""
-
-    def __repr__(self) -> str:
-        return f"<SelectedQueries: {len(self.queries):,}, {len(self.twins):,} left out as duplicates>"
-
-
-def read_queries(path: Path, taxonomy: Taxonomy) -> list[Query]:
-    """The queries of a CSV, JSONL, JSON or Parquet file, of SORRY-Bench's `question.jsonl`, or of a benchmark.
-
-    A row needs a text (`text`, `query`, `prompt`, `question`, or SORRY-Bench's `turns`) and a `category`: a name of the
-    taxonomy, an alias, or its number from 1. Rows of SORRY-Bench in another style than `base` are passed over.
-
-    Raises DataError: the file cannot be read, a row lacks something, or its category is not in the taxonomy; the
-    message says where.
-    """
-    if (source := source_benchmark(path)) is not None:
-        return list(source.queries)
-    table = read_any_table(path).whole()
-    queries = [as_query(row, taxonomy) for row in table.rows if row.values.get("prompt_style") in (None, "base")]
-    if not queries:
-        raise DataError(path, None, "it contains no queries")
-    return queries
-
-
-def source_benchmark(path: Path) -> Benchmark | None:
-    """Return the benchmark that `path` is the folder, the published JSON file, the trace or the name of, or None."""
-    if path.is_file() and "tool_call" in read_any_table(path).columns:
-        return read_cases(path).benchmark
-    if path.is_file():  # rows have the intent that only the published format gives
-        exists = path.suffix.lower() == ".json" and '"context_intended_to_be_safe"' in read_text(path)
-    else:
-        exists = path.is_dir() or str(path) == "demo" or named_benchmark(str(path)) is not None
-    return load(str(path)) if exists else None
-
-
-def as_query(row: Entry, taxonomy: Taxonomy) -> Query:
-    headers = {header.strip().lower(): header for header in row.values}  # `Text` and `Category` are the usual names too
-    text, named = (
-        next((row.values[headers[key]] for key in keys if key in headers and row.has(headers[key])), None)
-        for keys in (TEXT_KEYS, CATEGORY_KEYS)
-    )
-    if isinstance(text, list):
-        text = text[0]
-    if not isinstance(text, str) or not text.strip():
-        row.refuse(f"no text in any of {', '.join(TEXT_KEYS)}")
-    category = category_named(named, taxonomy)
-    if category is None:
-        row.refuse(f"category {named!r} is not in {taxonomy.name}")
-    return Query(
-        text=text.strip(),
-        category=category,
-        source=str(row.values.get("source") or row.path.name),
-        category_as_published=str(named) if str(named) != category else None,
-    )
-
-
-def category_named(named: object, taxonomy: Taxonomy) -> str | None:
-    """The taxonomy's own name for a category given by name, alias, in another case, or by its number from 1."""
-    if isinstance(named, int) or (isinstance(named, str) and named.isdecimal()):
-        index = int(named) - 1
-        return taxonomy.names[index] if 0 <= index < len(taxonomy.names) else None
-    if not isinstance(named, str):
-        return None
-    category = taxonomy.resolve(named) or taxonomy.resolve(named.strip().lower())
-    return category.name if category else None
-
-
-def select_queries(
-    queries: Sequence[Query], taxonomy: Taxonomy, *, per_category: int | None, rng: np.random.Generator
-) -> SelectedQueries:
-    """Leave out duplicates, then draw `per_category` queries of each category at random (None: all of them).
-
-    The chosen queries come in the order of the taxonomy, and within a category in the order they were read.
-    """
-    queries_left, twins = without_twins(queries)
-    by_category: dict[str, list[Query]] = defaultdict(list)
-    for query in queries_left:
-        by_category[query.category].append(query)
-    chosen: list[Query] = []
-    short: dict[str, int] = {}
-    for category in taxonomy.names:
-        candidates = by_category[category]
-        if per_category is None or len(candidates) <= per_category:
-            chosen.extend(candidates)
-            if per_category is not None and len(candidates) < per_category:
-                short[category] = len(candidates)
-            continue
-        places = sorted(rng.choice(len(candidates), size=per_category, replace=False))
-        chosen.extend(candidates[place] for place in places)
-    return SelectedQueries(chosen, twins, short)
-
-
-def without_twins(queries: Iterable[Query]) -> tuple[list[Query], list[Twin]]:
-    """The queries without those that repeat an earlier one, and the pairs.
-
-    Candidates share a word pair, so the cost grows with the repeated pairs and not with the square of the queries.
-    """
-    distinct: list[Query] = []
-    earlier = EarlierTexts()
-    twins: list[Twin] = []
-    for query in queries:
-        words = re.findall(r"\w+", unicodedata.normalize("NFKC", query.text).casefold())
-        pairs = word_runs(["^", *words, "$"], length=2)
-        places, similarity = earlier.most_alike(pairs)
-        if places and similarity >= ALIKE:
-            twins.append(Twin(distinct[places[0]], query, similarity))
-            continue
-        earlier.add(pairs)
-        distinct.append(query)
-    return distinct, twins
-
-
-# Drafts: benchmarks in the making, in the database. One row for each query and intent from the beginning.
+# One row for each query and intent from the beginning.
 
 
 INTENTS = {"safe": True, "unsafe": False}
@@ -178,6 +30,10 @@ StatedParameters = Annotated[ParameterSet, BeforeValidator(lambda row: paper_par
 """The set of parameters that a draft's row holds: the paper's where it holds none."""
 
 
+Names = Annotated[tuple[str, ...], BeforeValidator(lambda row: () if row is None else tuple(row))]
+"""Names that a draft's row holds as a list; none where it holds none."""
+
+
 class Draft(Record):
     """A benchmark in the making."""
 
@@ -186,6 +42,8 @@ class Draft(Record):
     taxonomy: Taxonomy
     created_at: datetime
     parameters: StatedParameters
+    vary: Names = ()
+    """The parameters and groups in which the two contexts of a query are meant to differ; empty where nobody said so."""
 
 
 def create_draft(
@@ -195,12 +53,14 @@ def create_draft(
     queries: Iterable[Query],
     taxonomy: Taxonomy,
     parameters: ParameterSet = paper_parameters(),
+    vary: Iterable[str] = (),
     intents: Iterable[str] = ("safe", "unsafe"),
     now: datetime,
 ) -> Draft:
     """A new draft with a place for one context per query and intent, none of them generated yet.
 
     Raises ConfigurationError: the name is taken or no name, or an intent is neither 'safe' nor 'unsafe'.
+    `vary` is neither a group nor a parameter.
     BenchmarkError: there are no queries, two are equal, or one has a category that the taxonomy does not know.
     """
     if not NAME.fullmatch(name):
@@ -209,85 +69,54 @@ def create_draft(
         )
     if connection.execute(select(tables.drafts.c.id).where(tables.drafts.c.name == name)).first():
         raise ConfigurationError(f"a draft called {name!r} already exists")
-    by_id: dict[str, Query] = {}
-    for query in queries:
-        if query.id in by_id:
-            raise BenchmarkError(f"the query {query.text!r} appears twice; remove one")
-        if taxonomy.resolve(query.category) is None:
-            raise BenchmarkError(f"{query.text!r} has the category {query.category!r}, which is not in {taxonomy.name}")
-        by_id[query.id] = query
-    if not by_id:
-        raise BenchmarkError("a draft needs at least one query")
-    draft = Draft(id=uuid.uuid4().hex, name=name, taxonomy=taxonomy, created_at=now, parameters=parameters)
+    parameters.check_names(names := tuple(vary))
+    draft = Draft(id=uuid.uuid4().hex, name=name, taxonomy=taxonomy, created_at=now, parameters=parameters, vary=names)
     own = None if parameters == paper_parameters() else parameters.as_json()
     values = {"id": draft.id, "name": name, "taxonomy": taxonomy.as_json(), "parameters": own, "created_at": now}
-    connection.execute(insert(tables.drafts).values(values))
+    connection.execute(insert(tables.drafts).values(values | {"vary": list(names) or None}))
+    if not add_queries(connection, draft, queries, intents=intents, now=now):
+        raise BenchmarkError("a draft needs at least one query")
+    return draft
+
+
+def add_queries(
+    connection: Connection,
+    draft: Draft,
+    queries: Iterable[Query],
+    *,
+    intents: Iterable[str] = ("safe", "unsafe"),
+    now: datetime,
+) -> int:
+    """Give `draft` further queries, each with a place for one context an intent; return how many.
+
+    Raises ConfigurationError: there is no such intent. BenchmarkError: a query is there already, two are equal, or one has a
+    category that the taxonomy does not know.
+    """
+    by_id: dict[str, Query] = {}
+    before = {query.id for query in draft_queries(connection, draft)}
+    for query in queries:
+        if query.id in by_id or query.id in before:
+            raise BenchmarkError(f"the query {query.text!r} appears twice; remove one")
+        if draft.taxonomy.resolve(query.category) is None:
+            raise BenchmarkError(
+                f"{query.text!r} has the category {query.category!r}, which is not in {draft.taxonomy.name}"
+            )
+        by_id[query.id] = query
+    safe_intents = [*dict.fromkeys(map(checked_intent, intents))]
+    if not by_id:
+        return 0
     rows = [{"draft_id": draft.id, "query_id": query.id, "category": query.category} for query in by_id.values()]
-    texts = [{"position": n, "query": query.as_json()} for n, query in enumerate(by_id.values())]
+    first = len(before)
+    texts = [{"position": n, "query": query.as_json()} for n, query in enumerate(by_id.values(), first)]
     connection.execute(insert(tables.queries), [row | text for row, text in zip(rows, texts, strict=True)])
     empty = {"phase": MISSING.phase, "state": MISSING.as_json(), "seq": 0, "findings": [], "updated_at": now}
     places = [
         row | empty | {"id": uuid.uuid4().hex, "intended_safe": intent, "position": 2 * n + (not intent)}
-        for n, row in enumerate(rows)
-        for intent in dict.fromkeys(map(checked_intent, intents))
+        for n, row in enumerate(rows, first)
+        for intent in safe_intents
     ]
     connection.execute(insert(tables.contexts), places)
-    return draft
-
-
-def begin_draft(
-    queries: Path,
-    *,
-    draft: str | None = None,
-    per_category: int | None = None,
-    seed: int = 0,
-    movable: bool = False,
-    intents: Iterable[str] = ("safe", "unsafe"),
-    taxonomy: Path | None = None,
-    parameters: Path | None = None,
-    database: str | None = None,
-) -> SelectedQueries:
-    """Choose queries, balanced by category, and begin a draft with them. Duplicates are named and left out.
-
-    Parameters
-    ----------
-    queries
-        CSV, JSONL, JSON, Parquet, SORRY-Bench's `question.jsonl`, or a benchmark.
-    draft
-        The new draft's name; by default the file's.
-    per_category
-        Queries of each category; by default all.
-    movable
-        Leave out the queries of a benchmark that no context moves: people's verdict is the same under each.
-    intents
-        The intents that each query needs a context for.
-    taxonomy, parameters
-        TOML files with categories and with parameters of contexts of your own; by default those of the benchmark that the
-        queries come from, or SORRY-Bench's and the paper's.
-    """
-    source = source_benchmark(queries)
-    categories = Taxonomy.read(taxonomy) if taxonomy else source.taxonomy if source else sorry_bench()
-    stated = source.parameters if source else paper_parameters()
-    if source and not source.contexts and {query.judged for query in source.queries} == {"action"}:
-        stated = action_parameters()
-    if parameters:
-        stated = ParameterSet.read(parameters)
-    if movable and (source is None or not source.counts.ratings):
-        raise ConfigurationError(f"which queries contexts move is known of a benchmark with ratings, not of {queries}")
-    unmoved = source.unmoved if movable and source is not None else ()
-    candidates = [query for query in read_queries(queries, categories) if query.id not in unmoved]
-    selected = select_queries(candidates, categories, per_category=per_category, rng=np.random.default_rng(seed))
-    with databases.open(database) as store, store.write() as connection:
-        create_draft(
-            connection,
-            draft or queries.stem.lower(),
-            queries=selected.queries,
-            taxonomy=categories,
-            parameters=stated,
-            intents=intents,
-            now=datetime.now(UTC),
-        )
-    return selected
+    return len(by_id)
 
 
 @contextmanager

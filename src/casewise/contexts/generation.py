@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -56,6 +56,8 @@ class ContextPrompt(Record):
 
     name: str
     version: str
+    about: str | None = None
+    """What it follows, and where it differs from the paper and why."""
     template: str
     intents: dict[str, str]
     """`safe` and `unsafe` to what the circumstances must be like."""
@@ -120,8 +122,23 @@ def context_schema(parameters: ParameterSet = paper_parameters()) -> dict[str, A
 
 @cache
 def default_prompt(name: str = "prompts") -> ContextPrompt:
-    """The wording that casewise ships: `prompts` for requests and replies, `actions` for actions."""
+    """The wording that casewise ships: `prompts` for requests and replies, `actions` for actions, `paper` with the paper's definitions."""
     return ContextPrompt.model_validate(shipped_toml("casewise.contexts.writing", f"{name}.toml"))
+
+
+def paper_prompt() -> ContextPrompt:
+    """The definitions and the detail of the paper, in words of this project."""
+    return default_prompt("paper")
+
+
+DEFAULT_PROMPT = "casewise"
+PROMPTS: Mapping[str, Callable[[], ContextPrompt]] = {DEFAULT_PROMPT: default_prompt, "paper": paper_prompt}
+"""The wordings that casewise ships, by name."""
+
+
+def named_prompt(name: str, parameters: ParameterSet = paper_parameters()) -> ContextPrompt:
+    """Return a shipped wording by its name, or the user's own by its path. Raises as `read_prompt`."""
+    return PROMPTS[name]() if name in PROMPTS else read_prompt(Path(name), parameters)
 
 
 def read_prompt(path: Path, parameters: ParameterSet = paper_parameters()) -> ContextPrompt:
@@ -270,7 +287,7 @@ def rehearsed_context(messages: tuple[Message, ...], options: ReplyOptions) -> d
     prompt = "\n".join(message.content for message in messages)
     number = int.from_bytes(hashlib.blake2b(prompt.encode(), digest_size=8).digest(), "big")
     query = re.search(r"<request>\s*(.*?)\s*</request>", prompt, re.DOTALL)
-    topic = " ".join(query[1].split()[:6]) if query else "something"
+    topic = " ".join(query[1].split()[:3]) if query else "something"
     place, work = PLACES[number % 6], WORK[number // 6 % 6]
     samples = {
         "sender": {
@@ -432,8 +449,8 @@ class GenerationOptions(CallingOptions):
     """Maximum number of calls for one context."""
     temperature: float = 1.0
     """Sampling temperature of the model."""
-    prompts: Path | None = None
-    """A TOML file with your own prompts."""
+    prompts: str = DEFAULT_PROMPT
+    """The prompt: casewise, paper (the paper's definitions and detail), or a TOML file with your own."""
     max_tokens: Hidden[int] = 1500
     prices: Hidden[Prices | None] = None
     """Prices of tokens, if no public list has them."""
@@ -571,7 +588,8 @@ class Writer(ChatAsker[WantedContext, WrittenContext]):
     def __init__(self, draft: Draft, model: Model, how: GenerationOptions) -> None:
         super().__init__(model, how.prices, patience=how.patience)
         self.draft, self.how = draft, how
-        self.own_prompt = read_prompt(how.prompts, draft.parameters) if how.prompts else None
+        own = how.prompts != DEFAULT_PROMPT
+        self.own_prompt = named_prompt(how.prompts, draft.parameters) if own else None
 
     def prompt(self, query: Query) -> ContextPrompt:
         """Return the wording with which contexts of a query are asked for."""

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, and_, delete, false, func, or_, select, true, update
+from sqlalchemy import ColumnElement, Connection, and_, delete, false, func, or_, select, true
 
-from casewise.contexts.checks import Alike, Remark, Wording, check_wording, find_alike, pair_remark
-from casewise.contexts.drafts import Draft, progress
-from casewise.contexts.flows import flow_remark, is_flow
-from casewise.contexts.review import Act, Author, Phase
-from casewise.contexts.store import ReviewPlace, all_places, enough_others
+from casewise.contexts.checks import Alike, PairKind, Remark, check_wording, compare_pair, find_alike
+from casewise.contexts.drafts import Draft
+from casewise.contexts.review import Phase
+from casewise.contexts.store import ReviewPlace, all_places, enough_others, keep_findings, remark_on_pair
 from casewise.database.staff import Person, Role
 from casewise.database.tables import review as tables
 from casewise.database.tables.metadata import insert_if_absent
-from casewise.stats import wilson
+from casewise.text import count_of
 
 # What waits for whom: the list of a draft's contexts with its filters, a page at a time; what reviewers need not
 # read.
@@ -73,6 +72,7 @@ def waiting_for(person: Person) -> ColumnElement[bool]:
     as_reviewer = or_(
         and_(columns.phase == Phase.GENERATED, mine_to_judge),
         columns.phase == Phase.BEYOND_REPAIR,
+        and_(columns.phase == Phase.MISSING, columns.state["problem"].as_string().is_not(None)),
         and_(columns.phase == Phase.UNDER_REVIEW, not_yet_mine, mine_to_judge),
         and_(columns.phase == Phase.IN_DISCUSSION, reviews),
         and_(columns.phase == Phase.FINAL_CHECK, reviews, not_yet_confirmed),
@@ -160,163 +160,6 @@ def read_warning(connection: Connection, draft: Draft, person_id: str, *, now: d
     insert_if_absent(connection, tables.warnings_read, {"person_id": person_id, "draft_id": draft.id, "at": now})
 
 
-# How a draft's review went: agreement between reviewers, the share changed, who did how much.
-
-
-@dataclass(frozen=True)
-class Share:
-    """`count` of `of`, with a 95 % Wilson score interval; without a value where there is nothing to count."""
-
-    count: int
-    of: int
-
-    @property
-    def value(self) -> float | None:
-        return self.count / self.of if self.of else None
-
-    @property
-    def interval(self) -> tuple[float, float] | None:
-        """The limits of the interval."""
-        limits = wilson(self.count, self.of) if self.of else None
-        return (float(limits.low), float(limits.high)) if limits else None
-
-    def as_json(self) -> dict[str, Any]:
-        """The share as JSON values."""
-        low, high = self.interval or (None, None)
-        return {"count": self.count, "of": self.of, "low": low, "high": high, "value": self.value}
-
-    def __str__(self) -> str:
-        if self.interval is None:
-            return "none yet"
-        low, high = self.interval
-        return f"{self.count} of {self.of}: {100 * self.count / self.of:.0f} % [{100 * low:.0f}, {100 * high:.0f}]"
-
-
-@dataclass(frozen=True)
-class Work:
-    """The amount of work of one person; approvals and returns count contexts, each once."""
-
-    person_id: str
-    reviews: int
-    revised: int
-    approvals: int
-    returns: int
-
-
-@dataclass(frozen=True)
-class ReviewStatistics:
-    """The review of a draft in numbers. Each context counts with its latest round of reviews."""
-
-    progress: dict[Phase, int]
-    agreed_at_once: Share
-    """Contexts on which both reviewers submitted the same words, of those that both reviewed."""
-    same_need: Share
-    """Contexts of which both reviewers, or neither, changed something."""
-    pi: float | None
-    """Scott's pi of "needs a change", the two reviewers being exchangeable; None where all or none do."""
-    changed: Share
-    """Contexts whose words now differ from those that a model wrote, of those of a model that are agreed on."""
-    authors: dict[Author, int]
-    """Contexts that are agreed on, by the kind of author of their words."""
-    returned: Share
-    """Contexts that an expert returned at least once, of those that an expert decided on."""
-    own_words: Share
-    """Contexts of which one reviewer had written the words anew, of those that both reviewed."""
-    work: list[Work]
-
-    def as_json(self) -> dict[str, Any]:
-        """The numbers as JSON values, each share with its value; who did how much is left out."""
-        values = {name: value for name, value in vars(self).items() if name != "work"}
-        return {name: value.as_json() if isinstance(value, Share) else value for name, value in values.items()}
-
-    def lines(self) -> list[str]:
-        """Return the number of contexts in each phase, and the agreement of the reviewers, in lines of text."""
-        stands = [f"{count:6}  {phase}" for phase, count in self.progress.items() if count]
-        if not self.agreed_at_once.of:
-            return stands
-        return [
-            *stands,
-            f"both reviewers submitted the same words: {self.agreed_at_once}",
-            f"both, or neither, saw a need to change: {self.same_need}",
-            f"changed since a model wrote them: {self.changed}",
-            "written by: " + ", ".join(f"{count} {author}" for author, count in self.authors.items()),
-            f"returned by an expert: {self.returned}",
-        ]
-
-
-def review_statistics(connection: Connection, draft: Draft) -> ReviewStatistics:
-    """Return the numbers of `draft`, from its events."""
-    tally = read_events(connection, draft)
-    pairs = [pair for pair in tally.rounds.values() if len(pair) == 2]
-    same_need = Share(sum(pair[0].changed == pair[1].changed for pair in pairs), len(pairs))
-    pi = None  # (observed - expected) / (1 - expected), where a pair agrees by chance as Scott (1955) expects
-    if pairs:
-        change = sum(submitted.changed for pair in pairs for submitted in pair) / (2 * len(pairs))
-        expected = change**2 + (1 - change) ** 2
-        pi = None if expected == 1 else (same_need.count / same_need.of - expected) / (1 - expected)
-    agreed_on = [Phase.AGREED, Phase.RESOLVED, Phase.EXPERT_REVIEW, Phase.FINAL_CHECK, Phase.APPROVED]
-    agreed = [place for place in all_places(connection, draft.id) if place.state.phase in agreed_on]
-    authors = Counter(place.state.author_of(place.generated) for place in agreed)
-    return ReviewStatistics(
-        progress=progress(connection, draft),
-        agreed_at_once=Share(sum(pair[1].agreed for pair in pairs), len(pairs)),
-        same_need=same_need,
-        pi=pi,
-        changed=Share(authors[Author.PERSON_AFTER_MODEL], len(agreed) - authors[Author.PERSON]),
-        authors={author: authors[author] for author in Author},
-        returned=Share(sum(Act.RETURN in acts for acts in tally.decided.values()), len(tally.decided)),
-        own_words=Share(sum(pair[0].own or pair[1].own for pair in pairs), len(pairs)),
-        work=[
-            Work(reviewer, acts[Act.SUBMIT], acts["revised"], acts[Act.APPROVE], acts[Act.RETURN])
-            for reviewer, acts in sorted(tally.work.items())
-            if acts
-        ],
-    )
-
-
-class Submission(NamedTuple):
-    """One reviewer's submission: whether it changed anything, was of words of their own, and made an agreement."""
-
-    changed: bool
-    own: bool
-    agreed: bool
-
-
-class ReviewTally(NamedTuple):
-    """The latest round of submissions of each context, what each person did, and what experts decided."""
-
-    rounds: dict[str, list[Submission]]
-    work: dict[str, Counter[str]]
-    decided: dict[str, set[Act]]
-
-
-def read_events(connection: Connection, draft: Draft) -> ReviewTally:
-    events, contexts = tables.events, tables.contexts
-    rows = connection.execute(
-        select(events.c.context_id, events.c.act, events.c.by, events.c.to_phase, events.c.detail)
-        .join(contexts, contexts.c.id == events.c.context_id)
-        .where(contexts.c.draft_id == draft.id)
-        .order_by(events.c.context_id, events.c.seq)
-    )
-    tally = ReviewTally(defaultdict(list), defaultdict(Counter), defaultdict(set))
-    counted: set[tuple[str, str, str]] = set()
-    for context_id, act, by, to_phase, detail in rows:
-        submissions, work = tally.rounds[context_id], tally.work[by]
-        if act in {Act.GENERATE, Act.REWRITE, Act.RESTART}:
-            submissions.clear()
-        elif act == Act.SUBMIT:
-            changed, own = bool((detail or {}).get("changed")), "own_words" in (detail or {})
-            submissions.append(Submission(changed, own, to_phase == Phase.AGREED))
-            work.update({"revised": changed, Act.SUBMIT: 1})
-        elif act == Act.TAKE_BACK:
-            work.subtract({"revised": submissions.pop().changed, Act.SUBMIT: 1})
-        elif act in {Act.APPROVE, Act.RETURN}:
-            tally.decided[context_id].add(Act(act))
-            work[act] += (context_id, by, act) not in counted  # one that came back is one context still
-            counted.add((context_id, by, act))
-    return tally
-
-
 # Checking a whole draft: findings go to where reviewers see them, and a report says what single contexts do not
 # show.
 
@@ -324,6 +167,16 @@ def read_events(connection: Connection, draft: Draft) -> ReviewTally:
 FOLDS = 5
 FEWEST = 20
 """Queries from which a classifier is worth asking."""
+
+
+@dataclass(frozen=True)
+class CheckedPair:
+    """A row of the table of pairs: a query, and the parameters in which its two contexts differ."""
+
+    query: str
+    kind: PairKind
+    differs_in: tuple[str, ...]
+    same_in: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -335,6 +188,8 @@ class SetReport:
     findings: dict[str, int]
     """Contexts with at least one finding, by check."""
     alike: list[Alike]
+    pairs: list[CheckedPair]
+    """The pairs of contexts, in the draft's order."""
     guessed: float | None
     """Share of contexts whose intent a linear classifier guesses from their words, queries held out; None if too few."""
 
@@ -348,6 +203,12 @@ class SetReport:
         rows += [f"{count:6}  {check}" for check, count in sorted(self.findings.items(), key=lambda sign: -sign[1])]
         if self.alike:
             rows.append(f"{len(self.alike)} contexts are too similar to another of the same intent")
+        if self.pairs:
+            kinds = Counter(pair.kind for pair in self.pairs)
+            rows.append(f"{count_of(len(self.pairs), 'pair')} of contexts of one query:")
+            rows += [f"{kinds[kind]:6}  {kind}" for kind in PairKind if kinds[kind]]
+            names = Counter(name for pair in self.pairs for name in pair.differs_in)
+            rows.append("  differ in: " + ", ".join(f"{name} {count}" for name, count in names.items()))
         if self.guessed is not None:
             rows.append(
                 f"a linear classifier guesses the intent of {self.guessed:.0%} from the words alone (chance: 50 %)"
@@ -371,20 +232,17 @@ def guessed_share(places: Sequence[ReviewPlace]) -> float | None:
     return float(sum(guess == intent for guess, intent in zip(guesses, intents, strict=True)) / len(intents))
 
 
-def remark_on_pair(place: ReviewPlace, words: Wording, other: Wording) -> Remark | None:
-    """Find what is wrong between the two contexts of a query: those of an action differ in little by design."""
-    if is_flow(place.query, place.parameters):
-        return flow_remark(words, other, place.parameters)
-    return pair_remark(words, other)
-
-
 def check_draft(connection: Connection, draft: Draft) -> SetReport:
     """Check all contexts of `draft` that have words by rules, keep the findings, and report on the set.
 
     Findings of models stay; those of rules are made anew, so that checking twice is checking once.
     """
     places = {place.id: place for place in all_places(connection, draft.id)}
-    wordings = {key: words for key, place in places.items() if (words := place.state.wording) is not None}
+    wordings = {
+        key: words
+        for key, place in places.items()
+        if (words := place.state.wording) is not None and place.state.phase != Phase.WITHDRAWN
+    }
     alike = [
         pair
         for intent in (True, False)
@@ -393,16 +251,26 @@ def check_draft(connection: Connection, draft: Draft) -> SetReport:
     too_alike = {
         pair.first: Remark(
             check="too alike",
+            about=pair.second,
             message=f"{pair.similarity:.0%} of its word triples are also in the context for “{places[pair.second].query.text}”.",
         )
         for pair in alike
     }
-    by_query = {(places[key].query.id, places[key].intended_safe): words for key, words in wordings.items()}
+    by_query = {(places[key].query.id, places[key].intended_safe): key for key in wordings}
+    others = {
+        key: other
+        for key in wordings
+        if (other := by_query.get((places[key].query.id, not places[key].intended_safe))) is not None
+    }
     in_pairs = {
         key: [remark]
-        for key, words in wordings.items()
-        if (other := by_query.get((places[key].query.id, not places[key].intended_safe))) is not None
-        and (remark := remark_on_pair(places[key], words, other)) is not None
+        for key, other in others.items()
+        if (remark := remark_on_pair(places[key], wordings[key], wordings[other], about=other)) is not None
+    }
+    compared = {
+        key: compare_pair(wordings[key], wordings[other], vary=draft.vary)
+        for key, other in others.items()
+        if places[key].intended_safe
     }
     findings = {
         key: [
@@ -420,13 +288,8 @@ def check_draft(connection: Connection, draft: Draft) -> SetReport:
         without_findings=sum(not remarks for remarks in findings.values()),
         findings=dict(checks),
         alike=alike,
+        pairs=[
+            CheckedPair(places[key].query.text, pair.kind, pair.differing, pair.same) for key, pair in compared.items()
+        ],
         guessed=guessed_share([places[key] for key in wordings]),
     )
-
-
-def keep_findings(connection: Connection, by_place: Mapping[str, list[Remark]]) -> None:
-    """Put findings where the pages show them. They are no part of the review's history: people's steps are."""
-    table = tables.contexts
-    for place_id, findings in by_place.items():
-        rows = [finding.as_json() for finding in findings]
-        connection.execute(update(table).where(table.c.id == place_id).values(findings=rows))

@@ -2,25 +2,39 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import uuid
 from collections import Counter, defaultdict
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection
 
-from casewise.contexts.checks import Wording, is_identical_pair
-from casewise.contexts.drafts import INTENTS, Draft, draft_queries, progress
+from casewise.contexts.checks import PairComparison, PairKind, Wording, compare_pair
+from casewise.contexts.drafts import INTENTS, Draft, draft_queries
 from casewise.contexts.flows import BOTH_WRONG, RIGHT, cells, is_flow
-from casewise.contexts.queue import ReviewStatistics, review_statistics
+from casewise.contexts.generation import REHEARSALS
+from casewise.contexts.record import (
+    EVENTS,
+    ContextRecord,
+    DraftAct,
+    DraftEvent,
+    DraftRecord,
+    ReleaseChanges,
+    changes_since,
+    note_draft_event,
+    place_key,
+    read_record,
+)
 from casewise.contexts.review import PROGRAM_ACTS, Act, Author, Phase
-from casewise.contexts.store import Event, ReviewPlace, Step, all_places, events_of, steps_of
-from casewise.database.tables import review as tables
+from casewise.contexts.statistics import ReviewStatistics, review_statistics
+from casewise.contexts.store import Event
 from casewise.errors import BenchmarkError, ConfigurationError
 from casewise.records import Context, Item, Provenance, Query, Revision
 from casewise.records.context import Origin
@@ -58,12 +72,21 @@ AUTHORS = {
     Author.MODEL: "a model, unchanged",
     Author.PERSON_AFTER_MODEL: "a model, then changed by a person",
     Author.PERSON: "a person",
+    Author.UNKNOWN: "nobody stated; imported and unchanged",
+    Author.PERSON_AFTER_UNKNOWN: "nobody stated; imported, then changed by a person",
 }
 UNREVIEWED = ("Nobody reviewed or changed them. They serve studies of the effect of review.", "")
 
 
 def data_card(
-    benchmark: Benchmark, statistics: ReviewStatistics, *, writers: list[str], now: datetime, reviewed: bool = True
+    benchmark: Benchmark,
+    statistics: ReviewStatistics,
+    record: DraftRecord,
+    *,
+    pairs: Sequence[Pair],
+    changes: ReleaseChanges | None,
+    now: datetime,
+    reviewed: bool = True,
 ) -> str:
     """The data card of a release, in Markdown."""
     about, counts = benchmark.about, benchmark.counts
@@ -82,6 +105,11 @@ def data_card(
         "In brackets: 95 % Wilson intervals.",
         "",
     ]
+    approved_before = count_of(statistics.adopted, "context")
+    adopted = [f"{approved_before} were approved in an earlier release and not reviewed again.", ""]
+    withdrawn = [f"- query {query_id}: {reason}" for query_id, reason in record.withdrawn.items()]
+    kinds = Counter(pair.comparison.kind for pair in pairs)
+    vary = next((event.detail["vary"] for event in record.events if event.detail.get("vary")), None)
     rows = [
         f"# Data card: {about.name} {about.version}",
         "",
@@ -97,21 +125,67 @@ def data_card(
         "A context's intent is its author's and is not a label: labels come from people's ratings.",
         "",
         "## How it was made",
+        "The queries come from:",
+        "",
+        *map(selection_line, (event for event in record.events if event.act != DraftAct.RELEASE)),
+        "",
+        *(("Withdrawn, with the reason:", "", *withdrawn, "") if withdrawn else ()),
         "The contexts were written by:",
         "",
-        *writers,
+        *writers_of(record),
         "",
         *(() if not reviewed else ("Who wrote the words that were approved:", "")),
         *(f"- {AUTHORS[author]}: {count}" for author, count in statistics.authors.items() if reviewed),
         *(("",) if reviewed else ()),
-        *(REVIEWED if reviewed else UNREVIEWED),
-        *(review if reviewed else ()),
+        *(UNREVIEWED if not reviewed else REVIEWED if statistics.agreed_at_once.of else ()),
+        *(adopted if statistics.adopted and reviewed else ()),
+        *(review if reviewed and statistics.agreed_at_once.of else ()),
+        *(changes_lines(changes) if changes is not None else ()),
+        "## How the two contexts of a query differ",
+        f"Meant to vary: {', '.join(vary) if vary else 'nobody stated that'}. `{PAIRS}` lists the parameters for each query.",
+        "",
+        *(f"- {kind}: {count_of(count, 'pair')}" for kind, count in kinds.items()),
+        "",
+        f"`{EVENTS}` holds every step from the selection of the queries to this release, with its reason. The numbers of this card,",
+        "`revisions.jsonl` and the authors of all words follow from it.",
+        "",
         "## Risks",
         "Contexts in which it is appropriate to answer a harmful query can serve as templates for jailbreaks; see TERMS.md.",
         "The circumstances are invented, and say nothing about how often they occur.",
         "",
     ]
     return "\n".join(rows)
+
+
+def selection_line(event: DraftEvent) -> str:
+    """Return a line on one selection of queries: its source, its rule and seed, and what was left out."""
+    facts = event.detail
+    rule = (
+        f", at most {facts['per_category']} a category, drawn with seed {facts['seed']}"
+        if facts.get("per_category")
+        else ""
+    )
+    movable = ", without those that no context moves" if facts.get("movable") else ""
+    checksum = f" (sha256 {facts['sha256'][:16]}…)" if facts.get("sha256") else ""
+    left_out = f"; {count_of(facts['left_out'], 'duplicate')} left out" if facts.get("left_out") else ""
+    imported = f"; {count_of(facts['imported'], 'context')} came with them" if facts.get("imported") else ""
+    return (
+        f"- {facts['source']}{checksum}: {count_of(facts['selected'], 'query')} of {facts['read']}{rule}{movable}"
+        f"{left_out}{imported}, {event.at:%Y-%m-%d}"
+    )
+
+
+def changes_lines(changes: ReleaseChanges) -> list[str]:
+    """Return a section of the card on what the release changes of an earlier one."""
+    sections = {"Added": changes.added, "Removed": changes.removed, "Changed": changes.changed}
+    return [
+        f"## Changes since {changes.since}",
+        f"- Unchanged: {count_of(changes.unchanged, 'context')}",
+        *(f"- {title}: {count_of(len(keys), 'context')}" for title, keys in sections.items()),
+        "",
+        "`changes.json` lists them by query and intent.",
+        "",
+    ]
 
 
 # A draft becomes a benchmark: immutable, checksummed, with its revisions, its statistics and a data card.
@@ -121,6 +195,8 @@ def data_card(
 
 
 CANARY = "casewise-canary"
+PAIRS = "pairs.csv"
+"""The parameters in which the two contexts of each query differ."""
 CHECKSUMS = "SHA256SUMS"
 """Of every file, in the form that `sha256sum --check` reads."""
 
@@ -147,58 +223,125 @@ class ReleaseOptions:
 def release(connection: Connection, draft: Draft, folder: Path, *, options: ReleaseOptions, now: datetime) -> Path:
     """Write `draft` as a new benchmark folder: all of it or nothing.
 
-    Besides what every benchmark has, it holds `DATA_CARD.md`, `TERMS.md` and `statistics.json`, and the checksums of
-    all files in `SHA256SUMS`. Raises BenchmarkError: a context is not approved yet; the message counts them by where
-    they stand. Unreviewed: one is not written yet. The two contexts of a query say the same; ConfigurationError: there is something at `folder` already, or it
-    cannot be written.
+    Besides what every benchmark has, it holds the record of the draft (`events.jsonl`), the parameters in which the contexts of
+    a pair differ (`pairs.csv`), what it changes of the release before it (`changes.json`), `DATA_CARD.md`, `TERMS.md`,
+    `statistics.json`, and the checksums of all files in `SHA256SUMS`. Queries that were withdrawn are left out and named.
+
+    Raises
+    ------
+    BenchmarkError
+        A context is not approved yet; the message counts them by where they stand. Unreviewed: one is not written yet. The two
+        contexts of a query say the same.
+    ConfigurationError
+        There is something at `folder` already, or it cannot be written.
     """
-    check_complete(connection, draft, unreviewed=options.unreviewed)
-    check_pairs(connection, draft, unreviewed=options.unreviewed)
+    record = read_record(connection, draft).with_pseudonyms()
+    queries = [query for query in draft_queries(connection, draft) if query.id not in record.withdrawn]
+    check_complete(draft, record, unreviewed=options.unreviewed)
+    pairs = pairs_of(queries, record, vary=draft.vary, unreviewed=options.unreviewed)
+    check_pairs(draft, pairs)
     if folder.exists():
         raise ConfigurationError(f"{folder} exists and a benchmark is never overwritten; choose another place")
-    benchmark = as_benchmark(connection, draft, options=options, now=now)
-    statistics, writers = review_statistics(connection, draft), writers_of(connection, draft)
-    card = data_card(benchmark, statistics, writers=writers, now=now, reviewed=not options.unreviewed)
+    benchmark = as_benchmark(draft, queries, record, options=options, now=now)
+    final = {
+        context.key: context.id_of(words) or ""
+        for context in record.standing
+        if (words := context.generated if options.unreviewed else context.state.wording) is not None
+    }
+    changes = changes_since(record.events, final)
+    facts = {
+        "version": options.version,
+        "title": f"{draft.name} {options.version}",
+        "digest": benchmark.digest,
+        "unreviewed": options.unreviewed,
+        "contexts": final,
+    }
+    note_draft_event(connection, draft.id, DraftAct.RELEASE, facts, now=now)
+    own = DraftEvent(seq=len(record.events) + 1, at=now, act=DraftAct.RELEASE, detail=facts)
+    record = replace(record, events=(*record.events, own))
+    statistics = review_statistics(record)
+    card = data_card(
+        benchmark, statistics, record, pairs=pairs, changes=changes, now=now, reviewed=not options.unreviewed
+    )
     with new_folder(folder) as draft_folder:
         released = write_benchmark(benchmark, draft_folder)
         write_text(released / "DATA_CARD.md", card)
         write_text(released / "TERMS.md", TERMS)
         write_text(released / "statistics.json", json.dumps(statistics.as_json(), indent=1) + "\n")
+        write_text(released / EVENTS, record.as_jsonl())
+        write_text(released / PAIRS, pairs_table(pairs))
+        if changes is not None:
+            write_text(released / "changes.json", json.dumps(changes.as_json(), indent=1) + "\n")
         sums = [f"{sha256(path)}  {path.name}\n" for path in sorted(released.iterdir())]
         write_text(released / CHECKSUMS, "".join(sums))
     return folder
 
 
-def check_complete(connection: Connection, draft: Draft, *, unreviewed: bool) -> None:
+def check_complete(draft: Draft, record: DraftRecord, *, unreviewed: bool) -> None:
     """Raise BenchmarkError where a context is not approved yet; unreviewed: not generated yet."""
+    standing = record.standing
+    if not standing:
+        raise BenchmarkError(f"{draft.name}: every query is withdrawn, so there is nothing to release")
     if unreviewed:
-        places = all_places(connection, draft.id)
-        if missing := sum(place.generated is None for place in places):
+        if missing := sum(context.generated is None for context in standing):
             raise BenchmarkError(
-                f"{draft.name}: {missing} of {len(places)} contexts are not generated yet; "
+                f"{draft.name}: {missing} of {len(standing)} contexts are not generated yet; "
                 f"generate them: casewise contexts generate {draft.name} --model MODEL"
             )
         return
-    counts = progress(connection, draft)
-    unsigned = {phase: count for phase, count in counts.items() if count and phase != Phase.APPROVED}
+    unsigned: Counter[Phase] = Counter(
+        context.state.phase for context in standing if context.state.phase != Phase.APPROVED
+    )
     if unsigned:
-        summary = ", ".join(f"{count} {phase}" for phase, count in unsigned.items())
+        summary = ", ".join(f"{unsigned[phase]} {phase}" for phase in Phase if unsigned[phase])
         raise BenchmarkError(
-            f"{draft.name}: {sum(unsigned.values())} of {sum(counts.values())} contexts are not approved ({summary}); "
-            "a release needs every one signed off"
+            f"{draft.name}: {unsigned.total()} of {len(standing)} contexts are not approved ({summary}); "
+            "a release needs every one signed off, or its query withdrawn with a reason (casewise contexts withdraw)"
         )
 
 
-def check_pairs(connection: Connection, draft: Draft, *, unreviewed: bool) -> None:
+@dataclass(frozen=True)
+class Pair:
+    """The two contexts of a query, compared."""
+
+    query: Query
+    safe: str
+    """The id of the context that is meant to be safe."""
+    unsafe: str
+    comparison: PairComparison
+
+
+def pairs_of(
+    queries: Sequence[Query], record: DraftRecord, *, vary: Sequence[str] = (), unreviewed: bool = False
+) -> list[Pair]:
+    """Return the pairs of contexts of `queries` that both have words; unreviewed: words of a model."""
+    by_key = {context.key: context for context in record.standing}
+    pairs: list[Pair] = []
+    for query in queries:
+        safe, unsafe = (by_key.get(place_key(query.id, intended_safe=intent)) for intent in (True, False))
+        if safe is None or unsafe is None:
+            continue
+        words, others = (one.generated if unreviewed else one.state.wording for one in (safe, unsafe))
+        if words is not None and others is not None:
+            comparison = compare_pair(words, others, vary=vary)
+            pairs.append(Pair(query, safe.id_of(words) or "", unsafe.id_of(others) or "", comparison))
+    return pairs
+
+
+def pairs_table(pairs: Sequence[Pair]) -> str:
+    """Return the pairs as CSV: a row a query, with the parameters in which its two contexts differ."""
+    file = io.StringIO()
+    rows = csv.writer(file, lineterminator="\n")
+    rows.writerow(["query_id", "query", "safe_context_id", "unsafe_context_id", "kind", "differs_in", "same_in"])
+    for pair in pairs:
+        differing, same = ("; ".join(names) for names in (pair.comparison.differing, pair.comparison.same))
+        rows.writerow([pair.query.id, pair.query.text, pair.safe, pair.unsafe, pair.comparison.kind, differing, same])
+    return file.getvalue()
+
+
+def check_pairs(draft: Draft, pairs: Sequence[Pair]) -> None:
     """Raise BenchmarkError where the safe and the unsafe context of a query say the same."""
-    wordings: dict[str, list[Wording]] = defaultdict(list)
-    queries: dict[str, str] = {}
-    for place in all_places(connection, draft.id):
-        words = place.generated if unreviewed else place.state.wording
-        if words is not None:
-            wordings[place.query.id].append(words)
-            queries[place.query.id] = place.query.text
-    same = [queries[key] for key, pair in wordings.items() if len(pair) == 2 and is_identical_pair(*pair)]
+    same = [pair.query.text for pair in pairs if pair.comparison.kind == PairKind.IDENTICAL]
     if same:
         raise BenchmarkError(
             f"{draft.name}: {'the safe and the unsafe context of ' + count_of(len(same), 'query')} say the same, the first "
@@ -206,71 +349,65 @@ def check_pairs(connection: Connection, draft: Draft, *, unreviewed: bool) -> No
         )
 
 
-def writers_of(connection: Connection, draft: Draft) -> list[str]:
-    """Return a line for each model that wrote contexts, with its prompt and dates, and one for the people who wrote any."""
-    events, contexts = tables.events.c, tables.contexts.c
-    version, prompt = (events.detail[name].as_string() for name in ("model_version", "prompt"))
-    rows = connection.execute(
-        select(events.by, version, prompt, events.at)
-        .select_from(tables.events.join(tables.contexts, contexts.id == events.context_id))
-        .where(contexts.draft_id == draft.id, events.act == Act.GENERATE)
-    )
-    days: dict[tuple[str, str | None, str | None], list[date]] = defaultdict(list)
-    for by, name, words, at in rows:
-        days[by, name, words].append(at.date())
-    lines = []
-    for (model, name, words), on in sorted(days.items(), key=str):
-        named = f" ({name})" if name not in (None, model) else ""
-        asked = f", prompt {words}" if words else ""
-        until = f" to {max(on)}" if max(on) != min(on) else ""
-        lines.append(f"- {model}{named}{asked}: {len(on)} contexts, {min(on)}{until}")
-    written = connection.execute(
-        select(events.context_id, events.by, events.at)
-        .select_from(tables.events.join(tables.contexts, contexts.id == events.context_id))
-        .where(contexts.draft_id == draft.id, events.act == Act.REWRITE)
-    ).all()
+def writers_of(record: DraftRecord) -> list[str]:
+    """Return a line for each model that wrote contexts, with its prompt and dates, for each import, and for the people who wrote any."""
+    days: dict[str, list[date]] = defaultdict(list)
+    written: list[tuple[str, str, date]] = []
+    for context in record.standing:
+        for event in (step.event for step in context.steps):
+            detail = event.detail or {}
+            if event.act == Act.GENERATE:
+                version, prompt = detail.get("model_version"), detail.get("prompt")
+                named = f" ({version})" if version not in (None, event.by) else ""
+                days[f"{event.by}{named}" + (f", prompt {prompt}" if prompt else "")].append(event.at.date())
+            elif event.act in {Act.IMPORT, Act.ADOPT}:
+                author = detail.get("author") or Author.UNKNOWN
+                days[f"imported from {detail.get('source')}, author {author}"].append(event.at.date())
+            elif event.act == Act.REWRITE:
+                written.append((event.by, context.key, event.at.date()))
+    lines = [f"- {writer}: {count_of(len(on), 'context')}, {period(on)}" for writer, on in sorted(days.items())]
     if written:
-        places, people, on = (
-            {row[0] for row in written},
-            {row[1] for row in written},
-            [row[2].date() for row in written],
-        )
-        until = f" to {max(on)}" if max(on) != min(on) else ""
-        lines.append(f"- {count_of(len(people), 'person')}: {count_of(len(places), 'context')}, {min(on)}{until}")
+        people, places = {by for by, _, _ in written}, {place for _, place, _ in written}
+        by = f"{count_of(len(people), 'person')}: {count_of(len(places), 'context')}"
+        lines.append(f"- {by}, {period([on for _, _, on in written])}")
     return lines
 
 
-def writing_models(connection: Connection, draft: Draft) -> set[str]:
-    """Return the models that wrote contexts of `draft`, by name."""
-    events, contexts = tables.events.c, tables.contexts.c
-    models = select(events.by).join(tables.contexts, contexts.id == events.context_id)
-    return set(connection.scalars(models.where(contexts.draft_id == draft.id, events.act == Act.GENERATE)))
+def period(days: Sequence[date]) -> str:
+    """Return the first of `days`, and the last where it is another."""
+    return f"{min(days)}" if min(days) == max(days) else f"{min(days)} to {max(days)}"
 
 
-def as_benchmark(connection: Connection, draft: Draft, *, options: ReleaseOptions, now: datetime) -> Benchmark:
+def rehearsed(record: DraftRecord) -> list[str]:
+    """Return the rehearsal models that wrote contexts of a draft, by name: what they write means nothing."""
+    models = {step.event.by for context in record.standing for step in context.steps if step.event.act == Act.GENERATE}
+    return sorted(models & REHEARSALS.keys())
+
+
+def as_benchmark(
+    draft: Draft, queries: Sequence[Query], record: DraftRecord, *, options: ReleaseOptions, now: datetime
+) -> Benchmark:
     """The benchmark that `draft` is now: the approved contexts as items, and every earlier wording in its revisions."""
     canary = f"{CANARY}:{uuid.uuid4()}"
-    queries = draft_queries(connection, draft)
-    pseudonyms: dict[str, str] = {}
     contexts: dict[str, Context] = {}
     items = [Item(query_id=query.id, condition="no_context") for query in queries if options.with_no_context]
     revisions: list[Revision] = []
     authors: set[Author] = set()
-    for place in all_places(connection, draft.id):
-        way = Way(place, steps_of(events_of(connection, place.id)), canary, pseudonyms)
+    for context in record.standing:
+        way = Way(context, canary)
         if options.unreviewed:
             assert way.generated is not None  # as was checked
             items.append(Item.of(way.generated))
             contexts[way.generated.id] = way.generated
             continue
         revisions.extend(way.revisions())
-        authors.add(place.state.author_of(place.generated))
+        authors.add(way.author)
         items.append(Item.of(way.final))
         if options.with_generated and way.generated is not None:
-            intent = "safe" if place.intended_safe else "unsafe"
-            items.append(Item.of(way.generated, condition=f"{intent}_generated"))
-        contexts |= {context.id: context for context in way.contexts()}
-    crossed = as_four(connection, draft, {query.id: query for query in queries}, contexts, items, canary)
+            items.append(Item.of(way.generated, condition=f"{'safe' if context.intended_safe else 'unsafe'}_generated"))
+        contexts |= {one.id: one for one in way.contexts()}
+    crossed = as_four(draft, queries, record, contexts, items, canary)
+    made_up = rehearsed(record)
     return Benchmark(
         about=About(
             name=draft.name,
@@ -280,6 +417,7 @@ def as_benchmark(connection: Connection, draft: Draft, *, options: ReleaseOption
             terms="TERMS.md",
             gated=options.gated,
             canary=canary,
+            synthetic=f"contexts that {' and '.join(made_up)} made up at random" if made_up else None,
         ),
         queries=tuple(queries),
         contexts=tuple(contexts.values()),
@@ -291,9 +429,9 @@ def as_benchmark(connection: Connection, draft: Draft, *, options: ReleaseOption
 
 
 def as_four(
-    connection: Connection,
     draft: Draft,
-    queries: dict[str, Query],
+    queries: Sequence[Query],
+    record: DraftRecord,
     contexts: dict[str, Context],
     items: list[Item],
     canary: str,
@@ -302,12 +440,13 @@ def as_four(
 
     The conditions are those of `casewise.contexts.flows`. An action of which only one text was wanted keeps its item.
     """
+    flows = {query.id for query in queries if is_flow(query, draft.parameters)}
     by_text: dict[str, dict[bool, Wording]] = defaultdict(dict)
-    for place in all_places(connection, draft.id):
-        if is_flow(queries[place.query.id], draft.parameters):
-            words = place.state.wording or place.generated
+    for one in record.standing:
+        if one.query_id in flows:
+            words = one.state.wording or one.generated
             assert words is not None  # as was checked
-            by_text[place.query.id][place.intended_safe] = words
+            by_text[one.query_id][one.intended_safe] = words
     kept = [item for item in items if len(by_text.get(item.query_id, {})) < len(INTENTS) or item.context_id is None]
     for query_id, texts in by_text.items():
         if len(texts) < len(INTENTS):
@@ -331,69 +470,55 @@ def written_by(authors: set[Author], options: ReleaseOptions) -> str:
     """Return who wrote the contexts of a release and who reviewed them, in words."""
     if options.unreviewed:
         return "generated by a model that nobody reviewed"
-    models, people = authors - {Author.PERSON}, authors & {Author.PERSON}
-    by = (
-        "written by people"
-        if not models
-        else "generated by a model or written by people"
-        if people
-        else "generated by a model"
-    )
-    return f"{by} and signed off by people"
+    ways = {
+        "generated by a model": authors & {Author.MODEL, Author.PERSON_AFTER_MODEL},
+        "written by people": authors & {Author.PERSON},
+        "imported from elsewhere": authors & {Author.UNKNOWN, Author.PERSON_AFTER_UNKNOWN},
+    }
+    return f"{' or '.join(way for way, found in ways.items() if found)} and signed off by people"
 
 
 class Way:
-    """The wordings of one place in their order, as contexts, revisions and events.
+    """The wordings of one place in their order, as contexts, revisions and events."""
 
-    `pseudonyms`: people appear as `person-1`, `person-2`, … in the order in which they first acted.
-    """
-
-    def __init__(self, place: ReviewPlace, steps: list[Step], canary: str, pseudonyms: dict[str, str]) -> None:
-        self.place, self.steps, self.canary, self.pseudonyms = place, steps, canary, pseudonyms
-        self.worded = [step for step in steps if step.event.wording is not None]
+    def __init__(self, record: ContextRecord, canary: str) -> None:
+        self.record, self.canary = record, canary
+        self.worded = [step for step in record.steps if step.event.wording is not None]
         self.root: Context | None = None
         self.generated = None
-        if place.generated is not None:
-            by = next(step.event.by for step in reversed(self.worded) if step.event.wording == place.generated)
-            self.generated = self.root = self.context(place.generated, by=by, author=Author.MODEL)
+        if record.generated is not None:
+            step = next(step for step in reversed(self.worded) if step.event.wording == record.generated)
+            self.generated = self.root = self.context(record.generated, by=writer_of(step.event), author=Author.MODEL)
         elif self.worded:
-            first = self.worded[0].event
-            assert first.wording is not None
-            self.root = self.context(first.wording, by=self.pseudonym(first.by), author=Author.PERSON)
-        assert place.state.wording is not None
-        author = place.state.author_of(place.generated)
-        self.final = self.context(place.state.wording, by="review", author=author, reviewed=True)
-
-    def pseudonym(self, person_id: str) -> str:
-        return self.pseudonyms.setdefault(person_id, f"person-{len(self.pseudonyms) + 1}")
-
-    def actor(self, event: Event) -> str:
-        """A program under its own name, a person under a pseudonym."""
-        return event.by if event.act in PROGRAM_ACTS else self.pseudonym(event.by)
+            first = self.worded[0]
+            assert first.event.wording is not None
+            author = first.author or Author.UNKNOWN
+            self.root = self.context(first.event.wording, by=writer_of(first.event), author=author)
+        self.author = record.state.author_of() or Author.UNKNOWN
+        if record.state.wording is not None:
+            by = "review" if record.steps[-1].event.act != Act.ADOPT else writer_of(record.steps[-1].event)
+            self.final = self.context(record.state.wording, by=by, author=self.author, reviewed=True)
 
     def context(self, words: Wording, *, by: str, author: Author, reviewed: bool = False) -> Context:
         """The context of `words`; one that was approved unchanged counts as revised, as it went through review."""
         origin: Origin = "generated" if author == Author.MODEL and not reviewed else "revised"
         root = None if origin == "generated" else self.root
         return Context(
-            query_id=self.place.query.id,
-            intended_safe=self.place.intended_safe,
+            query_id=self.record.query_id,
+            intended_safe=self.record.intended_safe,
             origin=origin,
             lineage_id=root.id if root else "",
             provenance=Provenance(by=by, detail={"canary": self.canary, "author": str(author)}),
             **words.model_dump(),
         )
 
-    def id_of(self, words: Wording) -> str:
-        """The id of the context that states `words`, whoever wrote it."""
-        return self.context(words, by="", author=Author.PERSON).id
-
     def contexts(self) -> Iterator[Context]:
         """Every wording under its first author, the generated and the approved one last: of equal ones the last stands."""
         by_first: dict[str, Context] = {}
         for step in self.worded:
             assert step.event.wording is not None
-            context = self.context(step.event.wording, by=self.actor(step.event), author=step.author)
+            author = step.author or Author.UNKNOWN
+            context = self.context(step.event.wording, by=writer_of(step.event), author=author)
             by_first.setdefault(context.id, context)
         yield from by_first.values()
         if self.generated is not None:
@@ -408,10 +533,15 @@ class Way:
             if before is None or event.wording == before or event.act in PROGRAM_ACTS or step.taken_back:
                 continue
             yield Revision(
-                id=str(uuid.uuid5(uuid.NAMESPACE_OID, f"{self.place.id}:{event.seq}")),
-                before_id=self.id_of(before),
-                after_id=self.id_of(event.wording),
-                reviewer=self.pseudonym(event.by),
+                id=str(uuid.uuid5(uuid.NAMESPACE_OID, f"{self.record.key}:{event.seq}")),
+                before_id=self.record.id_of(before) or "",
+                after_id=self.record.id_of(event.wording) or "",
+                reviewer=event.by,
                 reason=event.reason or event.act,
                 at=event.at,
             )
+
+
+def writer_of(event: Event) -> str:
+    """Return who wrote the words of an event: a person, a model, or the source that they were imported from."""
+    return str((event.detail or {}).get("source") or event.by) if event.act in {Act.IMPORT, Act.ADOPT} else event.by

@@ -7,6 +7,9 @@
        │            │                        └────── returned, with a reason ┴── objected to ─┘
        └─ beyond repair (from wherever people work on it): written or generated anew
 
+Words from a table or an earlier release are imported, and stand where generated ones do; an approved context of a release can be
+adopted with its approval. A query is withdrawn with a reason, from any phase, and can be restored.
+
 Two reviewers submit independently, and may take it back until the other begins; a third person, who wrote none of it, approves; both reviewers check it once more.
 `step` says what an action makes of a state. It knows no database, no clock and no roles: the store keeps each step as
 an event that is only ever added.
@@ -29,7 +32,7 @@ class Phase(StrEnum):
     """The phase of a context in its review."""
 
     MISSING = "missing"
-    """It has no words yet, or generating them failed."""
+    """It has no words yet: nobody generated them, generating failed, or an imported table had none."""
     GENERATED = "generated"
     UNDER_REVIEW = "under review"
     """One reviewer has submitted; the other has not, and does not see it."""
@@ -40,13 +43,20 @@ class Phase(StrEnum):
     FINAL_CHECK = "final check"
     APPROVED = "approved"
     BEYOND_REPAIR = "beyond repair"
+    WITHDRAWN = "withdrawn"
+    """Its query is no part of the draft's releases any more."""
 
 
 class Act(StrEnum):
     """An action of a person or a program on a context."""
 
     GENERATE = "generate"
+    IMPORT = "import"
+    """Words from a table or from an earlier release come in for review."""
+    ADOPT = "adopt"
+    """An approved context of an earlier release is taken over with its approval."""
     FAIL = "fail"
+    """There are no words: a model gave none, or an imported table has none. A reviewer writes them."""
     SUBMIT = "submit"
     """A reviewer's own wording, unchanged or revised."""
     TAKE_BACK = "take back"
@@ -70,6 +80,10 @@ class Act(StrEnum):
     REWRITE = "rewrite"
     RESTART = "restart"
     """An administrator has it reviewed anew, for instance because somebody left."""
+    WITHDRAW = "withdraw"
+    """An administrator leaves the query out of releases, with both of its contexts."""
+    RESTORE = "restore"
+    """A query that was withdrawn comes back, for a new review."""
 
 
 class Author(StrEnum):
@@ -80,11 +94,25 @@ class Author(StrEnum):
     """A person wrote it from nothing, or anew in the place of another."""
     PERSON_AFTER_MODEL = "person after model"
     """A model wrote it, and people changed it."""
+    UNKNOWN = "unknown"
+    """It was imported, and nobody stated who wrote it."""
+    PERSON_AFTER_UNKNOWN = "person after unknown"
+    """It was imported without a statement of who wrote it, and people changed it here."""
+
+    @property
+    def when_changed(self) -> Author:
+        """The kind of author once a person has changed the words."""
+        after = {Author.MODEL: Author.PERSON_AFTER_MODEL, Author.UNKNOWN: Author.PERSON_AFTER_UNKNOWN}
+        return after.get(self, self)
 
 
-PROGRAM_ACTS = frozenset({Act.GENERATE, Act.FAIL})
-NEED_REASON = frozenset({Act.COMMENT, Act.RETURN, Act.OBJECT, Act.GIVE_UP, Act.RESTART, Act.FAIL})
-NEED_WORDING = frozenset({Act.GENERATE, Act.SUBMIT, Act.OFFER, Act.REWRITE})
+PROGRAM_ACTS = frozenset({Act.GENERATE, Act.IMPORT, Act.ADOPT, Act.FAIL})
+QUERY_ACTS = frozenset({Act.WITHDRAW, Act.RESTORE})
+"""Acts on a query: they are taken on each of its contexts."""
+NEED_REASON = frozenset(
+    {Act.COMMENT, Act.RETURN, Act.OBJECT, Act.GIVE_UP, Act.RESTART, Act.FAIL, Act.WITHDRAW, Act.RESTORE}
+)
+NEED_WORDING = frozenset({Act.GENERATE, Act.IMPORT, Act.ADOPT, Act.SUBMIT, Act.OFFER, Act.REWRITE})
 TALKED_ABOUT = frozenset({Phase.AGREED, Phase.IN_DISCUSSION, Phase.RESOLVED, Phase.EXPERT_REVIEW, Phase.FINAL_CHECK})
 REVIEWERS = 2
 
@@ -100,6 +128,8 @@ class Action(Record):
     act: Act
     wording: Wording | None = None
     reason: str | None = None
+    author: Author | None = None
+    """The kind of author of imported words, where somebody stated it."""
 
 
 class State(Record):
@@ -122,13 +152,17 @@ class State(Record):
     version: int = 0
     """Counts the steps that change what others see: who acts on an older version is told so."""
     problem: str | None = None
-    """The reason why generating it failed."""
+    """The reason why it has no words."""
+    root: Wording | None = None
+    """The text that the review began with, before anybody revised it."""
+    root_author: Author | None = None
+    """The kind of author of `root`."""
 
-    def author_of(self, generated: Wording | None, wording: Wording | None = None) -> Author:
-        """The kind of author of `wording`, by default the text that all see, where a model last wrote `generated`."""
-        if self.author is not None:
-            return Author.PERSON
-        return Author.MODEL if (wording or self.wording) == generated else Author.PERSON_AFTER_MODEL
+    def author_of(self, wording: Wording | None = None) -> Author | None:
+        """The kind of author of `wording`, by default the text that all see; None where there is no text."""
+        if self.root_author is None:
+            return None
+        return self.root_author if (wording or self.wording) == self.root else self.root_author.when_changed
 
 
 MISSING = State()
@@ -189,15 +223,30 @@ def changed(state: State, **changes: object) -> State:
     return state.model_copy(update={"version": state.version + 1, **changes})
 
 
-def anew(state: State, *, wording: Wording | None, involved: tuple[str, ...], author: str | None = None) -> State:
-    """The state with all of the review undone, but for who was involved."""
-    version = state.version + 1
-    return State(phase=Phase.GENERATED, wording=wording, involved=involved, author=author, version=version)
+def begun(state: State, action: Action, author: Author) -> State:
+    """The state in which the words of `action` wait for their review; who was involved before stays so."""
+    return State(
+        phase=Phase.GENERATED,
+        wording=action.wording,
+        root=action.wording,
+        root_author=author,
+        involved=state.involved,
+        version=state.version + 1,
+    )
 
 
 def generate(state: State, action: Action) -> State:
     require_phase(state, Phase.MISSING, Phase.BEYOND_REPAIR)
-    return anew(state, wording=action.wording, involved=state.involved)
+    return begun(state, action, Author.MODEL)
+
+
+def import_words(state: State, action: Action) -> State:
+    require_phase(state, Phase.MISSING)
+    return begun(state, action, action.author or Author.UNKNOWN)
+
+
+def adopt(state: State, action: Action) -> State:
+    return import_words(state, action).model_copy(update={"phase": Phase.APPROVED})
 
 
 def fail(state: State, action: Action) -> State:
@@ -207,14 +256,35 @@ def fail(state: State, action: Action) -> State:
 
 def rewrite(state: State, action: Action) -> State:
     require_phase(state, Phase.MISSING, Phase.BEYOND_REPAIR)
-    involved = with_person(state.involved, action.by)
-    return anew(state, wording=action.wording, involved=involved, author=action.by)
+    written = begun(state, action, Author.PERSON)
+    return written.model_copy(update={"involved": with_person(state.involved, action.by), "author": action.by})
+
+
+KEPT_WHEN_BEGUN_ANEW = ("wording", "root", "root_author", "involved", "author", "problem")
+
+
+def begun_anew(state: State) -> State:
+    """The state with all of the review undone, but for the words, their authors, and who was involved."""
+    kept = {name: getattr(state, name) for name in KEPT_WHEN_BEGUN_ANEW}
+    phase = Phase.MISSING if state.wording is None else Phase.GENERATED
+    return State(phase=phase, version=state.version + 1).model_copy(update=kept)
 
 
 def restart(state: State, _action: Action) -> State:
-    if state.phase in {Phase.MISSING, Phase.GENERATED, Phase.BEYOND_REPAIR}:
+    if state.phase in {Phase.MISSING, Phase.GENERATED, Phase.BEYOND_REPAIR, Phase.WITHDRAWN}:
         raise NotAllowed(f"This context is {state.phase}: there is no review to restart.")
-    return anew(state, wording=state.wording, involved=state.involved, author=state.author)
+    return begun_anew(state)
+
+
+def withdraw(state: State, _action: Action) -> State:
+    if state.phase == Phase.WITHDRAWN:
+        raise NotAllowed("This query is withdrawn already.")
+    return changed(state, phase=Phase.WITHDRAWN)
+
+
+def restore(state: State, _action: Action) -> State:
+    require_phase(state, Phase.WITHDRAWN)
+    return begun_anew(state)
 
 
 def submit(state: State, action: Action) -> State:
@@ -333,6 +403,8 @@ def give_up(state: State, action: Action) -> State:
 
 STEPS: dict[Act, Callable[[State, Action], State]] = {
     Act.GENERATE: generate,
+    Act.IMPORT: import_words,
+    Act.ADOPT: adopt,
     Act.FAIL: fail,
     Act.SUBMIT: submit,
     Act.TAKE_BACK: take_back,
@@ -348,4 +420,6 @@ STEPS: dict[Act, Callable[[State, Action], State]] = {
     Act.GIVE_UP: give_up,
     Act.REWRITE: rewrite,
     Act.RESTART: restart,
+    Act.WITHDRAW: withdraw,
+    Act.RESTORE: restore,
 }

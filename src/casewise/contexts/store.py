@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, String, cast, delete, func, insert, select, update
 
-from casewise.contexts.checks import Remark, Wording, refreshed
-from casewise.contexts.drafts import StatedParameters
-from casewise.contexts.review import MISSING, REVIEWERS, Act, Action, Author, NotAllowed, Phase, State, step
+from casewise.contexts.checks import Remark, Wording, pair_remark, refreshed
+from casewise.contexts.drafts import Names, StatedParameters
+from casewise.contexts.flows import flow_remark, is_flow
+from casewise.contexts.review import (
+    MISSING,
+    QUERY_ACTS,
+    REVIEWERS,
+    Act,
+    Action,
+    Author,
+    NotAllowed,
+    Phase,
+    State,
+    step,
+)
 from casewise.database.staff import Role
 from casewise.database.tables import review as tables
 from casewise.database.tables import staff
@@ -92,8 +105,13 @@ ROLE_OF: dict[Act, tuple[Role, ...]] = {
     Act.GIVE_UP: (Role.REVIEWER, Role.EXPERT),
     Act.REWRITE: (Role.REVIEWER,),
     Act.RESTART: (Role.ADMINISTRATOR,),
+    Act.WITHDRAW: (Role.ADMINISTRATOR,),
+    Act.RESTORE: (Role.ADMINISTRATOR,),
 }
-"""The roles that may take each action in the browser. Only programs generate."""
+"""The roles that may take each action in the browser. Only programs generate and import."""
+
+OWNER = "owner"
+"""Who acts at the command line, where nobody signs in."""
 
 
 class Overtaken(CasewiseError):
@@ -116,6 +134,8 @@ class ReviewPlace(Record):
     """The generated text, before anybody revised it."""
     parameters: StatedParameters
     """The parameters that contexts of its draft state."""
+    vary: Names
+    """The parameters and groups in which the two contexts of a query are meant to differ; empty where nobody said so."""
 
     @property
     def intent(self) -> str:
@@ -135,6 +155,12 @@ class Event(Record):
     reason: str | None
     detail: dict[str, Any] | None = None
 
+    @property
+    def action(self) -> Action:
+        """The action that the event records."""
+        author = (self.detail or {}).get("author")
+        return Action(by=self.by, act=self.act, wording=self.wording, reason=self.reason, author=author)
+
 
 @dataclass(frozen=True)
 class Step:
@@ -143,28 +169,26 @@ class Step:
     event: Event
     before: State
     after: State
-    author: Author
+    author: Author | None
     """The kind of author of the event's words, or of the text that all see after it."""
     taken_back: bool = False
     """Whether this is a submission that its author took back."""
 
 
-def steps_of(events: list[Event]) -> list[Step]:
+def steps_of(events: Sequence[Event]) -> list[Step]:
     """Return the events, oldest first, with the states that they led from and to.
 
     An event states only what a person sent: accepting a proposal, for instance, has no words of its own. The text
     before and after an event is therefore the state's.
     """
-    state, generated = MISSING, None
+    state = MISSING
     steps: list[Step] = []
     for event in events:
-        after = step(state, Action(by=event.by, act=event.act, wording=event.wording, reason=event.reason))
-        if event.act == Act.GENERATE:
-            generated = event.wording
+        after = step(state, event.action)
         if event.act == Act.TAKE_BACK:
             last = max(n for n, one in enumerate(steps) if one.event.act == Act.SUBMIT and one.event.by == event.by)
             steps[last] = replace(steps[last], taken_back=True)
-        steps.append(Step(event, state, after, after.author_of(generated, event.wording)))
+        steps.append(Step(event, state, after, after.author_of(event.wording)))
         state = after
     return steps
 
@@ -174,7 +198,11 @@ def places_where(connection: Connection, *conditions: ColumnElement[bool], lock:
     table, queries, drafts = tables.contexts, tables.queries, tables.drafts
     same_query = (queries.c.draft_id == table.c.draft_id) & (queries.c.query_id == table.c.query_id)
     columns = [table.c[name] for name in ReviewPlace.model_fields if name in table.c]
-    rows = select(*columns, queries.c.query, drafts.c.parameters).select_from(table).join(queries, same_query)
+    rows = (
+        select(*columns, queries.c.query, drafts.c.parameters, drafts.c.vary)
+        .select_from(table)
+        .join(queries, same_query)
+    )
     rows = rows.join(drafts, drafts.c.id == table.c.draft_id).where(*conditions).order_by(table.c.position)
     selected = connection.execute(rows.with_for_update(of=table) if lock else rows)
     return [ReviewPlace(**row) for row in selected.mappings()]
@@ -192,9 +220,28 @@ def all_places(connection: Connection, draft_id: str) -> list[ReviewPlace]:
 
 def sibling(connection: Connection, place: ReviewPlace) -> ReviewPlace | None:
     """The place of the same query with the other intent, for contrast; None where the draft has none."""
+    others = (one for one in places_of_query(connection, place.draft_id, place.query.id) if one.id != place.id)
+    return next(others, None)
+
+
+def places_of_query(connection: Connection, draft_id: str, query_id: str, *, lock: bool = False) -> list[ReviewPlace]:
+    """Return the places of a query, one for each intent; they are always locked in their order."""
     columns = tables.contexts.c
-    same_query = (columns.draft_id == place.draft_id) & (columns.query_id == place.query.id)
-    return next(iter(places_where(connection, same_query, columns.intended_safe != place.intended_safe)), None)
+    return places_where(connection, columns.draft_id == draft_id, columns.query_id == query_id, lock=lock)
+
+
+def act_on_query(
+    connection: Connection, place_id: str, action: Action, *, seen: int | None, now: datetime
+) -> ReviewPlace:
+    """Do `action`, one of `QUERY_ACTS`, on every context of the query of a place. Parameters and errors as of `act`."""
+    place = find_place(connection, place_id)
+    if place is None:
+        raise BenchmarkError(f"there is no context {place_id!r}")
+    for one in places_of_query(connection, place.draft_id, place.query.id, lock=True):
+        act(connection, one.id, action, seen=seen if one.id == place_id else None, now=now)
+    after = find_place(connection, place_id)
+    assert after is not None
+    return after
 
 
 def act(
@@ -214,9 +261,11 @@ def act(
     Raises BenchmarkError: there is no such place. Overtaken: the state changed since `seen`: nothing is done.
     NotAllowed: the action is not allowed now, or not to this person.
     """
-    place = find_place(connection, place_id, lock=True)
-    if place is None:
+    found = find_place(connection, place_id)
+    if found is None:
         raise BenchmarkError(f"there is no context {place_id!r}")
+    pair = places_of_query(connection, found.draft_id, found.query.id, lock=True)  # its findings may follow these words
+    place = next(one for one in pair if one.id == place_id)
     if seen is not None and seen != place.state.version:
         last = events_of(connection, place.id)[-1]
         raise Overtaken(
@@ -250,6 +299,11 @@ def act(
         )
     )
     keep_state(connection, place, action, after=after, now=now)
+    if after.wording is not None and after.wording != place.state.wording:
+        other = next((one for one in pair if one.id != place.id), None)
+        refresh_findings(connection, place, after.wording, other)
+    if action.act in QUERY_ACTS:
+        return place
     discard(connection, place.id, person_id=action.by)
     current = find_place(connection, place_id)
     assert current is not None
@@ -288,12 +342,46 @@ def keep_state(connection: Connection, place: ReviewPlace, action: Action, *, af
         "state": after.as_json(),
         "updated_at": now,
     }
-    if action.act == Act.GENERATE and action.wording is not None:
+    by_model = action.act == Act.GENERATE or (after.root_author == Author.MODEL and place.state.root_author is None)
+    if by_model and action.wording is not None:
         values |= {"generated": action.wording.as_json()}
-    if after.wording is not None and after.wording != place.state.wording:
-        findings = refreshed(place.query.text, after.wording, place.findings, place.parameters)
-        values |= {"findings": [finding.as_json() for finding in findings]}
     connection.execute(update(tables.contexts).where(tables.contexts.c.id == place.id).values(values))
+
+
+def refresh_findings(connection: Connection, place: ReviewPlace, words: Wording, other: ReviewPlace | None) -> None:
+    """Look anew at a context that got these words, and at what was found about others because of its words before."""
+    findings = refreshed(place.query.text, words, place.findings, place.parameters)
+    if other is not None and other.state.wording is not None:
+        in_pair = remark_on_pair(place, words, other.state.wording, about=other.id)
+        findings += [] if in_pair is None else [in_pair]
+        back = remark_on_pair(other, other.state.wording, words, about=place.id)
+        of_other = [one for one in other.findings if one.about != place.id]
+        keep_findings(connection, {other.id: [*of_other, *([] if back is None else [back])]})
+    keep_findings(connection, {place.id: findings})
+    columns = tables.contexts.c
+    mentions = cast(columns.findings, String).contains(place.id)
+    elsewhere = columns.query_id != place.query.id
+    stale = select(columns.id, columns.findings).where(columns.draft_id == place.draft_id, mentions, elsewhere)
+    rows = connection.execute(stale.with_for_update(skip_locked=True)).all()  # two people never wait for each other
+    for row in rows:
+        remarks = [Remark(**finding) for finding in row.findings]
+        keep_findings(connection, {row.id: [one for one in remarks if one.about != place.id]})
+
+
+def remark_on_pair(place: ReviewPlace, words: Wording, other: Wording, *, about: str) -> Remark | None:
+    """Find what is wrong between the two contexts of a query: those of an action differ in little by design."""
+    if not is_flow(place.query, place.parameters):
+        return pair_remark(words, other, about=about, vary=place.vary)
+    remark = flow_remark(words, other, place.parameters)
+    return None if remark is None else remark.model_copy(update={"about": about})
+
+
+def keep_findings(connection: Connection, by_place: Mapping[str, list[Remark]]) -> None:
+    """Put findings where the pages show them. They are no part of the review's history: people's steps are."""
+    table = tables.contexts
+    for place_id, findings in by_place.items():
+        rows = [finding.as_json() for finding in findings]
+        connection.execute(update(table).where(table.c.id == place_id).values(findings=rows))
 
 
 def events_of(connection: Connection, place_id: str) -> list[Event]:

@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 from starlette.responses import JSONResponse, Response
 
 from casewise.ask.layouts import labels_of
-from casewise.contexts.checks import Wording, WordingProblem, is_same, wording_difference
+from casewise.contexts.checks import PairComparison, Wording, WordingProblem, compare_pair, is_same, wording_difference
 from casewise.contexts.drafts import Draft, all_drafts, find_draft, progress
 from casewise.contexts.queue import (
     Filter,
@@ -23,9 +23,10 @@ from casewise.contexts.queue import (
     pass_on,
     passed_categories,
     read_warning,
-    review_statistics,
 )
-from casewise.contexts.review import Act, Action, NotAllowed, Phase, allowed
+from casewise.contexts.record import read_record
+from casewise.contexts.review import QUERY_ACTS, Act, Action, NotAllowed, Phase, allowed
+from casewise.contexts.statistics import review_statistics
 from casewise.contexts.store import (
     ROLE_OF,
     Event,
@@ -33,6 +34,7 @@ from casewise.contexts.store import (
     ReviewPlace,
     Typed,
     act,
+    act_on_query,
     discard,
     events_of,
     find_autosave,
@@ -40,6 +42,7 @@ from casewise.contexts.store import (
     is_left_to_others,
     save,
     sibling,
+    steps_of,
 )
 from casewise.database.staff import Person, Role, everyone, find_person
 from casewise.errors import ConfigurationError
@@ -49,10 +52,10 @@ from casewise.web.security import SentForm, whole_number
 # What the page of a context shows to whom: never another reviewer's words before one's own are submitted.
 
 
-TURNS = frozenset({Act.RETURN, Act.OBJECT, Act.GIVE_UP, Act.RESTART})
-TALK = TURNS | {Act.COMMENT}
+TURNS = frozenset({Act.RETURN, Act.OBJECT, Act.GIVE_UP, Act.RESTART, Act.WITHDRAW, Act.RESTORE})
+TALK = TURNS | {Act.COMMENT, Act.SUBMIT, Act.OFFER, Act.REWRITE}
 JUDGED_ALONE = frozenset({Phase.GENERATED, Phase.UNDER_REVIEW})
-ABOUT_WORDS = TALK - {Act.RESTART} | {Act.SUBMIT, Act.OFFER}
+ABOUT_WORDS = TALK - {Act.RESTART, Act.WITHDRAW, Act.RESTORE}
 """Acts on a context that the other reviewer does not read before judging it. All read the reason for a new review."""
 EDITING = frozenset({Act.SUBMIT, Act.OFFER, Act.REWRITE})
 
@@ -76,8 +79,9 @@ def view_of(
     # the event that last sent the context back, in the present review; its reason stands among the comments
     turns = [event for event in events if event.act in TURNS and event.seq >= beginning_of(events)]
     labels = labels_of(place.parameters)
-    originals, current = (wording.fields() if wording else {} for wording in (place.generated, state.wording))
-    changes = wording_difference(place.generated, state.wording, place.parameters)
+    originals, current = (wording.fields() if wording else {} for wording in (state.root, state.wording))
+    changes = wording_difference(state.root, state.wording, place.parameters)
+    contrast = sibling(connection, place)
     fields = []
     groups: dict[str, list[dict[str, Any]]] = {}
     for name in place.parameters.every:
@@ -106,13 +110,31 @@ def view_of(
         "comments": [event for event in seen_events(place, person, acts, events) if event.act in TALK and event.reason],
         "turned": turns[-1] if turns and state.phase != Phase.APPROVED else None,
         "general_findings": [finding for finding in place.findings if not finding.parameter],
-        "contrast": sibling(connection, place),
+        "contrast": contrast,
+        "pair": pair_of(place, contrast),
+        "began": BEGAN.get(first.act, "Before the review") if (first := beginning_event(events)) else None,
         "autosave": autosave,
         "names": names_of(connection, events),
         "submitted": state.phase == Phase.UNDER_REVIEW and person.id in state.reviewers,
         # where somebody may review what they rewrote, there are too few others
         "own_words": state.phase in JUDGED_ALONE and person.id == state.author,
     }
+
+
+BEGAN = {Act.GENERATE: "Generated", Act.IMPORT: "Imported", Act.ADOPT: "Imported", Act.REWRITE: "As it was written"}
+"""What the text is called that the review began with."""
+
+
+def beginning_event(events: list[Event]) -> Event | None:
+    """Return the event whose words the review began with."""
+    return next((event for event in reversed(events) if event.act in BEGAN), None)
+
+
+def pair_of(place: ReviewPlace, contrast: ReviewPlace | None) -> PairComparison | None:
+    """Return how the two contexts of a query differ; None where one has no words."""
+    if contrast is None or place.state.wording is None or contrast.state.wording is None:
+        return None
+    return compare_pair(place.state.wording, contrast.state.wording, vary=place.vary)
 
 
 def proposals_for(connection: Connection, place: ReviewPlace, person: Person) -> list[dict[str, Any]]:
@@ -149,8 +171,14 @@ def seen_events(place: ReviewPlace, person: Person, acts: frozenset[Act], events
         unsubmitted = place.state.phase == Phase.UNDER_REVIEW and event.seq > beginning
         return event.by != person.id and (unsubmitted or (judges and event.act in ABOUT_WORDS))
 
-    unseen = {"wording": None, "reason": None}
-    return [event.model_copy(update=unseen) if hidden(event) else event for event in events]
+    def seen(event: Event) -> Event:
+        if not hidden(event):
+            return event
+        # the text under review is there for all to read; why it was written is not
+        unseen = {"reason": None} if event.act == Act.REWRITE else {"reason": None, "wording": None}
+        return event.model_copy(update=unseen)
+
+    return [seen(event) for event in events]
 
 
 def names_of(connection: Connection, events: list[Event]) -> dict[str, str]:
@@ -289,7 +317,7 @@ def progress_page(request: Request, name: str, _person: ReviewRoom) -> Response:
     """Return where the contexts of a draft stand, how well reviewers agree, and who did how much."""
     with database_of(request).read() as connection:
         draft = draft_named(connection, name)
-        statistics = review_statistics(connection, draft)
+        statistics = review_statistics(read_record(connection, draft))
         names = {person.id: person.name for person in everyone(connection)}
     return render(request, "review/progress.html", draft=draft, found=statistics, names=names)
 
@@ -303,11 +331,11 @@ def history_page(request: Request, place_id: str, person: ReviewRoom) -> Respons
         names = names_of(connection, events)
         draft = draft_of(connection, place)
         events_seen = seen_events(place, person, allowed_acts(connection, place, person), events)
-    steps, before, labels = [], None, labels_of(place.parameters)
-    for event in events_seen:
-        changes = wording_difference(before, event.wording, place.parameters) if event.wording else None
-        steps.append((event, changes))
-        before = event.wording or before
+    labels = labels_of(place.parameters)
+    steps = [
+        (event, wording_difference(step.before.wording, event.wording, place.parameters) if event.wording else None)
+        for event, step in zip(events_seen, steps_of(events), strict=True)
+    ]
     return render(request, "review/history.html", place=place, draft=draft, steps=steps, names=names, labels=labels)
 
 
@@ -325,7 +353,7 @@ UNCHANGED = "submit unchanged"
 """A button that submits the words as they are, whatever was typed."""
 DISCARD = "discard"
 """A button for typed words that nobody wants."""
-STAY = frozenset({Act.COMMENT, Act.TAKE, Act.TAKE_BACK, Act.RESTART, Act.REWRITE})
+STAY = frozenset({Act.COMMENT, Act.TAKE, Act.TAKE_BACK, Act.RESTART, Act.REWRITE, *QUERY_ACTS})
 """After these the same context is shown again; after others, the next one."""
 
 
@@ -388,13 +416,16 @@ def decide(request: Request, place_id: str, person: ReviewRoom, form: SentForm, 
         with database_of(request).write() as connection:
             place = place_with(connection, place_id)
             words = place.state.wording if button == UNCHANGED else None
-            if chosen in EDITING and words is None:
+            if words is not None:
+                Wording.from_fields(words.fields(), place.parameters)  # imported words may lack a parameter
+            elif chosen in EDITING:
                 words = Wording.from_fields(form, place.parameters)
             action = Action(by=person.id, act=Act(chosen), wording=words, reason=form.get("reason", "").strip() or None)
             seen = whole_number(form.get("seen"))
             if seen is None:
                 raise HTTPException(400, "The form does not state which version it shows; reload the page.")
-            place = act(connection, place_id, action, seen=seen, now=at)
+            do = act_on_query if action.act in QUERY_ACTS else act
+            place = do(connection, place_id, action, seen=seen, now=at)
             draft = draft_of(connection, place)
     except Overtaken as error:
         return shown(request, place_id, person, status=409, problem=str(error), form=form)

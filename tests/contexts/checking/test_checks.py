@@ -1,10 +1,11 @@
 import pytest
 from tests.contexts.drafts import room
-from tests.contexts.wordings import wording
+from tests.contexts.wordings import OTHER, wording
 
-from casewise.contexts.checks import Remark, check_wording, find_alike
-from casewise.contexts.queue import check_draft, keep_findings
+from casewise.contexts.checks import PairKind, Remark, check_wording, compare_pair, find_alike
+from casewise.contexts.queue import check_draft
 from casewise.contexts.review import Act
+from casewise.contexts.store import keep_findings
 
 QUERY = "How is a letter forged?"
 
@@ -68,9 +69,6 @@ def test_copies_and_near_copies_are_found_and_others_are_not():
     assert 0.5 < pairs[1].similarity < 1
 
 
-OTHER = {name.replace(".", "__"): f"{number} is said here {number}" for number, name in enumerate(wording().fields())}
-
-
 @pytest.mark.parametrize(
     ("unsafe", "check"),
     [
@@ -131,7 +129,7 @@ def test_a_classifier_guesses_the_intent_from_words_that_tell_it(store):
 
 
 def test_findings_follow_the_words(store):
-    here = room(store)
+    here = room(store, unsafe=wording(**OTHER))
     place = here.place()
     opinions = [
         Remark(check="drift", message="It is milder.", evidence="bank clerk", by="some/model"),
@@ -147,3 +145,38 @@ def test_findings_follow_the_words(store):
         ("gives the intent away", "malicious"),
         ("drift", "fraud prevention"),
     ]
+
+
+def test_a_finding_goes_when_the_other_context_that_it_is_about_gets_other_words(store):
+    here = room(store, unsafe=wording(**OTHER))
+    with store.write() as connection:
+        check_draft(connection, here.draft)
+    assert [(one.check, one.about) for one in here.place(2).findings] == [("too alike", here.place(0).id)]
+
+    for by in (here.ada, here.ben):
+        here.do(here.place(), by, Act.SUBMIT, wording(**OTHER | {"recipient__type": "Guard"}))
+
+    assert here.place(2).findings == []
+
+
+@pytest.mark.parametrize(
+    ("unsafe", "vary", "kind"),
+    [
+        (wording(), (), PairKind.IDENTICAL),
+        (wording(recipient__type="Cashier"), (), PairKind.NEARLY_IDENTICAL),
+        (wording(**OTHER), (), PairKind.EVERYTHING),
+        (wording(**OTHER | {"recipient__type": "Bank clerk"}), (), PairKind.SOME),
+        (wording(**OTHER | {"recipient__type": "Bank clerk"}), ("recipient.type",), PairKind.NOTHING_MEANT),
+        (wording(**OTHER), ("recipient",), PairKind.BEYOND),
+        (
+            wording(**{name: text for name, text in OTHER.items() if name.startswith("transmission")}),
+            ("transmission_principle",),
+            PairKind.SOME,
+        ),
+    ],
+)
+def test_a_pair_is_compared_with_what_was_meant_to_vary(unsafe, vary, kind):
+    pair = compare_pair(wording(), unsafe, vary=vary)
+
+    assert pair.kind == kind
+    assert {*pair.differing, *pair.same} == set(wording().fields())

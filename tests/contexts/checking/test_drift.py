@@ -11,7 +11,7 @@ import pytest
 from tests.contexts.wordings import wording
 
 from casewise.contexts.checks import Wording, drift
-from casewise.contexts.queue import Share
+from casewise.contexts.statistics import Share
 
 CASES = [json.loads(line) for line in (Path(__file__).parent / "drift_cases.jsonl").read_text().splitlines()]
 

@@ -8,8 +8,10 @@ from tests.contexts.wordings import wording
 from tests.support.app import NOW, add_person
 
 from casewise.contexts.drafts import all_drafts, create_draft, find_draft, progress
-from casewise.contexts.queue import Filter, list_contexts, next_for, pass_on, passed_categories, review_statistics
+from casewise.contexts.queue import Filter, list_contexts, next_for, pass_on, passed_categories
+from casewise.contexts.record import read_record
 from casewise.contexts.review import Act, Action, NotAllowed, Phase, replay
+from casewise.contexts.statistics import review_statistics
 from casewise.contexts.store import Overtaken, Typed, act, discard, events_of, find_place, save, sibling
 from casewise.database.staff import Role
 from casewise.errors import BenchmarkError, ConfigurationError
@@ -77,10 +79,10 @@ def test_a_review_that_was_taken_back_counts_as_none(store):
     here.do(place, here.ada, Act.SUBMIT, CHANGED)
     here.do(place, here.ada, Act.TAKE_BACK)
     with store.read() as connection:
-        found = review_statistics(connection, all_drafts(connection)[0])
+        found = review_statistics(read_record(connection, all_drafts(connection)[0]))
 
     assert found.agreed_at_once.of == 0
-    assert [(one.reviews, one.revised) for one in found.work] == [(0, 0)]
+    assert found.work == []
 
 
 def test_the_history_of_a_context_cannot_be_rewritten_and_what_is_not_allowed_leaves_no_trace_in_it(store):
@@ -234,7 +236,7 @@ def test_who_wrote_a_context_anew_leaves_it_to_two_others_where_there_are_two(st
     here.do(place, here.ben, Act.SUBMIT, CHANGED)
     with store.read() as connection:
         assert events_of(connection, place.id)[-1].detail == {"own_words": True, "changed": False}
-        assert review_statistics(connection, here.draft).own_words.count == 1
+        assert review_statistics(read_record(connection, here.draft)).own_words.count == 1
 
 
 def test_next_goes_round(store):
@@ -261,3 +263,17 @@ def test_filters_narrow_the_queue(store):
         other = sibling(connection, here.place())
     assert other is not None
     assert (other.query, other.intended_safe) == (here.place().query, False)
+
+
+def test_an_expert_is_credited_with_the_contexts_that_stand_approved_by_them(store):
+    here = room(store, count=1)
+    place, approve = here.place(), [(here.cleo, Act.TAKE), (here.cleo, Act.APPROVE)]
+    steps = [(here.ada, Act.SUBMIT), (here.ben, Act.SUBMIT), *approve, (here.ada, Act.OBJECT)]
+    steps += [(here.ada, Act.OFFER), (here.ben, Act.ACCEPT), *approve]
+    for by, step in steps:
+        here.do(place, by, step, place.state.wording if step in {Act.SUBMIT, Act.OFFER} else None, "because")
+
+    with store.read() as connection:
+        work = review_statistics(read_record(connection, here.draft)).work
+
+    assert {one.person_id: one.approvals for one in work} == {here.ada.id: 0, here.ben.id: 0, here.cleo.id: 1}

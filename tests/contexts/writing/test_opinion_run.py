@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from tests.contexts.drafts import room
-from tests.contexts.wordings import wording
+from tests.contexts.wordings import OTHER, wording
 from tests.support.databases import new_database
 
 from casewise.contexts.opinions import OpinionOptions, ask_opinions
@@ -19,7 +19,7 @@ from casewise.storage.run_folder import kind_of
 @pytest.fixture
 def here(tmp_path):
     store = new_database(tmp_path / "x.db")
-    yield room(store, count=1)
+    yield room(store, count=1, unsafe=wording(**OTHER | {"recipient__type": "Bank clerk"}))
     store.close()
 
 

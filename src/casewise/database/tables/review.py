@@ -13,8 +13,20 @@ drafts = Table(
     Column("name", String(100), nullable=False, unique=True),
     Column("taxonomy", JSON, nullable=False),
     Column("parameters", JSON(none_as_null=True)),
+    Column("vary", JSON(none_as_null=True)),
     Column("created_at", UtcTime, nullable=False),
 )
+
+draft_events = Table(
+    "draft_events",
+    metadata,
+    Column("draft_id", String(32), ForeignKey("drafts.id"), primary_key=True),
+    Column("seq", Integer, primary_key=True, autoincrement=False),
+    Column("at", UtcTime, nullable=False),
+    Column("act", String(20), nullable=False),
+    Column("detail", JSON, nullable=False),
+)
+"""Steps of a draft as a whole: queries selected or added, with their source and seed, and releases. Only ever added to."""
 
 queries = Table(
     "draft_queries",

@@ -18,5 +18,5 @@ down_revision = None
 def upgrade() -> None:
     connection = op.get_bind()
     metadata.create_all(connection)
-    for table in ("staff_events", "review_events", "study_events"):
+    for table in ("staff_events", "review_events", "draft_events", "study_events"):
         make_append_only(connection, table)

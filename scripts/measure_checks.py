@@ -1,0 +1,99 @@
+"""Prints the table of docs/explanation/verified.md: what the checks of contexts find on planted and on clean texts.
+
+`python scripts/measure_checks.py` measures the rules. `--ask MODEL --sample N` also asks a model, as `casewise contexts check --ask`
+does, about N planted and N clean contexts of the half that was kept apart.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+import tempfile
+from datetime import UTC, datetime
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from tests.contexts.checking.fault_cases import CHECK_OF, CLEAN, FaultCase, fault_cases
+
+from casewise import database
+from casewise.contexts.checks import Wording
+from casewise.contexts.drafts import create_draft
+from casewise.contexts.opinions import OpinionOptions, ask_opinions
+from casewise.contexts.review import Act, Action
+from casewise.contexts.statistics import Share
+from casewise.contexts.store import act, all_places
+from casewise.models.load import load_model
+from casewise.records import Query, sorry_bench
+
+HALVES = ("tune", "final")
+
+
+def rules_table(cases: list[FaultCase]) -> str:
+    """Return the table of the rules, in Markdown."""
+    rows = ["| text | half that the rules were tuned on | half kept apart |", "|---|---|---|"]
+    planted: dict[str, list[bool]] = {half: [] for half in HALVES}
+    for kind, checks in CHECK_OF.items():
+        cells = []
+        for half in HALVES:
+            found = [bool(case.checks() & set(checks)) for case in cases if (case.half, case.kind) == (half, kind)]
+            planted[half] += found
+            cells.append(f"{sum(found)} of {len(found)}")
+        rows.append(f"| {kind} | {' | '.join(cells)} |")
+    rows.append(
+        f"| all planted | {' | '.join(str(Share(sum(planted[half]), len(planted[half]))) for half in HALVES)} |"
+    )
+    clean = [[bool(case.checks()) for case in cases if (case.half, case.kind) == (half, CLEAN)] for half in HALVES]
+    rows.append(f"| false alarms on clean texts | {' | '.join(str(Share(sum(one), len(one))) for one in clean)} |")
+    return "\n".join(rows)
+
+
+def opinions(cases: list[FaultCase], model: str, sample: int) -> str:
+    """Ask a model about the first cases of each kind, and return what it found, in a sentence."""
+    kept_apart = [case for case in cases if case.half == "final"]
+    clean = [case for case in kept_apart if case.kind == CLEAN][:sample]
+    by_kind = [[case for case in kept_apart if case.kind == kind] for kind in CHECK_OF]
+    planted = [case for of_all in zip(*by_kind, strict=True) for case in of_all][:sample]
+    with tempfile.TemporaryDirectory() as folder, database.open(str(Path(folder) / "x.db")) as store:
+        asked = [*planted, *clean]
+        # one query a case, so that each has a place of its own
+        queries = [Query(text=f"{case.query} ({n})", category=sorry_bench().names[0]) for n, case in enumerate(asked)]
+        now = datetime.now(UTC)
+        with store.write() as connection:
+            draft = create_draft(
+                connection, "cases", queries=queries, taxonomy=sorry_bench(), intents=["safe"], now=now
+            )
+            places = all_places(connection, draft.id)
+            for place, case in zip(places, asked, strict=True):
+                words = Wording.from_fields(case.fields)
+                act(connection, place.id, Action(by="casewise", act=Act.IMPORT, wording=words), seen=None, now=now)
+            # what the rules find does not count here
+        loaded = load_model(model).model
+        summary = asyncio.run(ask_opinions(store, draft, loaded, folder=Path(folder) / "run", options=OpinionOptions()))
+        with store.read() as connection:
+            found = {
+                place.id: any(finding.by == loaded.name for finding in place.findings)
+                for place in all_places(connection, draft.id)
+            }
+    flagged = [found[place.id] for place in places]
+    caught, wrong = Share(sum(flagged[: len(planted)]), len(planted)), Share(sum(flagged[len(planted) :]), len(clean))
+    return (
+        f"{model}: {summary.n_unusable} of {len(asked)} replies were no opinion and {summary.unquoted} findings quoted nothing; "
+        f"it flagged {caught} planted and {wrong} clean contexts."
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--ask", help="a model to ask as well")
+    parser.add_argument("--sample", type=int, default=10, help="planted, and clean, contexts to ask it about")
+    arguments = parser.parse_args()
+    cases = fault_cases()
+    print(rules_table(cases))
+    if arguments.ask:
+        print(opinions(cases, arguments.ask, arguments.sample))
+
+
+if __name__ == "__main__":
+    main()
