@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import math
 
 import pytest
@@ -170,6 +171,21 @@ def test_a_guard_whose_model_takes_no_prefill_is_asked_without_it_and_says_so():
     assert judge.reply_options(first_ask("probability")).prefill is None
     assert judge.reply_options(first_ask("probability")).max_tokens == 512
     assert "takes no prefill: DynaGuard 8B was asked without its <answer>" in " ".join(judge.notes())
+
+
+def test_a_fault_in_reading_a_guards_reply_is_the_outcome_of_that_item(tmp_path, monkeypatch):
+    def faulty(*_read):
+        raise ZeroDivisionError("division by zero")
+
+    monkeypatch.setattr("casewise.judges.guard.read_guard", faulty)
+    run = judged(replying("Safety: Safe"), "qwen3guard", tmp_path / "run", limit=2)
+
+    assert (run.summary.n_judged, run.summary.n_unscored) == (0, 2)
+    for judgement in map(json.loads, (tmp_path / "run" / "judgements.jsonl").read_text().splitlines()):
+        assert judgement["outcome"]["reason"] == "internal"
+        assert "ZeroDivisionError at test_guard.py" in judgement["outcome"]["detail"]
+        assert judgement["raw_reply"] == "Safety: Safe"
+        assert judgement["output_tokens"] == 10
 
 
 def test_a_server_without_token_probabilities_gives_the_class_that_the_reply_names(tmp_path):

@@ -225,6 +225,15 @@ def test_a_parameter_that_is_refused_is_left_out_from_then_on(field, status, mes
     assert [field in body for body in server.bodies] == [True, False, False]
 
 
+def test_an_effort_is_sent_as_it_was_asked_for_and_a_refusal_stops_the_run():
+    server = FaultServer()
+    ask(server, ReplyOptions(9, reasoning_effort="low"))
+    assert server.bodies[0]["reasoning_effort"] == "low"
+
+    with pytest.raises(Unauthorised, match="Leave out --reasoning-effort"):
+        ask(refusing("Unrecognized request argument: reasoning_effort"), ReplyOptions(9, reasoning_effort="low"))
+
+
 def test_the_token_limit_is_kept_under_its_other_name():
     server = refusing("Unsupported parameter: 'max_tokens'", field="max_tokens")
     ask(server)

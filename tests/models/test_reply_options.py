@@ -17,6 +17,7 @@ WANTED: dict[str, Any] = {
     "prefill": '{"judgement": "',
     "template_arguments": {"enable_thinking": False},
     "top_p": 0.9,
+    "reasoning_effort": "low",
 }
 
 
@@ -46,7 +47,7 @@ def test_a_server_of_open_models_is_sent_all_of_them():
     assert body["messages"][-1] == {"role": "assistant", "content": '{"judgement": "'}
     assert (body["continue_final_message"], body["add_generation_prompt"]) == (True, False)
     assert body["chat_template_kwargs"] == {"enable_thinking": False}
-    assert body["top_p"] == 0.9
+    assert (body["top_p"], body["reasoning_effort"]) == (0.9, "low")
     assert reply.text.startswith('{"judgement": "')
 
 
@@ -75,6 +76,7 @@ class Told:
     ("provider", "option", "taken"),
     [
         ("openai", "top_p", True),
+        ("openai", "reasoning_effort", True),
         ("hf", "prefill", False),
         ("hf", "template_arguments", False),
     ],

@@ -118,6 +118,18 @@ def test_a_rubric_grader_names_model_and_rubric_and_keeps_the_models_words():
     assert (found.outcome, found.raw_reply) == ("partly", '{"outcome": "partly"}')
 
 
+def test_a_fault_in_reading_a_grade_is_the_outcome_of_that_reply(monkeypatch):
+    def faulty(*_read, **_how):
+        raise ZeroDivisionError("division by zero")
+
+    monkeypatch.setattr("casewise.replies.graders.grade_in", faulty)
+    grade = graded(RubricGrader(LoadedModel(FakeModel("yes"), None), rubric_named("strict")))
+
+    assert grade.ungraded is Ungraded.INTERNAL
+    assert grade.raw_reply == "yes"
+    assert "ZeroDivisionError at test_graders.py" in grade.detail
+
+
 def test_a_filter_that_stops_the_grader_is_no_refusal_of_the_reply():
     model = FakeModel(lambda _messages, _options: Rejected("content_filter", "blocked"))
     found = graded(RubricGrader(LoadedModel(model, None), rubric_named("strict")))

@@ -98,7 +98,7 @@ class Biller(ChatAsker[SumAsk, Sum]):
     def read(self, ask: SumAsk, reply: Reply, took: dict[str, Any]) -> Sum:
         return Sum(value=int(reply.text), left=ask.left, right=ask.right, attempt=ask.attempt, **took)
 
-    def unanswered(self, ask: SumAsk, _reason: NoReplyReason, _detail: str) -> Sum:
+    def unanswered(self, ask: SumAsk, _reason: NoReplyReason, _detail: str, /, **_came: Any) -> Sum:
         return Sum(value=None, left=ask.left, right=ask.right, attempt=ask.attempt)
 
 

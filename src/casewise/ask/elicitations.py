@@ -7,20 +7,18 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from pathlib import Path
-from traceback import extract_tb
 from typing import Annotated, Any
 
 from casewise.ask.envelope import unwrapped
 from casewise.ask.json_objects import top_objects
 from casewise.ask.reader import LONGEST_DETAIL, ReadAs, ReadOutcome, parse_binary, parse_score
 from casewise.errors import ConfigurationError, did_you_mean
+from casewise.models.asker import fault_in_words
 from casewise.models.local import class_of
 from casewise.models.protocol import Position, Reply, ReplyOptions, Sampling
 from casewise.options import Hidden, Parameter
 from casewise.plugins import all_parts, part_named
 from casewise.records import Elicitation, Scale, Scored, Unscored, UnscoredReason
-from casewise.records.base import writable
 from casewise.records.call import WithScale
 
 # Recognising a reply that declines to do what it was asked.
@@ -63,13 +61,15 @@ class AskOptions(Sampling):
     least_mass: float = 0.0
     """For probabilities: the least share of the first token's distribution that the labels may have. With less an item is
     unscored."""
+    reasoning_effort: str | None = None
+    """For models that reason before they answer: how much, as the provider names it (low, medium, high)."""
     protocol: Hidden[str | None] = None
     """The protocol that these are of. Under the paper's the probability is greedy."""
 
     def settings(self) -> dict[str, Any]:
         """As JSON values; what is not set is left out, so that runs of before it could be are the same."""
         usual = {"temperature": self.temperature, "max_tokens": self.max_tokens, "seed": self.seed}
-        rest = ("top_p", "system", "structured", "strict", "least_mass", "protocol")
+        rest = ("top_p", "system", "structured", "strict", "least_mass", "reasoning_effort", "protocol")
         return usual | {name: value for name in rest if (value := getattr(self, name))}
 
 
@@ -500,7 +500,7 @@ def how_asked(elicitation: Elicitation) -> HowAsked:
 def options_for(elicitation: Elicitation, options: AskOptions, *, repeat: int = 0) -> ReplyOptions:
     """The options of a call. A seed is raised by the repeat, so that repeats differ and a rerun does not."""
     seed = None if options.seed is None else options.seed + repeat
-    return replace(how_asked(elicitation).wants(options), seed=seed)
+    return replace(how_asked(elicitation).wants(options), seed=seed, reasoning_effort=options.reasoning_effort)
 
 
 def read_outcome(elicitation: Elicitation, reply: Reply, options: AskOptions = AskOptions()) -> ReadOutcome:
@@ -522,9 +522,3 @@ ENDED = {
     "error": Unscored(reason=UnscoredReason.UNAVAILABLE, detail="the endpoint ended the reply with an error"),
 }
 """The outcome of a reply that its endpoint ended, whatever it says so far."""
-
-
-def fault_in_words(error: Exception) -> str:
-    """Return what a fault in reading a reply was, for its outcome: its kind, message and place."""
-    frame = extract_tb(error.__traceback__)[-1]
-    return writable(f"{type(error).__name__} at {Path(frame.filename).name}:{frame.lineno}: {error}"[:LONGEST_DETAIL])

@@ -15,6 +15,7 @@ from casewise import api
 from casewise.errors import ConfigurationError
 from casewise.judges.plan import Selection
 from casewise.models.client import ClientOptions
+from casewise.models.endpoints import ExtraOptions
 from casewise.models.load import ModelOptions
 from casewise.models.local import LocalOptions
 from casewise.models.prices import Prices
@@ -116,12 +117,13 @@ class Calls:
     wait: Annotated[bool, Parameter(group=MONEY.group)] = False
     """With --batch: wait until all replies have arrived."""
     client: Annotated[ClientOptions, SPEED] = field(default_factory=ClientOptions)
+    extra: Annotated[ExtraOptions, MODEL] = field(default_factory=ExtraOptions)
 
     def model(self, base_url: str | None, local: LocalOptions = LocalOptions(), *, needs_key: bool) -> ModelOptions:
         """Return the address, prices and client of a model."""
         client = replace(self.client, concurrency=self.limits.concurrency)
         batch = self.common()["batch"] is not None
-        return ModelOptions(base_url, self.prices, client, local, needs_key=needs_key, batch=batch)
+        return ModelOptions(base_url, self.prices, client, local, self.extra, needs_key=needs_key, batch=batch)
 
     def common(self) -> dict[str, Any]:
         """Return the options that every kind of run has.

@@ -631,6 +631,6 @@ class Writer(ChatAsker[WantedContext, WrittenContext]):
             written = written.model_copy(update={"wording": whole})
         return written.model_copy(update={"raw_reply": reply.text, "n_tries": reply.attempts, **took})
 
-    def unanswered(self, _wanted: WantedContext, reason: NoReplyReason, detail: str) -> WrittenContext:
+    def unanswered(self, _wanted: WantedContext, reason: NoReplyReason, detail: str, /, **came: Any) -> WrittenContext:
         """No words, and why."""
-        return WrittenContext(reason=reason.replace("_", " "), detail=detail)
+        return WrittenContext(reason=reason.replace("_", " "), detail=detail, **came)

@@ -295,9 +295,9 @@ class Reader(ChatAsker[OpinionAsk, Opinion]):
         message = f"{message or row['check']} ({self.name})"
         return Remark(check=row["check"], message=message, parameter=parameter, evidence=evidence, by=self.name)
 
-    def unanswered(self, ask: OpinionAsk, reason: NoReplyReason, detail: str) -> Opinion:
+    def unanswered(self, ask: OpinionAsk, reason: NoReplyReason, detail: str, /, **came: Any) -> Opinion:
         """No opinion, and why."""
-        return self.opinion(ask, problem=f"{reason.replace('_', ' ')}: {detail}")
+        return self.opinion(ask, problem=f"{reason.replace('_', ' ')}: {detail}", **came)
 
     def opinion(self, ask: OpinionAsk, **came: Any) -> Opinion:
         """The record of an attempt at a context."""

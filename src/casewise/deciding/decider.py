@@ -21,7 +21,7 @@ from casewise.judges.baselines import CallableJudge, ConstantJudge
 from casewise.judges.judge import Ask, Judge, OwnJudge
 from casewise.judges.llm import LiveOptions
 from casewise.judges.named import judge_named
-from casewise.models.endpoints import parse_model_name
+from casewise.models.endpoints import ExtraOptions, parse_model_name
 from casewise.models.load import ModelOptions
 from casewise.models.protocol import Message
 from casewise.notation import hyphened
@@ -277,7 +277,8 @@ def live_options(part: MeasuredJudge, model: ModelOptions) -> LiveOptions:
         raise ConfigurationError(f"the run does not record where on {noted} the model {part.name} was: give --base-url")
     protocol = settings.get("protocol")
     ask = AskOptions() if protocol else AskOptions(**{"structured": False} | ask_settings)
-    reached, role = replace(model, base_url=address, batch=False), settings.get("context_role", "user")
+    extra = ExtraOptions.of(settings) if model.extra == ExtraOptions() else model.extra
+    reached, role = replace(model, base_url=address, extra=extra, batch=False), settings.get("context_role", "user")
     return LiveOptions(part.prompts, role, ask, reached, protocol, settings.get("policy_text"))
 
 

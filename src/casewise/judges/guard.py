@@ -99,6 +99,7 @@ class ModerationJudge(Judge):
         return {
             "model": self.model_name,
             "base_url": endpoint.base_url if endpoint is not None and endpoint.remote else "this machine",
+            **(self.client.extra.settings() if self.client else {}),
             "category": self.category,
             "text_version": VERSION,
             "guard": self.profile.id,
@@ -133,7 +134,7 @@ class ModerationJudge(Judge):
     async def answer(self, ask: Ask) -> Answer:
         """Return minus the score. Raises ConfigurationError: the endpoint has no such category."""
         assert self.client is not None
-        body = {"model": self.model_name, "input": self.text(ask)}
+        body = {**self.client.extra.fields, "model": self.model_name, "input": self.text(ask)}
         try:
             called = await self.client.call(Request("moderations", self.model_name, lambda _can: body, read_scores))
         except (Rejected, Unavailable) as error:

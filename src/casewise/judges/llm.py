@@ -39,6 +39,7 @@ from casewise.models.asker import ChatAsker, NoReplyReason, at_most, usually
 from casewise.models.load import ModelOptions, load_model, options_beside
 from casewise.models.prices import Prices, Spend, note_unreported
 from casewise.models.protocol import Message, Model, Rejected, Reply, ReplyOptions, Usage, as_messages
+from casewise.models.wire import loaded
 from casewise.options import Flat, Hidden
 from casewise.plugins import install_command
 from casewise.records import Elicitation, Scored, Unscored, UnscoredReason
@@ -89,9 +90,9 @@ class ModelJudge(ChatAsker[Ask, Answer], Judge):
         """Return the messages, and the arguments of the chat template."""
         return self.messages(ask), self.reply_options(ask).template_arguments
 
-    def unanswered(self, _ask: Ask, reason: NoReplyReason, detail: str) -> Answer:
+    def unanswered(self, _ask: Ask, reason: NoReplyReason, detail: str, /, **came: Any) -> Answer:
         """Return an answer without a verdict."""
-        return unscored(reason, detail)
+        return replace(unscored(reason, detail), **came)
 
 
 # A second model that reads replies without a verdict for the strict reader: `--reader MODEL`.
@@ -186,7 +187,7 @@ def answer_in(text: str) -> str | int | None:
     """Return the verdict in a reader's reply, which is the JSON that was asked for or the bare word; None for anything else."""
     bare = text.strip().removeprefix("```json").removeprefix("```").removesuffix("```").strip()
     try:
-        answer = json.loads(bare)
+        answer = loaded(bare)
     except ValueError:
         answer = bare
     if isinstance(answer, dict):
@@ -298,12 +299,10 @@ class LLMJudge(ModelJudge):
         reply_tokens = self.reply_options(ask).max_tokens
         return most + self.reader.at_most(ask.elicitation, reply_tokens=reply_tokens) if self.reader else most
 
-    async def answer(self, ask: Ask) -> Answer:
-        """Ask the model, and a second reader if its reply needs one. Raises ModelError: the run ends."""
-        reply = await self.replied(ask)
-        if self.reader is None or not isinstance(reply, Reply):
-            return self.read(ask, reply, self.took(reply)) if isinstance(reply, Reply) else reply
-        took = self.took(reply)
+    async def read_fully(self, ask: Ask, reply: Reply, took: dict[str, Any]) -> Answer:
+        """Return the answer in a reply; a second reader is asked if it needs one. Raises ModelError: the run ends."""
+        if self.reader is None:
+            return self.read(ask, reply, took)
         strict, prices = read_outcome(ask.elicitation, reply, self.options), self.reader.prices
         read, usage = await self.reader.read(ask.elicitation, reply, strict)
         if usage is not None:

@@ -370,6 +370,7 @@ def manifest(benchmark: Benchmark, judge: Judge, plan: Plan, *, source: str, see
     }
     if "request" in kinds and any(map(adds_turns, plan.arms)):
         kinds.add("conversation")
+    endpoint = judge.endpoint
     return RunManifest(
         identity=RunIdentity(benchmark=benchmark.digest, judge=judge.id, settings=judge.settings(), seed=seed),
         judge_name=judge.name,
@@ -378,6 +379,6 @@ def manifest(benchmark: Benchmark, judge: Judge, plan: Plan, *, source: str, see
         synthetic=benchmark.about.synthetic,
         # A user's own judge may know of requests alone.
         wordings=judge.wordings(plan.elicitations, *([sorted(kinds)] if kinds != {"request"} else [])),
-        address=judge.endpoint.base_url if judge.endpoint is not None else None,
+        address=endpoint.base_url if endpoint is not None and not endpoint.of_this_process else None,
         created=datetime.now(UTC),
     )

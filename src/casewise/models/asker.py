@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
+from pathlib import Path
+from traceback import extract_tb
 from typing import Any, Generic, Literal, TypeVar
 
-from casewise.errors import LeftUnanswered, Unavailable
+from casewise.errors import CasewiseError, LeftUnanswered, Unavailable
 from casewise.models.client import EndpointClient
 from casewise.models.prices import FREE, Prices, Spend, note_unreported
 from casewise.models.protocol import Message, Model, Rejected, Reply, ReplyOptions, Usage, storable
+from casewise.records.base import writable
 from casewise.text import count_of
 
 A_contra = TypeVar("A_contra", contravariant=True)
@@ -88,7 +91,15 @@ def at_most(messages: Iterable[Message], *, reply_tokens: int, prices: Prices | 
 # Chat models as askers.
 
 
-NoReplyReason = Literal["bad_request", "content_filter", "no_logprobs", "unavailable"]
+NoReplyReason = Literal["bad_request", "content_filter", "no_logprobs", "unavailable", "internal"]
+
+LONGEST_FAULT = 500
+
+
+def fault_in_words(error: Exception) -> str:
+    """Return what a fault in reading a reply was, for its outcome: its kind, message and place."""
+    frame = extract_tb(error.__traceback__)[-1]
+    return writable(f"{type(error).__name__} at {Path(frame.filename).name}:{frame.lineno}: {error}"[:LONGEST_FAULT])
 
 
 class ChatAsker(Asker[A_contra], ABC, Generic[A_contra, R_co]):
@@ -119,8 +130,9 @@ class ChatAsker(Asker[A_contra], ABC, Generic[A_contra, R_co]):
         """Return the record of a reply; `took` has the fields of a `Call` for cost, tokens and latency."""
 
     @abstractmethod
-    def unanswered(self, ask: A_contra, reason: NoReplyReason, detail: str, /) -> R_co:
-        """Return the record of a call without a reply."""
+    def unanswered(self, ask: A_contra, reason: NoReplyReason, detail: str, /, **came: Any) -> R_co:
+        """Return the record of a call without a reply, or with one that could not be read: `came` then has its `raw_reply`,
+        and what it took."""
 
     def usually(self, ask: A_contra, /) -> Usage:
         """Return an estimate from the length of the prompt, and the tokens of a typical reply."""
@@ -131,9 +143,24 @@ class ChatAsker(Asker[A_contra], ABC, Generic[A_contra, R_co]):
         return at_most(self.messages(ask), reply_tokens=self.reply_options(ask).max_tokens, prices=self.prices)
 
     async def answer(self, ask: A_contra, /) -> R_co:
-        """Ask the model. Raises ModelError: no further call can succeed."""
+        """Ask the model. Raises ModelError: no further call can succeed.
+
+        A fault in the reading of a reply, casewise's or a plugin's, is the outcome of that ask, and ends no run.
+        """
         reply = await self.replied(ask)
-        return self.read(ask, reply, self.took(reply)) if isinstance(reply, Reply) else reply
+        if not isinstance(reply, Reply):
+            return reply
+        took = self.took(reply)
+        try:
+            return await self.read_fully(ask, reply, took)
+        except CasewiseError:
+            raise
+        except Exception as error:  # noqa: BLE001  # whatever the reading of a text can raise
+            return self.unanswered(ask, "internal", fault_in_words(error), raw_reply=reply.text, **took)
+
+    async def read_fully(self, ask: A_contra, reply: Reply, took: dict[str, Any], /) -> R_co:
+        """Return the record of a reply, for which another model may be asked."""
+        return self.read(ask, reply, took)
 
     async def replied(self, ask: A_contra, /) -> Reply | R_co:
         """Return the model's reply, or the record of a call without one; errors are those of `answer`."""

@@ -22,7 +22,7 @@ from pydantic_core import to_json
 
 from casewise.errors import ModelError, Unauthorised, Unavailable, Unreachable, WentAway
 from casewise.models.choice import WIDE_LOGPROBS, all_spellings, as_choice, first_token, label_texts, tokenize_body
-from casewise.models.endpoints import Endpoint, Key, parse_model_name
+from casewise.models.endpoints import Endpoint, Extra, Key, parse_model_name
 from casewise.models.prices import note_unreported
 from casewise.models.protocol import Message, Model, Rejected, Reply, ReplyOptions, check_taken
 from casewise.models.wire import Capabilities, ServerError, WrongShape, parsed, read_error, read_reply, request_body
@@ -160,6 +160,7 @@ NO_SUCH_MODEL = re.compile(
     r"model[_ ]not[_ ]found|(?:no such|unknown|invalid) model|model\b.{0,80}\b(?:does not exist|not found|not exist)",
     re.IGNORECASE | re.DOTALL,
 )
+REFUSES_EFFORT = re.compile(r"reasoning[ _.]effort", re.IGNORECASE)
 NO_CREDIT = re.compile(r"insufficient[ _](?:quota|balance|credit|funds)|billing|credit balance", re.IGNORECASE)
 
 
@@ -317,9 +318,10 @@ MOST_LESSONS = 6
 class EndpointClient:
     """An endpoint with its key, its connections, and the capabilities learnt from its answers."""
 
-    def __init__(self, endpoint: Endpoint, *, key: Key | None, options: ClientOptions) -> None:
+    def __init__(self, endpoint: Endpoint, *, key: Key | None, options: ClientOptions, extra: Extra = Extra()) -> None:
         self.endpoint = endpoint
         self.options = options
+        self.extra = extra
         self.can = Capabilities()
         if endpoint.is_open:
             self.can = Capabilities(most_top_logprobs=WIDE_LOGPROBS, choice=True)
@@ -512,11 +514,13 @@ class EndpointClient:
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300),
                 timeout=aiohttp.ClientTimeout(total=self.options.timeout_s, sock_connect=CONNECT_WITHIN_S),
-                headers={"Content-Type": "application/json", **self.key_header()},
+                headers={"Content-Type": "application/json", **self.extra.revealed(), **self.key_header()},
                 cookie_jar=aiohttp.DummyCookieJar(),
             )
         started = time.perf_counter()
-        async with self._session.post(address, data=written(body), proxy=self.proxy, allow_redirects=False) as answer:
+        async with self._session.post(
+            address, params=self.extra.query, data=written(body), proxy=self.proxy, allow_redirects=False
+        ) as answer:
             text = (await body_of(answer)).decode("utf-8", errors="replace")
             return Exchange(answer.status, answer.headers, self.redact(text), time.perf_counter() - started)
 
@@ -540,6 +544,9 @@ class EndpointClient:
             self.can.learn(body, words) or self.can.learn(body, text[:2000], answered=self._answered_with or ())
         ):
             return Fault(f"{self.endpoint.name} answered {status}: {error.message}", learnt=True)
+        if learnable and "reasoning_effort" in body and REFUSES_EFFORT.search(words):
+            answered = f"{self.endpoint.name} answered {status}: {error.message}"
+            raise Unauthorised(f"{answered}. Leave out --reasoning-effort, or give one that {request.model!r} takes")
         fault = meaning(
             status,
             exchange.headers,
@@ -562,8 +569,10 @@ class EndpointClient:
         return {header: f"Bearer {secret}" if header == "Authorization" else secret}
 
     def redact(self, text: str) -> str:
-        """Return `text` without the key."""
-        return self._key.redact(text) if self._key is not None else text
+        """Return `text` without the key and the values of further headers."""
+        for secret in (*filter(None, (self._key,)), *self.extra.values.values()):
+            text = secret.redact(text)
+        return text
 
 
 async def body_of(answer: aiohttp.ClientResponse) -> bytes:
@@ -615,7 +624,8 @@ class OpenAICompatibleModel(Model):
 
     def settings(self) -> dict[str, Any]:
         """Return the model's name, and the address of a remote endpoint: the ports of this machine change."""
-        return {"model": self.name, "base_url": self.endpoint.base_url if self.endpoint.remote else "this machine"}
+        address = self.endpoint.base_url if self.endpoint.remote else "this machine"
+        return {"model": self.name, "base_url": address, **self.client.extra.settings()}
 
     @property
     def takes(self) -> frozenset[str]:  # type: ignore[override]  # it changes with the endpoint's answers
@@ -629,7 +639,8 @@ class OpenAICompatibleModel(Model):
         def body(can: Capabilities) -> dict[str, Any]:
             if options.first_words and not can.logprobs:
                 raise Rejected("no_logprobs", f"{self.endpoint.name} gives no log probabilities for {self.model!r}")
-            return request_body(self.model, messages, options=options, can=can)
+            asked = request_body(self.model, messages, options=options, can=can)
+            return {**self.client.extra.fields, **asked}
 
         called = await self.client.call(Request("chat/completions", self.model, body, read_reply))
         text = f"{options.prefill or ''}{called.value.text}"

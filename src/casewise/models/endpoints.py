@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from ipaddress import ip_address
-from typing import Literal
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 from casewise.errors import ConfigurationError
 from casewise.models.prices import FREE, Prices, listed_prices
+from casewise.options import Parameter
 
 # Endpoints by the prefix in `openai/gpt-4o`, and their keys.
 #
@@ -34,8 +37,10 @@ class Endpoint:
     key_optional: bool = False
     key_header: KeyHeader = "Authorization"
     priced_as: str | None = None
-    takes: frozenset[str] = frozenset({"top_p"})
+    takes: frozenset[str] = frozenset({"top_p", "reasoning_effort"})
     """The options of `MUST_BE_TAKEN` that it takes."""
+    of_this_process: bool = False
+    """True if its server ends with this process, so that its address says nothing to a later one."""
 
     @property
     def is_open(self) -> bool:
@@ -59,7 +64,7 @@ class Endpoint:
             return True
 
 
-OPEN_SERVERS = frozenset({"prefill", "template_arguments", "top_p"})
+OPEN_SERVERS = Endpoint.takes | {"prefill", "template_arguments"}
 """Options that vLLM and SGLang take."""
 
 HOSTED = {
@@ -181,14 +186,122 @@ def read_key(endpoint: Endpoint, environment: Mapping[str, str]) -> Key | None:
     """
     if endpoint.key_variable is None:
         return None
-    value = environment.get(endpoint.key_variable, "").strip()
+    if endpoint.key_optional and not environment.get(endpoint.key_variable, "").strip():
+        return None
+    return read_secret(endpoint.key_variable, environment, f"your key for {endpoint.name} ({endpoint.base_url})")
+
+
+def read_secret(variable: str, environment: Mapping[str, str], purpose: str) -> Key:
+    """Return the secret that a variable holds.
+
+    Raises ConfigurationError: the variable is not set, or what it holds cannot be sent in a header.
+    """
+    value = environment.get(variable, "").strip()
     if not value:
-        if endpoint.key_optional:
-            return None
-        raise ConfigurationError(f"set {endpoint.key_variable} to your key for {endpoint.name} ({endpoint.base_url})")
+        raise ConfigurationError(f"set {variable} to {purpose}")
     if not (value.isascii() and value.isprintable()):
-        raise ConfigurationError(f"{endpoint.key_variable} holds characters that no key has; was it pasted whole?")
+        raise ConfigurationError(f"{variable} holds characters that no key has; was it pasted whole?")
     return Key(value)
+
+
+# What a call has besides what the protocol of chat completions asks for.
+
+
+@dataclass(frozen=True)
+class ExtraOptions:
+    """Further parts of each call to an endpoint."""
+
+    api_version: str | None = None
+    """Send this as the query api-version, as Azure's deployments want."""
+    header: Annotated[tuple[str, ...], Parameter(negative="")] = ()
+    """NAME=VARIABLE: send a header NAME whose value the environment variable VARIABLE holds. The value is never
+    written anywhere. May be repeated."""
+    body_field: Annotated[tuple[str, ...], Parameter(negative="")] = ()
+    """NAME=VALUE: send a field NAME in the body of each call; VALUE is JSON, or a text. May be repeated."""
+
+    def read(self, environment: Mapping[str, str], *, needs_key: bool = True) -> Extra:
+        """Return these parts with the values of headers; without `needs_key` no value is read.
+
+        Raises ConfigurationError: a part is not written as it should be, is another option's, or its variable is not set.
+        """
+        variables = dict(header_parts(given) for given in self.header)
+        read = variables if needs_key else {}
+        values = {name: read_secret(variable, environment, f"the header {name}") for name, variable in read.items()}
+        query = {"api-version": self.api_version} if self.api_version else {}
+        return Extra(query, dict(body_field(given) for given in self.body_field), variables, values)
+
+    @classmethod
+    def of(cls, settings: Mapping[str, Any]) -> ExtraOptions:
+        """Return the options that gave a run these `settings`."""
+        headers, fields = (settings.get(name, {}) for name in ("headers", "body_fields"))
+        return cls(
+            settings.get("query", {}).get("api-version"),
+            tuple(f"{name}={variable}" for name, variable in headers.items()),
+            tuple(f"{name}={json.dumps(value)}" for name, value in fields.items()),
+        )
+
+
+SET_BY_CASEWISE = {
+    **dict.fromkeys(("model", "messages"), "the benchmark and --judge"),
+    **dict.fromkeys(("max_tokens", "max_completion_tokens"), "--max-tokens"),
+    **dict.fromkeys(("logprobs", "top_logprobs"), "--elicit probability"),
+    "temperature": "--temperature",
+    "seed": "--seed",
+    "response_format": "--structured",
+    "reasoning_effort": "--reasoning-effort",
+    "stream": "casewise, which reads whole replies",
+    "n": "--repeats",
+}
+"""Fields of a body, and what decides them."""
+
+OWN_HEADERS = frozenset({"authorization", "api-key", "content-type", "content-length", "host"})
+
+
+def body_field(given: str) -> tuple[str, Any]:
+    """Return the name and the value of a field of a body in `NAME=VALUE`."""
+    name, equals, text = given.partition("=")
+    if not name or not equals:
+        raise ConfigurationError(f"--body-field is {given!r}; it is NAME=VALUE, such as top_k=20")
+    if name in SET_BY_CASEWISE:
+        raise ConfigurationError(f"--body-field {name} is set by {SET_BY_CASEWISE[name]}")
+    try:
+        return name, json.loads(text)
+    except ValueError:
+        return name, text
+
+
+def header_parts(given: str) -> tuple[str, str]:
+    """Return the name of a header and of the variable that holds its value, in `NAME=VARIABLE`."""
+    name, _, variable = given.partition("=")
+    if not re.fullmatch(r"[A-Za-z0-9-]+", name) or not re.fullmatch(r"[A-Za-z_]\w*", variable):
+        raise ConfigurationError(
+            f"--header {name!r} is no NAME=VARIABLE; VARIABLE is the name of an environment variable that holds the value"
+        )
+    if name.lower() in OWN_HEADERS:
+        raise ConfigurationError(f"--header {name} is set by casewise; a key comes from its own environment variable")
+    return name, variable
+
+
+@dataclass(frozen=True)
+class Extra:
+    """Further parts of each call to an endpoint."""
+
+    query: Mapping[str, str] = field(default_factory=dict)
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    """Fields of the body."""
+    variables: Mapping[str, str] = field(default_factory=dict)
+    """The environment variables that hold the values of headers, by the header."""
+    values: Mapping[str, Key] = field(default_factory=dict)
+    """The values of headers."""
+
+    def settings(self) -> dict[str, Any]:
+        """Return what may decide replies, as JSON values, without any header's value."""
+        parts = {"query": dict(self.query), "body_fields": dict(self.fields), "headers": dict(self.variables)}
+        return {name: value for name, value in parts.items() if value}
+
+    def revealed(self) -> dict[str, str]:
+        """Return the headers with their values, to be sent."""
+        return {name: value.reveal() for name, value in self.values.items()}
 
 
 def find_prices(endpoint: Endpoint, model: str) -> Prices | None:

@@ -82,7 +82,7 @@ class GGUFModel(OpenAICompatibleModel):
     def __init__(self, name: str, path: Path, options: ClientOptions) -> None:
         self.path, self.digest = path, file_sha256(path)
         self._server, address = served(path)
-        endpoint = replace(ENDPOINTS["llamacpp"], base_url=f"{address}/v1")
+        endpoint = replace(ENDPOINTS["llamacpp"], base_url=f"{address}/v1", of_this_process=True)
         # The server answers one request at a time; a timeout begins with the request.
         super().__init__(name, EndpointClient(endpoint, key=None, options=replace(options, concurrency=1)))
         self.model, self.weights_bytes = path.stem, path.stat().st_size

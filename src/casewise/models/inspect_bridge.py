@@ -20,7 +20,7 @@ FINISHED: Mapping[str, str] = {"max_tokens": "length", "model_length": "length"}
 LOCAL_PROVIDERS = frozenset({"mockllm", "hf", "vllm", "sglang", "ollama", "llama-cpp-python", "transformer_lens"})
 """Inspect's providers that run on this machine."""
 
-TAKEN = frozenset({"temperature", "seed", "top_p"})
+TAKEN = frozenset({"temperature", "seed", "top_p", "reasoning_effort"})
 
 TAKE_SCHEMA = (
     {"openai", "azureai", "openai-api", "google", "vertex", "mistral", "grok", "anthropic", "groq", "deepseek"}
@@ -85,15 +85,19 @@ class InspectModel(Model):
         if options.json_schema is not None and "json_schema" in self.takes:
             json_schema = JSONSchema.model_validate(options.json_schema)
             schema = ResponseSchema(name="reply", json_schema=json_schema, strict=True)
-        config = GenerateConfig(
-            max_tokens=options.max_tokens,
-            top_p=options.top_p,
-            temperature=options.temperature,
-            seed=options.seed,
-            logprobs=True if options.top_logprobs else None,
-            top_logprobs=options.top_logprobs or None,
-            response_schema=schema,
-        )
+        try:
+            config = GenerateConfig(
+                max_tokens=options.max_tokens,
+                top_p=options.top_p,
+                temperature=options.temperature,
+                seed=options.seed,
+                reasoning_effort=options.reasoning_effort,
+                logprobs=True if options.top_logprobs else None,
+                top_logprobs=options.top_logprobs or None,
+                response_schema=schema,
+            )
+        except ValueError as error:
+            raise ConfigurationError(f"Inspect AI takes no such option for {self.name}: {error}") from error
         started = time.perf_counter()
         try:
             output = await self._model.generate(inspect_messages(messages), config=config)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from casewise.errors import ConfigurationError
 from casewise.models.batches.terms import terms_of
 from casewise.models.client import ClientOptions, EndpointClient, OpenAICompatibleModel
-from casewise.models.endpoints import find_endpoint, find_prices, parse_model_name, read_key
+from casewise.models.endpoints import ExtraOptions, find_endpoint, find_prices, parse_model_name, read_key
 from casewise.models.gguf import GGUFModel, weights_file
 from casewise.models.local import LocalOptions, SequenceClassifier, TransformersModel
 from casewise.models.prices import FREE, Prices
@@ -25,8 +25,9 @@ class ModelOptions:
     """The user's prices; None uses the public price list."""
     client: ClientOptions = field(default_factory=ClientOptions)
     local: LocalOptions = field(default_factory=LocalOptions)
+    extra: ExtraOptions = field(default_factory=ExtraOptions)
     needs_key: bool = True
-    """False if no call will be made: then no key is read."""
+    """False if no call will be made: then no key and no header is read."""
     fakes: Mapping[str, Answering] | None = None
     """Answers by `fake/NAME`; None allows every name."""
     batch: bool = False
@@ -39,7 +40,8 @@ class ModelOptions:
         """
         endpoint = find_endpoint(name, base_url=self.base_url, environment=environment)
         key = read_key(endpoint, environment) if self.needs_key else None
-        return EndpointClient(endpoint, key=key, options=self.client)
+        extra = self.extra.read(environment, needs_key=self.needs_key)
+        return EndpointClient(endpoint, key=key, options=self.client, extra=extra)
 
 
 @dataclass(frozen=True)
@@ -68,17 +70,19 @@ BACKENDS: dict[str, tuple[str, ...]] = {
 def options_beside(name: str, first: str, options: ModelOptions) -> ModelOptions:
     """Return the options of a second model called `name`, beside the model called `first` that `options` are for.
 
-    It has the address and prices of the first if it is the same model or its name has no provider, or if there is no first
-    one (""); of a model of the same provider it has the address. It is called live, and without the first model's adapter
+    It has the address, prices and further parts of calls of the first if it is the same model or its name has no provider,
+    or if there is no first one (""); of a model of the same provider it has the address and these parts. It is called live, and without the first model's adapter
     if it is another model.
     """
     live = replace(options, batch=False)
-    elsewhere = replace(live, base_url=None, prices=None, local=replace(options.local, adapter=None))
+    elsewhere = replace(
+        live, base_url=None, prices=None, extra=ExtraOptions(), local=replace(options.local, adapter=None)
+    )
     if not first or name == first or not names_model(name, elsewhere):
         return live
     provider = parse_model_name(name)[0]
     same = provider is not None and provider == parse_model_name(first)[0]
-    return replace(elsewhere, base_url=options.base_url) if same else elsewhere
+    return replace(elsewhere, base_url=options.base_url, extra=options.extra) if same else elsewhere
 
 
 def names_model(name: str, options: ModelOptions) -> bool:
@@ -99,6 +103,10 @@ def load_model(
     options = options or ModelOptions()
     if options.batch and prefix:
         raise ConfigurationError(f"{name} cannot be used over a batch interface; remove --batch")
+    if options.extra != ExtraOptions() and prefix:
+        raise ConfigurationError(
+            f"--api-version, --header and --body-field are for models behind an endpoint, and {name} is not one"
+        )
     if options.local.adapter and prefix != "hf:":
         raise ConfigurationError(f"--adapter works only with hf: models, and {name} is not one")
     if prefix == "hf:":

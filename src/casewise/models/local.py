@@ -461,7 +461,7 @@ class TransformersModel(InMemory, Model):
     def takes(self) -> frozenset[str]:  # type: ignore[override]  # other models state it
         """Options that reach the model: a JSON schema only if xgrammar is installed."""
         schema = () if self._grammars is None else ("json_schema",)
-        return frozenset({"temperature", "seed", *schema, *MUST_BE_TAKEN})
+        return frozenset({"temperature", "seed", *schema, *MUST_BE_TAKEN}) - {"reasoning_effort"}
 
     @cached_property
     def _grammars(self) -> Any:

@@ -83,9 +83,10 @@ class ReplyOptions:
     template_arguments: Mapping[str, Any] | None = None
     """Arguments of the model's chat template besides the messages."""
     top_p: float | None = None
+    reasoning_effort: str | None = None
 
 
-MUST_BE_TAKEN = ("prefill", "template_arguments", "top_p")
+MUST_BE_TAKEN = ("prefill", "template_arguments", "top_p", "reasoning_effort")
 
 
 def check_taken(name: str, options: ReplyOptions, takes: Collection[str]) -> None:

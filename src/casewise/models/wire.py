@@ -147,7 +147,7 @@ async def probe(model: Model) -> Probe:
     reply = await model.reply(QUESTION, options)
     first = reply.token_logprobs[0] if reply.token_logprobs else None
     try:
-        fits = isinstance(json.loads(reply.text).get("ready"), bool)
+        fits = isinstance(loaded(reply.text).get("ready"), bool)
     except (ValueError, AttributeError):
         fits = False
     return Probe(
@@ -195,6 +195,8 @@ def request_body(
         body["response_format"] = {"type": "json_schema", "json_schema": schema}
     if options.top_p is not None:
         body["top_p"] = options.top_p
+    if options.reasoning_effort is not None:
+        body["reasoning_effort"] = options.reasoning_effort
     if options.template_arguments is not None:
         body["chat_template_kwargs"] = dict(options.template_arguments)
     if options.prefill is not None:
@@ -249,9 +251,15 @@ MAY_BE_HALF = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def loaded(text: str) -> Any:
-    """Return the JSON in `text`, with half characters written as escapes."""
-    payload = json.loads(text)
-    return all_writable(payload) if MAY_BE_HALF.search(text) else payload
+    """Return the JSON in `text`, with half characters written as escapes.
+
+    Raises ValueError: it is no JSON, or is nested deeper than any answer.
+    """
+    try:
+        payload = json.loads(text)
+        return all_writable(payload) if MAY_BE_HALF.search(text) else payload
+    except RecursionError as error:
+        raise ValueError("the JSON is nested too deep") from error
 
 
 def described(text: str) -> str:

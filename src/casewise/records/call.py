@@ -367,6 +367,8 @@ class Unanswered(StrEnum):
     NOT_SHOWN = "not_shown"
     ASKED_ABOUT = "asked_about"
     """A defence asks the user instead."""
+    INTERNAL = "internal"
+    """A fault of casewise's; the detail names it."""
 
 
 SETTLED = (None, Unanswered.CONTENT_FILTER, Unanswered.ASKED_ABOUT)

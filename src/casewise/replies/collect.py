@@ -156,9 +156,11 @@ class Collector(ChatAsker[Ask, CollectedReply]):
             return collected(ask, unanswered=Unanswered.ASKED_ABOUT, detail="asked about by a defence")
         return await super().answer(ask)
 
-    def unanswered(self, ask: Ask, reason: NoReplyReason, detail: str) -> CollectedReply:
+    def unanswered(
+        self, ask: Ask, reason: NoReplyReason, detail: str, /, *, raw_reply: str | None = None, **took: Any
+    ) -> CollectedReply:
         """Return why there is no reply."""
-        return collected(ask, unanswered=Unanswered(reason), detail=detail)
+        return collected(ask, unanswered=Unanswered(reason), detail=detail, text=raw_reply, **took)
 
     def read(self, ask: Ask, reply: Reply, took: dict[str, Any]) -> CollectedReply:
         """The text; none where the provider's filter took it."""

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from casewise.ask.elicitations import ENDED, declines, fault_in_words, refuses
+from casewise.ask.elicitations import ENDED, declines, refuses
 from casewise.ask.envelope import unwrapped
 from casewise.ask.json_objects import find_objects
 from casewise.ask.layouts import ShownItem, filled
@@ -239,9 +239,9 @@ class ModelGrader(ChatAsker[ToGrade, Graded], Grader):
         """The model's settings."""
         return {**self.model.settings(), "max_tokens": self._options.max_tokens}
 
-    def unanswered(self, _what: ToGrade, reason: NoReplyReason, detail: str) -> Graded:
+    def unanswered(self, _what: ToGrade, reason: NoReplyReason, detail: str, /, **came: Any) -> Graded:
         """No grade, and why."""
-        return Graded(ungraded=Ungraded(reason), detail=detail)
+        return Graded(ungraded=Ungraded(reason), detail=detail, **came)
 
     async def grade(self, exchange: ToGrade) -> Graded:
         """Return what the model says that the reply does; a refusal to say so is no grade."""
@@ -270,17 +270,11 @@ class RubricGrader(ModelGrader):
 
 
 def read_grade(reply: Reply, **took: Any) -> Graded:
-    """Return the grade in a model's reply: one outcome, under the key `outcome` of a JSON object. Prose says nothing.
-
-    It is total, as `casewise.ask.elicitations.read_outcome` is.
-    """
+    """Return the grade in a model's reply: one outcome, under the key `outcome` of a JSON object. Prose says nothing."""
     fields: dict[str, Any] = {"raw_reply": reply.text, **took}
     if (ended := ENDED.get(str(reply.finish_reason).lower())) is not None:
         return Graded(ungraded=Ungraded(ended.reason.value), detail=reply.refusal or ended.detail, **fields)
-    try:
-        grade = grade_in(unwrapped(reply.text).text, refusal=reply.refusal, cut_off=reply.finish_reason == "length")
-    except Exception as error:  # noqa: BLE001  # whatever the reading of a text can raise
-        return Graded(ungraded=Ungraded.INTERNAL, detail=fault_in_words(error), **fields)
+    grade = grade_in(unwrapped(reply.text).text, refusal=reply.refusal, cut_off=reply.finish_reason == "length")
     return Graded(**grade, **fields)
 
 

@@ -148,10 +148,10 @@ class Maker(ChatAsker[TextAsk, MadeText]):
             result = {"problem": str(error)}
         return self.record(ask, raw_reply=reply.text, **result, **took)
 
-    def unanswered(self, ask: TextAsk, reason: NoReplyReason, detail: str) -> MadeText:
+    def unanswered(self, ask: TextAsk, reason: NoReplyReason, detail: str, /, **came: Any) -> MadeText:
         """Return the reason why no text was made."""
         problem = f"{reason.replace('_', ' ')}: {detail}"
-        return self.record(ask, problem=problem, passing=reason == "unavailable")
+        return self.record(ask, problem=problem, passing=reason == "unavailable", **came)
 
     def record(self, ask: TextAsk, **result: Any) -> MadeText:
         """Return the record of an attempt at a text."""

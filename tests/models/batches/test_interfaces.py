@@ -85,6 +85,12 @@ def test_log_probabilities_are_refused_where_there_are_none(name):
         interface(name).line("ab-x", "chat/completions", {**BODY, "logprobs": True})
 
 
+@pytest.mark.parametrize("name", ["anthropic", "google"])
+def test_a_field_that_another_protocol_has_no_place_for_is_refused(name):
+    with pytest.raises(ConfigurationError, match="reasoning_effort, top_k cannot be sent"):
+        interface(name).line("ab-x", "chat/completions", {**BODY, "top_k": 1, "reasoning_effort": "low"})
+
+
 def test_providers_with_other_words_for_the_shape_are_asked_in_them():
     mistral, together = interface("mistral"), interface("together")
     assert mistral.creation(JOB) == {

@@ -10,7 +10,7 @@ from tests.support.fault_server import FaultServer, completion
 
 from casewise.errors import CasewiseError, ConfigurationError
 from casewise.models.client import ClientOptions
-from casewise.models.endpoints import ENDPOINTS, Key, find_endpoint, read_key
+from casewise.models.endpoints import ENDPOINTS, ExtraOptions, Key, find_endpoint, read_key
 from casewise.models.load import ModelOptions, load_model
 
 SECRET = "sk-very-secret-0123456789"
@@ -89,3 +89,77 @@ def test_a_model_that_repeats_the_key_does_not_get_it_into_a_reply():
 
     assert server.headers[0]["Authorization"] == f"Bearer {SECRET}"
     assert SECRET not in f"{reply} {model.settings()} {vars(model)}"
+
+
+# Further parts of each call.
+
+DEPLOYED = ExtraOptions("2024-10-21", ("X-Team=TEAM_TOKEN",), ("top_k=20", 'provider={"order": ["a"]}', "mode=fast"))
+
+
+def posted(extra):
+    """The query, headers and body that a server gets, the model's settings, and what it says of the header's value."""
+    seen = []
+
+    def refuse(request, body):
+        seen.append((dict(request.query), request.headers, body))
+        return web.json_response(completion(body, f"safe {request.headers.get('X-Team')}"))
+
+    async def go():
+        async with FaultServer(refuse=refuse) as server:
+            model = load_model(
+                "vllm/tiny", ModelOptions(server.url, extra=extra), environment={"TEAM_TOKEN": SECRET}
+            ).model
+            try:
+                return await model.reply(ASK, WORDS), model.settings()
+            finally:
+                await model.close()
+
+    reply, settings = asyncio.run(go())
+    return *seen[0], reply, settings
+
+
+def test_a_call_has_the_version_the_headers_and_the_fields_that_were_asked_for():
+    query, headers, body, _, _ = posted(DEPLOYED)
+
+    assert query == {"api-version": "2024-10-21"}
+    assert headers["X-Team"] == SECRET
+    assert (body["top_k"], body["provider"], body["mode"]) == (20, {"order": ["a"]}, "fast")
+    assert body["model"] == "tiny"
+
+
+def test_the_value_of_a_header_is_neither_in_the_settings_nor_in_a_reply():
+    *_, reply, settings = posted(DEPLOYED)
+
+    assert SECRET not in f"{reply} {settings}"
+    assert reply.text == "safe [key]"
+    assert settings["headers"] == {"X-Team": "TEAM_TOKEN"}
+    assert ExtraOptions.of(settings).read({}, needs_key=False) == DEPLOYED.read({}, needs_key=False)
+
+
+def test_without_further_parts_the_settings_are_those_of_any_call():
+    *_, settings = posted(ExtraOptions())
+
+    assert settings == {"model": "vllm/tiny", "base_url": "this machine"}
+
+
+@pytest.mark.parametrize(
+    ("extra", "problem"),
+    [
+        (ExtraOptions(header=("X-Team=sk-0123",)), "--header 'X-Team' is no NAME=VARIABLE"),
+        (ExtraOptions(header=("X-Team",)), "is no NAME=VARIABLE"),
+        (ExtraOptions(header=("Authorization=TOKEN",)), "is set by casewise"),
+        (ExtraOptions(header=("X-Team=NOBODY",)), "set NOBODY to the header X-Team"),
+        (ExtraOptions(body_field=("top_k",)), "it is NAME=VALUE"),
+        (ExtraOptions(body_field=("temperature=1",)), "is set by --temperature"),
+    ],
+)
+def test_a_part_that_cannot_be_sent_is_refused_before_a_call(extra, problem):
+    with pytest.raises(ConfigurationError, match=problem) as refused:
+        load_model("vllm/tiny", ModelOptions(extra=extra), environment={})
+
+    assert "sk-0123" not in str(refused.value)
+
+
+def test_a_model_on_this_machine_has_no_further_parts():
+    with pytest.raises(ConfigurationError, match="for models behind an endpoint"):
+        load_model("fake/x", ModelOptions(extra=DEPLOYED))

@@ -34,6 +34,16 @@ def test_reasoning_is_kept_apart_from_the_answer(message, text, reasoning):
     assert (reply.text, reply.reasoning) == (text, reasoning)
 
 
+DEEP = "[" * 100_000
+
+
+@pytest.mark.parametrize("text", [DEEP, '{"choices":' + DEEP, '{"error":' * 100_000, "[" * 2_000 + r"\ud800"])
+def test_json_that_is_nested_too_deep_is_no_answer_and_no_error_of_ours(text):
+    with pytest.raises(WrongShape):
+        read_reply(text)
+    assert read_error(text).code == ""
+
+
 def test_half_a_character_is_written_as_its_escape_and_a_whole_one_as_it_is():
     half, whole = read_reply(body({"content": "no \ud83d"})), read_reply(body({"content": "no \U0001f600"}))
 

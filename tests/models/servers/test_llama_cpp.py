@@ -90,3 +90,4 @@ def test_a_run_gives_a_verdict_for_every_item_and_resumes_as_the_same_run(tmp_pa
 
     assert (first.summary.n_judged, first.summary.n_unscored) == (4, 0)
     assert (again.summary.n_calls, again.summary.resumed) == (0, 4)
+    assert "127.0.0.1" not in (tmp_path / "run" / "run.json").read_text()

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, NamedTuple
 
-from casewise.errors import Unavailable
+from casewise.errors import ConfigurationError, Unavailable
 from casewise.models.batches.terms import Terms
 from casewise.models.batches.wire import BatchWire
 from casewise.storage.batch_jobs import BatchJob
@@ -208,8 +208,22 @@ def moment(value: Any) -> datetime | None:
     return parsed_time if parsed_time.tzinfo else parsed_time.replace(tzinfo=UTC)
 
 
+TRANSLATED = frozenset({"model", "messages", "max_tokens", "max_completion_tokens", "temperature", "top_p", "seed"}) | {
+    "response_format"
+}
+"""Fields of a request that have their place in every interface."""
+
+
 def split_system(body: Mapping[str, Any]) -> tuple[list[Mapping[str, Any]], list[str]]:
-    """Return the turns of a chat completion's request, and the texts of its system messages."""
+    """Return the turns of a chat completion's request, and the texts of its system messages.
+
+    Raises ConfigurationError: the request has fields that cannot be written in another protocol's words.
+    """
+    if others := sorted(body.keys() - TRANSLATED):
+        raise ConfigurationError(
+            f"{', '.join(others)} cannot be sent over this batch interface, which has a protocol of its own; leave it out, or "
+            "leave out --batch"
+        )
     turns = [message for message in body["messages"] if message["role"] != "system"]
     return turns, [message["content"] for message in body["messages"] if message["role"] == "system"]
 

@@ -39,7 +39,7 @@ class BatchWire:
     def __init__(self, client: EndpointClient, *, model: str, base_url: str, headers: Mapping[str, str]) -> None:
         self.client, self.model, self.base_url = client, model, base_url
         self.name = client.endpoint.name
-        self._headers = dict(headers)
+        self._headers = {**client.extra.revealed(), **headers}
         self._rng = random.Random()  # noqa: S311 - spreads retries; no result depends on it
         self._session: aiohttp.ClientSession | None = None
         self._ahead = timedelta()
@@ -158,6 +158,7 @@ class BatchWire:
         answer = await self._session.request(
             method,
             path if path.startswith("http") else f"{self.base_url}/{path}",
+            params=self.client.extra.query,
             data=data,
             headers={"Content-Type": "application/json"} if isinstance(data, bytes) else {},
             proxy=self.client.proxy,
