@@ -387,7 +387,7 @@ def test_a_parameter_is_learnt_to_be_refused_whatever_the_status():
     assert ["response_format" in body for body in server.bodies] == [True, False, False]
 
 
-@pytest.mark.parametrize(("status", "n_tries"), [(500, 5), (400, 1)])
+@pytest.mark.parametrize(("status", "n_tries"), [(500, 5), (400, 2)])
 @pytest.mark.parametrize("field", ["response_format", "seed", "temperature"])
 def test_where_a_server_fails_without_a_reason_each_parameter_is_left_out_once(status, n_tries, field):
     server = failing(status, field=field)
@@ -398,6 +398,14 @@ def test_where_a_server_fails_without_a_reason_each_parameter_is_left_out_once(s
     with_field = [field in body for body in server.bodies]
     assert n_tries <= sum(with_field) <= n_tries + 2
     assert with_field[-1] is False
+
+
+def test_a_refusal_that_does_not_come_again_teaches_nothing():
+    answers = iter([web.json_response({"error": {"message": "Bad request."}}, status=400), None, None])
+    server = FaultServer(refuse=lambda _request, _body: next(answers))
+
+    assert all(reply.text for reply in ask_twice(server, SCHEMA))
+    assert all("response_format" in body for body in server.bodies)
 
 
 def test_after_good_answers_a_failure_is_not_put_down_to_a_parameter():

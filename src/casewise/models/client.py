@@ -358,7 +358,8 @@ class EndpointClient:
         try:
             return await self._posted(request)
         except Unexplained as error:
-            if self._answered_with is None and (called := await self._without_a_parameter(request)) is not None:
+            once = isinstance(error.failure, Rejected)
+            if self._answered_with is None and (called := await self._without_a_parameter(request, once=once)):
                 return called
             raise error.failure from error
 
@@ -433,9 +434,13 @@ class EndpointClient:
             await self._session.close()
             self._session = None
 
-    async def _without_a_parameter(self, request: Request[T]) -> Called[T] | None:
-        """Ask once without each parameter that may be the reason of a failure; keep to what is answered."""
-        for can in self.can.narrower(request.body(self.can)):
+    async def _without_a_parameter(self, request: Request[T], *, once: bool) -> Called[T] | None:
+        """Ask once without each parameter that may be the reason of a failure; keep to what is answered.
+
+        What was refused a single time is asked for once more before, as it may pass.
+        """
+        narrower = tuple(self.can.narrower(request.body(self.can)))
+        for can in (self.can, *narrower) if once and narrower else narrower:
             try:
                 outcome = await self._attempt(request, can)
             except ModelError:
