@@ -19,6 +19,7 @@ from casewise.models.protocol import Position, Reply, ReplyOptions, Sampling
 from casewise.options import Hidden, Parameter
 from casewise.plugins import all_parts, part_named
 from casewise.records import Elicitation, Scale, Scored, Unscored, UnscoredReason
+from casewise.records.base import writable
 from casewise.records.call import WithScale
 
 # Recognising a reply that declines to do what it was asked.
