@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-FOLDER = os.environ.get("CASEWISE_TEST_SERVERS", "build/servers/bin")
+FOLDER = Path(os.environ.get("CASEWISE_TEST_SERVERS", "build/servers/bin")).absolute()
 """Where `tests/models/servers/requirements.txt` is installed; read once at import, before tests isolate the environment."""
 
 STARTS_WITHIN_S = 180.0
@@ -23,8 +23,8 @@ STARTS_WITHIN_S = 180.0
 
 def program(name: str) -> str:
     """Return the path of a server's program; a test without it is skipped."""
-    path = Path(FOLDER, name)
-    found = str(path.resolve()) if path.is_file() else shutil.which(name)
+    path = FOLDER / name
+    found = str(path) if path.is_file() else shutil.which(name)
     if found is None:
         pytest.skip(f"needs {name}: see tests/models/servers/requirements.txt")
     return found
