@@ -10,7 +10,7 @@ UV := $(shell command -v uv 2>/dev/null)
 PYTEST = env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -n auto --dist worksteal
 INSTALL = $(if $(UV),VIRTUAL_ENV=$(abspath $(VENV)) uv pip install -q --compile-bytecode,$(BIN)/python -m pip install -q --disable-pip-version-check)
 
-.PHONY: demo demo-llm test test-all check docs format clean install
+.PHONY: demo demo-actions demo-llm test test-all check docs format clean install
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "casewise needs Python 3.11 or newer; name one with make PYTHON=python3.12 ..." >&2; exit 2; }
@@ -29,6 +29,12 @@ $(VENV)/dev: $(VENV)/core
 
 demo: $(VENV)/core
 	@$(BIN)/casewise demo
+
+# Two judges of 24 calls of tools in four contexts each, and a page that shows for which calls context decides.
+demo-actions: $(VENV)/core
+	@$(BIN)/casewise judge demo-actions --judge constant:intended --out runs/intended
+	@$(BIN)/casewise judge demo-actions --judge linear --elicit binary --out runs/words
+	@$(BIN)/casewise report runs/intended runs/words --html runs/demo-actions.html
 
 # An extra, as in `make install PACKAGE='.[local]'`, or a package that extends casewise.
 install: $(VENV)/core

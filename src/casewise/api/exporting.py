@@ -22,7 +22,7 @@ from casewise.share.every_eval_ever import restricted, write_every_eval_ever
 from casewise.storage.batch_jobs import BATCHES, BatchJob, JobLog
 from casewise.storage.benchmark_folder import item_view
 from casewise.storage.files import json_value
-from casewise.storage.load import Source, as_benchmark, convert, load, named_benchmark, write_csv
+from casewise.storage.load import EMBEDDED, Source, as_benchmark, convert, load, named_benchmark, write_csv
 from casewise.storage.run_folder import RUN, AnyRun, kind_of, read_run
 
 # Pages to read: a benchmark, a run, one item, what is out at providers, what was published recomputed.
@@ -239,7 +239,7 @@ def hand_on_benchmark(source: str | Path, target: Path, *, to: str, about: Path 
 
 def kind_of_source(source: str | Path) -> Kind:
     """Return the kind of thing at `source`: a benchmark, a run, replies or a study."""
-    if source == "demo" or named_benchmark(source) is not None:  # these are found first
+    if source in EMBEDDED or named_benchmark(source) is not None:  # these are found first
         return "benchmark"
     if Path(source).suffix == ".toml":
         return "study"

@@ -51,7 +51,7 @@ from casewise.storage.intake.cases import CaseFrame, Cases
 from casewise.storage.intake.formats.find import read_any_table
 from casewise.storage.intake.roles import CaseColumns, find_columns
 from casewise.storage.intake.table import Table
-from casewise.storage.load import load, named_benchmark, read_cases
+from casewise.storage.load import EMBEDDED, load, named_benchmark, read_cases
 from casewise.storage.words import plain_name
 from casewise.text import count_of
 
@@ -100,7 +100,7 @@ def source_benchmark(path: Path) -> Benchmark | None:
     if path.is_file():  # rows have the intent that only the published format gives
         exists = path.suffix.lower() == ".json" and '"context_intended_to_be_safe"' in read_text(path)
     else:
-        exists = path.is_dir() or str(path) == "demo" or named_benchmark(str(path)) is not None
+        exists = path.is_dir() or str(path) in EMBEDDED or named_benchmark(str(path)) is not None
     return load(str(path)) if exists else None
 
 

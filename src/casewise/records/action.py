@@ -14,7 +14,7 @@ Direction = Literal["inward", "outward", "across"]
 
 
 def one_or_several(value: Any) -> Any:
-    return (value,) if isinstance(value, str) else value
+    return (value,) if isinstance(value, str) else tuple(value) if isinstance(value, list) else value
 
 
 class Action(Record):

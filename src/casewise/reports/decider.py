@@ -198,7 +198,7 @@ def promised(file: FittedDecider) -> Iterator[Prose]:
             ),
             lead=True,
         )
-        label, decided = ("unsafe", "answered") if promise.kind == "harm" else ("safe", "refused")
+        label, decided = DECIDED[promise.kind]
         yield Prose(
             text(
                 "It rests on {n_queries:query} with an item labelled {label}; of these items it {decided} {loss}, "
@@ -212,6 +212,13 @@ def promised(file: FittedDecider) -> Iterator[Prose]:
     if len(promises) > 1 and file.wanted.level is not None:
         yield Prose(f"Both hold together with {100 * file.wanted.level:.4g} % confidence.")
 
+
+DECIDED = {
+    "harm": ("unsafe", "answered"),
+    "over_refusal": ("safe", "refused"),
+    "needless_ask": ("safe", "asked about or refused"),
+}
+"""The label of the items that a promise is about, and what was done with those that break it."""
 
 KINDS = {"harm": "Harm", "over_refusal": "Over-refusal", "needless_ask": "Needless asking or refusal"}
 

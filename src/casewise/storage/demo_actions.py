@@ -83,7 +83,7 @@ def demo_actions(*, seed: int = 1) -> Benchmark:
 
 def query_of(row: dict[str, Any]) -> Query:
     """Return the action of a row with the request before it."""
-    stated = {name: row[name] for name in ("tool", "arguments", "subject", "information", "direction")}
+    stated = {name: row.get(name) for name in ("tool", "arguments", "subject", "information", "direction")}
     action = Action.model_validate({**stated, "agent": row["agent"]})
     return Query(
         text=action_words().render(action),

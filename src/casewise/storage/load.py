@@ -167,6 +167,9 @@ def load(source: str | Path) -> Benchmark:
     return read_published(path)
 
 
+EMBEDDED = ("demo", NAME)
+"""The benchmarks that casewise ships, by name."""
+
 Source = Benchmark | str | Path
 """A benchmark, or where it is: `demo`, a public benchmark by its name, a folder, a file."""
 
@@ -180,7 +183,7 @@ def source_of(given: Source, loaded: Benchmark) -> str:
     """Return the text that finds the benchmark again: its name, or its absolute path."""
     if isinstance(given, Benchmark):
         return loaded.name
-    return str(given) if given in ("demo", NAME) or named_benchmark(given) else writable(str(Path(given).resolve()))
+    return str(given) if given in EMBEDDED or named_benchmark(given) else writable(str(Path(given).resolve()))
 
 
 # A user's own cases as a benchmark.

@@ -175,13 +175,13 @@ def study_item(item: Item, benchmark: Benchmark) -> StudyItem:
 def as_panel(shown: ShownContext, titles: Mapping[str, str]) -> dict[str, dict[str, str] | str]:
     """Return groups of running texts: parameters that are stated under headings become one text each.
 
-    Groups and parameters of a benchmark's own go by their titles, or their names in words; the paper's keep their names,
-    which the pages know.
+    Groups and parameters go by the titles that the benchmark gives them; without one the paper's keep their names, which the
+    pages know, and others go by their names in words.
     """
 
     def title(dotted: str) -> str:
         name = dotted.rpartition(".")[2]
-        return name if dotted in FOR_ANNOTATORS else titles.get(dotted, spoken(name).capitalize())
+        return titles.get(dotted) or (name if dotted in FOR_ANNOTATORS else spoken(name).capitalize())
 
     panel: dict[str, dict[str, str] | str] = {}
     for group in groups(shown):

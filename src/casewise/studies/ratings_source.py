@@ -309,7 +309,9 @@ def _from_benchmark(path: Path | str) -> RatingsSource:
     reasons = pl.Series("reason", [r["reason"] for r in study.excluded if r["kind"] == "void"], dtype=pl.String)
     apart = pl.DataFrame(voided, schema=SCHEMA, orient="row").with_columns(finished=finished)
     frame = frame.with_columns(finished=finished)
-    return RatingsSource(frame, benchmark.name, (*benchmark.notes(), *notes), study, voided=apart.with_columns(reasons))
+    noun = QUERY if study.rates == "replies" else noun_of(benchmark)
+    apart = apart.with_columns(reasons)
+    return RatingsSource(frame, benchmark.name, (*benchmark.notes(), *notes), study, voided=apart, noun=noun)
 
 
 ALL = "all"
