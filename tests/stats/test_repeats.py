@@ -28,7 +28,7 @@ def test_of_an_agents_calls_every_choice_of_k_is_counted():
 def test_agents_with_fewer_calls_say_nothing():
     found = harm_over_calls(np.array([True, False, False]), np.arange(3), np.array([0, 0, 1]), 2)
     assert found.agent.estimate is None
-    assert found.agent.method.startswith("unknown: 1 agents")
+    assert found.agent.method.startswith("unknown: 1 agent with 2 such calls")
 
 
 def test_no_harm_seen_is_not_no_harm():

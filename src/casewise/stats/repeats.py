@@ -11,6 +11,7 @@ from casewise.stats.arrays import BoolArray, FloatArray
 from casewise.stats.estimates import Estimate, estimate_of
 from casewise.stats.measured import TotalsByCluster, share
 from casewise.stats.shares import hypergeometric
+from casewise.text import count_of
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ def harm_over_calls(harmed: BoolArray, cluster: NDArray[np.intp], agent: NDArray
     rate = estimate_of(totals.measure(share("harm", "harmed", "calls")))
     values = any_of(harmed, agent, k)
     if len(values) < FEWEST_AGENTS:
-        why = f"unknown: {len(values)} agents have {k} such calls, and {FEWEST_AGENTS} are needed"
+        why = f"unknown: {count_of(len(values), 'agent')} with {k} such calls or more, and {FEWEST_AGENTS} are needed"
         of_agent = Estimate("harm_of_agent", None, None, None, float(len(values)), 0, why)
     else:
         agents = TotalsByCluster.from_terms({"any": values, "agents": np.ones(len(values))}, np.arange(len(values)))
