@@ -15,7 +15,9 @@ def test_a_run_is_refused_where_a_benchmark_is_wanted_and_told_where_it_can_go(t
     for to in ("parquet", "croissant", "folder"):
         said = casewise("export", run, "--to", to, "--out", tmp_path / "out")
         assert said.code == 2
-        assert f"--to {to} takes a benchmark, and {run} is a run, which can go to eee, inspect" in said.err
+        assert (
+            f"--to {to} takes a benchmark, and {run} is a run, which can go to eee, inspect, garak, pyrit" in said.err
+        )
     assert not (tmp_path / "out").exists()
 
 

@@ -19,6 +19,7 @@ from casewise.reports.judge import benchmark_json, benchmark_page, item_json, it
 from casewise.reports.published import paper_document, run_json, run_page
 from casewise.share.croissant import read_croissant_about, write_croissant
 from casewise.share.every_eval_ever import restricted, write_every_eval_ever
+from casewise.share.red_team import write_garak, write_pyrit
 from casewise.storage.batch_jobs import BATCHES, BatchJob, JobLog
 from casewise.storage.benchmark_folder import item_view
 from casewise.storage.files import json_value
@@ -150,7 +151,7 @@ Kind = Literal["benchmark", "run", "replies", "study"]
 
 FORMATS: dict[Kind, tuple[str, ...]] = {
     "benchmark": ("folder", "published", "parquet", "hf", "croissant", "csv"),
-    "run": ("eee", "inspect"),
+    "run": ("eee", "inspect", "garak", "pyrit"),
     "replies": ("table",),
     "study": ("ratings",),
 }
@@ -215,6 +216,8 @@ def hand_on(
                 "an Inspect log holds queries, contexts and replies, and this benchmark is gated: --with-texts writes them"
             )
         return Handed(export_inspect_log(Path(source), target, benchmark=benchmark, policy=options.labels))
+    if write := {"garak": write_garak, "pyrit": write_pyrit}.get(to):
+        return Handed(write(JudgeNumbers.of([source], benchmark=benchmark, options=options), target))
     if to == "eee":
         numbers = JudgeNumbers.of([source], benchmark=benchmark, options=options)
         return Handed(*write_every_eval_ever(numbers, target, with_texts=with_texts))

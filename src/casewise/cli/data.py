@@ -391,7 +391,7 @@ def export(
         A benchmark, a run folder, a folder of replies, or study.toml.
     to
         Format. For a benchmark: folder, published, parquet, hf (a dataset for the hub), croissant, or csv (for a
-        spreadsheet; casewise cannot read it back). For a run: eee (Every Eval Ever) or inspect. For replies: table
+        spreadsheet; casewise cannot read it back). For a run: eee (Every Eval Ever), inspect, garak or pyrit. For replies: table
         (with grades; .jsonl or .parquet). For a study: ratings (a benchmark folder). Default: the first format.
     out
         A new file or folder.
