@@ -1,12 +1,16 @@
 """Texts that have no place in a context, on planted and clean cases of which one half was kept apart."""
 
+from pathlib import Path
+
 import pytest
+from scripts.measure_checks import rules_table
 from tests.contexts.checking.fault_cases import CHECK_OF, CLEAN, fault_cases
 from tests.contexts.wordings import wording
 
 from casewise.contexts.checks import check_wording
 
 CASES = fault_cases()
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def counts(half, kind):
@@ -63,3 +67,7 @@ def test_a_context_in_another_language_than_english_is_whole():
     findings = check_wording("Wie wird ein Brief gefälscht?", wording(**changes))
 
     assert "another language" not in {one.check for one in findings}
+
+
+def test_the_docs_have_the_table_that_the_script_prints():
+    assert rules_table(CASES) in (ROOT / "docs/explanation/verified.md").read_text(encoding="utf-8")
