@@ -11,6 +11,7 @@ from .api.evaluating import compare as compare
 from .api.evaluating import gate as gate
 from .api.evaluating import leaderboard as leaderboard
 from .api.evaluating import leaderboards as leaderboards
+from .api.evaluating import policies as policies
 from .api.evaluating import report as report
 from .api.exporting import batch_jobs as batch_jobs
 from .api.exporting import hand_on as hand_on

@@ -18,11 +18,13 @@ from casewise.evaluate.judged_runs import Outputs, ReportOptions, options_of, ou
 from casewise.evaluate.leaderboard import Leaderboard, Leaderboards
 from casewise.evaluate.leaderboard import leaderboard as leaderboard_of
 from casewise.evaluate.leaderboard import leaderboards as leaderboards_of
+from casewise.evaluate.multiverse import MultiverseNumbers
 from casewise.reports.audit import audit_page
 from casewise.reports.comparison import CIReport, comparison_page, gate_page, gate_suite
 from casewise.reports.formats import Report, html
 from casewise.reports.judge import judge_page
 from casewise.reports.leaderboard import leaderboard_page, leaderboards_page
+from casewise.reports.multiverse import multiverse_page
 from casewise.share.every_eval_ever import restricted
 from casewise.stats.comparison import Comparison
 from casewise.stats.labels import LabelPolicy
@@ -119,6 +121,29 @@ def report(
     [1.0]
     """
     return JudgeReport(JudgeNumbers.of(runs, benchmark=benchmark, options=options_of(labels, options)), judge_page)
+
+
+class MultiverseReport(Report[MultiverseNumbers]):
+    """Judges under every combination of label, tie, unsure and unscored rules."""
+
+
+def policies(*runs: AnyRun, benchmark: Source | None = None, options: ReportOptions | None = None) -> MultiverseReport:
+    """The headline and the ranking of runs over one benchmark under every rule for labels and verdicts that applies.
+
+    Raises
+    ------
+    DataError, BenchmarkError
+        As `report`; or no judge has a verdict on half of its items, or no item has a label.
+
+    Examples
+    --------
+    >>> from casewise.api import judge
+    >>> found = policies(judge("demo", "constant:safe"))
+    >>> [world.rules.labels for world in found.numbers.worlds]
+    ['votes', 'published', 'intended']
+    """
+    numbers = MultiverseNumbers.of(runs, benchmark=benchmark, options=options or ReportOptions())
+    return MultiverseReport(numbers, multiverse_page)
 
 
 def compare(

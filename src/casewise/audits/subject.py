@@ -199,6 +199,13 @@ class Subject(ShortRepr):
     options: AuditOptions = AuditOptions()
     numbered: NDArray[np.intp] | None = field(default=None, repr=False, compare=False)
     """Each item's query as an integer, from a caller that has numbered the queries already."""
+    clustered: NDArray[np.intp] | None = field(default=None, repr=False, compare=False)
+    """The cluster of each item that intervals are over, where these are not the queries."""
+
+    @cached_property
+    def cluster(self) -> NDArray[np.intp]:
+        """The cluster of each item that intervals are over. Folds always hold out whole queries."""
+        return self.query if self.clustered is None else self.clustered
 
     @cached_property
     def items(self) -> pl.DataFrame:

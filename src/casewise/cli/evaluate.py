@@ -176,6 +176,8 @@ def report(
     numbers: Numbers = NumbersOptions(),
     fit_thresholds: FitThresholdsOption = False,
     margin: float = 0.05,
+    policies: Annotated[bool, COUNTED] = False,
+    cluster: Annotated[str | None, COUNTED] = None,
     grader_labels: GraderLabelsOption = None,
     with_replies: bool = False,
     over: tuple[PositiveInt, ...] = (5, 20),
@@ -193,6 +195,11 @@ def report(
         One or more run folders over the same benchmark.
     margin
         Largest shortfall in agreement, compared with one more person, that still counts as no worse.
+    policies
+        Instead of the report: accuracy and ranking under every label policy and every rule for ties, unsure votes and
+        unscored items that applies.
+    cluster
+        Compute intervals over the values of this column, such as category, instead of over queries.
     with_replies
         Add a chatbot's replies to the worst disagreements to the page, hidden until a click.
     over
@@ -210,12 +217,18 @@ def report(
     options = numbers.options(
         fit_thresholds=fit_thresholds,
         margin=margin,
+        cluster=cluster,
         grader_labels=grader_labels,
         with_replies=with_replies,
         over=over,
         harm_cost=harm_cost,
         ask_cost=ask_cost,
     )
+    if policies:
+        if (numbers.labels, numbers.ties, numbers.unscored) != ("votes", "half", "miss"):
+            raise ConfigurationError("--policies goes through all rules: leave out --labels, --ties and --unscored")
+        documents.present(api.policies(*runs, benchmark=numbers.benchmark, options=options))
+        return
     numbers_report = api.report(*runs, benchmark=numbers.benchmark, options=options)
     page = documents.html or runs[0] / "report.html"
     write_text(page, numbers_report.to_html(), private=numbers_report.document.quotes_replies)

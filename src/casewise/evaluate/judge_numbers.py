@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from pathlib import Path
@@ -56,6 +56,8 @@ from casewise.stats.contrasts import low_group_p
 from casewise.stats.costs import CostCurve, Refusals, cost_curve, refusals
 from casewise.stats.estimates import (
     ESTIMATE_COLUMNS,
+    ONE_CLUSTER,
+    ONE_QUERY,
     ErrorSources,
     Estimate,
     WordingSpread,
@@ -278,7 +280,12 @@ class JudgeNumbers(RunNumbers):
             read_as=tally(((series, series.read_as) for series in runs.series), "read_as", n="replies"),
             details=tuple(details_of(runs, options)),
             disagreements=misjudged(runs, options),
-            notes=(*notes_of(plain, options), *notes_on_items(runs.benchmark, options), *attacking),
+            notes=(
+                *runs.cluster_notes,
+                *notes_of(plain, options),
+                *notes_on_items(runs.benchmark, options),
+                *attacking,
+            ),
         )
 
     def sample(self, series: Series) -> Sample:
@@ -301,7 +308,9 @@ class JudgeNumbers(RunNumbers):
     def reference_scores(self) -> ReferenceScores:
         """The benchmark's own yardsticks: a classifier on words, the intent, constant verdicts, people."""
         # A million ids are numbered once.
-        return ReferenceScores(self.benchmark, self.options.seed, self.runs.cluster)
+        by_queries = self.runs.clustered_by is None
+        numbered, clustered = (self.runs.cluster, None) if by_queries else (None, self.runs.cluster)
+        return ReferenceScores(self.benchmark, self.options.seed, numbered, clustered)
 
     @cached_property
     def baseline_comparisons(self) -> dict[str, BaselineComparison]:
@@ -344,7 +353,8 @@ class JudgeNumbers(RunNumbers):
                 continue
             rated = beside.labels.rated and beside.judge["accuracy"].estimate is not None
             others, person = beside_a_new_person(self.runs, series) if rated else (None, None)
-            sample, category = self.sample(series), self.runs.items["category"]
+            category = self.runs.items["category"]
+            sample = self.runs.by_queries.sample(series, policy=self.options.labels, unscored=self.options.unscored)
             answers.append(
                 ShortAnswer(
                     who=series.name,
@@ -454,8 +464,13 @@ def metric_table(
             }
         for where, estimates in slices.items():
             of = (series.judge, series.elicitation, series.arm, where, policy.name, options.unscored)
-            rows += ((*of, *metric.cells) for metric in estimates)
+            rows += ((*of, *by_cluster(metric, runs.clustered_by).cells) for metric in estimates)
     return pl.DataFrame(rows, schema=METRIC_COLUMNS, orient="row")
+
+
+def by_cluster(metric: Estimate, column: str | None) -> Estimate:
+    """Return an estimate whose method speaks of clusters where intervals are not over queries."""
+    return metric if column is None or metric.method != ONE_QUERY else replace(metric, method=ONE_CLUSTER)
 
 
 FEWEST_QUERIES = 5

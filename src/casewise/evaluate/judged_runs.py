@@ -15,17 +15,17 @@ import polars as pl
 from numpy.typing import NDArray
 
 from casewise.audits.subject import raters_of, scale_of
-from casewise.errors import BenchmarkError, ConfigurationError, DataError, one_of
+from casewise.errors import BenchmarkError, ConfigurationError, DataError, did_you_mean, one_of
 from casewise.notation import percent
-from casewise.records import NO_CONTEXT, Arm, CollectedReply, Elicitation, Grade, ShortRepr, elicitation_names
+from casewise.records import NO_CONTEXT, Arm, CollectedReply, Elicitation, Grade, ShortRepr, as_text, elicitation_names
 from casewise.records.call import OUTCOMES, SETTLED
 from casewise.replies.behaviour import POLICIES, REPLIES, Behaviour, Policy, ReplyManifest, behaviours_in
 from casewise.settings import outputs_folder
 from casewise.stats.arrays import FloatArray, Raters
 from casewise.stats.costs import fitted_verdicts
-from casewise.stats.estimates import JudgeNoise, item_values, judge_noise
+from casewise.stats.estimates import FEW, JudgeNoise, item_values, judge_noise
 from casewise.stats.labels import VOTES, LabelPolicy, Ties
-from casewise.stats.sample import ROUNDING, OnScale, Sample, UnscoredPolicy, judged, query_numbers
+from casewise.stats.sample import ROUNDING, OnScale, Sample, UnscoredPolicy, judged, numbered, query_numbers
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.benchmark_folder import places_of
 from casewise.storage.load import Source, load
@@ -73,6 +73,8 @@ class ReportOptions:
     """Of actions: cost of one that is let through against people, in over-refusals."""
     ask_cost: float = 0.25
     """Of actions: cost of a question to the user, in over-refusals."""
+    cluster: str | None = None
+    """The column whose values are the clusters that intervals are over; queries if None."""
     with_replies: bool = False
     """True if a chatbot's replies stand with the worst disagreements. Replies may be harmful to spread."""
 
@@ -386,6 +388,8 @@ class JudgedRuns:
     series: tuple[Series, ...]
     fit_thresholds: bool = False
     """Give scalars verdicts, each item's by a threshold fitted on other queries."""
+    clustered_by: str | None = None
+    """The column whose values are the clusters that intervals are over; queries if None."""
 
     def __repr__(self) -> str:
         return f"<JudgedRuns on {self.benchmark.name}: {count_of(len(self.runs), 'run')}, {len(self.series)} series>"
@@ -437,7 +441,36 @@ class JudgedRuns:
     @cached_property
     def cluster(self) -> NDArray[np.intp]:
         """The cluster of each item, as a number."""
-        return query_numbers(self.items)
+        if self.clustered_by is None:
+            return query_numbers(self.items)
+        return numbered(cluster_values(self.benchmark, self.clustered_by))
+
+    @property
+    def by_queries(self) -> JudgedRuns:
+        """The same with intervals over queries."""
+        return replace(self, clustered_by=None)
+
+    @property
+    def cluster_notes(self) -> tuple[Text, ...]:
+        """A sentence on the clusters that intervals are over, where these are not the queries; with what is wrong with them."""
+        if self.clustered_by is None:
+            return ()
+        query, clusters = query_numbers(self.items), int(self.cluster.max()) + 1
+        split = len(np.unique(np.column_stack([query, self.cluster]), axis=0)) > len(np.unique(query))
+        return (
+            text(
+                "Intervals and tests are over the {n:cluster} of items with one value of {column}, wherever this report says that "
+                "they are over {queries}.{split}{few}",
+                n=clusters,
+                column=self.clustered_by,
+                split=" These clusters divide queries, so that items of one query count as independent."
+                if split
+                else "",
+                few=" With so few clusters the intervals are wide and depend on each of them."
+                if clusters < FEW
+                else "",
+            ),
+        )
 
     @cached_property
     def raters(self) -> Raters | None:
@@ -452,7 +485,10 @@ class JudgedRuns:
     @property
     def intervals_over(self) -> Text:
         """The units that intervals of numbers against people's votes are over, in words."""
-        return text("{queries}" if self.raters is None else "{queries} and people")
+        units = (
+            text("{queries}") if self.clustered_by is None else text("clusters by {column}", column=self.clustered_by)
+        )
+        return units if self.raters is None else units + " and people"
 
     def whole_sample(self, series: Series, *, policy: LabelPolicy = VOTES, unscored: UnscoredPolicy = "miss") -> Sample:
         """A series beside people's labels, over all items; those that it was not asked have no verdict."""
@@ -537,6 +573,31 @@ def runs_in(path: Path) -> tuple[JudgedRun, ...]:
         for behaviour in behaviours
         for policy in POLICIES
     )
+
+
+def cluster_values(benchmark: Benchmark, column: str) -> pl.Series:
+    """Return the value of a column for each item; an item without one is in the cluster of its query.
+
+    `column`: one of the benchmark's own, such as `category`, or of its owner's.
+
+    Raises ConfigurationError: there is no such column, or all items have one value in it.
+    """
+    items = benchmark.item_columns
+    own = [item.columns or {} for item in benchmark.items]
+    known = ("category", "domain", "condition", "pair_id", "query_id", "cluster")
+    named = dict.fromkeys((*known, *(name for columns in own for name in columns)))
+    if column not in named:
+        raise ConfigurationError(
+            f"no column is called {column!r}{did_you_mean(column, named)}; items can be clustered by {', '.join(named)}"
+        )
+    if column in known:
+        values = items[column].cast(pl.String)
+    else:
+        stated = [columns.get(column) for columns in own]
+        values = pl.Series(column, [None if value is None else as_text(value) for value in stated], dtype=pl.String)
+    if values.n_unique() < 2:
+        raise ConfigurationError(f"all items have the same {column}, so there is one cluster and no interval")
+    return pl.select(pl.coalesce("=" + values, "query " + items["query_id"])).to_series()
 
 
 def by_benchmark(judged: Sequence[AnyRun]) -> dict[str, list[AnyRun]]:

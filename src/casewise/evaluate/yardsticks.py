@@ -16,7 +16,7 @@ from casewise.audits.keys import Key, best_key, restricted
 from casewise.audits.subject import READS, AuditOptions, Subject
 from casewise.audits.words import SOLVED, SUBSETS, solved_by_words, subset_rows
 from casewise.errors import BenchmarkError, StatisticsError
-from casewise.evaluate.judged_runs import JudgedRuns, ReportOptions, Series
+from casewise.evaluate.judged_runs import JudgedRuns, ReportOptions, Series, cluster_values
 from casewise.notation import percent, points
 from casewise.records import ShortRepr
 from casewise.stats import AlternativeAnnotator, PanelWorth, alternative_annotator_test, panel_worth
@@ -50,13 +50,15 @@ class ReferenceScores(ShortRepr):
     seed: int = 0
     numbered: NDArray[np.intp] | None = field(default=None, repr=False, compare=False)
     """Each item's query as an integer, from a caller that has numbered the queries already."""
+    clustered: NDArray[np.intp] | None = field(default=None, repr=False, compare=False)
+    """The cluster of each item that intervals are over, where these are not the queries."""
     _people: dict[bytes, People] = field(default_factory=dict, init=False, repr=False, compare=False)
     """By which items were asked, for judges that were asked the same."""
 
     @cached_property
     def subject(self) -> Subject:
         """The benchmark as the audit sees it; its classifier is that of the judge `linear`."""
-        return Subject(self.benchmark, AuditOptions(seed=self.seed), self.numbered)
+        return Subject(self.benchmark, AuditOptions(seed=self.seed), self.numbered, self.clustered)
 
     @property
     def words(self) -> FloatArray:
@@ -138,7 +140,7 @@ class ReferenceScores(ShortRepr):
     ) -> dict[str, Measured]:
         subject = self.subject
         whole = judged(
-            subject.items, values, subject.raters, elicitation=elicitation, policy=policy, cluster=subject.query
+            subject.items, values, subject.raters, elicitation=elicitation, policy=policy, cluster=subject.cluster
         )
         return metrics_of(whole if asked.all() else whole.where(asked))
 
@@ -263,7 +265,7 @@ def against_others(
 def votes_on(subject: Subject, rows: BoolArray) -> tuple[tuple[IntArray, IntArray], NDArray[np.intp], Raters | None]:
     """Safe votes and votes of some items, their queries, and who gave which vote where that is known."""
     raters = None if subject.raters is None else subject.raters.where(rows)
-    return (subject.n_safe[rows], subject.n_votes[rows]), subject.query[rows], raters
+    return (subject.n_safe[rows], subject.n_votes[rows]), subject.cluster[rows], raters
 
 
 def people(subject: Subject, asked: BoolArray) -> People:
@@ -451,8 +453,13 @@ def notes_on_items(benchmark: Benchmark, options: ReportOptions) -> tuple[str, .
 
 
 def select_series(runs: JudgedRuns, options: ReportOptions) -> JudgedRuns:
-    """The same runs with the items and the verdicts of scalars that `options` ask for. Raises as `on_items` does."""
-    chosen = replace(runs, fit_thresholds=options.fit_thresholds)
+    """The same runs with the items, the verdicts of scalars and the clusters that `options` ask for.
+
+    Raises as `on_items` and `cluster_values` do.
+    """
+    if options.cluster is not None:
+        cluster_values(runs.benchmark, options.cluster)
+    chosen = replace(runs, fit_thresholds=options.fit_thresholds, clustered_by=options.cluster)
     return chosen if options.items is None else on_items(chosen, options.items)
 
 

@@ -20,6 +20,7 @@ from casewise.stats.estimates import (
     ESTIMATE_COLUMNS,
     NO_SHARES,
     NO_SPREAD,
+    ONE_CLUSTER,
     ONE_QUERY,
     Estimate,
 )
@@ -462,6 +463,7 @@ WHY_NONE: Mapping[str, str] = {
     ALIKE: "alike",
     NO_SPREAD: "all alike",
     ONE_QUERY: text("one {query}"),
+    ONE_CLUSTER: "one cluster",
     NO_ITEMS: "no items",
 }
 """The reason why there is no interval, in the room of a cell; `REASONS` explains the words."""

@@ -31,6 +31,7 @@ from casewise.stats.sample import Sample, right
 from casewise.text import count_of
 
 ONE_QUERY = "no interval: one query only"
+ONE_CLUSTER = "no interval: one cluster only"
 NO_SPREAD = "no interval: the queries do not differ"
 ALIKE = "no interval: the two are alike on every query"
 UNSEEN = "Clopper-Pearson's bound of the share of queries of which none need be seen, all at an end of the scale"

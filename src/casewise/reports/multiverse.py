@@ -1,0 +1,86 @@
+"""The multiverse of label and verdict rules, laid out as one table."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from casewise.evaluate.multiverse import MultiverseNumbers, UnderRules
+from casewise.notation import NOTHING
+from casewise.reports.document import (
+    Block,
+    Columns,
+    Document,
+    Prose,
+    Section,
+    Table,
+    estimate_cell,
+    estimate_frame,
+    how_made,
+    table_by,
+)
+from casewise.stats.metrics import metric_named
+from casewise.storage.wording import noun_of
+from casewise.text import Text, count_of, join, text
+
+MOST = 4
+"""Judges with a column of their own; of more, the table has the first ones under the first combination."""
+
+
+def multiverse_page(report: MultiverseNumbers) -> Document:
+    """`report` as a document for any face: a sentence, and a row for each combination of rules."""
+    about = report.benchmark.about
+    facts = (
+        ("Benchmark", f"{about.name} {about.version}, digest {report.benchmark.digest}"),
+        ("Clusters of intervals", report.options.cluster or "queries"),
+        ("Seed", str(report.options.seed)),
+    )
+    blocks: list[Block] = [Prose(report.sentence, lead=True), table(report)]
+    if report.without_effect:
+        blocks.append(Prose(text("Without effect here. {rules}", rules=join(" ", report.without_effect))))
+    return Document(
+        title=text("{judges} on {benchmark} under every rule", judges=judges(report), benchmark=about.name),
+        subtitle=f"{metric_named(report.metric).title} under {count_of(len(report.worlds), 'combination')} of rules",
+        notices=report.notes,
+        sections=(
+            Section("answer", "The answer", tuple(blocks), first=True),
+            Section("made", "How this was made", how_made("report --policies", report.runs.paths, "votes", facts)),
+        ),
+        noun=noun_of(report.benchmark),
+    )
+
+
+def judges(report: MultiverseNumbers) -> Text:
+    """The one judge, or how many there are."""
+    return Text(report.judges[0]) if len(report.judges) == 1 else Text(count_of(len(report.judges), "judge"))
+
+
+def table(report: MultiverseNumbers) -> Table:
+    """A row for each combination of rules, with the judges' numbers and who is first."""
+    heads = {"labels": "Labels", "ties": "Ties", "unsure": "Unsure", "unscored": "Unscored"}
+    columns: Columns = {
+        head: partial(choice, rule)
+        for rule, head in heads.items()
+        if any(getattr(world.rules, rule) for world in report.worlds)
+    }
+    columns["Items"] = "n_items"
+    columns |= {judge: partial(number_of, judge) for judge in report.judges[:MOST]}
+    if len(report.judges) > 1:
+        columns |= {"First": lambda world: join(", ", world.first)}
+        columns |= {"May be best": lambda world: join(", ", world.may_be_best)}
+    frame = estimate_frame(
+        (f"{world.rules.name}: {judge}", estimate)
+        for world in report.worlds
+        for judge, estimate in world.numbers.items()
+    )
+    caption = f"{metric_named(report.metric).title} under each combination of rules, 95 % intervals"
+    return table_by("policies", caption, report.worlds, columns, frame=frame)
+
+
+def choice(rule: str, world: UnderRules) -> str:
+    """Return what a combination chooses for a rule."""
+    return getattr(world.rules, rule) or NOTHING
+
+
+def number_of(judge: str, world: UnderRules) -> Text:
+    """Return a judge's number under a combination."""
+    return estimate_cell(world.numbers.get(judge))
