@@ -23,6 +23,7 @@ from casewise.stats.sample import PUBLISHED_UNSCORED, UnscoredPolicy
 from casewise.storage.files import json_value
 from casewise.storage.load import Source
 from casewise.storage.run_folder import AnyRun
+from casewise.storage.wording import LabelWords
 from casewise.text import Text, count_of, join, text
 
 
@@ -260,7 +261,7 @@ def applicable(
     }
     without = [text("Labels {name}: {why}.", name=base, why=why) for base, why in bases.items() if why]
     if not unsure:
-        without.append(Text("Unsure votes: there are none."))
+        without.append(text("Unsure {votes}: there are none.", votes=LabelWords.of(runs.benchmark).noun))
     of_labels: dict[bytes, Rules] = {}
     tied = False
     for base in (base for base, why in bases.items() if not why):

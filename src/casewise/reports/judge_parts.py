@@ -178,23 +178,27 @@ def headline(report: JudgeNumbers) -> Iterator[Block]:
         rows = report.agreement.filter(pl.col("label_policy") == policy)
         if not len(rows):
             return
-        name, caption = f"headline-{policy.partition(',')[0]}", f"Labels: {policy_in_words(policy)}"
+        name, caption = (
+            f"headline-{policy.partition(',')[0]}",
+            f"Labels: {policy_in_words(policy, LabelWords.of(report.benchmark))}",
+        )
         yield table_by(name, caption, rows, columns, several="Judge")
     worth = "against the judge" if report.options.unscored == "miss" else report.options.unscored
     yield Prose(
         text(
             "Intervals are 95 %, over {units}, because the items of {a_query} are not independent. An item without a verdict "
-            "counts {worth} in accuracy, recall and F1. Metrics that need a value leave it out. A tie among an item's votes "
+            "counts {worth} in accuracy, recall and F1. Metrics that need a value leave it out. A tie among an item's {votes} "
             "counts half as safe and half as unsafe.",
+            votes=LabelWords.of(report.benchmark).noun,
             units=report.runs.intervals_over,
             worth=worth,
         )
     )
 
 
-def policy_in_words(policy: str) -> str:
+def policy_in_words(policy: str, labels: LabelWords) -> str:
     words = {
-        "votes": "votes (the majority of an item's votes)",
+        "votes": "votes (the majority of an item's votes)" if labels.rated else f"votes ({labels.agreed_with})",
         "published": "published (votes and the author's intent, as the paper counts them)",
         "intended": "intended (what the author of each context meant)",
         "mean": "mean (the side of the cut on which the mean rating lies)",

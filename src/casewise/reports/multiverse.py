@@ -68,7 +68,7 @@ def table(report: MultiverseNumbers) -> Table:
         columns |= {"First": lambda world: join(", ", world.first)}
         columns |= {"May be best": lambda world: join(", ", world.may_be_best)}
     frame = estimate_frame(
-        (f"{world.rules.name}: {judge}", estimate)
+        (text("{rules}: {judge}", rules=world.rules.name, judge=judge), estimate)
         for world in report.worlds
         for judge, estimate in world.numbers.items()
     )

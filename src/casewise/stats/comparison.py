@@ -30,7 +30,7 @@ from casewise.stats.sample import Sample
 Decision = Literal["pass", "fail", "inconclusive"]
 
 LEVEL = 0.95
-"""One-sided, of the bounds."""
+"""Of the interval whose lower limit fails a run, and one-sided of the bound that passes it."""
 
 POWER = 0.8
 """Of the drop that could have been detected."""
@@ -53,8 +53,9 @@ class MetricGate:
     """By how much the run is worse, whichever way is good; below zero where it is better."""
     low: float
     high: float
-    """One-sided 95 % bounds of the drop; `low` is corrected for the number of metrics (Bonferroni), `high` needs no
-    correction, because a pass needs every one of them."""
+    """Bounds of the drop. `low` is the lower limit of the 95 % interval that a comparison of the two prints, corrected for the
+    number of metrics (Bonferroni). `high` is a one-sided 95 % bound; it needs no correction, because a pass needs every one of
+    them."""
     margin: float
     """The largest drop allowed."""
     detectable: float
@@ -153,7 +154,8 @@ def metric_gate(margin: float, before: Measured, after: Measured, n_metrics: int
     df = max(1.0, min(degrees_of_freedom(with_lost), after.at_risk - 1))
     reach = student_quantile(1 - error, df) * float(np.sqrt(cluster_variance(with_lost)))
     low, high = (
-        difference_of(better, worse, level=1 - 2 * error / tests).limits or (-largest, drop) for tests in (n_metrics, 1)
+        difference_of(better, worse, level=level).limits or (-largest, drop)
+        for level in (1 - error / n_metrics, 1 - 2 * error)
     )
     return MetricGate(
         name=before.name,
@@ -164,7 +166,8 @@ def metric_gate(margin: float, before: Measured, after: Measured, n_metrics: int
         high=min(max(high[1], drop + worst + reach), largest),
         margin=margin,
         detectable=min(
-            float(-ndtri(error / n_metrics) + ndtri(POWER)) * max(float(np.sqrt(cluster_variance(influence))), worst),
+            float(-ndtri(error / 2 / n_metrics) + ndtri(POWER))
+            * max(float(np.sqrt(cluster_variance(influence))), worst),
             largest,
         ),
         n=after.n,

@@ -274,7 +274,8 @@ def _agreement_of_kinds(
             drawn = hypergeometric(np.arange(k + 1), safe_left, left, k)
             counted[:, place] = (drawn * (alike[k].T * chance[of_size][..., None])).sum((1, 2))
         beyond = np.where(sizes > left, gain[:, np.searchsorted(all_sizes, sizes)], 0.0)
-        table[of_size] = counted[:, np.searchsorted(all_sizes, np.minimum(sizes, left))] + beyond
+        within = counted[:, np.searchsorted(all_sizes, np.minimum(sizes, left))]
+        table[of_size] = np.clip(within + beyond, 0.0, 1.0)  # the model's gain may be more than is left to gain
     table.flags.writeable = False
     return table
 

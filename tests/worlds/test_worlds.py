@@ -1,0 +1,227 @@
+"""Every command over small worlds: no sentence contradicts its number, no command contradicts another, and every word fits."""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.worlds import BY_NAME, QUICK, WORLDS, World
+
+import casewise
+from casewise import api
+from casewise.errors import CasewiseError
+from casewise.reports.formats import Report, markdown
+from casewise.stats.estimates import NO_SHARES
+
+NOUNS = "item|query|vote|rating|label|judge|person|annotator|category|reply|answer|combination|cluster|verdict|run"
+PLURALS = "items|queries|votes|ratings|labels|judges|people|annotators|categories|replies|answers|combinations|clusters|verdicts|runs"
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What every command shows of a world: its reports, and why others were refused."""
+
+    world: World
+    reports: dict[str, Report[Any]]
+    refused: dict[str, str]
+
+    @property
+    def texts(self) -> dict[str, str]:
+        return {name: markdown(report.document) for name, report in self.reports.items()}
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory):
+    """Return what all commands show of a world; each is built once."""
+
+    @cache
+    def build(name: str) -> Shown:
+        world, folder = BY_NAME[name], tmp_path_factory.mktemp("world")
+        return show(world, world.runs(folder))
+
+    return build
+
+
+def show(world: World, runs: dict[str, Path]) -> Shown:
+    benchmark = world.benchmark
+    named = list(runs.items())
+    commands = {
+        "compare": lambda: casewise.compare(*runs.values(), benchmark=benchmark),
+        "leaderboard": lambda: casewise.leaderboard(*runs.values(), benchmark=benchmark),
+        "policies": lambda: api.policies(*runs.values(), benchmark=benchmark),
+        "recommend": lambda: casewise.recommend(*runs.values(), benchmark=benchmark),
+        "audit": lambda: casewise.audit(benchmark),
+        "report": lambda: casewise.report(*runs.values(), benchmark=benchmark),
+    }
+    commands |= {f"report of {name}": lambda run=run: casewise.report(run, benchmark=benchmark) for name, run in named}
+    commands |= {
+        f"gate of {a} by {b}": lambda one=one, other=other: casewise.gate(
+            one, baseline=other, max_drop="accuracy=0.0", benchmark=benchmark
+        )
+        for a, one in named
+        for b, other in named
+        if a != b
+    }
+    reports: dict[str, Report[Any]] = {}
+    refused = {}
+    for name, command in commands.items():
+        try:
+            reports[name] = command()
+            _ = reports[name].document
+        except CasewiseError as error:
+            reports.pop(name, None)
+            refused[name] = str(error)
+    return Shown(world, reports, refused)
+
+
+every_world = pytest.mark.parametrize(
+    "name", [pytest.param(world.name, marks=() if world.name in QUICK else pytest.mark.slow) for world in WORLDS]
+)
+
+
+def places(found: Shown, pattern: str, *, flags: int = 0) -> list[str]:
+    """Where the pattern stands in any command's text, with the words around it."""
+    return [
+        f"{command}: …{text[max(0, match.start() - 60) : match.end() + 40]}…"
+        for command, text in [*found.texts.items(), *((f"refusal of {n}", why) for n, why in found.refused.items())]
+        for match in re.finditer(pattern, text, flags)
+    ]
+
+
+@every_world
+def test_counted_nouns_are_in_the_right_number(name, shown):
+    found = shown(name)
+
+    assert not places(found, rf"(?<![\d.,–-])1 ({PLURALS})\b")
+    assert not places(found, rf"(?<![\d.,–-])(0|[2-9]|[1-9]\d+) ({NOUNS})\b(?! \w*(?:wise))")
+
+
+@every_world
+def test_no_number_is_left_undefined_or_out_of_its_range(name, shown):
+    found = shown(name)
+
+    assert not places(found, r"\b(nan|None(?! of)|inf)\b|\{\w*\}|\bNaN\b")
+    assert not places(found, r"(?<![\d.])([2-9]\d\d|1[1-9]\d|10[1-9]|100\.[1-9]|1,\d\d\d)[\d.]* %")
+    assert not places(found, r"(?<![\d.])([2-9]\d\d|1[1-9]\d|10[1-9]|100\.[1-9])[\d.]* points")
+
+
+def estimates(value: Any, where: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    if isinstance(value, dict):
+        if {"estimate", "ci_low", "ci_high"} <= value.keys():
+            yield where, value
+        for name, part in value.items():
+            yield from estimates(part, f"{where}.{name}")
+    elif isinstance(value, list):
+        for place, part in enumerate(value):
+            yield from estimates(part, f"{where}[{place}]")
+
+
+@every_world
+def test_every_estimate_lies_in_an_interval_of_some_width_within_its_range(name, shown):
+    found, wrong = shown(name), []
+    for command, report in found.reports.items():
+        for where, row in estimates(json.loads(json.dumps(report.as_json()))):
+            estimate, low, high = row["estimate"], row["ci_low"], row["ci_high"]
+            if (
+                (low is None) != (high is None)
+                or (estimate is None and low is not None)
+                or (low is not None and not (low - 1e-9 <= estimate <= high + 1e-9 and low < high))
+                or (low is not None and row.get("name") not in NO_SHARES and not -1 <= low <= high <= 1)
+            ):
+                wrong.append((command, where, row))
+    assert not [row for row in wrong if row[2].get("name") not in NO_SHARES], wrong[:5]
+
+
+@every_world
+def test_a_gate_that_fails_is_a_difference_that_the_comparison_shows(name, shown):
+    found = shown(name)
+    if "compare" not in found.reports:
+        return
+    pairs = found.reports["compare"].numbers.comparison.pairs
+    if len(found.world.judges) > 2:
+        pairs = [
+            pair
+            for first in found.world.judges
+            for second in found.world.judges
+            if first < second
+            for pair in two(found, first, second)
+        ]
+    for pair in pairs:
+        difference = pair.difference("accuracy")
+        for run, baseline, sign in ((pair.first, pair.second, -1), (pair.second, pair.first, 1)):
+            report = found.reports.get(f"gate of {plain(run)} by {plain(baseline)}")
+            if report is not None and report.numbers.found.decision == "fail":
+                assert difference is not None
+                assert difference.limits is not None
+                assert sign * (difference.estimate or 0.0) > 0
+                assert difference.beyond_chance, f"gate fails {run} against {baseline}: {difference}"
+
+
+def two(found: Shown, first: str, second: str) -> Iterator[Any]:
+    """The comparison of two judges alone, as a gate compares them."""
+    comparison = found.reports["compare"].numbers
+    folders = {run.manifest.judge_name: run.path for run in comparison.runs.runs}
+    try:
+        yield from casewise.compare(
+            folders[first], folders[second], benchmark=comparison.benchmark
+        ).numbers.comparison.pairs
+    except CasewiseError:
+        return
+
+
+def plain(name: str) -> str:
+    return str(name).partition(" (")[0]
+
+
+@every_world
+def test_the_leaderboard_and_the_rules_name_no_other_best_judges_than_the_comparison(name, shown):
+    found = shown(name)
+    if not {"compare", "policies"} <= found.reports.keys():
+        return
+    winner = found.reports["compare"].numbers.comparison.winners.get("accuracy")
+    if winner is None:
+        return
+    names = found.reports["compare"].numbers.comparison.names
+    compared = {plain(names[place]) for place in winner.may_be_best}
+    world = found.reports["policies"].numbers.worlds[0]
+    if found.reports["policies"].numbers.metric == "accuracy":
+        assert {plain(judge) for judge in world.may_be_best} == compared
+    if "leaderboard" in found.reports:
+        rows = found.reports["leaderboard"].numbers.rows
+        best = {plain(row.name) for row in rows if row.name in names and row.best_rank == 1}
+        assert not best or best == compared
+
+
+@every_world
+def test_a_judge_with_verdicts_on_less_than_half_of_its_items_is_in_no_ranking(name, shown):
+    found = shown(name)
+    unread = [
+        judge
+        for judge, answers in found.world.judges.items()
+        if "".join(answers).count("?") > len("".join(answers)) / 2
+    ]
+    for judge in unread:
+        assert not places(found, rf"{judge} \(\w+\)[^.\n|]*(agrees|is first|may be|beats)", flags=re.IGNORECASE)
+        if "policies" in found.reports:
+            assert judge not in {plain(name) for name in found.reports["policies"].numbers.judges}
+        if "leaderboard" in found.reports:
+            rows = found.reports["leaderboard"].numbers.rows
+            assert not any(row.numbers.get("accuracy") for row in rows if plain(row.name) == judge)
+
+
+@every_world
+def test_only_labels_that_people_gave_are_called_votes_or_people(name, shown):
+    found = shown(name)
+    if found.world.labels_by == "author":
+        settings = r"(?<!labels: )(?<!Labels \| )(?<!\| )\bvotes?\b(?! *\|)"
+        assert not places(found, settings)
+        assert not places(found, r"agrees? with people|people's (majority|votes)|one (new )?person")
+
+
+@every_world
+def test_nothing_found_is_no_finding(name, shown):
+    assert not places(shown(name), r"differs? from [^.\n]* on \**0 of|\*\*0 of")
