@@ -8,8 +8,8 @@ import pytest
 from tests.support.samples import some
 
 import casewise
-from casewise.errors import BenchmarkError, RunConflict
-from casewise.evaluate.judged_runs import answers_of, read_runs
+from casewise.errors import BenchmarkError, ConfigurationError, RunConflict
+from casewise.evaluate.judged_runs import ReportOptions, answers_of, read_runs
 from casewise.judges.baselines import ConstantJudge
 from casewise.judges.judge import Answer
 from casewise.records import FULL, NO_CONTEXT, Scored
@@ -151,3 +151,21 @@ def test_an_item_with_fewer_answers_than_others_has_them_again():
     answers = answers_of(judgements, 3, 3)
 
     assert np.array_equal(answers, [[0, 1, np.nan], [0, np.nan, np.nan], [0, 0, np.nan]], equal_nan=True)
+
+
+# Intervals over a column of the user's choice.
+
+
+def test_clusters_of_another_column_change_intervals_and_no_estimate(asked_five_times):
+    options = [ReportOptions(cluster=column) for column in (None, "domain")]
+    by_query, by_domain = (casewise.report(asked_five_times[1], options=option) for option in options)
+    accuracies = [report.numbers.answers[0].beside.judge["accuracy"] for report in (by_query, by_domain)]
+
+    assert accuracies[0].estimate == accuracies[1].estimate
+    assert accuracies[0].limits != accuracies[1].limits
+    assert "4 clusters of items with one value of domain" in str(by_domain.document.notices)
+
+
+def test_an_unknown_column_is_refused_with_those_there_are(asked_five_times):
+    with pytest.raises(ConfigurationError, match="did you mean 'domain'"):
+        casewise.report(asked_five_times[1], options=ReportOptions(cluster="domian"))

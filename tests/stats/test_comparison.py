@@ -313,7 +313,7 @@ def test_a_gate_fails_only_where_a_comparison_tells_the_two_runs_apart(queries, 
         except StatisticsError:  # a class is missing
             continue
         first, second = (measure(sample, metrics=[gated()[metric]])[0] for sample in (before, after))
-        apart = difference_of(*((first, second) if gated()[metric].better == "higher" else (second, first)), level=0.9)
+        apart = difference_of(*((first, second) if gated()[metric].better == "higher" else (second, first)))
         assert apart.ci_low is None or found.low == pytest.approx(apart.ci_low)
         assert (found.decision == "fail") == (apart.ci_low is not None and apart.ci_low > 0)
         assert found.detectable <= 1

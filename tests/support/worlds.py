@@ -187,5 +187,5 @@ WORLDS = (
 
 BY_NAME = {world.name: world for world in WORLDS}
 
-QUICK = ("two queries", "ties", "unread", "labels by an author")
+QUICK = ("two queries", "unread", "labels by an author")
 """The worlds of the quick suite."""
