@@ -169,6 +169,24 @@ FitThresholdsOption = Annotated[
 ]
 
 
+PoliciesOption = Annotated[
+    bool,
+    Parameter(
+        help="Instead of the report: accuracy and ranking under every label policy and every rule for ties, unsure votes and "
+        "unscored items that applies.",
+        group=COUNTED.group,
+    ),
+]
+
+ClusterOption = Annotated[
+    str | None,
+    Parameter(
+        help="Compute intervals over the values of this column, such as category, instead of over queries.",
+        group=COUNTED.group,
+    ),
+]
+
+
 def report(
     runs: list[Path],
     /,
@@ -176,8 +194,8 @@ def report(
     numbers: Numbers = NumbersOptions(),
     fit_thresholds: FitThresholdsOption = False,
     margin: float = 0.05,
-    policies: Annotated[bool, COUNTED] = False,
-    cluster: Annotated[str | None, COUNTED] = None,
+    policies: PoliciesOption = False,
+    cluster: ClusterOption = None,
     grader_labels: GraderLabelsOption = None,
     with_replies: bool = False,
     over: tuple[PositiveInt, ...] = (5, 20),
@@ -195,11 +213,6 @@ def report(
         One or more run folders over the same benchmark.
     margin
         Largest shortfall in agreement, compared with one more person, that still counts as no worse.
-    policies
-        Instead of the report: accuracy and ranking under every label policy and every rule for ties, unsure votes and
-        unscored items that applies.
-    cluster
-        Compute intervals over the values of this column, such as category, instead of over queries.
     with_replies
         Add a chatbot's replies to the worst disagreements to the page, hidden until a click.
     over
