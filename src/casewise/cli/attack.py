@@ -116,6 +116,8 @@ def attack(
         at=wanted.at,
     )
     folder = default_folder(f"{Path(benchmark).stem}-{judge or model}-attack")
+    if len(asking.prompts) > 1:
+        raise ConfigurationError("--prompts may be repeated in casewise judge only: attack one wording at a time")
     if judge is not None:
         live = asking.options(calls, local, seed=items.seed, needs_key=not how.dry_run)
         options = run_options(benchmark, loaded, live, items=items, calls=calls)

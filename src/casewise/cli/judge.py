@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from itertools import product
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -82,17 +83,24 @@ class AskingOptions:
     """Address, prompts and policy of a model."""
 
     base_url: BaseUrlOption = None
+    prompts: tuple[str, ...] = ("casewise",)
+    """casewise, published (once fetched), bridge (a chatbot's own messages), or a TOML file. May be repeated in judge: one
+    run for each, whose report says how much the wording matters."""
     live: Flat[LiveOptions] = field(default_factory=LiveOptions)
     policy: Path | None = None
     """A text file with your own policy, for a guard that takes one (guard:NAME@MODEL)."""
 
     def options(self, calls: Calls, local: LocalOptions, *, seed: int | None, needs_key: bool) -> LiveOptions:
-        """Return all that a model needs to know. Raises DataError: the policy cannot be read, or is empty."""
+        """Return all that a model needs to know, with the first prompts.
+
+        Raises DataError: the policy cannot be read, or is empty.
+        """
         policy = read_text(self.policy).strip() if self.policy else None
         if self.policy is not None and not policy:
             raise DataError(self.policy, None, "holds no policy: it is empty")
         return replace(
             self.live,
+            prompts=self.prompts[0],
             ask=replace(self.live.ask, seed=seed),
             model=calls.model(self.base_url, local, needs_key=needs_key),
             policy=policy,
@@ -141,13 +149,19 @@ def print_summary(summary: RunSummary, folder: Path, *, then: str | None = "repo
         note(f"more than 5 % of the replies could not be read: casewise reread {shlex.quote(str(folder))}")
 
 
+def in_words(plan: PlannedRun, planned: Sequence[PlannedRun], name: str) -> str:
+    """Return `name`, with the prompts of a run where several were asked for."""
+    prompts = plan.options.live.prompts
+    return f"{name}, prompts {prompts}" if len({run.options.live.prompts for run in planned}) > 1 else name
+
+
 def print_several(runs: Sequence[Run], planned: Sequence[PlannedRun]) -> None:
     """Print what came of several runs, and how the judges compare once all are done."""
     if as_json():
         print_json({"runs": runs_json(runs, planned)})
         return
     for run, plan in zip(runs, planned, strict=False):
-        print(f"{plan.label}:")
+        print(f"{in_words(plan, planned, plan.label)}:")
         print_summary(run.summary, run.path, then=None)
     if all_done(runs, planned):
         paths = [run.path for run in runs]
@@ -162,7 +176,9 @@ def runs_json(runs: Sequence[Run], planned: Sequence[PlannedRun]) -> Any:
     """Return the summaries of runs by judge or, where there are several benchmarks, by benchmark and judge."""
     summaries: dict[str, dict[str, Any]] = {}
     for run, plan in zip(runs, planned, strict=False):
-        summaries.setdefault(benchmark_folder(plan), {})[plan.judge.name] = run.summary.as_json()
+        summaries.setdefault(benchmark_folder(plan), {})[in_words(plan, planned, plan.judge.name)] = (
+            run.summary.as_json()
+        )
     several = len({benchmark_folder(plan) for plan in planned}) > 1
     return summaries if several or not summaries else next(iter(summaries.values()))
 
@@ -185,7 +201,7 @@ def print_planned(planned: Sequence[PlannedRun]) -> None:
         rows = [
             {
                 **({"benchmark": run.benchmark.name} if several else {}),
-                "judge": run.judge.name,
+                "judge": in_words(run, planned, run.judge.name),
                 **estimate.as_json(),
                 **({"label_tokens": labels} if (labels := label_tokens(run.judge)) else {}),
             }
@@ -194,7 +210,7 @@ def print_planned(planned: Sequence[PlannedRun]) -> None:
         print_json(rows[0] if len(rows) == 1 else {"judges": rows})
         return
     for run, estimate in zip(planned, estimates, strict=True):
-        name = f"{run.judge.name} on {run.benchmark.name}" if several else run.judge.name
+        name = in_words(run, planned, f"{run.judge.name} on {run.benchmark.name}" if several else run.judge.name)
         print(
             f"{name}: {count_of(estimate.n_asks, 'judgement')} of {count_of(estimate.n_items, 'item')} in {count_of(estimate.n_calls, 'call')}"
         )
@@ -258,8 +274,8 @@ def judge(
     judge
         Who judges: openai/MODEL, vllm/MODEL, hf:PATH, linear, constant:safe, recorded:FILE, ... May be repeated.
     out
-        Run folder, new or to resume; of several runs, the folder that holds BENCHMARK/JUDGE. Default: runs/BENCHMARK-JUDGE,
-        or runs/BENCHMARK/JUDGE.
+        Run folder, new or to resume; of several runs, the folder that holds BENCHMARK/JUDGE, or of one judge with several
+        prompts PROMPTS. Default: runs/BENCHMARK-JUDGE, or runs/BENCHMARK/JUDGE.
     """
     if len(benchmark) > 1:
         folders = folders_of(benchmark, judge, out or Path("runs"))
@@ -338,8 +354,21 @@ def plan_runs(
             "repeats": plan.repeats,
             "options": replace(options, retry_unscored=plan.retry_unscored),
         }
-        planned += [api.plan_run(benchmark, name, out=folder, **how) for name, folder in of_judges.items()]
+        for (name, folder), prompts in product(of_judges.items(), model.prompts):
+            asked = replace(how["options"], live=replace(live, prompts=prompts))
+            out = folder_of_prompts(folder, prompts, alone=len(folders) == len(of_judges) == 1)
+            planned.append(
+                api.plan_run(
+                    benchmark, name, out=out if len(model.prompts) > 1 else folder, **(how | {"options": asked})
+                )
+            )
     return planned
+
+
+def folder_of_prompts(folder: Path, prompts: str, *, alone: bool) -> Path:
+    """Return the folder of a run with one of several prompts: within that of the only judge, else beside it."""
+    name = default_folder(Path(prompts).stem).name
+    return folder / name if alone else folder.with_name(f"{folder.name}-{name}")
 
 
 def test_connection(judges: Sequence[Judge], calls: Calls, *, agreed: bool) -> None:

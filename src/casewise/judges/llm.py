@@ -355,7 +355,7 @@ def detail_of(reply: Reply, detail: Mapping[str, Any] | None) -> dict[str, Any] 
 class LiveOptions:
     """Options of asking a model for a judgement."""
 
-    prompts: str = "casewise"
+    prompts: Hidden[str] = "casewise"
     """casewise, published (once fetched), bridge (a chatbot's own messages), or a TOML file."""
     context_role: ContextRole = "user"
     """The message that holds the context."""
