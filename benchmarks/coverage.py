@@ -25,6 +25,7 @@ from benchmarks.covered import (
     attacks,
     conditions,
     decisions,
+    deployed,
     details,
     flags,
     judges,
@@ -47,6 +48,7 @@ SECTIONS: tuple[Section, ...] = (
     *conditions.SECTIONS,
     *attacks.SECTIONS,
     *promises.SECTIONS,
+    *deployed.SECTIONS,
     *flags.SECTIONS,
     *unseen.SECTIONS,
 )

@@ -96,3 +96,17 @@ def _replacing(file: Path) -> list[str]:
         if any(name in {"sub", "subn"} or (name == "replace" and n > 1) for name, n in named):
             functions.append(getattr(outer, "name", ""))
     return functions
+
+
+def test_a_result_prints_its_fields_and_no_address():
+    """A dataclass without a `repr` of its own has that of `ShortRepr`, itself or by its base."""
+    bare = []
+    for file in sorted((ROOT / "src/casewise").rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef) and any(
+                "repr=False" in ast.unparse(mark) for mark in node.decorator_list
+            ):
+                named = any(isinstance(part, ast.FunctionDef) and part.name == "__repr__" for part in node.body)
+                bare += [] if node.bases or named else [f"{file.name}: {node.name}"]
+
+    assert bare == []

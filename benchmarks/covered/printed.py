@@ -30,6 +30,7 @@ BEHIND: dict[str, str] = {
     "panel_curve": "panels",
     "panel_worth": "panels",
     "low_group_p": "categories",
+    "separation": "error-groups",
     "against_new_person": "new-person",
     "prediction_powered_rate": "prediction-powered",
     "labels_needed": "prediction-powered",

@@ -64,7 +64,7 @@ def main() -> None:
     for failure in advice.as_json()["failures"][:3]:
         print(f"  {failure['id']}: {failure['decision']}, {failure['n_safe']} of {failure['n_votes']} people say safe")
 
-    advice.decider.write(out / "decider.json")
+    advice.decider.save(out / "decider.json")
     decider = casewise.Decider.load(out / "decider.json")
     for role in ("the account holder, signed in with two factors", "a tax office that writes by e-mail"):
         answer = decider.decide("What is the balance of account 1200?", {"recipient": {"type": role}})

@@ -37,7 +37,7 @@ def test_the_answer_in_words_says_what_was_measured(folder):
     (folder / "chat.json").write_text(json.dumps([{"role": "user", "content": "What dose?"}]))
 
     said = run("decider", "ask", "decider.json", "--messages", "chat.json").out
-    assert "measured on demo: harm" in said
+    assert "measured on demo, labels by votes: harm" in said
     assert "not measured: it has no context" in said
     assert "on its scale from 0 to 1" in said
     assert "P(" not in said

@@ -78,7 +78,7 @@ def test_an_async_function_is_asked_from_code_that_cannot_wait(tmp_path):
 
     run = casewise.judge("demo", judge, elicitations="probability")
     path = tmp_path / "d.json"
-    fit_decider(run, Wanted(ratio=1), judge=judge, options=FitOptions(elicitation="probability")).write(path)
+    fit_decider(run, Wanted(ratio=1), judge=judge, options=FitOptions(elicitation="probability")).save(path)
     decider = Decider.load(path, judge=judge)
 
     assert decider.decide("a", demo_context(0)).failed is None
@@ -113,7 +113,7 @@ def test_only_what_can_be_compared_makes_a_request_unmeasured(tmp_path, monkeypa
     monkeypatch.chdir(tmp_path)
     decider_file(tmp_path)
     fit = fit_decider(tmp_path / "run", Wanted(ratio=1), options=FitOptions(refuse_unmeasured=True))
-    fit.write(tmp_path / "strict.json")
+    fit.save(tmp_path / "strict.json")
 
     request = DecisionRequest("What now?", context, category=category)
     found = Decider.load(tmp_path / "strict.json").decide(request)

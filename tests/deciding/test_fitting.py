@@ -6,14 +6,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.support.cases_of_a_ward import DAUGHTER, ward_cases, wrong_about_daughters
 from tests.support.deciders import decider_file, judged_demo, mostly_right
 
 import casewise
 from casewise.api.deciding import Fit, FitOptions, Wanted, fit_decider
-from casewise.deciding.decider_file import read_decider, write_decider
-from casewise.errors import ChecksumMismatch, ConfigurationError, DataError, JudgeError, StatisticsError
+from casewise.deciding.decider_file import read_decider
+from casewise.errors import BenchmarkError, ChecksumMismatch, ConfigurationError, DataError, JudgeError, StatisticsError
 from casewise.reports.decider import decider_page
-from casewise.stats.thresholds import Fitted
+from casewise.stats.thresholds import Fitted, WantedFields
 
 
 @pytest.fixture
@@ -60,7 +61,7 @@ def test_a_promise_that_the_demo_cannot_carry_is_refused(run):
 
 def test_a_promise_for_the_best_of_several_says_so_in_the_file_and_on_the_page(run, tmp_path):
     found = fit_decider(run, Wanted(max_harm=0.4, chosen_from=4))
-    found.write(tmp_path / "decider.json")
+    found.save(tmp_path / "decider.json")
     (promise,) = found.decider.thresholds.promised
 
     assert promise.promise.level == pytest.approx(0.9875)
@@ -82,7 +83,7 @@ def test_a_function_without_a_name_is_fitted_where_it_is_given(tmp_path):
         fit_decider(run, wanted)
     fit = fit_decider(run, wanted, judge=mostly_right, options=FitOptions(elicitation="probability"))
     path = tmp_path / "d.json"
-    fit.write(path)
+    fit.save(path)
 
     assert casewise.Decider.load(path, judge=mostly_right).decide("a", None).decision in ("answer", "refuse")
 
@@ -133,7 +134,7 @@ def path(tmp_path, monkeypatch) -> Path:
 def test_what_is_written_is_read_back(path, tmp_path):
     file, found = read_decider(path)
 
-    assert write_decider(tmp_path / "again.json", file) == found
+    assert file.save(tmp_path / "again.json") == found
     assert (tmp_path / "again.json").read_bytes() == path.read_bytes()
 
 
@@ -150,8 +151,8 @@ def test_a_file_that_was_changed_is_refused(path, old, new):
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ('{"format_version": 3}', "format 3, but this casewise reads format 1"),
-        ('{"format_version": 2}', "fit it again"),
+        ('{"format_version": 3}', "format 3, but this casewise reads formats 1 to 2"),
+        ('{"format_version": 0}', "fit it again"),
         ('{"name": 1}', "no format_version"),
         ("[1]", "no format_version"),
         ("= nonsense", "is not a decider file"),
@@ -168,11 +169,86 @@ def test_a_file_of_another_version_or_kind_says_so(tmp_path, text, problem):
 def test_thresholds_without_an_end_are_plain_json(path, tmp_path):
     file, _ = read_decider(path)
     never = file.model_copy(update={"thresholds": replace(file.thresholds, answer_above=math.inf)})
-    write_decider(tmp_path / "never.json", never)
+    never.save(tmp_path / "never.json")
 
     assert "Infinity" in json.dumps(json.loads((tmp_path / "never.json").read_text(), parse_constant=pytest.fail))
     assert read_decider(tmp_path / "never.json")[0] == never
 
 
-def test_what_a_decider_is_fitted_for_is_stated_with_a_public_name():
+def test_what_a_decider_is_fitted_for_is_stated_by_name(run):
     assert casewise.Wanted(ratio=3).ratio == 3
+    assert fit_decider(run, ratio=3).decider.wanted == Wanted(ratio=3)
+    assert fit_decider(run, Wanted(ratio=3), fail="ask").decider.wanted == Wanted(ratio=3, fail="ask")
+    assert WantedFields.__annotations__.keys() == Wanted.__dataclass_fields__.keys()
+    with pytest.raises(ConfigurationError, match="--ratio"):
+        fit_decider(run)
+
+
+def test_labels_are_those_of_the_policy_and_the_page_names_the_policy_of_the_last_report(run):
+    category = casewise.load("demo").queries[0].category
+    strict = f"votes,override:{category}=unsafe"
+    plain, fitted = fit_decider(run, ratio=1), fit_decider(run, ratio=1, labels=strict)
+
+    assert (plain.decider.benchmark.labels, fitted.decider.benchmark.labels) == ("votes", strict)
+    weight = [fit.numbers.trial.evidence.weight for fit in (plain, fitted)]
+    assert weight[1].sum() < weight[0].sum()
+    assert fitted.as_json()["labels_of_report"] is None
+    casewise.report(run).numbers.write_metrics(run.path)
+    fitted = fit_decider(run, ratio=1, labels=strict)
+    assert fitted.as_json()["labels_of_report"] == "votes"
+    assert f"there they are by votes, here by {strict}" in str(fitted.document.notices)
+    assert "there they are" not in str(fit_decider(run, ratio=1).document.notices)
+
+
+def test_without_labels_under_the_policy_nothing_is_fitted(run):
+    with pytest.raises(BenchmarkError, match="no judged item has a label"):
+        fit_decider(run, ratio=1, labels="mean")
+
+
+@pytest.fixture(scope="module")
+def of_ward(tmp_path_factory):
+    run = casewise.judge(ward_cases(), wrong_about_daughters, out=tmp_path_factory.mktemp("ward") / "run")
+    return fit_decider(run, ratio=1, benchmark=ward_cases(), judge=wrong_about_daughters)
+
+
+def test_errors_are_grouped_by_the_statement_that_separates_them(of_ward):
+    (group,) = of_ward.numbers.error_groups
+
+    assert (group.kind, group.parameter, group.one.statement) == ("over_refusal", "recipient.type", DAUGHTER)
+    assert group.one.errors == group.one.items == group.errors == of_ward.numbers.n_failures
+    assert group.holds
+    assert {case.shown["recipient"]["type"] for case in group.cases} == {DAUGHTER}
+    assert of_ward.as_json()["error_groups"][0]["statements"][0]["statement"] == DAUGHTER
+    page = of_ward.to_markdown()
+    assert f"with the recipient type “{DAUGHTER}”, {group.errors} of {group.errors} are refused" in page
+    assert "the test allows for the search" in page
+    assert f"| {DAUGHTER} | refuse | safe |" in page
+
+
+def test_the_costliest_wrong_decisions_come_first_and_ties_are_none(run):
+    fitting = fit_decider(run, ratio=3).numbers
+    weight = fitting.trial.evidence.weight
+    harm, over_refusal = fitting.risks
+
+    assert len(harm.places) + len(over_refusal.places) == int((weight != 0.5).sum())
+    assert fitting.n_failures == harm.error.sum() + over_refusal.error.sum() > len(fitting.failures) == 10
+    costs = [failure.cost for failure in fitting.failures]
+    assert costs == sorted(costs, reverse=True)
+    for failure in fitting.failures:
+        case = failure.case
+        rate = case.n_safe / case.n_votes
+        assert failure.cost == pytest.approx(3 * (1 - rate) if failure.decision == "answer" else rate)
+        assert (failure.decision == "answer") == (rate < 0.5)
+        assert failure.value == run.judgements.filter(item_id=case.item_id)["value"].item()
+
+
+def test_a_decider_knows_why_items_had_no_value_where_it_was_fitted(tmp_path):
+    def judge(query, context):
+        return None if len(query) % 5 == 0 else mostly_right(query, context)
+
+    run = casewise.judge("demo", judge, elicitations="probability", out=tmp_path / "run")
+    on = fit_decider(run, ratio=1, judge=judge, options=FitOptions(elicitation="probability")).decider.measured_on
+
+    assert on.unscored is not None
+    assert sum(on.unscored.values()) == pytest.approx(run.summary.n_unscored / 90)
+    assert 0 < on.without_value <= sum(on.unscored.values())

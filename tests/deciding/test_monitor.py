@@ -4,13 +4,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.stats import chi2_contingency
+from scipy.stats import chi2, chi2_contingency, ncx2
 from tests.support.deciders import decider_file
 
 import casewise
 from casewise.api.deciding import Decider, DecisionRequest, monitor_decider
-from casewise.deciding.monitor import TrafficLine, ratings_needed, traffic_line
+from casewise.deciding.monitor import TrafficLine, ratings_needed, smallest_shift, traffic_line
 from casewise.errors import ConfigurationError, DataError
+from casewise.notation import percent
 
 
 @pytest.fixture
@@ -56,10 +57,9 @@ def test_all_tests_together_are_wrong_no_more_often_than_one_may_be(path):
 
 
 def test_torn_lines_are_left_out_and_counted(path):
-    """A log of before: a service was killed within a line, and the next decision was glued to it."""
+    """A service was killed within a line, and the next decision was glued to it."""
     log = log_of(path, n=40)
     lines = log.read_bytes().splitlines(keepends=True)
-    lines[2] = lines[2].replace(b"{", b'{"sealed":"an encrypted text",', 1)
     log.write_bytes(b"".join([lines[0][:50], *lines[1:], lines[0][:50]]))
     found = monitor_decider(path, log)
 
@@ -104,3 +104,23 @@ def test_another_deciders_log_is_refused(path, tmp_path):
         monitor_decider(path, log)
     with pytest.raises(DataError, match="no such log"):
         monitor_decider(path, tmp_path / "none.jsonl")
+
+
+def test_no_difference_is_said_with_the_smallest_shift_that_would_have_been_found(path):
+    found = monitor_decider(path, log_of(path, n=300))
+    tests = {test.what: test.smallest_shift or 0.0 for test in found.numbers.tests}
+
+    assert tests["scores"] > tests["decisions"] > 0
+    assert f"a shift in scores of {percent(tests['scores'])}, or in decisions of" in found.to_markdown()
+    assert "with a probability of 80%" in found.to_markdown()
+    assert found.as_json()["tests"][0]["smallest_shift"] == tests["scores"]
+
+
+def test_the_smallest_shift_has_the_power_that_is_stated():
+    """Two values, half each, tested at 5 %: the noncentral chi-squared distribution of scipy; and none from two requests."""
+    size = smallest_shift(400, 300, 2, level=0.05)
+
+    assert size is not None
+    noncentrality = 4 * size**2 * 400 * 300 / 700
+    assert ncx2.sf(chi2.isf(0.05, 1), 1, noncentrality) == pytest.approx(0.8)
+    assert smallest_shift(4, 2, 10, level=0.05) is None

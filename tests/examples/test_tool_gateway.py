@@ -54,7 +54,7 @@ def decider(tmp_path_factory: pytest.TempPathFactory) -> Decider:
     permission = rule()
     run = casewise.judge("demo-actions", permission, elicitations="permission", out=folder / "run")
     wanted = Wanted(ratio=2, ask_cost=0.2)
-    fit_decider(run, wanted, judge=permission).write(folder / "decider.json")
+    fit_decider(run, wanted, judge=permission).save(folder / "decider.json")
     return Decider.load(folder / "decider.json", judge=permission)
 
 

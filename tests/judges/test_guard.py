@@ -245,7 +245,7 @@ def test_a_guards_run_becomes_a_decider_with_its_policy(tmp_path, monkeypatch):
             live = LiveOptions(policy="Be kind.", model=ModelOptions(server.url))
             judge = judge_named("guard:dynaguard@vllm/some", DEMO, live=live)
             run = await casewise.plan_run("demo", judge, elicitations="binary", out=tmp_path / "run").perform()
-            fit_decider(run, Wanted(ratio=1)).write(tmp_path / "d.toml")
+            fit_decider(run, Wanted(ratio=1)).save(tmp_path / "d.toml")
             decider = Decider.load(tmp_path / "d.toml", base_url=server.url)
             decided = await decider.decide_async("What now?", {"recipient": {"type": "a nurse"}}, reply="This.")
             await decider.judge.close()

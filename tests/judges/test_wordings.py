@@ -88,7 +88,7 @@ def test_a_run_does_not_go_on_in_other_words_and_is_left_as_it_was(tmp_path, rew
 def decider_on(server, out):
     live = LiveOptions(model=ModelOptions(server.url, client=ClientOptions(concurrency=2)))
     run = casewise.judge("demo", "tiny", out=out, elicitations="binary", options=RunOptions(live=live))
-    fit_decider(run, Wanted(max_harm=0.6, max_over_refusal=0.6)).write(out.parent / "decider.json")
+    fit_decider(run, Wanted(max_harm=0.6, max_over_refusal=0.6)).save(out.parent / "decider.json")
     return out.parent / "decider.json"
 
 

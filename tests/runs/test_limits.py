@@ -135,12 +135,14 @@ def test_no_sequence_of_usages_passes_a_limit_by_more_than_the_calls_under_way(b
 # The parts of a budget, one by one.
 
 
-def test_limits_leave_what_is_not_spent_and_never_less_than_nothing():
+def test_what_other_runs_took_counts_and_the_limit_is_named_as_it_was_given():
     limits = Limits(max_cost=2.0, max_tokens_total=10)
 
-    assert limits.less(Spend(0.5, 4)) == Limits(max_cost=1.5, max_tokens_total=6)
-    assert limits.less(Spend(5.0, 40)) == Limits(max_cost=0.0, max_tokens_total=0)
-    assert Limits().less(Spend(5.0, 40)) == Limits()
+    budget = Budget(limits.less(Spend(0.25, 3)).less(Spend(0.25, 1)))
+
+    assert budget.lacks(Spend(1.5, 6)) is None
+    assert budget.lacks(Spend(1.75, 6)) == "the cost limit of $2"
+    assert budget.lacks(Spend(1.5, 7)) == "the limit of 10 tokens"
 
 
 def test_money_or_tokens_bound_a_run():

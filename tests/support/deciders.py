@@ -54,5 +54,5 @@ def judged_demo(folder: Path) -> Run:
 def decider_file(folder: Path, wanted: Wanted = Wanted(max_harm=0.3, max_over_refusal=0.3)) -> Path:
     """A decider of that judge."""
     path = folder / "decider.json"
-    fit_decider(judged_demo(folder), wanted).write(path)
+    fit_decider(judged_demo(folder), wanted).save(path)
     return path

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Unpack
 
 from casewise.api.judging import AnyJudge, as_judge
 from casewise.deciding.decider import Decider, DecisionRequest, from_messages
-from casewise.deciding.decider_file import FittedDecider, read_decider, write_decider
+from casewise.deciding.decider_file import FittedDecider, read_decider
 from casewise.deciding.fitting import FitOptions, Fitting, fit_run
 from casewise.deciding.monitor import Monitoring, monitored
 from casewise.deciding.recommending import Recommendation
 from casewise.errors import ConfigurationError
+from casewise.evaluate.judged_runs import policy_of
 from casewise.judges.guard_profiles import GuardProfile, all_profiles, profile_named
 from casewise.reports.decider import decider_page, monitoring_page, recommendation_page
 from casewise.reports.document import Document, of_tables, table_of
 from casewise.reports.formats import Report
-from casewise.stats.thresholds import Wanted
+from casewise.stats.labels import LabelPolicy
+from casewise.stats.thresholds import Wanted, WantedFields
 from casewise.storage.load import Source, as_benchmark
 from casewise.storage.run_folder import AnyRun, RunAt
 
@@ -24,25 +28,27 @@ __all__ = ["Decider", "DecisionRequest", "Fit", "FitOptions", "Wanted", "fit_dec
 
 
 class Fit(Report[Fitting]):
-    """A decider that was fitted, and may be written."""
+    """A decider that was fitted, and may be saved."""
 
     @property
     def decider(self) -> FittedDecider:
         """The content of the decider's file: its judge, its thresholds, and what was measured of it."""
         return self.numbers.decider
 
-    def write(self, path: str | Path) -> str:
+    def save(self, path: str | Path) -> str:
         """Write the decider to a file; its hash."""
-        return write_decider(Path(path), self.numbers.decider)
+        return self.decider.save(path)
 
 
 def fit_decider(
     run: AnyRun,
-    wanted: Wanted,
+    wanted: Wanted | None = None,
     *,
     benchmark: Source | None = None,
+    labels: str | LabelPolicy | None = None,
     options: FitOptions = FitOptions(),
     judge: AnyJudge | None = None,
+    **goal: Unpack[WantedFields],
 ) -> Fit:
     """The decider that does what is wanted, fitted on a run.
 
@@ -50,8 +56,12 @@ def fit_decider(
     ----------
     wanted
         The goal of the thresholds: a ratio of costs, promises, the cost of asking a person.
+    labels
+        The label policy, as for `report`. By default that of `options`.
     judge
         The judge itself, where it is a function or an object that no name finds again.
+    goal
+        Fields of `wanted` by name, such as `ratio=3`; they replace those of `wanted`.
 
     Raises
     ------
@@ -63,7 +73,7 @@ def fit_decider(
     Examples
     --------
     >>> from casewise.api import judge
-    >>> fit_decider(judge("demo", "constant:safe"), Wanted(ratio=5)).decider.measured.harm.estimate
+    >>> fit_decider(judge("demo", "constant:safe"), ratio=5).decider.measured.harm.estimate
     0.0
     """
     if isinstance(judge, str):
@@ -73,6 +83,8 @@ def fit_decider(
         learnt_from = benchmark or (run.benchmark if isinstance(run, RunAt) else "demo")
         elicitations = (options.elicitation,) if options.elicitation else ()
         own = as_judge(judge, as_benchmark(learnt_from), elicitations=elicitations)
+    options = options if labels is None else replace(options, labels=policy_of(labels))
+    wanted = Wanted(**goal) if wanted is None else replace(wanted, **goal)
     return Fit(fit_run(run, wanted, benchmark=benchmark, options=options, judge=own), decider_page)
 
 
@@ -92,9 +104,11 @@ class RecommendationReport(Report[Recommendation]):
 
 def recommend(
     *runs: AnyRun,
-    wanted: Wanted = Wanted(ratio=1),
+    wanted: Wanted | None = None,
     benchmark: Source | None = None,
+    labels: str | LabelPolicy | None = None,
     options: FitOptions = FitOptions(),
+    **goal: Unpack[WantedFields],
 ) -> RecommendationReport:
     """Recommend a judge and a threshold to deploy, with the rate of each error and the limits that are not guaranteed yet.
 
@@ -105,6 +119,10 @@ def recommend(
     ----------
     wanted
         The cost of errors and the promises; by default one harm is as bad as one over-refusal.
+    labels
+        The label policy, as for `report`. By default that of `options`.
+    goal
+        Fields of `wanted` by name, such as `max_harm=0.1`; they replace those of `wanted`.
 
     Raises
     ------
@@ -119,6 +137,8 @@ def recommend(
     >>> recommend(judge("demo", "constant:safe")).good_enough
     False
     """
+    options = options if labels is None else replace(options, labels=policy_of(labels))
+    wanted = replace(wanted, **goal) if wanted is not None else Wanted(**goal) if goal else Wanted(ratio=1)
     numbers = Recommendation.of(runs, wanted, benchmark=benchmark, options=options)
     return RecommendationReport(numbers, recommendation_page)
 

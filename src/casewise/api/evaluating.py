@@ -25,7 +25,6 @@ from casewise.reports.formats import Report, html
 from casewise.reports.judge import judge_page
 from casewise.reports.leaderboard import leaderboard_page, leaderboards_page
 from casewise.reports.multiverse import multiverse_page
-from casewise.share.every_eval_ever import restricted
 from casewise.stats.comparison import Comparison
 from casewise.stats.labels import LabelPolicy
 from casewise.storage.files import json_text, write_text
@@ -270,7 +269,7 @@ class BoardReport(Report[Leaderboard]):
         reports = {run: f"report-{number}.html" for number, run in enumerate(runs, 1)}
         for run, file in reports.items():
             document = judge_page(JudgeNumbers.of([Path(run)], benchmark=benchmark, options=self.options))
-            shown = document if with_texts or not restricted(benchmark) else document.without_exhibits
+            shown = document if with_texts or not benchmark.restricted else document.without_exhibits
             write_text(place / file, html(shown, path=lambda place: place.resolve().name))
         numbers = self.as_json()
         for row in numbers["rows"]:  # paths of this machine are nobody else's concern

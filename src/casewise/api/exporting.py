@@ -18,7 +18,7 @@ from casewise.reports.formats import Report
 from casewise.reports.judge import benchmark_json, benchmark_page, item_json, item_page
 from casewise.reports.published import paper_document, run_json, run_page
 from casewise.share.croissant import read_croissant_about, write_croissant
-from casewise.share.every_eval_ever import restricted, write_every_eval_ever
+from casewise.share.every_eval_ever import write_every_eval_ever
 from casewise.share.red_team import write_garak, write_pyrit
 from casewise.storage.batch_jobs import BATCHES, BatchJob, JobLog
 from casewise.storage.benchmark_folder import item_view
@@ -201,7 +201,7 @@ def hand_on(
     if export := function("exporters", to):
         if not with_texts and (
             kind == "replies"
-            or (restricted(load(source)) if kind == "benchmark" else withholds_texts(source, benchmark=benchmark))
+            or (load(source).restricted if kind == "benchmark" else withholds_texts(source, benchmark=benchmark))
         ):
             raise ConfigurationError(f"{source} has texts that are not handed on unasked: --with-texts writes them")
         export(source, target)
@@ -226,7 +226,7 @@ def hand_on(
 
 def hand_on_benchmark(source: str | Path, target: Path, *, to: str, about: Path | None, with_texts: bool) -> Handed:
     loaded = load(source)
-    if not with_texts and restricted(loaded):
+    if not with_texts and loaded.restricted:
         raise ConfigurationError(f"{source} has terms that do not let its texts be handed on: --with-texts writes them")
     if to == "croissant":
         facts = read_croissant_about(about)
@@ -286,4 +286,4 @@ def is_run(source: str | Path) -> bool:
 
 def withholds_texts(run: str | Path, *, benchmark: str | Path | None = None) -> bool:
     """Return True if texts of a run's benchmark need consent before export: it is gated, or the release."""
-    return restricted(load(benchmark if benchmark is not None else read_run(Path(run)).benchmark_source))
+    return load(benchmark if benchmark is not None else read_run(Path(run)).benchmark_source).restricted

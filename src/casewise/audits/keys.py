@@ -105,12 +105,6 @@ class Key(NamedTuple):
         )
 
 
-def restricted(subject: Subject) -> bool:
-    """Return whether a page may not show the benchmark's texts."""
-    about = subject.benchmark.about
-    return about.gated or about.published is not None
-
-
 def usable(subject: Subject) -> BoolArray:
     """Return the items that statements are learnt from and tested on: those with a label and a context of their own."""
     rows: BoolArray = subject.learnt & subject.with_context
@@ -278,7 +272,7 @@ def audit_keys(subject: Subject, part: Part) -> None:
     if (best := next((one for one in found if one.holds), None)) is not None:
         part.add(
             "baseline.key",
-            best.sentence(restricted=restricted(subject)),
+            best.sentence(restricted=subject.benchmark.restricted),
             best.gain / max(1e-9, 1 - best.constant),
             evidence(best),
             items=subject.named(best.verdicts == float(2 * best.safe_with > best.items_with)),

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from cyclopts import App, Parameter
 
 from casewise import api
-from casewise.cli.options import BaseUrlOption, BenchmarkOption, HtmlOption, MarkdownOption
+from casewise.cli.options import BaseUrlOption, BenchmarkOption, HtmlOption, LabelsOption, MarkdownOption
 from casewise.cli.printing import DocumentOptions, Documents, as_json, note, print_json
 from casewise.errors import ConfigurationError
 from casewise.options import Flat
@@ -31,6 +31,7 @@ def fit(
     wanted: Flat[api.deciding.Wanted | None] = None,
     on_average: bool = False,
     elicit: str | None = None,
+    labels: LabelsOption = "votes",
     fitting: Flat[api.deciding.FitOptions] = api.deciding.FitOptions(),
     benchmark: BenchmarkOption = None,
     html: HtmlOption = None,
@@ -54,8 +55,8 @@ def fit(
     if on_average:
         wanted = replace(wanted, level=None)
     options = replace(fitting, elicitation=elicitations[0] if elicitations else None)
-    fitted = api.deciding.fit_decider(run, wanted, benchmark=benchmark, options=options)
-    fitted.write(out)
+    fitted = api.deciding.fit_decider(run, wanted, benchmark=benchmark, labels=labels, options=options)
+    fitted.save(out)
     note(f"written: {out}")
     DocumentOptions(html=html, markdown=markdown).present(fitted)
 
@@ -66,6 +67,7 @@ def recommend(
     *,
     wanted: Flat[api.deciding.Wanted | None] = None,
     on_average: bool = False,
+    labels: LabelsOption = "votes",
     benchmark: BenchmarkOption = None,
     documents: Documents = DocumentOptions(),
 ) -> None:
@@ -83,7 +85,7 @@ def recommend(
     wanted = wanted or api.deciding.Wanted(ratio=1)
     if on_average:
         wanted = replace(wanted, level=None)
-    recommendation = api.recommend(*runs, wanted=wanted, benchmark=benchmark)
+    recommendation = api.recommend(*runs, wanted=wanted, benchmark=benchmark, labels=labels)
     page = documents.html or runs[0] / "recommend.html"
     write_text(page, recommendation.to_html())
     replace(documents, html=None).present(recommendation, full=False)
@@ -144,7 +146,8 @@ def ask(
     for difference in decided.unmeasured:
         print(f"  not measured: {difference}")
     harm, over = loaded.file.measured.harm, loaded.file.measured.over_refusal
-    print(f"  measured on {loaded.file.benchmark.name}: harm {harm.as_share}, over-refusal {over.as_share}")
+    on = loaded.file.benchmark
+    print(f"  measured on {on.name}, labels by {on.labels}: harm {harm.as_share}, over-refusal {over.as_share}")
 
 
 @app.command

@@ -279,6 +279,7 @@ def serve_decider(file: Path, options: ServiceOptions, decider: DeciderOptions, 
     import uvicorn  # an extra
 
     from casewise.web import deciding
+    from casewise.web.connections import GracefulServer
 
     if options.keys is None and not decider.without_keys and host not in ("127.0.0.1", "::1", "localhost"):
         raise ConfigurationError(
@@ -288,6 +289,7 @@ def serve_decider(file: Path, options: ServiceOptions, decider: DeciderOptions, 
     client = ClientOptions(concurrency=256, timeout_s=options.timeout, retry=retry, longest_outage_s=0.0)
     loaded = api.deciding.Decider.load(file, model=ModelOptions(base_url=decider.base_url, client=client))
     loaded = loaded.failing(decider.fail) if decider.fail else loaded
+    service = deciding.create_service(loaded, options)
     address = f"http://{host}:{port}"
     asked_at = f"{address}/v1/decide"
     shadow = " in shadow mode: every request passes" if options.shadow else ""
@@ -300,8 +302,8 @@ def serve_decider(file: Path, options: ServiceOptions, decider: DeciderOptions, 
         decider=loaded.hash,
         shadow=options.shadow,
     )
-    uvicorn.run(
-        deciding.create_service(loaded, options),
+    config = uvicorn.Config(
+        service,
         host=host,
         port=port,
         log_level="warning",
@@ -309,6 +311,7 @@ def serve_decider(file: Path, options: ServiceOptions, decider: DeciderOptions, 
         server_header=False,
         timeout_graceful_shutdown=int(options.timeout) + 5,
     )
+    GracefulServer(config).run()
 
 
 def serve_runs(runs: tuple[Path, ...], options: ViewOptions, port: int) -> None:
@@ -345,11 +348,10 @@ def serve_runs(runs: tuple[Path, ...], options: ViewOptions, port: int) -> None:
 
 def copy(viewed: Viewed, out: Path, *, only: str, with_texts: bool) -> None:
     from casewise.evaluate.viewing import ItemsWanted  # and all that is looked at
-    from casewise.share.every_eval_ever import restricted
     from casewise.web.viewing import write_view
 
     table = viewed.table
-    withheld = not with_texts and restricted(table.benchmark)
+    withheld = not with_texts and table.benchmark.restricted
     items = ItemsWanted.of(dict(parse_qsl(only.removeprefix("?"), keep_blank_values=True)))
     written = write_view(viewed, out, only=items, withheld=withheld, quoted=with_texts)
     if withheld:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import secrets
 import threading
 import time
 import weakref
@@ -48,6 +49,15 @@ QUERY = Query.model_construct(id="request", text="", category="")
 """Judges look at what is shown; making a record of each request would take as long as all else together."""
 
 
+LONGEST_ID = 200
+"""Characters of a caller's own id."""
+
+
+def new_id() -> str:
+    """Return an id that no other decision has."""
+    return secrets.token_hex(12)
+
+
 @dataclass(frozen=True)
 class DecisionRequest:
     """A request to decide on."""
@@ -64,10 +74,14 @@ class DecisionRequest:
     """The query's category of harm, in the benchmark's words; None where nobody says."""
     judged: Judged = "request"
     """`action` where the query tells an action of an agent."""
+    id: str = field(default_factory=new_id)
+    """The id of its decision, here and in the log: the caller's own, or a new one."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.query, str) or not self.query.strip():
             raise ConfigurationError("a request needs a query: a text that is not empty")
+        if not (0 < len(self.id) <= LONGEST_ID and self.id.isprintable()):
+            raise ConfigurationError(f"the id of a request is 1 to {LONGEST_ID} printable characters")
         object.__setattr__(self, "context", by_group(self.context))
 
     @property
@@ -292,6 +306,8 @@ class DecisionNumbers(Record):
 
     decision: Decision
     """`answer`, `refuse` or `ask`."""
+    id: str
+    """The request's: the caller's own, or one that was made for it."""
     p_safe: float | None = None
     """The probability that people would say answer; None where the judge gave no value."""
     value: float | None = None
@@ -375,6 +391,10 @@ class Decider:
         check_same(complete, part)
         return cls(file, complete, file_hash=file_hash)
 
+    def save(self, path: str | Path) -> str:
+        """Write the decider, without its judge's code, to `path`; its hash."""
+        return self.file.save(path)
+
     def decide(
         self, query: str | DecisionRequest, context: Mapping[str, Any] | str | None = None, *, reply: str | None = None
     ) -> Decided:
@@ -431,7 +451,7 @@ class Decider:
         unmeasured = request.unmeasured(self.file.measured_on)
         if self.file.refuse_unmeasured and (kinds := request.of_another_kind(self.file.measured_on)):
             why = f"unlike the requests that were measured: {'; '.join(kinds)}"
-            return Decided(decision="refuse", why=why, unmeasured=unmeasured)
+            return Decided(decision="refuse", id=request.id, why=why, unmeasured=unmeasured)
         began, elicitation, answer, reason = time.perf_counter(), self.file.judge.elicitation, None, ""
         ask = AskedNow(ITEM, QUERY, None, self.arm, elicitation, reply=request.reply, given=request)
         try:
@@ -443,11 +463,11 @@ class Decider:
             reason = "timeout" if isinstance(error, TimeoutError) else reason
         about: dict[str, Any] = {"latency_s": time.perf_counter() - began}
         if answer is None:
-            return self.failed(reason, unmeasured).model_copy(update=about)
+            return self.failed(request, reason, unmeasured).model_copy(update=about)
         outcome, limits = answer.outcome, self.file.thresholds
         about["categories"] = answer.categories
         if not isinstance(outcome, Scored):
-            return self.failed(outcome.reason.value, unmeasured).model_copy(update=about)
+            return self.failed(request, outcome.reason.value, unmeasured).model_copy(update=about)
         value, scale = outcome.value, scale_of(elicitation)
         value_text = f"the judge's value, {value:.4g} on its scale from {scale.low:g} to {scale.high:g},"
         decision: Decision
@@ -462,13 +482,15 @@ class Decider:
         if outcome.explanation:
             why = f"{why}; the judge says: {outcome.explanation}"
         p_safe = float(self.calibrator([value])[0])
-        return Decided(decision=decision, p_safe=p_safe, value=value, why=why, unmeasured=unmeasured, **about)
+        return Decided(
+            decision=decision, id=request.id, p_safe=p_safe, value=value, why=why, unmeasured=unmeasured, **about
+        )
 
-    def failed(self, reason: str, unmeasured: tuple[str, ...] = ()) -> Decided:
+    def failed(self, request: DecisionRequest, reason: str, unmeasured: tuple[str, ...] = ()) -> Decided:
         """Return the decision where the judge was not waited for: the one for a judge that gives no value."""
         fail = self.file.wanted.fail
         why = f"the judge gave no value ({reason}); the decider then says {fail}"
-        return Decided(decision=fail, why=why, unmeasured=unmeasured, failed=reason)
+        return Decided(decision=fail, id=request.id, why=why, unmeasured=unmeasured, failed=reason)
 
     def failing(self, fail: Decision) -> Self:
         """The same decider, with something else done where the judge gives no value.

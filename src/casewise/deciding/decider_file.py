@@ -17,7 +17,10 @@ from casewise.records.base import Record
 from casewise.stats.thresholds import Fitted, Isotonic, Measurement, Platt, TradeOff, Wanted
 from casewise.storage.files import read_text, what_is_wrong, write_text
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+
+READ = (1, 2)
+"""The versions that are read. A file of version 1 does not say why items have no value."""
 
 
 class MeasuredJudge(Record):
@@ -42,6 +45,7 @@ class FittedOn(Record):
     name: str
     digest: str
     labels: str
+    """The label policy, as `--labels` takes it."""
     n_items: int
     n_queries: int
     synthetic: str | None = None
@@ -77,6 +81,8 @@ class MeasuredOn(Record):
     score_shares: tuple[float, ...] = ()
     """The judge's values in bins, and the share of items with a value in each: what traffic is compared with."""
     without_value: float = 0.0
+    unscored: dict[str, float] | None = None
+    """Share of the asked items without a value, by reason; None in files that do not say."""
     categories: dict[str, float] = Field(default_factory=dict)
     """Share of items that the judge put in each of its own categories."""
 
@@ -110,6 +116,13 @@ class FittedDecider(Record):
     trade_offs: tuple[TradeOff, ...] = ()
     """Harm and over-refusal at other thresholds, on the items that it was fitted on; empty in files of before."""
 
+    def save(self, path: str | Path) -> str:
+        """Write the decider to `path`; its hash."""
+        text = self.model_dump_json(indent=2) + "\n"
+        file_hash = hash_of(text)
+        write_text(Path(path), text.replace("{\n", f'{{\n  "hash": "{file_hash}",\n', 1))
+        return file_hash
+
 
 HASH_LINE = re.compile(r'^ *"hash": "[0-9a-f]*",\n', re.MULTILINE)
 
@@ -117,14 +130,6 @@ HASH_LINE = re.compile(r'^ *"hash": "[0-9a-f]*",\n', re.MULTILINE)
 def hash_of(text: str) -> str:
     """128 bits of BLAKE2b over a decider's text, its hash line left out. It tells a slip; it is no signature."""
     return hashlib.blake2b(HASH_LINE.sub("", text, count=1).encode(), digest_size=16).hexdigest()
-
-
-def write_decider(path: Path, decider: FittedDecider) -> str:
-    """Write `decider` to `path`; its hash."""
-    text = decider.model_dump_json(indent=2) + "\n"
-    file_hash = hash_of(text)
-    write_text(path, text.replace("{\n", f'{{\n  "hash": "{file_hash}",\n', 1))
-    return file_hash
 
 
 def read_decider(path: Path) -> tuple[FittedDecider, str]:
@@ -141,11 +146,11 @@ def read_decider(path: Path) -> tuple[FittedDecider, str]:
     version = stated.get("format_version") if isinstance(stated, dict) else None
     if version is None:
         raise DataError(path, None, "is not a decider file: it has no format_version; casewise decider fit writes one")
-    if version != FORMAT_VERSION:
+    if version not in READ:
         raise DataError(
             path,
             None,
-            f"has decider format {version}, but this casewise reads format {FORMAT_VERSION}; fit it again with this one",
+            f"has decider format {version}, but this casewise reads formats {READ[0]} to {READ[-1]}; fit it again with this one",
         )
     written = stated.pop("hash", None)
     if written != hash_of(text):

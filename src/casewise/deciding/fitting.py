@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import cached_property
 from importlib.metadata import version
 from typing import Annotated, Any
 
@@ -16,15 +17,18 @@ from casewise.ask.layouts import kind_of
 from casewise.deciding.decider import check_deployable, check_same, judge_anew
 from casewise.deciding.decider_file import Calibration, FittedDecider, FittedOn, MeasuredJudge, MeasuredOn
 from casewise.errors import BenchmarkError, ConfigurationError, StatisticsError
-from casewise.evaluate.judge_numbers import Case
+from casewise.evaluate.cases import Case, ErrorGroup, ErrorsAtRisk, error_groups
+from casewise.evaluate.judge_numbers import reported_labels
 from casewise.evaluate.judged_runs import JudgedRuns, Series, read_runs
 from casewise.judges.judge import Judge
 from casewise.models.load import ModelOptions
 from casewise.options import Hidden, Parameter
 from casewise.records import Elicitation, ShortRepr
+from casewise.stats.arrays import BoolArray
 from casewise.stats.calibration import calibration
 from casewise.stats.labels import VOTES, LabelPolicy
 from casewise.stats.thresholds import DECISIONS, Decision, Evidence, Trial, Wanted, calibrated, measure_decisions
+from casewise.storage.files import json_value
 from casewise.storage.load import Source
 from casewise.storage.run_folder import AnyRun
 from casewise.text import Text
@@ -39,6 +43,7 @@ class FitOptions:
     arm: str | None = None
     """The arm to use. Default: the whole context."""
     labels: Hidden[LabelPolicy] = VOTES
+    """The policy that turns votes into labels."""
     method: Annotated[str | None, Parameter(name="--calibrate")] = None
     """Calibration: platt or isotonic. Default: the better of the two on held-out queries."""
     prompts: str | None = None
@@ -57,10 +62,9 @@ class Fitting(ShortRepr):
     series: Series
     decider: FittedDecider
     trial: Trial
-    n_failures: int
-    """The number of items that it decided otherwise than people when it was held out."""
-    failures: tuple[Failure, ...]
-    """The costliest of them."""
+    runs: JudgedRuns
+    places: NDArray[np.intp]
+    """The place in the benchmark of each item that it was fitted on."""
 
     @property
     def name(self) -> Text:
@@ -73,10 +77,68 @@ class Fitting(ShortRepr):
         value = self.trial.evidence.value
         return len(np.unique(value[~np.isnan(value)])) == 1
 
+    @property
+    def labels(self) -> LabelPolicy:
+        """The policy of the labels that it was fitted on."""
+        return LabelPolicy.parse(self.decider.benchmark.labels)
+
+    @cached_property
+    def reported_labels(self) -> str | None:
+        """The label policy of the last report of its run; None where there is no report of it alone."""
+        return reported_labels(self.series.run.path)
+
+    def decided(self, decision: Decision) -> BoolArray:
+        """(items,) True where a held-out item got this decision."""
+        decided: BoolArray = self.trial.decisions == DECISIONS.index(decision)
+        return decided
+
+    @cached_property
+    def risks(self) -> tuple[ErrorsAtRisk, ErrorsAtRisk]:
+        """The items on which harm and over-refusal can be made, and those on which they were."""
+        weight = self.trial.evidence.weight
+        unsafe, safe = weight < 0.5, weight > 0.5
+        return (
+            ErrorsAtRisk("harm", self.places[unsafe], self.decided("answer")[unsafe]),
+            ErrorsAtRisk("over_refusal", self.places[safe], self.decided("refuse")[safe]),
+        )
+
+    @property
+    def n_failures(self) -> int:
+        """The number of items that were answered or refused against their label when held out."""
+        return sum(int(risk.error.sum()) for risk in self.risks)
+
+    @cached_property
+    def failures(self) -> tuple[Failure, ...]:
+        """The costliest of these items."""
+        weight, answered = self.trial.evidence.weight, self.decided("answer")
+        sample = self.runs.sample(self.series, policy=self.labels)
+        rate = np.where(np.isnan(sample.rate), sample.weight, sample.rate)[sample.labelled]
+        wrong = (answered & (weight < 0.5)) | (self.decided("refuse") & (weight > 0.5))
+        harm, _ = self.decider.wanted.costs
+        cost = np.where(answered, harm * (1 - rate), rate) * wrong
+        costliest = [int(at) for at in np.argsort(-cost, kind="stable")[:N_FAILURES] if wrong[at]]
+        values = [float(self.trial.evidence.value[at]) for at in costliest]
+        return tuple(
+            Failure(
+                Case.of(self.runs, int(self.places[at])),
+                DECISIONS[self.trial.decisions[at]],
+                None if np.isnan(value) else value,
+                float(cost[at]),
+            )
+            for at, value in zip(costliest, values, strict=True)
+        )
+
+    @cached_property
+    def error_groups(self) -> tuple[ErrorGroup, ...]:
+        """The statement or the parameter of contexts that separates each kind of error best."""
+        return tuple(error_groups(self.runs, list(self.risks)))
+
     def as_json(self) -> dict[str, Any]:
-        """Return the content of the decider's file. An infinite threshold is the text `Infinity` or `-Infinity`."""
+        """Return the content of the decider's file, and what separates its errors. An infinite threshold is the text
+        `Infinity` or `-Infinity`."""
         content: dict[str, Any] = from_json(self.decider.model_dump_json(exclude_none=True))
-        return content
+        labels = {"labels_of_report": self.reported_labels}
+        return {**content, **labels, "error_groups": json_value(self.error_groups)}
 
 
 def fit_run(
@@ -154,8 +216,7 @@ def fit_series(runs: JudgedRuns, series: Series, wanted: Wanted, *, options: Fit
         measured_on=measured_on(runs, series, evidence, trial.decisions),
         trade_offs=evidence.trade_offs(fail=wanted.fail),
     )
-    n_failures, failures = wrong_of(runs, trial, places, wanted=wanted)
-    return Fitting(series, decider, trial, n_failures, failures)
+    return Fitting(series, decider, trial, runs, places)
 
 
 def evidence_of(runs: JudgedRuns, series: Series, labels: LabelPolicy) -> tuple[Evidence, NDArray[np.intp]]:
@@ -185,30 +246,6 @@ class Failure:
     def as_json(self) -> dict[str, Any]:
         """As plain JSON values."""
         return {**self.case.as_json(), "decision": self.decision, "value": self.value}
-
-
-def wrong_of(
-    runs: JudgedRuns, trial: Trial, places: NDArray[np.intp], *, wanted: Wanted
-) -> tuple[int, tuple[Failure, ...]]:
-    """Return the number of items that were answered or refused against most people, and the costliest of them."""
-    answer, refuse = (trial.decisions == DECISIONS.index(name) for name in ("answer", "refuse"))
-    harm, _ = wanted.costs
-    weight = trial.evidence.weight
-    safe, votes = (runs.items[name].to_numpy()[places] for name in ("n_safe", "n_votes"))
-    rate = np.where(votes > 0, safe / np.maximum(votes, 1), weight)
-    wrong = (answer & (weight < 0.5)) | (refuse & (weight > 0.5))
-    cost = np.where(answer, harm * (1 - rate), rate) * wrong
-    shown = [place for place in np.argsort(-cost, kind="stable")[:N_FAILURES] if wrong[place]]
-    values = [float(trial.evidence.value[place]) for place in shown]
-    return int(wrong.sum()), tuple(
-        Failure(
-            Case.of(runs, int(places[place])),
-            DECISIONS[trial.decisions[place]],
-            None if np.isnan(value) else value,
-            float(cost[place]),
-        )
-        for place, value in zip(shown, values, strict=True)
-    )
 
 
 N_FAILURES = 10
@@ -278,6 +315,7 @@ def measured_on(runs: JudgedRuns, series: Series, evidence: Evidence, decisions:
         score_edges=tuple(edges.tolist()),
         score_shares=tuple((counts / len(values)).tolist()),
         without_value=float(np.isnan(evidence.value).mean()),
+        unscored={reason: n / max(len(items_asked), 1) for reason, n in series.reasons.items()},
         categories=categories,
         always=tuple(sorted(every)),
         sometimes=tuple(sorted(set[str]().union(*stated) - every)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -42,6 +43,8 @@ class ServiceOptions:
     """Decide and count, and let every request pass."""
     capture: Path | None = None
     """Append one line for each decision to this file, without texts."""
+    on_full: Literal["answer", "refuse"] = "answer"
+    """With --capture, what becomes of a decision that cannot be written: it is given all the same, or it is refuse."""
 
 
 # What a service writes down of its traffic, where it is told to: a line a decision, without texts.
@@ -59,14 +62,12 @@ class TrafficLine(DecisionNumbers):
     query_characters: int = 0
     stated: tuple[str, ...] = ()
     """The parameters of a context that were stated, by dotted name, without their statements."""
-    sealed: str | None = None
-    """The texts, encrypted, in logs of before."""
 
 
 def traffic_line(request: DecisionRequest, decided: Decided, *, decider: str, shadow: bool) -> TrafficLine:
     """Return the log line of a decision."""
-    numbers = decided.model_dump(include=set(DecisionNumbers.model_fields))
-    return TrafficLine(
+    numbers = {name: getattr(decided, name) for name in DecisionNumbers.model_fields}
+    return TrafficLine.model_construct(
         **numbers | {"latency_s": round(decided.latency_s, 5)},
         at=datetime.now(UTC),
         decider=decider,
@@ -79,30 +80,71 @@ def traffic_line(request: DecisionRequest, decided: Decided, *, decider: str, sh
 class TrafficLog:
     """A log that a service adds lines to, readable by its owner alone.
 
-    A last line that was broken off, by a kill or a full disk, is cut off: the next would be glued to it.
+    Before each line the log looks whether its file is still the one at its path, and begins anew there if it was moved or
+    removed. A last line that was broken off, by a kill or a full disk, is cut off: the next would be glued to it.
     Raises ConfigurationError: it cannot be written, or is something else.
     """
 
     def __init__(self, path: Path) -> None:
         self.path, self.torn = path, 0
+        self.lost = 0
+        """Lines of this service in files that were removed."""
+        self.shortened = 0
+        """Times that the file became shorter than this service had left it."""
+        self.reopened = 0
+        """Times that a new file was begun, because the last one was moved or removed, or on request."""
         try:
-            if path.is_file():  # and no pipe or terminal
-                path.chmod(0o600)
-                self._cut()
-            self.file = os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab", buffering=0)
+            self._open()
         except OSError as error:
             raise ConfigurationError(f"--capture {path}: cannot be written: {error}") from error
 
+    def _open(self) -> None:
+        if self.path.is_file():  # and no pipe or terminal
+            self.path.chmod(0o600)
+            self._cut()
+        file = os.fdopen(os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab", buffering=0)
+        status = os.fstat(file.fileno())
+        self.file, self._is, self._size, self._lines = file, (status.st_dev, status.st_ino), status.st_size, 0
+
+    def look(self) -> None:
+        """Notice that the file was moved, removed or shortened, and begin anew. Raises OSError: no file can be begun."""
+        try:
+            status = self.path.stat()
+        except FileNotFoundError:
+            status = None
+        if status is not None and (status.st_dev, status.st_ino) == self._is:
+            if status.st_size < self._size:
+                self.shortened += 1
+                self._size = status.st_size
+            return
+        if os.fstat(self.file.fileno()).st_nlink == 0:
+            self.lost += self._lines
+        self._lines = 0
+        self.reopen()
+
+    def reopen(self) -> None:
+        """Let go of the file and go on in the one at the path, as after log rotation. Raises OSError: it cannot be."""
+        before = self.file
+        try:
+            self._open()
+        except ConfigurationError as error:
+            raise OSError(str(error)) from error
+        before.close()
+        self.reopened += 1
+
     def write(self, line: TrafficLine) -> None:
         """Add a line. Raises OSError: it was not written, and nothing of it stands in the log."""
+        self.look()
         data = f"{line.line()}\n".encode()
         written = 0
         with suppress(OSError):
             written = self.file.write(data)
         if written < len(data):
-            with suppress(OSError):
+            with suppress(OSError, ConfigurationError):
                 self._cut()
             raise OSError("the line was not written")
+        self._size += written
+        self._lines += 1
 
     def _cut(self) -> None:
         with self.path.open("rb+") as file:
@@ -115,7 +157,7 @@ class TrafficLog:
             tail = last.rpartition(b"\n")[2]
             if not tail:
                 return
-            if not any(tail[: len(start)] == start[: len(tail)] for start in LINE_STARTS):
+            if tail[: len(LINE_START)] != LINE_START[: len(tail)]:
                 raise ConfigurationError(f"--capture {self.path}: is not a decider's log: its last line is incomplete")
             file.truncate(size - len(tail))
             self.torn += 1
@@ -125,8 +167,8 @@ class TrafficLog:
         self.file.close()
 
 
-LINE_STARTS = (b'{"decision":', b'{"format":')
-"""The beginnings of a line, of the present format and of an earlier one."""
+LINE_START = b'{"decision":'
+"""The beginning of a line."""
 
 
 class Traffic(NamedTuple):
@@ -161,6 +203,12 @@ def read_traffic(path: Path) -> Traffic:
 FEWEST = 30
 """Requests below which nothing is tested; requests with a value, where values are."""
 
+LEVEL = 0.05
+"""Of all tests together."""
+
+POWER = 0.8
+"""The chance with which a shift of the stated size is found."""
+
 
 @dataclass(frozen=True)
 class DriftTest:
@@ -173,11 +221,14 @@ class DriftTest:
     p: float
     adjusted: float
     """Of no difference, by a chi-squared test in which each query of the benchmark counts once; and by Holm over all tests."""
+    smallest_shift: float | None
+    """The share of requests that would have to have another value for the test to find it with a chance of `POWER`, whatever
+    they move to; None where not even a change of all would be found."""
 
     @property
     def moved(self) -> bool:
         """True if there is a difference, at 5 % over all tests."""
-        return self.adjusted < 0.05
+        return self.adjusted < LEVEL
 
 
 @dataclass(frozen=True, repr=False)
@@ -234,7 +285,7 @@ def ratings_needed(share: float, half_width: float) -> int:
     return math.ceil(1.959964**2 * max(share * (1 - share), half_width * (1 - half_width)) / half_width**2)
 
 
-def drift_tests(lines: tuple[TrafficLine, ...], file: FittedDecider) -> tuple[DriftTest, ...]:
+def drift_tests(lines: Sequence[DecisionNumbers], file: FittedDecider) -> tuple[DriftTest, ...]:
     """Scores, decisions, missing values and categories against the benchmark's; none where there is too little."""
     on, n_queries = file.measured_on, file.benchmark.n_queries
     if len(lines) < FEWEST or not on.decisions:
@@ -262,15 +313,40 @@ def drift_tests(lines: tuple[TrafficLine, ...], file: FittedDecider) -> tuple[Dr
     p = np.array([chi_squared(now, then, of, n_queries) for _, now, then, of in compared])
     adjusted = adjust(p, "holm").tolist()
     return tuple(
-        DriftTest(what, now, then, own_p, corrected)
-        for (what, now, then, _), own_p, corrected in zip(compared, p.tolist(), adjusted, strict=True)
+        DriftTest(
+            what, now, then, own_p, corrected, smallest_shift(of, n_queries, len(then), level=LEVEL / len(compared))
+        )
+        for (what, now, then, of), own_p, corrected in zip(compared, p.tolist(), adjusted, strict=True)
     )
 
 
 def chi_squared(now: dict[str, float], then: dict[str, float], n_now: int, n_then: int) -> float:
     """P of no difference between two sets of shares, from so many each."""
-    from scipy.stats import chi2_contingency  # 0.5 s that not every command needs to wait for
+    from scipy.special import chdtrc  # 0.2 s that not every command needs to wait for
 
     table = np.array([[now.get(name, 0.0) * n_now, share * n_then] for name, share in then.items()]).T
     table = table[:, table.sum(axis=0) > 0]
-    return float(chi2_contingency(table, correction=False).pvalue) if table.shape[1] > 1 else 1.0
+    if table.shape[1] < 2:
+        return 1.0
+    expected = table.sum(axis=1, keepdims=True) * table.sum(axis=0) / table.sum()
+    return float(chdtrc(table.shape[1] - 1, ((table - expected) ** 2 / expected).sum()))
+
+
+def smallest_shift(n_now: int, n_then: int, n_values: int, *, level: float) -> float | None:
+    r"""Return the smallest change of shares that a chi-squared test finds with a chance of `POWER`; None where it is above 1.
+
+    The size of a change is the share of requests that would have to have another value, :math:`\delta = \frac12 \sum_j
+    |p_j - q_j|`. By Cauchy's inequality :math:`\sum_j (p_j - q_j)^2 / \bar p_j \ge 4 \delta^2`, so a change of this size has
+    a noncentrality of at least :math:`4 \delta^2 n m / (n + m)`, whatever values the requests move to. Many changes of
+    this size are found more often.
+
+    `level`: of the test, such as 0.05 over the number of tests, with which Holm's correction begins.
+
+    Source: Guenther (1977), Power and sample size for approximate chi-square tests, The American Statistician 31.
+    """
+    from scipy.special import chdtri, chndtrinc  # 0.2 s that not every command needs to wait for
+
+    degrees = n_values - 1
+    noncentrality = float(chndtrinc(chdtri(degrees, level), degrees, 1 - POWER))
+    shift = math.sqrt(noncentrality * (n_now + n_then) / (4 * n_now * n_then))
+    return shift if shift <= 1 else None

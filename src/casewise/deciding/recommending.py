@@ -21,6 +21,7 @@ from casewise.records import FULL, ShortRepr
 from casewise.stats.arrays import cluster_variance
 from casewise.stats.estimates import ALIKE, UNSEEN, Estimate, difference_of, estimate_of, influence_of_difference
 from casewise.stats.intervals import ROUNDING_ERROR, student_quantile
+from casewise.stats.labels import VOTES
 from casewise.stats.measured import Measured
 from casewise.stats.thresholds import (
     DECISIONS,
@@ -241,7 +242,10 @@ class Recommendation(ShortRepr):
             ],
             "why_no_words": self.why_no_words,
             "not_promised": json_value(self.needs),
+            "labels": file.benchmark.labels,
+            "labels_of_report": best.reported_labels,
             "failures": json_value(best.failures),
+            "error_groups": json_value(best.error_groups),
             "left_out": {str(name): why for name, why in self.left_out.items()},
             "problem": self.problem,
             "commands": list(self.commands),
@@ -374,6 +378,8 @@ def commands(recommended: Recommendation) -> Iterator[str]:
         if value not in (getattr(Wanted, name), None):
             words += [f"--{hyphened(name)}", value if isinstance(value, str) else f"{value:g}"]
     words += ["--on-average"] if wanted.level is None else []
+    if best.labels != VOTES:
+        words += ["--labels", best.labels.name]
     if recommended.benchmark_given is not None:
         words += ["--benchmark", recommended.benchmark_given]
     yield shlex.join(words)

@@ -11,8 +11,9 @@ from typing import Any, Self
 
 import numpy as np
 import polars as pl
+from pydantic_core import from_json
 
-from casewise.errors import BenchmarkError
+from casewise.errors import BenchmarkError, DataError
 from casewise.evaluate.actions import ActionNumbers, action_numbers
 from casewise.evaluate.behaviour import (
     Corrected,
@@ -21,6 +22,7 @@ from casewise.evaluate.behaviour import (
     corrected,
     what_they_do,
 )
+from casewise.evaluate.cases import Case, ErrorGroup, ErrorsAtRisk, error_groups
 from casewise.evaluate.judged_runs import (
     JudgedRuns,
     ReportOptions,
@@ -46,9 +48,8 @@ from casewise.evaluate.yardsticks import (
     subset_scores,
     without_attacks,
 )
-from casewise.records import FULL, NO_CONTEXT, ShortRepr, ShownContext
-from casewise.records.context import Statement, as_text
-from casewise.records.item import Judged, Turn
+from casewise.records import FULL, NO_CONTEXT, ShortRepr
+from casewise.records.context import as_text
 from casewise.replies.grade import labels_notes, read_reply_labels
 from casewise.stats.arrays import BoolArray, FloatArray
 from casewise.stats.calibration import Calibration, calibration
@@ -78,7 +79,6 @@ from casewise.storage.batch_jobs import JobLog
 from casewise.storage.files import json_fields, json_text, json_value, write_text
 from casewise.storage.load import Source
 from casewise.storage.run_folder import AnyRun
-from casewise.storage.wording import LabelWords
 from casewise.text import count_of, text
 
 
@@ -371,6 +371,17 @@ class JudgeNumbers(RunNumbers):
             )
         return tuple(answers)
 
+    @cached_property
+    def error_groups(self) -> dict[str, tuple[ErrorGroup, ...]]:
+        """Of each of the main series, by its name, what separates its errors best."""
+        series = [one for one in self.runs.main_series if not one.mostly_unscored]
+        return {
+            one.name: tuple(
+                error_groups(self.runs, risks_of(self.sample(one), one), searches=len(series), seed=self.options.seed)
+            )
+            for one in series
+        }
+
     @property
     def without_verdicts(self) -> tuple[str, ...]:
         """The main series that give values and no verdicts, so that nothing can be said of them first."""
@@ -440,9 +451,20 @@ class JudgeNumbers(RunNumbers):
         write_text(folder / "metrics.json", json_text(self.as_json()))
 
 
+def reported_labels(folder: Path) -> str | None:
+    """Return the label policy of the last report of a run alone; None where its folder holds none."""
+    try:
+        stated = from_json((folder / "metrics.json").read_bytes())
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise DataError(folder / "metrics.json", None, f"cannot be read: {error}") from error
+    return str(stated["labels"]) if isinstance(stated, dict) and "labels" in stated else None
+
+
 JSON_FIELDS = (
     *("notes", "metrics", "categories", "domains", "unscored", "read_as", "details", "arms"),
-    *("disagreements", "answers", "wordings"),
+    *("disagreements", "answers", "wordings", "error_groups"),
 )
 """Numbers that stand in the JSON under their own names."""
 
@@ -573,63 +595,6 @@ def notes_of(runs: JudgedRuns, options: ReportOptions) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, repr=False)
-class Case(ShortRepr):
-    """An item as its owner knows it, and what people said of it."""
-
-    id: str
-    """The id in the owner's file; the item's where the file gave none."""
-    item_id: str
-    query: str
-    category: str
-    condition: str
-    intended_safe: bool | None
-    n_safe: int
-    n_votes: int
-    columns: dict[str, Statement]
-    """Every other column of the owner's file."""
-    shown: ShownContext
-    """Its context; empty where it has none."""
-    judged: Judged
-    """The kind of `query`: a request, a reply or an action."""
-    before: tuple[Turn, ...]
-    """The conversation before it."""
-    labels: LabelWords
-
-    @classmethod
-    def of(cls, runs: JudgedRuns, place: int) -> Self:
-        """The item at `place` of the benchmark."""
-        row, item = runs.items.row(place, named=True), runs.benchmark.items[place]
-        context, query = runs.benchmark.context_of(item), runs.benchmark.query[row["query_id"]]
-        named = {name: row[name] for name in ("item_id", "category", "condition", "intended_safe", "n_safe", "n_votes")}
-        return cls(
-            id=item.source_id or row["item_id"],
-            query=query.text,
-            judged=query.judged,
-            before=query.before or (),
-            columns=dict(item.columns or {}),
-            shown=context.shown() if context else {},
-            labels=LabelWords.of(runs.benchmark),
-            **named,
-        )
-
-    @property
-    def people(self) -> str:
-        """The votes, `2 of 21 say safe (10 %)`, or the label."""
-        return self.labels.votes(self.n_safe, self.n_votes)
-
-    @property
-    def facts(self) -> tuple[tuple[str, str], ...]:
-        """The owner's id and columns, labelled."""
-        return (("Item", self.id), *((name, as_text(statement)) for name, statement in self.columns.items()))
-
-    def as_json(self) -> dict[str, Any]:
-        """As plain JSON values."""
-        return {
-            name: value for name, value in vars(self).items() if name not in ("shown", "judged", "before", "labels")
-        }
-
-
-@dataclass(frozen=True, repr=False)
 class Misjudged(ShortRepr):
     """An item on which a judge's verdict is not people's."""
 
@@ -689,6 +654,16 @@ def wrong(safe: FloatArray, weight: FloatArray) -> BoolArray:
     """Return True for each verdict that differs from the label; False for an item without a verdict or a label."""
     apart: BoolArray = np.where(weight == 0.5, 0, np.abs(safe - weight)) > 0.5
     return apart
+
+
+def risks_of(sample: Sample, series: Series) -> list[ErrorsAtRisk]:
+    """Return the items with a verdict that are labelled unsafe, and those labelled safe, with its errors on them."""
+    places = np.flatnonzero(series.asked)
+    unsafe, safe = sample.scored & (sample.weight < 0.5), sample.scored & (sample.weight > 0.5)
+    return [
+        ErrorsAtRisk("harm", places[unsafe], sample.safe[unsafe] == 1),
+        ErrorsAtRisk("over_refusal", places[safe], sample.safe[safe] == 0),
+    ]
 
 
 def failures_table(runs: JudgedRuns, options: ReportOptions) -> pl.DataFrame:

@@ -516,7 +516,7 @@ def with_fitted_verdicts(sample: Sample) -> Sample:
 
 
 @dataclass(frozen=True, repr=False)
-class RunNumbers:
+class RunNumbers(ShortRepr):
     """What runs come to under the options of a report; each kind of report adds its numbers."""
 
     runs: JudgedRuns

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from casewise.audits.keys import Key, best_key, restricted
+from casewise.audits.keys import Key, best_key
 from casewise.audits.subject import READS, AuditOptions, Subject
 from casewise.audits.words import SOLVED, SUBSETS, solved_by_words, subset_rows
 from casewise.errors import BenchmarkError, StatisticsError
@@ -111,7 +111,7 @@ class ReferenceScores(ShortRepr):
             if words
             else None,
             key=estimate_of(by_key["accuracy"]) if by_key else None,
-            key_named=self.key.named(restricted=restricted(subject)) if self.key and by_key else None,
+            key_named=self.key.named(restricted=subject.benchmark.restricted) if self.key and by_key else None,
             ahead_of_key=difference_of(
                 metrics_of(sample.where(keyed[asked]))["accuracy"], by_key["accuracy"], level=level
             )
@@ -442,7 +442,7 @@ def notes_on_items(benchmark: Benchmark, options: ReportOptions) -> tuple[str, .
     notes: list[str] = [] if solution is None else [solution.sentence]
     key = best_key(Subject(benchmark)) if benchmark.items else None
     if key is not None and (key.accuracy.ci_low or 0.0) >= SOLVED:
-        notes.append(key.sentence(restricted=restricted(Subject(benchmark))))
+        notes.append(key.sentence(restricted=benchmark.restricted))
     if options.items is not None:
         notes.append(f"All numbers are over the items that are {options.items!r}: {SUBSETS[options.items]}.")
     if options.items == "hard":

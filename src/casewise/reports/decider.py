@@ -10,7 +10,7 @@ import polars as pl
 
 from casewise.deciding.decider_file import FittedDecider
 from casewise.deciding.fitting import Failure, Fitting
-from casewise.deciding.monitor import FEWEST, Monitoring
+from casewise.deciding.monitor import FEWEST, POWER, Monitoring
 from casewise.deciding.recommending import Need, Recommendation
 from casewise.notation import NOTHING, hyphened, number, p_value, percent, points
 from casewise.reports import charts
@@ -28,8 +28,9 @@ from casewise.reports.document import (
     table_of,
     with_interval,
 )
-from casewise.reports.judge import case_exhibit
+from casewise.reports.judge import beginning, case_exhibit, context_words, error_group_blocks
 from casewise.stats.estimates import Estimate, estimate_of
+from casewise.stats.thresholds import Promised
 from casewise.storage.wording import noun_of, noun_of_kinds
 from casewise.text import Text, capitalised, count_of, join, text
 
@@ -48,6 +49,7 @@ def decider_page(fitting: Fitting) -> Document:
     file = fitting.decider
     name = file.benchmark.name
     notices = [f"{name} is SYNTHETIC: {file.benchmark.synthetic}"] if file.benchmark.synthetic else []
+    notices += other_labels(fitting)
     numbers = (
         Section("measured", text("Decisions on held-out {queries}"), (measured_table(file), Prose(HELD_OUT))),
         Section("calibrated", "What P(safe) means", (calibration_words(file),)),
@@ -75,6 +77,16 @@ def decider_page(fitting: Fitting) -> Document:
         ),
         noun_of_kinds(file.measured_on.kinds),
     )
+
+
+def other_labels(fitting: Fitting) -> list[str]:
+    """That the run's last report used labels by another policy; nothing where it did not, or there is none."""
+    now, then = fitting.decider.benchmark.labels, fitting.reported_labels
+    if then in (None, now):
+        return []
+    return [
+        f"Labels differ from the run's last report: there they are by {then}, here by {now}. Give the same --labels to both."
+    ]
 
 
 HELD_OUT = text(
@@ -137,16 +149,23 @@ def best_of(judges: int) -> str:
     return f", for the best of {count_of(judges, 'judge')}" if judges > 1 else ""
 
 
+DECIDED = {"harm": "answered", "over_refusal": "refused"}
+
+
 def failures(fitting: Fitting) -> Iterator[Block]:
     """The costliest items that were decided otherwise than people do, under their owner's ids."""
     shown, n = fitting.failures, fitting.n_failures
     if not shown:
         yield Prose(text("On held-out {queries} no item was answered or refused against its label."))
         return
+    yield from error_group_blocks(
+        fitting.error_groups, fitting.runs.benchmark, done=DECIDED, of=text(", on held-out {queries}")
+    )
     costliest = f", the {len(shown)} costliest of {n:,}" if n > len(shown) else ""
     columns: Columns = {
         "Item": "case.id",
         text("{Query}"): (beginning, "case.query"),
+        "Context": (context_words, "case"),
         "Decision": "decision",
         "Label": "case.people",
         "Judge's value": (number, "value"),
@@ -155,15 +174,6 @@ def failures(fitting: Fitting) -> Iterator[Block]:
         "Items that were decided otherwise than labelled, on held-out {queries}{costliest}", costliest=costliest
     )
     yield table_by("failures", caption, shown, columns)
-
-
-SHOWN = 60
-
-
-def beginning(text: str) -> str:
-    """The first words of a text, on one line."""
-    line = " ".join(text.split())
-    return line if len(line) <= SHOWN else f"{line[: SHOWN - 1].rstrip()}…"
 
 
 def exhibit(failure: Failure) -> Exhibit:
@@ -198,36 +208,52 @@ def promised(file: FittedDecider) -> Iterator[Prose]:
             ),
             lead=True,
         )
-        label, decided = DECIDED[promise.kind]
-        yield Prose(
-            text(
-                "It rests on {n_queries:query} with an item labelled {label}; of these items it {decided} {loss}, "
-                "averaged over {queries}.",
-                n_queries=limit.n_queries,
-                label=label,
-                decided=decided,
-                loss=percent(limit.loss),
-            )
-        )
+        yield Prose(related(file, limit))
     if len(promises) > 1 and file.wanted.level is not None:
         yield Prose(f"Both hold together with {100 * file.wanted.level:.4g} % confidence.")
 
 
-DECIDED = {
-    "harm": ("unsafe", "answered"),
-    "over_refusal": ("safe", "refused"),
-    "needless_ask": ("safe", "asked about or refused"),
-}
-"""The label of the items that a promise is about, and what was done with those that break it."""
+def related(file: FittedDecider, limit: Promised) -> Text:
+    """Return the sentence that relates the rates of an error: what the promise rests on, fitted, held out."""
+    kind = limit.promise.kind
+    values = {
+        "n_queries": limit.n_queries,
+        "label": "unsafe" if kind == "harm" else "safe",
+        "decided": {"harm": "answers", "over_refusal": "refuses", "needless_ask": "asks about or refuses"}[kind],
+        "loss": percent(limit.loss),
+        "at_most": 100 * limit.promise.at_most,
+    }
+    averaged = text(
+        "It rests on {n_queries:query} with an item labelled {label}: where the thresholds were fitted it {decided} {loss} of "
+        "these items averaged over {queries}, which the limit of {at_most:.4g} % is about",
+        **values,
+    )
+    if kind == "needless_ask":  # what is measured of it counts questions alone
+        return averaged + "."
+    return averaged + text(
+        ", and {fitted} counted by item; on held-out {queries} it {decided} {held_out} counted by item.",
+        **values,
+        fitted=percent(getattr(file.measured_where_fitted, kind).estimate),
+        held_out=getattr(file.measured, kind).as_share,
+    )
+
 
 KINDS = {"harm": "Harm", "over_refusal": "Over-refusal", "needless_ask": "Needless asking or refusal"}
 
 
 def not_promised(file: FittedDecider) -> Iterator[Prose]:
     kinds = {limit.promise.kind for limit in file.thresholds.promised}
-    measured_only = [word for kind, word in KINDS.items() if kind not in kinds]
-    if kinds and measured_only:
-        yield Prose(f"{measured_only[0]} is measured, and not promised.")
+    for kind, word in KINDS.items():
+        if kind not in kinds and kind != "needless_ask":
+            yield Prose(
+                text(
+                    "{word} is measured, and not promised: {held_out} of items on held-out {queries}, and {fitted} where the "
+                    "thresholds were fitted.",
+                    word=word,
+                    held_out=getattr(file.measured, kind).as_share,
+                    fitted=percent(getattr(file.measured_where_fitted, kind).estimate),
+                )
+            )
     yield Prose(
         text(
             "Nothing is promised about other traffic: the numbers are about {queries} like the benchmark's, judged by "
@@ -332,7 +358,7 @@ def recommendation_page(recommendation: Recommendation) -> Document:
             harm=harm,
             s="" if harm == 1 else "s",
         ),
-        benchmark.notes(),
+        (*benchmark.notes(), *other_labels(best)),
         (
             Section("answer", "The recommendation", tuple(recommended(recommendation)), first=True),
             Section(
@@ -532,22 +558,55 @@ def judges_table(recommendation: Recommendation) -> Table:
     return table_by("judges", caption, recommendation.candidates, columns)
 
 
+SMALLEST = (
+    f"Smallest shift: the share of requests that would have to have another value for the test to find it with a probability of "
+    f"{POWER:.0%}, whatever they move to. {NOTHING}: the test cannot find any shift for certain enough."
+)
+
+
+def detectable(monitoring: Monitoring, file: FittedDecider) -> str:
+    """Return the smallest shift that each test could have found."""
+    found = [
+        f"{test.what} of {percent(test.smallest_shift)}" for test in monitoring.tests if test.smallest_shift is not None
+    ]
+    n = f"{count_of(monitoring.n, 'request')} and {count_of(file.benchmark.n_queries, 'query')} of the benchmark"
+    if not found:
+        return f"With {n}, no shift would have been found with a probability of {POWER:.0%}: this shows nothing."
+    return (
+        f"With {n}, a shift in {', or in '.join(found)} of requests would have been found with a probability of {POWER:.0%}; a "
+        "smaller one may be there."
+    )
+
+
 def monitoring_page(monitoring: Monitoring, file: FittedDecider, *, half_width: float) -> Document:
     """Return the findings on a log of traffic, as a document."""
     moved = [test.what for test in monitoring.tests if test.moved]
     if moved:
         answer = f"Traffic differs from the benchmark in {', '.join(moved)}: what was measured and promised was on other requests."
     elif monitoring.tests:
-        answer = f"No difference from the benchmark is shown ({count_of(len(monitoring.tests), 'test')}, corrected by Holm, at 0.05)."
+        answer = (
+            f"No difference from the benchmark is shown ({count_of(len(monitoring.tests), 'test')}, corrected by Holm, at "
+            f"0.05). {detectable(monitoring, file)}"
+        )
     else:
         answer = f"Too little traffic to compare with the benchmark: it takes {FEWEST} requests."
     rows = [
-        (test.what, name, percent(test.traffic.get(name)), percent(share), p_value(test.p), p_value(test.adjusted))
+        (
+            test.what,
+            name,
+            percent(test.traffic.get(name)),
+            percent(share),
+            p_value(test.p),
+            p_value(test.adjusted),
+            percent(test.smallest_shift),
+        )
         for test in monitoring.tests
         for name, share in test.benchmark.items()
     ]
     caption = "Traffic beside the benchmark; p corrected by Holm over all tests."
-    drift = table_of("drift", caption, ("What", "Value", "Traffic", "Benchmark", "p", "p, corrected"), rows)
+    drift = table_of(
+        "drift", caption, ("What", "Value", "Traffic", "Benchmark", "p", "p, corrected", "Smallest shift"), rows
+    )
     left_out = (
         f" {count_of(monitoring.other_deciders, 'line is')} of other deciders and left out."
         if monitoring.other_deciders
@@ -561,7 +620,7 @@ def monitoring_page(monitoring: Monitoring, file: FittedDecider, *, half_width: 
         f"To know what share of this traffic is decided wrongly to within {points(half_width, None, None)}, have people rate "
         f"{count_of(monitoring.needed, 'request')} drawn at random. casewise data import makes a benchmark of them; casewise study makes a study of it."
     )
-    differs: tuple[Block, ...] = (Prose(answer, notice=True), *([drift] if rows else []))
+    differs: tuple[Block, ...] = (Prose(answer, notice=True), *((drift, Prose(SMALLEST)) if rows else ()))
     return Document(
         "A decider's traffic",
         f"{count_of(monitoring.n, 'decision')} of the decider of {file.judge.name}, fitted on {file.benchmark.name}.{left_out}",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, NamedTuple
@@ -10,9 +10,11 @@ from typing import Any, Literal, NamedTuple
 import polars as pl
 
 from casewise.ask.layouts import groups
-from casewise.evaluate.judge_numbers import Case, Details, JudgeNumbers, Misjudged, Wordings
+from casewise.audits.subject import spoken_name
+from casewise.evaluate.cases import CATEGORY, Case, ErrorGroup
+from casewise.evaluate.judge_numbers import Details, JudgeNumbers, Misjudged, Wordings
 from casewise.evaluate.judged_runs import Series, second_readings, vote_counts
-from casewise.notation import NOTHING, number, percent, spoken
+from casewise.notation import NOTHING, number, p_value, percent, spoken
 from casewise.records import Item, ShownContext, as_text
 from casewise.records.item import Judged, Turn
 from casewise.reports import charts
@@ -60,7 +62,7 @@ from casewise.stats.pairs import PairResults
 from casewise.storage.batch_jobs import JobLog
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.wording import LabelWords, noun_of
-from casewise.text import Text, count_of, join, path_text, render, text
+from casewise.text import Text, capitalised, count_of, join, path_text, render, text
 
 # The sections of a judge in detail: pairs, refusals, calibration, costs, repeats, probability mass on the labels.
 
@@ -526,10 +528,18 @@ def disagreements(report: JudgeNumbers) -> Iterator[Block]:
         yield Folded(f"Read the {count_of(len(shown), 'item')}", shown)
         paths = join(" ", map(path_text, report.runs.paths))
         yield Prose("To read every item that was judged otherwise than labelled: casewise serve " + paths)
+        several = len(report.error_groups) > 1
+        for name, groups in report.error_groups.items():
+            if several and groups:
+                yield Prose(text("{judge}:", judge=name))
+            yield from error_group_blocks(groups, report.benchmark, done=JUDGED)
     elif report.options.disagreements and report.labelled:
         yield Prose("On every item with a label and a verdict, the judge's verdict is the label.")
     elif report.options.disagreements:
         yield Prose(f"{NO_LABEL} ({report.options.labels.name}), so no verdict can be compared.")
+
+
+JUDGED = {"harm": "judged safe", "over_refusal": "judged unsafe"}
 
 
 def exhibit(failure: Misjudged) -> Exhibit:
@@ -540,6 +550,92 @@ def exhibit(failure: Misjudged) -> Exhibit:
     heading = f"{case.category}, {spoken(case.condition)}"
     shown = case_exhibit(case, heading, ((case.labels.column, case.people), (failure.judge, verdict)))
     return replace(shown, reply=failure.reply, reply_by=CHATBOT if failure.of_replies else "judge")
+
+
+def error_group_blocks(
+    groups: Iterable[ErrorGroup], benchmark: Benchmark, *, done: Mapping[str, str], of: str = ""
+) -> Iterator[Block]:
+    """What separates each kind of error, with the items under it; that nothing does, where nothing is shown to.
+
+    `done`: the wrong decision of each kind in a word, such as `answered` for harm. `of`: ends the captions.
+    Texts of a benchmark that may not be given away stand in exhibits alone.
+    """
+    quoted = not benchmark.restricted
+    for group in groups:
+        wrong, label = done[group.kind], "unsafe" if group.kind == "harm" else "safe"
+        name = spoken_name(group.parameter)
+        values = {"n": group.items, "label": label, "wrong": wrong, "errors": group.errors, "name": name}
+        searched = f"{group.searched:,} statements and parameters"
+        if not group.holds:
+            yield Prose(
+                text(
+                    "Of {n:item} labelled {label}, {errors:,} are {wrong}. No statement or parameter of the contexts separates "
+                    "these errors from the rest beyond chance ({searched} were searched).",
+                    **values,
+                    searched=searched,
+                )
+            )
+            continue
+        test = text(
+            "It is the best of {searched}; the test allows for the search (p = {p}).",
+            searched=searched,
+            p=p_value(group.p),
+        )
+        one = group.one
+        if one is not None:
+            n_others = group.items - one.items
+            others = text(
+                "{errors:,} of {items:,} ({share})",
+                errors=group.errors - one.errors,
+                items=n_others,
+                share=percent((group.errors - one.errors) / n_others),
+            )
+            said = text(
+                "Of the items labelled {label} {whose}, {with_it:,} of {with_n:,} are {wrong} ({share}), and of the others {others}. ",
+                **values,
+                whose=whose(group.parameter, one.statement, quoted=quoted),
+                with_it=one.errors,
+                with_n=one.items,
+                share=percent(one.errors / one.items),
+                others=others,
+            )
+        else:
+            said = text("How many of {n:item} labelled {label} are {wrong} depends on the {name}. ", **values)
+        yield Prose(said + test, lead=True)
+        if one is None and quoted:
+            columns: Columns = {
+                capitalised(name): lambda row: row.statement or "not stated",
+                capitalised(wrong): "errors",
+                "Items": "items",
+            }
+            caption = text("Items labelled {label} that are {wrong}, by {name}{of}", **values, of=of)
+            yield table_by(f"{group.kind}-by-statement", caption, group.statements, columns)
+        columns = {"Item": "id", text("{Query}"): lambda case: beginning(case.query), "Context": context_words}
+        caption = text("Items behind this: labelled {label} and {wrong}{of}", **values, of=of)
+        yield table_by(f"{group.kind}-group", caption, group.cases, columns if quoted else {"Item": "id"})
+
+
+def whose(parameter: str, statement: str | None, *, quoted: bool) -> str:
+    """Return the words for the items of a statement."""
+    name = spoken_name(parameter)
+    if statement is None:
+        return f"whose context does not state the {name}"
+    if not quoted:
+        return f"with one and the same {name}"
+    if parameter == CATEGORY:
+        return f"of the category “{beginning(statement)}”"
+    return f"with the {name} “{beginning(statement, 100)}”"
+
+
+def context_words(case: Case) -> str:
+    """Return what a case's context states, shortened."""
+    return beginning("; ".join(statement for _, texts in shown_groups(case.shown) for _, statement in texts), 120)
+
+
+def beginning(words: str, shown: int = 60) -> str:
+    """Return the first words of a text, on one line."""
+    line = " ".join(words.split())
+    return line if len(line) <= shown else f"{line[: shown - 1].rstrip()}…"
 
 
 def case_exhibit(case: Case, heading: str, facts: tuple[tuple[str, str], ...]) -> Exhibit:

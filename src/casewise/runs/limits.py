@@ -18,7 +18,7 @@ import platformdirs
 from casewise.errors import ConfigurationError, DataError
 from casewise.models.local import drop_all_waiting
 from casewise.models.prices import Spend
-from casewise.options import CONCURRENCY, SPEED_GROUP, Parameter
+from casewise.options import CONCURRENCY, SPEED_GROUP, Hidden, Parameter
 from casewise.records.call import Call
 from casewise.storage.files import write_text
 from casewise.text import count_of
@@ -83,6 +83,8 @@ class Limits:
     """Maximum cost of all sessions together, in US dollars."""
     max_tokens_total: int | None = None
     """Maximum number of tokens, in and out, of all sessions together."""
+    elsewhere: Hidden[Spend] = field(default_factory=Spend)
+    """What other runs under the same limits took."""
 
     def __post_init__(self) -> None:
         if self.concurrency < 1:
@@ -96,13 +98,8 @@ class Limits:
         return self.max_cost is not None or self.max_tokens_total is not None
 
     def less(self, spent: Spend) -> Limits:
-        """Return the limits that are left after `spent`."""
-        cost, tokens = self.max_cost, self.max_tokens_total
-        return replace(
-            self,
-            max_cost=None if cost is None else max(0.0, cost - spent.cost_usd),
-            max_tokens_total=None if tokens is None else max(0, tokens - spent.tokens),
-        )
+        """Return the same limits, of which another run took `spent`."""
+        return replace(self, elsewhere=self.elsewhere + spent)
 
 
 IN_FLIGHT = "in_flight.json"
@@ -172,8 +169,8 @@ class Budget:
 
     def lacks(self, call: Spend) -> str | None:
         """Return the limit that `call` would pass, in words, or None."""
-        after = self.spent + self.reserved + call
         limits = self.limits
+        after = limits.elsewhere + self.spent + self.reserved + call
         if limits.max_cost is not None and after.cost_usd > limits.max_cost:
             return f"the cost limit of ${limits.max_cost:g}"
         if limits.max_tokens_total is not None and after.tokens > limits.max_tokens_total:

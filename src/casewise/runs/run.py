@@ -155,7 +155,7 @@ def session_now(
     return Session(
         started=datetime.now(UTC),
         versions={"python": platform.python_version(), **versions},
-        options=vars(limits),
+        options={name: value for name, value in vars(limits).items() if name != "elsewhere"},
         command=command,
         planned_items=items,
         planned_asks=asks,

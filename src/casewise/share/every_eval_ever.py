@@ -48,7 +48,7 @@ def write_every_eval_ever(numbers: JudgeNumbers, folder: Path, *, with_texts: bo
     if len(runs) != 1 or len(numbers.runs.runs) != 1:
         raise ConfigurationError("one run of a judge is exported at a time")
     run, benchmark = runs[0], numbers.benchmark
-    withheld = restricted(benchmark) and not with_texts
+    withheld = benchmark.restricted and not with_texts
     model = model_info(run)
     name = uuid.UUID(bytes=hashlib.sha256(f"{run.manifest.model_dump_json()}".encode()).digest()[:16], version=4)
     place = Path("data") / plain_name(benchmark.name) / "/".join(map(plain_name, model["id"].split("/", 1)))
@@ -77,11 +77,6 @@ def write_every_eval_ever(numbers: JudgeNumbers, folder: Path, *, with_texts: bo
     if withheld:
         notes.append("the benchmark's texts and the replies are withheld; --with-texts writes them")
     return folder / place / f"{name}.json", tuple(notes)
-
-
-def restricted(benchmark: Benchmark) -> bool:
-    """True if its texts may not be given away: it is gated, or is the published release."""
-    return benchmark.about.gated or benchmark.about.published is not None
 
 
 def plain_name(text: str) -> str:

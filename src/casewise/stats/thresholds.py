@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal, NamedTuple, Protocol, Self
+from typing import Literal, NamedTuple, Protocol, Self, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -463,6 +463,19 @@ class Wanted:
             limits.append(("needless_ask", self.max_needless_ask))
         level = None if self.level is None else 1 - (1 - self.level) / (max(len(limits), 1) * self.chosen_from)
         return tuple(RiskPromise(kind, at_most, level) for kind, at_most in limits)
+
+
+class WantedFields(TypedDict, total=False):
+    """The fields of `Wanted`, as functions take them by name."""
+
+    ratio: float | None
+    ask_cost: float | None
+    max_harm: float | None
+    max_over_refusal: float | None
+    max_needless_ask: float | None
+    level: float | None
+    chosen_from: int
+    fail: Decision
 
 
 @dataclass(frozen=True)

@@ -230,6 +230,11 @@ class Benchmark:
         rows = self.queries.table.select(pl.col("judged").fill_null("request"), pl.col("before").is_not_null()).unique()
         return frozenset(rows.iter_rows())
 
+    @property
+    def restricted(self) -> bool:
+        """True if its texts may not be given away: it is gated, or is the published release."""
+        return self.about.gated or self.about.published is not None
+
     def category_of(self, item: Item) -> str:
         """The item's category: its own, or its query's."""
         return item.category or self.query[item.query_id].category

@@ -1,10 +1,16 @@
-"""Connections that are given up: a request's headers have to come within a time, as its body has."""
+"""Connections that are given up, and the end of a server without a connection that is reset."""
 
 from __future__ import annotations
 
 import asyncio
+import ctypes
+import socket
+import struct
+import sys
+from contextlib import suppress
 from typing import Any, cast
 
+import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from casewise.web.security import PATIENCE_S
@@ -42,3 +48,52 @@ class HeaderTimeout(HttpToolsProtocol):
         if self._waiting is not None:
             self._waiting.cancel()
             self._waiting = None
+
+
+ACCEPTING_S = 0.25
+"""So long those are accepted who had begun to connect when the server was told to end."""
+
+IDLE_S = 1.0
+"""So long connections stay open after that: a request that is on its way is answered."""
+
+
+NO_SYN = ((0x30, 0, 0, 13), (0x54, 0, 0, 0x12), (0x15, 0, 1, 0x02), (0x06, 0, 0, 0), (0x06, 0, 0, 0xFFFFFFFF))
+"""A filter of packets in Linux's classic BPF: the flags of TCP's header, without all but SYN and ACK; SYN alone is dropped."""
+
+
+def accept_no_more(listening: socket.socket) -> None:
+    """Have the kernel drop whoever begins to connect to a port, where it can, and keep those who had begun."""
+    if sys.platform != "linux":
+        return
+    code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in NO_SYN))
+    program = struct.pack("HP", len(NO_SYN), ctypes.addressof(code))
+    with socket.fromfd(listening.fileno(), listening.family, listening.type) as same, suppress(OSError):
+        same.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, program)
+
+
+SO_ATTACH_FILTER = 26
+"""Of Linux; Python has no name for it."""
+
+
+class GracefulServer(uvicorn.Server):
+    """A server that resets no connection when it ends.
+
+    uvicorn closes its port and idle connections at once: whoever has connected and is not accepted yet, or sends at that
+    moment, gets a reset. Here the kernel drops whoever begins to connect, who tries again and is refused once the port is
+    closed; those who had begun are accepted, each answer says that it is the last on its connection, and what is idle stays
+    open for `IDLE_S`.
+    """
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End as described, then as uvicorn does."""
+        self.server_state.default_headers = [*self.server_state.default_headers, (b"connection", b"close")]
+        for server in self.servers:
+            for listening in server.sockets:
+                accept_no_more(listening)
+        await asyncio.sleep(ACCEPTING_S)
+        for server in self.servers:
+            server.close()
+        until = asyncio.get_running_loop().time() + IDLE_S
+        while self.server_state.connections and asyncio.get_running_loop().time() < until and not self.force_exit:  # noqa: ASYNC110
+            await asyncio.sleep(0.02)  # uvicorn says in no other way when a connection ends
+        await super().shutdown(sockets)

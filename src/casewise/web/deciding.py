@@ -7,31 +7,36 @@ import gc
 import hashlib
 import hmac
 import re
-import secrets
+import signal
+import sys
+import threading
 import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 from fastapi import Depends, FastAPI, HTTPException, Request
 from fastapi.exceptions import RequestValidationError
-from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictBool, StringConstraints
 from starlette.exceptions import HTTPException as StarletteHTTPException
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from casewise.deciding.decider import (
+    LONGEST_ID,
     Decided,
     Decider,
     DecisionNumbers,
     DecisionRequest,
     by_group,
     from_messages,
+    new_id,
     text_of,
 )
+from casewise.deciding.health import KINDS, Recent
 from casewise.deciding.monitor import ServiceOptions, TrafficLog, traffic_line
 from casewise.errors import CasewiseError, ConfigurationError, did_you_mean
 from casewise.models.protocol import Message
@@ -40,6 +45,7 @@ from casewise.records.context import Statement
 from casewise.stats.thresholds import Decision
 from casewise.storage.actions import action_words, arguments_digest
 from casewise.storage.files import read_text
+from casewise.text import count_of
 from casewise.transforms.user_function import MOST_HUNG
 from casewise.web.security import BodyLimit
 
@@ -70,6 +76,7 @@ def keys_in(path: Path) -> frozenset[str]:
 
 
 Said = Annotated[str, StringConstraints(min_length=1, max_length=200_000, pattern=r"\S")]
+OwnId = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_ID, pattern=r"^[^\x00-\x1f\x7f]+$")]
 ContextIn = dict[str, dict[str, Statement | None] | Statement | None] | Said
 """Groups of parameters, parameters by dotted name, or a text."""
 
@@ -103,17 +110,21 @@ class DecideIn(Form):
     context: ContextIn | None = None
     reply: Said | None = None
     category: Said | None = None
+    id: OwnId | None = None
+    """The caller's own id of the request; without one, that of the header X-Request-Id, else a new one."""
 
-    def request(self) -> DecisionRequest:
+    def request(self, request_id: str) -> DecisionRequest:
         """Return what is to be decided."""
         if (self.query is None) == (self.messages is None):
             raise ConfigurationError("give either query or messages")
         if self.query is not None:
-            return DecisionRequest(self.query, self.context, reply=self.reply, category=self.category)
+            return DecisionRequest(
+                self.query, self.context, reply=self.reply, category=self.category, id=self.id or request_id
+            )
         if self.reply is not None:
             raise ConfigurationError("with messages, give the reply as the last message")
         request = from_messages([turn.model_dump() for turn in self.messages or ()], self.context)
-        return replace(request, category=self.category)
+        return replace(request, category=self.category, id=self.id or request_id)
 
 
 class DecideOut(Decided):
@@ -144,6 +155,8 @@ class CallIn(Form):
     messages: list[Turn] = Field(default=[], max_length=1000)
     """What went before."""
     context: ContextIn | None = None
+    id: OwnId | None = None
+    """The caller's own id of the call, as for a decision."""
 
     @property
     def digest(self) -> str | None:
@@ -155,7 +168,7 @@ class CallIn(Form):
             raise ConfigurationError("arguments_digest is not that of the arguments")
         return digest
 
-    def request(self) -> DecisionRequest:
+    def request(self, request_id: str) -> DecisionRequest:
         """Return what is to be decided: the action in words, and the circumstances as contexts of actions state them."""
         action = Action(
             tool=self.tool, arguments=self.arguments, subject=self.subject, information=tuple(self.information)
@@ -175,7 +188,8 @@ class CallIn(Form):
             Message("user" if turn.role == "user" else "assistant", text_of(turn.model_dump()["content"]))
             for turn in self.messages
         )
-        return DecisionRequest(action_words().render(action), merged, earlier, judged="action")
+        words = action_words().render(action)
+        return DecisionRequest(words, merged, earlier, judged="action", id=self.id or request_id)
 
 
 Permission = Literal["allow", "deny", "ask"]
@@ -186,8 +200,6 @@ PERMISSIONS: dict[Decision, Permission] = {"answer": "allow", "refuse": "deny", 
 class CallOut(DecisionNumbers):
     """Whether an agent may make a call."""
 
-    id: str
-    """The decision's own; a gateway logs it with the call."""
     permission: Permission
     why: str
     tool: str
@@ -207,16 +219,26 @@ class ModerationIn(Form):
     model: str | None = None
     context: ContextIn | None = None
     category: Said | None = None
+    id: OwnId | None = None
+    """The caller's own id of the request, as for a decision."""
 
-    def requests(self) -> list[DecisionRequest]:
-        """Return what is to be decided: one for each text; parts of one input are one text."""
+    def requests(self, request_id: str) -> list[DecisionRequest]:
+        """Return what is to be decided: one for each text; parts of one input are one text.
+
+        Of several, each has the id of the request and its place behind it.
+        """
+        own = self.id or request_id
         if isinstance(self.input, str):
             texts = [self.input]
         elif isinstance(self.input[0], str):
             texts = [text for text in self.input if isinstance(text, str)]
         else:
             texts = [text_of([part.model_dump() for part in self.input if isinstance(part, Part)])]
-        return [DecisionRequest(text, self.context, category=self.category) for text in texts]
+        ids = [own] if len(texts) == 1 else [f"{own[: LONGEST_ID - 3]}.{place}" for place in range(len(texts))]
+        return [
+            DecisionRequest(text, self.context, category=self.category, id=one)
+            for text, one in zip(texts, ids, strict=True)
+        ]
 
 
 class ModerationResult(BaseModel):
@@ -233,6 +255,7 @@ class ModerationOut(BaseModel):
     """As OpenAI's clients read it."""
 
     id: str
+    """The request's: the caller's own, or a new one."""
     model: str
     results: list[ModerationResult]
 
@@ -291,6 +314,16 @@ class ServiceMetrics:
         self.unmeasured = counter("unmeasured", "Requests of a kind that was not measured.")
         self.capture_errors = counter("capture_errors", "Decisions that could not be written down.")
         self.torn_lines = counter("torn_lines", "Incomplete lines of the log that were removed.")
+        self.capture_lost = counter("capture_lost", "Decisions in files of the log that were removed.")
+        self.capture_shortened = counter("capture_shortened", "Times that the log was shortened from outside.")
+        self.capture_reopened = counter("capture_reopened", "Times that the log was begun anew at its path.")
+
+        def gauge(name: str, meaning: str, *labels: str) -> Gauge:
+            return Gauge(f"casewise_recent_{name}", meaning, labels, registry=self.registry)
+
+        self.recent_share = gauge("share", "Of the last replies of the judge, those of a kind.", "kind", "window")
+        self.recent_limit = gauge("limit", "The share that the fitting data allow.", "kind", "window")
+        self.recent_drift = gauge("drift", "P that the last requests are like the benchmark's.", "what")
         self.requests = counter("requests", "Requests, by route and status.", "route", "status")
         self.seconds = Histogram(
             "casewise_decision_seconds",
@@ -303,12 +336,20 @@ class ServiceMetrics:
 # The service: its routes, and what each request goes through before and after the judge is asked.
 
 
-KINDS = {401: "authentication_error", 429: "rate_limit_error", 500: "server_error"}
+ERROR_TYPES = {401: "authentication_error", 429: "rate_limit_error", 500: "server_error"}
 
 NO_ANSWER = ("timeout", "unavailable", "judge_failed")
 
 MOST_CALLERS = 10_000
 """The maximum number of callers whose requests are counted at a time; the longest silent is forgotten first."""
+
+
+class Counted(NamedTuple):
+    """What befell a log."""
+
+    lost: int = 0
+    shortened: int = 0
+    reopened: int = 0
 
 
 class Service:
@@ -323,9 +364,14 @@ class Service:
             self.metrics.torn_lines.inc()
         self.silent = 0
         """Decisions in a row for which the judge could not be asked, or did not answer."""
-        self.unwritten = False
-        """True if the last decision could not be written down."""
-        self.recent: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        self.unwritten = 0
+        """Decisions that could not be written down, since the service began or was told to reopen its log."""
+        self.noted = Counted()
+        """What the log had counted when metrics were brought up to it."""
+        self.acknowledged = Counted()
+        """What the log had counted when the service was last told to reopen it."""
+        self.recent = Recent(decider.file)
+        self.callers: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     async def decide(self, request: DecisionRequest) -> Decided:
         """The decision on a request, within the time that it may take; counted, and written down where a log is wanted."""
@@ -334,7 +380,9 @@ class Service:
             async with asyncio.timeout(self.options.timeout):
                 decided = await self.decider.decide_async(request)
         except TimeoutError:
-            decided = self.decider.failed("timeout")
+            decided = self.decider.failed(request, "timeout")
+        decided = self.written(request, decided)
+        self.recent.add(decided)
         self.silent = self.silent + 1 if decided.failed in NO_ANSWER else 0
         self.metrics.seconds.observe(time.perf_counter() - began)
         self.metrics.decisions.labels(decided.decision, str(self.options.shadow).lower()).inc()
@@ -342,24 +390,81 @@ class Service:
             self.metrics.failures.labels(decided.failed).inc()
         if decided.unmeasured:
             self.metrics.unmeasured.inc()
-        if self.log is not None:
-            line = traffic_line(request, decided, decider=self.decider.hash, shadow=self.options.shadow)
-            try:
-                self.log.write(line)
-                self.unwritten = False
-            except OSError:
-                self.unwritten = True
-                self.metrics.capture_errors.inc()
         return decided
+
+    def written(self, request: DecisionRequest, decided: Decided) -> Decided:
+        """Write a decision to the log, where one is wanted; return it, or what is decided where it cannot be written."""
+        if self.log is None:
+            return decided
+        try:
+            self.log.write(traffic_line(request, decided, decider=self.decider.hash, shadow=self.options.shadow))
+        except OSError:
+            self.unwritten += 1
+            self.metrics.capture_errors.inc()
+            if self.options.on_full == "refuse":
+                why = "the decision could not be written to the log (--on-full refuse)"
+                return decided.model_copy(update={"decision": "refuse", "why": why})
+        return decided
+
+    def look_at_log(self) -> Counted:
+        """Notice what happened to the log, and bring the metrics up to it; what it counted."""
+        if self.log is None:
+            return Counted()
+        with suppress(OSError):  # the next decision that cannot be written is counted
+            self.log.look()
+        now, before, metrics = Counted(self.log.lost, self.log.shortened, self.log.reopened), self.noted, self.metrics
+        counters = (metrics.capture_lost, metrics.capture_shortened, metrics.capture_reopened)
+        for counter, after, then in zip(counters, now, before, strict=True):
+            counter.inc(after - then)
+        self.noted = now
+        return now
+
+    def reopen(self) -> None:
+        """Reopen the log, as after log rotation; what was noticed of it until now is no problem any more."""
+        if self.log is None:
+            return
+        try:
+            self.log.reopen()
+            self.acknowledged, self.unwritten = self.look_at_log(), 0
+            print(f"the log {self.log.path} was reopened", file=sys.stderr)
+        except OSError as error:
+            print(f"the log {self.log.path} could not be reopened: {error}", file=sys.stderr)
+
+    def health(self) -> dict[str, Any]:
+        """Return the state of the service with its problems, and the recent shares with their limits."""
+        shares, drift = list(self.recent.shares()), self.recent.drift()
+        problems = [*self.problems(), *self.recent.problems(shares, drift)]
+        tests = {test.what: {"p": test.adjusted, "smallest_shift": test.smallest_shift} for test in drift}
+        return {
+            "status": "degraded" if problems else "ok",
+            "problems": problems,
+            "recent": {kind: [share.as_json() for share in shares if share.kind == kind] for kind in KINDS},
+            "drift": {"requests": len(self.recent.decisions), "tests": tests},
+            "labels": self.decider.file.benchmark.labels,
+        }
+
+    def exposition(self) -> bytes:
+        """Return the metrics as Prometheus reads them."""
+        self.look_at_log()
+        for share in self.recent.shares():
+            labels = share.kind, str(share.window)
+            self.metrics.recent_share.labels(*labels).set(share.share)
+            self.metrics.recent_limit.labels(*labels).set(1.0 if share.limit is None else share.limit)
+        for test in self.recent.drift():
+            self.metrics.recent_drift.labels(test.what).set(test.adjusted)
+        return generate_latest(self.metrics.registry)
 
     def problems(self) -> list[str]:
         """Sentences about what is not as it should be, without anything of a request."""
-        hung = self.decider.hung_calls
+        hung, log = self.decider.hung_calls, self.look_at_log()
+        lost, shortened = log.lost - self.acknowledged.lost, log.shortened - self.acknowledged.shortened
         sentences = {
             f"{hung} calls of the judge have not returned": hung,
             "the judge is not called until they do: restart the service": hung >= MOST_HUNG,
             f"the judge gave no answer to the last {self.silent} requests": self.silent,
-            "the last decision could not be written to the log": self.unwritten,
+            f"{count_of(self.unwritten, 'decision')} could not be written to the log": self.unwritten,
+            f"the log was removed with {count_of(lost, 'decision')}; SIGHUP acknowledges it": lost,
+            "the log was shortened from outside: decisions may be missing; SIGHUP acknowledges it": shortened,
         }
         return [sentence for sentence, holds in sentences.items() if holds]
 
@@ -378,11 +483,11 @@ class Service:
     def may(self, caller: str, now: float) -> bool:
         """Return whether a caller may ask once more: a bucket that fills evenly, with a minute's worth in it."""
         most = float(self.options.per_minute or 0)
-        left, at = self.recent.pop(caller, (most, now))
+        left, at = self.callers.pop(caller, (most, now))
         left = min(most, left + (now - at) * most / 60)
-        self.recent[caller] = (left - 1 if left >= 1 else left, now)
-        while len(self.recent) > MOST_CALLERS:
-            self.recent.popitem(last=False)
+        self.callers[caller] = (left - 1 if left >= 1 else left, now)
+        while len(self.callers) > MOST_CALLERS:
+            self.callers.popitem(last=False)
         return left >= 1
 
     def problem(self, request: Request, error: Exception) -> Response:
@@ -396,7 +501,7 @@ class Service:
             status, message = 422, str(error)
         route = request.url.path if request.url.path in {"/v1/decide", "/v1/calls", "/v1/moderations"} else "other"
         self.metrics.requests.labels(route, str(status)).inc()
-        detail = ProblemDetail(message=message, type=KINDS.get(status, "invalid_request_error"), code=status)
+        detail = ProblemDetail(message=message, type=ERROR_TYPES.get(status, "invalid_request_error"), code=status)
         return JSONResponse(Problem(error=detail).model_dump(), status, headers)
 
     async def close(self) -> None:
@@ -427,6 +532,8 @@ def create_service(decider: Decider, options: ServiceOptions = ServiceOptions())
     async def running(_app: FastAPI) -> AsyncIterator[None]:
         gc.collect()
         gc.freeze()  # what is loaded stays: to look through it again took a tenth of a second each time, at any request
+        if threading.current_thread() is threading.main_thread():  # no handler can be set in another
+            asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, service.reopen)
         yield
         gc.unfreeze()
         await service.close()
@@ -446,20 +553,19 @@ def create_service(decider: Decider, options: ServiceOptions = ServiceOptions())
     app.add_middleware(BodyLimit)
 
     @app.post("/v1/decide", dependencies=[Depends(service.admit)])
-    async def decide(body: DecideIn) -> DecideOut:
-        decided = await service.decide(body.request())
+    async def decide(body: DecideIn, request: Request) -> DecideOut:
+        decided = await service.decide(body.request(request_id_of(request)))
         service.metrics.requests.labels("/v1/decide", "200").inc()
         return decide_out(decider, decided, shadow=options.shadow)
 
     @app.post("/v1/calls", dependencies=[Depends(service.admit)])
-    async def calls(body: CallIn) -> CallOut:
+    async def calls(body: CallIn, request: Request) -> CallOut:
         """Return whether an agent may make a call of a tool."""
         digest = body.digest
-        decided = await service.decide(body.request())
+        decided = await service.decide(body.request(request_id_of(request)))
         service.metrics.requests.labels("/v1/calls", "200").inc()
         return CallOut(
             **{name: getattr(decided, name) for name in DecisionNumbers.model_fields},
-            id=f"call-{secrets.token_hex(12)}",
             permission="allow" if options.shadow else PERMISSIONS[decided.decision],
             why=decided.why,
             tool=body.tool,
@@ -470,12 +576,13 @@ def create_service(decider: Decider, options: ServiceOptions = ServiceOptions())
         )
 
     @app.post("/v1/moderations", dependencies=[Depends(service.admit)])
-    async def moderations(body: ModerationIn) -> ModerationOut:
-        decisions = await asyncio.gather(*map(service.decide, body.requests()))
+    async def moderations(body: ModerationIn, request: Request) -> ModerationOut:
+        request_id = body.id or request_id_of(request)
+        decisions = await asyncio.gather(*map(service.decide, body.requests(request_id)))
         flags = options.ask_as == "flagged"
         service.metrics.requests.labels("/v1/moderations", "200").inc()
         return ModerationOut(
-            id=f"modr-{secrets.token_hex(12)}",
+            id=request_id,
             model=f"casewise-decider-{decider.hash[:12]}",
             results=[moderation_result(decider, d, shadow=options.shadow, ask_flags=flags) for d in decisions],
         )
@@ -484,17 +591,20 @@ def create_service(decider: Decider, options: ServiceOptions = ServiceOptions())
     async def health(response: Response) -> dict[str, Any]:
         """Return the state of the service, its problems and its decider. The status is 503 where its judge cannot be
         asked."""
-        problems = service.problems()
         response.status_code = 503 if decider.hung_calls >= MOST_HUNG else 200
-        state = {"status": "degraded" if problems else "ok", "problems": problems}
-        return {**state, "decider": decider.hash, "judge": decider.file.judge.name}
+        return {**service.health(), "decider": decider.hash, "judge": decider.file.judge.name}
 
     @app.get("/metrics", response_class=PlainTextResponse)
     async def metrics() -> PlainTextResponse:
         """Return what has happened, for Prometheus."""
-        return PlainTextResponse(generate_latest(service.metrics.registry), media_type="text/plain; version=0.0.4")
+        return PlainTextResponse(service.exposition(), media_type="text/plain; version=0.0.4")
 
     return app
+
+
+def request_id_of(request: Request) -> str:
+    """Return the id that a proxy or a caller gave the request in its header, or a new one."""
+    return request.headers.get("x-request-id") or new_id()
 
 
 FIELDS = frozenset((*DecideIn.model_fields, *CallIn.model_fields, *ModerationIn.model_fields, *Turn.model_fields))

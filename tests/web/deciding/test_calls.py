@@ -38,7 +38,7 @@ def rule(action: str, context: dict[str, dict[str, str]]) -> str:
 def decider(tmp_path_factory: pytest.TempPathFactory) -> Decider:
     folder = tmp_path_factory.mktemp("decider")
     run = casewise.judge("demo-actions", rule, elicitations="permission", out=folder / "run")
-    fit_decider(run, Wanted(ratio=1), judge=rule).write(folder / "decider.json")
+    fit_decider(run, Wanted(ratio=1), judge=rule).save(folder / "decider.json")
     loaded = Decider.load(folder / "decider.json", judge=rule)
     limits = replace(loaded.file.thresholds, answer_above=0.75, refuse_up_to=0.25)
     return Decider(loaded.file.model_copy(update={"thresholds": limits}), loaded.judge, file_hash=loaded.hash)

@@ -10,6 +10,7 @@ import threading
 import time
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import schemathesis
 from fastapi.testclient import TestClient
@@ -19,6 +20,7 @@ from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi.checks import response_schema_conformance, status_code_conformance
 from tests.support.deciders import decider_file, known_backgrounds, mostly_right
 
+from casewise import load
 from casewise.api.deciding import Decider, DecisionRequest, Wanted
 from casewise.deciding.monitor import ServiceOptions, TrafficLog, read_traffic, traffic_line
 from casewise.errors import ConfigurationError
@@ -248,7 +250,7 @@ def test_a_full_disk_does_not_end_decisions(decider, tmp_path):
 
     assert http.post("/v1/decide", json={"query": "What now?"}).status_code == 200
     assert "\ncasewise_capture_errors_total 1.0\n" in http.get("/metrics").text
-    assert http.get("/healthz").json()["problems"] == ["the last decision could not be written to the log"]
+    assert http.get("/healthz").json()["problems"] == ["1 decision could not be written to the log"]
 
 
 @pytest.mark.slow
@@ -323,12 +325,10 @@ def test_calls_that_hang_hold_no_others_and_health_says_so(decider, monkeypatch)
     while decider.hung_calls:
         assert time.monotonic() < deadline
         time.sleep(0.01)
-    assert TestClient(app).get("/healthz").json() == {
-        "status": "ok",
-        "problems": [],
-        "decider": decider.hash,
-        "judge": decider.file.judge.name,
-    }
+    after = TestClient(app).get("/healthz").json()
+    assert (after["decider"], after["judge"], after["labels"]) == (decider.hash, decider.file.judge.name, "votes")
+    assert "60 of the last 61 replies of the judge did not come (limit 21.3 %; where it was fitted 0.0 %)" in str(after)
+    assert "calls of the judge" not in str(after)
 
 
 @pytest.mark.parametrize("path", ["/v1/decide", "/v1/moderations"])
@@ -377,3 +377,126 @@ def test_a_context_comes_over_http_as_it_does_at_the_command_line(decider):
     assert {one["value"] for pair in said for one in pair} == {said[0][0]["value"]}
     assert {one["decision"] for pair in said for one in pair} == {"answer"}
     assert "free text" in str(text["unmeasured"])
+
+
+@pytest.mark.parametrize("path", ["/v1/decide", "/v1/moderations"])
+def test_a_decision_has_the_callers_id_in_answer_and_log_or_a_new_one(decider, tmp_path, path):
+    """The caller's own id, from the body or a proxy's header, joins the service's log with the application's."""
+    log = tmp_path / "log.jsonl"
+    body = {"query" if path == "/v1/decide" else "input": "What now?"}
+    with client(decider, capture=log) as http:
+        answers = [
+            http.post(path, json={**body, "id": "order 7/ä"}, headers={"x-request-id": "from-the-proxy"}),
+            http.post(path, json=body, headers={"x-request-id": "from-the-proxy"}),
+            *(http.post(path, json=body) for _ in range(2)),
+        ]
+    ids = [answer.json()["id"] for answer in answers]
+
+    assert ids[:2] == ["order 7/ä", "from-the-proxy"]
+    assert len(set(ids)) == 4
+    assert [line.id for line in read_traffic(log).lines] == ids
+
+
+def test_texts_of_one_moderation_have_ids_of_their_own(decider):
+    out = client(decider).post("/v1/moderations", json={"input": ["a", "b"], "id": "mine"}).json()
+
+    assert (out["id"], [one["casewise"]["id"] for one in out["results"]]) == ("mine", ["mine.0", "mine.1"])
+
+
+@pytest.mark.parametrize("own", ["", "a\nb", "a" * 201, 7])
+def test_an_id_that_cannot_stand_in_a_log_is_refused(decider, own):
+    assert client(decider).post("/v1/decide", json={"query": "a", "id": own}).status_code == 422
+
+
+@pytest.mark.parametrize(
+    ("befallen", "problem"),
+    [
+        (lambda log: log.unlink(), "the log was removed with 3 decisions; SIGHUP acknowledges it"),
+        (lambda log: log.replace(log.with_suffix(".1")), None),
+        (lambda log: log.write_bytes(b""), "the log was shortened from outside"),
+    ],
+)
+def test_what_befalls_a_log_is_noticed_before_the_next_decision(decider, tmp_path, befallen, problem):
+    log = tmp_path / "log.jsonl"
+    app = create_service(decider, ServiceOptions(capture=log))
+    http = TestClient(app)
+
+    def decide(n):
+        for _ in range(n):
+            assert http.post("/v1/decide", json={"query": "What now?"}).status_code == 200
+
+    decide(3)
+    befallen(log)
+    problems = http.get("/healthz").json()["problems"]
+    decide(2)
+
+    assert len(read_traffic(log).lines) == 2
+    assert len(problems) == (problem is not None)
+    assert problem is None or problems[0].startswith(problem)
+    counted = http.get("/metrics").text
+    assert f"casewise_capture_lost_total {3.0 if problem and 'removed' in problem else 0.0}" in counted
+    assert "casewise_capture_errors_total 0.0" in counted
+    app.state.service.reopen()
+    assert http.get("/healthz").json()["problems"] == []
+
+
+@pytest.mark.parametrize(("on_full", "decided"), [("answer", "answer"), ("refuse", "refuse")])
+def test_a_decision_that_cannot_be_written_is_given_or_is_refuse_as_was_said(decider, tmp_path, on_full, decided):
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    http = client(decider, capture=folder / "log.jsonl", on_full=on_full)
+    ask = {"query": "What now?", "context": context_of(0.7)}
+    assert http.post("/v1/decide", json=ask).json()["decision"] == "answer"
+    (folder / "log.jsonl").unlink()
+    folder.rmdir()
+    out = http.post("/v1/decide", json=ask).json()
+
+    assert out["decision"] == decided
+    assert ("could not be written" in out["why"]) == (on_full == "refuse")
+    health = http.get("/healthz").json()
+    assert health["status"] == "degraded"
+    assert "1 decision could not be written to the log" in health["problems"]
+
+
+@pytest.mark.parametrize(
+    ("reply", "kind"), [("no number", "unreadable"), (None, "unreadable"), (RuntimeError(), "failed")]
+)
+def test_six_replies_of_which_none_gives_a_value_are_no_health(decider, monkeypatch, reply, kind):
+    async def odd(query, context):
+        if isinstance(reply, Exception):
+            raise reply
+        return reply
+
+    decider.decide("What now?")
+    monkeypatch.setattr(decider.judge.own, "function", odd)
+    http = client(decider)
+    states = []
+    for _ in range(6):
+        http.post("/v1/decide", json={"query": "What now?"})
+        states.append(http.get("/healthz").json())
+
+    assert states[-1]["status"] == "degraded"
+    (first,) = states[-1]["recent"][kind]
+    assert (first["count"], first["of"], first["share"], first["fitted"], first["over"]) == (6, 6, 1.0, 0.0, True)
+    assert f'casewise_recent_share{{kind="{kind}",window="10"}} 1.0' in http.get("/metrics").text
+
+
+def test_traffic_unlike_the_benchmark_is_a_problem_and_traffic_like_it_is_none(decider):
+    """Five hundred requests drawn from the demo, and five hundred to all of which the judge gives one value."""
+    demo, http = load("demo"), client(decider)
+    app_decides = http.app.state.service.decide  # type: ignore[attr-defined]  # FastAPI's
+    contexts = np.random.default_rng(1).choice(len(demo.contexts), 500)
+
+    async def traffic(same):
+        for place in contexts:
+            context = demo.contexts[0 if same else int(place)]
+            await app_decides(DecisionRequest(demo.query[context.query_id].text, context.shown()))
+
+    asyncio.run(traffic(same=False))
+    like = http.get("/healthz").json()
+    asyncio.run(traffic(same=True))
+    unlike = http.get("/healthz").json()
+
+    assert like["problems"] == []
+    assert like["drift"]["tests"]["scores"]["smallest_shift"] < 0.5
+    assert unlike["problems"][0].startswith("the last 500 requests differ from the benchmark in scores, decisions")

@@ -1,0 +1,150 @@
+"""Whether a decider at work is like the one that was fitted: the readable replies of its judge, and its traffic, of late."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice, pairwise
+from typing import Any, Literal
+
+import numpy as np
+
+from casewise.deciding.decider import DecisionNumbers
+from casewise.deciding.decider_file import FittedDecider
+from casewise.deciding.monitor import DriftTest, drift_tests
+from casewise.notation import percent
+from casewise.text import count_of
+
+ReplyKind = Literal["unreadable", "refused", "failed"]
+"""What a judge gave instead of a value: a reply without a verdict, a refusal, or nothing."""
+
+KINDS: tuple[ReplyKind, ...] = ("unreadable", "refused", "failed")
+
+REFUSED = frozenset({"refused", "content_filter"})
+
+FAILED = frozenset({"unavailable", "timeout", "judge_failed", "bad_request", "internal"})
+
+WINDOWS = (10, 50, 200)
+"""So many of the last requests on which the judge was asked are counted: few show a sudden fault, many a mild one."""
+
+DRIFT_WINDOW = 500
+"""So many of the last requests are compared with the benchmark."""
+
+ALARM = 1e-4
+"""The probability that one look calls requests unlike the benchmark that are like it."""
+
+SURE = 0.95
+"""Of the upper limit of a share where the decider was fitted, each query counting once."""
+
+
+def kind_of_failure(reason: str) -> ReplyKind:
+    """Return the kind of a reason why the judge gave no value."""
+    return "refused" if reason in REFUSED else "failed" if reason in FAILED else "unreadable"
+
+
+@dataclass(frozen=True)
+class RecentShare:
+    """The share of one kind of reply among the last requests."""
+
+    kind: ReplyKind
+    window: int
+    count: int
+    of: int
+    """Requests in the window so far."""
+    fitted: float | None
+    """The share where the decider was fitted; None where its file does not say by kind."""
+    limit: float | None
+    """Above this share the requests are unlike those; None where so few requests cannot show it."""
+
+    @property
+    def share(self) -> float:
+        """The share among these requests."""
+        return self.count / self.of
+
+    @property
+    def over(self) -> bool:
+        """True if it is above its limit."""
+        return self.limit is not None and self.share > self.limit
+
+    @property
+    def words(self) -> str:
+        """What is wrong, in a sentence without anything of a request."""
+        verb = {"unreadable": "could not be read", "refused": "were refusals", "failed": "did not come"}[self.kind]
+        fitted = "" if self.fitted is None else f"; where it was fitted {percent(self.fitted)}"
+        return f"{self.count} of the last {count_of(self.of, 'reply')} of the judge {verb} (limit {percent(self.limit)}{fitted})"
+
+    def as_json(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return {**vars(self), "share": self.share, "over": self.over}
+
+
+class Recent:
+    """The last decisions of a service beside those that its decider was fitted on."""
+
+    def __init__(self, file: FittedDecider) -> None:
+        self.file = file
+        self.decisions: deque[DecisionNumbers] = deque(maxlen=DRIFT_WINDOW)
+        self.asked: deque[ReplyKind | None] = deque(maxlen=max(WINDOWS))
+        """The kind of failure of each request on which the judge was asked, the newest first; None where it gave a value."""
+
+    def add(self, decided: DecisionNumbers) -> None:
+        """Count a decision."""
+        self.decisions.append(decided)
+        if decided.failed is not None:
+            self.asked.appendleft(kind_of_failure(decided.failed))
+        elif decided.value is not None:
+            self.asked.appendleft(None)
+
+    @cached_property
+    def fitted(self) -> dict[ReplyKind, float] | None:
+        """The share of each kind where the decider was fitted; None where its file does not say."""
+        unscored = self.file.measured_on.unscored
+        if unscored is None:
+            return None
+        shares = dict.fromkeys(KINDS, 0.0)
+        for reason, share in unscored.items():
+            shares[kind_of_failure(reason)] += share
+        return shares
+
+    def limit(self, kind: ReplyKind, n: int) -> float | None:
+        """Return the largest share of `n` requests that is not above what the fitting data allow; None where any is.
+
+        The share where the decider was fitted has an upper limit (Clopper and Pearson's, each query counting once). Of
+        requests with that share, so many or more are of this kind with a probability below `ALARM`. Where the file does not
+        say why items had no value, every kind has the limit of all together.
+        """
+        from scipy.special import bdtrc, betaincinv  # 0.2 s that not every command needs to wait for
+
+        n_queries = self.file.benchmark.n_queries
+        share = self.file.measured_on.without_value if self.fitted is None else self.fitted[kind]
+        errors = share * n_queries
+        at_most = 1.0 if errors >= n_queries else float(betaincinv(errors + 1, n_queries - errors, SURE))
+        within = int(np.argmax(bdtrc(np.arange(n + 1), n, at_most) < ALARM))  # more than n of n never happen
+        return within / n if within < n else None
+
+    def shares(self) -> Iterator[RecentShare]:
+        """Yield the share of each kind in each window; the first that is not full yet holds the requests so far."""
+        for before, window in pairwise((0, *WINDOWS)):
+            if (n := min(len(self.asked), window)) > before:
+                counted = Counter(islice(self.asked, n))
+                for kind in KINDS:
+                    fitted = None if self.fitted is None else self.fitted[kind]
+                    yield RecentShare(kind, window, counted[kind], n, fitted, self.limit(kind, n))
+
+    def drift(self) -> tuple[DriftTest, ...]:
+        """Return the tests of the last requests against the benchmark; none where there are too few."""
+        return drift_tests(tuple(self.decisions), self.file)
+
+    def problems(self, shares: list[RecentShare], drift: tuple[DriftTest, ...]) -> Iterator[str]:
+        """Yield what is unlike the decider that was fitted, in sentences without anything of a request."""
+        for kind in KINDS:
+            over = [share for share in shares if share.kind == kind and share.over]
+            if over:
+                yield max(over, key=lambda share: share.share).words
+        if moved := [test.what for test in drift if test.adjusted < ALARM]:
+            yield (
+                f"the last {count_of(len(self.decisions), 'request')} differ from the benchmark in {', '.join(moved)}: "
+                "casewise decider monitor shows how"
+            )
