@@ -92,6 +92,9 @@ def test_what_was_not_measured_is_said_in_each_answer(path):
 
     said = decider.decide("What now?", context).unmeasured
     assert any("does not state recipient.background" in one for one in said)
+    assert decider.decide("What now?\U000e0061", {"recipient": {"type": "a nurse"}}).unmeasured[-1] == (
+        "it has characters that are not displayed (U+E0061)"
+    )
     assert any("states recipient.shoe_size" in one for one in said)
     assert decider.decide("What now?").unmeasured == (
         "it has no context, but only requests with a context were measured",

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import pytest
 from tests.support.command import invoke
@@ -89,6 +90,34 @@ def test_every_fact_says_where_it_is_from_and_none_of_a_gated_template_is_checke
         assert profile.facts, profile.name
         if "gated" in profile.licence:
             assert profile.unverified, profile.name
+
+
+def test_the_page_on_guards_lists_what_was_not_compared_with_its_source():
+    page = (Path(__file__).parents[2] / "docs" / "how-to" / "guards.md").read_text(encoding="utf-8")
+    for profile in all_profiles().values():
+        assert f"| `{profile.name}` | {profile.compared} | {', '.join(profile.unverified) or '–'} |" in page
+
+
+PUBLISHED = [
+    ("nemotron-content-safety", '{"User Safety": "unsafe", "Safety Categories": "Violence,Profanity"}', 0.0),
+    ("nemotron-content-safety", '{"User Safety": "safe", "Response Safety": "unsafe"}', 1.0),
+    ("nemotron-content-safety", "Prompt harm: unharmful\nResponse Harm: harmful", 1.0),
+    (
+        "nemotron-content-safety",
+        "<think>\nIt may be harmful.\n</think>\nPrompt harm: harmful\nResponse Harm: unharmful",
+        0.0,
+    ),
+    ("qwen3guard", "Safety: Unsafe\nCategories: Violent", 0.0),
+    ("qwen3guard", "Safety: Safe\nCategories: None\nRefusal: Yes", 1.0),
+    ("llama-guard-4", "unsafe\nS9", 0.0),
+    ("granite-guardian", "<think>\n</think>\n<score> yes </score>", 0.0),
+]
+"""Outputs in the forms that makers' cards and pages show."""
+
+
+@pytest.mark.parametrize(("name", "text", "value"), PUBLISHED)
+def test_an_output_in_the_form_that_its_makers_publish_is_read(name, text, value):
+    assert read_guard(all_profiles()[name], "binary", Reply(text)).outcome == Scored(value=value)
 
 
 def test_a_profile_of_ones_own_is_a_file(tmp_path):

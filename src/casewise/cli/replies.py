@@ -107,7 +107,8 @@ def collect(
     model
         The chatbot: openai/MODEL, vllm/MODEL, hf:PATH, ...; with --from, the name of the chatbot.
     from_
-        Import these replies instead: a .jsonl or .parquet file with the columns item_id and text.
+        Import these replies instead: a table (CSV, JSON Lines, Parquet and others) with the columns item_id, or query,
+        and text.
     out
         Run folder, new or to resume. Default: replies/BENCHMARK-MODEL.
     repeats

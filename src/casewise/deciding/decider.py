@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any, Self, TypeVar, cast
 
 from casewise.ask.elicitations import AskOptions
-from casewise.ask.layouts import ShownItem
+from casewise.ask.layouts import ShownItem, in_words
+from casewise.deciding.characters import hidden_characters
 from casewise.deciding.decider_file import FittedDecider, MeasuredJudge, MeasuredOn, read_decider
 from casewise.errors import ConfigurationError, JudgeError, ModelError, Unavailable
 from casewise.judges.baselines import CallableJudge, ConstantJudge
@@ -126,7 +127,14 @@ class DecisionRequest:
             differences.append("it has earlier turns, and single requests were measured")
         if self.reply is not None and "reply" not in on.kinds:
             differences.append("it has a reply, and requests were measured")
+        if hidden := hidden_characters(self.texts):
+            differences.append(hidden)
         return tuple(differences)
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """All texts that the request holds."""
+        return (self.query, self.reply or "", *(turn.content for turn in self.earlier), in_words(self.known))
 
 
 FREE_TEXT = "situation.description"

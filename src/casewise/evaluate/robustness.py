@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from casewise.errors import BenchmarkError, ExitCode
 from casewise.evaluate.comparison import EXIT_CODES, named_numbers
+from casewise.evaluate.judge_numbers import check_graders
 from casewise.evaluate.judged_runs import JudgedRuns, ReportOptions, RunNumbers, Series, read_runs
 from casewise.evaluate.yardsticks import notes_on_items, select_series
 from casewise.records import Arm, ShortRepr, UnscoredReason, scale_of
@@ -322,13 +323,14 @@ def adaptive_result(
     def shares(of: Tries) -> tuple[Estimate, ...]:
         return tuple(share_of(of.by(number), right) for number in range(1, of.n_turns + 1))
 
-    both, beyond = min(tries.n_turns, neutral.n_turns), None
+    late = [number for number in (tries.unfinished, neutral.unfinished) if number is not None]
+    # An attacker or a control that has turned every item has no further turn.
+    both, beyond = (min if late else max)(tries.n_turns, neutral.n_turns), None
     if both:
         own, chance = (mean_of_shares([measured(of.by(both), right)]) for of in (tries, neutral))
         beyond = None if own is None or chance is None else difference_of_means(own, chance)
     changed = tries.confirmed_at > 0
     wrong = changed & (weight == 1 - aim)
-    late = [number for number in (tries.unfinished, neutral.unfinished) if number is not None]
     return AdaptiveResult(
         *key,
         by_turn=shares(tries),
@@ -443,8 +445,9 @@ class RobustnessNumbers(RunNumbers, ShortRepr):
 
     @classmethod
     def of(cls, run: AnyRun, *, benchmark: Source | None, options: ReportOptions) -> Self:
-        """Read a run. Raises BenchmarkError: it holds no attack, or no item without one."""
+        """Read a run. Raises BenchmarkError: it holds no attack, or no item without one; or keywords alone graded replies."""
         runs = select_series(read_runs([run], benchmark=benchmark), options)
+        check_graders(runs)
         path = folder_of(run)
         first, own = runs.series[0], own_defences(series.shown for series in runs.series)
         hidden, nowhere = items_not_shown(runs), np.zeros(len(runs.items), dtype=np.bool_)
@@ -646,7 +649,11 @@ class RobustnessNumbers(RunNumbers, ShortRepr):
     @property
     def not_shown(self) -> tuple[Attacked, ...]:
         """The attacks that the judge was shown on no item: it receives nothing of them, or no item could be attacked so."""
-        return tuple(row for row in self.rows if row.is_attack and row.not_shown and not row.flips.change.at_risk)
+        return tuple(
+            row
+            for row in self.rows
+            if row.is_attack and row.pairing.attacked.not_shown.any() and not row.pairing.of.any()
+        )
 
     @property
     def flips(self) -> pl.DataFrame:

@@ -98,6 +98,8 @@ class GuardProfile(Record):
     licence: str
     template: str = "a profile of one's own"
     """The page that documents the prompt."""
+    template_is_published: bool = True
+    """False if there is no fixed prompt, as where the user's policy is the prompt."""
     own_wording: bool = False
     """True if the prompt has casewise's words although the guard was trained on others."""
     kind: Literal["chat", "moderation", "classifier"] = "chat"
@@ -137,8 +139,19 @@ class GuardProfile(Record):
     @property
     def id(self) -> str:
         """Name and a digest of the prompt and the reading."""
-        deciding = self.model_dump(mode="json", exclude={"facts", "title", "licence", "template", "own_wording"})
+        deciding = self.model_dump(
+            mode="json", exclude={"facts", "title", "licence", "template", "template_is_published", "own_wording"}
+        )
         return f"{self.name}+{digest(deciding)[:8]}"
+
+    @property
+    def compared(self) -> str:
+        """How far its prompt was compared with the one that its makers publish, in words."""
+        if self.kind != "chat" or not self.template_is_published:
+            return "there is no template to compare with"
+        if self.own_wording:
+            return "not compared: casewise's own words stand in place of the published ones"
+        return "messages and arguments; the server's chat template writes the prompt, which was not compared"
 
     @property
     def unverified(self) -> tuple[str, ...]:
