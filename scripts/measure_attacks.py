@@ -93,7 +93,7 @@ def measured(judge: str | Callable[..., str], *, n_items: int | None) -> dict[st
     return cells
 
 
-def cell(share: float | None, n: int, *, hidden: int) -> str:
+def cell(share: float | None, n: float, *, hidden: int) -> str:
     if share is None:
         return "not shown" if hidden else "no item"
     return f"{share:.0%} of {n:g}"
