@@ -8,9 +8,11 @@ from tests.contexts.wordings import FIELDS, wording
 from tests.support.app import NOW, PASSWORD, add_person, form_token, signed_in, visitor
 
 from casewise.contexts import store as review_store
-from casewise.contexts.drafts import add_queries
+from casewise.contexts.checks import Wording
+from casewise.contexts.drafts import add_queries, create_draft
 from casewise.contexts.review import Act, Action, Phase
 from casewise.database.staff import Role
+from casewise.records import Category, Query, Taxonomy, Turn, action_parameters
 
 
 @pytest.fixture
@@ -407,3 +409,33 @@ def test_a_finding_about_two_contexts_goes_from_both_when_one_is_changed(app, he
         decide(guest, here.place(), "submit", **changes)
 
     assert [here.place().findings, here.place(1).findings] == [[], []]
+
+
+def test_reviewers_of_an_action_see_what_went_before_and_the_parameters_of_actions(app, here):
+    query = Query(
+        text="The agent is about to use the tool “send email”.\n\nto: ann@example.org",
+        judged="action",
+        before=(Turn(role="user", text="Tell Ann."),),
+        category="tools",
+    )
+    taxonomy = Taxonomy(name="tools", categories=(Category(name="tools", domain="tools"),))
+    fields = {
+        "sender.agent": "a clerk's",
+        "recipient.who": "a colleague",
+        "transmission_principle.purpose": "a meeting",
+    }
+    with app.state.database.write() as connection:
+        draft = create_draft(
+            connection, "calls", queries=[query], taxonomy=taxonomy, parameters=action_parameters(), now=NOW
+        )
+        for place in review_store.all_places(connection, draft.id):
+            words = Wording.from_fields(fields, action_parameters())
+            action = Action(by="fake/contexts", act=Act.GENERATE, wording=words)
+            review_store.act(connection, place.id, action, seen=None, now=NOW)
+    ada = visitor(app)
+    ada.send("/sign-in", email="ada@example.org", password=PASSWORD)
+    ada.send("/review/drafts/calls/warning")
+    page = unescape(ada.get(f"/review/contexts/{place.id}").text)
+    assert page.index("Tell Ann.") < page.index("to: ann@example.org")
+    assert "Whose agent it is" in page
+    assert "a colleague" in page
