@@ -1,5 +1,8 @@
 """Statements that alone give the labels of held-out queries."""
 
+import json
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -98,3 +101,13 @@ def test_the_search_is_counted_and_its_tests_are_corrected_for_it():
 
     assert found.searched == 7
     assert found.p == pytest.approx(7 * 0.5**30)
+
+
+def test_the_json_of_an_audit_holds_no_context_of_a_restricted_benchmark():
+    open_benchmark = one_context_is_safe()
+    gated = replace(open_benchmark, about=open_benchmark.about.model_copy(update={"gated": True}))
+    said = {name: json.dumps(audit(of).as_json()) for name, of in (("open", open_benchmark), ("gated", gated))}
+    texts = {text for context in open_benchmark.contexts for text in context.written.texts.values()}
+
+    assert any(text in said["open"] for text in texts)
+    assert [text for text in texts if text in said["gated"]] == []

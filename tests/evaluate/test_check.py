@@ -200,3 +200,13 @@ def test_standard_input_and_an_output_of_another_program_are_tables_too(file, tm
     ]
     done = invoke("check", file(results, "promptfoo.jsonl"), "--judge", "reply", "--judged", "request")
     assert (done.code, "66.7 %" in done.out) == (0, True), done.err
+
+
+def test_an_estimate_next_to_its_limit_is_said_in_words_and_not_by_an_odd_number(file):
+    rows = [{"id": n, "human": "safe", "judge": "unsafe" if n % 10 == 0 else "safe"} for n in range(400)]
+    said = invoke("check", file(rows), "--max-over-refusal", "0.101")
+
+    assert said.code == 3
+    assert "The estimate is next to the limit, so no practical number of labels would decide." in " ".join(
+        said.out.split()
+    )

@@ -55,7 +55,8 @@ def repeated(subject: Subject, part: Part) -> None:
         commonest, times = counts.row(int(counts["len"].arg_max() or 0))
         statements[name] = {"stated": len(texts), "distinct": len(counts), "commonest": times}
         if len(texts) >= LEAST_CONTEXTS and times > OFTEN * len(texts):
-            often[name] = {"statement": commonest[:SHOWN], "times": times, "share": times / len(texts)}
+            quoted = {} if subject.benchmark.restricted else {"statement": commonest[:SHOWN]}
+            often[name] = {**quoted, "times": times, "share": times / len(texts)}
             touched |= (stated[name] == commonest).fill_null(value=False).to_numpy()
     part.measured["statements"] = statements
     if often:

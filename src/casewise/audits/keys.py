@@ -266,24 +266,25 @@ def audit_keys(subject: Subject, part: Part) -> None:
     """Measure how far single statements give the labels of held-out queries, and find the statement that does."""
     if not usable(subject).any():
         return
+    restricted = subject.benchmark.restricted
     part.measured["statements_alone"] = list(statements_alone(subject))
     found = keys(subject)
-    part.measured["keys"] = [evidence(one) for one in found]
+    part.measured["keys"] = [evidence(one, restricted=restricted) for one in found]
     if (best := next((one for one in found if one.holds), None)) is not None:
         part.add(
             "baseline.key",
-            best.sentence(restricted=subject.benchmark.restricted),
+            best.sentence(restricted=restricted),
             best.gain / max(1e-9, 1 - best.constant),
-            evidence(best),
+            evidence(best, restricted=restricted),
             items=subject.named(best.verdicts == float(2 * best.safe_with > best.items_with)),
         )
 
 
-def evidence(found: Key) -> dict[str, Any]:
-    """Return the numbers behind a statement."""
+def evidence(found: Key, *, restricted: bool) -> dict[str, Any]:
+    """Return the numbers behind a statement, with the beginning of it where texts may be given away."""
     return {
         "parameter": found.parameter,
-        "statement": found.statement[:QUOTED],
+        **({} if restricted else {"statement": found.statement[:QUOTED]}),
         "accuracy": found.accuracy.picked(),
         "gain": found.gain,
         "p": found.p,

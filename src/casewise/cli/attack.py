@@ -12,20 +12,10 @@ from casewise import api
 from casewise.api.attacks import NOISE, AttackRun, attacks_or_all
 from casewise.api.replying import PlannedReplies, as_grader, chat_model
 from casewise.cli import judge as output
+from casewise.cli.calls import Calls, Items
 from casewise.cli.evaluate import Numbers, NumbersOptions, end_with_code
 from casewise.cli.judge import AskingOptions, HowOptions, run_options
-from casewise.cli.options import (
-    ASKED,
-    HOW,
-    ITEMS,
-    MACHINE,
-    MODEL,
-    BenchmarkArgument,
-    Calls,
-    ElicitOption,
-    Items,
-    RunArgument,
-)
+from casewise.cli.options import ASKED, HOW, ITEMS, MACHINE, MODEL, BenchmarkArgument, ElicitOption, RunArgument
 from casewise.cli.printing import (
     DocumentOptions,
     Documents,

@@ -12,8 +12,7 @@ from cyclopts import Parameter
 
 from casewise import api
 from casewise.api.checking import saved
-from casewise.cli.data import ParameterColumns, column_and_parameter
-from casewise.cli.options import FormatOption, HtmlOption, MarkdownOption
+from casewise.cli.options import FormatOption, HtmlOption, MarkdownOption, ParameterColumns, columns_of_parameters
 from casewise.cli.printing import DocumentOptions, note
 from casewise.errors import ExitCode
 from casewise.evaluate.check import CheckNumbers, CheckOptions
@@ -49,7 +48,7 @@ def check(
     out
         Also keep a benchmark and a run in this new folder, for every other command.
     """
-    columns = replace(columns, parameters=dict(map(column_and_parameter, parameter)))
+    columns = replace(columns, parameters=columns_of_parameters(parameter))
     path = saved(sys.stdin.buffer) if table == "-" else Path(table)
     try:
         report = api.check(path, options=checked, columns=columns, words=words, policies=policies, facts=facts, out=out)

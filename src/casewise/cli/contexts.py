@@ -10,8 +10,17 @@ from typing import Annotated
 from cyclopts import App, Parameter
 from cyclopts.types import NonNegativeInt
 
-from casewise.cli.data import ParameterColumns, ParametersOption, TaxonomyOption, column_and_parameter
-from casewise.cli.options import ADDRESS, ASKED, Calls, DatabaseOption, DryRunOption, YesOption
+from casewise.cli.calls import Calls
+from casewise.cli.data import ParametersOption, TaxonomyOption
+from casewise.cli.options import (
+    ADDRESS,
+    ASKED,
+    DatabaseOption,
+    DryRunOption,
+    ParameterColumns,
+    YesOption,
+    columns_of_parameters,
+)
 from casewise.cli.printing import (
     as_json,
     end,
@@ -90,7 +99,7 @@ def select(
         queries,
         draft=name,
         options=options,
-        columns=replace(columns, parameters=dict(map(column_and_parameter, parameter))),
+        columns=replace(columns, parameters=columns_of_parameters(parameter)),
         vary=separated(vary),
         taxonomy=taxonomy,
         parameters=parameters,
@@ -121,7 +130,7 @@ def add(
         draft,
         queries,
         options=options,
-        columns=replace(columns, parameters=dict(map(column_and_parameter, parameter))),
+        columns=replace(columns, parameters=columns_of_parameters(parameter)),
         database=database,
     )
     tell_selected(draft, chosen, options)

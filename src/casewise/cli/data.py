@@ -16,8 +16,10 @@ from casewise.cli.options import (
     BenchmarkOption,
     DatabaseOption,
     LabelsOption,
+    ParameterColumns,
     PhaseOption,
     WithTextsOption,
+    columns_of_parameters,
 )
 from casewise.cli.printing import (
     DocumentOptions,
@@ -49,13 +51,6 @@ from casewise.text import count_of
 
 app = App(name="data")
 
-ParameterColumns = Annotated[
-    tuple[str, ...],
-    Parameter(
-        name="--parameter",
-        help="COLUMN=group.parameter for a column that states one parameter of the context; may be repeated.",
-    ),
-]
 TaxonomyOption = Annotated[Path | None, Parameter(help="Categories of your own, as TOML.")]
 ParametersOption = Annotated[Path | None, Parameter(help="Context parameters of your own, as TOML.")]
 
@@ -172,7 +167,7 @@ def import_(
     if out is None and not dry_run:
         raise ConfigurationError("name a new folder with --out, or preview the import with --dry-run")
     given: dict[str, Any] = {
-        "columns": replace(columns, parameters=dict(map(column_and_parameter, parameter))),
+        "columns": replace(columns, parameters=columns_of_parameters(parameter)),
         "words": words,
         "policies": policies,
         "taxonomy": taxonomy,
@@ -212,13 +207,6 @@ def unusual(receipt: Receipt | None) -> tuple[str, ...]:
         return ()
     rows = receipt.model_copy(update={"columns": (), "words": ()}).sentences()
     return tuple(rows) if receipt.n_kept < receipt.n_rows else receipt.notes
-
-
-def column_and_parameter(text: str) -> tuple[str, str]:
-    column, sign, name = text.partition("=")
-    if not (column and sign and name):
-        raise ConfigurationError(f"--parameter is {text!r}; write COLUMN=group.parameter")
-    return column, name
 
 
 def say_written(benchmark: Benchmark, folder: Path) -> None:

@@ -13,6 +13,7 @@ from cyclopts.types import NonNegativeInt, PositiveInt
 
 from casewise import api
 from casewise.api.judging import PlannedRun, Run, RunOptions
+from casewise.cli.calls import Calls, Items
 from casewise.cli.options import (
     ASKED,
     BENCHMARK,
@@ -22,10 +23,8 @@ from casewise.cli.options import (
     MODEL,
     ArmsOption,
     BaseUrlOption,
-    Calls,
     DryRunOption,
     ElicitOption,
-    Items,
     YesOption,
 )
 from casewise.cli.printing import (

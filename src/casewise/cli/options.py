@@ -2,27 +2,14 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
-from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from cyclopts import Group, Parameter
 from cyclopts.validators import Number
 
-from casewise import api
 from casewise.errors import ConfigurationError
-from casewise.judges.plan import Selection
-from casewise.models.client import ClientOptions
-from casewise.models.endpoints import ExtraOptions
-from casewise.models.load import ModelOptions
-from casewise.models.local import LocalOptions
-from casewise.models.prices import Prices
 from casewise.options import SPEED_GROUP
-from casewise.runs.batch import BatchOptions
-from casewise.runs.limits import Limits
-from casewise.storage.benchmark import Benchmark
 
 # The groups of options, in the order in which help shows them.
 
@@ -104,46 +91,21 @@ PhaseOption = Annotated[
 DryRunOption = Annotated[bool, Parameter(help="Estimate calls, tokens and cost; call no model.", group=HOW.group)]
 YesOption = Annotated[bool, Parameter(help="Agree to send harmful text to the provider.", group=HOW.group)]
 
-
-@dataclass(frozen=True)
-class Calls:
-    """Limits, prices and client of the calls of a run."""
-
-    limits: Annotated[Limits, MONEY] = field(default_factory=Limits)
-    prices: Annotated[Prices | None, MONEY] = None
-    batch: Annotated[bool, Parameter(group=MONEY.group)] = False
-    """Use the provider's batch interface, at about half the price: submit, collect what is ready, and end. The same
-    command collects the rest; see casewise show jobs."""
-    wait: Annotated[bool, Parameter(group=MONEY.group)] = False
-    """With --batch: wait until all replies have arrived."""
-    client: Annotated[ClientOptions, SPEED] = field(default_factory=ClientOptions)
-    extra: Annotated[ExtraOptions, MODEL] = field(default_factory=ExtraOptions)
-
-    def model(self, base_url: str | None, local: LocalOptions = LocalOptions(), *, needs_key: bool) -> ModelOptions:
-        """Return the address, prices and client of a model."""
-        client = replace(self.client, concurrency=self.limits.concurrency)
-        batch = self.common()["batch"] is not None
-        return ModelOptions(base_url, self.prices, client, local, self.extra, needs_key=needs_key, batch=batch)
-
-    def common(self) -> dict[str, Any]:
-        """Return the options that every kind of run has.
-
-        Raises ConfigurationError: --wait is given without --batch.
-        """
-        if self.wait and not self.batch:
-            raise ConfigurationError("--wait goes with --batch; without it a command waits anyway")
-        batch = BatchOptions(wait=self.wait) if self.batch else None
-        return {"limits": self.limits, "batch": batch, "command": shlex.join(["casewise", *sys.argv[1:]])}
+ParameterColumns = Annotated[
+    tuple[str, ...],
+    Parameter(
+        name="--parameter",
+        help="COLUMN=group.parameter for a column that states one parameter of the context; may be repeated.",
+    ),
+]
 
 
-@dataclass(frozen=True)
-class Items:
-    """The items that are asked about."""
-
-    selection: Annotated[Selection, ITEMS] = field(default_factory=Selection)
-    items: SubsetOption = None
-    seed: SeedOption = None
-
-    def of(self, benchmark: Benchmark) -> Selection:
-        """The items that these options name."""
-        return replace(self.selection, seed=self.seed or 0, ids=api.judging.ids_in(benchmark, self.items))
+def columns_of_parameters(given: tuple[str, ...]) -> dict[str, str]:
+    """Return the context parameter of each column. Raises ConfigurationError: one is not written COLUMN=group.parameter."""
+    of_columns: dict[str, str] = {}
+    for text in given:
+        column, sign, name = text.partition("=")
+        if not (column and sign and name):
+            raise ConfigurationError(f"--parameter is {text!r}; write COLUMN=group.parameter")
+        of_columns[column] = name
+    return of_columns

@@ -15,6 +15,7 @@ from casewise import api
 from casewise.api.replying import PlannedReplies, as_grader, chat_model
 from casewise.ask.layouts import ContextRole
 from casewise.ask.prompts import chat_with
+from casewise.cli.calls import Calls, Items
 from casewise.cli.options import (
     ASKED,
     ITEMS,
@@ -24,9 +25,7 @@ from casewise.cli.options import (
     BaseUrlOption,
     BenchmarkArgument,
     BenchmarkOption,
-    Calls,
     DryRunOption,
-    Items,
     YesOption,
 )
 from casewise.cli.printing import (

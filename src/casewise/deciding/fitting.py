@@ -199,7 +199,7 @@ def fit_series(runs: JudgedRuns, series: Series, wanted: Wanted, *, options: Fit
         benchmark=FittedOn(
             name=benchmark.name,
             digest=benchmark.digest,
-            labels=options.labels.name,
+            labels="shares of safe votes" if benchmark.n_shares and not benchmark.ratings else options.labels.name,
             n_items=len(evidence.value),
             n_queries=len(np.unique(evidence.cluster)),
             synthetic=benchmark.about.synthetic,

@@ -33,6 +33,8 @@ class Case(ShortRepr):
     intended_safe: bool | None
     n_safe: int
     n_votes: int
+    published_rate: float | None
+    """The share of safe votes that a file states."""
     columns: dict[str, Statement]
     """Every other column of the owner's file."""
     shown: ShownContext
@@ -48,9 +50,12 @@ class Case(ShortRepr):
         """The item at `place` of the benchmark."""
         row, item = runs.items.row(place, named=True), runs.benchmark.items[place]
         context, query = runs.benchmark.context_of(item), runs.benchmark.query[row["query_id"]]
-        named = {name: row[name] for name in ("item_id", "category", "condition", "intended_safe", "n_safe", "n_votes")}
+        named = {
+            name: row[name]
+            for name in ("item_id", "category", "condition", "intended_safe", "n_safe", "n_votes", "published_rate")
+        }
         return cls(
-            id=item.source_id or row["item_id"],
+            id=item.own_id,
             query=query.text,
             judged=query.judged,
             before=query.before or (),
@@ -63,7 +68,7 @@ class Case(ShortRepr):
     @property
     def people(self) -> str:
         """The votes, `2 of 21 say safe (10 %)`, or the label."""
-        return self.labels.votes(self.n_safe, self.n_votes)
+        return self.labels.votes(self.n_safe, self.n_votes, share=self.published_rate)
 
     @property
     def facts(self) -> tuple[tuple[str, str], ...]:

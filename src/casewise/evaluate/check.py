@@ -78,6 +78,8 @@ class Limit:
     name: str
     limit: float
     decision: Decision
+    n: int
+    """Queries that the number is over."""
     more: int | None
     """Further queries of the kind that the number is over after which an interval of this centre would decide; None where
     it has, or where none would."""
@@ -402,18 +404,18 @@ def limit_on(measured: Measured, estimate: Estimate, limit: float, *, largest: b
     if not 0 <= limit <= 1:
         raise ConfigurationError(f"a limit is a share from 0 to 1, not {limit!r}")
     if estimate.estimate is None or estimate.limits is None:
-        return Limit(measured.name, limit, "open", None)
+        return Limit(measured.name, limit, "open", measured.at_risk, None)
     low, high = estimate.limits
     if (high <= limit) if largest else (low >= limit):
-        return Limit(measured.name, limit, "holds", None)
+        return Limit(measured.name, limit, "holds", measured.at_risk, None)
     if (low > limit) if largest else (high < limit):
-        return Limit(measured.name, limit, "does not hold", None)
+        return Limit(measured.name, limit, "does not hold", measured.at_risk, None)
     distance = estimate.estimate - limit
     if largest and estimate.estimate == 0 and limit > 0:  # none seen: the upper limit falls as 1 - .025^(1/n)
         needed = math.ceil(math.log(0.025) / math.log1p(-limit)) if limit < 1 else 1
-        return Limit(measured.name, limit, "open", max(1, needed - measured.at_risk))
+        return Limit(measured.name, limit, "open", measured.at_risk, max(1, needed - measured.at_risk))
     more = further_queries(distance, measured.influence, measured.at_risk) if distance else None
-    return Limit(measured.name, limit, "open", more)
+    return Limit(measured.name, limit, "open", measured.at_risk, more)
 
 
 def further_queries(difference: float, influence: FloatArray, n: int) -> int | None:

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from casewise.ask.layouts import Kind, ShownItem
 from casewise.errors import JudgeError, Unavailable
@@ -28,8 +28,9 @@ from casewise.records import (
     UnscoredReason,
     scale_of,
 )
-from casewise.transforms.catalogue import show
-from casewise.transforms.texts import MadeTexts
+
+if TYPE_CHECKING:
+    from casewise.transforms.texts import MadeTexts
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,8 @@ class Ask:
     @cached_property
     def shown(self) -> ShownItem:
         """The item as the judge sees it."""
+        from casewise.transforms.catalogue import show  # and every transform
+
         return show(self.arm, self.query, self.context, twin=self.twin, made=self.made)
 
     @property

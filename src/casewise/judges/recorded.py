@@ -36,8 +36,13 @@ WORDS = {"safe": 1.0, "unsafe": 0.0}
 IDS = ("item_id", "id", "case_id", "source_id")
 """Columns that name the item of a row, the first that is filled counting."""
 
-FINISH_REASONS = {"max_tokens": "length", "content_filter": "content_filter"}
-"""The ends of replies that Inspect records, other than the usual one."""
+FINISH_REASONS = {
+    "max_tokens": "length",
+    "length": "length",
+    "max_output_tokens": "length",
+    "content_filter": "content_filter",
+}
+"""The ends of replies that Inspect, OpenAI and Anthropic record, other than the usual one."""
 
 
 class RecordedJudge(Judge):
@@ -254,10 +259,16 @@ def read_table(
     items = NamedItems(benchmark, table)
     answers: dict[Key, Answer] = {}
     times: Counter[tuple[str, str, str]] = Counter()
+    models: dict[tuple[str, str, str], Any] = {}
     for row in table.rows:
         item = items.of(row)
         asked: Elicitation = item.elicitation or verdicts.elicitation
         asked_as = (item.id, asked, item.arm)
+        model = row.values.get("model")
+        if model is not None and (first := models.setdefault(asked_as, model)) != model:
+            row.refuse(
+                f"the model is {brief(model)} here and {brief(first)} in an earlier row of the same item; keep the rows of one"
+            )
         answers[item.id, asked, item.arm, times[asked_as]] = verdicts.answer(row, asked)
         times[asked_as] += 1
     return answers
@@ -276,8 +287,15 @@ class NamedItems:
 
     def __init__(self, benchmark: Benchmark, table: Table) -> None:
         self.benchmark = benchmark
-        self.id_columns = [name for name in IDS if name in table.names]
-        self.by_query, self.by_context = "query" in table.names, "context" in table.names
+        receipt = benchmark.about.receipt
+        own = {} if receipt is None else {read.role: read.column for read in receipt.columns}
+        self.id_columns = [name for name in dict.fromkeys((*IDS, own.get("id", ""))) if name in table.names]
+        self.query, self.context = (
+            next((name for name in (role, own.get(role, "")) if name in table.names), role)
+            for role in ("query", "context")
+        )
+        """The columns with the query and the context: so called, or as in the benchmark's own file."""
+        self.by_query, self.by_context = self.query in table.names, self.context in table.names
         if not self.id_columns and not self.by_query:
             raise DataError(table.path, 1, f"no column is called item_id or query; there are {', '.join(table.names)}")
         self.ids: dict[str, list[Item]] = {}
@@ -300,8 +318,8 @@ class NamedItems:
         named = next((column for column in self.id_columns if row.has(column)), None)
         first = self.benchmark.items[0]
         if named is None:
-            if not self.by_query or not row.has("query"):
-                row.refuse(f"{(self.id_columns or ['query'])[0]!r} is empty")
+            if not self.by_query or not row.has(self.query):
+                row.refuse(f"{(self.id_columns or [self.query])[0]!r} is empty")
             return NamedItem(self.by_words(row).id, *how_asked(row))
         name = row.name(named)
         asked: tuple[Elicitation | None, str] = how_asked(row)
@@ -309,7 +327,7 @@ class NamedItems:
         if items is None and (parts := name.split("/")) and len(parts) > 1 and parts[0] in self.ids:
             items, asked = self.ids[parts[0]], (elicitation_in(row, parts[1]), "/".join(parts[2:]) or FULL.name)
         if items is None:
-            if self.by_query and row.has("query") and self.text_in(row) in self.texts:
+            if self.by_query and row.has(self.query) and self.text_in(row) in self.texts:
                 return NamedItem(self.by_words(row).id, *asked)
             own = f" or {first.source_id!r}" if first.source_id is not None else ""
             row.refuse(f"{self.benchmark.name!r} has no item {name!r}; its first is {first.id!r}{own}")
@@ -317,17 +335,17 @@ class NamedItems:
             row.refuse(
                 f"{count_of(len(items), 'item has')} the id {name!r}; name the items by item_id ({first.id!r}, …)"
             )
-        if self.by_query and isinstance(row.values.get("query"), str):
+        if self.by_query and isinstance(row.values.get(self.query), str):
             text = self.benchmark.query[items[0].query_id].text.strip()
-            if row.values["query"].strip() != text:
+            if row.values[self.query].strip() != text:
                 row.refuse(
-                    f"{named!r} is {name!r}, whose query is {brief(text)}, and the row's query is {brief(row.values['query'])}; "
+                    f"{named!r} is {name!r}, whose query is {brief(text)}, and the row's query is {brief(row.values[self.query])}; "
                     "leave one of the two columns out"
                 )
         return NamedItem(items[0].id, *asked)
 
     def text_in(self, row: Entry) -> tuple[str, str]:
-        query, context = structured(row.values.get("query")), structured(row.values.get("context"))
+        query, context = structured(row.values.get(self.query)), structured(row.values.get(self.context))
         turns = turns_of(query)
         text = turns[-1]["text"] if turns else str(query)
         return text.strip(), words_of(context) if self.by_context and context is not None else ""
@@ -343,7 +361,7 @@ class NamedItems:
             problem = f"{count_of(len(found), 'item')} ask that in this context"
         else:
             problem = f"{count_of(len(found), 'item')} ask that, each in its own context"
-        query, first = str(row.values["query"])[:60], self.benchmark.items[0]
+        query, first = str(row.values[self.query])[:60], self.benchmark.items[0]
         return row.refuse(f"{problem}: {query!r}; name the items in a column item_id ({first.id!r}, …)")
 
 

@@ -150,6 +150,11 @@ class Item(ContentRecord):
             )
         return self
 
+    @property
+    def own_id(self) -> str:
+        """The id in its owner's file; its own where the file gave none."""
+        return self.source_id or self.id
+
     @classmethod
     def of(cls, context: Context, *, condition: str | None = None, published_rate: float | None = None) -> Item:
         """The item that shows `context` with its query."""

@@ -117,8 +117,7 @@ def evidence(audit: Audit, finding: Finding) -> Iterator[Block]:
     caption = text("{code}: {says}", code=finding.code, says=kind.says)
     yield table_of(name, caption, ("Measure", "Value"), rows)
     yield Prose(text("The audit makes this finding when: {when}.", when=kind.when))
-    about = audit.source.about
-    if finding.items and (about.gated or about.published is not None):
+    if finding.items and audit.source.restricted:
         listed = ", ".join(finding.items[:SHOWN_ITEMS])
         yield Prose(
             f"Examples of affected items: {listed}. The benchmark's texts are restricted, so this page does not show them: use casewise show BENCHMARK ID."

@@ -90,12 +90,22 @@ def compared(numbers: CheckNumbers) -> str:
         return f"{always} No interval of the difference can be given."
     if gain.beyond_chance:
         return f"{always} The judge is {'better' if gain.estimate > 0 else 'worse'}; the 95 % interval of the difference excludes zero."
-    more = (
-        f" About {numbers.more:,} more labelled queries would decide, if the difference stays as it is."
-        if numbers.more
-        else ""
-    )
+    if out_of_reach(numbers.more, numbers.n_queries):
+        more = " They are so close that no practical number of labels would decide."
+    elif numbers.more:
+        more = f" About {numbers.more:,} more labelled queries would decide, if the difference stays as it is."
+    else:
+        more = ""
     return f"{always} The two are not told apart.{more}"
+
+
+MOST_TIMES = 20
+"""Above this many times the queries at hand, no number of further ones is printed."""
+
+
+def out_of_reach(more: int | None, n: int) -> bool:
+    """Return whether so many more queries are needed that nobody would label them."""
+    return more is not None and more > MOST_TIMES * max(1, n)
 
 
 def limit_sentence(limit: Limit) -> str:
@@ -103,7 +113,10 @@ def limit_sentence(limit: Limit) -> str:
     title = TITLES[limit.name]
     bound = f"{'at least' if limit.name == 'accuracy' else 'at most'} {100 * limit.limit:g} %"
     if limit.decision == "open":
-        more = f" About {limit.more:,} more {KINDS[limit.name]} would decide." if limit.more else ""
+        if out_of_reach(limit.more, limit.n):
+            more = " The estimate is next to the limit, so no practical number of labels would decide."
+        else:
+            more = f" About {limit.more:,} more {KINDS[limit.name]} would decide." if limit.more else ""
         return f"{title} of {bound} is open: the 95 % interval holds the limit.{more}"
     return f"{title} of {bound} {limit.decision}: the whole 95 % interval lies {'within' if limit.decision == 'holds' else 'beyond'} the limit."
 

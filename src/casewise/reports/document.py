@@ -11,7 +11,6 @@ from typing import Any, TypeVar, cast
 
 import polars as pl
 
-from casewise.audits.words import SUBSETS
 from casewise.notation import NOTHING, count, interval, number, points, share
 from casewise.records import ShortRepr
 from casewise.records.base import shipped_toml
@@ -531,6 +530,8 @@ def terms() -> Mapping[str, Any]:
 @cache
 def meanings() -> Mapping[str, str]:
     """Name to meaning, in the order of the page; what holds in some tables alone is called `TABLE/NAME`."""
+    from casewise.audits.words import SUBSETS  # and the whole audit
+
     metrics = {metric.title: metric.how for metric in (*all_metrics(), *FLOORS, *ON_SCALE)}
     return {name: text(meaning) for name, meaning in (metrics | SUBSETS | dict(terms()["terms"])).items()}
 

@@ -800,7 +800,7 @@ def by(benchmark: Benchmark, column: Literal["condition", "category"], caption: 
 def item_page(benchmark: Benchmark, item: Item) -> Document:
     """One item: its query, its context, and what people said."""
     return Document(
-        title=f"Item {item.source_id or item.id}",
+        title=f"Item {item.own_id}",
         subtitle=benchmark.title,
         notices=(f"SYNTHETIC DATA: {benchmark.about.synthetic}",) if benchmark.about.synthetic else (),
         sections=(Section("item", "The item", (item_exhibit(benchmark, item),), brief=True),),
@@ -818,7 +818,7 @@ def item_exhibit(benchmark: Benchmark, item: Item) -> Exhibit:
     return Exhibit(
         heading=f"{benchmark.category_of(item)}, {spoken(item.condition)}",
         facts=(
-            (labels.column, labels.votes(votes.safe, votes.total, unsure=votes.unsure)),
+            (labels.column, labels.votes(votes.safe, votes.total, unsure=votes.unsure, share=item.published_rate)),
             ("Intended", intent),
             *((name, as_text(value)) for name, value in (item.columns or {}).items()),
         ),

@@ -298,7 +298,7 @@ def run_page(path: Path, which: str | None = None, *, benchmark: str | None = No
     exhibits = tuple(exhibit(source, item, judgement, made_texts) for judgement in judgements_of(path, item))
     blocks = exhibits or (item_exhibit(source, item),)
     section = Section("item", "Judgements", blocks, brief=True)
-    return Document(f"Item {item.id}", subtitle, notices, (section,), noun_of(source))
+    return Document(f"Item {item.own_id}", subtitle, notices, (section,), noun_of(source))
 
 
 def contents(path: Path, manifest: RunManifest) -> Section:

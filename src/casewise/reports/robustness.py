@@ -128,9 +128,9 @@ def exhibit(numbers: RobustnessNumbers, pairing: Pairing, towards: Towards, plac
     return Exhibit(
         heading=text("{attack}: {category}", attack=pairing.attacked.name, category=benchmark.category_of(item)),
         facts=(
-            (labels.column, labels.votes(votes.safe, votes.total)),
+            (labels.column, labels.votes(votes.safe, votes.total, share=item.published_rate)),
             ("Verdict", f"{'unsafe' if towards == 'safe' else 'safe'} without the attack, {towards} under it"),
-            ("Item", item.id),
+            ("Item", item.own_id),
         ),
         query=marked_difference(plain.query, attacked.query),
         context=tuple(

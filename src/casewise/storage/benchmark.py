@@ -225,6 +225,12 @@ class Benchmark:
         return int(counts.item() or 0)
 
     @cached_property
+    def n_shares(self) -> int:
+        """The number of items with a share of safe votes and no vote."""
+        columns = self.item_columns
+        return int(((columns["n_votes"] == 0) & columns["published_rate"].is_not_null()).sum())
+
+    @cached_property
     def judged(self) -> frozenset[tuple[Judged, bool]]:
         """The distinct kinds of text that queries ask to judge, each with whether a conversation precedes it."""
         rows = self.queries.table.select(pl.col("judged").fill_null("request"), pl.col("before").is_not_null()).unique()

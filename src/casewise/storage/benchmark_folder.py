@@ -28,6 +28,7 @@ from casewise.records import (
     paper_parameters,
 )
 from casewise.records.base import Record, digest
+from casewise.records.context import OPTIONAL as OPTIONAL_STATEMENTS
 from casewise.storage.benchmark import About, Benchmark, BenchmarkCounts
 from casewise.storage.columns import (
     STATEMENTS,
@@ -386,11 +387,17 @@ def item_view(benchmark: Benchmark) -> pl.DataFrame:
 
     It is for people who open a table, not for reading back.
     """
-    schema = dict.fromkeys(["query", *map(column_of, STATEMENTS)], pl.String())
+    of_the_paper = benchmark.parameters == paper_parameters()
+    statements = STATEMENTS if of_the_paper else (*benchmark.parameters.names, *OPTIONAL_STATEMENTS)
+    schema = dict.fromkeys(["id", "query", *map(column_of, statements)], pl.String())
     written = ((item, benchmark.written_of(item)) for item in benchmark.items)
     words = table_of_rows(
         (
-            (benchmark.query[item.query_id].text, *map((stated.texts if stated else {}).get, STATEMENTS))
+            (
+                item.source_id,
+                benchmark.query[item.query_id].text,
+                *map((stated.texts if stated else {}).get, statements),
+            )
             for item, stated in written
         ),
         schema,

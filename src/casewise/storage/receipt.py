@@ -69,6 +69,19 @@ class Receipt(Record):
             if word.column == column or plain_word(word.word) not in (*TRUE, *FALSE)
         }
 
+    def own_words(self) -> dict[str, str]:
+        """Return the file's word for a verdict, where it has one word for it that is another than casewise's."""
+        of_labels = {read.column for read in self.columns if read.role in ("label", "vote")}
+        words: dict[str, set[str]] = {}
+        for word in self.words:
+            if word.column in of_labels and word.read_as in ("safe", "unsafe"):
+                words.setdefault(word.read_as, set()).add(word.word)
+        return {
+            verdict: word
+            for verdict, of_verdict in words.items()
+            if len(of_verdict) == 1 and plain_word(word := next(iter(of_verdict))) != verdict
+        }
+
     def sentences(self) -> Iterator[str]:
         """Yield the receipt in words, a line each."""
         yield f"{self.file} was read as {self.format}: {count_of(self.n_rows, 'row')}, {self.n_kept:,} kept."

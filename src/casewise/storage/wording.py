@@ -38,11 +38,22 @@ class LabelWords:
     """The label policy's."""
     one_each: bool = False
     """True if every label is one person's vote."""
+    shares: int = 0
+    """Items whose label is a share of safe votes without their number, where there are no votes at all."""
+    own: tuple[tuple[str, str], ...] = ()
+    """The one word of the imported file for each verdict, where it is another."""
 
     @classmethod
     def of(cls, benchmark: Benchmark, base: str = "votes") -> LabelWords:
         """Return those of a benchmark, under a label policy of this base."""
-        return cls(benchmark.labels_by, base, one_each=benchmark.most_ratings == 1)
+        receipt = benchmark.about.receipt
+        return cls(
+            benchmark.labels_by,
+            base,
+            one_each=benchmark.most_ratings == 1,
+            shares=0 if benchmark.ratings else benchmark.n_shares,
+            own=() if receipt is None else tuple(receipt.own_words().items()),
+        )
 
     @property
     def rated(self) -> bool:
@@ -65,17 +76,22 @@ class LabelWords:
         return "votes" if self.rated else "labels"
 
     def counted(self, ratings: int) -> str:
-        """Return a number of ratings, or of labels, in words."""
+        """Return a number of ratings, of labels or of shares, in words."""
+        if self.shares:
+            return f"{self.shares:,} share{'' if self.shares == 1 else 's'} of safe votes"
         return f"{ratings:,} {'rating' if self.rated else 'label'}{'' if ratings == 1 else 's'}"
 
-    def votes(self, safe: int, total: int, *, unsure: int = 0) -> str:
-        """Return the votes of people on an item, or its label, in words."""
+    def votes(self, safe: int, total: int, *, unsure: int = 0, share: float | None = None) -> str:
+        """Return the votes of people on an item, their share, or its label, in words; a label in the file's word, too."""
+        if not total and share is not None:
+            return f"{percent(share, digits=0)} say safe"
         if self.rated:
             undecided = f", {unsure:,} unsure" if unsure else ""
             return f"{safe:,} of {total:,} say safe ({percent(safe / total if total else None, digits=0)}){undecided}"
         if not total:
             return "no label"
-        return "safe" if 2 * safe > total else "unsafe" if 2 * safe < total else "a tie"
+        label = "safe" if 2 * safe > total else "unsafe" if 2 * safe < total else "a tie"
+        return f"{label} (“{dict(self.own)[label]}” in the file)" if label in dict(self.own) else label
 
     def clear(self, agreement: str) -> str:
         """The condition of both errors, for a sentence that begins with it: `agreement` is a share in words."""

@@ -1,9 +1,12 @@
 """Exports of annotation tools, made by hand after their documentation, become benchmarks that know who rated."""
 
 import json
+import zipfile
 from pathlib import Path
 from typing import Any
+from xml.sax.saxutils import escape
 
+import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -11,6 +14,7 @@ from tests.support.command import invoke
 from tests.support.mutations import mutated
 
 from casewise.errors import CasewiseError
+from casewise.storage.intake.joins import RatingTable
 from casewise.storage.intake.roles import CaseColumns
 from casewise.storage.load import import_cases, load
 
@@ -129,6 +133,38 @@ PROLIFIC = "task_id,Participant ID,text,META_role,verdict\n" + "\n".join(
     f"{row['id']},{row['annotator']},{row['text']},{row['role']},{row['verdict']}" for row in JSON_MIN
 )
 
+QUALTRICS = "\n".join(
+    [
+        "StartDate,Status,ResponseId,case,text,verdict",
+        "Start Date,Response Type,Response ID,Case,Request,Should it answer?",
+        *['"{""ImportId"":""startDate""}",' + ",".join(f'"{{""ImportId"":""QID{n}""}}"' for n in range(5))],
+        *(f"2026,IP Address,{row['annotator']},{row['id']},{row['text']},{row['verdict']}" for row in JSON_MIN[:3]),
+        f"2026,Spam,2,8,{JSON_MIN[3]['text']},safe",
+        "2026,Survey Preview,R9,7,May I see the file?,safe",
+    ]
+)
+
+MTURK = "\n".join(
+    [
+        "HITId,AssignmentId,WorkerId,AssignmentStatus,Input.id,Input.text,Answer.verdict",
+        *(f"h,a,{row['annotator']},Approved,{row['id']},{row['text']},{row['verdict']}" for row in JSON_MIN),
+        "h,a,9,Rejected,7,May I see the file?,safe",
+    ]
+)
+
+MTURK_FORM = "\n".join(
+    [
+        "HITId,AssignmentId,WorkerId,AssignmentStatus,Input.id,Input.text,Answer.taskAnswers",
+        *(
+            f"h,a,{row['annotator']},Submitted,{row['id']},{row['text']},"
+            '"[{""verdict"":{'
+            + ",".join(f'""{word}"":{str(word == row["verdict"]).lower()}' for word in ("safe", "unsafe", "unsure"))
+            + '}}]"'
+            for row in JSON_MIN
+        ),
+    ]
+)
+
 TEXTS = [{"id": str(row["id"]), "text": row["text"]} for row in JSON_MIN[::2]]
 
 EXPORTS: dict[str, Any] = {
@@ -139,6 +175,9 @@ EXPORTS: dict[str, Any] = {
     "argilla-hub.jsonl": ARGILLA_HUB,
     "potato.jsonl": POTATO,
     "prolific.csv": PROLIFIC,
+    "qualtrics.csv": QUALTRICS,
+    "mturk.csv": MTURK,
+    "mturk-form.csv": MTURK_FORM,
 }
 
 
@@ -161,7 +200,8 @@ WHOLE = sorted((row["text"], str(row["annotator"]), row["verdict"]) for row in J
 @pytest.mark.parametrize("name", EXPORTS)
 def test_an_export_is_imported_with_who_rated_and_without_what_was_not_submitted(name, tmp_path):
     file = write(tmp_path, name, EXPORTS[name])
-    done = invoke("data", "import", file, "--out", tmp_path / "mine", "--query", "text", "--vote", "verdict")
+    who = ("--annotator", "ResponseId") if name == "qualtrics.csv" else ()
+    done = invoke("data", "import", file, "--out", tmp_path / "mine", "--query", "text", "--vote", "verdict", *who)
 
     assert done.code == 0, done.output
     assert said(load(tmp_path / "mine")) == WHOLE
@@ -231,3 +271,122 @@ def test_an_export_that_was_changed_at_random_is_imported_or_refused(name, place
     else:
         return
     assert refused
+
+
+# Folders, and files of programs that people keep tables in.
+
+
+def documents(person):
+    return [
+        {"id": row["id"], "text": row["text"], "label": [row["verdict"]]}
+        for row in JSON_MIN
+        if row["annotator"] == person
+    ]
+
+
+def test_a_folder_of_doccanos_documents_is_a_file_a_person(tmp_path):
+    folder = tmp_path / "export"
+    folder.mkdir()
+    write(folder, "1.jsonl", documents(1))
+    write(folder, "2.json", documents(2))
+    (folder / "admin.jsonl").write_text("")  # who labelled nothing
+
+    assert said(import_cases(folder, columns=CaseColumns(query="text", vote="label"))) == WHOLE
+    write(folder, "3.jsonl", [{"something": "else"}])
+    with pytest.raises(CasewiseError, match="is a folder, and no export of an annotation tool that casewise knows"):
+        import_cases(folder)
+
+
+def test_documents_that_people_share_in_doccano_have_a_label_each(tmp_path):
+    file = write(tmp_path, "all.jsonl", [{"id": 1, "text": "Who?", "label": ["safe"], "Comments": []}])
+    assert [rating.verdict for rating in import_cases(file, columns=CaseColumns(query="text")).ratings] == ["safe"]
+    write(tmp_path, "all.jsonl", [{"id": 1, "text": "Who?", "label": ["safe", "unsafe"], "Comments": []}])
+    with pytest.raises(CasewiseError, match="'label' is 'safe, unsafe'"):
+        import_cases(file, columns=CaseColumns(query="text"))
+
+
+def test_potatos_output_folder_is_read_from_each_persons_state(tmp_path):
+    pairs = {
+        "7": [[{"schema": "verdict", "name": "unsafe"}, "unsafe"]],
+        "8": [[{"schema": "verdict", "name": "safe"}, "safe"]],
+    }
+    for person, state in (("1", POTATO_STATE), ("2", {"user_id": "2", "instance_id_to_label_to_value": pairs})):
+        (tmp_path / "out" / person).mkdir(parents=True)
+        write(tmp_path / "out" / person, "user_state.json", state)
+    texts = write(tmp_path, "texts.jsonl", TEXTS)
+
+    found = import_cases(
+        texts, columns=CaseColumns(query="text", vote="verdict"), ratings=RatingTable(ratings=tmp_path / "out")
+    )
+    assert said(found) == WHOLE
+
+
+def test_buttons_of_a_crowd_radio_group_are_one_choice(tmp_path):
+    form = [{"b1": {"safe": False}, "b2": {"unsafe": True}}]
+    rows = [{"HITId": "h", "AssignmentId": "a", "WorkerId": "w", "Input.text": "Who?", "Answer.taskAnswers": form}]
+    file = write(tmp_path, "batch.jsonl", rows)
+    found = import_cases(file, columns=CaseColumns(query="text", vote="choice"))
+    assert [rating.verdict for rating in found.ratings] == ["unsafe"]
+
+
+def workbook(path, rows, *, sheet="Data", more=()):
+    """Write a workbook of texts and numbers, as ECMA-376 describes it."""
+
+    def cell(value):
+        if isinstance(value, str):
+            return f'<c t="inlineStr"><is><t>{escape(value)}</t></is></c>'
+        return "<c/>" if value is None else f"<c><v>{value}</v></c>"
+
+    main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    package = "http://schemas.openxmlformats.org/package/2006"
+    sheets = {sheet: rows, **dict(more)}
+    with zipfile.ZipFile(path, "w") as file:
+        kinds = "".join(
+            f'<Override PartName="/xl/worksheets/sheet{n}.xml" ContentType="application/vnd.openxmlformats-officedocument.'
+            'spreadsheetml.worksheet+xml"/>'
+            for n in range(1, len(sheets) + 1)
+        )
+        file.writestr(
+            "[Content_Types].xml",
+            f'<Types xmlns="{package}/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-'
+            'package.relationships+xml"/><Override PartName="/xl/workbook.xml" ContentType="application/vnd.openxmlformats-'
+            f'officedocument.spreadsheetml.sheet.main+xml"/>{kinds}</Types>',
+        )
+        link = f'<Relationship Id="rId1" Type="{office}/officeDocument" Target="xl/workbook.xml"/>'
+        file.writestr("_rels/.rels", f'<Relationships xmlns="{package}/relationships">{link}</Relationships>')
+        links = "".join(
+            f'<Relationship Id="rId{n}" Type="{office}/worksheet" Target="worksheets/sheet{n}.xml"/>'
+            for n in range(1, len(sheets) + 1)
+        )
+        file.writestr(
+            "xl/_rels/workbook.xml.rels", f'<Relationships xmlns="{package}/relationships">{links}</Relationships>'
+        )
+        names = "".join(f'<sheet name="{name}" sheetId="{n}" r:id="rId{n}"/>' for n, name in enumerate(sheets, 1))
+        file.writestr(
+            "xl/workbook.xml", f'<workbook xmlns="{main}" xmlns:r="{office}"><sheets>{names}</sheets></workbook>'
+        )
+        for n, table in enumerate(sheets.values(), 1):
+            body = "".join(f"<row>{''.join(map(cell, row))}</row>" for row in table)
+            file.writestr(
+                f"xl/worksheets/sheet{n}.xml", f'<worksheet xmlns="{main}"><sheetData>{body}</sheetData></worksheet>'
+            )
+    return path
+
+
+@pytest.mark.parametrize("kind", ["xlsx", "parquet", "arrow", "feather"])
+def test_tables_of_programs_are_read_whatever_the_file_is_called(tmp_path, kind):
+    path = tmp_path / "mine.txt"
+    columns = {"id": [1, 2], "query": ["Who?", "When?"], "label": ["safe", "unsafe"], "note": [None, "x"]}
+    if kind == "xlsx":
+        pytest.importorskip("fastexcel")
+        workbook(path, [list(columns), *map(list, zip(*columns.values(), strict=True))])
+    elif kind == "parquet":
+        pl.DataFrame(columns).write_parquet(path)
+    elif kind == "arrow":
+        pl.DataFrame(columns).write_ipc_stream(path)
+    else:
+        pl.DataFrame(columns).write_ipc(path)
+    found = import_cases(path)
+
+    assert [(item.source_id, found.votes[item.id].safe) for item in found.items] == [("1", 1), ("2", 0)]

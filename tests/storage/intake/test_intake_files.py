@@ -189,14 +189,24 @@ def test_a_mixture_of_shares_and_percentages_is_refused_with_both_rows(rates, pr
         load_frame(two("safe_rate", "90", "95"))
 
 
-def test_shares_of_a_number_of_votes_are_votes_and_without_a_whole_number_stay_shares():
-    rows = [row | {"n_votes": n} for row, n in zip(two("safe_rate", 0.9, 0.333), (10, 10), strict=True)]
-    found = load_frame(rows)
+@pytest.mark.parametrize(
+    ("share", "n", "safe"),
+    [(0.9, 10, 9), (0.333, 3, 1), ("69,2 %", 13, 9), (0.5, 4, 2), (0, 7, 0), (0.333, 10, "is no whole number of them"),
+     (0.5, 31, "could be 14 to 17 of them"), (0.25, 2, "is no whole number of them")],
+)  # fmt: skip
+def test_a_share_of_a_number_of_votes_is_votes_where_only_one_number_fits(share, n, safe):
+    row = {"query": BREAD, "safe_rate": share, "n_votes": n}
+    if isinstance(safe, int):
+        assert labels(load_frame([row])) == [(safe, n - safe, 0)]
+        return
+    with pytest.raises(DataError, match=f"of {n} votes, which {safe}; --n-votes '' takes shares without"):
+        load_frame([row])
+    assert load_frame([row], columns=CaseColumns(n_votes="")).items[0].published_rate == share
 
-    assert labels(found) == [(9, 1, 0), (0, 0, 0)]
-    assert [item.published_rate for item in found.items] == [0.9, 0.333]
-    assert "1 share with no whole number of votes" in " ".join(receipt_of(found).notes)
-    assert labels(load_frame([rows[1] | {"n_votes": 3}])) == [(1, 2, 0)]
+
+def test_the_receipt_counts_cases_that_nobody_decided(file):
+    found = import_cases(file(f"query,label\n{BREAD},safe\n{BOMB},\n"))
+    assert "1 case has no label; the first is on line 3. They count in no number." in receipt_of(found).notes
 
 
 # Missing values, rows that repeat, rows that cannot be read.

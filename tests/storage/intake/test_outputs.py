@@ -19,7 +19,7 @@ RESULTS = [
         "score": 0,
         "gradingResult": {"pass": False, "score": 0.1, "reason": "because"},
     },
-    {"vars": {"id": "c2", "query": "When?"}, "provider": {"id": "m"}, "response": {"error": "x"}, "success": True},
+    {"vars": {"id": "c2", "query": "When?"}, "provider": {"id": "m"}, "error": "x", "success": True, "promptIdx": 0},
 ]
 PROMPTFOO = {"evalId": "eval-1", "results": {"version": 3, "results": RESULTS}}
 METRIC = {"name": "Harm", "threshold": 0.5, "success": False, "score": 0.2, "reason": "r", "evaluationModel": "m"}
@@ -28,6 +28,13 @@ DEEPEVAL = {
         {"name": "c1", "input": "Who?", "actualOutput": "unsafe", "success": False, "metricsData": [METRIC]},
         {"name": "c2", "input": "When?", "actualOutput": None, "success": True, "metricsData": []},
     ]
+}
+DEEPEVAL_PYTHON = {
+    "test_results": [
+        {"name": "c1", "input": "Who?", "actual_output": "unsafe", "success": False, "metrics_data": [METRIC]},
+        {"name": "c2", "input": "When?", "actual_output": None, "success": True, "metrics_data": None},
+    ],
+    "confident_link": None,
 }
 OPENAI = [
     {
@@ -86,6 +93,24 @@ SAMPLE = {
 }
 SAMPLES = [SAMPLE, SAMPLE | {"id": "c2", "input": [{"role": "user", "content": "When?"}], "output": {"choices": []}}]
 LOG = {"version": 2, "status": "success", "eval": {"task": "t", "model": "m"}, "samples": SAMPLES}
+JUDGED = {
+    "assessment_name": "harm",
+    "source": {"source_type": "LLM_JUDGE", "source_id": "m"},
+    "feedback": {"value": "no"},
+}
+RATED = {
+    "assessment_name": "harm",
+    "source": {"source_type": "HUMAN", "source_id": "ada"},
+    "feedback": {"value": "yes"},
+}
+MLFLOW = [
+    {"trace_id": "c1", "request": '{"question": "Who?"}', "response": '"unsafe"', "assessments": [JUDGED, RATED]},
+    {"trace_id": "c2", "request": '{"question": "When?"}', "response": None, "assessments": []},
+]
+OBSERVATIONS = [
+    {"id": "c1", "trace_id": "t1", "type": "GENERATION", "start_time": "t", "input": "Who?", "output": "unsafe"},
+    {"id": "c2", "trace_id": "t2", "type": "GENERATION", "start_time": "t", "input": "When?", "output": None},
+]
 LANGFUSE = [
     {"id": "c1", "timestamp": "t", "input": "Who?", "output": "unsafe", "scores": {"harm": 0.2}, "model": "m"},
     {"id": "c2", "timestamp": "t", "input": "When?", "output": None, "scores": {}},
@@ -119,6 +144,7 @@ OUTPUTS = {
     "promptfoo": (json_file, PROMPTFOO),
     "promptfoo lines": (json_file, RESULTS),
     "DeepEval": (json_file, DEEPEVAL),
+    "DeepEval in Python": (json_file, DEEPEVAL_PYTHON),
     "OpenAI": (json_file, OPENAI),
     "OpenAI responses": (json_file, OPENAI_RESPONSES),
     "Anthropic": (json_file, ANTHROPIC),
@@ -126,6 +152,8 @@ OUTPUTS = {
     "Inspect": (archive, LOG),
     "Inspect JSON": (json_file, LOG),
     "Langfuse": (json_file, LANGFUSE),
+    "Langfuse observations": (json_file, OBSERVATIONS),
+    "MLflow traces": (json_file, MLFLOW),
     "Phoenix": (phoenix, None),
 }
 
@@ -164,6 +192,45 @@ def test_a_column_of_an_output_and_its_words_can_be_named(tmp_path, benchmark, n
     name = f"recorded:{tmp_path / 'output'}#{column}"
 
     assert casewise.judge(benchmark, name).judgements["value"].to_list() == values
+
+
+def test_assessments_and_annotations_are_a_column_each_with_those_of_people_apart(tmp_path):
+    json_file(tmp_path / "traces", MLFLOW)
+    traces = read_any_table(tmp_path / "traces").columns
+    assert (traces["harm"], traces["harm (people)"], traces["query"]) == (
+        ["no", None],
+        ["yes", None],
+        ["Who?", "When?"],
+    )
+
+    rows = ["span_id,annotation_name,annotator_kind,result.label,result.score"]
+    rows += ["c1,harm,LLM,unsafe,0.9", "c1,harm,HUMAN,safe,", "c2,harm,LLM,,0.1"]
+    (tmp_path / "annotations.csv").write_text("\n".join(rows))
+    table = read_any_table(tmp_path / "annotations.csv")
+    assert table.columns == {"id": ["c1", "c2"], "harm": ["unsafe", "0.1"], "harm (people)": ["safe", None]}
+    (tmp_path / "annotations.csv").write_text("\n".join([*rows, "c2,harm,LLM,safe,"]))
+    with pytest.raises(DataError, match="'c2' has two annotations called 'harm'"):
+        read_any_table(tmp_path / "annotations.csv")
+
+
+def test_samples_after_several_filters_and_answers_of_several_models_are_not_taken_for_repeats(tmp_path, benchmark):
+    json_file(tmp_path / "samples", [LM_EVAL[0] | {"filter": name} for name in ("strict", "flexible")])
+    with pytest.raises(DataError, match="after several filters \\(strict, flexible\\); keep one"):
+        read_any_table(tmp_path / "samples")
+
+    json_file(tmp_path / "results", [RESULTS[0] | {"provider": {"id": name}} for name in ("a", "b")])
+    with pytest.raises(DataError, match="the model is 'b' here and 'a' in an earlier row of the same item"):
+        casewise.judge(benchmark, f"recorded:{tmp_path / 'results'}")
+
+
+def test_a_reply_that_a_batch_cut_off_is_no_verdict(tmp_path, benchmark):
+    cut = {
+        "type": "succeeded",
+        "message": {"model": "m", "stop_reason": "max_tokens", "content": [{"type": "text", "text": "I"}]},
+    }
+    json_file(tmp_path / "batch", [{"custom_id": "c1", "result": cut}, ANTHROPIC[1]])
+    reasons = casewise.judge(benchmark, f"recorded:{tmp_path / 'batch'}").judgements["unscored_reason"]
+    assert reasons.to_list() == ["truncated", "not_recorded"]
 
 
 def test_scores_of_langfuse_are_a_column_each(tmp_path):
@@ -206,6 +273,18 @@ def test_rows_find_their_items_by_any_of_their_names_and_declared_words_hold(tmp
 
     run = casewise.judge(mine, f"recorded:{tmp_path / 'v.jsonl'}")
     assert run.judgements["value"].to_list() == [0.0] * 3
+
+
+@pytest.mark.parametrize("names", [("ticket",), ("ask", "setting"), ("ticket", "ask")])
+def test_rows_find_their_items_by_the_columns_of_the_file_that_was_imported(tmp_path, names):
+    rows = [{"ticket": row["id"], "ask": row["query"], "setting": row["context"], "out": row["label"]} for row in CASES]
+    json_file(tmp_path / "cases.jsonl", rows)
+    columns = casewise.CaseColumns(id="ticket", query="ask", context="setting", label="out")
+    mine = casewise.import_cases(tmp_path / "cases.jsonl", columns=columns, words=WORDS)
+    json_file(tmp_path / "v.jsonl", [{name: row[name] for name in (*names, "out")} for row in reversed(rows)])
+
+    run = casewise.judge(mine, f"recorded:{tmp_path / 'v.jsonl'}#out")
+    assert run.judgements["value"].to_list() == [1.0, 0.0, 1.0]
 
 
 @pytest.mark.parametrize(

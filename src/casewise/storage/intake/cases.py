@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -219,8 +220,6 @@ class Cases:
         self.merged: list[int] = []
         self.readings: dict[tuple[str, str], tuple[Vote | NotApplicable, How]] = {}
         """What each word of a column was read as, and why."""
-        self.shares_alone: list[int] = []
-        """Places of rows whose share is no whole number of their votes."""
         self.reply_words = columns.judged_word
         self.unit = 1.0
         self.separator = ""
@@ -245,6 +244,8 @@ class Cases:
             self.table.columns[column] = self.without_missing(column, self.table.columns[column])
         if "rate" in self.column:
             self.unit = share_unit(self.table, self.column["rate"], percent=self.frame.policies.percent)
+            if self.unit != 1:
+                self.notes.append(f"{self.column['rate']!r} was read as percentages.")
         if "votes" in self.column:
             self.separator = separator_of(
                 self.cells["votes"],
@@ -747,20 +748,25 @@ class Cases:
         return [(position, vote, None) for position, vote in enumerate(votes)]
 
     def counted_share(self, place: int) -> list[One]:
-        """Return the votes that a share of a number of votes is; none where it is no whole number of them."""
+        """Return the votes that a share of a number of votes is. Raises DataError: it is no whole number, or could be several."""
         share = self.share(place)
-        if share is None:
-            return []
-        if "n_votes" not in self.column:
+        if share is None or "n_votes" not in self.column:
             return []
         n = self.count(place, "n_votes")
         text = str(self.cell(place, "rate")).removesuffix("%").strip().replace(",", ".")
         digits = len(text.partition(".")[2])
-        rounding = 0.5 * 10**-digits / self.unit
+        rounding = 0.5 * 10**-digits / self.unit * n + 1e-9
         safe = round(share * n)
-        if abs(share * n - safe) > rounding * n + 1e-9:
-            self.shares_alone.append(place)
-            return []
+        if abs(share * n - safe) > 1e-9:  # a rounded share
+            fitting = range(math.ceil(share * n - rounding), math.floor(share * n + rounding) + 1)
+            if len(fitting) != 1:
+                what = f"could be {fitting[0]} to {fitting[-1]} of them" if fitting else "is no whole number of them"
+                self.refuse(
+                    place,
+                    "rate",
+                    f" of {count_of(n, 'vote')}, which {what}; --n-votes '' takes shares without numbers of votes",
+                )
+            safe = fitting[0]
         return self.counted(place, safe, n - safe)
 
     # Traits, and what differs among the rows of a case.
@@ -833,6 +839,12 @@ class Cases:
         except ValidationError as error:
             row.refuse(what_is_wrong(error))
 
+    def decided(self, draft: Draft) -> bool:
+        """Return whether somebody decided the case: it has a rating, a share or a mean."""
+        return draft.id in self.ratings.items or any(
+            self.cell(draft.first, part) is not None for part in ("rate", "mean")
+        )
+
     # What is told of the import.
 
     def receipt(self) -> Receipt:
@@ -848,15 +860,11 @@ class Cases:
         left_out = [RowsOf(reason=reason, n=n) for reason, n in self.table.left_out.items()]
         merged = [("says the same as an earlier row", place) for place in self.merged]
         n_rows = len(self.table) + len(self.table.rejected) + sum(self.table.left_out.values())
-        if self.shares_alone:
-            place = self.shares_alone[0]
-            self.notes.append(
-                f"{count_of(len(self.shares_alone), 'share')} with no whole number of votes, kept without votes; the first is "
-                f"{cell_text(self.cell(place, 'rate'))} of {cell_text(self.cell(place, 'n_votes'))} on line "
-                f"{self.table.lines[place]}."
-            )
         if (masked := self.mask.sentence()) is not None:
             self.notes.append(masked)
+        if silent := [draft for draft in self.drafts.values() if not self.decided(draft)]:
+            lines = f"; the first is on line {line}" if (line := self.table.lines[silent[0].first]) else ""
+            self.notes.append(f"{count_of(len(silent), 'case has')} no label{lines}. They count in no number.")
         declared = self.declared
         columns = [
             ColumnRead(column=column, role=part.replace("_", " "), declared=getattr(declared, part, None) == column)

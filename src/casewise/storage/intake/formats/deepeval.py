@@ -1,4 +1,8 @@
-"""DeepEval's test runs. https://deepeval.com/docs (3.x): the JSON that `DEEPEVAL_RESULTS_FOLDER` and `.deepeval` hold."""
+"""DeepEval's test runs, after `deepeval/test_run/api.py` of github.com/confident-ai/deepeval (3.x).
+
+The files of `DEEPEVAL_RESULTS_FOLDER` and `.deepeval` have `testCases` with names as in JavaScript; the `EvaluationResult` of
+`evaluate`, dumped as JSON, has `test_results` with names as in Python.
+"""
 
 from __future__ import annotations
 
@@ -9,29 +13,39 @@ from casewise.storage.entries import Entry
 from casewise.storage.intake.formats.format import Format, GivenFile, rows_of
 from casewise.storage.intake.table import Table
 
+CASES = ("testCases", "test_results")
+
 
 def cases_in(entry: Entry) -> Iterator[dict[str, Any]]:
     """Yield the test cases of a run: input, output, and the score of each metric."""
-    for case in entry.entries("testCases"):
+    for case in entry.entries(CASES[0] if CASES[0] in entry.values else CASES[1]):
         cells: dict[str, Any] = {
             "id": case.values.get("name"),
             "query": case.values.get("input"),
-            "reply": case.values.get("actualOutput"),
-            "expected": case.values.get("expectedOutput"),
+            "reply": either(case.values, "actualOutput", "actual_output"),
+            "expected": either(case.values, "expectedOutput", "expected_output"),
             "success": case.values.get("success"),
         }
-        for metric in case.values.get("metricsData") or ():
+        for metric in either(case.values, "metricsData", "metrics_data") or ():
             if isinstance(metric, Mapping):
                 name = str(metric.get("name", "metric"))
                 cells |= {f"{name} success": metric.get("success"), f"{name} score": metric.get("score")}
-                cells |= {f"{name} reason": metric.get("reason"), "model": metric.get("evaluationModel")}
+                cells |= {f"{name} reason": metric.get("reason")}
+                cells |= {"model": either(metric, "evaluationModel", "evaluation_model")}
         yield cells
+
+
+def either(values: Mapping[str, Any], *names: str) -> Any:
+    """Return the value under the first of the names that is there."""
+    return next((values[name] for name in names if name in values), None)
+
+
+def is_run(seen: Mapping[str, Any]) -> bool:
+    return isinstance(either(seen, *CASES), list)
 
 
 def read(given: GivenFile) -> Table:
     return given.table(rows_of(given, cases_in))
 
 
-FORMATS = (
-    Format("DeepEval", "objects", "DeepEval 3.x, test run", lambda seen: isinstance(seen.get("testCases"), list), read),
-)
+FORMATS = (Format("DeepEval", "objects", "DeepEval 3.x, test run", is_run, read),)

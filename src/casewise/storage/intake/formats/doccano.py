@@ -1,4 +1,8 @@
-"""doccano's exports. https://doccano.github.io/doccano (1.8): JSON Lines with a list of labels, or a file a person in a folder."""
+"""doccano's exports, after `backend/data_export` of github.com/doccano/doccano (1.8).
+
+A project that people share gives one file. Any other gives an archive with a file a person, as JSON Lines or as a JSON array.
+A document has `text` and a list of labels: `label`, or `cats` where spans are marked as well.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +10,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from casewise.errors import DataError
 from casewise.storage.entries import Entry
 from casewise.storage.intake.formats.annotations import ANNOTATOR, single
 from casewise.storage.intake.formats.format import Format, GivenFile, rows_of
 from casewise.storage.intake.table import Table, table_of
 
-LABELS = ("label", "labels", "categories")
+LABELS = ("label", "cats", "labels", "categories")
 
 
 def is_line(seen: Mapping[str, Any]) -> bool:
@@ -34,29 +37,30 @@ def read(given: GivenFile) -> Table:
 
 
 def files_of_people(given: GivenFile) -> list[Path]:
-    """Return the files of a folder that holds nothing but JSON Lines, a person each."""
+    """Return the files of a folder that holds nothing but documents with labels, a file a person."""
     if not given.path.is_dir():
         return []
     files = sorted(file for file in given.path.iterdir() if not file.name.startswith("."))
-    return files if files and all(file.suffix == ".jsonl" and file.is_file() for file in files) else []
+    if not all(file.suffix in (".jsonl", ".json") and file.is_file() for file in files):
+        return []
+    written = [of_person for of_person in map(GivenFile, files) if of_person.head.strip()]
+    if not all(of_person.is_json and is_line(of_person.objects[0].values) for of_person in written):
+        return []
+    return [of_person.path for of_person in written]
 
 
 def read_folder(given: GivenFile) -> Table:
     """Return the documents of every person, who is called as the file is."""
     rows = []
     for file in files_of_people(given):
-        of_person = GivenFile(file)
-        if of_person.head.strip():
-            rows += [
-                Entry(file, row.line, {**row.values, ANNOTATOR: file.stem}, row.where)
-                for row in rows_of(of_person, cells_of)
-            ]
-    if not rows:
-        raise DataError(given.path, None, "holds no rows")
+        rows += [
+            Entry(file, row.line, {**row.values, ANNOTATOR: file.stem}, row.where)
+            for row in rows_of(GivenFile(file), cells_of)
+        ]
     return table_of(given.path, rows)
 
 
-SOURCE = "https://doccano.github.io/doccano (1.8)"
+SOURCE = "github.com/doccano/doccano (1.8)"
 
 FORMATS = (
     Format("doccano", "objects", SOURCE, is_line, read),

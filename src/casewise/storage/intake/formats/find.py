@@ -28,6 +28,7 @@ OWN = (
     "qualtrics",
     "mturk",
     "prolific",
+    "mlflow",
     "langfuse",
     "phoenix",
     "delimited",
@@ -70,7 +71,11 @@ def read_any_table(path: Path) -> Table:
         if given.head.lstrip()[:9].lower().startswith(WEB_PAGE):
             raise DataError(path, None, "is a web page (HTML) or XML, not a table; download the file itself")
         if given.head.startswith(b"PK\x03\x04"):
-            raise DataError(path, None, "is a ZIP archive that casewise does not know; unpack it and give a file of it")
+            raise DataError(
+                path,
+                None,
+                "is a ZIP archive that casewise does not know; unpack it and give the folder, or a file of it",
+            )
         form = first_match("objects", given.objects[0].values) if given.is_json else form_named("CSV")
         assert form is not None  # every object is one of some format
     return as_sheet(named(form, form.read(given)))

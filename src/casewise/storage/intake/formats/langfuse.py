@@ -1,4 +1,7 @@
-"""Langfuse's exports of scores and traces. https://langfuse.com/docs/api-and-data-platform/features/blob-storage-export-fields (v3)."""
+"""Langfuse's exports of scores, traces and enriched observations.
+
+https://langfuse.com/docs/api-and-data-platform/features/blob-storage-export-fields (v3; `scores`, `traces`, `observations_v2`).
+"""
 
 from __future__ import annotations
 
@@ -46,9 +49,8 @@ def read_scores(table: Table) -> Table:
 
 def is_traces(table: Table) -> bool:
     scores = table.columns.get("scores")
-    return {"id", "input", "output", "timestamp"} <= set(table.columns) or (
-        scores is not None and {"id", "input", "output"} <= set(table.columns)
-    )
+    marks = {"timestamp", "start_time"} & set(table.columns)
+    return {"id", "input", "output"} <= set(table.columns) and (bool(marks) or scores is not None)
 
 
 def read_traces(table: Table) -> Table:

@@ -1,10 +1,14 @@
-"""lm-evaluation-harness's samples. https://github.com/EleutherAI/lm-evaluation-harness (0.4.9), `samples_TASK_TIME.jsonl`."""
+"""lm-evaluation-harness's samples. https://github.com/EleutherAI/lm-evaluation-harness (0.4.9), `samples_TASK_TIME.jsonl`.
+
+A task with several filters writes a sample once for each of them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from casewise.errors import DataError
 from casewise.storage.entries import Entry
 from casewise.storage.intake.formats.format import Format, GivenFile, rows_of
 from casewise.storage.intake.table import Table
@@ -31,7 +35,12 @@ def cells_of(entry: Entry) -> Iterator[dict[str, Any]]:
 
 
 def read(given: GivenFile) -> Table:
-    return given.table(rows_of(given, cells_of))
+    """Return a row a sample. Raises DataError: samples stand there once for each of several filters."""
+    table = given.table(rows_of(given, cells_of))
+    filters = list(dict.fromkeys(map(str, table.columns.get("filter", ()))))
+    if len(filters) > 1:
+        raise DataError(given.path, None, f"holds each sample after several filters ({', '.join(filters)}); keep one")
+    return table
 
 
 FORMATS = (

@@ -1,4 +1,8 @@
-"""Amazon Mechanical Turk's batch results. https://docs.aws.amazon.com/AWSMechTurk (API 2017-01-17, requester's results file)."""
+"""Amazon Mechanical Turk's batch results, as the requester's site gives them (API 2017-01-17).
+
+https://docs.aws.amazon.com/sagemaker/latest/dg/sms-ui-template-crowd-radio-group.html: a `crowd-form` puts all answers into one
+cell, and a `crowd-radio-group` an object for each of its buttons.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,10 @@ from casewise.storage.intake.table import Table, structured
 
 RADIO = "Answer.taskAnswers"
 """The one column of answers that a crowd form has: a list with an object of questions."""
+
+
+CHOICE = "choice"
+"""The column with the button that is ticked among all that stand alone."""
 
 
 def is_mturk(table: Table) -> bool:
@@ -40,6 +48,10 @@ def chosen(row: Entry) -> dict[str, Any]:
     if not isinstance(form, Mapping):
         return {}
     answers: dict[str, Any] = {}
+    buttons = [answer for answer in form.values() if isinstance(answer, Mapping) and len(answer) == 1]
+    if len(buttons) > 1:  # of a crowd-radio-group
+        ticked = [name for button in buttons for name, value in button.items() if value is True]
+        answers[CHOICE] = ticked[0] if len(ticked) == 1 else ticked or None
     for question, answer in form.items():
         if isinstance(answer, Mapping):
             ticked = [name for name, value in answer.items() if value is True]

@@ -1,4 +1,7 @@
-"""promptfoo's results. https://www.promptfoo.dev/docs/configuration/outputs (results version 3): JSON and JSON Lines."""
+"""promptfoo's results, version 3: JSON and JSON Lines.
+
+https://www.promptfoo.dev/docs/configuration/outputs, and `EvaluateResult` in `src/types/index.ts` of github.com/promptfoo/promptfoo.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +14,8 @@ from casewise.storage.intake.table import Table
 
 
 def is_result(seen: Mapping[str, Any]) -> bool:
-    return (
-        isinstance(seen.get("vars"), Mapping) and "success" in seen and ("response" in seen or "gradingResult" in seen)
-    )
+    beside = {"response", "gradingResult", "testCase", "promptIdx"}  # a result with an error may lack the first two
+    return isinstance(seen.get("vars"), Mapping) and "success" in seen and bool(beside & set(seen))
 
 
 def is_file(seen: Mapping[str, Any]) -> bool:

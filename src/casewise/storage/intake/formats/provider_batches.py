@@ -31,7 +31,16 @@ def openai_cells(entry: Entry) -> Iterator[dict[str, Any]]:
     response = entry.values.get("response")
     body = response.get("body") if isinstance(response, Mapping) else None
     body = body if isinstance(body, Mapping) else {}
-    yield {"id": entry.name("custom_id"), "reply": reply_of_openai(body), "model": body.get("model")}
+    choices = body.get("choices")
+    ended = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], Mapping) else {}
+    incomplete = body.get("incomplete_details")
+    reason = incomplete.get("reason") if isinstance(incomplete, Mapping) else None
+    yield {
+        "id": entry.name("custom_id"),
+        "reply": reply_of_openai(body),
+        "model": body.get("model"),
+        "stop_reason": ended.get("finish_reason") or reason,
+    }
 
 
 def anthropic_cells(entry: Entry) -> Iterator[dict[str, Any]]:
@@ -42,6 +51,7 @@ def anthropic_cells(entry: Entry) -> Iterator[dict[str, Any]]:
         "id": entry.name("custom_id"),
         "reply": None if content is None else text_of(content),
         "model": message.get("model"),
+        "stop_reason": message.get("stop_reason"),
     }
 
 

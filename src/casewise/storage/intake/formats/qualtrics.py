@@ -8,11 +8,14 @@ from __future__ import annotations
 from casewise.storage.entries import Entry
 from casewise.storage.intake.formats.format import Format
 from casewise.storage.intake.table import Table
+from casewise.text import count_of
 
 IMPORT_ID = '{"ImportId"'
 
-KINDS_OF_TEST = ("Survey Preview", "Survey Test", "1", "2")
-"""Values of Status for answers that the survey's author made: a preview or generated test answers."""
+OF_THE_AUTHOR = ("Survey Preview", "Survey Test", "Survey Preview Spam", "Offline Survey Preview", "1", "2", "9", "17")
+"""Values of Status, in words or as codes, for answers that the survey's author made: previews and generated test answers."""
+
+SPAM = ("Spam", "Survey Preview Spam", "Imported Spam", "EX Spam", "8", "12", "40")
 
 
 def is_qualtrics(table: Table) -> bool:
@@ -29,9 +32,12 @@ def read(table: Table) -> Table:
     def reason(row: Entry) -> str | None:
         if row.line in header:
             return "a header row of Qualtrics"
-        return "a preview of the survey" if row.values.get("Status") in KINDS_OF_TEST else None
+        return "a preview of the survey" if str(row.values.get("Status")) in OF_THE_AUTHOR else None
 
-    return table.without(reason)
+    answers = table.without(reason)
+    if spam := sum(str(status) in SPAM for status in answers.columns.get("Status", ())):
+        answers.notes.append(f"Qualtrics marks {count_of(spam, 'answer')} as possible spam; casewise keeps them.")
+    return answers
 
 
 FORMATS = (Format("Qualtrics CSV", "sheet", "Qualtrics, Data Export Formats (2025)", is_qualtrics, read),)

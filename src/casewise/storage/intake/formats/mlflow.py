@@ -1,0 +1,74 @@
+"""MLflow's traces with assessments, after `Trace.pandas_dataframe_columns` and `Assessment.to_dictionary` of mlflow 3.
+
+`mlflow.search_traces` and `mlflow.genai.evaluate(...).result_df` give a row a trace. `mlflow.evaluate` writes the table that
+`split_json` reads.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+from casewise.storage.entries import Entry
+from casewise.storage.intake.formats.format import Format
+from casewise.storage.intake.table import Table, structured
+
+ASSESSMENTS = "assessments"
+
+
+def is_traces(table: Table) -> bool:
+    return {"trace_id", ASSESSMENTS} <= set(table.columns)
+
+
+def read(table: Table) -> Table:
+    """Return traces with the request as the query, the response as the reply, and a column for each assessment.
+
+    Raises DataError: a trace has two assessments of one name.
+    """
+    assessed = [dict(assessments_of(row)) for row in table.rows]
+    table.columns = {
+        name: cells for name, cells in table.columns.items() if name not in (ASSESSMENTS, "trace", "spans")
+    }
+    for name in dict.fromkeys(name for values in assessed for name in values):
+        table.columns[name] = [values.get(name) for values in assessed]
+    for name in ("request", "response"):
+        if name in table.columns:
+            table.columns[name] = [only_value(cell) for cell in table.columns[name]]
+    names = {"trace_id": "id", "request": "query", "response": "reply"}
+    return table.renamed(
+        {name: new for name, new in names.items() if name in table.columns and new not in table.columns}
+    )
+
+
+def assessments_of(row: Entry) -> dict[str, Any]:
+    """Return the value of each assessment of a trace; a person's has `(people)` after its name."""
+    values: dict[str, Any] = {}
+    listed = structured(row.values.get(ASSESSMENTS))
+    for assessment in listed if isinstance(listed, list) else ():
+        if not isinstance(assessment, Mapping):
+            continue
+        name = str(assessment.get("assessment_name", assessment.get("name", "assessment")))
+        source = assessment.get("source")
+        if isinstance(source, Mapping) and source.get("source_type") == "HUMAN":
+            name = f"{name} (people)"
+        stated = assessment.get("feedback", assessment.get("expectation"))
+        if name in values:
+            row.refuse(f"the trace has two assessments called {name!r}; keep one")
+        values[name] = stated.get("value") if isinstance(stated, Mapping) else assessment.get("value")
+    return values
+
+
+def only_value(cell: Any) -> Any:
+    """Return the text that a request or response states as JSON, alone or as the one value of an object."""
+    value = structured(cell)
+    if isinstance(cell, str) and cell.startswith('"'):
+        with suppress(ValueError):
+            return json.loads(cell)
+    if isinstance(value, Mapping) and len(value) == 1 and isinstance(only := next(iter(value.values())), str):
+        return only
+    return cell
+
+
+FORMATS = (Format("MLflow traces", "sheet", "mlflow 3, search_traces", is_traces, read),)
