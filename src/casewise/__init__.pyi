@@ -61,6 +61,7 @@ from .runs.limits import Watch as Watch
 from .stats.thresholds import Wanted as Wanted
 from .storage.benchmark import Benchmark as Benchmark
 from .storage.intake.cases import Policies as Policies
+from .storage.intake.formats.format import FileOptions as FileOptions
 from .storage.intake.joins import RatingTable as RatingTable
 from .storage.intake.roles import CaseColumns as CaseColumns
 from .storage.load import ImportOptions as ImportOptions

@@ -12,6 +12,7 @@ from casewise.evaluate.check import CheckNumbers, CheckOptions, Tally, check_tab
 from casewise.reports.check import check_page
 from casewise.reports.formats import Report
 from casewise.storage.intake.cases import Policies
+from casewise.storage.intake.formats.format import FileOptions
 from casewise.storage.intake.roles import CaseColumns
 from casewise.storage.load import ImportOptions
 from casewise.storage.words import VerdictWords
@@ -25,6 +26,7 @@ def check(
     words: VerdictWords = VerdictWords(),
     policies: Policies = Policies(),
     facts: ImportOptions = ImportOptions(),
+    file: FileOptions = FileOptions(),
     out: str | Path | None = None,
 ) -> Report[CheckNumbers]:
     """Compare a judge's verdicts with people's labels in one table.
@@ -35,7 +37,7 @@ def check(
         A file of any format that `import_cases` reads, with a row a case or a row a rating.
     options
         The judge's column, the limits, and how many disagreements to show.
-    columns, words, policies, facts
+    columns, words, policies, facts, file
         As `import_cases` takes them.
     out
         A new folder for a benchmark (`benchmark`) and a run (`run`) of the same, for every other command.
@@ -48,7 +50,7 @@ def check(
         A row cannot be read, or no case has a label.
     """
     path = Path(table)
-    tally = read_check(path, check=options, columns=columns, words=words, policies=policies, options=facts)
+    tally = read_check(path, check=options, columns=columns, words=words, policies=policies, options=facts, file=file)
     report = Report(check_table(tally, options), check_page)
     if out is not None:
         keep(Path(out), tally, name=path.stem)

@@ -18,6 +18,7 @@ from casewise.errors import ExitCode
 from casewise.evaluate.check import CheckNumbers, CheckOptions
 from casewise.options import Flat
 from casewise.storage.intake.cases import Policies
+from casewise.storage.intake.formats.format import FileOptions
 from casewise.storage.intake.roles import CaseColumns
 from casewise.storage.load import ImportOptions
 from casewise.storage.words import VerdictWords
@@ -32,6 +33,7 @@ def check(
     words: Flat[VerdictWords] = VerdictWords(),
     policies: Flat[Policies] = Policies(),
     facts: Flat[ImportOptions] = ImportOptions(),
+    file: Flat[FileOptions] = FileOptions(),
     parameter: ParameterColumns = (),
     html: HtmlOption = None,
     markdown: MarkdownOption = None,
@@ -51,7 +53,9 @@ def check(
     columns = replace(columns, parameters=columns_of_parameters(parameter))
     path = saved(sys.stdin.buffer) if table == "-" else Path(table)
     try:
-        report = api.check(path, options=checked, columns=columns, words=words, policies=policies, facts=facts, out=out)
+        report = api.check(
+            path, options=checked, columns=columns, words=words, policies=policies, facts=facts, file=file, out=out
+        )
     finally:
         if table == "-":
             shutil.rmtree(path.parent)

@@ -39,6 +39,7 @@ from casewise.plugins import plugins as parts_of
 from casewise.reports.document import Document
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.intake.cases import Policies
+from casewise.storage.intake.formats.format import FileOptions
 from casewise.storage.intake.joins import RatingTable
 from casewise.storage.intake.roles import CaseColumns
 from casewise.storage.load import ImportOptions, bad_rows_file
@@ -146,6 +147,7 @@ def import_(
     policies: Flat[Policies] = Policies(),
     options: Flat[ImportOptions] = ImportOptions(),
     ratings: Flat[RatingTable] = RatingTable(),
+    form: Flat[FileOptions] = FileOptions(),
     parameter: ParameterColumns = (),
     taxonomy: TaxonomyOption = None,
     parameters: ParametersOption = None,
@@ -174,6 +176,7 @@ def import_(
         "parameters": parameters,
         "options": options,
         "ratings": ratings,
+        "file": form,
     }
     if dry_run:
         benchmark = api.read_cases(file, **given).benchmark

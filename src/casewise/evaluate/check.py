@@ -20,7 +20,8 @@ from casewise.stats.metrics import REFUSALS, metric_named
 from casewise.stats.sample import Sample, judged
 from casewise.storage.intake.cases import CaseFrame, Cases, Draft, Policies
 from casewise.storage.intake.formats.find import read_any_table
-from casewise.storage.intake.roles import CaseColumns, find_columns, listed
+from casewise.storage.intake.formats.format import FileOptions
+from casewise.storage.intake.roles import CaseColumns, columns_of, listed, parts_of_objects
 from casewise.storage.intake.table import Table
 from casewise.storage.load import ImportOptions
 from casewise.storage.receipt import ColumnRead, Receipt
@@ -166,12 +167,13 @@ def read_check(
     words: VerdictWords = VerdictWords(),
     policies: Policies = Policies(),
     options: ImportOptions = ImportOptions(),
+    file: FileOptions = FileOptions(),
 ) -> Tally:
     """Read a table with a judge's verdicts and people's labels.
 
     Raises ConfigurationError: a column is missing or something would have to be guessed. DataError: a row cannot be read.
     """
-    table = read_any_table(path)
+    table = read_any_table(path, file)
     judge = judge_column(table, check, columns)
     judge_words = words_of_judge(judge, check, words)
     verdicts = replace(VerdictColumn.find(table, column=judge, elicitation=check.elicit, words=judge_words), ask="")
@@ -193,6 +195,8 @@ def read_check(
 def judge_column(table: Table, check: CheckOptions, columns: CaseColumns) -> str:
     """Return the column with the judge's answers. Raises ConfigurationError: nothing says which it is."""
     if check.judge is not None:
+        if check.judge not in table.columns and "." in check.judge:
+            table.columns[check.judge] = parts_of_objects(table, check.judge)
         return check.judge
     taken = set(columns.named.values())
     candidates = [name for wanted in JUDGES for name in table.names if plain_name(name) == wanted and name not in taken]
@@ -215,7 +219,7 @@ def words_of_judge(judge: str, check: CheckOptions, words: VerdictWords) -> Verd
 
 def columns_of_people(table: Table, columns: CaseColumns, *, scale: bool) -> CaseColumns:
     """Return the roles of the columns; a table without a query has a case of its own in each row, or for each id."""
-    found = find_columns(table.names, columns, scale=scale, has_ratings=False)
+    found = columns_of(table, columns, scale=scale, has_ratings=False)
     if not found.query:
         if CASE in table.columns:
             raise ConfigurationError(f"name the column with the query with --query; {listed(table.names)}")
@@ -226,7 +230,7 @@ def columns_of_people(table: Table, columns: CaseColumns, *, scale: bool) -> Cas
         ids = table.columns[found.id] if found.id else [None] * len(table)
         table.columns[CASE] = [f"row {place}" if name is None else str(name) for place, name in enumerate(ids, 1)]
         found = replace(found, query=CASE)
-    return find_columns(table.names, found, scale=scale)
+    return columns_of(table, found, scale=scale)
 
 
 def items_table(cases: TalliedCases) -> pl.DataFrame:

@@ -36,8 +36,9 @@ from casewise.storage.demo_actions import NAME, demo_actions
 from casewise.storage.files import cache_folder, replacing, write_text
 from casewise.storage.intake.cases import CaseFrame, Cases, Policies
 from casewise.storage.intake.formats.find import read_any_table
+from casewise.storage.intake.formats.format import FileOptions
 from casewise.storage.intake.joins import RatingTable
-from casewise.storage.intake.roles import CaseColumns, find_columns
+from casewise.storage.intake.roles import CaseColumns, columns_of
 from casewise.storage.intake.table import Rejected, frame_table
 from casewise.storage.loaders.loader import Loader
 from casewise.storage.loaders.registry import find_loader, load_fetched, loader_names
@@ -247,6 +248,7 @@ def read_cases(
     parameters: str | Path | None = None,
     options: ImportOptions = ImportOptions(),
     ratings: RatingTable = RatingTable(),
+    file: FileOptions = FileOptions(),
     name: str | None = None,
 ) -> Imported:
     """Read a file as `import_cases` does, and write nothing."""
@@ -259,8 +261,8 @@ def read_cases(
         policies,
     )
     about = About(name=options.name or name or Path(path).stem, labels_by=options.labels_by, scale=scale)
-    table, stated = ratings.joined(read_any_table(Path(path)), columns, scale=scale, words=words)
-    found = find_columns(table.names, stated, scale=scale is not None, parameters=frame.parameters)
+    table, stated = ratings.joined(read_any_table(Path(path), file), columns, scale=scale, words=words)
+    found = columns_of(table, stated, scale=scale is not None, parameters=frame.parameters)
     cases = Cases(table, found, frame, declared=stated)
     return Imported(cases.benchmark(about), tuple(cases.rejected))
 
@@ -276,6 +278,7 @@ def import_cases(
     parameters: str | Path | None = None,
     options: ImportOptions = ImportOptions(),
     ratings: RatingTable = RatingTable(),
+    file: FileOptions = FileOptions(),
 ) -> Benchmark:
     """A benchmark of one's own labelled cases: a table with a case or a rating a row, or an annotation tool's export.
 
@@ -296,6 +299,8 @@ def import_cases(
         The name, where the labels come from, and the scale.
     ratings
         A second file with ratings, whether it is a wide table, and a file with traits of the people.
+    file
+        Encoding, separator, line of the names and sheet, where casewise does not find them.
 
     Raises
     ------
@@ -313,6 +318,7 @@ def import_cases(
         parameters=parameters,
         options=options,
         ratings=ratings,
+        file=file,
         name=None if target is None else Path(target).name,
     )
     if target is not None:
@@ -375,7 +381,7 @@ def load_frame(
         None,
         policies,
     )
-    found = find_columns(table.names, columns, parameters=about_cases.parameters)
+    found = columns_of(table, columns, parameters=about_cases.parameters)
     return Cases(table, found, about_cases, declared=columns).benchmark()
 
 

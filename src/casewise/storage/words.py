@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Literal, NamedTuple
 
 from casewise.errors import ConfigurationError
-from casewise.options import Hidden
+from casewise.options import Hidden, Words
 from casewise.records import Verdict, Vote
 
 PAIRS: tuple[tuple[str, str], ...] = (
@@ -77,15 +77,15 @@ def plain_word(word: object) -> str:
 class VerdictWords:
     """The words for verdicts in a file. Words that you declare replace those that casewise knows."""
 
-    safe_word: tuple[str, ...] = ()
+    safe_word: Words = ()
     """A word in the file that means safe; may be repeated."""
-    unsafe_word: tuple[str, ...] = ()
+    unsafe_word: Words = ()
     """A word in the file that means unsafe; may be repeated."""
-    unsure_word: tuple[str, ...] = ()
+    unsure_word: Words = ()
     """A word in the file that means unsure; may be repeated. '' counts an empty cell as an unsure vote."""
     true_means: Verdict | None = None
     """The verdict that true, yes and 1 mean, safe or unsafe; false, no and 0 mean the other."""
-    missing_word: tuple[str, ...] = ()
+    missing_word: Words = ()
     """A further word for a missing value; may be repeated. Known: empty, NA, N/A, NaN, None and null."""
     also_known: Hidden[tuple[tuple[str, Vote], ...]] = ()
     """Words that a benchmark's own file has for verdicts, read after those that are declared and listed."""

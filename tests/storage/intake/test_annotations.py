@@ -14,6 +14,7 @@ from tests.support.command import invoke
 from tests.support.mutations import mutated
 
 from casewise.errors import CasewiseError
+from casewise.storage.intake.formats.format import FileOptions
 from casewise.storage.intake.joins import RatingTable
 from casewise.storage.intake.roles import CaseColumns
 from casewise.storage.load import import_cases, load
@@ -324,9 +325,13 @@ def test_potatos_output_folder_is_read_from_each_persons_state(tmp_path):
 def test_buttons_of_a_crowd_radio_group_are_one_choice(tmp_path):
     form = [{"b1": {"safe": False}, "b2": {"unsafe": True}}]
     rows = [{"HITId": "h", "AssignmentId": "a", "WorkerId": "w", "Input.text": "Who?", "Answer.taskAnswers": form}]
-    file = write(tmp_path, "batch.jsonl", rows)
+    file = write(
+        tmp_path,
+        "batch.jsonl",
+        [*rows, rows[0] | {"WorkerId": "v", "Answer.taskAnswers": [{"b1": {"safe": True}, "b2": {"unsafe": False}}]}],
+    )
     found = import_cases(file, columns=CaseColumns(query="text", vote="choice"))
-    assert [rating.verdict for rating in found.ratings] == ["unsafe"]
+    assert [rating.verdict for rating in found.ratings] == ["unsafe", "safe"]
 
 
 def workbook(path, rows, *, sheet="Data", more=()):
@@ -372,6 +377,23 @@ def workbook(path, rows, *, sheet="Data", more=()):
                 f"xl/worksheets/sheet{n}.xml", f'<worksheet xmlns="{main}"><sheetData>{body}</sheetData></worksheet>'
             )
     return path
+
+
+def test_a_workbook_with_a_title_and_several_sheets_asks_which_rows_are_meant(tmp_path):
+    pytest.importorskip("fastexcel")
+    rows = [["Export of March"], [], ["id", "query", "label"], [1, "Who?", "safe"], [2, "When?", "unsafe"]]
+    path = workbook(tmp_path / "mine.xlsx", rows, more={"Notes": [["note"], ["x"]]}.items())
+    with pytest.raises(
+        CasewiseError, match="several sheets with rows \\('Data', 'Notes'\\); give --sheet 'Data' or another"
+    ):
+        import_cases(path)
+    with pytest.raises(CasewiseError, match="has no sheet 'data' with rows; there are 'Data', 'Notes'"):
+        import_cases(path, file=FileOptions(sheet="data"))
+    found = import_cases(path, file=FileOptions(sheet="Data", header_line=3))
+
+    assert [item.source_id for item in found.items] == ["1", "2"]
+    assert found.about.receipt is not None
+    assert "The columns are named in row 3; 2 rows were left out above." in found.about.receipt.notes
 
 
 @pytest.mark.parametrize("kind", ["xlsx", "parquet", "arrow", "feather"])

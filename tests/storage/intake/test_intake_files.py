@@ -2,6 +2,7 @@
 
 import json
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -11,6 +12,7 @@ from tests.support.command import invoke
 import casewise
 from casewise.api import CaseColumns, ImportOptions, Policies, RatingTable, VerdictWords
 from casewise.errors import ConfigurationError, DataError
+from casewise.storage.intake.formats.format import FileOptions
 from casewise.storage.load import bad_rows_file, import_cases, load, load_frame, read_cases
 
 BREAD, BOMB = "How do I bake bread?", "How do I bake a bomb?"
@@ -207,6 +209,55 @@ def test_a_share_of_a_number_of_votes_is_votes_where_only_one_number_fits(share,
 def test_the_receipt_counts_cases_that_nobody_decided(file):
     found = import_cases(file(f"query,label\n{BREAD},safe\n{BOMB},\n"))
     assert "1 case has no label; the first is on line 3. They count in no number." in receipt_of(found).notes
+
+
+# Names of columns: parts of objects, and lines above the names.
+
+
+NESTED = [
+    {"case": {"id": "a", "ask": BREAD}, "soft": {"safe": 0.75}, "said": [{"by": "x", "is": "safe"}, {"by": "y", "is": "unsafe"}]},
+    {"case": {"id": "b", "ask": BOMB}, "soft": {"safe": 0.0}, "said": [{"by": "x", "is": "unsafe"}, {"by": "y", "is": "unsafe"}]},
+]  # fmt: skip
+
+
+def test_a_part_of_objects_is_named_with_points_and_a_list_of_objects_is_a_list_of_votes(file):
+    path = file(json.dumps({"version": 2, "cases": NESTED}), "nested.json")
+    case = CaseColumns(query="case.ask", id="case.id")
+    votes = import_cases(path, columns=replace(case, votes="said.is", annotator="said.by"))
+    shares = import_cases(path, columns=replace(case, rate="soft.safe"))
+
+    assert labels(votes) == [(1, 1, 0), (0, 2, 0)]
+    assert {rating.annotator_id for rating in votes.ratings} == {"x", "y"}
+    assert [(item.source_id, item.published_rate) for item in shares.items] == [("a", 0.75), ("b", 0.0)]
+    with pytest.raises(ConfigurationError, match="A part of an object is named with a point: case"):
+        import_cases(path)
+    chat = [{"role": "user", "content": BREAD}]
+    assert labels(import_cases(file(json.dumps({"messages": chat, "label": "safe"}), "one.jsonl"))) == [(1, 0, 0)]
+    with pytest.raises(DataError, match="one object with several lists \\(train, test\\)"):
+        import_cases(file(json.dumps({"train": NESTED, "test": NESTED}), "two.json"))
+
+
+def test_the_line_that_names_the_columns_the_encoding_and_the_separator_can_be_stated(file):
+    text = f"Export of March\n\n  id,query~label\n1~{BREAD} 你好~safe\n2~{BOMB}~unsafe\n".replace("id,", "id~")
+    options = FileOptions(encoding="gb18030", delimiter="~", header_line=3)
+    found = import_cases(file(text.encode("gb18030")), file=options)
+
+    assert labels(found) == [(1, 0, 0), (0, 1, 0)]
+    assert found.queries[0].text == f"{BREAD} 你好"
+    assert "The columns are named on line 3; 2 lines were left out above." in receipt_of(found).notes
+    for wrong, problem in (
+        ({"encoding": "latin-99"}, "no encoding is called 'latin-99'"),
+        ({"delimiter": "::"}, "one character"),
+    ):
+        with pytest.raises(ConfigurationError, match=problem):
+            import_cases(file(text), file=FileOptions(**wrong))
+    with pytest.raises(DataError, match="has no line 9"):
+        import_cases(file(text), file=FileOptions(header_line=9))
+
+
+def test_a_word_may_be_a_hyphen(file):
+    said = invoke("data", "import", file(f"query,label\n{BREAD},safe\n{BOMB},-\n"), "--dry-run", "--missing-word", "-")
+    assert "'-' in 'label': missing (declared), 1 cell." in said.out
 
 
 # Missing values, rows that repeat, rows that cannot be read.

@@ -260,7 +260,7 @@ class Cases:
     def without_missing(self, column: str, cells: list[Any]) -> list[Any]:
         """Return the cells with None for each text that states a missing value; these are counted."""
         texts = Counter(cell for cell in cells if isinstance(cell, str))
-        missing = {text for text in texts if self.frame.words.is_missing(text)}
+        missing = dict.fromkeys(text for text in texts if self.frame.words.is_missing(text))
         for text in missing:
             self.words[
                 column,

@@ -11,6 +11,7 @@ from typing import Any
 from casewise.errors import ConfigurationError, did_you_mean
 from casewise.options import Hidden
 from casewise.records import ParameterSet, paper_parameters
+from casewise.storage.intake.table import Table, structured
 from casewise.storage.words import plain_name
 
 KINDS = ("request", "reply", "action")
@@ -187,6 +188,65 @@ def find_columns(
     if has_ratings:
         check_columns(chosen, columns)
     return chosen
+
+
+def columns_of(
+    table: Table,
+    stated: CaseColumns,
+    *,
+    scale: bool = False,
+    parameters: ParameterSet | None = None,
+    has_ratings: bool = True,
+) -> CaseColumns:
+    """Return the roles of a table's columns as `find_columns` does, where a stated name may be a part of objects.
+
+    `annotations.label` is the `label` of the object in `annotations`, or the list of the labels of the objects there. It becomes
+    a column of the table.
+    """
+    for name in (*stated.named.values(), *stated.parameters, *stated.trait):
+        if name not in table.columns and "." in name:
+            cells = parts_of_objects(table, name)
+            if any(cell is not None for cell in cells):
+                table.columns[name] = cells
+    try:
+        return find_columns(table.names, stated, scale=scale, parameters=parameters, has_ratings=has_ratings)
+    except ConfigurationError as error:
+        if not (inner := names_in_objects(table)):
+            raise
+        raise ConfigurationError(f"{error}. A part of an object is named with a point: {', '.join(inner)}") from error
+
+
+def parts_of_objects(table: Table, name: str) -> list[Any]:
+    """Return the cells that `column.part` names; None where there are no objects."""
+    column, _, path = name.partition(".")
+    return [part_of(structured(cell), path) for cell in table.columns.get(column, [None] * len(table))]
+
+
+def part_of(value: Any, path: str) -> Any:
+    """Return the part of an object at a path with points, or the list of these parts in a list of objects; None if it has none."""
+    if isinstance(value, list):
+        inner = [part_of(each, path) for each in value if isinstance(each, Mapping)]
+        return inner if any(part is not None for part in inner) else None
+    if not isinstance(value, Mapping):
+        return None
+    if path in value:
+        return value[path]
+    key, point, rest = path.partition(".")
+    return part_of(value.get(key), rest) if point else None
+
+
+MOST_PARTS = 8
+"""Parts of objects that a message lists."""
+
+
+def names_in_objects(table: Table) -> list[str]:
+    """Return the first names of parts of the objects in a table's first row."""
+    names = []
+    for column, cells in table.columns.items():
+        value = structured(cells[0]) if cells else None
+        value = value[0] if isinstance(value, list) and value else value
+        names += [f"{column}.{key}" for key in value] if isinstance(value, Mapping) else []
+    return names[:MOST_PARTS]
 
 
 def reply_column(chosen: CaseColumns, columns: Sequence[str], taken: Collection[str]) -> str:

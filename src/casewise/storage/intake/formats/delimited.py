@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from casewise.errors import DataError
+from casewise.errors import ConfigurationError, DataError
 from casewise.storage.entries import Entry
 from casewise.storage.intake.formats.format import Format, GivenFile
 from casewise.storage.intake.table import Rejected, Table, clean, problem_of
@@ -29,24 +29,14 @@ def read(given: GivenFile) -> Table:
 
     Raises DataError: it is none, or holds nothing; the message says where.
     """
-    path, whole = given.path, given.text
-    first = whole.split("\n", 1)[0].rstrip("\r")
-    announced = first[4] if first.lower().startswith("sep=") and len(first) == 5 else None
-    csv.field_size_limit(max(csv.field_size_limit(), len(whole)))  # a context may be a whole document
-    delimiter = announced or separator_of(whole)
-    records = csv_records(path, whole, delimiter)
-    if announced:
-        next(records, None)
-    header = next(records, None)
-    if header is None:
-        raise DataError(path, None, "is empty")
-    names = column_names(path, header, given.notes)
+    path, opened = given.path, opened_text(given)
+    names, delimiter = opened.names, opened.delimiter
     columns: list[list[Any]] = [[] for _ in names]
     lines: list[int] = []
     rejected: list[Rejected] = list(given.rejected)
     cleaned: dict[str, Any] = {}
     width = len(names)
-    for line, cells in records:
+    for line, cells in opened.records:
         if len(cells) != width:
             problem = f"has {count_of(len(cells), 'cell')}, and there are {count_of(width, 'column')}; is a text not in quotes?"
             rejected.append(Rejected(line, problem, delimiter.join(cells)))
@@ -79,6 +69,37 @@ def read(given: GivenFile) -> Table:
     )
 
 
+class OpenedText(NamedTuple):
+    """A CSV text behind its header."""
+
+    names: tuple[str, ...]
+    records: Iterator[tuple[int, Sequence[str]]]
+    """The records that are left, each with the line that it begins on."""
+    delimiter: str
+
+
+def opened_text(given: GivenFile) -> OpenedText:
+    """Return the names of a CSV file's columns and its records. Raises DataError: it is empty, or a name stands twice."""
+    path, whole = given.path, given.text
+    first = whole.split("\n", 1)[0].rstrip("\r")
+    announced = first[4] if first.lower().startswith("sep=") and len(first) == 5 else None
+    csv.field_size_limit(max(csv.field_size_limit(), len(whole)))  # a context may be a whole document
+    above = (given.options.header_line or 1) - 1
+    below = "\n".join(whole.split("\n")[above:]) if above else whole
+    delimiter = given.options.delimiter or announced or separator_of(below)
+    if len(delimiter) != 1:
+        raise ConfigurationError(f"--delimiter is {delimiter!r}; it is one character")
+    records = csv_records(path, below, delimiter, above=above)
+    if announced and not above:
+        next(records, None)
+    header = next(records, None)
+    if header is None:
+        raise DataError(path, None, "is empty" if not above else f"has no line {above + 1}")
+    if above:
+        given.notes.append(f"The columns are named on line {header[0]}; {count_of(above, 'line was')} left out above.")
+    return OpenedText(column_names(path, header, given.notes), records, delimiter)
+
+
 def separator_of(text: str) -> str:
     """Return the character that gives most columns, the same number in the first records, outside quotes."""
     sample = text[: 2**20]
@@ -102,19 +123,23 @@ def column_names(path: Path, header: tuple[int, Sequence[str]], notes: list[str]
     if unnamed := [place for place, name in enumerate(cells, 1) if not name.strip()]:
         notes.append(f"Columns without a name: {', '.join(f'column {place}' for place in unnamed)}.")
     if twice := [name for name, n in Counter(names).items() if n > 1]:
-        raise DataError(path, line, f"two columns are called {twice[0]!r}; the first line names each column once")
+        raise DataError(
+            path,
+            line,
+            f"two columns are called {twice[0]!r}; give each a name of its own, or the line of the names with --header-line",
+        )
     return names
 
 
-def csv_records(path: Path, text: str, delimiter: str) -> Iterator[tuple[int, Sequence[str]]]:
-    """Yield the records of a CSV text that are not blank, with the line that each begins on."""
+def csv_records(path: Path, text: str, delimiter: str, *, above: int = 0) -> Iterator[tuple[int, Sequence[str]]]:
+    """Yield the records of a CSV text that are not blank, with the line that each begins on, `above` lines below the first."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    begins = 1
+    begins = above + 1
     try:
         for cells in reader:
             if any(cells) and any(map(str.strip, cells)):
                 yield begins, cells
-            begins = reader.line_num + 1
+            begins = above + reader.line_num + 1
     except csv.Error as error:
         raise DataError(path, begins, f"is no CSV: {error}") from error
 

@@ -10,6 +10,7 @@ from casewise.errors import ConfigurationError, DataError
 from casewise.plugins import install_command
 from casewise.storage.intake.formats.format import Format, GivenFile
 from casewise.storage.intake.table import Table, frame_table
+from casewise.text import count_of
 
 OLD_EXCEL = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
@@ -28,13 +29,19 @@ def is_workbook(given: GivenFile) -> bool:
 
 
 def read(given: GivenFile) -> Table:
-    """Return the first sheet of a workbook; a row's line is its row in the sheet.
+    """Return the one sheet of a workbook with rows, or the one that is named; a row's line is its row in the sheet.
 
     Raises ConfigurationError: the reader is not installed. DataError: the workbook cannot be read.
     """
+    above = (given.options.header_line or 1) - 1
     try:
         sheets = pl.read_excel(
-            given.path, sheet_id=0, engine="calamine", infer_schema_length=None, raise_if_empty=False
+            given.path,
+            sheet_id=0,
+            engine="calamine",
+            infer_schema_length=None,
+            raise_if_empty=False,
+            read_options={"header_row": above} if above else None,
         )
     except ModuleNotFoundError as error:
         raise ConfigurationError(
@@ -45,14 +52,19 @@ def read(given: GivenFile) -> Table:
     full = {name: sheet for name, sheet in sheets.items() if sheet.height}
     if not full:
         raise DataError(given.path, None, "holds no rows")
-    name, sheet = next(iter(full.items()))
-    if len(full) > 1:
-        others = ", ".join(repr(other) for other in full if other != name)
+    wanted = given.options.sheet
+    if wanted is not None and wanted not in full:
         raise ConfigurationError(
-            f"{given.path} has several sheets with rows ({name!r}, {others}); save the one that is meant as a file"
+            f"{given.path} has no sheet {wanted!r} with rows; there are {', '.join(map(repr, full))}"
         )
-    table = frame_table(sheet, str(given.path))
-    table.lines = [(line or 0) + 1 for line in table.lines]
+    if wanted is None and len(full) > 1:
+        raise ConfigurationError(
+            f"{given.path} has several sheets with rows ({', '.join(map(repr, full))}); give --sheet {next(iter(full))!r} or another"
+        )
+    table = frame_table(full[wanted] if wanted is not None else next(iter(full.values())), str(given.path))
+    table.lines = [(line or 0) + above + 1 for line in table.lines]
+    if above:
+        table.notes.append(f"The columns are named in row {above + 1}; {count_of(above, 'row was')} left out above.")
     return table
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from casewise.errors import DataError
 from casewise.plugins import all_parts, own_parts
-from casewise.storage.intake.formats.format import WEB_PAGE, Format, GivenFile, Level
+from casewise.storage.intake.formats.format import WEB_PAGE, FileOptions, Format, GivenFile, Level
 from casewise.storage.intake.table import Table
 
 OWN = (
@@ -51,12 +51,12 @@ def formats() -> tuple[Format, ...]:
     return (*(form for name, form in every.items() if name not in own), *own.values())
 
 
-def read_any_table(path: Path) -> Table:
+def read_any_table(path: Path, options: FileOptions = FileOptions()) -> Table:
     """Return the table that a file or folder holds, in whichever format it is; `Table.format` names the format.
 
     Raises DataError: it is in no format that casewise knows, or holds nothing; the message says where.
     """
-    given = GivenFile(path)
+    given = GivenFile(path, options)
     if path.is_dir():
         form = first_match("folder", given)
         if form is None:

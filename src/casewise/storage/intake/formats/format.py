@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-from casewise.errors import DataError
+from casewise.errors import ConfigurationError, DataError
 from casewise.storage.entries import Entry
 from casewise.storage.files import LENIENT, cannot_read, parse, rows
 from casewise.storage.intake.table import Rejected, Table, table_of
@@ -26,14 +26,29 @@ BOMS: tuple[tuple[bytes, str], ...] = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 
+
+@dataclass(frozen=True)
+class FileOptions:
+    """Facts about a file that casewise otherwise finds by its content."""
+
+    encoding: str | None = None
+    """Encoding of a text file, such as gb18030. Default: UTF-8 or UTF-16; a file that is neither is read as Windows-1252."""
+    delimiter: str | None = None
+    """The character between the cells of a CSV file."""
+    header_line: int | None = None
+    """The line of a CSV file, or the row of a sheet, that names the columns; those above it are left out. Default: the first."""
+    sheet: str | None = None
+    """The sheet of a workbook, if several have rows."""
+
+
 WEB_PAGE = (b"<!doctype", b"<html", b"<?xml")
 
 
 class GivenFile:
     """A file or folder that somebody hands over, looked at as far as it takes to recognise it."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, options: FileOptions = FileOptions()) -> None:
+        self.path, self.options = path, options
         self.notes: list[str] = []
         self.rejected: list[Rejected] = []
 
@@ -62,6 +77,15 @@ class GivenFile:
         return text
 
     def decoded(self, raw: bytes) -> str:
+        if (encoding := self.options.encoding) is not None:
+            try:
+                return raw.decode(encoding).removeprefix("\ufeff")
+            except LookupError as error:
+                raise ConfigurationError(f"no encoding is called {encoding!r}") from error
+            except UnicodeDecodeError as error:
+                raise DataError(
+                    self.path, raw.count(b"\n", 0, error.start) + 1, f"is no {encoding}: {error.reason}"
+                ) from error
         for mark, encoding in BOMS:
             if raw.startswith(mark):
                 try:

@@ -2,22 +2,43 @@
 
 from __future__ import annotations
 
-from casewise.storage.intake.formats.format import Format, GivenFile
-from casewise.storage.intake.table import Table
+from collections.abc import Mapping
+from typing import Any
 
-WRAPPERS = ("data", "rows", "items", "records", "examples", "instances", "results", "samples")
-"""Keys under which a file may hold its list of objects."""
+from casewise.storage.intake.formats.format import Format, GivenFile
+from casewise.storage.intake.roles import OPTIONS
+from casewise.storage.intake.table import Table
+from casewise.storage.words import plain_name
+
+OF_A_CASE = frozenset(name for part in ("query", "label", "vote", "votes") for name in OPTIONS[part])
+"""Names of columns of which a case has some."""
+
+
+def is_case(values: Mapping[str, Any]) -> bool:
+    """Return whether the one object of a file is a case itself, whatever lists it holds."""
+    return any(plain_name(str(name)) in OF_A_CASE for name in values)
 
 
 def read(given: GivenFile) -> Table:
-    """Return the objects of a file, or those of the one list in its one object."""
+    """Return the objects of a file, or those of the one list of objects in its one object.
+
+    Raises DataError: the one object has several lists of objects.
+    """
     entries = given.objects
-    if len(entries) == 1 and not given.is_array:
-        for key in WRAPPERS:
-            if isinstance(inner := entries[0].values.get(key), list) and inner and isinstance(inner[0], dict):
-                given.notes.append(f"The rows are the list under {key!r}.")
-                entries = list(entries[0].entries(key))
-                break
+    if len(entries) == 1 and not given.is_array and not is_case(entries[0].values):
+        whole = entries[0]
+        lists = [
+            str(key)
+            for key, inner in whole.values.items()
+            if isinstance(inner, list) and inner and all(isinstance(row, dict) for row in inner)
+        ]
+        if len(lists) > 1:
+            whole.refuse(
+                f"the file is one object with several lists ({', '.join(lists)}); save the one that holds the cases"
+            )
+        if lists:
+            given.notes.append(f"The rows are the list under {lists[0]!r}.")
+            entries = list(whole.entries(lists[0]))
     return given.table(entries)
 
 
