@@ -819,6 +819,7 @@ def item_exhibit(benchmark: Benchmark, item: Item) -> Exhibit:
         heading=f"{benchmark.category_of(item)}, {spoken(item.condition)}",
         facts=(
             (labels.column, labels.votes(votes.safe, votes.total, unsure=votes.unsure, share=item.published_rate)),
+            *((("Mean rating", number(item.mean)),) if item.mean is not None else ()),
             ("Intended", intent),
             *((name, as_text(value)) for name, value in (item.columns or {}).items()),
         ),

@@ -83,13 +83,11 @@ class LabelWords:
 
     def votes(self, safe: int, total: int, *, unsure: int = 0, share: float | None = None) -> str:
         """Return the votes of people on an item, their share, or its label, in words; a label in the file's word, too."""
-        if not total and share is not None:
-            return f"{percent(share, digits=0)} say safe"
+        if not total and not unsure:
+            return "no label" if share is None else f"{percent(share, digits=0)} say safe"
         if self.rated:
             undecided = f", {unsure:,} unsure" if unsure else ""
             return f"{safe:,} of {total:,} say safe ({percent(safe / total if total else None, digits=0)}){undecided}"
-        if not total:
-            return "no label"
         label = "safe" if 2 * safe > total else "unsafe" if 2 * safe < total else "a tie"
         return f"{label} (“{dict(self.own)[label]}” in the file)" if label in dict(self.own) else label
 

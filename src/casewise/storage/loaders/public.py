@@ -558,15 +558,15 @@ def privaci_rows(path: Path) -> Rows:
         yield entry, row
 
 
-def privaci(law: str, title: str) -> Loader:
+def privaci(law: str, title: str, size: str) -> Loader:
     """The loader of the cases under one law."""
     loader = Loader(
         name=f"privaci_{law}",
         title=f"PrivaCI-Bench, {title} (Li et al., 2025)",
-        size="as its file says",
+        size=size,
         judged="action",
         labels_by="law",
-        licence="as its authors say",
+        licence="not stated in its repository",
         terms="Court cases name real people. Name the authors where you publish its data.",
         source=f"{PRIVACI_REPOSITORY}, cases/{title.replace(' ', '_')}",
         files=(SourceFile(f"{law}.parquet"),),
@@ -663,7 +663,7 @@ def judgebench(name: str) -> Loader:
         title=f"JUDGE-BENCH, {of_set} (Bavaresco et al., 2025)",
         size=facts.get("size", "as its file says"),
         judged="reply" if of_set.startswith("dices") else "request",
-        labels_by=None,
+        labels_by=facts.get("labels_by"),
         licence=facts["licence"],
         terms="Its sets keep the licences of their own authors. Some texts are offensive or unsafe.",
         source=f"{JUDGEBENCH_REPOSITORY} @{JUDGEBENCH_COMMIT}",
@@ -691,8 +691,8 @@ OWN = (
     OPENSAFEINTENT,
     SAFEPYRAMID,
     XSTEST,
-    privaci("gdpr", "GDPR"),
-    privaci("hipaa", "HIPAA"),
-    privaci("ai_act", "AI ACT"),
+    privaci("gdpr", "GDPR", "3,137 cases, some several times; those that it does not apply to are left out"),
+    privaci("hipaa", "HIPAA", "court cases; those that it does not apply to are left out"),
+    privaci("ai_act", "AI ACT", "made-up cases; those that it does not apply to are left out"),
 )
 """All but the sets of JUDGE-BENCH, in the order of the list."""
