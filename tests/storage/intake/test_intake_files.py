@@ -546,3 +546,34 @@ def test_shares_without_numbers_of_votes_give_the_labels_of_every_report(tmp_pat
     assert accuracy["ci_low"].item() is not None
     assert [note for note in found.notes() if "share of safe votes without their number" in note]
     assert not [note for note in found.notes() if "have no ratings" in note]
+
+
+@pytest.mark.slow
+def test_shares_without_numbers_of_votes_go_to_a_recommendation_and_a_decider(tmp_path):
+    rows = [{"id": f"my {n}", "query": f"Question {n}?", "safe_rate": (n % 10) / 10 + 0.05} for n in range(60)]
+    casewise.storage.benchmark_folder.write_benchmark(load_frame(rows, "shares"), tmp_path / "shares")
+    assert (
+        invoke("judge", tmp_path / "shares", "--judge", "fake/rehearsal", "--yes", "--out", tmp_path / "run").code == 0
+    )
+
+    page = " ".join(invoke("recommend", tmp_path / "run", "--ratio", "2", "--format", "text").out.split())
+    assert "60 items of 60 queries, labels by shares of safe votes" in page
+    fitted = invoke("decider", "fit", tmp_path / "run", "--ratio", "2", "--out", tmp_path / "decider.json")
+    assert (fitted.code, (tmp_path / "decider.json").exists()) == (0, True), fitted.output
+    assert "95 % say safe" in invoke("show", tmp_path / "shares", "my 9", "--format", "text").out
+
+
+def test_own_ids_and_words_stand_where_an_item_is_shown_and_exported(file, tmp_path):
+    path = file(f'ticket,ask,setting,outcome\n"T,1",{BREAD},a baker,pass\n"T,2",{BOMB},a thief,fail\n')
+    columns = CaseColumns(id="ticket", query="ask", context="setting", label="outcome")
+    import_cases(path, tmp_path / "own", columns=columns, words=VerdictWords(("pass",), ("fail",)))
+    assert invoke("judge", tmp_path / "own", "--judge", f"recorded:{path}#outcome", "--out", tmp_path / "run").code == 0
+    invoke("export", tmp_path / "own", "--to", "csv", "--out", tmp_path / "own.csv")
+
+    for shown in (tmp_path / "own", tmp_path / "run"):
+        text = invoke("show", shown, "T,2", "--format", "text").out
+        assert "Item T,2" in text
+        assert "Label: unsafe (“fail” in the file)" in text
+    exported = pl.read_csv(tmp_path / "own.csv")
+    assert exported["id"].to_list() == ["T,1", "T,2"]
+    assert exported["situation_description"].to_list() == ["a baker", "a thief"]
