@@ -76,11 +76,8 @@ class Receipt(Record):
         for word in self.words:
             if word.column in of_labels and word.read_as in ("safe", "unsafe"):
                 words.setdefault(word.read_as, set()).add(word.word)
-        return {
-            verdict: word
-            for verdict, of_verdict in words.items()
-            if len(of_verdict) == 1 and plain_word(word := next(iter(of_verdict))) != verdict
-        }
+        single = {verdict: next(iter(of_verdict)) for verdict, of_verdict in words.items() if len(of_verdict) == 1}
+        return {verdict: own for verdict, own in single.items() if plain_word(own) != verdict}
 
     def sentences(self) -> Iterator[str]:
         """Yield the receipt in words, a line each."""
