@@ -246,11 +246,11 @@ def test_the_line_that_names_the_columns_the_encoding_and_the_separator_can_be_s
     assert found.queries[0].text == f"{BREAD} 你好"
     assert "The columns are named on line 3; 2 lines were left out above." in receipt_of(found).notes
     for wrong, problem in (
-        ({"encoding": "latin-99"}, "no encoding is called 'latin-99'"),
-        ({"delimiter": "::"}, "one character"),
+        (FileOptions(encoding="latin-99"), "no encoding is called 'latin-99'"),
+        (FileOptions(delimiter="::"), "it is one character"),
     ):
         with pytest.raises(ConfigurationError, match=problem):
-            import_cases(file(text), file=FileOptions(**wrong))
+            import_cases(file(text), file=wrong)
     with pytest.raises(DataError, match="has no line 9"):
         import_cases(file(text), file=FileOptions(header_line=9))
 
