@@ -84,7 +84,8 @@ def fetched_state(loader: Loader) -> str:
         state = f"loads: {count_of(len(load_fetched(loader).items), 'item')}"
     except CasewiseError as error:
         state = f"does not load: {error}"
-    return f"{loader.name} is at {loader.place(loader.files[0])} and {state}"
+    where = f"is at {loader.place(loader.files[0])}" if loader.files else "is made by casewise"
+    return f"{loader.name} {where} and {state}"
 
 
 def prompts_state() -> str:
