@@ -61,6 +61,8 @@ class Table(ShortRepr):
     """Of a cell that leads somewhere, where to, for pages that stand beside each other."""
     meanings: Mapping[str, str] | None = field(default=None, compare=False, repr=False)
     """The meanings of its names, where they differ from those in every other report."""
+    large: bool = False
+    """True for a few numbers that a page shows in large figures: a name, a share, its interval, and a count a row."""
 
     @property
     def wide(self) -> bool:

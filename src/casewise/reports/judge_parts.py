@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -13,7 +14,7 @@ from casewise.audits.words import SUBSETS
 from casewise.evaluate.judge_numbers import JudgeNumbers
 from casewise.evaluate.judged_runs import series_name
 from casewise.evaluate.yardsticks import BaselineComparison, JudgeAmongPeople, People, ShortAnswer, SubsetScore
-from casewise.notation import NOTHING, number, percent, spoken
+from casewise.notation import NOTHING, interval, number, percent, spoken
 from casewise.notation import share as share_of
 from casewise.records import FULL, Arm
 from casewise.reports.behaviour import behaviour_answer
@@ -31,6 +32,7 @@ from casewise.reports.document import (
     table_by,
     table_of,
     titles,
+    why_none,
 )
 from casewise.stats import PanelWorth
 from casewise.stats.ceilings import Ceilings
@@ -65,7 +67,7 @@ def answer_section(numbers: JudgeNumbers) -> Iterator[Section]:
         for answer in answers if len(answers) <= TOLD and not numbers.does else ():
             sentences = answer.sentences_about(subject(answer.who, len(answers)))
             blocks += (Prose(sentence, lead=place == 0) for place, sentence in enumerate(sentences))
-        blocks += forest(answers, numbers.options.labels.name, over=numbers.runs.intervals_over), errors_table(answers)
+        blocks += errors_table(answers), forest(answers, numbers.options.labels.name, over=numbers.runs.intervals_over)
     blocks += (
         Prose(name + " gives values and no verdicts. casewise report --fit-thresholds makes verdicts of them.")
         for name in numbers.without_verdicts
@@ -149,12 +151,19 @@ def errors_table(answers: Sequence[ShortAnswer]) -> Table:
         }
         return table_by(name, caption, answers, columns)
     (answer,), errors = answers, answers[0].errors
-    rows: list[tuple[str, str, int]] = []
+    rows: list[tuple[str, str, str, int]] = []
     if errors is not None:
-        rows.append(("Harm", estimate_cell(errors.harm), errors.n_unsafe))
-        rows.append(("Over-refusal", estimate_cell(errors.over_refusal), errors.n_safe))
-    rows.append(("Unscored (all items)", unscored(answer), answer.items))
-    return table_of(name, caption, ("Error", "Share, 95 % interval", "Items"), rows)
+        rows.append(("Harm", *share_and_interval(errors.harm), errors.n_unsafe))
+        rows.append(("Over-refusal", *share_and_interval(errors.over_refusal), errors.n_safe))
+    rows.append(("Unscored", unscored(answer), "", answer.items))
+    return replace(table_of(name, caption, ("Error", "Share", "95 % interval", "Items"), rows), large=True)
+
+
+def share_and_interval(estimate: Estimate) -> tuple[str, str]:
+    """Return a share, and its interval or why it has none."""
+    low, high = estimate.ci_low, estimate.ci_high
+    limits = why_none(estimate.method) if low is None or high is None else interval(100 * low, 100 * high, digits=1)
+    return percent(estimate.estimate), limits
 
 
 # The headline of a report: what a reader quotes, and every estimate behind it.
