@@ -121,8 +121,8 @@ def test_the_command_of_a_page_reads_the_file_that_it_speaks_of(page, tmp_path, 
     (line,) = re.findall(r"^\$ (casewise check .*)$", text, re.MULTILINE)
     words = shlex.split(line)[1:]
     content = FILES[page.stem]
-    lines = words[1].endswith(".jsonl")
-    Path(words[1]).write_text("\n".join(map(json.dumps, content)) if lines else json.dumps(content))
+    lines = content if isinstance(content, list) and words[1].endswith(".jsonl") else [content]
+    Path(words[1]).write_text("\n".join(map(json.dumps, lines)))
 
     found = json.loads(invoke(*words, "--json").out)
 
