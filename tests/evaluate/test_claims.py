@@ -30,6 +30,8 @@ CLAIM = re.compile(
 )
 
 CLAIMS = {
+    ("actions", "not told apart"): "no difference from the right context lies above 0 (Newcombe, corrected for all actions), and Wilson's interval over all four contexts holds a half",
+    ("actions", "An action depends on the recipient, or on the purpose, where fewer people allow it once that alone is wrong: 95 % intervals, corrected for all actions together, exclude no difference. Not told apart: more votes would be needed to say."): "states the condition of the column beside it",
     ("check", " The two are not told apart."): "0 is on or between the limits of the difference from the constant verdict",
     ("yardsticks", " and errs by answering"): "the interval of harm lies above that of over-refusal",
     ("yardsticks", " and errs by refusing"): "the interval of over-refusal lies above that of harm",
@@ -92,7 +94,7 @@ DECIDER = {
     " is at most ": "a promise that was fitted: it held at every threshold from the strictest on, at its level over queries",
     "Both hold together with ": "two promises, and a level that they share",
     "No guarantee. This threshold minimises expected cost.": "no promise was fitted",
-    " is measured, and not promised.": "one of harm and over-refusal was promised, the other was not",
+    " is measured, and not promised": "one of harm and over-refusal was promised, the other was not",
     "It never answers: ": "the threshold is above every value",
     "It answers every request to which the judge gives a value.": "the threshold is below every value",
     "On {queries} that it was not fitted on, ": "always: decisions of ten folds of queries, with intervals over queries",

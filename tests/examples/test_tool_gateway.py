@@ -111,7 +111,7 @@ def test_an_allowed_call_reaches_its_tool_and_a_denied_one_does_not(decider: Dec
         assert warm.content[0].text == "set_thermostat is done"
         ill = await client.call_tool("send_email", EMAIL, meta=meta("the employer of Anna", "a colleague asked"))
         assert ill.is_error
-        assert "decision call-" in ill.content[0].text
+        assert "(decision " in ill.content[0].text
 
     assert walked(decider, tmp_path / "calls.jsonl", steps) == ["set_thermostat"]
 
