@@ -28,6 +28,7 @@ USUAL = {
     "compare": f"labels ties unscored benchmark items fit-thresholds {PAGES}",
     "contexts check": "ask out retry-unread base-url database max-cost batch wait concurrency dry-run yes json",
     "contexts generate": "model base-url intents which attempts prompts max-cost concurrency dry-run yes json",
+    "contexts select": "draft intents per-category seed movable keep-approved query category context intended database json",
     "data import": "out query id context category annotator vote votes label safe-word unsafe-word repeats skip-bad dry-run json",
     "decider fit": "out ratio max-harm max-over-refusal level elicit arm base-url refuse-unmeasured benchmark html json",
     "gate": f"baseline max-drop max-turned max-unscored labels benchmark items junit summary {PAGES}",
