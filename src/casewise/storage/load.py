@@ -32,7 +32,6 @@ from casewise.storage.benchmark_folder import (
     write_table,
     write_tables,
 )
-from casewise.storage.demo_actions import NAME, demo_actions
 from casewise.storage.files import cache_folder, replacing, write_text
 from casewise.storage.intake.cases import CaseFrame, Cases, Policies
 from casewise.storage.intake.formats.find import read_any_table
@@ -142,11 +141,9 @@ def load(source: str | Path) -> Benchmark:
     >>> benchmark.counts.items
     90
     """
-    if source == "demo":
-        with as_file(files("casewise").joinpath("demo")) as folder:
+    if isinstance(source, str) and source in EMBEDDED:
+        with as_file(files("casewise").joinpath(source.replace("-", "_"))) as folder:
             return read_benchmark(folder)
-    if source == NAME:
-        return demo_actions()
     path = Path(source)
     if (loader := named_benchmark(source)) is not None:
         return load_fetched(loader)
@@ -156,7 +153,7 @@ def load(source: str | Path) -> Benchmark:
         raise DataError(
             path,
             None,
-            f"no such benchmark{did_you_mean(str(source), ('demo', NAME, *loader_names()))}; give demo, a name that casewise data list shows, a "
+            f"no such benchmark{did_you_mean(str(source), (*EMBEDDED, *loader_names()))}; give demo, a name that casewise data list shows, a "
             "benchmark folder or a published JSON file",
         )
     if path.suffix.lower() != ".json":
@@ -168,7 +165,7 @@ def load(source: str | Path) -> Benchmark:
     return read_published(path)
 
 
-EMBEDDED = ("demo", NAME)
+EMBEDDED = ("demo", "demo-actions")
 """The benchmarks that casewise ships, by name."""
 
 Source = Benchmark | str | Path

@@ -10,7 +10,7 @@ forms of OpenAI's and Anthropic's interfaces (`casewise.storage.intake.chats`).
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -218,19 +218,9 @@ def rows_of_requests(entries: Iterable[Entry]) -> Iterator[Entry]:
             yield Entry(entry.path, entry.line, row, entry.where)
 
 
-def read_spans(given: GivenFile) -> Table:
-    """Return the calls of tools in spans."""
-    return given.table(rows_of_spans(given.objects), empty=NO_CALL)
-
-
-def read_mcp(given: GivenFile) -> Table:
-    """Return the calls of tools in a transcript."""
-    return given.table(rows_of_mcp(given.objects), empty=NO_CALL)
-
-
-def read_requests(given: GivenFile) -> Table:
-    """Return the calls of tools in logged requests."""
-    return given.table(rows_of_requests(given.objects), empty=NO_CALL)
+def reader(rows: Callable[[Iterable[Entry]], Iterator[Entry]]) -> Callable[[GivenFile], Table]:
+    """Return the reader of a format whose objects hold these rows."""
+    return lambda given: given.table(rows(given.objects), empty=NO_CALL)
 
 
 FORMATS = (
@@ -239,10 +229,14 @@ FORMATS = (
         "objects",
         "OpenTelemetry semantic conventions for generative AI 1.41.0, OTLP/JSON",
         is_spans,
-        read_spans,
+        reader(rows_of_spans),
     ),
-    Format("MCP transcript", "objects", "Model Context Protocol 2025-06-18, JSON-RPC 2.0", is_mcp, read_mcp),
+    Format("MCP transcript", "objects", "Model Context Protocol 2025-06-18, JSON-RPC 2.0", is_mcp, reader(rows_of_mcp)),
     Format(
-        "chats with calls of tools", "objects", "OpenAI and Anthropic interfaces, 2025", is_request_log, read_requests
+        "chats with calls of tools",
+        "objects",
+        "OpenAI and Anthropic interfaces, 2025",
+        is_request_log,
+        reader(rows_of_requests),
     ),
 )

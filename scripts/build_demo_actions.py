@@ -1,7 +1,10 @@
-"""The demo of actions: 24 calls of tools in four contexts each, and a simulated crowd."""
+"""Writes the demo of actions, 24 calls of tools in four contexts each with a simulated crowd: `python scripts/build_demo_actions.py`."""
 
 from __future__ import annotations
 
+import shutil
+import tempfile
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,11 +21,14 @@ from casewise.records import (
     Vote,
     action_parameters,
 )
-from casewise.records.base import shipped_toml
+from casewise.records.base import read_toml
 from casewise.storage.actions import action_words
 from casewise.storage.benchmark import About, Benchmark
+from casewise.storage.benchmark_folder import write_benchmark
 
 NAME = "demo-actions"
+
+FOLDER = Path(__file__).resolve().parents[1] / "src" / "casewise" / "demo_actions"
 
 PEOPLE = 25
 """Simulated annotators of each condition; each rates every action once, in one condition."""
@@ -38,7 +44,7 @@ CELLS = (
 
 def demo_actions(*, seed: int = 1) -> Benchmark:
     """Return the demo of actions. Its texts are written by its authors, and its crowd is simulated."""
-    rows = shipped_toml("casewise.storage", "demo_actions.toml")["actions"]
+    rows = read_toml(FOLDER / "actions.toml", "the actions of the demo")["actions"]
     rng = np.random.default_rng(seed)
     shifts = {condition: rng.normal(0, 0.6, PEOPLE) for condition, _, _ in CELLS}
     queries, contexts, items, ratings = list[Query](), list[Context](), list[Item](), list[Rating]()
@@ -112,3 +118,15 @@ def crowd(
         Rating(item_id=item.id, annotator_id=f"{item.condition}-{number:02}", verdict=vote)
         for number, vote in enumerate(votes, 1)
     ]
+
+
+def main() -> None:
+    """Write the folder anew beside the texts that it is made of."""
+    benchmark = demo_actions()
+    with tempfile.TemporaryDirectory() as folder:
+        for path in write_benchmark(benchmark, Path(folder) / NAME).iterdir():
+            shutil.copy(path, FOLDER)
+
+
+if __name__ == "__main__":
+    main()
