@@ -125,7 +125,10 @@ def test_blank_lines_a_byte_order_mark_and_windows_line_ends_are_no_harm(tmp_pat
         (b'{"item_id":"\x92"}', "byte 0x92 is not UTF-8"),
         (b"not json", "not JSON: Expecting value"),
         (b'{"item_id":"a"}', "a rating has a verdict"),
-        (b'{"item_id":"a","verdict":"maybe"}', "'verdict' is 'maybe': Input should be 'safe', 'unsafe', 'unsure' or 'ask'"),
+        (
+            b'{"item_id":"a","verdict":"maybe"}',
+            "'verdict' is 'maybe': Input should be 'safe', 'unsafe', 'unsure' or 'ask'",
+        ),
         (b'{"item_id":"a","verdict":"safe","position":"1"}', "'position' is '1'"),
         (b'{"item_id":"a","verdict":"safe","extra":1}', "'extra' is 1: Extra inputs are not permitted"),
         (b'{"item_id":"\\ud800","verdict":"safe"}', "half a character"),
