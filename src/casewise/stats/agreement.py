@@ -30,7 +30,7 @@ from casewise.text import count_of
 
 
 LOPSIDED = 0.2
-"""With a smaller share of the rarer answer, and fewer clusters than `ENOUGH`, correlations of votes get no interval."""
+"""Share of the rarer answer below which, with fewer clusters than `ENOUGH`, correlations of votes get no interval."""
 
 ENOUGH = 60
 

@@ -165,7 +165,7 @@ def annotators_covariance(of_safe: FloatArray, of_unsafe: FloatArray, raters: Ra
 
 
 TermsOfCounts = Callable[[IntArray, IntArray], FloatArray]
-"""From safe votes and votes of items to what each adds to each term: (items, terms)."""
+"""Function from safe votes and votes of items to the addition of each item to each term: (items, terms)."""
 
 
 class PerVote(NamedTuple):
@@ -194,7 +194,7 @@ class PerVote(NamedTuple):
 
     @classmethod
     def weighted(cls, parts: Sequence[tuple[float, PerVote | None]]) -> PerVote | None:
-        """Of a weighted sum of numbers on the same items; None where it is not known of one who voted."""
+        """Return the weighted sum of numbers on the same items; None where an annotator of one is not known."""
         present = [(weight, part) for weight, part in parts if part is not None]
         if len(present) < len(parts) or len({len(part.of_safe) for _, part in present}) != 1:
             return None

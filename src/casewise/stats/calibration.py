@@ -44,7 +44,7 @@ class Calibration:
     """The match of a judge's values on [0, 1] with the safe rates."""
 
     curve: tuple[CalibrationBin, ...]
-    """In ascending order of the judge's values."""
+    """The bins, in ascending order of the judge's values."""
     error: Estimate
     """Mean distance of a bin's mean value from its mean rate, weighted by items, less what chance adds; without an interval."""
     by_chance: float | None
@@ -170,7 +170,7 @@ class Gaps:
 
     @property
     def slope(self) -> FloatArray:
-        """Of the sum of weighted squares by the gaps."""
+        """Return the gradient of the sum of weighted squares by the gaps."""
         return 2 * self.weight * self.gap
 
     @property

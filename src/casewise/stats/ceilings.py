@@ -46,7 +46,7 @@ ALPHA = 0.05
 """Level of the tests here: one-sided for a new person, the false discovery rate for annotators."""
 
 POINTS, ROUNDS = 200, 1000
-"""Of the grid of rates, and of EM on it: with more rounds a ceiling of accuracy still falls, by a hundredth."""
+"""Number of points of the grid of rates, and of rounds of EM on it. With more rounds a ceiling of accuracy still falls, by a hundredth."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Ceilings:
     """The scores of a judge that knows every item's true safe rate."""
 
     pearson: float
-    """At most: the square root of the reliability of all votes."""
+    """Upper limit of the correlation: the square root of the reliability of all votes."""
     between_conditions: float | None
     """The share of the variance of safe rates that lies between conditions (eta squared); None without conditions."""
     cross_entropy_plug_in: float

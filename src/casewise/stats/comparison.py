@@ -30,10 +30,10 @@ from casewise.stats.sample import Sample
 Decision = Literal["pass", "fail", "inconclusive"]
 
 LEVEL = 0.95
-"""Of the interval whose lower limit fails a run, and one-sided of the bound that passes it."""
+"""Level of the interval whose lower limit fails a run, and one-sided level of the bound that passes it."""
 
 POWER = 0.8
-"""Of the drop that could have been detected."""
+"""Power at which a drop counts as detectable."""
 
 
 @cache
@@ -50,7 +50,7 @@ class MetricGate:
     baseline: float
     run: float
     drop: float
-    """By how much the run is worse, whichever way is good; below zero where it is better."""
+    """Amount by which the run is worse, whichever direction is good; negative if it is better."""
     low: float
     high: float
     """Bounds of the drop. `low` is the lower limit of the 95 % interval that a comparison of the two prints, corrected for the
@@ -220,7 +220,7 @@ class PairwiseComparison(ShortRepr):
     first: str
     second: str
     differences: tuple[Estimate, ...]
-    """With 95 % intervals that hold together over all pairs of judges, metric by metric (`simultaneous_differences`)."""
+    """Differences, with 95 % intervals that hold together over all pairs of judges, metric by metric (`simultaneous_differences`)."""
     test: PairedTest | None
     turning_point: TurningPoint | None
 
@@ -239,13 +239,13 @@ class Comparison(ShortRepr):
     common: BoolArray
     """Those items, as a mask over the table."""
     left_out: dict[str, tuple[int, ...]]
-    """For each judge, the places of the items that it was asked about and another was not."""
+    """Places of the items that one judge was asked about and another was not, for each judge."""
     estimates: dict[str, tuple[Estimate, ...]]
-    """For each judge, its metrics on the common items: with those of agreement its two errors where people agree
+    """Metrics of each judge on the common items: with those of agreement its two errors where people agree
     (`over_refusal`, `harm`), and `right_flips` and `false_flips` where there are pairs."""
     pairs: tuple[PairwiseComparison, ...]
     winners: dict[str, Winner]
-    """Of each metric that says who agrees best, the best judge, by its place in `names`; none where fewer than two have it."""
+    """The best judge by each metric of agreement, by its place in `names`; none where fewer than two have it."""
 
 
 BEST_BY = ("accuracy", "auroc", "spearman")

@@ -175,7 +175,7 @@ def sign_flips(net: ArrayLike) -> SignFlips:
 
 
 class Unseen(NamedTuple):
-    """How far a difference falls and rises if dissent that was not seen is as common as `clusters` allow: the floor of its interval."""
+    """Distance by which a difference falls and rises if dissent that was not seen is as common as `clusters` allow: the floor of its interval."""
 
     below: tuple[float, ...]
     above: tuple[float, ...]
@@ -400,7 +400,7 @@ class _Columns(NamedTuple):
     def two_way(
         self, difference: float, influence: FloatArray, people: _OfPeople, *, level: float
     ) -> tuple[Difference, bool]:
-        """With an error over queries and people, and Satterthwaite's degrees of freedom, no fewer than the least of the two's.
+        """Return a difference with an error over queries and people, and Satterthwaite's degrees of freedom, no fewer than the least of the two's.
 
         Also whether the sum of the three variances is 0 or less.
         """

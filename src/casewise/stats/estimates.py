@@ -80,7 +80,7 @@ class Estimate:
 
     @property
     def beyond_chance(self) -> bool:
-        """Of a difference: its interval holds no 0."""
+        """Return True if the interval of a difference does not hold 0."""
         return self.ci_low is not None and self.ci_high is not None and not self.ci_low <= 0 <= self.ci_high
 
 
@@ -199,7 +199,7 @@ FEW = 10
 
 
 def with_annotators(measured: Measured) -> Measured:
-    """With influences that hold what annotators add to the variance, where it is known who voted."""
+    """Return the number with influences that hold the annotators' part of the variance, where the voters are known."""
     if not measured.more and not measured.shares:
         return measured
     influence = widened_for_annotators(measured.influence, measured.more)
@@ -225,7 +225,7 @@ def interval_without_spread(measured: Measured, *, level: float) -> Interval:
 
 
 def interval_of_mean(shares: Sequence[Measured], *, level: float) -> Interval:
-    """Of the mean of proportions, from the intervals of each and how their influences go together."""
+    """Return the interval of a mean of proportions, from the intervals of each and how their influences go together."""
     values = np.array([part.value for part in shares])
     own = [
         interval_from_spread(part, rare_proportion_interval(part, level=level), level=level)
@@ -375,13 +375,13 @@ class ErrorSources:
     """The standard error of a judge's accuracy by what it comes from; the squares of the three parts add up to its own."""
 
     queries: float
-    """From the choice of queries, with people's votes on them; 0 where the answers alone explain what is seen."""
+    """Variance from the choice of queries, with people's votes on them; 0 where the answers alone explain what is seen."""
     answers: float
-    """From chance in the judge's answers, at the number of answers there are."""
+    """Variance from chance in the judge's answers, at the number of answers that there are."""
     annotators: float | None
-    """From the choice of people who rated; None where votes are anonymous, or labels are no votes."""
+    """Variance from the choice of annotators; None where votes are anonymous, or labels are no votes."""
     one_answer: float
-    """From chance in the judge's answers, had each item been asked once."""
+    """Variance from chance in the judge's answers if each item had been asked once."""
 
 
 def error_sources(sample: Sample) -> ErrorSources | None:
@@ -468,7 +468,7 @@ class RuleScores:
     """The scores of SafePyramid over cases."""
 
     scores: dict[str, Estimate]
-    """By the benchmark's names, with intervals over clusters. RMR, the main score, is the mean of the shares of cases that match
+    """Scores by the benchmark's names, with intervals over clusters. RMR, the main score, is the mean of the shares of cases that match
     at four levels: RMR@1 (the sets are equal) to RMR@0.7. RDR is the Jaccard distance between predicted and true rules, summed
     over all cases; lower is better. `unpredicted` is the share of cases without a prediction, which no other score counts."""
     cases: int

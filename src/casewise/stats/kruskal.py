@@ -278,7 +278,7 @@ class PeopleOfTasks:
     person: IntArray
     safe: BoolArray
     condition: IntArray
-    """Of each person."""
+    """Condition of each annotator."""
 
     def shuffled(self, shape: tuple[int, int], rng: np.random.Generator) -> Counts:
         """(tasks, conditions) counts with the people dealt anew over the conditions, each with all their ratings."""

@@ -55,17 +55,17 @@ class Measured:
     shares: tuple[Measured, ...] = ()
     """The proportions that it is the mean of, where it is one."""
     loss: FloatArray | None = None
-    """By how much it would change if the cluster were judged wrongly; None where that is not known."""
+    """Change of the number if the cluster were judged wrongly; None where that is not known."""
     unseen: float | None = None
     """Its value if as many clusters as can go unseen were judged wrongly; None where that is not asked."""
     votes: PerVote | None = None
     """The addition of each vote, where it is known whose it is."""
     touched: tuple[float, float] | None = None
-    """Of a proportion the share of clusters at risk with any item that counts, and with any that does not."""
+    """Share of clusters at risk of a proportion with any item that counts, and with any that does not."""
     wordings: int = 1
     """Number of wordings that its variance is over, besides clusters."""
     moved: float = 0.0
-    """Of decisions by thresholds fitted on other queries: the mean square of what these move it."""
+    """Mean square of the change by thresholds that were fitted on other queries."""
 
     @property
     def known_from(self) -> int:
@@ -135,7 +135,7 @@ class TotalsByCluster:
         n_clusters: int | None = None,
         n_unscored: int = 0,
     ) -> Self:
-        """From what each item adds to each term; clusters are numbers from 0, up to the largest where none are named."""
+        """Return a number from the additions of each item to each term; clusters are numbers from 0, up to the largest where none are named."""
         n = int(cluster.max(initial=-1)) + 1 if n_clusters is None else n_clusters
         return cls(tuple(terms), cluster_sums(terms.values(), cluster, n_clusters=n), n_unscored)
 
@@ -149,7 +149,7 @@ class TotalsByCluster:
         names: tuple[str, ...],
         raters: Raters | None = None,
     ) -> Self:
-        """From what each item adds by its safe votes and votes; `raters` say who gave them, where that is known."""
+        """Return a number from the additions of each item by its safe votes and votes; `raters` say who gave them, where that is known."""
         sums = cluster_sums(terms(*counts).T, cluster, n_clusters=int(cluster.max()) + 1)
         return cls(names, sums, 0, votes=None if raters is None else PerVote.from_counts(terms, *counts, raters))
 
@@ -246,7 +246,7 @@ class TotalsByCluster:
         return influence
 
     def touched(self, functional: Functional) -> tuple[float, float] | None:
-        """Of a proportion, the share of clusters at risk with any item that counts, and with any that does not."""
+        """Return the share of clusters at risk of a proportion with any item that counts, and with any that does not."""
         at_risk = self.at_risk(functional)
         if not at_risk.any():
             return None
@@ -255,7 +255,7 @@ class TotalsByCluster:
         return float((own > 0).mean()), float((own < 1).mean())
 
     def gradient(self, functional: Functional) -> FloatArray:
-        r"""Of the number by its sums, for the delta method: a cluster adds :math:`\nabla f \cdot (S_g - \bar S)`.
+        r"""Return the gradient of the number by its sums, for the delta method: a cluster adds :math:`\nabla f \cdot (S_g - \bar S)`.
 
         Taken by central differences, which never make a sum negative: at a sum of 0 it is the slope upwards.
         """

@@ -27,7 +27,7 @@ from casewise.stats.sample import (
 
 
 Influence = Callable[["Ranked", FloatArray, FloatArray | IntArray], FloatArray]
-"""From a table, and a label and a place of the rate for each item, to what the item then adds."""
+"""Function from a table, and a label and a place of the rate for each item, to the item's addition."""
 
 
 def auroc(sample: Sample) -> Measured:
@@ -95,7 +95,7 @@ class Ranked:
         )
 
     def with_unseen(self, sample: Sample) -> Ranked:
-        """Of `sample` and of it lost, as many queries judged wrongly as can go unseen."""
+        """Return the ranks of `sample`, and of it with as many queries judged wrongly as can go unseen."""
         share = largest_unseen_share(sample.n_clusters)
         return replace(self, mass=np.repeat([1 - share, share], len(self.mass) // 2))
 
@@ -230,10 +230,10 @@ class Metric:
     """Its computation, in words."""
     part: tuple[str, ...] = ()
     whole: str = "counted"
-    """Of a share or a mean: the terms that are its part, and the one that it is of. The whole is also how many items any metric
+    """The terms of a share or a mean: its part, and its whole. The whole is also how many items any metric
     of sums is over; for a tie under `votes`, half an item in each class."""
     formula: Callable[[Totals], FloatArray] | None = None
-    """Of what is neither: a function of the sums of terms.
+    """A function of the sums of terms, for a metric that is no share or mean.
 
     It is called with a mapping from the names of terms (`casewise.stats.sample.term_columns`) to arrays of sums: of all
     items, of each query's, and of all items with each query's part perturbed, whole or fractional, along any leading axes.
@@ -241,9 +241,9 @@ class Metric:
     where it is undefined (`divide`); numpy's warnings are off in it.
     """
     ordered: Callable[[Sample], Measured] | None = None
-    """Of what needs ranks: how it is measured."""
+    """The measurement of a metric that needs ranks."""
     shares: tuple[str, ...] = ()
-    """Of the mean of shares: their names."""
+    """Names of the shares, for a metric that is their mean."""
     kind: Kind | None = None
     """`share` where it has a part, else `other`; or `harmonic` where it is 2*J* / (1 + *J*) of a share *J*, `mean` where its limits
     rest on its being a mean over items."""
@@ -377,7 +377,7 @@ def f1_safe(s: Totals) -> FloatArray:
 
 
 def f1_unsafe(s: Totals) -> FloatArray:
-    """As `f1_safe`, with the classes exchanged."""
+    """Return `f1_safe` with the classes exchanged."""
     return divide(2 * s["hit_unsafe"], s["hit_unsafe"] + s["wrongly_unsafe"] + s["unsafe"])
 
 
@@ -481,7 +481,7 @@ METRICS: tuple[Metric, ...] = (
         better="lower",
     ),
 )
-"""In the order of every table. `docs/explanation/which-number.md` says which to quote."""
+"""All metrics, in the order of every table. `docs/explanation/which-number.md` says which to quote."""
 
 FLOORS: tuple[Metric, ...] = (
     # Mean of -r log r - (1 - r) log(1 - r) in nats: the plug-in floor, below what is attainable.
@@ -625,7 +625,7 @@ def metrics_named(*names: str) -> tuple[Metric, ...]:
 
 
 def published_cross_entropy(sample: Sample) -> float:
-    """As the release's scripts have it: 1e-9 is added inside the second logarithm only, and nothing is clipped.
+    """Return the cross-entropy as the release's scripts compute it: 1e-9 is added inside the second logarithm only, and nothing is clipped.
 
     It may be infinite; it has no interval.
     """

@@ -59,7 +59,7 @@ class PanelWorth:
     """A judge's place on the panel curve."""
 
     agreement: float
-    """Of the judge with the same references."""
+    """Agreement of the judge with the same references."""
     ci_low: float
     ci_high: float
     people: float

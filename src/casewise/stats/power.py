@@ -370,9 +370,9 @@ class StudyVariance:
     difference: float
     """First safe rate less the second, as observed."""
     of_difference: float
-    """Of the true difference, between queries."""
+    """Variance of the true difference between queries."""
     of_annotators: float
-    """Of annotators, the mean of both conditions."""
+    """Variance of annotators, the mean of both conditions."""
     of_ratings: float
     """The rest of a rating's variance, the mean of both conditions."""
 
@@ -396,7 +396,7 @@ class PilotRatings(NamedTuple):
     s: FloatArray
     """(2, queries) safe ratings."""
     annotator: tuple[FloatArray, FloatArray]
-    """Of each condition: (annotators, queries) ratings; then safe ones, stacked."""
+    """Ratings of each condition, (annotators, queries); then safe ones, stacked."""
 
     @classmethod
     def from_ratings(cls, safe: ArrayLike, second: ArrayLike, query: ArrayLike, annotator: ArrayLike) -> Self:

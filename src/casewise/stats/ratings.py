@@ -56,7 +56,7 @@ class CodedRatings(ShortRepr):
     annotator: Coded | None
     """None where votes are anonymous."""
     category: Coded | None
-    """Of each *query*, not of each rating."""
+    """Category of each *query*, not of each rating."""
     seconds: FloatArray | None
     item_query: IntArray
     item_condition: IntArray
@@ -225,7 +225,7 @@ class AnnotatorTable(ShortRepr):
     """Standard deviation of annotators' readiness to say safe, in logits; estimated from the ratings."""
     unresponsive_threshold: float
     false_positive_rates: dict[str, float]
-    """Of each flag, at simulated attentive annotators."""
+    """Rate of false positives of each flag, at simulated attentive annotators."""
     simulations: int
 
 

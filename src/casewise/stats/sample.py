@@ -73,7 +73,7 @@ class Sample(ShortRepr):
     scale: OnScale | None = None
     """People's ratings on a scale; None where there are none."""
     answers: tuple[Sample, ...] = ()
-    """Of a judge that was asked several times, a sample of each answer; empty where it was asked once. Metrics are the mean over
+    """A sample of each answer of a judge that was asked several times; empty where it was asked once. Metrics are the mean over
     them, which is what one answer is expected to give. `safe`, `probability` and `value` are then of all answers together."""
 
     def __len__(self) -> int:
@@ -240,18 +240,18 @@ EPSILON = 1e-9
 """Probabilities are kept this far from 0 and 1 inside logarithms."""
 
 AGREEMENT = 0.7
-"""At least so many of the people agree on an item that refusals are counted on."""
+"""Share of people who must agree on an item for refusals to be counted on it."""
 
 ROUNDING = 1e-9
 """6 of 20 is 30 %, whatever binary fractions make of it."""
 
 
 Columns = Callable[[Sample], Mapping[str, FloatArray]]
-"""From a sample to the addition of each item to each term."""
+"""Function from a sample to the addition of each item to each term."""
 
 
 def of_one_answer(sample: Sample, columns: Columns) -> Mapping[str, FloatArray]:
-    """What each item is expected to add with one answer: the mean over the judge's answers to it."""
+    """Return the expected addition of each item with one answer: the mean over the judge's answers to it."""
     if not sample.answers:
         return columns(sample)
     parts = [columns(answer) for answer in sample.answers]
@@ -496,7 +496,7 @@ def verdicts(values: FloatArray, *, elicitation: Elicitation) -> FloatArray:
 
 
 LEVEL = 0.001
-"""Of the test that the two kinds of value go with people's votes differently: its rate of false alarms at most."""
+"""Largest rate of false alarms of the test that the two kinds of value go with people's votes differently."""
 
 LEAST = 20
 """Values of one kind; among fewer, nothing is said."""
@@ -516,9 +516,9 @@ class FilledIn:
     r_rest: float
     """Pearson's correlation of each with the safe rates."""
     p: float
-    """Of the hypothesis that kind and agreement have nothing to do with each other; two-sided, by permutation."""
+    """P value of the hypothesis that kind and agreement have nothing to do with each other; two-sided, by permutation."""
     p_unrelated: float
-    """Of the hypothesis that the odd values have nothing to do with what people say, against their rising with it."""
+    """P value of the hypothesis that the odd values have nothing to do with what people say, against their rising with it."""
 
     @property
     def suspect(self) -> bool:

@@ -28,7 +28,7 @@ class Separation:
     """None where no single feature does, but the features of one parameter together."""
     parameter: int
     p: float
-    """Of no relation to any of them: the largest statistic of all that were searched, among those of permuted errors."""
+    """P value of no relation to any of them: the largest statistic of all that were searched, among those of permuted errors."""
     searched: int
     """Features and parameters."""
 
@@ -36,7 +36,7 @@ class Separation:
 PERMUTATIONS = 999
 
 FEW_PERMUTATIONS = 199
-"""Of more than `MANY` items."""
+"""Number of permutations of more than `MANY` items."""
 
 MANY = 2_000
 
@@ -116,7 +116,7 @@ class Family(NamedTuple):
 
     @classmethod
     def of(cls, totals: FloatArray, size: IntArray, parameter: IntArray) -> Family:
-        """From (features, 1 + permutations) totals, of which the first column is observed."""
+        """Return a family from (features, 1 + permutations) totals, of which the first column is observed."""
         _, code = np.unique(parameter, return_inverse=True)
         together = np.zeros((int(code.max()) + 1, totals.shape[1]))
         np.add.at(together, code, totals**2 / size[:, None])

@@ -40,7 +40,7 @@ from casewise.stats.labels import LabelBase, LabelPolicy, Ties, labels
 from casewise.stats.ratings import CodedRatings, Flow
 
 CORRECTIONS: tuple[Correction, ...] = ("bonferroni", "holm", "benjamini_hochberg")
-"""Of the tables of contrasts and of post-hoc tests."""
+"""Corrections of the tables of contrasts and of post-hoc tests."""
 
 PlannedCorrection = Literal["holm", "bonferroni", "none", "benjamini-hochberg"]
 

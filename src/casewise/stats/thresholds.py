@@ -236,7 +236,7 @@ class RiskPromise:
 
     @property
     def in_words(self) -> str:
-        """As a sentence says it."""
+        """Return the promise as part of a sentence."""
         what = "needless asking or refusal" if self.kind == "needless_ask" else hyphened(self.kind)
         how = "on average" if self.level is None else f"with {self.level * 100:.4g} % confidence"
         return f"{what} at most {self.at_most * 100:.4g} % {how}"
@@ -248,7 +248,7 @@ class Promised:
 
     promise: RiskPromise
     threshold: float
-    """For harm and needless asking: answer above it. For over-refusal: refuse at it and below."""
+    """Threshold of the promise. For harm and needless asking, values above it are answered; for over-refusal, values at it and below are refused."""
     loss: float
     """The mean loss of the benchmark's queries at it."""
     n_queries: int
@@ -292,7 +292,7 @@ MOST_QUERIES = 100_000
 
 
 def loss_p_value(mean: FloatArray, share: float, *, n: int, whole: bool) -> FloatArray:
-    r"""Of the hypothesis that the expected loss exceeds `share`, given the mean loss of `n` independent queries.
+    r"""Return the p value of the hypothesis that the expected loss exceeds `share`, given the mean loss of `n` independent queries.
 
     With losses of 0 and 1 the exact binomial one, else that of Hoeffding and Bentkus,
 
@@ -389,7 +389,7 @@ class Wanted:
     ratio: float | None = None
     """Number of over-refusals that cost as much as one harm. Selects the cheapest threshold that keeps all promises."""
     ask_cost: float | None = None
-    """With --ratio: cost of asking a person, in over-refusals."""
+    """Cost of asking a person, in over-refusals, with --ratio."""
     max_harm: float | None = None
     """Promise that harm is at most this share, such as 0.02."""
     max_over_refusal: float | None = None
@@ -587,23 +587,23 @@ class Measurement(ShortRepr):
     """Rates and the cost of decisions, with intervals over queries."""
 
     harm: Estimate
-    """Of the items that people would refuse: share answered."""
+    """Share answered, of the items that people would refuse."""
     over_refusal: Estimate
-    """Of the items that people would answer: share refused."""
+    """Share refused, of the items that people would answer."""
     asked: Estimate
-    """Of all items: share that a person is asked about."""
+    """Share of all items that a person is asked about."""
     answered_wrongly: Estimate
-    """Of the items answered: share that people would refuse."""
+    """Share that people would refuse, of the items answered."""
     unscored: Estimate
-    """Of all items: share without a value."""
+    """Share of all items without a value."""
     cost: Estimate | None = None
     """Mean cost of an item in over-refusals, where a ratio is named."""
     needless_ask: Estimate | None = None
-    """Of the items that people would answer: share that a person is asked about; None in deciders of before."""
+    """Share that a person is asked about, of the items that people would answer; None if asking was not possible."""
 
     @property
     def estimates(self) -> tuple[Estimate, ...]:
-        """In the order of the table."""
+        """Return the estimates in the order of the table."""
         needless = () if self.needless_ask is None else (self.needless_ask,)
         return (self.harm, self.over_refusal, self.asked, *needless, self.answered_wrongly, self.unscored)
 
@@ -675,7 +675,7 @@ class Trial(ShortRepr):
     """The goal of the thresholds: without promises where these queries cannot carry them."""
     fitted: Fitted
     decisions: Codes
-    """On each item, by thresholds fitted on other queries."""
+    """Decision on each item, by thresholds fitted on other queries."""
     by_fold: tuple[Fitted, ...]
     """The thresholds of each fold of queries."""
     broken: str | None = None
