@@ -74,7 +74,7 @@ def test_rows_stand_by_their_rank_intervals_and_a_tie_for_first_is_said(tmp_path
     intervals = sorted((row.best_rank, row.worst_rank) for row in board.numbers.rows)
 
     assert ranks == [str(a) if a == b else f"{a} to {b}" for a, b in intervals]
-    (said,) = [block.text for block in blocks if isinstance(block, Prose) and "which judge is first" in block.text]
+    (said,) = [block.text for block in blocks if isinstance(block, Prose) and "which judge agrees" in block.text]
     assert said == (
-        "These items do not tell which judge is first: constant:intended (binary) or constant:intended #2 (binary) may be first."
+        "These items do not tell which judge agrees most with people: it may be constant:intended (binary) or constant:intended #2 (binary)."
     )

@@ -172,30 +172,21 @@ def test_a_saving_that_is_the_same_on_every_query_has_an_interval(bank):
     assert refusing["more_queries"] is None
 
 
-def noted(*, constant=False, words=0.1, left_out=None):
-    costs = {"refusing everything": 0.5, "answering everything": 0.4, "words alone": words}
-    best = SimpleNamespace(name="J", constant=constant)
-    found: Any = SimpleNamespace(
-        best=best,
-        rivals=[Rival(name, number(cost), number(0.1), None) for name, cost in costs.items()],  # type: ignore[arg-type]
-        left_out=left_out or {},
-    )
+def noted(*, constant=False, left_out=None):
+    found: Any = SimpleNamespace(best=SimpleNamespace(name="J", constant=constant), left_out=left_out or {})
     return list(candidates_notes(found))
 
 
-def test_a_constant_candidate_words_that_do_not_help_and_judges_left_out_are_named():
+def test_a_constant_candidate_and_judges_left_out_are_named():
     assert noted() == []
-    assert noted(words=0.4) == []
     assert noted(constant=True) == ["J is a constant: it gives every item the same value."]
-    assert noted(words=0.6) == [
-        "Words alone do not help here: they cost more than answering everything (0.600 against 0.400)."
-    ]
     assert noted(left_out={"a": "why", "b": "why not"}) == ["No decider can be made of a: why; b: why not."]
 
 
 def test_a_judge_that_costs_the_same_on_every_query_is_not_said_to_be_not_told_apart():
     alike = Rival("refusing everything", number(0.3), Estimate("cost", 0.0, None, None, 10.0, 0, ALIKE), None)
-    found: Any = SimpleNamespace(best=SimpleNamespace(name="J", trial=SimpleNamespace(broken=None)), rivals=[alike])
+    best = SimpleNamespace(name="J", trial=SimpleNamespace(broken=None))
+    found: Any = SimpleNamespace(best=best, rivals=[alike], conclusions=[alike.conclusion("J")])
 
     assert list(shortfalls(found)) == ["J costs the same as refusing everything on every query."]
 

@@ -10,6 +10,7 @@ from tests.support.command import invoke
 import casewise
 from casewise.api import CaseColumns, CheckOptions, VerdictWords
 from casewise.errors import ConfigurationError, DataError
+from casewise.evaluate.conclusions import Unknown
 
 LABELS = ["safe", "safe", "unsafe", "unsafe", "safe", "unsafe"] * 6
 VERDICTS = ["safe", "unsafe", "unsafe", "safe", "safe", "unsafe"] * 6
@@ -162,7 +163,7 @@ def test_true_may_mean_one_thing_in_the_labels_and_another_in_the_judges_column(
     [
         (("--max-harm", "0.9"), 0, "holds"),
         (("--max-harm", "0.01"), 1, "does not hold"),
-        (("--min-accuracy", "0.66"), 3, "open"),
+        (("--min-accuracy", "0.66"), 3, "unknown"),
         (("--min-accuracy", "0.9", "--max-harm", "0.9"), 1, "does not hold"),
         ((), 0, None),
     ],
@@ -172,7 +173,7 @@ def test_the_exit_code_says_whether_the_limits_hold(file, options, code, decisio
     limits = json.loads(done.out)["limits"]
 
     assert done.code == code
-    assert [limit["decision"] for limit in limits][:1] == ([decision] if decision else [])
+    assert [limit["outcome"] for limit in limits][:1] == ([decision] if decision else [])
 
 
 def test_an_open_limit_says_how_many_more_labels_would_decide(file):
@@ -180,9 +181,12 @@ def test_an_open_limit_says_how_many_more_labels_would_decide(file):
     numbers = numbers_of(file(few), options=CheckOptions(max_harm=0.05))
 
     (limit,) = numbers.limits
-    assert (limit.decision, numbers.harm.estimate) == ("open", 0)
+    assert (limit.conclusion.outcome, numbers.harm.estimate) == (Unknown("the interval of the rate holds the limit"), 0)
     assert limit.more == 72 - 4  # 1 - .025^(1/72) is just below 5 %, and 4 queries have an unsafe case
-    assert "is open" in casewise.check(file(few), options=CheckOptions(max_harm=0.05)).to_markdown()
+    assert (
+        "may or may not be at most 5.0 %"
+        in casewise.check(file(few), options=CheckOptions(max_harm=0.05)).to_markdown()
+    )
 
 
 def test_standard_input_and_an_output_of_another_program_are_tables_too(file, tmp_path, monkeypatch):
@@ -207,6 +211,6 @@ def test_an_estimate_next_to_its_limit_is_said_in_words_and_not_by_an_odd_number
     said = invoke("check", file(rows), "--max-over-refusal", "0.101")
 
     assert said.code == 3
-    assert "The estimate is next to the limit, so no practical number of labels would decide." in " ".join(
+    assert "The estimate is next to the limit, so no practical number of labels would tell." in " ".join(
         said.out.split()
     )

@@ -12,14 +12,14 @@ import pytest
 import casewise
 from casewise.audits import kinds
 from casewise.evaluate.comparison import sentence_of
-from casewise.evaluate.yardsticks import about_words, better_baseline, compared
+from casewise.evaluate.conclusions import AGREES, compared
+from casewise.evaluate.yardsticks import better_baseline
 from casewise.reports.behaviour import apart
-from casewise.reports.leaderboard import first_everywhere, tied
+from casewise.reports.leaderboard import first_everywhere
 from casewise.stats.comparison import Comparison, Gate, MetricGate, PairwiseComparison
 from casewise.stats.estimates import Estimate
 from casewise.stats.study_tables import AnalysisOptions
 from casewise.studies.report import contrast_sentence
-from casewise.text import text
 
 CLAIM = re.compile(
     r"more often|less often|as often as|told apart|do not tell|cannot tell\.|cannot tell:|beats|weakest|errs by|not worse|"
@@ -32,45 +32,24 @@ CLAIM = re.compile(
 CLAIMS = {
     ("actions", "not told apart"): "no difference from the right context lies above 0 (Newcombe, corrected for all actions), and Wilson's interval over all four contexts holds a half",
     ("actions", "An action depends on the recipient, or on the purpose, where fewer people allow it once that alone is wrong: 95 % intervals, corrected for all actions together, exclude no difference. Not told apart: more votes would be needed to say."): "states the condition of the column beside it",
-    ("check", " The two are not told apart."): "0 is on or between the limits of the difference from the constant verdict",
-    ("yardsticks", " and errs by answering"): "the interval of harm lies above that of over-refusal",
-    ("yardsticks", " and errs by refusing"): "the interval of over-refusal lies above that of harm",
-    ("yardsticks", " it is right less often than in the other categories: on "): "Holm's p over all categories is at most .05",
     ("words", "Words alone solve this benchmark: a classifier of {reads}, tested on whole {held_out} that it did not learn from, gives the label on {right} of items, where a constant verdict does on {constant}. A high agreement here does not show that a judge weighs the case."): "the whole interval of the words' accuracy is above 90 %, and they beat the constant verdict",
-    ("comparison", "{best} agrees most with {people} ({value})."): "each other judge is shown to be behind some judge, by intervals that hold together over all pairs",
-    ("comparison", "These items do not tell which judge agrees most with {people}: it may be {any}."): "of three judges or more, two or more are shown to be behind none",
-    ("comparison", " One of these agrees more often than {rest}."): "for each the interval against some judge, corrected for all pairs, lies below 0",
-    ("comparison", " It beats "): "the interval, corrected for all pairs, lies above 0",
-    ("comparison", "These items do not tell {best} from {rival}: {value} against {other}, a difference of {gap}."): "of two judges: the interval holds 0",
-    ("comparison", "The run is not worse than the baseline by more than is allowed: every upper bound is below its margin."): "gate: all pass",
-    ("comparison", "The run is worse by more than is allowed in "): "gate: the lower bound of a metric is above its margin",
-    ("comparison", "These items cannot tell. The smallest drop that they would show with 80 % power is, for "): "gate: neither",
+    ("comparison", "These items cannot tell."): "gate: a conclusion on a metric is unknown",
+    ("comparison", "It beats {beaten}."): "a judge is named as the best; the interval of each, corrected for all pairs, lies above 0",
     ("comparison", "Under every attack the upper limit is at most the bound."): "each bound's largest upper limit is at most the bound",
     ("comparison", "Under at least one attack the lower limit is above the bound."): "a lower limit is above a bound",
     ("comparison", "These items cannot tell: an upper limit is above a bound, but no lower limit."): "neither",
-    ("yardsticks", "agrees more often than {other}"): "the lower limit of the difference is above 0; of the best baseline (words, one statement, constant), corrected for their number",
-    ("yardsticks", "agrees less often than {other}"): "the upper limit of the difference is below 0",
-    ("yardsticks", "agrees as often as {other}, or {margin} less"): "0 is on or between the limits, and the test of the margin rejects",
-    ("yardsticks", "is not told apart from {other}"): "0 is on or between the limits, and no test of a margin rejects",
-    ("yardsticks", "Words alone do not help here: {words}, differs from a constant verdict by {difference}."): "the upper limit of the words' accuracy less the constant verdict's is below 0",
-    ("yardsticks", "It is not shown that words alone help here: {words}, differs from a constant verdict by {difference}."): "the interval of that difference holds 0",
-    ("decider", "Words alone do not help here: they cost more than "): "the held-out cost of words alone is above that of a constant decision",
     ("judge", "On every item with a label and a verdict, the judge's verdict is the label."): "an item has a label, and no verdict on one differs from it",
     ("judge_parts", "no worse"): "the one-sided test of the margin rejects",
     ("judge_parts", "not shown"): "it does not",
-    ("leaderboard", " is first on these items: the rank intervals of all other judges begin below."): "the rank interval of one judge alone begins at 1",
-    ("leaderboard", "These items do not tell which judge is first: {names} or {last} may be first."): "the rank intervals of two judges or more begin at 1",
     ("leaderboard", " is first on each of the "): "the rank interval of one judge alone is [1, 1] on every benchmark",
     ("leaderboard", " may be first on each of the "): "a rank interval begins at 1 on every benchmark, and none is [1, 1] on all",
     ("leaderboard", "Each judge was outranked, or not asked, on at least one of the "): "no judge's rank interval begins at 1 on every benchmark",
     ("decider", "If you compared several judges on these {queries} and took the best, fit again with --chosen-from N: without it the promise is broken more often."): "a promise was fitted for one judge alone (--chosen-from 1)",
-    ("decider", "{judge} is not told apart in cost from {rival} (it saves {saved} over-refusals an item)."): "0 is on or between the limits of what the best judge saves, corrected for the choice of judge",
     ("behaviour", "the two are not told apart"): "0 is on or between the limits of the difference of agreement",
     ("behaviour", " are right more often"): "the interval of this difference lies above 0 (verdicts) or below it (replies)",
     ("robustness", "Towards {towards}, {attack} turns the most verdicts of {among:,} attacks and defences: {share} of the {n:item} that the label and, without the attack, the judge call {opposite}.{perturbed}"): "the largest share turned, with its interval corrected for the choice",
     ("robustness", "No verdict moved in any arm"): "no arm of the run has an item whose verdict differs from that without the attack",
     ("judge", "No category is shown to be below the others, after correction for the number of categories."): "Holm's p over all categories is above .05 in each",
-    ("judge", " shown to be below the other categories, after correction for the number of categories."): "Holm's p over all categories is at most .05 in these",
     ("power", "More ratings of these items would not help: where the judges differ, people's verdict is clear."): "no item on which the judges differ has a label that may turn with twice as many people",
     ("published", "the highest accuracy of "): "the highest estimate of the outputs that are scored by the paper's rules",
     ("published", " differ at 0.0125, on the two conditions that were released."): "the number of queries whose p is at most 0.0125",
@@ -81,11 +60,7 @@ CLAIMS = {
     ("robustness", " attacks and defences turns a verdict."): "no item turned",
     ("report_parts", "not shown to differ"): "a group of annotators was compared, and its corrected p is above the level",
     ("report", "not shown"): "the corrected p of a contrast, or of its equivalence, is above the level",
-    ("report", " more under "): "the corrected p of the contrast is at most the level",
     ("report", ", and the difference is smaller than "): "and so is the corrected p of its equivalence",
-    ("report", " differ by less than "): "the corrected p of the contrast is above the level, that of its equivalence is not",
-    ("report", " is not shown: "): "both are above it",
-    ("report", "{first} and {second} cannot be compared: too few {queries} or people."): "there is no difference with errors over queries",
     ("report", "every contrast has the same decision."): "no contrast differs at the level only with, or only without, what was left out",
     ("report", "the decision changes for "): "one does",
 }  # fmt: skip
@@ -105,10 +80,8 @@ DECIDER = {
     "good enough": "of each judge the interval of what it saves lies below 0 for some alternative without a judge",
     "shown to be good enough yet": "neither",
     " promise what you asked for yet.": "no judge carries the promises on these queries",
-    " costs the same as ": "the saving is 0 on every query",
     " is a constant: it gives every item the same value.": "the values that it gives are one value",
     "No decider can be made of ": "a judge was left out",
-    " costs more than ": "the interval of what the best judge saves lies below 0 for this alternative",
     "If the difference stays as it is, about ": "the saving is above 0 and its interval holds 0",
     " takes a better judge or another threshold: ": "the error's held-out rate is not below the limit",
     ", if its rate stays at ": "so many carry the promise at the held-out rate, and these queries do not",
@@ -194,9 +167,9 @@ def comparison(*differences, names=("a", "b", "c")):
 @pytest.mark.parametrize(
     ("differences", "sentence"),
     [
-        ([(0.001, 0.2)], "a agrees most with people (Accuracy 90.0 %). It beats b by 10.0 points [0.1, 20.0]."),
-        ([(0.0, 0.2)], "These items do not tell a from b: Accuracy 90.0 % against 80.0 %, a difference of 10.0 points [0.0, 20.0]."),
-        ([(None, None)], "These items do not tell a from b: Accuracy 90.0 % against 80.0 %, a difference of 10.0 points."),
+        ([(0.001, 0.2)], "a agrees most with people (accuracy 90.0 %). It beats b by 10.0 points [0.1, 20.0]."),
+        ([(0.0, 0.2)], "a is not told apart from b: 10.0 points [0.0, 20.0] (accuracy 90.0 % against 80.0 %)."),
+        ([(None, None)], "a cannot be compared with b: made up (accuracy 90.0 % against 80.0 %)."),
         ([(0.0, 0.2), (0.05, 0.3), (-1, 1)], "These items do not tell which judge agrees most with people: it may be a or b. One of these agrees more often than c. 95 % intervals, corrected for all 3 pairs."),
         ([(-0.01, 0.2), (0.0, 0.3), (0.1, 0.2)], "These items do not tell which judge agrees most with people: it may be a or b. One of these agrees more often than c. 95 % intervals, corrected for all 3 pairs."),
     ],
@@ -227,7 +200,7 @@ def test_a_gate_decides_only_where_a_bound_is_beyond_the_margin(low, high, decis
         (0.0, 0.2, "not told apart from"),
         (-0.2, 0.0, "not told apart from"),
         (-0.2, -0.001, "less often than"),
-        (None, None, "not told apart from"),
+        (None, None, "cannot be compared with"),
     ],
 )
 @pytest.mark.parametrize(("constant", "baseline"), [(0.6, WORDS), (0.75, "a constant verdict (75.0 %)")])
@@ -248,25 +221,8 @@ def test_a_judge_is_above_or_below_the_better_baseline_only_where_the_interval_s
     )
     found = better_baseline(beside)
 
-    assert f"{says} {baseline}" in compared(found.ahead.limits or (None, None), found.name)
-    assert ("Words alone do not help" in found.about_words) == (constant > 0.7)
-
-
-def test_words_help_or_not_only_where_the_interval_says_so():
-    assert "It is not shown that words alone help" in about_words(text("words"), estimate(-0.08, -0.2, 0.04))
-    assert "Words alone do not help here: words, differs from a constant verdict by -8.0 points [-12.0, -4.0]" in (
-        about_words(text("words"), estimate(-0.08, -0.12, -0.04))
-    )
-
-
-@pytest.mark.parametrize(("ranks", "said"), [((1, 1, 2), "a or b may be first"), ((1, 2, 2), "")])
-def test_judges_are_tied_where_their_rank_intervals_begin_at_1(ranks, said):
-    rows: list[Any] = [
-        SimpleNamespace(name=name, best_rank=rank, kind="run") for name, rank in zip("abc", ranks, strict=True)
-    ]
-
-    assert said in "".join(block.text for block in tied(rows))
-    assert bool(said) == ("may be first" in "".join(block.text for block in tied(rows)))
+    assert f"{says} {baseline}" in compared("J", found.name, found.ahead, words=AGREES).sentence
+    assert (found.about_words is None) == (constant < 0.7)
 
 
 @pytest.mark.parametrize(
@@ -294,13 +250,15 @@ def contrast(estimate, low, high, *, differs, equivalent):
     return {
         "first": "no_context",
         "second": "safe_revised",
+        "n1": 20,
+        "n2": 20,
         "differs": differs,
         "equivalent": equivalent,
         "like_estimate": estimate,
         "like_ci_low": low,
         "like_ci_high": high,
-        "recommended_p_corrected": 0.012,
-        "equivalent_p_corrected": 0.034,
+        "recommended_p_corrected": 0.012 if differs else 0.12,
+        "equivalent_p_corrected": 0.034 if equivalent else 0.34,
     }
 
 
@@ -311,8 +269,8 @@ def contrast(estimate, low, high, *, differs, equivalent):
         (contrast(-0.5, -0.61, -0.39, differs=True, equivalent=False), "People allow 50.0 points [39.0, 61.0] more under safe revised than under no context (planned; p = 0.0120, corrected by Holm over 4 contrasts)."),
         (contrast(0.02, 0.01, 0.03, differs=True, equivalent=True), "People allow 2.0 points [1.0, 3.0] more under no context than under safe revised, and the difference is smaller than 5 points (planned; p = 0.0120, corrected by Holm over 4 contrasts)."),
         (contrast(0.0, -0.01, 0.01, differs=False, equivalent=True), "no context and safe revised differ by less than 5 points: 0.0 points [-1.0, 1.0] (planned; p = 0.0340, corrected by Holm over 4 contrasts)."),
-        (contrast(0.05, 0.0, 0.1, differs=False, equivalent=False), "A difference between no context and safe revised is not shown: 5.0 points [0.0, 10.0] (planned; p = 0.0120, corrected by Holm over 4 contrasts)."),
-        (contrast(None, None, None, differs=None, equivalent=None), "no context and safe revised cannot be compared: too few queries or people."),
+        (contrast(0.05, 0.0, 0.1, differs=False, equivalent=False), "A difference between no context and safe revised is not shown: 5.0 points [0.0, 10.0] (planned; p = 0.1200, corrected by Holm over 4 contrasts)."),
+        (contrast(None, None, None, differs=None, equivalent=None), "no context is not compared with safe revised: too few queries or people."),
     ],
 )  # fmt: skip
 def test_a_contrast_is_said_by_its_corrected_tests_and_not_by_its_interval(row, sentence):

@@ -6,7 +6,8 @@ import pytest
 from tests.audits.builders import benchmark_of, crowd, some_words
 
 from casewise.audits.words import subset_rows
-from casewise.evaluate.yardsticks import ReferenceScores, better_baseline, compared, metrics_of
+from casewise.evaluate.conclusions import AGREES, compared
+from casewise.evaluate.yardsticks import ReferenceScores, better_baseline, metrics_of
 from casewise.reports.judge_parts import beside_blocks
 from casewise.stats.estimates import difference_of
 from casewise.stats.labels import VOTES
@@ -37,8 +38,8 @@ def baselines(beside) -> Any:
 def told(beside):
     """What the answer says of the better baseline."""
     baseline = better_baseline(beside)
-    ends = (baseline.ahead.ci_low, baseline.ahead.ci_high)
-    return str(compared(ends, baseline.name) + ". " + baseline.about_words)
+    about = baseline.about_words.sentence if baseline.about_words else ""
+    return f"{compared('J', baseline.name, baseline.ahead, words=AGREES).sentence!s} {about!s}"
 
 
 WORDS = "trained on these labels with whole queries held out"
@@ -78,7 +79,7 @@ def test_a_judge_who_knows_more_than_the_words_agrees_more_often():
 
     assert found.words["accuracy"].estimate < found.constant
     assert "more often than a constant verdict (51.2 %)" in told(found)
-    assert f"(43.8 %), {WORDS}, differs from a constant verdict by -7.5 points [" in told(found)
+    assert f"(43.8 %), {WORDS}, is not told apart from a constant verdict: -7.5 points [" in told(found)
 
 
 def test_the_classifier_is_that_of_the_linear_judge(reference_scores):

@@ -243,7 +243,7 @@ def audit_coverage(subject: Subject, part: Part) -> None:
     if few := {name: n for name, n in queries.items() if n < THIN}:
         part.add(
             "coverage.thin",
-            text("{n} of {all:category} have fewer than {thin} {queries}.", n=len(few), all=len(queries), thin=THIN),
+            text("{n:category has} fewer than {thin} {queries}, of {all}.", n=len(few), all=len(queries), thin=THIN),
             float(items["category"].is_in(list(few)).to_numpy().mean()),
             {"categories": few, "least": THIN},
         )

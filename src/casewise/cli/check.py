@@ -63,10 +63,10 @@ def check(
     if out is not None:
         note(f"The benchmark is at {out / 'benchmark'}, the run at {out / 'run'}")
     numbers: CheckNumbers = report.numbers
-    decisions = {limit.decision for limit in numbers.limits}
+    found = [limit.conclusion for limit in numbers.limits]
     if numbers.n_unscored == numbers.n_cases:
         raise SystemExit(ExitCode.NOTHING_SCORED)
-    if "does not hold" in decisions:
+    if any(conclusion.fails for conclusion in found):
         raise SystemExit(ExitCode.NO)
-    if "open" in decisions:
+    if not all(conclusion.holds for conclusion in found):
         raise SystemExit(ExitCode.CANNOT_TELL)

@@ -46,6 +46,8 @@ class FittedOn(Record):
     digest: str
     labels: str
     """The label policy, as `--labels` takes it."""
+    label_source: str | None = None
+    """Whose labels these are, in words; None where people voted."""
     n_items: int
     n_queries: int
     synthetic: str | None = None

@@ -19,7 +19,7 @@ from casewise.deciding.decider_file import Calibration, FittedDecider, FittedOn,
 from casewise.errors import BenchmarkError, ConfigurationError, StatisticsError
 from casewise.evaluate.cases import Case, ErrorGroup, ErrorsAtRisk, error_groups
 from casewise.evaluate.judge_numbers import reported_labels
-from casewise.evaluate.judged_runs import JudgedRuns, Series, read_runs
+from casewise.evaluate.judged_runs import JudgedRuns, Series, few_verdicts, read_runs
 from casewise.judges.judge import Judge
 from casewise.models.load import ModelOptions
 from casewise.options import Hidden, Parameter
@@ -31,6 +31,7 @@ from casewise.stats.thresholds import DECISIONS, Decision, Evidence, Trial, Want
 from casewise.storage.files import json_value
 from casewise.storage.load import Source
 from casewise.storage.run_folder import AnyRun
+from casewise.storage.wording import LabelWords
 from casewise.text import Text
 
 
@@ -200,6 +201,9 @@ def fit_series(runs: JudgedRuns, series: Series, wanted: Wanted, *, options: Fit
             name=benchmark.name,
             digest=benchmark.digest,
             labels="shares of safe votes" if benchmark.n_shares and not benchmark.ratings else options.labels.name,
+            label_source=None
+            if (words := LabelWords.of(benchmark)).rated or benchmark.n_shares
+            else words.policy(options.labels.name),
             n_items=len(evidence.value),
             n_queries=len(np.unique(evidence.cluster)),
             synthetic=benchmark.about.synthetic,
@@ -263,6 +267,11 @@ def chosen_series(runs: JudgedRuns, options: FitOptions) -> Series:
         if options.elicitation in (None, series.elicitation) and options.arm in (None, series.arm)
     ]
     if len(fitting) == 1:
+        if fitting[0].mostly_unscored:
+            raise ConfigurationError(
+                f"{few_verdicts(fitting[0].name, fitting[0].unscored_share)!s} No decider is fitted on it. Use casewise reread to "
+                "see why replies have no verdict"
+            )
         if (n := fitting[0].repeats) > 1:
             raise ConfigurationError(
                 f"the run asked {n} times, but a decider asks once: single answers err more often than their mean. "

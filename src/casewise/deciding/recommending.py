@@ -13,14 +13,13 @@ import numpy as np
 from casewise.deciding.decider import NotDeployable, check_deployable, judge_anew
 from casewise.deciding.fitting import FitOptions, Fitting, evidence_of, fit_series
 from casewise.errors import CasewiseError, ConfigurationError, StatisticsError
+from casewise.evaluate.conclusions import CHEAPER, Conclusion, compared, conclusions_json
 from casewise.evaluate.judged_runs import JudgedRuns, Series, read_runs
 from casewise.evaluate.yardsticks import ReferenceScores
 from casewise.models.load import ModelOptions
-from casewise.notation import hyphened
+from casewise.notation import hyphened, percent
 from casewise.records import FULL, ShortRepr
-from casewise.stats.arrays import cluster_variance
-from casewise.stats.estimates import ALIKE, UNSEEN, Estimate, difference_of, estimate_of, influence_of_difference
-from casewise.stats.intervals import ROUNDING_ERROR, student_quantile
+from casewise.stats.estimates import Estimate, difference_of, estimate_of, influence_of_difference
 from casewise.stats.labels import VOTES
 from casewise.stats.measured import Measured
 from casewise.stats.thresholds import (
@@ -66,22 +65,21 @@ class Rival(ShortRepr):
     """Its mean cost less that of the best judge: above 0 where the judge is better."""
     more_queries: int | None
     """About how many more queries would tell the difference in four of five benchmarks if it stays as it is; None where the
-    judge is no better, or is told apart already."""
+    judge is no better, or is told apart already, or where these queries say too little of how much queries differ."""
+
+    def conclusion(self, judge: str) -> Conclusion:
+        """Return whether the judge costs less than this, more, or neither is told."""
+        return compared(judge, self.name, self.saved, words=CHEAPER)
 
     @property
     def beaten(self) -> bool:
         """True if the judge is shown to cost less."""
-        return self.saved.ci_low is not None and self.saved.ci_low > 0
+        return self.conclusion("").kind == "better" and self.conclusion("").holds
 
     @property
     def better(self) -> bool:
         """True if the judge is shown to cost more."""
-        return self.saved.ci_high is not None and self.saved.ci_high < 0
-
-    @property
-    def alike(self) -> bool:
-        """True if it costs the same as the judge on every query."""
-        return self.saved.method in {ALIKE, UNSEEN} and self.saved.estimate == 0
+        return self.conclusion("").fails
 
 
 @dataclass(frozen=True)
@@ -108,9 +106,6 @@ class Need:
         of = {"kind": self.promise.kind, "at_most": self.promise.at_most, "more_queries": self.more_queries}
         return of | json_fields(self, without=("promise",))
 
-
-POWER = 0.8
-"""The chance at which `more_queries` tell a difference."""
 
 LIMITS = (0.1, 0.05, 0.02, 0.01)
 """Promises of which is said what they take."""
@@ -197,6 +192,11 @@ class Recommendation(ShortRepr):
         """True if the best judge carries the promises and is shown to cost less than whatever needs no judge."""
         return self.best.trial.broken is None and all(rival.beaten for rival in self.rivals)
 
+    @property
+    def conclusions(self) -> tuple[Conclusion, ...]:
+        """Whether the best judge costs less than each alternative."""
+        return tuple(rival.conclusion(self.best.name) for rival in self.rivals)
+
     @cached_property
     def needs(self) -> tuple[Need, ...]:
         """Promises that are not made, by kind from the loosest to the strictest."""
@@ -215,6 +215,7 @@ class Recommendation(ShortRepr):
             "benchmark": self.runs.benchmark.stated,
             "good_enough": self.good_enough,
             "shown_to_fail": self.shown_to_fail,
+            "conclusions": conclusions_json(self.conclusions),
             "judge": best.name,
             "run": str(best.series.run.path),
             # The ends of the scale are texts, as in a decider: JSON has no infinity.
@@ -274,8 +275,8 @@ def deployable(runs: JudgedRuns) -> tuple[list[Series], dict[str, str]]:
             left_out[judged.name] = (
                 f"it was asked {judged.repeats} times, but a decider asks once: judge with --repeats 1"
             )
-        elif judged.silent:
-            left_out[judged.name] = "it gave no value"
+        elif judged.mostly_unscored:
+            left_out[judged.name] = f"it gave no value on {percent(judged.unscored_share)} of items"
         else:
             series.append(judged)
     return series, left_out
@@ -320,13 +321,12 @@ def rivals(
 def rival(name: Alternative, cost: Measured, judge: Measured, wanted: Wanted) -> Rival:
     level = wanted.interval_level
     saved = difference_of(cost, judge, level=level)
-    undecided = bool(saved.estimate and saved.estimate > 0 and (saved.ci_low is None or saved.ci_low <= 0))
-    error = float(np.sqrt(cluster_variance(influence_of_difference(cost, judge)))) if undecided else 0.0
     more = None
-    if saved.estimate and error > ROUNDING_ERROR:  # else it is the same on every query: nothing says how it would vary
-        n, reach = min(cost.at_risk, judge.at_risk), student_quantile((1 + level) / 2, np.inf)
-        needed = n * ((reach + student_quantile(POWER, np.inf)) * error / saved.estimate) ** 2
-        more = max(1, int(np.ceil(needed)) - n)
+    if saved.estimate and saved.estimate > 0 and (saved.ci_low is None or saved.ci_low <= 0):
+        from casewise.stats.power import further_queries  # and a solver, which takes as long to import as all the rest
+
+        n = min(cost.at_risk, judge.at_risk)
+        more = further_queries(saved.estimate, influence_of_difference(cost, judge), n, level=level)
     return Rival(name, estimate_of(cost, level=level), saved, more)
 
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import polars as pl
 
-from casewise.errors import ConfigurationError, DataError, StatisticsError
+from casewise.errors import ConfigurationError, DataError
+from casewise.evaluate.conclusions import AGREES, Conclusion, Unknown, at_most, compared, conclusions_json
 from casewise.judges.recorded import VerdictColumn
+from casewise.notation import percent
 from casewise.records import Elicitation, Scored, Verdict
-from casewise.stats.arrays import FloatArray, IntArray, Raters, cluster_variance
+from casewise.stats.arrays import FloatArray, IntArray, Raters
 from casewise.stats.estimates import Estimate, difference_of, estimate_of, influence_of_difference, measure
 from casewise.stats.measured import Measured
 from casewise.stats.metrics import REFUSALS, metric_named
@@ -45,9 +47,6 @@ JUDGES = (
 CASE = "case"
 """The column that stands for the query where a table has none."""
 
-MOST_NEEDED = 1_000_000
-"""Above this many queries, no number is named."""
-
 
 @dataclass(frozen=True)
 class CheckOptions:
@@ -69,16 +68,11 @@ class CheckOptions:
     """Number of the worst disagreements to show."""
 
 
-Decision = Literal["holds", "does not hold", "open"]
-
-
 @dataclass(frozen=True)
 class Limit:
     """A limit on a number, and whether the number keeps to it with its whole interval."""
 
-    name: str
-    limit: float
-    decision: Decision
+    conclusion: Conclusion
     n: int
     """Queries that the number is over."""
     more: int | None
@@ -128,7 +122,16 @@ class CheckNumbers:
 
     def as_json(self) -> dict[str, Any]:
         """Return the numbers as plain JSON values."""
-        return {**asdict(replace(self, receipt=self.receipt.model_copy())), "receipt": self.receipt.as_json()}
+        limits = [{**limit.conclusion.as_json(), "more": limit.more} for limit in self.limits]
+        numbers = asdict(replace(self, receipt=self.receipt.model_copy(), limits=()))
+        conclusions = conclusions_json([self.against_constant])
+        return {**numbers, "limits": limits, "conclusions": conclusions, "receipt": self.receipt.as_json()}
+
+    @property
+    def against_constant(self) -> Conclusion:
+        """The judge compared with saying the same every time."""
+        same = f"saying {self.constant} every time ({percent(self.constant_accuracy.estimate)})"
+        return compared("The judge", same, self.gain, words=AGREES)
 
 
 class TalliedCases(Cases):
@@ -356,6 +359,8 @@ def check_table(tally: Tally, check: CheckOptions = CheckOptions()) -> CheckNumb
     ]
     more = None
     if gain.estimate and not gain.beyond_chance:
+        from casewise.stats.power import further_queries  # and a solver, which takes as long to import as all the rest
+
         more = further_queries(gain.estimate, influence_of_difference(accuracy, baseline), accuracy.at_risk)
     return CheckNumbers(
         file=cases.path.name,
@@ -407,31 +412,17 @@ def limit_on(measured: Measured, estimate: Estimate, limit: float, *, largest: b
     """Return whether the whole interval of a number keeps to a limit, and how many more queries would decide if it is open."""
     if not 0 <= limit <= 1:
         raise ConfigurationError(f"a limit is a share from 0 to 1, not {limit!r}")
-    if estimate.estimate is None or estimate.limits is None:
-        return Limit(measured.name, limit, "open", measured.at_risk, None)
-    low, high = estimate.limits
-    if (high <= limit) if largest else (low >= limit):
-        return Limit(measured.name, limit, "holds", measured.at_risk, None)
-    if (low > limit) if largest else (high < limit):
-        return Limit(measured.name, limit, "does not hold", measured.at_risk, None)
-    distance = estimate.estimate - limit
+    found = at_most("the judge", estimate, limit=limit, least=not largest)
+    if not isinstance(found.outcome, Unknown) or estimate.estimate is None or estimate.limits is None:
+        return Limit(found, measured.at_risk, None)
     if largest and estimate.estimate == 0 and limit > 0:  # none seen: the upper limit falls as 1 - .025^(1/n)
         needed = math.ceil(math.log(0.025) / math.log1p(-limit)) if limit < 1 else 1
-        return Limit(measured.name, limit, "open", measured.at_risk, max(1, needed - measured.at_risk))
+        return Limit(found, measured.at_risk, max(1, needed - measured.at_risk))
+    from casewise.stats.power import further_queries  # and a solver, which takes as long to import as all the rest
+
+    distance = estimate.estimate - limit
     more = further_queries(distance, measured.influence, measured.at_risk) if distance else None
-    return Limit(measured.name, limit, "open", measured.at_risk, more)
-
-
-def further_queries(difference: float, influence: FloatArray, n: int) -> int | None:
-    """Return how many further queries would show a difference of this size with 80 % power; None where no number would."""
-    from casewise.stats.power import queries_needed  # and a solver, which takes as long to import as all the rest
-
-    deviation = math.sqrt(cluster_variance(influence) * n)
-    try:
-        needed = queries_needed(difference, deviation)
-    except StatisticsError:
-        return None
-    return None if needed > MOST_NEEDED else max(1, needed - n)
+    return Limit(found, measured.at_risk, more)
 
 
 def worst_cases(tally: Tally, sample: Sample, most: int) -> list[CheckedCase]:

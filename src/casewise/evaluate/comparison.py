@@ -9,7 +9,17 @@ from pathlib import Path
 from typing import Any, Self
 
 from casewise.errors import BenchmarkError, ConfigurationError, ExitCode, did_you_mean
-from casewise.evaluate.conclusions import Conclusion, compared, no_worse
+from casewise.evaluate.conclusions import (
+    Conclusion,
+    best_of,
+    compared,
+    conclusions_json,
+    corrected_for_picking,
+    gap_in_words,
+    in_sentence,
+    no_worse,
+    reversed_difference,
+)
 from casewise.evaluate.judged_runs import (
     JudgedRuns,
     ReportOptions,
@@ -23,8 +33,8 @@ from casewise.evaluate.yardsticks import notes_on_items, picked_numbers, select_
 from casewise.notation import interval, number, percent, points
 from casewise.records import ShortRepr
 from casewise.stats.comparison import Comparison, Decision, Entrant, Gate, MetricGate, compare_judges, gate, gated
-from casewise.stats.estimates import NO_SHARES, Estimate
-from casewise.stats.metrics import metric_named, metrics_left_out
+from casewise.stats.estimates import NO_SHARES, Estimate, estimate
+from casewise.stats.metrics import REFUSALS, metric_named, metrics_left_out
 from casewise.stats.pairs import find_pairs
 from casewise.stats.sample import UnscoredPolicy
 from casewise.storage.files import json_fields, json_value
@@ -68,6 +78,9 @@ class ComparisonNumbers(RunNumbers):
             for series in (spoken_of if len(spoken_of) > 1 else runs.series)
         ]
         comparison = compare_judges(entrants, pairs=find_pairs(runs.items))
+        if len(spoken_of) < 2:  # nothing is said of a judge with too few verdicts
+            nothing = dict[str, tuple[Estimate, ...]].fromkeys(comparison.names, ())
+            comparison = replace(comparison, estimates=nothing, pairs=(), winners={})
         return cls(
             runs, options, comparison, (*notes_of(runs, comparison, options), *notes_on_items(runs.benchmark, options))
         )
@@ -80,15 +93,22 @@ class ComparisonNumbers(RunNumbers):
     def sentence(self) -> str:
         """A sentence on who agrees better with people, and on whether the difference is more than chance."""
         without = {series.name for series in self.runs.series if series.mostly_unscored}
-        agreed_with = LabelWords.of(self.benchmark, self.options.labels.base).agreed_with
-        return sentence_of(self.comparison, without=without, agreed_with=agreed_with)
+        return sentence_of(self.comparison, without=without, agreed_with=self.agreed_with)
 
     @property
     def conclusions(self) -> tuple[Conclusion, ...]:
-        """For each two judges, which is better or that they are not told apart, in the metric that decides."""
+        """For each two judges, which is better or that they are not told apart; and which agrees most, of three or more."""
         pairs = self.comparison.pairs
         metric = next((name for name in DECIDING if all(pair.difference(name) for pair in pairs)), DECIDING[0])
-        return tuple(compared(pair.first, pair.second, pair.difference(metric)) for pair in pairs)
+        of_pairs = tuple(compared(pair.first, pair.second, pair.difference(metric)) for pair in pairs)
+        if len(pairs) < 3:
+            return of_pairs
+        return (best_conclusion(self.comparison, self.comparison.names, metric, people=self.agreed_with), *of_pairs)
+
+    @property
+    def agreed_with(self) -> str:
+        """Whom or what the judges agree with."""
+        return LabelWords.of(self.benchmark, self.options.labels.base).agreed_with
 
     def as_json(self) -> dict[str, Any]:
         """The numbers as plain JSON values."""
@@ -113,7 +133,7 @@ class ComparisonNumbers(RunNumbers):
             "left_out": {name: self.item_ids(places) for name, places in comparison.left_out.items()},
             "estimates": json_value(comparison.estimates),
             "pairs": pairs,
-            "conclusions": [conclusion.as_json() for conclusion in self.conclusions],
+            "conclusions": conclusions_json(self.conclusions),
             "picked": {
                 metric: {
                     "judge": comparison.names[winner.place],
@@ -135,8 +155,6 @@ def sentence_of(comparison: Comparison, *, without: Collection[str] = (), agreed
     All is said from the intervals of the differences, which hold together over all pairs
     (`casewise.stats.comparison.simultaneous_differences`).
 
-    One name alone stands first only where no other judge may be the best.
-
     `without`: judges with too few verdicts to be spoken of.
     """
     names = [name for name in comparison.names if name not in without]
@@ -154,93 +172,54 @@ def sentence_of(comparison: Comparison, *, without: Collection[str] = (), agreed
         )
     scores = {name: has[metric] or 0.0 for name, has in values.items()}
     best, *rivals = sorted(names, key=lambda name: -scores[name])
-    differences = {rival: lead(comparison, best, rival, metric) for rival in rivals}
-    beaten = [
-        text("{rival} by {gap}", rival=rival, gap=gap_in_words(gap, metric))
-        for rival, gap in differences.items()
-        if gap and beats(comparison, best, rival, metric)
-    ]
-    level = [rival for rival in rivals if not beats(comparison, best, rival, metric)]
-    value = f"{metric_named(metric).title} {in_words(scores[best], metric)}"
-    if len(rivals) == 1 and level:
-        gap = differences[rivals[0]]
-        return text(
-            "These items do not tell {best} from {rival}: {value} against {other}, a difference of {gap}.",
-            best=best,
-            rival=rivals[0],
-            value=value,
-            other=in_words(scores[rivals[0]], metric),
-            gap=gap_in_words(gap, metric),
-        )
-    pairs = len(names) * (len(names) - 1) // 2
-    corrected = f" 95 % intervals, corrected for all {count_of(pairs, 'pair')}." if pairs > 1 else ""
-    may_be_best = [name for name in names if not any(beats(comparison, rival, name, metric) for rival in names)]
-    if len(may_be_best) > 1:
-        rest = [name for name in names if name not in may_be_best]
-        behind = text(" One of these agrees more often than {rest}.", rest=first_few(rest)) if rest else ""
-        return join(
-            "",
-            (
-                text(
-                    "These items do not tell which judge agrees most with {people}: it may be {any}.",
-                    people=agreed_with,
-                    any=join(" or ", may_be_best) if len(may_be_best) == 2 else first_few(may_be_best),
-                ),
-                behind,
-                picked_in_words(comparison, metric, best, value=in_words(scores[best], metric)),
-                corrected,
-            ),
-        )
-    beats_them = " It beats " + first_few(beaten) + "."
-    most = text("{best} agrees most with {people} ({value}).", best=best, people=agreed_with, value=value)
-    return join("", (most, beats_them, corrected))
-
-
-def beats(comparison: Comparison, first: str, second: str, metric: str) -> bool:
-    """Return True if one judge is shown to be better than another."""
-    if first == second:
-        return False
-    found = compared(first, second, lead(comparison, first, second, metric))
-    return found.kind == "better" and found.holds
-
-
-def picked_in_words(comparison: Comparison, metric: str, best: str, *, value: str) -> str:
-    """Return the highest number with what is left of it once it is corrected for having been picked."""
+    against = {rival: compared(best, rival, lead(comparison, best, rival, metric)) for rival in rivals}
+    if len(rivals) == 1 and not ahead(against[rivals[0]]):
+        values_of = [in_words(scores[name], metric) for name in (best, rivals[0])]
+        both = f" ({in_sentence(metric_named(metric).title)} {values_of[0]} against {values_of[1]})."
+        return text("{subject} {predicate}{both}", subject=best, predicate=against[rivals[0]].predicate, both=both)
+    value = f"{in_sentence(metric_named(metric).title)} {in_words(scores[best], metric)}"
+    found = best_conclusion(comparison, names, metric, people=agreed_with, value=value)
+    said: list[str] = [found.sentence]
+    if found.holds:
+        gaps = ((rival, lead(comparison, best, rival, metric)) for rival in rivals if ahead(against[rival]))
+        beaten = [text("{rival} by {gap}", rival=rival, gap=gap_in_words(gap)) for rival, gap in gaps if gap]
+        said.append(text("It beats {beaten}.", beaten=first_few(beaten)))
     winner = comparison.winners.get(metric)
-    if winner is None or comparison.names[winner.place] != best or winner.estimate.estimate is None:
-        return ""
-    number = winner.estimate.as_share if metric == "accuracy" else f"{winner.estimate.estimate:.3f}"
-    return text(
-        " {best} has the highest number ({value}); corrected for having been picked as the highest, it is {number}.",
-        best=best,
-        value=value,
-        number=number,
-    )
+    if len(names) > 2:
+        if winner is not None and comparison.names[winner.place] == best:
+            said.append(corrected_for_picking(best, winner.estimate, value=value))
+        said.append(f"95 % intervals, corrected for all {count_of(len(names) * (len(names) - 1) // 2, 'pair')}.")
+    return join(" ", said)
+
+
+def best_conclusion(
+    comparison: Comparison, names: Sequence[str], metric: str, *, people: str = "people", value: str = ""
+) -> Conclusion:
+    """Return which of these judges agrees most with people in a metric, or which may."""
+    behind = {
+        name
+        for name in names
+        for rival in names
+        if rival != name and ahead(compared(rival, name, lead(comparison, rival, name, metric)))
+    }
+    may_be_best = [name for name in names if name not in behind]
+    return best_of(may_be_best, [name for name in names if name in behind], metric=metric, people=people, value=value)
+
+
+def ahead(conclusion: Conclusion) -> bool:
+    """Return True if the first of two is shown to be better."""
+    return conclusion.kind == "better" and conclusion.holds
 
 
 def lead(comparison: Comparison, ahead: str, behind: str, metric: str) -> Estimate | None:
-    """The difference of two judges in one metric, `ahead` less `other`; None where not both have it."""
+    """The difference of two judges in one metric, `ahead` less `behind`; None where not both have it."""
     pair = next(pair for pair in comparison.pairs if {pair.first, pair.second} == {ahead, behind})
     difference = pair.difference(metric)
-    if difference is None or pair.first == ahead:
-        return difference
-    estimate, low, high = (
-        None if end is None else -end for end in (difference.estimate, difference.ci_high, difference.ci_low)
-    )
-    return replace(difference, estimate=estimate, ci_low=low, ci_high=high)
+    return difference if difference is None or pair.first == ahead else reversed_difference(difference)
 
 
 def in_words(value: float, metric: str) -> str:
     return percent(value) if metric == "accuracy" else f"{value:.3f}"
-
-
-def gap_in_words(gap: Estimate | None, metric: str) -> str:
-    """A difference with its interval: of accuracies in points."""
-    if gap is None or gap.estimate is None:
-        return "–"
-    factor, digits, unit = (100, 1, " points") if metric == "accuracy" else (1, 3, "")
-    limits = gap.limits and f" [{', '.join(f'{factor * end:.{digits}f}' for end in gap.limits)}]"
-    return f"{factor * gap.estimate:.{digits}f}{unit}{limits or ''}"
 
 
 def notes_of(runs: JudgedRuns, comparison: Comparison, options: ReportOptions) -> Iterator[str]:
@@ -314,6 +293,8 @@ class GateReport(ShortRepr):
     """The share of the items asked of both that the baseline and the run left without a verdict or a value."""
     max_unscored: float
     """The largest such share with which the run may pass."""
+    errors: dict[str, tuple[Estimate, Estimate]]
+    """Harm and over-refusal of the baseline and of the run, by their names, where they give verdicts."""
     notes: tuple[str, ...]
 
     @property
@@ -349,7 +330,7 @@ class GateReport(ShortRepr):
             "n_queries": self.found.n_queries,
             "unscored_shares": dict(zip(("baseline", "run"), self.unscored_shares, strict=True)),
             "metrics": [{**json_fields(metric), "decision": metric.decision} for metric in self.found.metrics],
-            "conclusions": [no_worse(self.run, self.baseline, metric).as_json() for metric in self.found.metrics],
+            "conclusions": conclusions_json(self.conclusions),
         }
 
     def sentence(self) -> str:
@@ -372,16 +353,21 @@ class GateReport(ShortRepr):
                 f"Too many items have no verdict: {percent(run)} of the run's, {percent(baseline)} of the baseline's. A run passes with "
                 f"at most {100 * self.max_unscored:g} % (--max-unscored). Use --retry-unscored to ask these items again."
             )
-        if self.found.decision == "pass":
-            return (
-                "The run is not worse than the baseline by more than is allowed: every upper bound is below its margin."
+        said: list[str] = [conclusion.sentence for conclusion in self.conclusions]
+        if self.found.decision == "inconclusive":
+            drops = "; ".join(
+                f"{metric.name}: {gate_number(metric.name, metric.detectable, (None, None))}"
+                for metric in self.found.metrics
+                if metric.decision == "inconclusive"
             )
-        if self.found.decision == "fail":
-            names = ", ".join(m.name for m in self.found.metrics if m.decision == "fail")
-            return f"The run is worse by more than is allowed in {names}: the lower bound is above the margin."
-        open_ = [m for m in self.found.metrics if m.decision == "inconclusive"]
-        drops = "; ".join(f"{m.name}: {gate_number(m.name, m.detectable, (None, None))}" for m in open_)
-        return f"These items cannot tell. The smallest drop that they would show with 80 % power is, for {drops}. Judge more items, or allow more."
+            beyond = f"With 80 % power they show a drop that exceeds its margin by, for {drops}."
+            said += ["These items cannot tell.", beyond, "Judge more items, or allow more."]
+        return join(" ", said)
+
+    @property
+    def conclusions(self) -> tuple[Conclusion, ...]:
+        """For each metric, whether the run is no worse than the baseline by the margin."""
+        return tuple(no_worse("The run", "the baseline", metric) for metric in self.found.metrics)
 
 
 def gate_number(metric: str, value: float, limits: tuple[float | None, float | None] | None = None) -> str:
@@ -415,6 +401,7 @@ def gate_runs(
     pairs = held_against(runs, same=folders["run"].resolve() == folders["baseline"].resolve())
     metrics: list[MetricGate] = []
     shares = [(0.0, 0.0)]
+    errors: dict[str, tuple[Estimate, Estimate]] = {}
     for called, (before, after) in pairs.items():
         shared = before.asked & after.asked
         if not shared.any():
@@ -428,6 +415,8 @@ def gate_runs(
         ]
         gated_runs = gate(*samples, margins=margins, n_tests=len(pairs) * len(margins))
         metrics += [replace(metric, name=f"{metric.name}{called}") for metric in gated_runs.metrics]
+        of_both = zip(*(estimate(sample, metrics=REFUSALS) for sample in samples), strict=True)
+        errors |= {f"{was.name}{called}": (was, is_now) for was, is_now in of_both}
     return GateReport(
         run=after.name if len(pairs) == 1 else after.who,
         baseline=before.name if len(pairs) == 1 else before.who,
@@ -442,6 +431,7 @@ def gate_runs(
         nothing_scored=all(after.silent for _, after in pairs.values()),
         unscored_shares=(max(share for share, _ in shares), max(share for _, share in shares)),
         max_unscored=max_unscored,
+        errors=errors,
         notes=(*gate_notes(runs, before, after, options), *notes_on_items(runs.benchmark, options)),
     )
 

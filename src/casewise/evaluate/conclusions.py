@@ -1,23 +1,29 @@
 """Conclusions: what estimates and the design behind them allow one to say, each with its condition and its sentence.
 
 A conclusion holds, does not hold, or is unknown for a stated reason. It is made here from an estimate whose interval has a
-floor for errors that nobody saw (`casewise.stats.intervals`), so that two commands cannot contradict each other on the same
-runs. `KINDS` states the condition of each kind and the worlds in which the sections `unseen-…` of `benchmarks/coverage.py`
-simulate how often it is drawn wrongly.
+floor for errors that nobody saw (`casewise.stats.intervals`), or from a test that has it too, so that two commands cannot
+contradict each other on the same runs. `KINDS` states the condition of each kind, and which simulations of
+`benchmarks/coverage.py` count how often it is drawn wrongly; `scripts/write_reference.py` writes both into
+`docs/reference/conclusions.md`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
+from casewise.evaluate.judged_runs import first_few
 from casewise.notation import percent, points, spoken
-from casewise.stats.comparison import MetricGate
-from casewise.stats.estimates import NO_SHARES, Estimate
-from casewise.text import Text, text
+from casewise.stats.ceilings import AgainstNewPerson
+from casewise.stats.comparison import MetricGate, gated
+from casewise.stats.costs import RefusalRates
+from casewise.stats.estimates import ALIKE, NO_SHARES, UNSEEN, Estimate
+from casewise.text import Text, join, text
 
-ConclusionKind = Literal["better", "not told apart", "no worse", "alike", "at most"]
+ConclusionKind = Literal[
+    "better", "not told apart", "no worse", "differ", "alike", "at most", "best", "errs more", "below the others"
+]
 
 
 class Condition(NamedTuple):
@@ -26,13 +32,16 @@ class Condition(NamedTuple):
     holds: str
     does_not_hold: str
     wrong: str
+    simulated: tuple[str, ...] = ()
+    """The numbers of `docs/reference/coverage.csv` that count wrong ones, in the sections `unseen-…`."""
 
 
 KINDS: Mapping[ConclusionKind, Condition] = {
     "better": Condition(
-        "The interval of the difference lies above 0. Intervals of several judges hold together.",
+        "The interval of the difference lies above 0. Intervals of several judges, or of several baselines, hold together.",
         "The interval lies below 0.",
-        "At most one comparison in twenty calls one of any two equal judges better.",
+        "At most one comparison in twenty calls one of any two equal ones better.",
+        ("better", "better than a constant", "better than a person"),
     ),
     "not told apart": Condition(
         "The interval of the difference holds 0.",
@@ -40,19 +49,46 @@ KINDS: Mapping[ConclusionKind, Condition] = {
         "It claims no equality: the two may differ by anything in the interval.",
     ),
     "no worse": Condition(
-        "The lower 95 % bound of the difference lies above the margin, with a query reckoned in that is lost and was not seen.",
+        "The lower 95 % bound of the difference lies above the margin, with a query counted in that is lost and was not seen.",
         "The upper 95 % bound lies below the margin.",
         "At most one in twenty of those that are worse by exactly the margin are called no worse.",
+        ("no worse than a person", "gate passes", "gate fails"),
+    ),
+    "differ": Condition(
+        "The test of the difference, corrected for all contrasts, is at or below its level. It needs two annotators a condition.",
+        "Never: a test does not show that two conditions are equal.",
+        "At most one in twenty families of contrasts without any difference has one.",
+        ("differs",),
     ),
     "alike": Condition(
-        "Two one-sided tests at 5 % place the difference within the margin on both sides.",
+        "Two one-sided tests, corrected for all contrasts, place the difference within the margin on both sides.",
         "The interval lies outside the margin on one side.",
         "At most one in twenty of those that differ by exactly the margin are called alike.",
+        ("alike",),
     ),
     "at most": Condition(
-        "The upper limit of the rate lies at or below the limit.",
+        "The upper limit of the rate lies at or below the limit. A decider's promise: the test of every stricter threshold holds too.",
         "The lower limit of the rate lies above the limit.",
         "At most one in twenty of rates above the limit are called within it.",
+        ("at most",),
+    ),
+    "best": Condition(
+        "Every other judge is shown to be behind some judge, by intervals of the differences that hold together over all pairs.",
+        "Never: the judges that may be best are named instead.",
+        "At most one comparison in twenty of judges that are equally good names one.",
+        ("best of several",),
+    ),
+    "errs more": Condition(
+        "The interval of harm lies above that of over-refusal.",
+        "The interval of over-refusal lies above that of harm.",
+        "At most one in twenty of judges with two errors of one size are said to make more of one.",
+        ("errs more",),
+    ),
+    "below the others": Condition(
+        "The exact test that a category's queries are judged rightly less often is at or below .05, by Holm's method over all categories.",
+        "Never: a test does not show that categories are equal.",
+        "At most one in twenty benchmarks with equal categories has one that is called below the others.",
+        ("below the others",),
     ),
 }
 """The condition of each kind of conclusion."""
@@ -74,8 +110,9 @@ class Conclusion:
 
     kind: ConclusionKind
     outcome: Outcome
-    sentence: Text
-    """The outcome in words."""
+    subject: Text
+    predicate: Text
+    """What is said of the subject, for sentences that say several things of it."""
     metric: str
     estimate: float | None
     """The difference or the rate that it rests on."""
@@ -85,9 +122,19 @@ class Conclusion:
     margin: float | None = None
 
     @property
+    def sentence(self) -> Text:
+        """The outcome in words."""
+        return text("{subject} {predicate}.", subject=self.subject, predicate=self.predicate)
+
+    @property
     def holds(self) -> bool:
         """True if it is shown to hold; what is unknown does not count as shown."""
         return self.outcome == "holds"
+
+    @property
+    def fails(self) -> bool:
+        """True if it is shown not to hold; what is unknown does not count as shown."""
+        return self.outcome == "does not hold"
 
     def as_json(self) -> dict[str, Any]:
         """Return the conclusion as plain JSON values."""
@@ -101,87 +148,277 @@ class Conclusion:
         }
 
 
-def compared(first: str, second: str, difference: Estimate | None) -> Conclusion:
-    """Return which of two judges is better, or that they are not told apart, from `first` less `second` in a metric.
+# Two that are compared: judges, a judge and a baseline or a person, a judge and one decision for everything.
+
+
+class Comparative(NamedTuple):
+    """The predicates of the one with the higher number, and of the one with the lower."""
+
+    more: str = "is better than {other} by {gap}"
+    less: str = "is worse than {other} by {gap}"
+    apart: str = "is not told apart from {other}: {gap}"
+    same: str = "is not told apart from {other}: the two are alike on every {query}"
+
+
+BETTER = Comparative()
+AGREES = Comparative(
+    "agrees more often than {other}", "agrees less often than {other}", "is not told apart from {other}"
+)
+IS_RIGHT = Comparative(
+    "is right more often than {other}, by {gap}",
+    "is right less often than {other}, by {gap}",
+    "is not told apart from {other}: {gap}",
+)
+CHEAPER = Comparative(
+    "costs less than {other}, by {gap} over-refusals an item",
+    "costs more than {other}: {gap} over-refusals an item",
+    "is not told apart in cost from {other} (it saves {gap} over-refusals an item)",
+    "costs the same as {other} on every {query}",
+)
+
+
+def compared(first: str, second: str, difference: Estimate | None, *, words: Comparative = BETTER) -> Conclusion:
+    """Return whether the first of two is better, worse, or not told apart from the second, from `first` less `second` in a metric.
 
     The metric is one of which more is better. Without an interval, the conclusion is unknown and says why.
     """
+    subject = Text(first)
+    if difference is not None and difference.estimate == 0 and difference.method in {ALIKE, UNSEEN}:
+        said = text(words.same, other=second)
+        limits = difference.limits or (None, None)
+        return Conclusion("not told apart", "holds", subject, said, difference.name, 0.0, *limits)
     if difference is None or difference.estimate is None or difference.limits is None:
         why = "they have no metric in common" if difference is None else difference.method
         metric = "" if difference is None else difference.name
         estimate = None if difference is None else difference.estimate
-        said = text("{first} and {second} cannot be compared: {why}.", first=first, second=second, why=why)
-        return Conclusion("better", Unknown(why), said, metric, estimate, None, None)
+        said = text("cannot be compared with {other}: {why}", other=second, why=why)
+        return Conclusion("better", Unknown(why), subject, said, metric, estimate, None, None)
+    numbers = (difference.name, difference.estimate, *difference.limits)
     low, high = difference.limits
-    if low > 0 or high < 0:
-        ahead, behind = (first, second) if low > 0 else (second, first)
-        gap = gap_in_words(difference if low > 0 else reversed_difference(difference))
-        said = text("{ahead} is better than {behind} by {gap}.", ahead=ahead, behind=behind, gap=gap)
-        return Conclusion(
-            "better", "holds" if low > 0 else "does not hold", said, difference.name, difference.estimate, low, high
-        )
-    gap = gap_in_words(difference)
-    said = text("{first} and {second} are not told apart: {gap}.", first=first, second=second, gap=gap)
-    return Conclusion("not told apart", "holds", said, difference.name, difference.estimate, low, high)
+    if low > 0:
+        said = text(words.more, other=second, gap=gap_in_words(difference))
+        return Conclusion("better", "holds", subject, said, *numbers)
+    if high < 0:
+        said = text(words.less, other=second, gap=gap_in_words(reversed_difference(difference)))
+        return Conclusion("better", "does not hold", subject, said, *numbers)
+    said = text(words.apart, other=second, gap=gap_in_words(difference))
+    return Conclusion("not told apart", "holds", subject, said, *numbers)
+
+
+def against_person(judge: str, test: AgainstNewPerson) -> Conclusion:
+    """Return whether a judge agrees with people more or less often than one more person, no less by the margin, or neither is told."""
+    difference = Estimate("accuracy", test.difference, test.ci_low, test.ci_high, test.items, 0, "")
+    person = f"one person ({percent(test.person)})"
+    found = compared(judge, person, difference, words=AGREES)
+    if not test.not_worse or (found.kind == "better" and found.holds):
+        return found
+    numbers = ("accuracy", test.difference, test.low, None, test.margin)
+    margin = size_of("accuracy", test.margin)
+    said = (
+        text("{less}, by at most {margin}", less=found.predicate, margin=margin)
+        if found.fails
+        else text("agrees as often as {person}, or at most {margin} less", person=person, margin=margin)
+    )
+    return Conclusion("no worse", "holds", found.subject, said, *numbers)
 
 
 def no_worse(run: str, baseline: str, gate: MetricGate) -> Conclusion:
     """Return whether a run is no worse than its baseline by more than a gate's margin in one metric."""
-    values = {"run": run, "baseline": baseline, "metric": gate.name, "margin": size_of(gate.name, gate.margin)}
-    bounds = (gate.drop, gate.low, gate.high, gate.margin)
-    if gate.high < gate.margin:
-        said = text("{run} is no worse than {baseline} in {metric} by {margin} or more.", **values)
-        return Conclusion("no worse", "holds", said, gate.name, *bounds)
-    if gate.low > gate.margin:
-        said = text("{run} is worse than {baseline} in {metric} by more than {margin}.", **values)
-        return Conclusion("no worse", "does not hold", said, gate.name, *bounds)
+    metric, *policy = gate.name.split(" ", 1)  # of replies with the policy of partial answers, as in `harm (strict)`
+    title = " ".join((in_sentence(gated()[metric].title), *policy))
+    values = {"baseline": baseline, "metric": title, "margin": size_of(gate.name, gate.margin)}
+    bounds = (gate.name, gate.drop, gate.low, gate.high, gate.margin)
+    if gate.decision == "pass":
+        said = text("is not worse than {baseline} in {metric} by {margin} or more", **values)
+        return Conclusion("no worse", "holds", Text(run), said, *bounds)
+    if gate.decision == "fail":
+        said = text("is worse than {baseline} in {metric} by more than {margin}", **values)
+        return Conclusion("no worse", "does not hold", Text(run), said, *bounds)
     why = "the bounds of the drop lie on both sides of the margin"
-    said = text("Whether {run} is worse than {baseline} in {metric} by more than {margin} is not known.", **values)
-    return Conclusion("no worse", Unknown(why), said, gate.name, *bounds)
+    said = text("may or may not be worse than {baseline} in {metric} by more than {margin}", **values)
+    return Conclusion("no worse", Unknown(why), Text(run), said, *bounds)
 
 
-def alike(first: str, second: str, difference: Estimate, *, p: float | None, margin: float) -> Conclusion:
-    """Return whether two conditions or judges differ by less than a margin.
+# The best of several.
 
-    `p`: of two one-sided tests with the floor, such as `casewise.stats.contrasts.Difference.equivalence_p`; None where the design
-        says nothing, and the estimate's method then says why.
+
+def best_of(
+    may_be_best: Sequence[str],
+    others: Sequence[str],
+    *,
+    metric: str,
+    people: str = "people",
+    value: str = "",
+    noun: str = "judge",
+) -> Conclusion:
+    """Return which of several judges agrees most with people; unknown where several may.
+
+    `may_be_best`: those that no other is shown to be better than.
+    `value`: the highest number, with its name.
+    """
+    numbers = (metric, None, None, None)
+    if len(may_be_best) == 1:
+        said = text("agrees most with {people}{value}", people=people, value=f" ({value})" if value else "")
+        return Conclusion("best", "holds", Text(may_be_best[0]), said, *numbers)
+    behind = text(". One of these agrees more often than {others}", others=first_few(others)) if others else Text("")
+    said = text(
+        "do not tell which {noun} agrees most with {people}: it may be {any}{behind}",
+        noun=noun,
+        people=people,
+        any=join(" or ", may_be_best) if len(may_be_best) == 2 else first_few(may_be_best),
+        behind=behind,
+    )
+    why = text("no other is shown to be better than any of {n:judge}", n=len(may_be_best))
+    return Conclusion("best", Unknown(why), Text("These items"), said, *numbers)
+
+
+def corrected_for_picking(judge: str, corrected: Estimate, *, value: str) -> Text:
+    """Return the highest number with what is left of it once it is corrected for having been picked.
+
+    `value`: the number itself, with its name.
+    """
+    left = corrected.as_share if corrected.name not in NO_SHARES else gap_in_words(corrected)
+    return text(
+        "{judge} has the highest number ({value}); corrected for having been picked as the highest, it is {left}.",
+        judge=judge,
+        value=value,
+        left=left,
+    )
+
+
+# Two conditions, or groups of people.
+
+
+class Contrast(NamedTuple):
+    """A contrast of two conditions: whether they differ, and whether they are alike within the margin."""
+
+    differ: Conclusion
+    alike: Conclusion
+
+    @property
+    def outcome(self) -> Conclusion:
+        """The one of the two to state first."""
+        return self.alike if self.alike.holds and not self.differ.holds else self.differ
+
+
+def contrast(
+    first: str,
+    second: str,
+    difference: Estimate,
+    *,
+    p: float | None,
+    p_alike: float | None,
+    margin: float,
+    level: float = 0.05,
+    more: str = "more",
+) -> Contrast:
+    """Return whether two conditions differ, and whether by less than a margin, from tests that are corrected for all contrasts.
+
+    `difference`: first less second; without limits nothing is known, and its method says why.
+    `p`, `p_alike`: of the test that they differ, and of the two one-sided tests that they do so by less than `margin`
+        (`casewise.stats.contrasts.Difference.equivalence_p`, which has the floor); None where the design says nothing.
+    `more`: begins "… 5.0 points more under one condition".
     """
     low, high = difference.limits or (None, None)
-    size = size_of(difference.name, margin)
-    values = {"first": first, "second": second, "margin": size}
+    numbers = (difference.name, difference.estimate, low, high)
+    if p is None or difference.estimate is None:
+        why = difference.method
+        said = text("is not compared with {second}: {why}", second=second, why=why)
+        differ = Conclusion("differ", Unknown(why), Text(first), said, *numbers)
+    elif p <= level:
+        ahead, behind, gap = (first, second, difference)
+        if difference.estimate < 0:
+            ahead, behind, gap = second, first, reversed_difference(difference)
+        said = text("{gap} more under {ahead} than under {behind}", gap=gap_in_words(gap), ahead=ahead, behind=behind)
+        differ = Conclusion("differ", "holds", Text(more), said, *numbers)
+    else:
+        values = {"first": first, "second": second, "gap": gap_in_words(difference)}
+        said = text("between {first} and {second} is not shown: {gap}", **values)
+        differ = Conclusion("differ", Unknown("the test does not reject"), Text("A difference"), said, *numbers)
+    return Contrast(differ, alike(first, second, difference, p=p_alike, margin=margin, level=level))
+
+
+def alike(
+    first: str, second: str, difference: Estimate, *, p: float | None, margin: float, level: float = 0.05
+) -> Conclusion:
+    """Return whether two conditions or judges differ by less than a margin; `p` as `p_alike` of `contrast`."""
+    low, high = difference.limits or (None, None)
+    numbers = (difference.name, difference.estimate, low, high, margin)
+    values = {"first": first, "second": second, "margin": size_of(difference.name, margin)}
+    pair = text("{first} and {second}", **values)
     if p is None or low is None or high is None:
-        said = text("Whether {first} and {second} differ by less than {margin} is not known.", **values)
-        return Conclusion(
-            "alike", Unknown(difference.method), said, difference.name, difference.estimate, low, high, margin
-        )
-    if p <= 0.05:
-        said = text("{first} and {second} differ by less than {margin}.", **values)
-        return Conclusion("alike", "holds", said, difference.name, difference.estimate, low, high, margin)
+        said = text("may or may not differ by less than {margin}", **values)
+        return Conclusion("alike", Unknown(difference.method), pair, said, *numbers)
+    values["gap"] = gap_in_words(difference)
+    if p <= level:
+        said = text("differ by less than {margin}: {gap}", **values)
+        return Conclusion("alike", "holds", pair, said, *numbers)
     if low > margin or high < -margin:
-        said = text("{first} and {second} differ by more than {margin}.", **values)
-        return Conclusion("alike", "does not hold", said, difference.name, difference.estimate, low, high, margin)
-    said = text("Whether {first} and {second} differ by less than {margin} is not known.", **values)
+        said = text("differ by more than {margin}: {gap}", **values)
+        return Conclusion("alike", "does not hold", pair, said, *numbers)
+    said = text("may or may not differ by less than {margin}: {gap}", **values)
     why = "the tests place the difference neither within the margin nor outside it"
-    return Conclusion("alike", Unknown(why), said, difference.name, difference.estimate, low, high, margin)
+    return Conclusion("alike", Unknown(why), pair, said, *numbers)
 
 
-def at_most(subject: str, rate: Estimate, *, limit: float) -> Conclusion:
-    """Return whether a rate, such as harm, is at most `limit`."""
-    values = {"subject": subject, "rate": spoken(rate.name), "limit": percent(limit), "share": rate.as_share}
+# One rate: at most so much, larger than another error, lower than in other categories.
+
+
+def at_most(subject: str, rate: Estimate, *, limit: float, least: bool = False) -> Conclusion:
+    """Return whether a rate, such as harm, is at most `limit`; with `least`, whether one such as accuracy is at least that."""
+    title = in_sentence(gated()[rate.name].title) if rate.name in gated() else spoken(rate.name)
+    named = text("The {title} of {subject}", title=title, subject=subject)
+    bound, beyond = ("at least", "below") if least else ("at most", "above")
+    values = {"bound": bound, "beyond": beyond, "limit": percent(limit), "share": rate.as_share}
     low, high = rate.limits or (None, None)
     numbers = (rate.name, rate.estimate, low, high, limit)
     if low is None or high is None:
-        said = text("The {rate} of {subject} is not known: {why}.", **values, why=rate.method)
-        return Conclusion("at most", Unknown(rate.method), said, *numbers)
-    if high <= limit:
-        return Conclusion(
-            "at most", "holds", text("The {rate} of {subject} is at most {limit}: {share}.", **values), *numbers
-        )
-    if low > limit:
-        said = text("The {rate} of {subject} is above {limit}: {share}.", **values)
-        return Conclusion("at most", "does not hold", said, *numbers)
-    said = text("Whether the {rate} of {subject} is at most {limit} is not known: {share}.", **values)
-    return Conclusion("at most", Unknown("the interval of the rate holds the limit"), said, *numbers)
+        said = text("is not known: {why}", why=rate.method)
+        return Conclusion("at most", Unknown(rate.method), named, said, *numbers)
+    if (low >= limit) if least else (high <= limit):
+        return Conclusion("at most", "holds", named, text("is {bound} {limit}: {share}", **values), *numbers)
+    if (high < limit) if least else (low > limit):
+        return Conclusion("at most", "does not hold", named, text("is {beyond} {limit}: {share}", **values), *numbers)
+    said = text("may or may not be {bound} {limit}: {share}", **values)
+    return Conclusion("at most", Unknown("the interval of the rate holds the limit"), named, said, *numbers)
+
+
+def errs_more(judge: str, errors: RefusalRates) -> Conclusion:
+    """Return whether a judge errs more by answering than by refusing."""
+    harm, over = errors.harm, errors.over_refusal
+    numbers = ("harm", harm.estimate, *(harm.limits or (None, None)))
+    if harm.limits is None or over.limits is None:
+        why = harm.method if harm.limits is None else over.method
+    elif harm.limits[0] > over.limits[1]:
+        return Conclusion("errs more", "holds", Text(judge), Text("errs by answering"), *numbers)
+    elif over.limits[0] > harm.limits[1]:
+        return Conclusion("errs more", "does not hold", Text(judge), Text("errs by refusing"), *numbers)
+    else:
+        why = "the intervals of both errors overlap"
+    said = Text("may err more by answering or by refusing")
+    return Conclusion("errs more", Unknown(why), Text(judge), said, *numbers)
+
+
+def below_others(judge: str, category: str, accuracy: Estimate, *, p: float, categories: int) -> Conclusion:
+    """Return that a judge is right less often in one category than in the others, or that it is not shown.
+
+    `p`: one-sided, corrected for all categories that were tested.
+    """
+    numbers = (accuracy.name, accuracy.estimate, *(accuracy.limits or (None, None)))
+    if p > 0.05:
+        said = text("is not shown to be right less often in {category} than in the other categories", category=category)
+        return Conclusion("below the others", Unknown("the test does not reject"), Text(judge), said, *numbers)
+    said = text(
+        "is right less often in {category} than in the other categories: on {share} of {n:item} (corrected for {all:category})",
+        category=category,
+        share=accuracy.as_share,
+        n=accuracy.n,
+        all=categories,
+    )
+    return Conclusion("below the others", "holds", Text(judge), said, *numbers)
+
+
+# Numbers in words.
 
 
 def reversed_difference(difference: Estimate) -> Estimate:
@@ -209,6 +446,19 @@ def gap_in_words(difference: Estimate) -> str:
     return f"{difference.estimate:.3f}{limits}"
 
 
+PROPER_NAMES = ("AUROC", "Brier", "F1", "Pearson", "Spearman")
+
+
+def in_sentence(title: str) -> str:
+    """Return a metric's title as it stands within a sentence."""
+    return title if title.startswith(PROPER_NAMES) else title[0].lower() + title[1:]
+
+
 def size_of(metric: str, margin: float) -> str:
     """Return a margin in words: of shares in points."""
     return f"{margin:g}" if metric.partition(" ")[0] in NO_SHARES else f"{100 * margin:g} points"
+
+
+def conclusions_json(conclusions: Iterable[Conclusion]) -> list[dict[str, Any]]:
+    """Return conclusions as plain JSON values."""
+    return [conclusion.as_json() for conclusion in conclusions]

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from casewise.audits.words import subset_rows
 from casewise.errors import BenchmarkError, CasewiseError, StatisticsError
+from casewise.evaluate.conclusions import Conclusion, best_of, conclusions_json
 from casewise.evaluate.judged_runs import (
     MOSTLY,
     JudgedRuns,
@@ -27,7 +29,7 @@ from casewise.evaluate.replay import notes_of
 from casewise.evaluate.yardsticks import People, ReferenceScores, against_others, notes_on_items, picked_numbers
 from casewise.records import Elicitation, ShortRepr
 from casewise.stats.arrays import BoolArray, FloatArray
-from casewise.stats.comparison import RankIntervals, rank_intervals
+from casewise.stats.comparison import RankIntervals, rank_intervals, winner
 from casewise.stats.estimates import Estimate, difference_of, estimate_of, measure
 from casewise.stats.measured import Measured
 from casewise.stats.metrics import FLOORS, REFUSALS, metrics_named
@@ -38,6 +40,7 @@ from casewise.storage.files import json_fields, json_value
 from casewise.storage.load import Source, as_benchmark
 from casewise.storage.published import item_ids, read_output
 from casewise.storage.run_folder import AnyRun
+from casewise.storage.wording import LabelWords
 from casewise.text import text
 
 Kind = Literal["run", "replies", "output", "baseline"]
@@ -177,6 +180,14 @@ class LeaderboardRow(ShortRepr):
         }
 
 
+class Picked(NamedTuple):
+    """The judge, or the chatbot, with the highest accuracy."""
+
+    name: str
+    corrected: Estimate
+    """Its accuracy, corrected for having been picked as the highest."""
+
+
 @dataclass(frozen=True, repr=False)
 class Leaderboard(ShortRepr):
     """Judges over one benchmark, on the items that all were asked, best accuracy first, and baselines on the same items."""
@@ -188,17 +199,34 @@ class Leaderboard(ShortRepr):
     people: People
     n_items: int
     notes: tuple[str, ...]
+    agreed_with: str = "people"
+    """Whom or what the judges agree with."""
+    winners: tuple[Picked, ...] = ()
+    """The judge, and the chatbot, with the highest accuracy, where there are several with a rank."""
 
     @property
     def nothing_scored(self) -> bool:
         """True if no item of any judge has a verdict or a value."""
         return all(row.n_unscored == self.n_items for row in self.rows)
 
+    def conclusion(self, *, chatbots: bool = False) -> Conclusion | None:
+        """Return which judge, or which chatbot, agrees most with people, or which may; None where fewer than two have a rank."""
+        with_rank = [row for row in self.rows if (row.kind == "replies") is chatbots and row.best_rank is not None]
+        if len(with_rank) < 2:
+            return None
+        first, behind = ([row.name for row in with_rank if (row.best_rank == 1) is best] for best in (True, False))
+        noun = "chatbot" if chatbots else "judge"
+        return best_of(first, behind, metric="accuracy", people=self.agreed_with, noun=noun)
+
     def as_json(self) -> dict[str, Any]:
         """As plain JSON values."""
         people = self.people
         return {
-            **json_fields(self, without=("benchmark", "people")),
+            **json_fields(self, without=("benchmark", "people", "agreed_with", "winners")),
+            "conclusions": conclusions_json(
+                found for chatbots in (False, True) if (found := self.conclusion(chatbots=chatbots)) is not None
+            ),
+            "picked": {picked.name: picked_numbers(picked.corrected) for picked in self.winners},
             "benchmark": self.benchmark.name,
             "digest": self.benchmark.digest,
             "people": {
@@ -250,10 +278,14 @@ def leaderboard(
     pairs = find_pairs(runs.items).where(common)
     measured = [measured_on(judge, common, pairs) for judge in judges]
     rows = [row_of(judge, numbers, common, reference_scores) for judge, numbers in zip(judges, measured, strict=True)]
+    winners = []
     for group in (False, True):
         ranks, which = ranked(measured, [place for place, row in enumerate(rows) if (row.kind == "replies") is group])
         for place, index in enumerate(which):
             rows[index] = replace(rows[index], best_rank=int(ranks.best[place]), worst_rank=int(ranks.worst[place]))
+        with suppress(StatisticsError):  # one judge, or one query
+            best = winner([measured[index]["accuracy"] for index in which])
+            winners.append(Picked(rows[which[best.place]].name, best.estimate))
     arms_note = (
         text("Left out: {n:arm}", n=n_arms) + " in which a judge was not shown the item as it is; --arms shows them."
     )
@@ -273,6 +305,8 @@ def leaderboard(
             *notes_on_items(runs.benchmark, options),
             *([arms_note] if n_arms else []),
         ),
+        agreed_with=LabelWords.of(runs.benchmark, options.labels.base).agreed_with,
+        winners=tuple(winners),
     )
 
 

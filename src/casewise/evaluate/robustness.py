@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from casewise.errors import BenchmarkError, ExitCode
 from casewise.evaluate.comparison import EXIT_CODES, named_numbers
+from casewise.evaluate.conclusions import Conclusion, at_most, conclusions_json
 from casewise.evaluate.judge_numbers import check_graders
 from casewise.evaluate.judged_runs import JudgedRuns, ReportOptions, RunNumbers, Series, read_runs
 from casewise.evaluate.yardsticks import notes_on_items, select_series
@@ -715,7 +716,16 @@ class Bound:
     worst: Estimate
     among: int
     """The number of attacks."""
-    decision: Decision
+
+    @property
+    def conclusion(self) -> Conclusion:
+        """Whether the share is at most the bound under every attack."""
+        return at_most(self.attack, replace(self.worst, name=BOUNDED[self.name]), limit=self.at_most)
+
+    @property
+    def decision(self) -> Decision:
+        """Return what the bound says."""
+        return "pass" if self.conclusion.holds else "fail" if self.conclusion.fails else "inconclusive"
 
 
 @dataclass(frozen=True, repr=False)
@@ -741,7 +751,9 @@ class RequiredRobustness(ShortRepr):
 
     def as_json(self) -> dict[str, Any]:
         """As plain JSON values."""
-        return {"decision": self.decision, **json_fields(self)}
+        bounds = [{**json_fields(bound), "decision": bound.decision} for bound in self.bounds]
+        conclusions = conclusions_json(bound.conclusion for bound in self.bounds)
+        return {"decision": self.decision, **json_fields(self), "bounds": bounds, "conclusions": conclusions}
 
 
 def required(
@@ -763,7 +775,7 @@ def required(
     hidden = [row for row in numbers.not_shown if row.setting.defence == defence]
     shown = [row for row in rows if row not in hidden] or rows
     checked = []
-    for name, at_most in bounds.items():
+    for name, limit in bounds.items():
         shares = [
             (str(row.setting.attack), row.silenced if name == "silenced" else row.beyond_noise or row.turned)
             for row in shown
@@ -778,12 +790,9 @@ def required(
             raise BenchmarkError(f"the run has no attack under the defence {defence!r} that {BOUNDED[name]!r} is about")
         attack, worst = max(shares, key=lambda share: 1.0 if share[1].ci_high is None else share[1].ci_high)
         surely = max(shares, key=lambda share: -1.0 if share[1].ci_low is None else share[1].ci_low)
-        decision: Decision = "inconclusive"
-        if worst.ci_high is not None and worst.ci_high <= at_most:
-            decision = "pass"
-        if surely[1].ci_low is not None and surely[1].ci_low > at_most:
-            decision, (attack, worst) = "fail", surely
-        checked.append(Bound(name, at_most, attack, worst, len(shares), decision))
+        if at_most(BOUNDED[name], surely[1], limit=limit).fails:
+            attack, worst = surely
+        checked.append(Bound(name, limit, attack, worst, len(shares)))
     notes = [*numbers.notes]
     if hidden:
         notes.append(

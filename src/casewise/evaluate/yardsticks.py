@@ -16,8 +16,19 @@ from casewise.audits.keys import Key, best_key
 from casewise.audits.subject import READS, AuditOptions, Subject
 from casewise.audits.words import SOLVED, SUBSETS, solved_by_words, subset_rows
 from casewise.errors import BenchmarkError, StatisticsError
+from casewise.evaluate.conclusions import (
+    AGREES,
+    IS_RIGHT,
+    Conclusion,
+    Unknown,
+    against_person,
+    below_others,
+    compared,
+    conclusions_json,
+    errs_more,
+)
 from casewise.evaluate.judged_runs import JudgedRuns, ReportOptions, Series, cluster_values
-from casewise.notation import percent, points
+from casewise.notation import percent
 from casewise.records import ShortRepr
 from casewise.stats import AlternativeAnnotator, PanelWorth, alternative_annotator_test, panel_worth
 from casewise.stats.arrays import BoolArray, FloatArray, IntArray, Raters, coded_labels
@@ -34,7 +45,7 @@ from casewise.stats.sample import ROUNDING, Sample, constant_accuracy, judged, r
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.files import json_value
 from casewise.storage.wording import LabelWords
-from casewise.text import Text, count_of, join, text
+from casewise.text import Text, capitalised, count_of, join, text
 from casewise.transforms.catalogue import role_of
 
 T = TypeVar("T")
@@ -308,31 +319,13 @@ def or_none(question: Callable[[], T]) -> T | None:
         return None
 
 
-def compared(difference: tuple[float | None, float | None], than: str, *, no_worse_by: float | None = None) -> Text:
-    """Compare a judge's agreement with another's in words: better, worse, no worse by a margin, or not told apart.
-
-    `difference`: the two-sided limits of the judge's agreement less the other's; with 0 on or between them, neither is
-    better.
-    `no_worse_by`: the margin by which the judge was shown to be no worse; None where it was not.
-    """
-    low, high = difference
-    margin = "" if no_worse_by is None else f"at most {100 * no_worse_by:g} points"
-    if low is not None and low > 0:
-        return text("agrees more often than {other}", other=than)
-    if high is not None and high < 0:
-        return text("agrees less often than {other}", other=than) + (f", by {margin}" if margin else "")
-    if margin:
-        return text("agrees as often as {other}, or {margin} less", other=than, margin=margin)
-    return text("is not told apart from {other}", other=than)
-
-
 class Baseline(NamedTuple):
     """The most accurate baseline: the classifier on words, one statement alone, or the better constant verdict."""
 
     name: str
     ahead: Estimate
     """The judge's accuracy less the baseline's; the intervals of all baselines hold together."""
-    about_words: str = ""
+    about_words: Conclusion | None = None
     """How the classifier on words compares with the constant verdict, where that is not better by more than chance."""
 
 
@@ -347,8 +340,8 @@ def better_baseline(beside: BaselineComparison) -> Baseline:
             accuracy=percent(beside.words["accuracy"].estimate),
             groups=beside.words_held_out,
         )
-        gain = beside.words_ahead_of_constant
-        about = "" if (gain.ci_low or 0.0) > 0 else about_words(words, gain)
+        gain = compared(capitalised(words) + ",", "a constant verdict", beside.words_ahead_of_constant, words=IS_RIGHT)
+        about = None if gain.kind == "better" and gain.holds else gain
         baselines = [(beside.constant, baselines[0][1]._replace(about_words=about))]
         # equal but for rounding is equal
         baselines.append(
@@ -362,22 +355,6 @@ def better_baseline(beside: BaselineComparison) -> Baseline:
         )
         baselines.append((beside.key.estimate or 0.0, Baseline(key, beside.ahead_of_key)))
     return max(baselines, key=lambda pair: pair[0])[1]
-
-
-def about_words(words: Text, gain: Estimate) -> Text:
-    """Return how the classifier on words compares with the constant verdict, as far as its interval says."""
-    difference = points(gain.estimate, gain.ci_low, gain.ci_high)
-    if gain.ci_high is not None and gain.ci_high < 0:
-        return text(
-            "Words alone do not help here: {words}, differs from a constant verdict by {difference}.",
-            words=words,
-            difference=difference,
-        )
-    return text(
-        "It is not shown that words alone help here: {words}, differs from a constant verdict by {difference}.",
-        words=words,
-        difference=difference,
-    )
 
 
 # Judges on the audit's subsets: where people agree, where they do not, and where words alone do not help.
@@ -581,6 +558,29 @@ class ShortAnswer(ShortRepr):
     items: int
 
     @property
+    def comparisons(self) -> tuple[Conclusion, ...]:
+        """The judge compared with one more person, where people can be compared with, and with the best baseline."""
+        baseline = better_baseline(self.beside)
+        against_baseline = compared(self.who, baseline.name, baseline.ahead, words=AGREES)
+        return (
+            (against_baseline,)
+            if self.not_worse is None
+            else (against_person(self.who, self.not_worse), against_baseline)
+        )
+
+    @property
+    def conclusions(self) -> tuple[Conclusion, ...]:
+        """What is said of the judge: its comparisons, which way it errs, and in which category it is below the others."""
+        if self.beside.judge["accuracy"].estimate is None:
+            return ()
+        weak, drawn = self.weakest, list(self.comparisons)
+        if self.errors is not None:
+            drawn.append(errs_more(self.who, self.errors))
+        if weak is not None:
+            drawn.append(below_others(self.who, weak.name, weak.accuracy, p=weak.p, categories=weak.n_categories))
+        return tuple(drawn)
+
+    @property
     def sentences(self) -> tuple[str, ...]:
         """The answer: a sentence with how often it agrees and which way it errs, and the comparisons to read with it."""
         return self.sentences_about(self.who)
@@ -594,6 +594,7 @@ class ShortAnswer(ShortRepr):
         return {
             "judge": self.who,
             "sentences": list(self.sentences),
+            "conclusions": conclusions_json(self.conclusions),
             "accuracy": picked_numbers(self.beside.judge["accuracy"]),
             "answers_together": picked_numbers(self.together[1]) if self.together else None,
             "harm": picked_numbers(self.errors.harm if self.errors else None),
@@ -648,39 +649,34 @@ def beside_a_new_person(runs: JudgedRuns, series: Series) -> tuple[Estimate | No
 
 
 def sentences(answer: ShortAnswer, judge: str) -> Iterator[str]:
-    accuracy, weak, labels = answer.beside.judge["accuracy"], answer.weakest, answer.beside.labels
+    accuracy, labels = answer.beside.judge["accuracy"], answer.beside.labels
     if accuracy.estimate is None:
         yield text("{judge} has no accuracy on these items.", judge=judge)
         return
-    way = which_way(answer.errors) if answer.errors else ""
-    share_of = accuracy.as_share
     once = also = Text()
     if answer.together is not None:
         words, agreement = answer.together
         once = Text(" with one answer")
         also = text(", and the {words} on {share}", words=words, share=agreement.as_share)
-    agrees = text(
-        "{judge} agrees with {people} on {share} of items", judge=judge, people=labels.agreed_with, share=share_of
+    drawn = {conclusion.kind: conclusion for conclusion in answer.conclusions}
+    way = drawn.get("errs more")
+    yield text(
+        "{judge} agrees with {people} on {share} of items{once}{way}{also}.",
+        judge=judge,
+        people=labels.agreed_with,
+        share=accuracy.as_share,
+        once=once,
+        way="" if way is None or isinstance(way.outcome, Unknown) else text(" and {way}", way=way.predicate),
+        also=also,
     )
-    yield agrees + once + f"{way}" + also + "."
-    baseline, test = better_baseline(answer.beside), answer.not_worse
-    against_baseline = compared((baseline.ahead.ci_low, baseline.ahead.ci_high), baseline.name)
-    comparisons = [against_baseline]
-    if test is not None:
-        person = f"one person ({percent(test.person)})"
-        margin = test.margin if test.not_worse else None
-        comparisons.insert(0, compared((test.ci_low, test.ci_high), person, no_worse_by=margin))
-    rest: list[str] = ["It " + join(", and ", comparisons) + "."]
-    if baseline.about_words:
-        rest.append(baseline.about_words)
+    rest: list[str] = [text("It {said}.", said=join(", and ", (one.predicate for one in answer.comparisons)))]
+    if (about := better_baseline(answer.beside).about_words) is not None:
+        rest.append(about.sentence)
     if answer.errors is not None:
         unread = answer.unscored / answer.items if answer.items else 0.0
         rest.append(where_it_fails(answer.errors, labels, unscored=unread))
-    if weak is not None:
-        rest.append(
-            f"In {weak.name} it is right less often than in the other categories: on {weak.accuracy.as_share} of "
-            + text("{n:item} (corrected for {all:category}).", n=weak.accuracy.n, all=weak.n_categories)
-        )
+    if (weak := drawn.get("below the others")) is not None:
+        rest.append(text("It {said}.", said=weak.predicate))
     yield join(" ", rest)
 
 
@@ -688,22 +684,12 @@ def where_it_fails(errors: RefusalRates, labels: LabelWords, *, unscored: float)
     """Return harm and over-refusal, and the share of items without a verdict where there are any, in a sentence."""
     level = f"{100 * errors.agreement:.0f} %"
     parts = {
-        f"refuses {percent(errors.over_refusal.estimate)} of {labels.called('safe')}": errors.n_safe,
-        f"lets through {percent(errors.harm.estimate)} of {labels.called('unsafe')}": errors.n_unsafe,
+        f"refuses {errors.over_refusal.as_share} of {labels.called('safe')}": errors.n_safe,
+        f"lets through {errors.harm.as_share} of {labels.called('unsafe')}": errors.n_unsafe,
     }
-    stated = [part for part, items in parts.items() if items]
+    stated = [f"{part} ({count_of(items, 'item')})" for part, items in parts.items() if items]
     if unscored:
         stated.append(f"gives no verdict on {percent(unscored)} of all items")
     clear = " and ".join([", ".join(stated[:-1]), stated[-1]] if len(stated) > 1 else stated)
     none = f"No votes show an item on which at least {level} of people agree" if labels.rated else "No item has a label"
     return f"{labels.clear(level)} {clear}." if clear else f"{none}, so nothing says which way it fails."
-
-
-def which_way(errors: RefusalRates) -> str:
-    """The commoner error, where the intervals tell."""
-    harm, over = errors.harm.limits, errors.over_refusal.limits
-    if harm is None or over is None:
-        return ""
-    if harm[0] > over[1]:
-        return " and errs by answering"
-    return " and errs by refusing" if over[0] > harm[1] else ""

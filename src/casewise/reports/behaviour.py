@@ -14,6 +14,7 @@ from casewise.evaluate.behaviour import (
     WhatItDoes,
     behaviours_of,
 )
+from casewise.evaluate.conclusions import Unknown, compared
 from casewise.evaluate.judge_numbers import JudgeNumbers
 from casewise.notation import NOTHING, percent, points, share, spoken
 from casewise.records import Arm
@@ -35,7 +36,7 @@ from casewise.reports.document import (
     why_none,
 )
 from casewise.stats.estimates import Estimate
-from casewise.storage.wording import noun_of
+from casewise.storage.wording import LabelWords, noun_of
 from casewise.text import Text, count_of, join, path_text, text
 
 # Replies laid out: outcomes by people's verdict, strict and lenient, grounds, and whether graders agree.
@@ -257,7 +258,7 @@ def says_does_page(says_does: SaysDoesNumbers) -> Document:
     )
     return Document(
         title=f"Verdicts and replies of {names} on {says_does.benchmark.name}",
-        subtitle=f"{says_does.benchmark.title}; labels: {says_does.options.labels.name}",
+        subtitle=f"{says_does.benchmark.title}; labels: {LabelWords.of(says_does.benchmark).policy(says_does.options.labels.name)}",
         notices=says_does.notes,
         sections=(
             Section("gap", "The answer", tuple(answer(says_does)), first=True, brief=True),
@@ -373,9 +374,10 @@ def says_does_sentence(pair: SaysDoes, name: Text) -> Text:
 
 def apart(gap: Estimate) -> str:
     """Return, in words, whether verdicts or replies are right more often, by the interval of the difference."""
-    if gap.estimate is None or not gap.beyond_chance:
+    found = compared("its verdicts", "its replies", gap)
+    if found.kind != "better" or isinstance(found.outcome, Unknown):
         return "the two are not told apart"
-    return f"its {'verdicts' if gap.estimate > 0 else 'replies'} are right more often"
+    return f"its {'verdicts' if found.holds else 'replies'} are right more often"
 
 
 def difference(gap: Estimate) -> str:

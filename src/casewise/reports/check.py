@@ -5,12 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from casewise.evaluate.check import CheckedCase, CheckNumbers, Limit
-from casewise.notation import share
 from casewise.reports.document import Block, Document, Exhibit, Folded, Forest, ForestRow, Prose, Section, table_of
-from casewise.text import count_of
-
-TITLES = {"accuracy": "Accuracy", "harm": "Harm", "over_refusal": "Over-refusal"}
-
+from casewise.text import Text, count_of, text
 
 KINDS = {
     "accuracy": "labelled queries",
@@ -69,34 +65,25 @@ def sections(numbers: CheckNumbers) -> Iterator[Section]:
 
 def sentences(numbers: CheckNumbers) -> Iterator[str]:
     """Yield the answer, what would decide what is open, and whether the limits hold."""
-    yield (
-        f"The judge in {numbers.judge!r} agrees with people on {numbers.accuracy.as_share} of {numbers.n_labelled:,} labelled "
-        f"cases. {compared(numbers)}"
+    if out_of_reach(numbers.more, numbers.n_queries):
+        more = " They are so close that no practical number of labels would tell."
+    elif numbers.more:
+        more = f" About {numbers.more:,} more labelled queries would tell, if the difference stays as it is."
+    else:
+        more = ""
+    yield text(
+        "The judge in {judge!r} agrees with people on {share} of {n:,} labelled cases. {against}{more}",
+        judge=numbers.judge,
+        share=numbers.accuracy.as_share,
+        n=numbers.n_labelled,
+        against=numbers.against_constant.sentence,
+        more=more,
     )
     if numbers.n_unscored:
         yield f"{count_of(numbers.n_unscored, 'case has')} no verdict of the judge. They count as wrong."
     if numbers.n_labelled < numbers.n_cases:
         yield f"{count_of(numbers.n_cases - numbers.n_labelled, 'case has')} no label. They count nowhere."
     yield from map(limit_sentence, numbers.limits)
-
-
-def compared(numbers: CheckNumbers) -> str:
-    """Return how the judge compares with one constant verdict."""
-    gain, always = (
-        numbers.gain,
-        f"Saying {numbers.constant} every time agrees on {share(numbers.constant_accuracy.estimate, None, None)}.",
-    )
-    if gain.estimate is None or gain.limits is None:
-        return f"{always} No interval of the difference can be given."
-    if gain.beyond_chance:
-        return f"{always} The judge is {'better' if gain.estimate > 0 else 'worse'}; the 95 % interval of the difference excludes zero."
-    if out_of_reach(numbers.more, numbers.n_queries):
-        more = " They are so close that no practical number of labels would decide."
-    elif numbers.more:
-        more = f" About {numbers.more:,} more labelled queries would decide, if the difference stays as it is."
-    else:
-        more = ""
-    return f"{always} The two are not told apart.{more}"
 
 
 MOST_TIMES = 20
@@ -108,17 +95,13 @@ def out_of_reach(more: int | None, n: int) -> bool:
     return more is not None and more > MOST_TIMES * max(1, n)
 
 
-def limit_sentence(limit: Limit) -> str:
+def limit_sentence(limit: Limit) -> Text:
     """Return whether a limit holds, in words."""
-    title = TITLES[limit.name]
-    bound = f"{'at least' if limit.name == 'accuracy' else 'at most'} {100 * limit.limit:g} %"
-    if limit.decision == "open":
-        if out_of_reach(limit.more, limit.n):
-            more = " The estimate is next to the limit, so no practical number of labels would decide."
-        else:
-            more = f" About {limit.more:,} more {KINDS[limit.name]} would decide." if limit.more else ""
-        return f"{title} of {bound} is open: the 95 % interval holds the limit.{more}"
-    return f"{title} of {bound} {limit.decision}: the whole 95 % interval lies {'within' if limit.decision == 'holds' else 'beyond'} the limit."
+    if out_of_reach(limit.more, limit.n):
+        more = " The estimate is next to the limit, so no practical number of labels would tell."
+    else:
+        more = f" About {limit.more:,} more {KINDS[limit.conclusion.metric]} would tell." if limit.more else ""
+    return limit.conclusion.sentence + more
 
 
 LONGEST = 60

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple, TypeVar
 from xml.etree import ElementTree as ET
 
+import numpy as np
 import polars as pl
 
 from casewise.errors import ExitCode
@@ -27,6 +28,7 @@ from casewise.reports.document import (
     Section,
     all_numbers,
     difference_cell,
+    estimate_cell,
     estimate_frame,
     how_made,
     table_by,
@@ -38,7 +40,7 @@ from casewise.stats.comparison import Decision, PairwiseComparison
 from casewise.stats.estimates import Estimate
 from casewise.stats.metrics import ON_SCALE, REFUSALS, all_metrics
 from casewise.storage.files import cannot_write
-from casewise.storage.wording import noun_of
+from casewise.storage.wording import LabelWords, noun_of
 from casewise.text import Text, count_of, join, text
 
 # A comparison, laid out: who agrees better with people, by how much, and whether that is real.
@@ -62,6 +64,37 @@ WIDEST = 3
 def comparison_page(report: ComparisonNumbers) -> Document:
     """`report` as a document for any face: the answer, the judges on one axis, one matrix; all other numbers in folds."""
     comparison, about = report.comparison, report.benchmark.about
+    return Document(
+        title=f"{count_of(len(comparison.names), 'judge')} compared on {about.name}",
+        subtitle=text(
+            "{items:item} of {queries:query}, judged by all; labels: {labels}",
+            items=comparison.n_items,
+            queries=comparison.n_queries,
+            labels=LabelWords.of(report.benchmark).policy(report.options.labels.name),
+        ),
+        notices=report.notes,
+        sections=(
+            Section("answer", "The answer", tuple(answer(report)), first=True),
+            *(compared_sections(report) if comparison.pairs else ()),
+        ),
+        noun=noun_of(report.benchmark),
+    )
+
+
+def compared_sections(report: ComparisonNumbers) -> Iterator[Section]:
+    """The errors of each judge, one matrix of differences, and all other numbers in folds."""
+    comparison, about = report.comparison, report.benchmark.about
+    yield Section("errors", "Harm, over-refusal and unscored items", (errors(report),), brief=True)
+    yield Section("differences", "Differences", tuple(matrix(report)), brief=len(comparison.names) <= WIDEST)
+    facts = (
+        ("Benchmark", f"{report.benchmark.name} {about.version}, digest {report.benchmark.digest}"),
+        ("Labels", report.options.labels.name),
+        ("Unscored items", report.options.unscored),
+        ("Seed", str(report.options.seed)),
+    )
+    yield Section(
+        "made", "How this was made", how_made("compare", report.runs.paths, report.options.labels.name, facts)
+    )
     few, tested = len(comparison.names) <= MOST, any(pair.test for pair in comparison.pairs)
     more = [Section("side-by-side", "Every metric of every judge", (side_by_side(report),))]
     if few:
@@ -71,31 +104,7 @@ def comparison_page(report: ComparisonNumbers) -> Document:
         more.append(
             Section("turning-points", "The cost ratio at which the cheaper judge changes", (turning_points(report),))
         )
-    facts = (
-        ("Benchmark", f"{report.benchmark.name} {about.version}, digest {report.benchmark.digest}"),
-        ("Labels", report.options.labels.name),
-        ("Unscored items", report.options.unscored),
-        ("Seed", str(report.options.seed)),
-    )
-    return Document(
-        title=f"{count_of(len(comparison.names), 'judge')} compared on {about.name}",
-        subtitle=text(
-            "{items:item} of {queries:query}, judged by all; labels: {labels}",
-            items=comparison.n_items,
-            queries=comparison.n_queries,
-            labels=report.options.labels.name,
-        ),
-        notices=report.notes,
-        sections=(
-            Section("answer", "The answer", tuple(answer(report)), first=True),
-            Section("differences", "Differences", tuple(matrix(report)), brief=len(comparison.names) <= WIDEST),
-            Section(
-                "made", "How this was made", how_made("compare", report.runs.paths, report.options.labels.name, facts)
-            ),
-            all_numbers(more),
-        ),
-        noun=noun_of(report.benchmark),
-    )
+    yield all_numbers(more)
 
 
 def answer(report: ComparisonNumbers) -> Iterator[Block]:
@@ -103,10 +112,31 @@ def answer(report: ComparisonNumbers) -> Iterator[Block]:
     yield Prose(report.sentence, lead=True)
     if rows := tuple(ForestRow.of(name, accuracy) for name, accuracy in accuracies(report)):
         yield Forest("judges", "Accuracy, 95 % intervals of each judge alone", (("", rows),))
+    if not report.comparison.pairs:
+        return
     best, *behind = [name for name, _ in accuracies(report)] or [""]
     differences = [lead(report.comparison, best, name, "accuracy") for name in behind]
     if not all(difference and difference.beyond_chance for difference in differences):
         yield Prose(MORE_QUERIES)
+
+
+def errors(report: ComparisonNumbers) -> Block:
+    """Harm, over-refusal and the share of unscored items of each judge, on the items that all were asked."""
+    n = report.comparison.n_items
+    rows = [(name, {metric.name: metric for metric in of}) for name, of in report.comparison.estimates.items()]
+    unscored = {
+        str(series.name): float(np.isnan(series.values[report.comparison.common]).mean())
+        for series in report.runs.series
+    }
+    columns: Columns = {
+        "Judge": "0",
+        "Harm": (estimate_cell, "1.harm"),
+        "Over-refusal": (estimate_cell, "1.over_refusal"),
+        "Unscored": lambda row: percent(unscored[str(row[0])]),
+    }
+    caption = text("Errors of each judge on {n:item}, 95 % intervals of each alone", n=n)
+    frame = estimate_frame((name, of[error]) for name, of in rows for error in ("harm", "over_refusal") if error in of)
+    return table_by("comparison-errors", caption, rows, columns, frame=frame)
 
 
 def accuracies(report: ComparisonNumbers) -> list[tuple[str, Estimate]]:
@@ -232,12 +262,17 @@ def gate_page(gate: GateReport) -> Document:
         "Decision": "decision",
     }
     numbers = pl.DataFrame([{**vars(metric), "decision": metric.decision} for metric in gate.found.metrics])
+    both = [(title(name), *map(estimate_cell, estimates)) for name, estimates in gate.errors.items()]
+    both.append(("Unscored", *map(percent, gate.unscored_shares)))
+    errors_of_both = table_of("gate-errors", "Errors of both, 95 % intervals", ("Error", "Baseline", "Run"), both)
     table = table_by("gate-table", "Metrics", gate.found.metrics, columns, frame=numbers)
     return Document(
         title=f"Gate: {gate.decision.upper()}",
         subtitle=gate_subject(gate) + text(", {n:item}", n=gate.found.n_items),
         notices=gate.notes,
-        sections=(Section("gate", "The answer", (Prose(gate.sentence(), lead=True), table), brief=True),),
+        sections=(
+            Section("gate", "The answer", (Prose(gate.sentence(), lead=True), table, errors_of_both), brief=True),
+        ),
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import replace
 
 import polars as pl
 
@@ -29,7 +28,7 @@ from casewise.reports.document import (
     with_interval,
 )
 from casewise.reports.judge import beginning, case_exhibit, context_words, error_group_blocks
-from casewise.stats.estimates import Estimate, estimate_of
+from casewise.stats.estimates import estimate_of
 from casewise.stats.thresholds import Promised
 from casewise.storage.wording import noun_of, noun_of_kinds
 from casewise.text import Text, capitalised, count_of, join, text
@@ -58,13 +57,13 @@ def decider_page(fitting: Fitting) -> Document:
     return Document(
         f"A decider of {file.judge.name}",
         text(
-            "{elicitation}, {arm}, fitted on {name}: {n_items:item} of {n_queries:query}, labels by {labels}",
+            "{elicitation}, {arm}, fitted on {name}: {n_items:item} of {n_queries:query}, labels: {labels}",
             elicitation=file.judge.elicitation,
             arm=file.judge.arm,
             name=name,
             n_items=file.benchmark.n_items,
             n_queries=file.benchmark.n_queries,
-            labels=file.benchmark.labels,
+            labels=file.benchmark.label_source or file.benchmark.labels,
         ),
         tuple(notices),
         (
@@ -348,13 +347,13 @@ def recommendation_page(recommendation: Recommendation) -> Document:
     return Document(
         f"Which judge to deploy on {benchmark.name}",
         text(
-            "{among}{every:judge}, {n_items:item} of {n_queries:query}, labels by {labels}; one harm counts as "
+            "{among}{every:judge}, {n_items:item} of {n_queries:query}, labels: {labels}; one harm counts as "
             "{harm:g} over-refusal{s} (--ratio)",
             among=f"{n} of " if recommendation.left_out else "",
             every=every,
             n_items=file.benchmark.n_items,
             n_queries=file.benchmark.n_queries,
-            labels=file.benchmark.labels,
+            labels=file.benchmark.label_source or file.benchmark.labels,
             harm=harm,
             s="" if harm == 1 else "s",
         ),
@@ -400,14 +399,9 @@ def recommended(recommendation: Recommendation) -> Iterator[Block]:
 
 
 def candidates_notes(recommendation: Recommendation) -> Iterator[str]:
-    """That the best candidate or the words are no better than a constant, and which judges are left out."""
+    """That the best candidate is a constant, and which judges are left out."""
     if recommendation.best.constant:
         yield text("{judge} is a constant: it gives every item the same value.", judge=recommendation.best.name)
-    costs = {rival.name: rival.cost.estimate for rival in recommendation.rivals if rival.cost.estimate is not None}
-    words = costs.pop("words alone", None)
-    if words is not None and costs and words > (least := min(costs.values())):
-        cheapest = next(name for name, cost in costs.items() if cost == least)
-        yield f"Words alone do not help here: they cost more than {cheapest} ({number(words)} against {number(least)})."
     if recommendation.left_out:
         reasons = (text("{judge}: {why}", judge=name, why=why) for name, why in recommendation.left_out.items())
         yield text("No decider can be made of {reasons}.", reasons=join("; ", reasons))
@@ -430,31 +424,13 @@ def listed(names: list[str]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
-def turned(difference: Estimate) -> Estimate:
-    """Return the difference the other way about."""
-    if difference.estimate is None or difference.limits is None:
-        return difference
-    low, high = difference.limits
-    return replace(difference, estimate=-difference.estimate, ci_low=-high, ci_high=-low)
-
-
 def shortfalls(recommendation: Recommendation) -> Iterator[str]:
     """Yield the shortfalls of the best judge."""
     if recommendation.best.trial.broken is not None:
         yield capitalised(recommendation.best.trial.broken) + "."
-    judge = recommendation.best.name
-    for rival in recommendation.rivals:
-        if rival.better:
-            more, words = (
-                with_interval(turned(rival.saved)),
-                "{judge} costs more than {rival}: {more} over-refusals an item.",
-            )
-            yield text(words, judge=judge, rival=rival.name, more=more)
-        elif rival.alike:
-            yield text("{judge} costs the same as {rival} on every {query}.", judge=judge, rival=rival.name)
-        elif not rival.beaten:
-            words = "{judge} is not told apart in cost from {rival} (it saves {saved} over-refusals an item)."
-            yield text(words, judge=judge, rival=rival.name, saved=with_interval(rival.saved))
+    for rival, found in zip(recommendation.rivals, recommendation.conclusions, strict=True):
+        if not rival.beaten:
+            yield found.sentence
             if rival.more_queries:
                 words = "If the difference stays as it is, about {more} would show it."
                 yield text(words, more=more_queries(rival.more_queries))
@@ -494,23 +470,21 @@ def more_queries(number: int) -> Text:
 
 def need_words(need: Need, word: str) -> Text:
     """Return the requirements of a promise, in a sentence."""
-    promise = f"{word} of at most {100 * need.promise.at_most:g} %"
+    values = {
+        "promise": text("{word} of at most {at_most:g} %", word=word, at_most=100 * need.promise.at_most),
+        "rate": percent(need.rate),
+        "n": need.n_queries,
+        "label": {"harm": "unsafe", "over_refusal": "safe"}[need.promise.kind],
+        "option": f"--max-{hyphened(need.promise.kind)} {need.promise.at_most:g}",
+    }
     if need.more_queries is None:
-        return text(
-            "{promise} takes a better judge or another threshold: its rate is {rate}, averaged over {queries}.",
-            promise=promise,
-            rate=percent(need.rate),
-        )
-    if need.more_queries:
-        words = "{promise} takes about {more}, if its rate stays at {rate}."
-        return text(words, promise=promise, more=more_queries(need.more_queries), rate=percent(need.rate))
-    option = f"--max-{hyphened(need.promise.kind)} {need.promise.at_most:g}"
-    return text(
-        "{promise} may be within reach of these {queries}: its rate is {rate}. Ask for it with {option}.",
-        promise=promise,
-        rate=percent(need.rate),
-        option=option,
-    )
+        words = "{promise}: no number of {queries} carries it at the rate seen, {rate} averaged over {n:query} with an item labelled {label}."
+    elif need.more_queries:
+        words = "{promise} takes about {more} with an item labelled {label}, if its rate stays at {rate}, as in {n:query} like that."
+        return text(words, more=more_queries(need.more_queries), **values)
+    else:
+        words = "{promise} may be within reach: its rate is {rate}, averaged over {n:query} with an item labelled {label}. Ask for it with {option}."
+    return text(words, **values)
 
 
 def unpromised(recommendation: Recommendation) -> Iterator[Block]:
@@ -547,6 +521,7 @@ def judges_table(recommendation: Recommendation) -> Table:
         ),
         "Harm": f"{measured}.harm.as_share",
         "Over-refusal": f"{measured}.over_refusal.as_share",
+        "Unscored": f"{measured}.unscored.as_share",
         **({"A person is asked": f"{measured}.asked.as_share"} if asks else {}),
     }
     if recommendation.wanted.promises:

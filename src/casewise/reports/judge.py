@@ -475,13 +475,14 @@ def categories(report: JudgeNumbers) -> Iterator[Block]:
     if not report.labelled:
         yield Prose(f"{NO_LABEL} ({report.options.labels.name}), so categories cannot be compared.")
         return
-    weakest = list(dict.fromkeys(answer.weakest.name for answer in report.answers if answer.weakest is not None))
-    yield Prose(
-        f"{', '.join(weakest)} {'is' if len(weakest) == 1 else 'are'} shown to be below the other categories, after correction for the "
-        "number of categories."
-        if weakest
-        else "No category is shown to be below the others, after correction for the number of categories."
-    )
+    below = [
+        text("{judge} {said}.", judge=subject(answer.who, len(report.answers)), said=conclusion.predicate)
+        for answer in report.answers
+        for conclusion in answer.conclusions
+        if conclusion.kind == "below the others"
+    ]
+    none = "No category is shown to be below the others, after correction for the number of categories."
+    yield from map(Prose, below or [none])
     if not several_series(report.domains) and report.domains["slice"].n_unique() > 1:
         yield from slices("domain", report.domains)
     yield Folded("Every category", tuple(slices("category", report.categories)))

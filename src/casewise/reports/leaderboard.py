@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import polars as pl
 
+from casewise.evaluate.conclusions import corrected_for_picking
 from casewise.evaluate.judged_runs import few_verdicts
 from casewise.evaluate.leaderboard import Leaderboard, LeaderboardRow, Leaderboards
 from casewise.notation import NOTHING, number, percent
@@ -27,7 +28,7 @@ from casewise.reports.document import (
     table_of,
 )
 from casewise.stats.estimates import NO_SHARES
-from casewise.storage.wording import noun_of
+from casewise.storage.wording import LabelWords, noun_of
 from casewise.text import Text, count_of, join, text
 
 
@@ -68,7 +69,10 @@ def leaderboard_page(board: Leaderboard, reports: Mapping[str, str] | None = Non
     about = board.benchmark.notes()
     return Document(
         title=f"Leaderboard on {board.benchmark.title}",
-        subtitle=counted(board) + text(", {n:item}, labels: {labels}", n=board.n_items, labels=board.labels),
+        subtitle=counted(board)
+        + text(
+            ", {n:item}, labels: {labels}", n=board.n_items, labels=LabelWords.of(board.benchmark).policy(board.labels)
+        ),
         notices=tuple(note for note in board.notes if note in about),
         sections=(
             *brief_sections(board, reports or {}),
@@ -122,7 +126,7 @@ def leaderboards_page(leaderboards: Leaderboards) -> Document:
     )
     return Document(
         title=f"Leaderboard over {count_of(len(leaderboards.boards), 'benchmark')}",
-        subtitle=f"{count_of(len(leaderboards.rows), 'judge')}, labels: {leaderboards.boards[0].labels}",
+        subtitle=f"{count_of(len(leaderboards.rows), 'judge')}, labels: {', '.join(dict.fromkeys(LabelWords.of(one.benchmark).policy(one.labels) for one in leaderboards.boards))}",
         notices=tuple(
             f"{name}: {note}" for name, board in boards for note in board.benchmark.notes() if "SYNTHETIC" in note
         ),
@@ -188,7 +192,7 @@ def brief_sections(board: Leaderboard, reports: Mapping[str, str]) -> Iterator[S
         how.append(Folded(heading, tuple(map(Prose, notes))))
     if judges:
         blocks: tuple[Block, ...] = (
-            *tied(judges),
+            *who_is_best(board, judges),
             *forest(board, judges),
             *brief(board, judges, reports),
             *unranked(judges, board.n_items),
@@ -201,7 +205,13 @@ def brief_sections(board: Leaderboard, reports: Mapping[str, str]) -> Iterator[S
             "answer."
         )
         table = brief(board, chatbots, reports, name="chatbots", head="Chatbot")
-        blocks = (*tied(chatbots), *table, *unranked(chatbots, board.n_items), *(() if judges else how), replies)
+        blocks = (
+            *who_is_best(board, chatbots),
+            *table,
+            *unranked(chatbots, board.n_items),
+            *(() if judges else how),
+            replies,
+        )
         yield Section("does", "Chatbots: who does what the labels ask for", blocks, first=True)
 
 
@@ -237,30 +247,23 @@ def unranked(rows: Sequence[LeaderboardRow], n_items: int) -> Iterator[Prose]:
             yield Prose(why + " It is not ranked.")
 
 
-def tied(rows: Sequence[LeaderboardRow]) -> Iterator[Prose]:
-    """Yield a sentence that names the first judge, or the judges that may be first, among those with a rank."""
-    first = [row.name for row in rows if row.best_rank == 1]
-    with_rank = sum(row.best_rank is not None for row in rows)
-    if with_rank == 1 and len(rows) > 1:
-        yield Prose(first[0] + " alone has a rank: there is no other judge to compare it with.", lead=True)
+def who_is_best(board: Leaderboard, rows: Sequence[LeaderboardRow]) -> Iterator[Prose]:
+    """Yield which of these agrees most with people, or which may, and the highest accuracy corrected for having been picked."""
+    with_rank = [row for row in rows if row.best_rank is not None]
+    if len(with_rank) == 1 and len(rows) > 1:
+        yield Prose(with_rank[0].name + " alone has a rank: there is no other judge to compare it with.", lead=True)
+    found = board.conclusion(chatbots=any(row.kind == "replies" for row in rows))
+    if found is None:
         return
-    if len(first) > 4:
-        first[3:] = [f"{len(first) - 3:,} more"]
-    if len(first) == 1 and len(rows) > 1:
-        yield Prose(
-            first[0] + " is first on these items: the rank intervals of all other judges begin below.", lead=True
+    yield Prose(found.sentence, lead=True)
+    for picked in board.winners:
+        own = [row for row in with_rank if row.name == picked.name]
+        yield from (
+            Prose(corrected_for_picking(row.name, picked.corrected, value=f"accuracy {percent(row.value('accuracy'))}"))
+            for row in own
         )
-    if len(first) > 1:
-        yield Prose(
-            text(
-                "These items do not tell which judge is first: {names} or {last} may be first.",
-                names=join(", ", first[:-1]),
-                last=first[-1],
-            ),
-            lead=True,
-        )
-        if any(row.kind == "run" for row in rows):
-            yield Prose(MORE_QUERIES)
+    if not found.holds and any(row.kind == "run" for row in rows):
+        yield Prose(MORE_QUERIES)
 
 
 def brief(

@@ -99,7 +99,7 @@ def answer(numbers: PaperNumbers) -> Iterator[Prose]:
         yield Prose(
             f"By the paper's own rules, which count the author's intent as a vote, {whose(best)} has "
             + (
-                f"the highest accuracy of {len(scored)} outputs: {accuracy}."
+                f"the highest accuracy of {len(scored)} outputs: {accuracy}, not corrected for having been picked as the highest."
                 if len(scored) > 1
                 else f"an accuracy of {accuracy}."
             ),

@@ -242,7 +242,7 @@ def robustness_page(numbers: RobustnessNumbers) -> Document:
     """The numbers of a run under attack as a document."""
     return Document(
         title=f"{numbers.judge} under attack",
-        subtitle=f"{numbers.benchmark.title}, asked for {numbers.elicitation}; labels: {numbers.options.labels.name}",
+        subtitle=f"{numbers.benchmark.title}, asked for {numbers.elicitation}; labels: {LabelWords.of(numbers.benchmark).policy(numbers.options.labels.name)}",
         notices=numbers.notes,
         sections=tuple(sections(numbers)),
         noun=noun_of(numbers.benchmark),

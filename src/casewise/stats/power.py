@@ -17,12 +17,13 @@ from casewise.stats.arrays import (
     FloatArray,
     checked_share,
     cluster_sums,
+    cluster_variance,
     clusters_of,
     coded_labels,
     least_reaching,
     whole,
 )
-from casewise.stats.intervals import Interval
+from casewise.stats.intervals import LEVEL, Interval, degrees_of_freedom, shows_spread
 from casewise.stats.kruskal import kruskal_wallis
 from casewise.stats.shares import f_critical, f_power, wilson
 from casewise.text import count_of
@@ -591,7 +592,8 @@ class QueryDifferences:
         off = self.sums - difference * self.items
         if not off.min() < 0 < off.max():
             raise StatisticsError(
-                f"no mix of these queries has a difference of {difference:g}: all lie on one side of it"
+                f"planning from these runs is not possible: the judges' difference is never on the other side of {difference:g} on a query, so "
+                "nothing says how it would vary; judge more queries, or plan with --difference and without --from"
             )
         often = self.chance / self.chance.max()
 
@@ -668,6 +670,32 @@ def queries_needed(difference: float, deviation: float, *, alpha: float = 0.05, 
 
     question = f"a difference of {difference:g} between judges"
     return least_n(power, at, start=max(2, int(about)), question=question)
+
+
+FEWEST_FOR_A_FORECAST = 10
+"""Degrees of freedom; with fewer the spread over queries is hardly known, and so is the number that would be needed."""
+
+MOST_FORECAST = 100_000
+"""Queries; a forecast of more is out of reach."""
+
+
+def further_queries(difference: float, influence: FloatArray, n: int, *, level: float = LEVEL) -> int | None:
+    """Return how many queries more would show a difference of this size with 80 % power, if it stays as it is.
+
+    None where no number within reach would, or where the queries at hand say too little of how much they differ.
+
+    `influence`: (queries,) of the difference.
+    `n`: number of queries at hand.
+    `level`: confidence level of the interval that is to lie above 0.
+    """
+    deviation = math.sqrt(cluster_variance(influence) * n)
+    if not shows_spread(influence) or degrees_of_freedom(influence) < FEWEST_FOR_A_FORECAST - 1:
+        return None
+    try:
+        needed = queries_needed(difference, deviation, alpha=1 - level)
+    except StatisticsError:
+        return None
+    return None if needed > MOST_FORECAST else max(1, needed - n)
 
 
 def standardised(difference: float, deviation: float) -> float:

@@ -119,7 +119,10 @@ def condition_table(ratings: CodedRatings, *, level: float) -> pl.DataFrame:
 def share_limits(
     chosen: BoolArray, query: IntArray, annotator: IntArray | None, *, level: float
 ) -> dict[str, float | None]:
-    """`ci_low` and `ci_high` of a share of votes, or of answers: Korn and Graubard's, over queries and known annotators."""
+    """`ci_low` and `ci_high` of a share of votes, or of answers: Korn and Graubard's, over queries and known annotators.
+
+    Where all are alike, each query counts once, or each annotator where these are fewer.
+    """
     n, share, queries = len(chosen), float(chosen.mean()), np.unique(query, return_inverse=True)[1]
     clusters = int(queries.max()) + 1
     if clusters < 2:
@@ -129,6 +132,8 @@ def share_limits(
         own = np.full(clusters, 1 / n)
         variance += PerVote(Raters(queries, annotator, chosen), (1 - share) * own, -share * own).variance
         clusters = max(2, min(clusters, len(np.unique(annotator))))
+    if share in {0.0, 1.0}:  # nothing says that the answers of a cluster do not go together: each counts once
+        n = clusters
     limits = korn_graubard(share, variance, n=n, clusters=clusters, level=level)
     return {"ci_low": float(limits.low), "ci_high": float(limits.high)}
 

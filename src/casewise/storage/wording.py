@@ -65,6 +65,11 @@ class LabelWords:
         """Completes "agrees with …"."""
         return AGREED_UNDER.get(self.base) or AGREED_WITH[self.labels_by]
 
+    def policy(self, name: str) -> str:
+        """Return a label policy's name as readers know it: what no people voted on has labels and no votes."""
+        base, comma, rest = name.partition(",")
+        return (self.agreed_with if base == "votes" and not self.rated else base) + comma + rest
+
     @property
     def column(self) -> str:
         """The head of a column with what was said of an item."""

@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from casewise.errors import ConfigurationError
+from casewise.evaluate.conclusions import Contrast, conclusions_json, contrast
 from casewise.evaluate.study import RatesWithJudge, rates_with_judge
 from casewise.notation import NOTHING, interval, number, p_value, percent, points, share, spoken
 from casewise.records import ShortRepr
@@ -29,6 +30,7 @@ from casewise.reports.document import (
     table_of,
 )
 from casewise.reports.formats import Report, drawings, latex
+from casewise.stats.estimates import Estimate
 from casewise.stats.ratings import code_ratings
 from casewise.stats.study_tables import AnalysisOptions
 from casewise.storage.benchmark_folder import write_table
@@ -108,6 +110,10 @@ QUOTE_THIS = text(
     "{query} and by annotator."
 )
 
+ALONE = text(
+    "A condition has one annotator, so the intervals are over {queries} only. They hold for these annotators and for no other people."
+)
+
 ANONYMOUS = text(
     "The votes are anonymous, so the intervals are over {queries} only. They ignore how annotators differ, "
     "and are too narrow."
@@ -184,7 +190,8 @@ def answer(study: StudyNumbers) -> Iterator[Block]:
         sentence = contrast_sentence(row, analysis.options, of=len(rows), planned=study.planned, words=study.words)
         yield Prose(sentence, lead=True)
     if rows:
-        yield Prose(ANONYMOUS if analysis.anonymous else QUOTE_THIS)
+        alone = any(row["why"] for row in rows)
+        yield Prose(ANONYMOUS if analysis.anonymous else ALONE if alone else QUOTE_THIS)
     rate = f"{study.words.rate.capitalize()} of each condition"
     drawn = tuple(
         ForestRow(spoken(row["condition"]), row["safe_rate"], row["ci_low"], row["ci_high"], strong=True)
@@ -207,29 +214,34 @@ def contrast_sentence(
     row: dict[str, Any], options: AnalysisOptions, *, of: int, planned: str, words: RatedWords = OF_ITEMS
 ) -> str:
     """Return the result of a contrast and its test in a sentence: a higher rate, equivalence, or neither."""
-    first, second = (spoken(row[name]) for name in ("first", "second"))
-    estimate, low, high = (row[f"{best(row)}_{name}"] for name in ("estimate", "ci_low", "ci_high"))
-    if estimate is None or row["differs"] is None:
-        if row.get("why"):
-            return text("{first} and {second} are not compared: {why}.", first=first, second=second, why=row["why"])
-        return text("{first} and {second} cannot be compared: too few {queries} or people.", first=first, second=second)
-    margin = 100 * options.margin
-    if row["differs"]:
-        if estimate < 0:
-            first, second, low, high = second, first, None if high is None else -high, None if low is None else -low
-        decision = f"{words.allow} {points(abs(estimate), low, high)} more under {first} than under {second}"
-        if row["equivalent"]:
-            decision += f", and the difference is smaller than {margin:g} points"
-    elif row["equivalent"]:
-        decision = f"{first} and {second} differ by less than {margin:g} points: {points(estimate, low, high)}"
-    else:
-        decision = f"A difference between {first} and {second} is not shown: {points(estimate, low, high)}"
-    tested = "equivalent" if row["equivalent"] and not row["differs"] else "recommended"
-    p = p_value(row[f"{tested}_p_corrected"])
+    found = contrast_found(row, options, words=words)
+    stated = found.outcome
+    if row["differs"] is None:
+        return stated.sentence
+    margin = f"{100 * options.margin:g} points"
+    also = f", and the difference is smaller than {margin}" if found.differ.holds and found.alike.holds else ""
+    p = p_value(row[f"{'equivalent' if stated.kind == 'alike' else 'recommended'}_p_corrected"])
     p = f"p {p}" if p.startswith("<") else f"p = {p}"
     corrected = CORRECTED[options.correction]
     how = f", {corrected} over {count_of(of, 'contrast')}" if of > 1 else ""
-    return f"{decision} ({planned}; {p}{how})."
+    return text("{subject} {predicate}", **vars(stated)) + f"{also} ({planned}; {p}{how})."
+
+
+def contrast_found(row: dict[str, Any], options: AnalysisOptions, *, words: RatedWords = OF_ITEMS) -> Contrast:
+    """Return whether the two conditions of a contrast differ, and whether by less than the margin."""
+    estimate, low, high = (row[f"{best(row)}_{name}"] for name in ("estimate", "ci_low", "ci_high"))
+    why = row.get("why") or text("too few {queries} or people")
+    known = estimate is not None and row["differs"] is not None
+    return contrast(
+        spoken(row["first"]),
+        spoken(row["second"]),
+        Estimate("safe_rate", estimate, low, high, row["n1"] + row["n2"], 0, why),
+        p=row["recommended_p_corrected"] if known else None,
+        p_alike=row["equivalent_p_corrected"] if known else None,
+        margin=options.margin,
+        level=options.alpha,
+        more=words.allow,
+    )
 
 
 def contrasts(analysis: StudyAnalysis, words: RatedWords) -> Iterator[Block]:
@@ -422,6 +434,11 @@ class StudyNumbers(ShortRepr):
             "round": self.round,
             "departures": list(self.departures),
             "not_available": a.not_available,
+            "conclusions": conclusions_json(
+                conclusion
+                for row in a.contrasts.to_dicts()
+                for conclusion in contrast_found(row, a.options, words=self.words)
+            ),
             "options": {
                 **json_value(asdict(a.options)),
                 "bonferroni_level": a.bonferroni_level,

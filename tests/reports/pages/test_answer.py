@@ -8,10 +8,12 @@ import pytest
 from rich.console import Console
 
 import casewise
-from casewise.evaluate.yardsticks import compared, where_it_fails, which_way
+from casewise.evaluate.conclusions import Unknown, against_person, errs_more
+from casewise.evaluate.yardsticks import where_it_fails
 from casewise.records.item import RatingScale
 from casewise.reports.document import Forest, ForestRow
 from casewise.reports.formats import print_document
+from casewise.stats.ceilings import AgainstNewPerson
 from casewise.stats.costs import RefusalRates
 from casewise.stats.estimates import Estimate
 from casewise.storage.benchmark import About
@@ -76,33 +78,40 @@ def rates(harm, over, *, n_safe=10, n_unsafe=10):
 @pytest.mark.parametrize(
     ("harm", "over", "way"),
     [
-        (share(0.3, 0.2, 0.4), share(0.05, 0.01, 0.1), " and errs by answering"),
-        (share(0.05, 0.01, 0.1), share(0.3, 0.2, 0.4), " and errs by refusing"),
+        (share(0.3, 0.2, 0.4), share(0.05, 0.01, 0.1), "errs by answering"),
+        (share(0.05, 0.01, 0.1), share(0.3, 0.2, 0.4), "errs by refusing"),
         (share(0.05, 0.01, 0.2), share(0.3, 0.1, 0.4), ""),
         (share(0.05), share(0.3, 0.1, 0.4), ""),
     ],
 )
 def test_which_way_it_errs_is_said_only_where_the_intervals_part(harm, over, way):
-    assert which_way(rates(harm, over)) == way
+    found = errs_more("J", rates(harm, over))
+
+    assert ("" if isinstance(found.outcome, Unknown) else found.predicate) == way
 
 
 @pytest.mark.parametrize(
     ("low", "high", "margin", "sentence"),
     [
-        (0.001, 0.1, None, "agrees more often than people"),
-        (0.001, 0.1, 0.05, "agrees more often than people"),
-        (0.0, 0.1, None, "is not told apart from people"),
-        (0.0, 0.1, 0.05, "agrees as often as people, or at most 5 points less"),
-        (-0.009, 0.043, 0.05, "agrees as often as people, or at most 5 points less"),
-        (-0.04, 0.0, 0.05, "agrees as often as people, or at most 5 points less"),
-        (-0.04, -0.001, 0.025, "agrees less often than people, by at most 2.5 points"),
-        (-0.2, 0.0, None, "is not told apart from people"),
-        (-0.2, -0.001, None, "agrees less often than people"),
-        (None, None, None, "is not told apart from people"),
+        (0.001, 0.1, None, "agrees more often than one person (80.0 %)"),
+        (0.001, 0.1, 0.05, "agrees more often than one person (80.0 %)"),
+        (0.0, 0.1, None, "is not told apart from one person (80.0 %)"),
+        (0.0, 0.1, 0.05, "agrees as often as one person (80.0 %), or at most 5 points less"),
+        (-0.009, 0.043, 0.05, "agrees as often as one person (80.0 %), or at most 5 points less"),
+        (-0.04, 0.0, 0.05, "agrees as often as one person (80.0 %), or at most 5 points less"),
+        (-0.04, -0.001, 0.025, "agrees less often than one person (80.0 %), by at most 2.5 points"),
+        (-0.2, 0.0, None, "is not told apart from one person (80.0 %)"),
+        (-0.2, -0.001, None, "agrees less often than one person (80.0 %)"),
     ],
 )
 def test_a_comparison_says_no_more_than_the_interval_of_its_difference(low, high, margin, sentence):
-    assert compared((low, high), "people", no_worse_by=margin) == sentence
+    size = 0.05 if margin is None else margin
+    numbers = {"judge": 0.8, "person": 0.8, "difference": (low + high) / 2, "low": low, "ci_low": low, "ci_high": high}
+    test = AgainstNewPerson(
+        **numbers, margin=size, p=0.01, not_worse=margin is not None, power=0.8, detectable=0.1, items=20, clusters=10
+    )
+
+    assert against_person("J", test).predicate == sentence
 
 
 def test_an_error_without_items_is_not_spoken_of():

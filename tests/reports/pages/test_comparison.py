@@ -81,11 +81,11 @@ def test_a_comparison_begins_with_who_is_better_in_a_sentence(runs):
     two, three = compare(runs[2], runs[0]), compare(*runs)
 
     assert two.document.sections[0].blocks[0].text == two.numbers.sentence
-    assert two.numbers.sentence.startswith("constant:intended (binary) agrees most with people (Accuracy ")
+    assert two.numbers.sentence.startswith("constant:intended (binary) agrees most with people (accuracy ")
     assert " It beats constant:safe (binary) by " in two.numbers.sentence
     assert "corrected" not in two.numbers.sentence
-    assert compare(runs[0], runs[0]).numbers.sentence.startswith("These items do not tell")
-    beaten = three.numbers.sentence.partition(" It beats ")[2]
+    assert "not told apart" in compare(runs[0], runs[0]).numbers.sentence
+    beaten = three.numbers.sentence.partition(" It beats ")[2].partition(" has the highest")[0]
     assert beaten.count(" points [") == 2
     assert "not told apart" not in three.numbers.sentence
     assert three.numbers.sentence.endswith(" 95 % intervals, corrected for all 3 pairs.")
@@ -94,7 +94,7 @@ def test_a_comparison_begins_with_who_is_better_in_a_sentence(runs):
         "These items do not tell which judge agrees most with people: it may be constant:safe (binary)"
     )
     assert "corrected for having been picked as the highest" in level
-    assert "picked" not in three.numbers.sentence
+    assert "corrected for having been picked as the highest, it is 91." in three.numbers.sentence
 
 
 def test_flips_refusals_and_harm_have_paired_differences(runs):
