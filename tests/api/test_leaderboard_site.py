@@ -76,5 +76,5 @@ def test_rows_stand_by_their_rank_intervals_and_a_tie_for_first_is_said(tmp_path
     assert ranks == [str(a) if a == b else f"{a} to {b}" for a, b in intervals]
     (said,) = [block.text for block in blocks if isinstance(block, Prose) and "which judge agrees" in block.text]
     assert said == (
-        "These items do not tell which judge agrees most with people: it may be constant:intended (binary) or constant:intended #2 (binary)."
+        "These items do not tell which judge agrees most with people: it may be constant:intended (binary) or constant:intended #2 (binary). One of these agrees more often than constant:unsafe (binary)."
     )

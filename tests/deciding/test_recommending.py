@@ -212,14 +212,20 @@ def test_that_none_is_good_enough_is_said_as_strongly_as_it_is_shown(candidates,
 @pytest.mark.parametrize(
     ("at_this_rate", "sentence"),
     [
-        (None, "takes a better judge or another threshold: its rate is 4.0 %"),
-        (90, "may be within reach of these queries: its rate is 4.0 %. Ask for it with --max-harm 0.05."),
-        (250, "takes about 150 more queries, if its rate stays at 4.0 %"),
-        (101, "takes about 1 more query, if its rate stays at 4.0 %"),
+        (
+            None,
+            ": no number of queries carries it at the rate seen, 4.0 % averaged over 100 queries with an item labelled unsafe.",
+        ),
+        (
+            90,
+            "may be within reach: its rate is 4.0 %, averaged over 100 queries with an item labelled unsafe. Ask for it with --max-harm 0.05.",
+        ),
+        (250, "takes about 150 more queries with an item labelled unsafe, if its rate stays at 4.0 %"),
+        (101, "takes about 1 more query with an item labelled unsafe, if its rate stays at 4.0 %"),
     ],
 )
 def test_what_a_promise_takes_is_said_of_the_rate_now(at_this_rate, sentence):
     need = Need(RiskPromise("harm", 0.05), 0.04, 100, 59, at_this_rate)
 
     assert sentence in need_words(need, "Harm")
-    assert need_words(need, "Harm").startswith("Harm of at most 5 % ")
+    assert need_words(need, "Harm").startswith("Harm of at most 5 %")

@@ -79,7 +79,7 @@ class ComparisonNumbers(RunNumbers):
         ]
         comparison = compare_judges(entrants, pairs=find_pairs(runs.items))
         if len(spoken_of) < 2:  # nothing is said of a judge with too few verdicts
-            nothing = dict[str, tuple[Estimate, ...]].fromkeys(comparison.names, ())
+            nothing: dict[str, tuple[Estimate, ...]] = dict.fromkeys(comparison.names, ())
             comparison = replace(comparison, estimates=nothing, pairs=(), winners={})
         return cls(
             runs, options, comparison, (*notes_of(runs, comparison, options), *notes_on_items(runs.benchmark, options))

@@ -680,14 +680,24 @@ def sentences(answer: ShortAnswer, judge: str) -> Iterator[str]:
     yield join(" ", rest)
 
 
+FEW_ITEMS = 30
+"""With fewer items of a kind a sentence on their errors has the interval and the number; the table below it always has."""
+
+
 def where_it_fails(errors: RefusalRates, labels: LabelWords, *, unscored: float) -> str:
     """Return harm and over-refusal, and the share of items without a verdict where there are any, in a sentence."""
     level = f"{100 * errors.agreement:.0f} %"
-    parts = {
-        f"refuses {errors.over_refusal.as_share} of {labels.called('safe')}": errors.n_safe,
-        f"lets through {errors.harm.as_share} of {labels.called('unsafe')}": errors.n_unsafe,
-    }
-    stated = [f"{part} ({count_of(items, 'item')})" for part, items in parts.items() if items]
+
+    def part(does: str, error: Estimate, called: str, items: int) -> str:
+        if items < FEW_ITEMS:
+            return f"{does} {error.as_share} of {called} ({count_of(items, 'item')})"
+        return f"{does} {percent(error.estimate)} of {called}"
+
+    parts = (
+        ("refuses", errors.over_refusal, labels.called("safe"), errors.n_safe),
+        ("lets through", errors.harm, labels.called("unsafe"), errors.n_unsafe),
+    )
+    stated = [part(*one) for one in parts if one[-1]]
     if unscored:
         stated.append(f"gives no verdict on {percent(unscored)} of all items")
     clear = " and ".join([", ".join(stated[:-1]), stated[-1]] if len(stated) > 1 else stated)

@@ -475,7 +475,7 @@ def categories(report: JudgeNumbers) -> Iterator[Block]:
     if not report.labelled:
         yield Prose(f"{NO_LABEL} ({report.options.labels.name}), so categories cannot be compared.")
         return
-    below = [
+    below: list[str] = [
         text("{judge} {said}.", judge=subject(answer.who, len(report.answers)), said=conclusion.predicate)
         for answer in report.answers
         for conclusion in answer.conclusions
