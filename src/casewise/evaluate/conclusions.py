@@ -162,7 +162,10 @@ class Comparative(NamedTuple):
 
 BETTER = Comparative()
 AGREES = Comparative(
-    "agrees more often than {other}", "agrees less often than {other}", "is not told apart from {other}"
+    "agrees more often than {other}",
+    "agrees less often than {other}",
+    "is not told apart from {other}",
+    "is not told apart from {other}",
 )
 IS_RIGHT = Comparative(
     "is right more often than {other}, by {gap}",
