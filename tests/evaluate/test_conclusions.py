@@ -11,11 +11,14 @@ from casewise.evaluate.conclusions import (
     Unknown,
     alike,
     at_most,
+    below_others,
+    best_of,
     compared,
+    contrast,
     no_worse,
 )
 from casewise.stats.comparison import Entrant, compare_judges, gate
-from casewise.stats.estimates import Estimate
+from casewise.stats.estimates import UNSEEN, Estimate
 
 
 def number(estimate, low, high, *, name="accuracy", method="Student's t"):
@@ -159,3 +162,48 @@ def test_a_judge_that_beats_all_others_is_named_alone():
     sentence = sentence_of(compare_judges(judges))
     assert sentence.startswith("good agrees most with people (accuracy 9")
     assert " It beats " in sentence
+
+
+def test_the_best_is_one_name_only_where_no_other_may_be():
+    one, several = best_of(["a"], ["b", "c"], metric="accuracy"), best_of(["a", "b"], ["c"], metric="accuracy")
+
+    assert (one.outcome, str(one.sentence)) == ("holds", "a agrees most with people.")
+    assert isinstance(several.outcome, Unknown)
+    assert "it may be a or b. One of these agrees more often than c." in several.sentence
+
+
+@pytest.mark.parametrize(
+    ("p", "p_alike", "kinds"),
+    [
+        (0.01, 0.9, ("holds", False, "differ")),
+        (0.2, 0.01, (False, "holds", "alike")),
+        (0.2, 0.9, (False, False, "differ")),
+        (None, None, (False, False, "differ")),
+    ],
+)
+def test_a_contrast_differs_or_is_alike_only_by_its_tests(p, p_alike, kinds):
+    difference = number(-0.03, -0.06, 0.0, name="safe_rate", method="one annotator")
+    found = contrast("first", "second", difference, p=p, p_alike=p_alike, margin=0.05)
+
+    assert (
+        found.differ.outcome if found.differ.holds else False,
+        found.alike.outcome if found.alike.holds else False,
+        found.outcome.kind,
+    ) == kinds
+    assert ("one annotator" in found.differ.sentence) == (p is None)
+    if p == 0.01:
+        assert str(found.differ.sentence) == "more 3.0 points [0.0, 6.0] more under second than under first."
+
+
+def test_a_category_is_below_the_others_only_by_the_corrected_test():
+    accuracy = number(0.4, 0.2, 0.6)
+
+    assert below_others("a", "Fraud", accuracy, p=0.04, categories=9).holds
+    assert isinstance(below_others("a", "Fraud", accuracy, p=0.06, categories=9).outcome, Unknown)
+
+
+def test_two_that_are_alike_on_every_query_are_not_told_apart():
+    found = compared("a", "b", number(0.0, -0.1, 0.1, method=UNSEEN))
+
+    assert found.kind == "not told apart"
+    assert "alike on every query" in found.sentence

@@ -8,6 +8,7 @@ from tests.support.command import program
 
 import casewise
 from casewise.api import Limits, RunOptions
+from casewise.errors import ConfigurationError
 from casewise.evaluate.judged_runs import ReportOptions
 from casewise.records import Scored, Unscored, UnscoredReason
 from casewise.reports.document import Prose
@@ -128,3 +129,12 @@ def test_a_comparison_is_of_those_that_gave_verdicts(runs):
     assert len(found.comparison.names) == 2
     alone = casewise.compare(runs["whole"], runs["mostly"])
     assert "nothing to compare" in alone.numbers.sentence
+    assert (alone.as_json()["pairs"], alone.as_json()["conclusions"], alone.as_json()["picked"]) == ([], [], {})
+    assert [section.anchor for section in alone.document.sections] == ["answer"]
+
+
+def test_no_decider_is_fitted_on_a_judge_that_is_mostly_unscored(runs):
+    with pytest.raises(ConfigurationError, match="it gave no value on"):
+        casewise.recommend(runs["mostly"])
+    with pytest.raises(ConfigurationError, match="gave no verdict on"):
+        casewise.fit_decider(runs["mostly"], ratio=1)

@@ -296,3 +296,13 @@ def test_the_interval_lies_around_what_queries_differ_by():
     parts, limits = some.variance(), pilot_intervals(some, rng=np.random.default_rng(1), draws=200)
 
     assert limits.low < parts.of_difference < limits.high
+
+
+def test_a_forecast_of_further_queries_needs_queries_that_say_how_much_they_differ():
+    rng = np.random.default_rng(4)
+    few, many = (rng.normal(0, 0.5 / n, n) for n in (3, 200))
+
+    assert judges.further_queries(0.9, few, 3) is None
+    assert judges.further_queries(0.05, np.zeros(200), 200) is None
+    needed = judges.queries_needed(0.05, math.sqrt(200 * 200 / 199 * (many**2).sum()))
+    assert judges.further_queries(0.05, many, 200) == needed - 200

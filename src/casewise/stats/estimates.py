@@ -243,7 +243,13 @@ def interval_of_mean(shares: Sequence[Measured], *, level: float) -> Interval:
         for reach in (values - [ends.low for ends in own], [ends.high for ends in own] - values)
     )
     mean = float(values.mean())
-    return Interval(max(0.0, mean - below), min(1.0, mean + above))
+    limits = Interval(max(0.0, mean - below), min(1.0, mean + above))
+    if varies.any() and not shows_spread(
+        influence.mean(axis=0)
+    ):  # the shares vary, and make up for each other throughout
+        unseen = clopper_pearson_interval(mean, shares[0].at_risk, level=level)
+        limits = Interval(min(limits.low, unseen.low), max(limits.high, unseen.high))
+    return limits
 
 
 def difference_of(first: Measured, second: Measured, *, level: float = LEVEL) -> Estimate:

@@ -21,6 +21,17 @@ AGREED_WITH: dict[LabelsBy | None, str] = {
 }
 """Whom or what a judge agrees with, by the origin of labels. None: nobody said, and no item has several ratings."""
 
+LABELS_OF: dict[LabelsBy | None, str] = {
+    "people": "one person's an item",
+    "experts": "one expert's an item",
+    "author": "the author's",
+    "law": "by law",
+    "policy": "the policy's",
+    "models": "the models'",
+    None: "as stated",
+}
+"""Whose labels they are, where no several people voted on an item; completes "labels: …"."""
+
 AGREED_UNDER: dict[str, str] = {
     "published": "the published labels (people's votes and the author's intent)",
     "intended": "the author's intent",
@@ -68,7 +79,7 @@ class LabelWords:
     def policy(self, name: str) -> str:
         """Return a label policy's name as readers know it: what no people voted on has labels and no votes."""
         base, comma, rest = name.partition(",")
-        return (self.agreed_with if base == "votes" and not self.rated else base) + comma + rest
+        return (LABELS_OF[self.labels_by] if base == "votes" and not self.rated else base) + comma + rest
 
     @property
     def column(self) -> str:
