@@ -675,7 +675,7 @@ def queries_needed(difference: float, deviation: float, *, alpha: float = 0.05, 
 FEWEST_FOR_A_FORECAST = 10
 """Degrees of freedom; with fewer the spread over queries is hardly known, and so is the number that would be needed."""
 
-MOST_FORECAST = 100_000
+MOST_FORECAST = 1_000_000
 """Queries; a forecast of more is out of reach."""
 
 
