@@ -5,6 +5,7 @@ import math
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests.support.cases_of_a_ward import DAUGHTER, ward_cases, wrong_about_daughters
 from tests.support.deciders import decider_file, judged_demo, mostly_right
@@ -230,7 +231,7 @@ def test_the_costliest_wrong_decisions_come_first_and_ties_are_none(run):
     weight = fitting.trial.evidence.weight
     harm, over_refusal = fitting.risks
 
-    assert len(harm.places) + len(over_refusal.places) == int((weight != 0.5).sum())
+    assert len(harm.places) + len(over_refusal.places) == len(weight)
     assert fitting.n_failures == harm.error.sum() + over_refusal.error.sum() > len(fitting.failures) == 10
     costs = [failure.cost for failure in fitting.failures]
     assert costs == sorted(costs, reverse=True)
@@ -240,6 +241,23 @@ def test_the_costliest_wrong_decisions_come_first_and_ties_are_none(run):
         assert failure.cost == pytest.approx(3 * (1 - rate) if failure.decision == "answer" else rate)
         assert (failure.decision == "answer") == (rate < 0.5)
         assert failure.value == run.judgements.filter(item_id=case.item_id)["value"].item()
+
+
+def test_a_tie_is_decided_wrongly_by_no_decision(run):
+    """The same decisions, and labels that are all ties."""
+    fitting = fit_decider(run, ratio=3).numbers
+    tied = replace(fitting.trial.evidence, weight=np.full(90, 0.5))
+    fitting = replace(fitting, trial=replace(fitting.trial, evidence=tied))
+
+    assert [len(risk.places) for risk in fitting.risks] == [0, 0]
+    assert (fitting.n_failures, fitting.failures) == (0, ())
+
+
+def test_a_judge_that_gives_one_value_is_known_as_a_constant(run, tmp_path):
+    constant = casewise.judge("demo", "constant:safe", out=tmp_path / "constant")
+
+    assert fit_decider(constant, ratio=1).numbers.constant
+    assert not fit_decider(run, ratio=1).numbers.constant
 
 
 def test_a_decider_knows_why_items_had_no_value_where_it_was_fitted(tmp_path):

@@ -109,9 +109,9 @@ def test_a_port_that_others_reach_needs_keys(tmp_path, monkeypatch):
 
 
 @contextmanager
-def serving(*options: str, before: str = "") -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
+def serving(*options: str, before: str = "", source: str = SLOW) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
     """A service of a judge that answers at once, as a process of a shell that has done something before."""
-    Path("fast_judge_of_tests.py").write_text(SLOW.replace("slow", "fast"))
+    Path("fast_judge_of_tests.py").write_text(source.replace("slow", "fast"))
     fit_decider(judge("demo", "python:fast_judge_of_tests:judge", out="run"), Wanted(ratio=1)).save("decider.json")
     port = free_port()
     command = [sys.executable, "-m", "casewise", "serve", "decider.json", "--port", str(port), *options]
