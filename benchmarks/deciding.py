@@ -50,7 +50,7 @@ async def nothing_async(_query: str, _context: object) -> float:
 
 def decider_of(judge: Callable[..., object], folder: Path) -> Decider:
     run = casewise.judge("demo", judge, elicitations="probability")
-    path = folder / f"{judge.__name__}.toml"
+    path = folder / f"{judge.__name__}.json"
     options = FitOptions(elicitation="probability")
     fit_decider(run, Wanted(ratio=1), judge=judge, options=options).save(path)
     return Decider.load(path, judge=judge)
@@ -183,7 +183,7 @@ def over_a_model(folder: Path) -> None:
         model = ModelOptions(url, client=ClientOptions(concurrency=256))
         live = casewise.LiveOptions(model=model)
         run = casewise.judge("demo", "guard:llm@vllm/m", elicitations="binary", options=casewise.RunOptions(live=live))
-        path = folder / "model.toml"
+        path = folder / "model.json"
         fit_decider(run, Wanted(ratio=1)).save(path)
         told = {"model": "m", "messages": []}
         took: list[float] = []

@@ -24,6 +24,7 @@ from tests.support.postgres import free_port
 from casewise.api import judge
 from casewise.api.deciding import Wanted, fit_decider
 from casewise.deciding.monitor import read_traffic
+from casewise.stats.thresholds import Fitted
 
 SLOW = """
 import asyncio
@@ -112,7 +113,8 @@ def test_a_port_that_others_reach_needs_keys(tmp_path, monkeypatch):
 def serving(*options: str, before: str = "", source: str = SLOW) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
     """A service of a judge that answers at once, as a process of a shell that has done something before."""
     Path("fast_judge_of_tests.py").write_text(source.replace("slow", "fast"))
-    fit_decider(judge("demo", "python:fast_judge_of_tests:judge", out="run"), Wanted(ratio=1)).save("decider.json")
+    fit = fit_decider(judge("demo", "python:fast_judge_of_tests:judge", out="run"), Wanted(ratio=1))
+    fit.decider.model_copy(update={"thresholds": Fitted(0.5, 0.5)}).save("decider.json")
     port = free_port()
     command = [sys.executable, "-m", "casewise", "serve", "decider.json", "--port", str(port), *options]
     shell = f"{before} exec {shlex.join(command)}"
