@@ -21,6 +21,7 @@ GENERATED = {
     "study-toml.md",
     "endpoints.md",
     "exit-codes.md",
+    "guard-profiles.md",
     "replies-read.md",
 }
 LONG = 30

@@ -18,6 +18,7 @@ from casewise.ask.elicitations import read_outcome
 from casewise.ask.envelope import ENVELOPES
 from casewise.audits.subject import kinds
 from casewise.errors import ExitCode
+from casewise.judges.guard_profiles import all_profiles
 from casewise.models.batches.terms import COMPATIBLE, TERMS, Terms
 from casewise.models.endpoints import ENDPOINTS
 from casewise.models.protocol import Reply
@@ -36,6 +37,7 @@ def pages() -> dict[str, str]:
         "study-toml.md": _study_toml(),
         "endpoints.md": _endpoints(),
         "exit-codes.md": _exit_codes(),
+        "guard-profiles.md": _guard_profiles(),
         "replies-read.md": _replies_read(),
         "../llms.txt": _for_models(),
     }
@@ -56,8 +58,8 @@ def _line(place: str) -> str:
     """Return the line of a page: its title, its address, and its first sentence."""
     text = re.sub(r"<!--.*?-->", "", (FOLDER.parent / place).read_text("utf-8"), flags=re.DOTALL)
     title, _, rest = text.partition("\n")
-    first = next((part for part in rest.split("\n\n") if part.strip() and part.strip()[0] not in "!|`<#-"), "")
-    sentence = re.split(r"(?<=[.?!:])\s", " ".join(re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", first).split()))[0]
+    first = next((part for part in rest.split("\n\n") if not re.match(r"\s*(?:$|[!|<#-]|```)", part)), "")
+    sentence = re.split(r"(?<=[.?!])\s", " ".join(re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", first).split()))[0]
     about = f": {sentence.replace('**', '')}" if sentence else ""
     return f"- [{title.removeprefix('# ')}]({place.removesuffix('.md')}.html){about}"
 
@@ -171,6 +173,20 @@ def _exit_codes() -> str:
         "Every command ends with one of these codes (`casewise.errors.ExitCode`). A script can continue after 0, should read the "
         "output after 3 and 5, and can repeat the same command after 4.",
         _table(("code", "name", "meaning"), rows),
+    )
+
+
+def _guard_profiles() -> str:
+    rows = [
+        (f"`{profile.name}`", profile.compared, ", ".join(profile.unverified) or "\u2013")
+        for profile in all_profiles().values()
+    ]
+    return _page(
+        "Guard profiles",
+        "No weights of a guard were available in development, and no prompt was compared byte for byte with the one that a guard was "
+        "trained on. This page names the facts of each profile that could not be read at their source. `casewise show guards NAME` has "
+        "their words. [Guards](../how-to/guards.md) shows how to use them.",
+        _table(("guard", "prompt", "facts that are not verified"), rows),
     )
 
 

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import pytest
 from tests.support.command import invoke
@@ -90,12 +89,6 @@ def test_every_fact_says_where_it_is_from_and_none_of_a_gated_template_is_checke
         assert profile.facts, profile.name
         if "gated" in profile.licence:
             assert profile.unverified, profile.name
-
-
-def test_the_page_on_guards_lists_what_was_not_compared_with_its_source():
-    page = (Path(__file__).parents[2] / "docs" / "how-to" / "guards.md").read_text(encoding="utf-8")
-    for profile in all_profiles().values():
-        assert f"| `{profile.name}` | {profile.compared} | {', '.join(profile.unverified) or '–'} |" in page
 
 
 PUBLISHED = [
