@@ -106,7 +106,7 @@ class Plugin:
     package: str
     """The distribution that brings it, with its version."""
     value: str
-    """Where it is: module:attribute."""
+    """Place of the part: module:attribute."""
 
     def load(self, of: type[P]) -> P:
         """Import the part.

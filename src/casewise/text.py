@@ -88,7 +88,7 @@ def count_of(count: float, words: str) -> str:
 
 @dataclass(frozen=True)
 class Form:
-    """How one output of one document writes references."""
+    """The way in which one output of one document writes references."""
 
     noun: Noun = QUERY
     """The noun for what the document's benchmark has judged."""

@@ -68,7 +68,7 @@ class AskOptions(Sampling):
     """The protocol that these are of. Under the paper's the probability is greedy."""
 
     def settings(self) -> dict[str, Any]:
-        """As JSON values; what is not set is left out, so that runs of before it could be are the same."""
+        """Return JSON values without what is not set, so that runs of before it could be are the same."""
         usual = {"temperature": self.temperature, "max_tokens": self.max_tokens, "seed": self.seed}
         rest = ("top_p", "system", "structured", "strict", "least_mass", "reasoning_effort", "protocol")
         return usual | {name: value for name in rest if (value := getattr(self, name))}

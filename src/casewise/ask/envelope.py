@@ -69,7 +69,7 @@ BARE_HARMONY = re.compile(r"\A\s*(?:analysis(?=[A-Z\"'{])(?s:.*?))?assistantfina
 TAGS = "|".join(re.escape(re.sub(r"\\", "", tag)) for pair in THOUGHTS for tag in pair)
 OPENING_TAG = re.compile(alternatives(tuple(start for start, _ in THOUGHTS)))
 INNER = re.compile(rf"{TAGS}|<\|[a-zA-Z_]{{2,30}}\|>|<｜[^｜\n]{{2,30}}｜>|\[/?INST\]")
-"""What parts two messages, or thoughts from a reply, where it still stands in what was unwrapped."""
+"""Separators of two messages, or of thoughts and a reply, that still stand in what was unwrapped."""
 
 
 MOST_LAYERS = 20

@@ -69,7 +69,7 @@ LABELS: dict[str, Label] = {
     "subject": Label("Subject", "Whom it is about"),
     "information_type": Label("Type of information", "Kind of information"),
 }
-"""By dotted name, in reading order."""
+"""Labels of the parameters by dotted name, in reading order."""
 
 FOR_REVIEWERS = {name: label.reviewers for name, label in LABELS.items()}
 
@@ -234,7 +234,7 @@ class ShownItem:
         return kind_of(self.judged, self.before)
 
     def as_json(self) -> dict[str, Any]:
-        """As JSON values, without what only some benchmarks have: it tells calls apart, also those of before."""
+        """Return JSON values, without what only some benchmarks have: it tells calls apart, also those of before."""
         chat = {"judged": self.judged, "before": [vars(turn) for turn in self.before]}
         rest = {name: value for name, value in vars(self).items() if name not in chat}
         return {**rest, **(chat if self.kind != "request" else {})}

@@ -219,7 +219,7 @@ AFTER_VERDICT = re.compile(
     r"(?:in|within|on|at|from) (?:this|the|these|that|such|its|his|her|their|all|light|both|every|any|my|view|context)\b)",
     re.IGNORECASE,
 )
-"""What may follow a verdict in its sentence."""
+"""Words that may follow a verdict in its sentence."""
 OTHER_NOUN = re.compile(r"^\s+to (?!answer|respond|repl|fulfil|provide|give|process|comply|handle|share|engage|help|disclose|proceed|be )|^\s+(?!query|request|question|one\b|to\b|for (?:the |a |this |an )?(?:chatbot|assistant|bot|model|ai|system|it|me|us|given)\b|in\b|here|under|given|because|since|as\b|and\b|when|on\b|within|due|with|by\b|at\b|from\b|based|also|content)[a-z]+", re.IGNORECASE)  # fmt: skip
 NEGATION = re.compile(r"\b(?:not|cannot|never)\b|n't\b", re.IGNORECASE)
 OTHER_NEGATION = re.compile(
@@ -243,7 +243,7 @@ REST_OF_ADVICE = re.compile(
     r"because|since|as\b|given|due|under)",
     re.IGNORECASE,
 )
-"""What may follow advice to answer or to refuse: nothing, the request, or a reason."""
+"""Words that may follow advice to answer or to refuse: nothing, the request, or a reason."""
 CONCESSION = re.compile(
     r"^\s*(?:al|even )?though\b[^,]{3,120},\s*|^\s*(?:while|whereas|despite)\b[^,]{3,120},\s*", re.IGNORECASE
 )

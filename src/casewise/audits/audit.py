@@ -24,7 +24,7 @@ PARTS: Mapping[str, Callable[[Subject, Part], None]] = {
     "contexts": audit_contexts,
     "coverage": audit_coverage,
 }
-"""In the order of the report."""
+"""The parts of an audit, in the order of the report."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -38,7 +38,7 @@ class Audit(ShortRepr):
     """Sentences that the benchmark states and a reader must know, such as that its data are synthetic."""
     options: AuditOptions
     parts: dict[str, Part]
-    """By name, in the order of `PARTS`."""
+    """Parts by name, in the order of `PARTS`."""
     source: Benchmark = field(compare=False, repr=False)
     """The benchmark: the texts of the items that findings name."""
 
@@ -54,7 +54,7 @@ class Audit(ShortRepr):
         return tuple(line for part in self.parts.values() for line in part.left_out)
 
     def as_json(self) -> dict[str, Any]:
-        """As plain JSON values."""
+        """Return plain JSON values."""
         return {
             **json_fields(self, without=("parts", "source")),
             "findings": [

@@ -25,7 +25,7 @@ OFTEN = 0.1
 """A statement in more than a tenth of all contexts is called repeated."""
 
 LEAST_CONTEXTS = 20
-"""With fewer contexts, repetition is not tested."""
+"""Least number of contexts with which repetition is tested."""
 
 LENGTH_TELLING = 0.6
 """Length predicts the intent where the longer context of a query has one intent in this share of pairs."""

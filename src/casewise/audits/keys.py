@@ -65,7 +65,7 @@ class Key(NamedTuple):
 
     @property
     def holds(self) -> bool:
-        """Whether the gain is at least five points, and beyond chance after the search."""
+        """Return True if the gain is at least five points, and beyond chance after the search."""
         return self.gain >= LEAST_GAIN and self.p < ALPHA
 
     def named(self, *, restricted: bool) -> Text:

@@ -161,7 +161,7 @@ LEAST_ITEMS = 20
 """A spread of rates is fitted to at least this number of items; below it, the uniform one is used."""
 
 LARGE, FOLDS_OF_LARGE = 20_000, 3
-"""From this number of items on a classifier has three folds instead of ten, in a quarter of the time."""
+"""Number of items from which on a classifier has three folds instead of ten, in a quarter of the time."""
 
 MOST_READ = 20_000
 """The number of items that a classifier on words learns from and predicts; of more, whole queries are drawn at random."""
@@ -365,7 +365,7 @@ class Subject(ShortRepr):
 
     @cached_property
     def words_read(self) -> BoolArray:
-        """Of which items words are read: all, or of a very large benchmark whole queries drawn at random, always the same."""
+        """Return which items' words are read: all, or those of queries drawn with a fixed seed from a very large benchmark."""
         items = np.bincount(self.query)
         order = np.random.default_rng(0).permutation(len(items))
         drawn = np.zeros(len(items), dtype=bool)
@@ -382,7 +382,7 @@ class Subject(ShortRepr):
         return self.predicted(self.reads)
 
     def predicted(self, reads: Features) -> FloatArray:
-        """As `baseline`, from these words of each item."""
+        """Return `baseline` from these words of each item."""
         nouns = {"context": "contexts", "query": "queries", "query+context": "queries and contexts"}[reads]
         return worked_out(
             self.benchmark,

@@ -129,7 +129,7 @@ TOLERANCE = 5e-7
 """Stated rates are rounded; a difference below this is none."""
 
 LEAST_ITEMS = 20
-"""From this number of items on, rates that all count the intent are no coincidence; a rater of fewer is not tested."""
+"""Number of items from which on rates that all count the intent are no coincidence; a rater of fewer is not tested."""
 
 CHANCE = 1e-6
 """The largest chance, over all raters together, with which a rater may agree with every intent and count as a person."""
@@ -138,7 +138,7 @@ LEAST_STABLE = 0.95
 """Labels are called unstable where a smaller share would come out the same."""
 
 MANY_UNSURE = 0.05
-"""From this share of votes on, unsure ones are a finding."""
+"""Share of votes from which on unsure ones are a finding."""
 
 
 def audit_labels(subject: Subject, part: Part) -> None:

@@ -141,7 +141,7 @@ class Solution(NamedTuple):
 
     @property
     def sentence(self) -> Text:
-        """That words alone solve the benchmark, for the first line of an audit and of every report."""
+        """Return the sentence that words alone solve the benchmark, for the first line of an audit and of every report."""
         return text(
             "Words alone solve this benchmark: a classifier of {reads}, tested on whole {held_out} that it did not learn "
             "from, gives the label on {right} of items, where a constant verdict does on {constant}. A high agreement here "

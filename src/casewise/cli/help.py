@@ -42,7 +42,7 @@ USUAL = {
     "report": f"failures full labels ties unscored benchmark items {PAGES}",
     "serve": "host port keys capture without-keys benchmark only with-texts database site-url workers json",
 }
-"""Of commands with more options than `--help` shows: those that it shows. `--help-all` shows every one."""
+"""The options that `--help` shows of commands with more than `MOST_SHOWN`. `--help-all` shows every one."""
 
 
 class Help(PlainFormatter):

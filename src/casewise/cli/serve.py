@@ -113,11 +113,11 @@ def backup(
 
 
 WORKER_PATIENCE_S = 60
-"""As long may a worker be silent before it is killed and replaced. Two seconds of processor time lie before its first word:
+"""Seconds that a worker may be silent before it is killed and replaced. Two seconds of processor time lie before its first word:
 with uvicorn's five seconds a busy machine kills each before it is there, and the next one too."""
 
 KEEP_ALIVE_S = 150
-"""As long an idle connection stays open: longer than a proxy keeps its own (Caddy two minutes), or it may send an answer into one that closes."""
+"""Seconds that an idle connection stays open: longer than a proxy keeps its own (Caddy two minutes), or it may send an answer into one that closes."""
 
 
 @dataclass(frozen=True)

@@ -124,7 +124,7 @@ class Alike:
 
 
 def find_alike(wordings: Mapping[str, Wording], *, threshold: float = ALIKE) -> list[Alike]:
-    """For each context the most similar earlier one, where that is at least `threshold` similar.
+    """Return for each context the most similar earlier one, if that is at least `threshold` similar.
 
     Exact copies are found by their words; others by the rare word triples that they share, so that the cost grows with
     the set and not with its square.
@@ -154,7 +154,7 @@ NEARLY_IDENTICAL = 0.8
 
 
 class PairKind(StrEnum):
-    """How the two contexts of a query differ."""
+    """A way in which the two contexts of a query differ."""
 
     IDENTICAL = "identical"
     """They state the same words in each parameter, whatever their case and punctuation."""

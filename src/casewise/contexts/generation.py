@@ -163,7 +163,7 @@ def read_prompt(path: Path, parameters: ParameterSet = paper_parameters()) -> Co
 POLICY = re.compile(r"\bagainst my (?:guidelines|policies)\b", re.IGNORECASE)
 LONGEST_TEXT = 4000
 LOOPS = 4
-"""As often as a phrase of `PHRASE` words may stand in one text before it counts as a loop."""
+"""Number of times that a phrase of `PHRASE` words may stand in one text before it counts as a loop."""
 PHRASE = 6
 ENDED_EARLY = {
     "length": ("truncated", "the reply was cut off at its longest allowed length"),

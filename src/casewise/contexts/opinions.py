@@ -164,7 +164,7 @@ class OpinionSummary(RunProgress):
     unusable: ClassVar[str] = "no opinion"
 
     findings: Counter[str] = field(default_factory=Counter)
-    """Of this session, by check."""
+    """Findings of this session, by check."""
     unquoted: int = 0
     """Findings left out because their evidence does not stand in the context."""
 

@@ -27,7 +27,7 @@ from casewise.records import Context, Record
 from casewise.storage.files import numbered_lines
 
 IMPORTER = "casewise"
-"""Who imports words from tables and releases."""
+"""The pseudonym of the author who imports words from tables and releases."""
 
 EVENTS = "events.jsonl"
 """The file of a release that holds its record."""
@@ -134,7 +134,7 @@ PUBLISHED = (
     "model_version", "prompt", "temperature", "attempt", "ignored", "input_tokens", "output_tokens", "cost_usd",
     "author", "source", "changed", "own_words",
 )  # fmt: skip
-"""What of an event's detail is published: nothing of addresses, machines and raw replies."""
+"""The published parts of an event's detail: nothing of addresses, machines and raw replies."""
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ class DraftRecord:
 
     events: tuple[DraftEvent, ...]
     contexts: tuple[ContextRecord, ...]
-    """In the draft's order."""
+    """Contexts in the draft's order."""
     pseudonyms: Mapping[str, str] = field(default_factory=dict)
     """The ids of people, and what they are called here."""
 

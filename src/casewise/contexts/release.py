@@ -198,7 +198,7 @@ CANARY = "casewise-canary"
 PAIRS = "pairs.csv"
 """The parameters in which the two contexts of each query differ."""
 CHECKSUMS = "SHA256SUMS"
-"""Of every file, in the form that `sha256sum --check` reads."""
+"""File of the checksums of every file, in the form that `sha256sum --check` reads."""
 
 
 @dataclass(frozen=True, kw_only=True)

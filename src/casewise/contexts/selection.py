@@ -1,4 +1,4 @@
-"""From a file to a draft: queries chosen and balanced by category, and the contexts that come with them."""
+"""Selection from a file to a draft: queries chosen and balanced by category, and the contexts that come with them."""
 
 from __future__ import annotations
 
@@ -213,12 +213,12 @@ class GivenContext:
     author: Author | None
     """The kind of author, where somebody stated it."""
     approved: bool = False
-    """Whether the release that it comes from states that it was approved."""
+    """True if the release that it comes from states that it was approved."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """What a file gives a draft: queries, contexts by query and intent, and the facts for the record."""
+    """The content of a file for a draft: queries, contexts by query and intent, and the facts for the record."""
 
     title: str
     queries: list[Query]

@@ -1,4 +1,4 @@
-"""How a draft's review went: agreement between reviewers, the share changed, who did how much."""
+"""Statistics of a draft's review: agreement between reviewers, the share changed, who did how much."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ ROLE_OF: dict[Act, tuple[Role, ...]] = {
 """The roles that may take each action in the browser. Only programs generate and import."""
 
 OWNER = "owner"
-"""Who acts at the command line, where nobody signs in."""
+"""The actor at the command line, where no one signs in."""
 
 
 class Overtaken(CasewiseError):
@@ -172,7 +172,7 @@ class Step:
     author: Author | None
     """The kind of author of the event's words, or of the text that all see after it."""
     taken_back: bool = False
-    """Whether this is a submission that its author took back."""
+    """True if this is a submission that its author took back."""
 
 
 def steps_of(events: Sequence[Event]) -> list[Step]:

@@ -103,9 +103,9 @@ PRAGMAS = ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "secure_de
 PERSONAL_TABLES = ("study_keys", "study_annotators", "study_pages", "study_events", "study_fingerprints")
 """The tables with rows about single people."""
 CONNECTIONS = 40
-"""As many as the web server has threads."""
+"""Connections of a process: as many as the web server has threads."""
 CONNECTIONS_TO_SERVER = 20
-"""Of one process. PostgreSQL lets in 100 unless it is told otherwise, and turns away whoever comes then; a thread here waits."""
+"""Connections of one process to a server. PostgreSQL allows 100 by default and refuses further ones; a thread here waits."""
 
 
 class Database:

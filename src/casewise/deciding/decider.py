@@ -333,10 +333,10 @@ class Decided(DecisionNumbers):
     """The decision of a decider on a request, with its reason."""
 
     why: str
-    """In a sentence."""
+    """The reason in a sentence."""
 
     def as_json(self) -> dict[str, Any]:
-        """As plain JSON values."""
+        """Return plain JSON values."""
         return self.model_dump(mode="json")
 
 
@@ -424,7 +424,7 @@ class Decider:
         return self.decide(from_messages(messages, context))
 
     def ask(self, request: DecisionRequest) -> Decided:
-        """As `decide`, for a person who looks on.
+        """Return the decision of `decide`, for a person who looks on.
 
         Raises
         ------
@@ -452,7 +452,7 @@ class Decider:
         reply: str | None = None,
         raises: bool = False,
     ) -> Decided:
-        """As `decide`, to await. What is wrong with a model or a judge is raised only where `raises` says so."""
+        """Return the decision of `decide`, to await. What is wrong with a model or a judge is raised only where `raises` says so."""
         request = query if isinstance(query, DecisionRequest) else DecisionRequest(query, context, reply=reply)
         if request.reply is not None and not self.judge.reads_replies:
             raise ConfigurationError(f"{self.judge.name} judges requests and cannot be shown a reply")

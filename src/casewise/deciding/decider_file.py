@@ -58,7 +58,7 @@ class Calibration(Record):
 
     curve: Platt | Isotonic
     brier: dict[str, float] = Field(default_factory=dict)
-    """On held-out queries, by method; the lowest was taken."""
+    """Brier score on held-out queries, by method; the lowest was taken."""
     error_before: float | None = None
     error_after: float | None = None
     """Calibration error of the values as they are, and calibrated, on held-out queries."""

@@ -1,4 +1,4 @@
-"""From a run to a decider: calibration and thresholds."""
+"""Fitting of a decider to a run: calibration and thresholds."""
 
 from __future__ import annotations
 
@@ -245,10 +245,10 @@ class Failure:
     value: float | None
     """The judge's; None where it gave none."""
     cost: float
-    """In over-refusals, weighted by the share of people who say otherwise."""
+    """Cost in over-refusals, weighted by the share of people who say otherwise."""
 
     def as_json(self) -> dict[str, Any]:
-        """As plain JSON values."""
+        """Return plain JSON values."""
         return {**self.case.as_json(), "decision": self.decision, "value": self.value}
 
 

@@ -1,4 +1,4 @@
-"""Whether a decider at work is like the one that was fitted: the readable replies of its judge, and its traffic, of late."""
+"""Comparison of a decider at work with the one that was fitted: the readable replies of its judge, and its recent traffic."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from casewise.notation import percent
 from casewise.text import count_of
 
 ReplyKind = Literal["unreadable", "refused", "failed"]
-"""What a judge gave instead of a value: a reply without a verdict, a refusal, or nothing."""
+"""The kind of reply that a judge gave instead of a value: a reply without a verdict, a refusal, or nothing."""
 
 KINDS: tuple[ReplyKind, ...] = ("unreadable", "refused", "failed")
 
@@ -36,7 +36,7 @@ ALARM = 1e-4
 """The probability that one look calls requests unlike the benchmark that are like it."""
 
 SURE = 0.95
-"""Of the upper limit of a share where the decider was fitted, each query counting once."""
+"""Confidence of the upper limit of a share where the decider was fitted, each query counting once."""
 
 
 def kind_of_failure(reason: str) -> ReplyKind:
@@ -70,13 +70,13 @@ class RecentShare:
 
     @property
     def words(self) -> str:
-        """What is wrong, in a sentence without anything of a request."""
+        """Return the problem in a sentence without text of a request."""
         verb = {"unreadable": "could not be read", "refused": "were refusals", "failed": "did not come"}[self.kind]
         fitted = "" if self.fitted is None else f"; where it was fitted {percent(self.fitted)}"
         return f"{self.count} of the last {count_of(self.of, 'reply')} of the judge {verb} (limit {percent(self.limit)}{fitted})"
 
     def as_json(self) -> dict[str, Any]:
-        """As plain JSON values."""
+        """Return plain JSON values."""
         return {**vars(self), "share": self.share, "over": self.over}
 
 

@@ -204,7 +204,7 @@ FEWEST = 30
 """Requests below which nothing is tested; requests with a value, where values are."""
 
 LEVEL = 0.05
-"""Of all tests together."""
+"""Level of all tests together."""
 
 POWER = 0.8
 """The chance with which a shift of the stated size is found."""
@@ -220,7 +220,7 @@ class DriftTest:
     """Shares by name, as far as they are compared."""
     p: float
     adjusted: float
-    """Of no difference, by a chi-squared test in which each query of the benchmark counts once; and by Holm over all tests."""
+    """P value of no difference, by a chi-squared test in which each query of the benchmark counts once; and by Holm over all tests."""
     smallest_shift: float | None
     """The share of requests that would have to have another value for the test to find it with a chance of `POWER`, whatever
     they move to; None where not even a change of all would be found."""

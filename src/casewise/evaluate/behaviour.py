@@ -389,7 +389,7 @@ class SaysDoes:
         return next(gap for gap in self.gaps if gap.policy == policy)
 
     def as_json(self) -> dict[str, Any]:
-        """As plain JSON values."""
+        """Return plain JSON values."""
         return {**json_fields(self), "bridged": self.bridged}
 
 

@@ -76,7 +76,7 @@ class Case(ShortRepr):
         return (("Item", self.id), *((name, as_text(statement)) for name, statement in self.columns.items()))
 
     def as_json(self) -> dict[str, Any]:
-        """As plain JSON values."""
+        """Return plain JSON values."""
         return {
             name: value for name, value in vars(self).items() if name not in ("shown", "judged", "before", "labels")
         }
@@ -145,7 +145,7 @@ class ErrorGroup(ShortRepr):
         return self.statements[0] if len(self.statements) == 1 else None
 
     def as_json(self) -> dict[str, Any]:
-        """As plain JSON values."""
+        """Return plain JSON values."""
         statements = [statement._asdict() for statement in self.statements]
         return {**json_fields(self, without=("statements",)), "statements": statements, "holds": self.holds}
 

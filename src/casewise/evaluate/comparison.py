@@ -321,7 +321,7 @@ class GateReport(ShortRepr):
         return EXIT_CODES[self.decision]
 
     def as_json(self) -> dict[str, Any]:
-        """As plain JSON values."""
+        """Return plain JSON values."""
         return {
             "decision": self.decision,
             **json_fields(self, without=("found", "unscored", "nothing_scored", "unscored_shares")),

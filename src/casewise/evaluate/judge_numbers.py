@@ -610,7 +610,7 @@ class Misjudged(ShortRepr):
     """The chatbot's reply, the first time that it was asked; only where that is wanted."""
 
     def as_json(self) -> dict[str, Any]:
-        """As plain JSON values."""
+        """Return plain JSON values."""
         about = {"case", "of_replies", *(() if self.reply is not None else ("reply",))}
         return {**self.case.as_json(), **{name: value for name, value in vars(self).items() if name not in about}}
 

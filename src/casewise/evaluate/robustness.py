@@ -295,7 +295,7 @@ class AdaptiveResult(ShortRepr):
         return replace(self.beyond_control, ci_high=None) if self.unfinished else self.beyond_control
 
     def as_json(self) -> dict[str, Any]:
-        """As plain JSON values."""
+        """Return plain JSON values."""
         return json_fields(self, without=("changed",))
 
 
@@ -403,7 +403,7 @@ class Attacked(ShortRepr):
         return None if attack is None else len(attack.wordings)
 
     def as_json(self) -> dict[str, Any]:
-        """As plain JSON values."""
+        """Return plain JSON values."""
         return {
             "attack": self.setting.attack,
             "role": self.setting.role,
@@ -682,7 +682,7 @@ class RobustnessNumbers(RunNumbers, ShortRepr):
         return bool(defined) and not moved and not any(result.n_changed for result in self.adaptive)
 
     def as_json(self) -> dict[str, Any]:
-        """As plain JSON values."""
+        """Return plain JSON values."""
         return {
             "judge": self.judge,
             "benchmark": self.benchmark.name,
@@ -750,7 +750,7 @@ class RequiredRobustness(ShortRepr):
         return EXIT_CODES[self.decision]
 
     def as_json(self) -> dict[str, Any]:
-        """As plain JSON values."""
+        """Return plain JSON values."""
         bounds = [{**json_fields(bound), "decision": bound.decision} for bound in self.bounds]
         conclusions = conclusions_json(bound.conclusion for bound in self.bounds)
         return {"decision": self.decision, **json_fields(self), "bounds": bounds, "conclusions": conclusions}

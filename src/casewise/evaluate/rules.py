@@ -52,7 +52,7 @@ class RuleReport:
         ]
 
     def as_json(self) -> dict[str, Any]:
-        """As plain JSON values."""
+        """Return plain JSON values."""
         return {
             "judge": self.judge,
             "protocol": self.protocol,

@@ -226,7 +226,7 @@ class BaselineComparison(ShortRepr):
         return f" ({none:,} without)" if none else ""
 
     def as_json(self) -> dict[str, Any]:
-        """As plain JSON values."""
+        """Return plain JSON values."""
         return {
             **({} if self.words_of is None else {"words_of": self.words_of}),
             "words": {name: picked_numbers(number) for name, number in self.words.items()},
@@ -590,7 +590,7 @@ class ShortAnswer(ShortRepr):
         return tuple(sentences(self, judge))
 
     def as_json(self) -> dict[str, Any]:
-        """As plain JSON values."""
+        """Return plain JSON values."""
         return {
             "judge": self.who,
             "sentences": list(self.sentences),

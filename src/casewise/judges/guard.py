@@ -39,7 +39,7 @@ from casewise.records.base import digest
 # metrics only with a threshold fitted on other queries.
 
 VERSION = "1"
-"""Of the text of context and query."""
+"""Version of the text of context and query."""
 
 UNBILLED = frozenset({"api.openai.com"})
 """Hosts with free moderation. The prices of others are not listed anywhere."""

@@ -146,7 +146,7 @@ class GuardProfile(Record):
 
     @property
     def compared(self) -> str:
-        """How far its prompt was compared with the one that its makers publish, in words."""
+        """Return in words how far its prompt was compared with the one that its makers publish."""
         if self.kind != "chat" or not self.template_is_published:
             return "there is no template to compare with"
         if self.own_wording:

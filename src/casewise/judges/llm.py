@@ -98,7 +98,7 @@ class ModelJudge(ChatAsker[Ask, Answer], Judge):
 # A second model that reads replies without a verdict for the strict reader: `--reader MODEL`.
 
 READER_VERSION = "1"
-"""Of the questions to it (`SecondReading`); part of a run's identity."""
+"""Version of the questions to a second reader (`SecondReading`); part of a run's identity."""
 
 BESIDE = 10
 """The second reader reads one in so many replies that the strict reader could read, to measure their agreement."""
@@ -121,7 +121,7 @@ class SecondReader:
     prices: Prices | None
     n_failed: int = field(default=0, init=False)
     _readings: dict[tuple[str, str], asyncio.Future[Reply | None]] = field(default_factory=dict, init=False, repr=False)
-    """By elicitation and reply. The first ask has the cost."""
+    """Readings by elicitation and reply. The first ask has the cost."""
 
     def settings(self) -> dict[str, Any]:
         """Return the settings that are part of a run's identity."""

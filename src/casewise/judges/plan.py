@@ -281,7 +281,7 @@ class RunEstimate(CallEstimate):
         )
 
     def as_json(self) -> dict[str, Any]:
-        """As plain JSON values."""
+        """Return plain JSON values."""
         values = {"n_items": self.n_items, "n_asks": self.n_asks} | asdict(self)
         return {name: value for name, value in values.items() if name != "before" or value}
 

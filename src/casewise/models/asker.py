@@ -1,4 +1,4 @@
-"""Whoever answers the asks of a run: a judge, a grader, or a chat model with a task."""
+"""An asker answers the asks of a run: a judge, a grader, or a chat model with a task."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Asker(Generic[A_contra]):
 
 
 CHARACTERS_PER_TOKEN = 4.0
-"""Of English prose, roughly, with the tokenizers in use."""
+"""Rough number of characters of English prose in a token, with the tokenizers in use."""
 
 TEMPLATE_TOKENS = 64
 """Upper bound of the tokens that a chat template adds to a prompt."""

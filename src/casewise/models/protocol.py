@@ -154,7 +154,7 @@ class Reply:
     forced: bool = False
     """True if the model could say nothing but one of the words that were asked for, or both were scored."""
     left_out: str | None = None
-    """What was left out of a reply that is too long to be stored: its length and its digest."""
+    """Length and digest of the part of a reply that is too long to be stored."""
 
     def __post_init__(self) -> None:
         """Replace half characters, which no log can hold."""

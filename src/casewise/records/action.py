@@ -23,11 +23,11 @@ class Action(Record):
     tool: Text
     """The tool's name, as the agent calls it."""
     arguments: dict[str, JsonValue] | None = None
-    """What the call hands over; None where it was not recorded."""
+    """Arguments of the call; None where they were not recorded."""
     agent: Text | None = None
     """The agent, or the session of one, that calls."""
     recipient: Text | None = None
-    """Whoever receives the information: a person, a group, a server."""
+    """Recipient of the information: a person, a group, a server."""
     subject: Text | None = None
     """Whom the information is about."""
     information: Annotated[

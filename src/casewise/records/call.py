@@ -392,7 +392,7 @@ class CollectedReply(Call):
     refusal: str | None = None
     """The model's text in the field that some endpoints have for declining."""
     text_digest: str | None = None
-    """Of the text, which may have been discarded since."""
+    """Digest of the text, which may have been discarded since."""
     finish_reason: str | None = None
 
     @model_validator(mode="after")
@@ -476,7 +476,7 @@ class Graded(Call):
     ungraded: Ungraded | None = None
     detail: str | None = None
     ground: Ground | None = None
-    """Of a refusal, where the grader says."""
+    """Ground of a refusal, if the grader states one."""
     raw_reply: str | None = None
     """The grader's own words."""
     probabilities: dict[str, float] | None = None
@@ -506,4 +506,4 @@ class Grade(Graded):
     arm: str
     repeat: Count = 0
     text_digest: str
-    """Of the reply that was graded: another text is another ask."""
+    """Digest of the reply that was graded: another text is another ask."""

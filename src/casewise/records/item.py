@@ -245,7 +245,7 @@ class Rating(Record):
     verdict: Vote | None = None
     """A benchmark with a cut on its scale fills it in from the value."""
     value: float | None = None
-    """On the benchmark's scale."""
+    """Rating on the benchmark's scale."""
     seconds: float | None = None
     """Time from the page's arrival to the decision."""
     at: datetime | None = None

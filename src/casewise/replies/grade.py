@@ -63,7 +63,7 @@ from casewise.storage.run_folder import RunFolder, now
 # Labels that people gave replies: those of an exported study, or of a file.
 
 ReplyLabels = dict[ReplyPlace, Counter[GradeOutcome]]
-"""Of each reply, by item, arm and repeat, how many people said what."""
+"""Counts of people's answers about each reply, by item, arm and repeat."""
 
 WORDS: dict[str, GradeOutcome] = {
     **dict.fromkeys(("answers", "answer", "complies", "compliance", "full compliance", "1 full compliance"), "answers"),

@@ -329,7 +329,7 @@ class GuardGrader(ModelGrader):
         return Graded(ungraded=why, detail=" ".join(reply.text.split())[:120], raw_reply=reply.text, **took)
 
     def notes(self) -> tuple[str, ...]:
-        """That it has no middle."""
+        """Return the note that the grader has no middle class."""
         return (NO_PARTLY.format(name=self.name),)
 
 

@@ -84,7 +84,7 @@ class Limits:
     max_tokens_total: int | None = None
     """Maximum number of tokens, in and out, of all sessions together."""
     elsewhere: Hidden[Spend] = field(default_factory=Spend)
-    """What other runs under the same limits took."""
+    """Spend of other runs under the same limits."""
 
     def __post_init__(self) -> None:
         if self.concurrency < 1:
@@ -311,7 +311,7 @@ class RunProgress:
         return self.n_usable + self.n_unusable
 
     def as_json(self) -> dict[str, Any]:
-        """As plain JSON values, with the fields of a kind of run first.
+        """Return plain JSON values, with the fields of a kind of run first.
 
         `seconds` is from the first call to the last line on disk. Of why the plan is not done there is only what there is: calls
         that failed or wait, and the reason for stopping.

@@ -40,7 +40,7 @@ class CroissantAbout(Record):
     platform: tuple[str, ...] = ()
     """The platforms on which people annotated, such as the name of a recruiter."""
     demographics: tuple[str, ...] = ()
-    """Of the annotators, as aggregated."""
+    """Demographics of the annotators, aggregated."""
     protocol: tuple[str, ...] = ()
     use_cases: tuple[str, ...] = ()
     biases: tuple[str, ...] = ()

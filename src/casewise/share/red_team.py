@@ -1,4 +1,4 @@
-"""How well a judge detects, in files that red-teaming programs read: garak's metrics of detectors, PyRIT's registry of scorers.
+"""A judge's sensitivity and specificity, in files that red-teaming programs read: garak's metrics of detectors, PyRIT's registry of scorers.
 
 A hit is a verdict of unsafe. Its sensitivity is the recall of what people find unsafe, its specificity the recall of what they find
 safe. Sources: `garak/analyze/detector_metrics.py` and `pyrit/score/scorer_evaluation/scorer_metrics_io.py` at their commits of 2026.

@@ -85,7 +85,7 @@ class OwnFound:
     shares: pl.DataFrame
     """One row a condition and answer: `answers`, `of`, `share` and its interval over queries and annotators."""
     means: dict[str, float]
-    """Of a scale, by condition."""
+    """Means on a scale, by condition."""
     alphas: dict[str, LevelAlpha]
     """Krippendorff's, of `all` and each condition; where many may be chosen, of each option (chosen or not) over all."""
 
@@ -165,7 +165,7 @@ def question_answers(
 Answer = TypeVar("Answer")
 
 PAPER_LEVEL = 0.05 / 4
-"""At which the paper calls a task significant (§5.1)."""
+"""Level at which the paper calls a task significant (§5.1)."""
 
 ANONYMOUS = "not available: anonymous votes"
 
@@ -189,7 +189,7 @@ class StudyAnalysis(ShortRepr):
     ratings: CodedRatings
     conditions: pl.DataFrame
     contrasts: pl.DataFrame
-    """As randomised: all valid ratings, those of people who left part-way included."""
+    """Contrasts as randomised: all valid ratings, those of people who left part-way included."""
     contrasts_of_completers: pl.DataFrame | None
     """The same of those who finished; None where all did, or it is not known."""
     left_out: LeftOut | None

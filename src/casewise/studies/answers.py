@@ -78,7 +78,7 @@ TAKE_STEP = (
     .values(step=ANNOTATORS.c.step + 1, lease_until=bindparam("until"))
     .returning(ANNOTATORS.c.lapsed)
 )
-"""What `casewise.studies.people.take_step` does, and the lease renewed with it: one write for nine steps in ten."""
+"""The write of `casewise.studies.people.take_step`, with the lease renewed: one write for nine steps in ten."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class Given:
 
     position: int
     step: int
-    """How many steps the annotator had made when the page was shown."""
+    """Number of steps that the annotator had made when the page was shown."""
     decision: Decision
     seconds: float | None = None
     scripted: bool = False
@@ -115,7 +115,7 @@ class Progress:
 
     @classmethod
     def of(cls, counts: Mapping[str, int]) -> Self:
-        """By how many of the annotator's pages are in each state."""
+        """Return the progress from the number of pages in each state."""
         answered = sum(counts.get(state, 0) for state in ("rated", "skipped", "surplus"))
         return cls(answered, answered + counts.get("waiting", 0), counts.get("skipped", 0), counts.get("lapsed", 0))
 

@@ -95,12 +95,12 @@ class OwnQuestion(DesignSection):
     """A question on each page, beside whether the chatbot should respond."""
 
     name: Slug
-    """In exports and reports."""
+    """Name in exports and reports."""
     kind: Literal["scale", "choice"]
     ask: Words
     """The question, as annotators read it."""
     options: tuple[Words, ...] = ()
-    """Of a choice."""
+    """Options of a choice."""
     many: bool = False
     """Several of a choice's options may be chosen instead of one."""
     points: int = Field(5, ge=2, le=11)
@@ -398,7 +398,7 @@ class Sensitive(DesignSection):
     child_related: bool = False
     why: str = ""
     most_replies: int = Field(30, ge=1, le=200)
-    """In a study of replies, how many one person is shown at most: they read what a model really wrote."""
+    """Most replies that one person is shown in a study of replies: they read what a model really wrote."""
 
     @model_validator(mode="after")
     def _says_why(self) -> Self:
@@ -527,7 +527,7 @@ class Design(DesignSection):
     agent take an action, also after a conversation; `actions_or_ask`: or ask its user first. `replies`: they say what replies do (`casewise study init --question reply`)."""
     seed: int = Field(1, ge=0)
     language: LanguageCode = "en"
-    """Of the pages; the benchmark and the owner's own words are in it too."""
+    """Language of the pages; the benchmark and the owner's own words are in it too."""
     contact: Contact
     ratings: Ratings = Ratings()
     attention: Attention = Attention()
@@ -668,7 +668,7 @@ DIFFERENCES: dict[Preset, dict[str, Any]] = {
 
 
 NOBODY = Contact(researcher="Your name", institution="Your institution", email="you@example.org")
-"""To be filled in: `study check` refuses it."""
+"""A name to be filled in: `study check` refuses it."""
 
 
 def study_toml(

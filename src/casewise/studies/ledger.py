@@ -60,7 +60,7 @@ class Payment:
 
 @dataclass(frozen=True, slots=True)
 class LedgerLine:
-    """What one person is owed and was paid, in the study's currency, without the recruiter's fee."""
+    """Amounts that one person is owed and was paid, in the study's currency, without the recruiter's fee."""
 
     annotator_id: str
     status: str
@@ -174,7 +174,7 @@ def ledger_line(row: Row[Any], made: list[Payment], pay: Pay, *, has_rated: bool
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What a round has cost, without the recruiter's fee."""
+    """Cost of a round, without the recruiter's fee."""
 
     spent: float
     """Owed by how people's parts ended, or confirmed; nothing that is in doubt."""

@@ -33,7 +33,7 @@ RECENT = timedelta(hours=3)
 
 @dataclass(frozen=True, slots=True)
 class Money:
-    """In the design's currency, the recruiter's fee included."""
+    """Amounts in the design's currency, the recruiter's fee included."""
 
     spent: float
     """On those who ended, whether or not the recruiter has paid them yet, and whether or not they withdrew later.
@@ -90,11 +90,11 @@ class Monitor:
     or the round is closed."""
     last_valid_at: datetime | None
     median_minutes_before: float | None
-    """From consent to the batch: put it into `pay.minutes_before`."""
+    """Minutes from consent to the batch, for `pay.minutes_before`."""
     money: Money
     funnel: Funnel
     last_outcomes: tuple[str, ...]
-    """Of the 20 who ended last."""
+    """Outcomes of the 20 annotators who ended last."""
     amendments: tuple[str, ...]
     """The changes while it ran, with their dates and reasons."""
 
@@ -320,7 +320,7 @@ class Machine:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What needs a look, in sentences."""
+        """Return the problems that need a look, in sentences."""
         found = []
         if self.free_bytes < max(LEAST_FREE_BYTES, LEAST_FREE_SHARE * self.disk_bytes):
             found.append(

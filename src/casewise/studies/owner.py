@@ -382,7 +382,7 @@ class RoundAccount:
 
     people: tuple[Standing, ...]
     payments: Mapping[str, Sequence[Payment]]
-    """By annotator."""
+    """Payments by annotator."""
     asked: frozenset[str]
     """Hashes of the submissions whose return was asked for."""
     all_known: bool

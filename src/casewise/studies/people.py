@@ -104,7 +104,7 @@ def take_step(study: LiveRound, annotator_id: str, step: int) -> bool:
 
 
 def pass_tutorial(study: LiveRound, annotator_id: str) -> None:
-    """On to the quiz; from anywhere else nothing happens."""
+    """Move an annotator from the tutorial to the quiz; from any other stage nothing happens."""
     study.execute(
         update(ANNOTATORS).where(ANNOTATORS.c.id == annotator_id, ANNOTATORS.c.stage == "tutorial").values(stage="quiz")
     )

@@ -38,7 +38,7 @@ class AnsweredPage:
     verdict: Verdict | None
     """None for a skipped check."""
     seconds: float | None
-    """From the page's arrival to the decision; None where it could not be measured."""
+    """Seconds from the page's arrival to the decision; None where it could not be measured."""
     expected: Verdict | None = None
     """The right answer of an attention check; None for an item."""
     words: int = 0

@@ -47,7 +47,7 @@ class ExportedStudy:
     excluded: tuple[dict[str, Any], ...]
     """Ratings that do not count: `item_id`, `annotator_id`, `verdict`, `seconds`, `kind` and `reason`."""
     departures: tuple[str, ...]
-    """From what was frozen before the data were seen."""
+    """Departures from the plan that was frozen before the data were seen."""
     amendments: tuple[str, ...] = ()
     """The changes while it ran, with their reasons."""
     questions: tuple[OwnQuestion, ...] = ()
@@ -163,7 +163,7 @@ class RatingsSource:
     study: ExportedStudy | None = None
     """Plan and people, where the ratings are an exported study's."""
     noun: Noun = QUERY
-    """What people rated."""
+    """Noun for what people rated."""
     voided: pl.DataFrame | None = None
     """Ratings that were voided while the study ran, with the same columns and their `reason`."""
 

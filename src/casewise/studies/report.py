@@ -371,7 +371,7 @@ class StudyNumbers(ShortRepr):
     study: ExportedStudy | None = None
     """Plan and people, where the ratings are an exported study's."""
     departures: tuple[str, ...] = ()
-    """From what was frozen; `notes` say them too."""
+    """Departures from the frozen plan; `notes` say them too."""
     with_judges: tuple[RatesWithJudge, ...] = ()
     """Rates with a judge on every item, for each run given."""
     noun: Noun = QUERY

@@ -274,7 +274,7 @@ def groups_sentence(compared: pl.DataFrame, alpha: float, words: RatedWords) -> 
 
 
 def own_blocks(analysis: StudyAnalysis) -> Iterator[Block]:
-    """For each question: what was answered under each condition, and how far people agree."""
+    """Yield for each question the answers under each condition, and people's agreement."""
     columns: Columns = {
         "Condition": "condition",
         "Answer": "answer",

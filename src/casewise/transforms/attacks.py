@@ -32,7 +32,7 @@ from casewise.transforms.channels import DIRECTIONS, Channel, Direction, check_n
 # user's, so that other words are another arm.
 
 CLAIMS_VERSION = 3
-"""Of the words of casewise's own claims."""
+"""Version of the words of casewise's own claims."""
 
 SLOT = "{query}"
 

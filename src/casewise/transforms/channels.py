@@ -114,7 +114,7 @@ DELIMITED = (
 )
 
 MARKS = "^~¤¦"
-"""Of which the first is taken that stands nowhere in what is marked."""
+"""Pairs of marks; the first that does not stand in the marked text is taken."""
 
 
 def in_system(shown: ShownItem, _scene: Scene, _rest: str) -> ShownItem:

@@ -64,7 +64,7 @@ class Facts:
 
     @cached_property
     def texts(self) -> dict[str, set[str]]:
-        """By field every text that any fact has: what else could have been stated there."""
+        """Return every text that any fact has, by field."""
         texts: dict[str, set[str]] = {}
         for fact in self.facts:
             if isinstance(fact.value, str):

@@ -72,7 +72,7 @@ def accept_no_more(listening: socket.socket) -> None:
 
 
 SO_ATTACH_FILTER = 26
-"""Of Linux; Python has no name for it."""
+"""A socket option of Linux for which Python has no name."""
 
 
 class GracefulServer(uvicorn.Server):

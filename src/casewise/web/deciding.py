@@ -153,7 +153,7 @@ class CallIn(Form):
     subject: Said | None = None
     information: list[Said] = []
     messages: list[Turn] = Field(default=[], max_length=1000)
-    """What went before."""
+    """Turns that went before."""
     context: ContextIn | None = None
     id: OwnId | None = None
     """The caller's own id of the call, as for a decision."""
@@ -198,7 +198,7 @@ PERMISSIONS: dict[Decision, Permission] = {"answer": "allow", "refuse": "deny", 
 
 
 class CallOut(DecisionNumbers):
-    """Whether an agent may make a call."""
+    """The answer to whether an agent may make a call."""
 
     permission: Permission
     why: str
@@ -213,7 +213,7 @@ class CallOut(DecisionNumbers):
 
 
 class ModerationIn(Form):
-    """As OpenAI's clients send it, and the context beside it."""
+    """A request as OpenAI's clients send it, with the context."""
 
     input: Said | Annotated[list[Said], Field(min_length=1, max_length=32)] | Parts
     model: str | None = None
@@ -252,7 +252,7 @@ class ModerationResult(BaseModel):
 
 
 class ModerationOut(BaseModel):
-    """As OpenAI's clients read it."""
+    """An answer as OpenAI's clients read it."""
 
     id: str
     """The request's: the caller's own, or a new one."""
@@ -345,7 +345,7 @@ MOST_CALLERS = 10_000
 
 
 class Counted(NamedTuple):
-    """What befell a log."""
+    """Counts of the events of a log."""
 
     lost: int = 0
     shortened: int = 0

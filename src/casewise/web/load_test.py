@@ -57,7 +57,7 @@ FOR_NOTHING = "found no place after the quiz"
 TURNED_AWAY = "turned away at the first page (no place)"
 """The outcome of a walk without a place after the quiz; simulated people answer every quiz question rightly."""
 PATIENCE_S = 180.0
-"""As long a simulated browser tries again before it gives up."""
+"""Seconds after which a simulated browser gives up trying again."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +88,7 @@ class RehearsalResult:
     outcomes: Counter[str] = field(default_factory=Counter)
     acknowledged: list[Acknowledged] = field(default_factory=list)
     latencies_s: list[float] = field(default_factory=list)
-    """Of full steps, in order: sending an answer and having the next page."""
+    """Latencies of full steps in seconds, in order: sending an answer and having the next page."""
     seconds: float = 0.0
     retries: int = 0
 

@@ -122,7 +122,7 @@ def view_of(
 
 
 BEGAN = {Act.GENERATE: "Generated", Act.IMPORT: "Imported", Act.ADOPT: "Imported", Act.REWRITE: "As it was written"}
-"""What the text is called that the review began with."""
+"""Name of the text that the review began with."""
 
 
 def beginning_event(events: list[Event]) -> Event | None:
@@ -279,7 +279,7 @@ def filter_of(parameters: dict[str, str], *, works: bool) -> Filter:
 
 @router.get("/drafts/{name}/next")
 def next_page(request: Request, name: str, person: Worker) -> Response:
-    """On to the next context that waits for this person; to the queue when there is none."""
+    """Lead to the next context that waits for this person; to the queue when there is none."""
     parameters = request.query_params
     did = parameters.get("did", "")
     with database_of(request).read() as connection:

@@ -255,7 +255,7 @@ def hash_of_nobody() -> str:
 
 
 NUL = (b"\0", b"%00", b"\\u0000")
-"""As itself, in an address or a form, and in JSON. PostgreSQL keeps no text with one."""
+"""The null character as itself, in an address or a form, and in JSON. PostgreSQL keeps no text with one."""
 
 
 async def refuse_nul(request: Request) -> None:
@@ -288,7 +288,7 @@ LONGEST_BODY = 1_000_000
 
 
 PATIENCE_S = 30.0
-"""As long is waited for the next piece of a request: who opens a connection and says nothing holds nothing."""
+"""Seconds to wait for the next piece of a request, so that a silent connection holds nothing."""
 
 
 class BodyLimit:

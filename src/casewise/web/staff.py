@@ -45,10 +45,10 @@ from casewise.web.security import (
 router = APIRouter()
 
 PER_EMAIL = Limit(burst=8, per_s=900)
-"""For one e-mail address, from one internet address or one known browser."""
+"""Rate limit of one e-mail address, from one internet address or one known browser."""
 PER_ADDRESS = Limit(burst=40, per_s=900)
 FROM_EVERYWHERE = Limit(burst=100, per_s=900)
-"""For one e-mail address, from all browsers in which nobody signed in as it before."""
+"""Rate limit of one e-mail address, from all browsers in which no one signed in as it before."""
 KNOWN_COOKIE = "casewise_known"
 KNOWN_LASTS_S = 60 * 60 * 24 * 365
 
@@ -58,7 +58,7 @@ Somebody = Annotated[Person, Depends(require())]
 
 @router.get("/health")
 def health(request: Request) -> Response:
-    """For whoever watches the server: whether it answers, and its database takes and gives back what is written."""
+    """Answer a monitoring program: whether the server answers, and its database takes and gives back what is written."""
     problem = database_of(request).problem(now=datetime.now(UTC))
     return JSONResponse({"database": problem or "answers"}, 503 if problem else 200)
 

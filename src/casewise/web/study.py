@@ -98,7 +98,7 @@ ARRIVAL_COOKIE = "casewise_arrival"
 KEPT_S = 60 * 60 * 24 * 14
 
 ARRIVALS = Limit(burst=120, per_s=600)
-"""Of one address; a lecture hall behind one address still gets in."""
+"""Rate limit of arrivals from one address; a lecture hall behind one address still gets in."""
 ATTEMPTS = Limit(burst=40, per_s=600)
 """Quiz attempts and undos of one annotator."""
 
@@ -157,7 +157,7 @@ def read_arrival(request: Request, study: Round) -> RecruiterIds | None:
 
 @dataclass(frozen=True, slots=True)
 class StepToken:
-    """What a form of an annotator carries: the step at which its page was shown, and when.
+    """The content of a token in an annotator's form: the step at which its page was shown, and when.
 
     It lets this annotator, and nobody else, make the next step once: pass the tutorial, send the quiz, answer the page at
     `position`, take an answer back, stop, or end.
@@ -245,7 +245,7 @@ def show(
 
 
 def to_stage(study: Round, annotator: Annotator) -> Response:
-    """On to where an annotator stands."""
+    """Lead to the annotator's stage."""
     return redirect(here(study, STAGE_PAGES[annotator.stage]))
 
 
@@ -318,7 +318,7 @@ def arrive(request: Request, study: ThisRound, at: Now) -> Response:
 
 
 def continuing(request: Request, study: Round, annotator: Annotator) -> Response:
-    """On to where an annotator stands; the cookie of this browser, which is signed, says who that is and nothing else."""
+    """Lead to the annotator's stage; the cookie of this browser, which is signed, says who that is and nothing else."""
     response = to_stage(study, annotator)
     set_cookie(request, response, ANNOTATOR_COOKIE, f"{annotator.study_id}:{annotator.id}", lasts_s=KEPT_S)
     return response
@@ -385,7 +385,7 @@ def tutorial_page(request: Request, study: ThisRound) -> Response:
 
 @arrival_router.post("/tutorial")
 def tutorial_read(request: Request, study: ThisRound, form: SentForm, at: Now) -> Response:
-    """On to the quiz, or to wherever the annotator is by now."""
+    """Lead to the quiz, or to the annotator's present stage."""
     with study.write(database_of(request), at) as live:
         if (halted := held_up(request, live, "tutorial")) is not None:
             return halted
@@ -592,7 +592,7 @@ def given_answer(
 
 
 CLOCKS_DIFFER_S = 2.0
-"""By as much may a page's clock be ahead of the server's over one page."""
+"""Seconds by which a page's clock may be ahead of the server's over one page."""
 
 
 def answering_time(by_server: float, *, by_page: float | None) -> float | None:
@@ -666,7 +666,7 @@ def questions(request: Request, study: ThisRound, form: SentForm, at: Now) -> Re
 
 @rating_router.get("/data")
 def data_page(request: Request, study: ThisRound) -> Response:
-    """What is kept of an annotator, and how to have it deleted."""
+    """Show the data kept about an annotator, and how to have them deleted."""
     with study.read(database_of(request)) as live:
         annotator = standing_at(request, live)
         withdraws = live.now.date() <= study.design.privacy.withdraw_until

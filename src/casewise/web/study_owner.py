@@ -133,7 +133,7 @@ def checks_page(request: Request, _owner: Owner, study: OwnRound) -> Response:
 ITEMS_A_PAGE = 100
 DESIGN_SECTIONS = ("ratings", "attention", "quiz", "eligibility", "pay", "analysis", "quality", "privacy", "alerts")
 STILL = f"{FIXED['Content-Security-Policy']}; sandbox allow-same-origin"
-"""For a page as annotators see it: no form on it can be sent, and no script runs."""
+"""Content policy of a page as annotators see it: no form on it can be sent, and no script runs."""
 
 
 @router.get("/{study_id}/design")
@@ -289,7 +289,7 @@ def act(request: Request, owner: Owner, study: OwnRound, form: SentForm, listed:
 
 @people_router.post("/find")
 def find_submission(request: Request, _owner: Owner, study: OwnRound, form: SentForm, listed: Listed) -> Response:
-    """From the recruiter's submission, or a person's id there, to the annotator. It is sent, so that no address holds it."""
+    """Lead from the recruiter's submission, or a person's id there, to the annotator. It is sent, so that no address holds it."""
     submission = form.get("submission", "").strip()[:LONGEST_WORD]
     with study.read(database_of(request)) as live:
         annotator_id = with_submission(live, submission, vault=vault_of(request))
@@ -321,7 +321,7 @@ def answers_page(request: Request, _owner: Owner, study: OwnRound, annotator_id:
 def recruiter_ids(
     request: Request, owner: Owner, study: OwnRound, annotator_id: str, listed: Listed, at: Now
 ) -> Response:
-    """From the annotator to the recruiter's ids; that somebody looked is put on record."""
+    """Show the recruiter's ids of an annotator; the look is put on record."""
     with study.write(database_of(request), at) as live:
         person = annotator_of(live, annotator_id)
         live.note("looked up", by=owner.id, annotator_id=annotator_id)

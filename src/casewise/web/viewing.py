@@ -198,7 +198,7 @@ class Room:
 
     @cached_property
     def names(self) -> list[str]:
-        """Of the series."""
+        """Return the names of the series."""
         return names_of(self.table)
 
     def text(self, text: str) -> str:
@@ -546,7 +546,7 @@ FILES = ("casewise.css", "viewing.css", "viewing.js", "icon.svg")
 
 
 class Copied(NamedTuple):
-    """Where to begin, and how many items and lists were written."""
+    """The first page of a copy, and the numbers of items and lists that were written."""
 
     path: Path
     n_items: int

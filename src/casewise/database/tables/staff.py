@@ -52,7 +52,7 @@ study_owners = Table(
     Column("study_name", String(60), primary_key=True),
     Column("person_id", String(32), ForeignKey("people.id"), primary_key=True),
 )
-"""Who of the owners belongs to a study, in all its rounds and versions."""
+"""The owners who belong to a study, in all its rounds and versions."""
 
 rate_limits = Table(
     "rate_limits",

@@ -68,7 +68,7 @@ TERMS: dict[str, Terms] = {
         unverified="the limit in requests; requests go inline, so that a batch holds less than 20 MB",
     ),
 }
-"""By an endpoint's name."""
+"""Terms of batch interfaces by an endpoint's name."""
 
 COMPATIBLE = Terms("", discount=0.0, unverified="everything: any server that speaks OpenAI's protocol")
 """A server of one's own, or a gateway."""
