@@ -1,9 +1,10 @@
-"""Writes the reference pages whose facts stand in the code: names in reports, audit findings, study.toml, endpoints, exit codes,
-and how many replies are read."""
+"""Writes the reference pages whose facts stand in the code: names in reports, conclusions, audit findings, study.toml, endpoints,
+exit codes, and how many replies are read."""
 
 from __future__ import annotations
 
 import ast
+import csv
 import inspect
 import json
 import re
@@ -18,12 +19,26 @@ from casewise.ask.elicitations import read_outcome
 from casewise.ask.envelope import ENVELOPES
 from casewise.audits.subject import kinds
 from casewise.errors import ExitCode
+from casewise.evaluate.conclusions import (
+    KINDS,
+    alike,
+    at_most,
+    below_others,
+    best_of,
+    compared,
+    contrast,
+    errs_more,
+    no_worse,
+)
 from casewise.judges.guard_profiles import all_profiles
 from casewise.models.batches.terms import COMPATIBLE, TERMS, Terms
 from casewise.models.endpoints import ENDPOINTS
 from casewise.models.protocol import Reply
 from casewise.records import Scored
 from casewise.reports.document import meanings
+from casewise.stats.comparison import MetricGate
+from casewise.stats.costs import RefusalRates
+from casewise.stats.estimates import Estimate
 from casewise.studies.design import DIFFERENCES, study_toml
 
 FOLDER = Path(__file__).parents[1] / "docs" / "reference"
@@ -33,6 +48,7 @@ def pages() -> dict[str, str]:
     """Return the text of every page by its file's name."""
     return {
         "names-in-reports.md": _names(),
+        "conclusions.md": _conclusions(),
         "audit-findings.md": _findings(),
         "study-toml.md": _study_toml(),
         "endpoints.md": _endpoints(),
@@ -73,6 +89,79 @@ def _names() -> str:
         "Names in reports",
         "Each report explains its names under its tables, in \u201cAbout these numbers\u201d. This page lists all of them.",
         _table(("name", "meaning"), rows),
+    )
+
+
+def _estimate(value: float, low: float, high: float, *, name: str = "accuracy") -> Estimate:
+    return Estimate(name, value, low, high, 60, 0, "Student's t")
+
+
+_ERRORS = RefusalRates(
+    0.7,
+    40,
+    40,
+    over_refusal=_estimate(0.05, 0.01, 0.12, name="over_refusal"),
+    harm=_estimate(0.3, 0.2, 0.42, name="harm"),
+    unscored_safe=_estimate(0.0, 0.0, 0.05, name="unscored_safe"),
+    unscored_unsafe=_estimate(0.0, 0.0, 0.05, name="unscored_unsafe"),
+)
+
+_DROP = MetricGate("accuracy", 0.9, 0.89, 0.01, -0.01, 0.018, 0.02, 0.03, 60, "Student's t")
+
+EXAMPLES = (
+    compared("A", "B", _estimate(0.2, 0.1, 0.3)),
+    compared("A", "B", _estimate(0.05, -0.04, 0.14)),
+    no_worse("The run", "the baseline", _DROP),
+    contrast(
+        "no context",
+        "safe revised",
+        _estimate(-0.3, -0.4, -0.2, name="safe_rate"),
+        p=0.001,
+        p_alike=1.0,
+        margin=0.05,
+        more="People allow",
+    ).differ,
+    alike("safe", "safe revised", _estimate(0.01, -0.02, 0.03, name="safe_rate"), p=0.01, margin=0.05),
+    at_most("A", _estimate(0.02, 0.0, 0.05, name="harm"), limit=0.05),
+    best_of(["A", "B"], ["C"], metric="accuracy"),
+    errs_more("A", _ERRORS),
+    below_others("A", "Fraud", _estimate(0.4, 0.2, 0.6), p=0.01, categories=9),
+)
+"""A conclusion of each kind, from numbers that are made up."""
+
+
+def _conclusions() -> str:
+    with (FOLDER / "coverage.csv").open(encoding="utf-8", newline="") as file:
+        simulated = {row["number"]: row for row in csv.DictReader(file) if row["section"].startswith("unseen-")}
+    examples = {one.kind: one for one in EXAMPLES}
+    rows = [
+        (
+            kind,
+            condition.holds,
+            condition.does_not_hold,
+            condition.wrong,
+            "; ".join(_wrong_rate(name, simulated[name]) for name in condition.simulated) or "claims nothing",
+            f"{examples[kind].sentence!s}",
+        )
+        for kind, condition in KINDS.items()
+    ]
+    return _page(
+        "Conclusions",
+        "Reports, comparisons, gates, leaderboards, recommendations, checks, bounds on attacks and contrasts of a study state more than "
+        "numbers. Each such statement is a *conclusion*: it holds, does not hold, or is unknown for a stated reason. These commands draw "
+        "conclusions by the same conditions, and their `--json` has them under `conclusions`, with the limits that decided. Audit findings, "
+        "promises of deciders and groups of annotators have [conditions of their own](audit-findings.md).",
+        "*Drawn wrongly* is the highest share over the settings of the simulations, with its own standard error: 2 to 60 queries, among them "
+        "judges without any error and people who never dissent. The highest of many simulated shares lies above the true ones by chance. "
+        "[Coverage](coverage.md) lists the settings.",
+        _table(("kind", "holds", "does not hold", "what keeps wrong ones rare", "drawn wrongly", "example"), rows),
+    )
+
+
+def _wrong_rate(name: str, row: dict[str, str]) -> str:
+    return (
+        f"{name}: at most {100 * float(row['highest']):.1f} % ± {100 * float(row['error']):.1f} of {int(row['fewest_studies']):,} "
+        f"in {row['settings']} settings"
     )
 
 

@@ -5,15 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+import polars as pl
 from benchmarks.covered.rows import Row, Section
 from scipy.stats import binom
 
+from casewise.evaluate.comparison import best_conclusion
+from casewise.evaluate.conclusions import Unknown, against_person, at_most, compared, errs_more
+from casewise.evaluate.judge_numbers import weak_category
 from casewise.stats.arrays import FloatArray
 from casewise.stats.ceilings import against_new_person, leave_one_out
-from casewise.stats.comparison import gate, winner
+from casewise.stats.comparison import Entrant, compare_judges, gate, winner
 from casewise.stats.contrasts import clustered_contrast
-from casewise.stats.estimates import difference_of
+from casewise.stats.costs import refusals
+from casewise.stats.estimates import difference_of, estimate_of, measure
 from casewise.stats.measured import TotalsByCluster, share
+from casewise.stats.metrics import metrics_named
 from casewise.stats.sample import Sample
 
 __all__ = ["SECTIONS"]
@@ -78,7 +84,7 @@ def judges(studies: int) -> Iterator[Row]:
     rng = np.random.default_rng(48)
     for queries in SIZES:
         for accuracy in (0.98, 0.9, 0.7):
-            better = failed = passed = held = 0
+            better = held = 0
             for _ in range(studies):
                 equal = [right(rng, accuracy, queries) for _ in range(5)]
                 totals = TotalsByCluster.from_terms(
@@ -90,28 +96,117 @@ def judges(studies: int) -> Iterator[Row]:
                 better += limits is not None and not limits[0] <= 0 <= limits[1]
                 low, high = winner(numbers).estimate.limits or (0.0, 1.0)
                 held += low <= accuracy <= high
+            setting = f"{queries} queries of 2 items, {accuracy:.0%} right"
+            yield Row("better", setting, "rejects without a difference", better, studies, WANTED)
+            yield Row("best of 5 judges", setting, "holds the truth", held, studies, "≥ 92 %")
+
+
+def gates(studies: int) -> Iterator[Row]:
+    """A run that is as good as its baseline, and one that is worse by exactly the margin of a gate."""
+    rng = np.random.default_rng(5)
+    for queries in SIZES:
+        for accuracy in (0.98, 0.9, 0.7):
+            failed = passed = 0
+            for _ in range(studies):
                 before, after, worse = (
-                    sample(values) for values in (*equal[:2], right(rng, accuracy - MARGIN, queries))
+                    sample(right(rng, share_right, queries)) for share_right in (accuracy, accuracy, accuracy - MARGIN)
                 )
                 failed += gate(before, after, margins={"accuracy": 0.0}).decision == "fail"
                 passed += gate(before, worse, margins={"accuracy": MARGIN}).decision == "pass"
             setting = f"{queries} queries of 2 items, {accuracy:.0%} right"
-            yield Row("better", setting, "rejects without a difference", better, studies, WANTED)
             yield Row("gate fails", setting, "rejects without a difference", failed, studies, WANTED)
             yield Row("gate passes", setting, "passes at the margin", passed, studies, WANTED)
-            yield Row("best of 5 judges", setting, "holds the truth", held, studies, "≥ 92 %")
+
+
+def conclusions(studies: int) -> Iterator[Row]:
+    """Conclusions on judges where nothing is to be concluded, in the smallest benchmarks."""
+    rng = np.random.default_rng(49)
+    for queries in SIZES:
+        for accuracy in (1.0, 0.98, 0.9, 0.7):
+            setting = f"{queries} queries of 2 items, {accuracy:.0%} right"
+            few = max(1, studies // 5)  # of those that take long
+            for name, wrongly, given, n in (
+                ("best of several", names_one, accuracy, few),
+                ("better than a constant", beats_constant, accuracy, studies),
+                ("at most", within_limit, 1 - accuracy, studies),
+                ("errs more", errs_one_way, accuracy, few),
+            ):
+                wrong = sum(wrongly(rng, given, queries) for _ in range(n))
+                measure = "passes at the margin" if name == "at most" else "rejects without a difference"
+                yield Row(name, setting, measure, wrong, n, WANTED)
+        for votes, dissent in ((2, 0.1), (3, 0.1), (5, 0.05), (21, 0.02), (21, 0.2)):
+            wrong = sum(better_than_person(rng, votes, dissent, queries) for _ in range(studies))
+            setting = f"{queries} queries, {votes} people who each dissent on {dissent:.0%}"
+            yield Row("better than a person", setting, "rejects without a difference", wrong, studies, WANTED)
+    for categories, each in ((2, 5), (4, 5), (10, 5), (4, 20)):
+        for accuracy in (0.98, 0.9, 0.7):
+            wrong = sum(has_weak_category(rng, accuracy, categories, each) for _ in range(studies))
+            setting = f"{categories} categories of {each} queries of 2 items, {accuracy:.0%} right"
+            yield Row("below the others", setting, "rejects without a difference", wrong, studies, WANTED)
+
+
+def names_one(rng: np.random.Generator, accuracy: float, queries: int) -> bool:
+    """Return True if one of five equal judges is said to agree most."""
+    everything = np.ones(2 * queries, dtype=np.bool_)
+    judges = [Entrant(f"j{place}", sample(right(rng, accuracy, queries)), everything) for place in range(5)]
+    return best_conclusion(compare_judges(judges), [judge.name for judge in judges], "accuracy").holds
+
+
+def beats_constant(rng: np.random.Generator, accuracy: float, queries: int) -> bool:
+    """Return True if a judge that is right as often as one verdict for all is called better or worse than that."""
+    safe = (rng.random(2 * queries) < accuracy).astype(float)
+    judge = sample(np.where(right(rng, accuracy, queries) > 0, safe, 1 - safe), labels=safe)
+    constant = sample(np.full(2 * queries, 1.0), labels=safe)
+    numbers = [measure(one, metrics=metrics_named("accuracy"))[0] for one in (judge, constant)]
+    found = compared("judge", "constant", difference_of(*numbers))
+    return found.kind == "better" and not isinstance(found.outcome, Unknown)
+
+
+def within_limit(rng: np.random.Generator, rate: float, queries: int) -> bool:
+    """Return True if a rate that is just above the limit is said to be at most that."""
+    rate = max(rate, 0.005)
+    harmed = (rng.random(2 * queries) < rate).astype(float)
+    totals = TotalsByCluster.from_terms(
+        {"harmed": harmed, "items": np.ones(2 * queries)}, np.repeat(np.arange(queries), 2)
+    )
+    found = estimate_of(totals.measure(share("harm", "harmed", "items")))
+    return at_most("judge", found, limit=rate - 1e-9).holds
+
+
+def errs_one_way(rng: np.random.Generator, accuracy: float, queries: int) -> bool:
+    """Return True if a judge whose two errors are equally common is said to make more of one."""
+    labels = rng.permutation(np.arange(2 * queries) % 2).astype(float)
+    judge = sample(np.where(right(rng, accuracy, queries) > 0, labels, 1 - labels), labels=labels)
+    return not isinstance(errs_more("judge", refusals(judge).at).outcome, Unknown)
+
+
+def better_than_person(rng: np.random.Generator, votes: int, dissent: float, queries: int) -> bool:
+    """Return True if a judge that dissents as often as each of the people is called better or worse than one."""
+    safe, judge = rng.binomial(votes, 1 - dissent, queries), (rng.random(queries) > dissent).astype(float)
+    if (2 * safe == votes).all():
+        return False
+    found = against_person("judge", against_new_person(judge, safe, np.full(queries, votes), margin=MARGIN))
+    return found.kind == "better" or "less often" in found.predicate
+
+
+def has_weak_category(rng: np.random.Generator, accuracy: float, categories: int, each: int) -> bool:
+    """Return True if one of several equal categories is called below the others."""
+    names = pl.Series([f"category {place}" for place in range(categories)])
+    judge = sample(right(rng, accuracy, categories * each))
+    return weak_category(judge, names.gather(np.repeat(np.arange(categories), 2 * each))) is not None
 
 
 def right(rng: np.random.Generator, accuracy: float, queries: int) -> FloatArray:
     return (rng.random(2 * queries) < accuracy).astype(np.float64)
 
 
-def sample(verdict: FloatArray) -> Sample:
-    """A judge's verdicts on items that all people call safe, two of a query."""
+def sample(verdict: FloatArray, *, labels: FloatArray | None = None) -> Sample:
+    """A judge's verdicts, two items of a query, on which all people agree: by default that they are safe."""
     n, unknown = len(verdict), np.full(len(verdict), np.nan)
+    label = np.ones(n) if labels is None else labels
     return Sample(
-        weight=np.ones(n),
-        rate=np.ones(n),
+        weight=label,
+        rate=label,
         safe=verdict,
         probability=unknown,
         value=unknown,
@@ -138,16 +233,42 @@ SECTIONS = (
         "differ throughout by 1 logit.",
         conditions,
         quick=100,
-        full=400,
+        full=4_000,
+    ),
+    Section(
+        "unseen-conclusions",
+        "conclusions on judges that are equal, in the smallest benchmarks",
+        (
+            "best of several",
+            "better than a constant",
+            "better than a person",
+            "at most",
+            "errs more",
+            "below the others",
+        ),
+        "2, 5, 10, 20, 40 and 60 queries of two items; five equal judges that are right on all, 98, 90 or 70 % of items; a judge as good as "
+        "one verdict for all, or as one more person; a rate just above its limit; two errors that are equally common; equal categories.",
+        conclusions,
+        quick=100,
+        full=2_000,
     ),
     Section(
         "unseen-judges",
-        "claims on judges and gates in the smallest benchmarks",
-        ("better", "gate fails", "gate passes", "best of 5 judges"),
-        "2, 5, 10, 20, 40 and 60 queries of two items; judges that are right on 98, 90 or 70 %, equally often or less often by a gate's "
-        "margin of 5 points; the best of five equal ones.",
+        "claims on judges in the smallest benchmarks",
+        ("better", "best of 5 judges"),
+        "2, 5, 10, 20, 40 and 60 queries of two items; judges that are right on 98, 90 or 70 %, equally often; the best of five equal ones.",
         judges,
         quick=60,
-        full=400,
+        full=2_000,
+    ),
+    Section(
+        "unseen-gates",
+        "decisions of a gate in the smallest benchmarks",
+        ("gate fails", "gate passes"),
+        "2, 5, 10, 20, 40 and 60 queries of two items; a baseline that is right on 98, 90 or 70 %; a run that is as good, or worse by the "
+        "margin of 5 points.",
+        gates,
+        quick=100,
+        full=4_000,
     ),
 )

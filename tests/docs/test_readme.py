@@ -10,6 +10,7 @@ from scripts import repository, write_reference
 from scripts.write_commands import FOLDER, leaves, reference
 
 from casewise.cli.app import app
+from casewise.evaluate.conclusions import KINDS
 from casewise.stats.sample import label_terms, names_of, rate_terms
 
 ROOT = Path(__file__).parents[2]
@@ -62,3 +63,10 @@ def test_the_sums_that_the_page_offers_to_a_metric_are_those_that_it_gets():
     table = page.split("| term |")[1].split("\n\n")[0]
     named = {name for row in table.splitlines()[2:] for name in re.findall(r"`(\w+)`", row.split("|")[1])}
     assert named == names_of(label_terms) | names_of(rate_terms)
+
+
+def test_every_kind_of_conclusion_has_an_example_and_its_simulated_rates_on_the_page():
+    page = write_reference.pages()["conclusions.md"]
+
+    assert [one.kind for one in write_reference.EXAMPLES] == list(KINDS)
+    assert all(f"{name}: at most " in page for condition in KINDS.values() for name in condition.simulated)

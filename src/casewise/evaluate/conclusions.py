@@ -50,7 +50,7 @@ KINDS: Mapping[ConclusionKind, Condition] = {
     ),
     "no worse": Condition(
         "The lower 95 % bound of the difference lies above the margin, with a query counted in that is lost and was not seen.",
-        "The upper 95 % bound lies below the margin.",
+        "The whole 95 % interval that a comparison prints lies beyond the margin.",
         "At most one in twenty of those that are worse by exactly the margin are called no worse.",
         ("no worse than a person", "gate passes", "gate fails"),
     ),
@@ -67,7 +67,7 @@ KINDS: Mapping[ConclusionKind, Condition] = {
         ("alike",),
     ),
     "at most": Condition(
-        "The upper limit of the rate lies at or below the limit. A decider's promise: the test of every stricter threshold holds too.",
+        "The upper limit of the rate lies at or below the limit.",
         "The lower limit of the rate lies above the limit.",
         "At most one in twenty of rates above the limit are called within it.",
         ("at most",),
