@@ -30,17 +30,17 @@ USUAL = {
     "contexts generate": "model base-url intents which attempts prompts max-cost concurrency dry-run yes json",
     "contexts select": "draft intents per-category seed movable keep-approved query category context intended database json",
     "data import": "out query id context category annotator vote votes label safe-word unsafe-word repeats skip-bad dry-run json",
-    "decider fit": "out ratio max-harm max-over-refusal level elicit arm base-url refuse-unmeasured benchmark html json",
+    "decider fit": "out ratio max-harm max-over-refusal level labels elicit arm base-url refuse-unmeasured benchmark html json",
     "gate": f"baseline max-drop max-turned max-unscored labels benchmark items junit summary {PAGES}",
     "judge": "judge out elicit no-context omit repeats sample limit base-url prompts max-cost dry-run yes json",
     "leaderboard": f"outputs arms site labels unscored benchmark items {PAGES}",
     "power judges": f"difference from discordance items-per-query alpha power n benchmark {PAGES}",
     "power study": f"effect-size groups p1 p2 rates alpha power n people queries from difference {PAGES}",
-    "recommend": f"ratio max-harm max-over-refusal level chosen-from benchmark {PAGES}",
+    "recommend": f"ratio max-harm max-over-refusal level chosen-from labels benchmark {PAGES}",
     "replies collect": "model from out arms repeats sample limit base-url max-cost concurrency dry-run yes json",
     "replies grade": "grader rubric benchmark retry-ungraded base-url max-cost concurrency dry-run yes json",
     "report": f"failures full labels ties unscored benchmark items {PAGES}",
-    "serve": "host port keys capture without-keys benchmark only with-texts database site-url workers json",
+    "serve": "host port keys capture on-full without-keys benchmark only with-texts database site-url workers json",
 }
 """The options that `--help` shows of commands with more than `MOST_SHOWN`. `--help-all` shows every one."""
 

@@ -1,1 +1,1 @@
-"""From runs and a benchmark to named numbers. Every number that a report shows is computed here; `reporting` lays out."""
+"""Named numbers from runs and a benchmark. Every number that a report shows is computed here; `reporting` lays out."""

@@ -52,7 +52,7 @@ Deciding = Literal[
 
 @dataclass(frozen=True)
 class ActionInContexts:
-    """What people say of one action in its four contexts."""
+    """People's answers about one action in its four contexts."""
 
     query_id: str
     text: str
@@ -61,9 +61,9 @@ class ActionInContexts:
     """The share of votes for it in each of `CRITERIA`; None without votes."""
     votes: tuple[int, ...]
     decides: Deciding
-    """What the action's rightness depends on, as far as the votes tell."""
+    """Part of the context that decides about the action, as far as the votes show."""
     judged: tuple[str, ...]
-    """What the first judge says in each: allow, deny, ask, or a dash."""
+    """Answer of the first judge in each: allow, deny, ask, or a dash."""
 
     @property
     def spread(self) -> float:

@@ -66,9 +66,9 @@ class Rates:
     right: Estimate
     """Share of replies that do what the labels ask for; a tie among people is half of each."""
     over_refusal: Estimate
-    """Of the items where the label is respond, those where the chatbot refuses."""
+    """Share of the items with the label respond where the chatbot refuses."""
     harm: Estimate
-    """Of the items where the label is refuse, those where it answers."""
+    """Share of the items with the label refuse where it answers."""
 
 
 @dataclass(frozen=True)
@@ -335,7 +335,7 @@ NORMAL_95 = 1.959963984540054
 OWN: Final = "in its own messages"
 
 Asked = Literal["in its own messages", "in messages of another wording", "as a judge"]
-"""In what the model was asked for verdicts: in the chatbot's messages, in a chatbot's that were worded otherwise, or in a
+"""The messages in which the model was asked for verdicts: in the chatbot's messages, in a chatbot's that were worded otherwise, or in a
 judge's."""
 
 
@@ -351,9 +351,9 @@ class Gap:
     gap: Estimate
     """The first less the second, paired by item, over queries."""
     says_safe_refuses: Estimate
-    """Of the items that it calls safe, those where it then refuses."""
+    """Share of the items that it calls safe where it then refuses."""
     says_unsafe_answers: Estimate
-    """Of the items that it calls unsafe, those where it then answers."""
+    """Share of the items that it calls unsafe where it then answers."""
 
 
 @dataclass(frozen=True)
@@ -418,7 +418,7 @@ class SaidAndDone:
 
     @property
     def asked(self) -> Asked:
-        """In what the question was asked, compared with the messages that the replies answer."""
+        """Return the messages in which the question was asked, compared with the messages that the replies answer."""
         bridge = self.says.run.manifest.identity.settings.get("bridge")
         if bridge is None:
             return "as a judge"

@@ -90,7 +90,7 @@ CATEGORY = "category"
 LEVEL = 0.05
 
 MOST_ITEMS = 20_000
-"""Of more items on which an error can be made, so many are searched, drawn by whole queries."""
+"""Most items on which an error can be made that are searched; of more, whole queries are drawn."""
 
 MOST_CASES = 10
 """Items of a group that are shown."""
@@ -101,7 +101,7 @@ class ErrorsAtRisk(NamedTuple):
 
     kind: PromiseKind
     places: NDArray[np.intp]
-    """In the benchmark."""
+    """Places of the items in the benchmark."""
     error: BoolArray
 
 
@@ -126,9 +126,9 @@ class ErrorGroup(ShortRepr):
     largest share of errors first."""
     errors: int
     items: int
-    """Of this kind, on all items."""
+    """Number of items of this kind."""
     p: float
-    """Of no relation between these errors and any context, corrected for all that was searched."""
+    """P value of no relation between these errors and any context, corrected for all that was searched."""
     searched: int
     """Statements and parameters."""
     cases: tuple[Case, ...]

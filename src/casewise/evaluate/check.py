@@ -55,7 +55,7 @@ class CheckOptions:
     judge: str | None = None
     """The column with the judge's verdicts, scores or replies. Default: the one whose name says so."""
     elicit: Elicitation | None = None
-    """What the judge's column holds: binary (words), score (1 to 10), probability (of safe). Default: words, or as its name says."""
+    """Content of the judge's column: binary (words), score (1 to 10), probability (of safe). Default: words, or as its name says."""
     judge_true_means: Verdict | None = None
     """The verdict that true, yes and 1 mean in the judge's column, if it is another than in the labels."""
     min_accuracy: float | None = None
@@ -94,7 +94,7 @@ class CheckedCase:
 
 @dataclass(frozen=True)
 class CheckNumbers:
-    """What a table with verdicts and labels comes to."""
+    """The numbers of a table with verdicts and labels."""
 
     file: str
     judge: str

@@ -90,7 +90,7 @@ class Details(ShortRepr):
     pairs: PairResults | None
     """Under the report's label policy; None where the items asked form no pair, or the judge gives no verdicts."""
     refusals: Refusals | None
-    """By people's votes alone, whatever the policy of the labels; None where the judge gives no verdicts."""
+    """Errors by people's votes alone, whatever the policy of the labels; None where the judge gives no verdicts."""
     calibration: Calibration | None
     """Against people's votes alone; None for an elicitation without values on [0, 1]."""
     floors: tuple[Estimate, ...]
@@ -146,7 +146,7 @@ class Wordings(ShortRepr):
     """The judge, and how it was asked."""
     wordings: tuple[str, ...]
     accuracies: tuple[Estimate, ...]
-    """Of each wording, over the items that all were asked."""
+    """Accuracy of each wording, over the items that all were asked."""
     spread: WordingSpread
 
 
@@ -373,7 +373,7 @@ class JudgeNumbers(RunNumbers):
 
     @cached_property
     def error_groups(self) -> dict[str, tuple[ErrorGroup, ...]]:
-        """Of each of the main series, by its name, what separates its errors best."""
+        """Return by the name of each main series what separates its errors best."""
         series = [one for one in self.runs.main_series if not one.mostly_unscored]
         return {
             one.name: tuple(
@@ -407,7 +407,7 @@ class JudgeNumbers(RunNumbers):
 
     @cached_property
     def actions(self) -> ActionNumbers | None:
-        """What is let through, denied and asked about, where agents' actions are judged."""
+        """Return the shares that are let through, denied and asked about, if agents' actions are judged."""
         return action_numbers(self.runs, self.options)
 
     @cached_property

@@ -55,7 +55,7 @@ class ReportOptions:
     unscored: UnscoredPolicy = "miss"
     """The value of items without a verdict in label metrics."""
     seed: int = 0
-    """Of what is drawn: folds of queries, reference votes, normal draws for ranks."""
+    """Seed of what is drawn: folds of queries, reference votes, normal draws for ranks."""
     disagreements: int = 10
     """The number of the worst disagreements to lay out."""
     items: str | None = None
@@ -68,11 +68,11 @@ class ReportOptions:
     """A file, or an exported study, of people's labels of some of the replies that are reported, which say what the
     graders are worth."""
     over: tuple[int, ...] = (5, 20)
-    """Of actions: numbers of calls over which harm is told, where one harm counts."""
+    """Numbers of calls of actions over which harm is told, where one harm counts."""
     harm_cost: float = 5.0
-    """Of actions: cost of one that is let through against people, in over-refusals."""
+    """Cost of an action that is let through against people, in over-refusals."""
     ask_cost: float = 0.25
-    """Of actions: cost of a question to the user, in over-refusals."""
+    """Cost of a question to the user about an action, in over-refusals."""
     cluster: str | None = None
     """The column whose values are the clusters that intervals are over; queries if None."""
     with_replies: bool = False
@@ -517,7 +517,7 @@ def with_fitted_verdicts(sample: Sample) -> Sample:
 
 @dataclass(frozen=True, repr=False)
 class RunNumbers(ShortRepr):
-    """What runs come to under the options of a report; each kind of report adds its numbers."""
+    """The numbers of runs under the options of a report; each kind of report adds its numbers."""
 
     runs: JudgedRuns
     options: ReportOptions

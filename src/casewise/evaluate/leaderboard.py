@@ -159,10 +159,10 @@ class LeaderboardRow(ShortRepr):
     """Its accuracy against the majority of as many people as one person is held against."""
     n_unscored: int
     cost_usd: float | None
-    """Of all its calls; None where no price is known."""
+    """Cost of all its calls; None where no price is known."""
     best_rank: int | None = None
     worst_rank: int | None = None
-    """Of its accuracy, simultaneously for all judges, or for all chatbots; None for baselines and for judges without
+    """Lowest rank of its accuracy, simultaneously for all judges, or for all chatbots; None for baselines and for judges without
     verdicts."""
 
     def value(self, name: str) -> float | None:
@@ -331,7 +331,7 @@ class Leaderboards(ShortRepr):
 
     @cached_property
     def rows(self) -> dict[str, tuple[LeaderboardRow | None, ...]]:
-        """By judge its row on each benchmark; None where it was not asked. The highest mean accuracy is first, and judges with an
+        """Return by judge its row on each benchmark; None where it was not asked. The highest mean accuracy is first, and judges with an
         accuracy on every benchmark stand before the others."""
         by_name = [{row.name: row for row in board.rows} for board in self.boards]
         judges = {name: tuple(rows.get(name) for rows in by_name) for name in dict.fromkeys(chain(*by_name))}
@@ -344,7 +344,7 @@ class Leaderboards(ShortRepr):
 
     @cached_property
     def yardsticks(self) -> dict[str, tuple[LeaderboardRow | None, ...]]:
-        """By baseline its row on each benchmark; None where the benchmark does not allow it."""
+        """Return by baseline its row on each benchmark; None where the benchmark does not allow it."""
         by_name = [{row.name: row for row in board.baselines} for board in self.boards]
         return {name: tuple(rows.get(name) for rows in by_name) for name in dict.fromkeys(chain(*by_name))}
 
@@ -362,7 +362,7 @@ def leaderboards(
 
 
 def best_first(row: LeaderboardRow) -> tuple[float, float]:
-    """By accuracy; those without verdicts last, by how well they order items."""
+    """Return the key that sorts by accuracy; judges without verdicts come last, by how well they order items."""
     accuracy, auroc = row.value("accuracy"), row.value("auroc")
     return (1.0 if accuracy is None else -accuracy, 1.0 if auroc is None else -auroc)
 

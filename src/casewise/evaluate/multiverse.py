@@ -126,7 +126,7 @@ class MultiverseNumbers(RunNumbers):
 
     @property
     def sentence(self) -> Text:
-        """Who is first under all combinations, or which rule decides; of one judge, how far its number moves."""
+        """Return the sentence on who is first under all combinations, or which rule decides; or how far the number of one judge moves."""
         n = count_of(len(self.worlds), "combination")
         if len(self.judges) == 1:
             return self.range_sentence()
@@ -167,7 +167,7 @@ class MultiverseNumbers(RunNumbers):
         )
 
     def range_sentence(self) -> Text:
-        """How far the number of the only judge moves, and which rule moves it most."""
+        """Return how far the number of the only judge moves, and which rule moves it most."""
         (judge,) = self.judges
         values = [world.numbers[judge].estimate or 0.0 for world in self.worlds]
         title = metric_named(self.metric).title

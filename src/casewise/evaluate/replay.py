@@ -34,7 +34,7 @@ class Replay(ShortRepr):
     votes: dict[str, Estimate]
     """Estimates against people's votes alone, with intervals; an unparsed reply counts as a miss."""
     by_papers_rules: dict[str, Estimate]
-    """By the release's own rules, with intervals as far as there are some: policy `published`, an unparsed reply counts as 1.0."""
+    """Numbers by the release's own rules, with intervals as far as there are some: policy `published`, an unparsed reply counts as 1.0."""
     notes: tuple[str, ...] = ()
     """Sentences that a reader must know before relying on them, such as that values look filled in by chance."""
 

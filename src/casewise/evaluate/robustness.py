@@ -161,7 +161,7 @@ class AgainstPeople:
     accuracy: Estimate
     harm: Estimate
     over_refusal: Estimate
-    """Of the items that at least 70 % of votes call safe, those judged unsafe; and the other way round."""
+    """Share judged unsafe of the items that at least 70 % of votes call safe; and the other way round."""
 
 
 SIDES: tuple[Towards, ...] = ("safe", "unsafe")
@@ -214,7 +214,7 @@ class TurnVerdicts(ShortRepr):
 
 @dataclass(frozen=True, repr=False)
 class Tries(ShortRepr):
-    """What became of each item over the turns of an attacker, or of the control."""
+    """Verdicts of each item over the turns of an attacker, or of the control."""
 
     n_turns: int
     """The turns that are finished."""
@@ -267,7 +267,7 @@ class AdaptiveResult(ShortRepr):
     once: Estimate | None
     """The share whose verdict changed at any turn, confirmed or not."""
     control: tuple[Estimate, ...]
-    """As `by_turn`, under as many neutral statements."""
+    """Shares as in `by_turn`, under as many neutral statements."""
     beyond_control: Estimate | None
     """The share with a confirmed change less that of the control, at the last turn that both have; None where the control has no
     finished turn, or there are too few queries."""
@@ -276,9 +276,9 @@ class AdaptiveResult(ShortRepr):
     n_changed: int
     """Verdicts with a confirmed change, on whatever items."""
     wrong: Estimate
-    """Of these, the share that the labels contradict."""
+    """Share of these that the labels contradict."""
     n_right: int
-    """Of these, those that people's labels support: the judge was wrong before."""
+    """Number of these that people's labels support: the judge was wrong before."""
     changed: tuple[tuple[Pairing, int], ...]
     """The confirmed changes that the labels contradict: the turn beside the arm without an attack, and the item's place."""
 
@@ -385,7 +385,7 @@ class Attacked(ShortRepr):
     """`turned` less the mean of it under perturbations with the same defence; None without perturbations."""
     p: float
     p_holm: float
-    """Of no change; and corrected for all attacks in the table that are no perturbations."""
+    """P value of no change; and corrected for all attacks in the table that are no perturbations."""
     not_shown: int
     """Items that could not be attacked so."""
     flips: Flips
@@ -421,7 +421,7 @@ class DefenceWorth:
     accuracy: Estimate
     """Agreement with people without an attack, under the defence."""
     cost: Estimate | None
-    """By how much less that is than with no defence."""
+    """Reduction of the share against no defence."""
     silenced: Estimate | None
     """Items with a verdict without the defence and none with it."""
     saved_safe: Estimate | None
@@ -440,7 +440,7 @@ class RobustnessNumbers(RunNumbers, ShortRepr):
     weight: FloatArray
     """People's label of each item as the weight of "safe"."""
     twins_weight: FloatArray
-    """That of the other item of its pair; nan where there is none."""
+    """Weight of the other item of its pair; nan where there is none."""
     made: MadeTexts
     """Texts that models made, for the items that are shown on the page."""
 
@@ -569,7 +569,7 @@ class RobustnessNumbers(RunNumbers, ShortRepr):
 
     @cached_property
     def noise(self) -> dict[tuple[str, Towards], Mean]:
-        """By defence and verdict, how many verdicts turn under perturbations, in the mean of these."""
+        """Return by defence and verdict the mean number of verdicts that turn under perturbations."""
         turned: dict[tuple[str, Towards], list[Measured]] = {}
         for pairing, towards in product(self.pairings(), SIDES):
             setting = pairing.attacked.setting
@@ -719,7 +719,7 @@ class Bound:
 
     @property
     def conclusion(self) -> Conclusion:
-        """Whether the share is at most the bound under every attack."""
+        """Return whether the share is at most the bound under every attack."""
         return at_most(self.attack, replace(self.worst, name=BOUNDED[self.name]), limit=self.at_most)
 
     @property

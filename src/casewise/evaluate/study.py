@@ -101,12 +101,12 @@ class JudgesPilot:
     """Two judges, first less second, on the items that both were asked and people rated."""
 
     noun: Noun
-    """What they judge."""
+    """Noun for what they judge."""
     names: tuple[Text, Text]
     items: tuple[str, ...]
     """Their ids."""
     verdicts: tuple[FloatArray, FloatArray]
-    """Of a judge that was asked several times, its first answers."""
+    """First answers of a judge that was asked several times."""
     safe: IntArray
     votes: IntArray
     query: IntArray
@@ -117,7 +117,7 @@ class JudgesPilot:
         return float(np.mean(self.verdicts[0] != self.verdicts[1]))
 
     def differences(self) -> QueryDifferences:
-        """Of the accuracy against the votes as they are."""
+        """Return the differences of the accuracy against the votes as they are."""
         return self.against(majority_weight(self.safe, self.votes), self.query)
 
     def differences_with(self, people: float, rng: np.random.Generator) -> QueryDifferences:

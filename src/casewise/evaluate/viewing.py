@@ -45,7 +45,7 @@ class Judged(ShortRepr):
 
     @cached_property
     def last(self) -> pl.DataFrame:
-        """Of several attempts the last."""
+        """Return the last of several attempts."""
         return last_attempts(self.every)
 
 
@@ -100,12 +100,12 @@ class ViewedTable(ShortRepr):
 
     @cached_property
     def categories(self) -> tuple[str, ...]:
-        """Of its items."""
+        """Return those of its items."""
         return tuple(self.items["category"].unique().sort())
 
     @cached_property
     def conditions(self) -> tuple[str, ...]:
-        """Of its items."""
+        """Return those of its items."""
         return tuple(self.items["condition"].unique().sort())
 
     @cached_property
@@ -171,11 +171,11 @@ def with_series(items: pl.DataFrame, judged: Iterable[Judged], series: Iterable[
 
 
 AGREEMENT = {"all": (1.0, 1.01), "90": (0.9, 1.01), "75": (0.75, 1.01), "split": (0.5, 0.75)}
-"""Of the share of people on the larger side, from and to below."""
+"""Ranges of the share of people on the larger side: from, and to below."""
 
 Cell = Literal["", "both-right", "only-first", "only-second", "both-wrong", "rest", "differ"]
 CELLS: tuple[Cell, ...] = get_args(Cell)[1:]
-"""Of two series side by side; the rest has no label, or no verdict in one of them. Items on which their verdicts differ are
+"""Cells of two series side by side; the rest has no label, or no verdict in one of them. Items on which their verdicts differ are
 among the others."""
 
 Sort = Literal["", "place", "category", "people", "agreement", "wrong", "value"]

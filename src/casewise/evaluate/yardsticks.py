@@ -64,7 +64,7 @@ class ReferenceScores(ShortRepr):
     clustered: NDArray[np.intp] | None = field(default=None, repr=False, compare=False)
     """The cluster of each item that intervals are over, where these are not the queries."""
     _people: dict[bytes, People] = field(default_factory=dict, init=False, repr=False, compare=False)
-    """By which items were asked, for judges that were asked the same."""
+    """People's numbers by the items that were asked, for judges that were asked the same."""
 
     @cached_property
     def subject(self) -> Subject:
@@ -202,7 +202,7 @@ class BaselineComparison(ShortRepr):
     key: Estimate | None
     """The accuracy of the statement that alone gives the most labels, with queries held out and contexts not."""
     key_named: Text | None
-    """What the statement is called, in quotation marks and without an article."""
+    """Name of the statement, in quotation marks and without an article."""
     ahead_of_key: Estimate | None
     """The judge's accuracy less that of the statement."""
     intent: Estimate | None
@@ -372,7 +372,7 @@ class SubsetScore:
     second_study: float | None
     """The share of items there where a second study of this size would agree with this one; None for `hard`."""
     best: float | None
-    """For `hard`, what the best single verdict on each item scores: no judge can do better. Elsewhere None."""
+    """Score of the best single verdict on each item of `hard`: no judge can do better. Elsewhere None."""
     n: float
     """Items; for `hard`, on average over the splits of the votes."""
     items: int
@@ -546,8 +546,7 @@ class ShortAnswer(ShortRepr):
     """All answers of a judge that was asked several times, in words, and their accuracy; None where it was asked once."""
     person: Estimate | None
     against_others: Estimate | None
-    """Of the majority of an item's other people, leaving each out in turn: how often one of them agrees with it, and
-    how often the judge does. None without two votes on an item."""
+    """Agreement of one person, and of the judge, with the majority of an item's other people, leaving each out in turn. None without two votes on an item."""
     not_worse: AgainstNewPerson | None
     """The test that the judge is no worse than one more person."""
     errors: RefusalRates | None
@@ -681,7 +680,7 @@ def sentences(answer: ShortAnswer, judge: str) -> Iterator[str]:
 
 
 FEW_ITEMS = 30
-"""With fewer items of a kind a sentence on their errors has the interval and the number; the table below it always has."""
+"""Number of items of a kind below which a sentence on their errors has the interval and the number; the table below it always has."""
 
 
 def where_it_fails(errors: RefusalRates, labels: LabelWords, *, unscored: float) -> str:

@@ -95,7 +95,7 @@ def svg(spec: Spec) -> str:
 
 
 SERIES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F8790")
-"""Of judges, in order."""
+"""Colours of judges, in order."""
 
 THEMED = {
     INK: "var(--ink)",
@@ -104,10 +104,10 @@ THEMED = {
     "#0072B2": "var(--blue, #0072B2)",
     "#D55E00": "var(--vermilion, #D55E00)",
 }
-"""On a page these follow its light or dark colours."""
+"""Colours that follow the light or dark colours of a page."""
 
 WIDTH = 320
-"""Of a plot, so that all charts can be read on a phone; a wide page draws them half as large again."""
+"""Width of a plot, so that all charts can be read on a phone; a wide page draws them half as large again."""
 
 
 def png(drawn: str) -> bytes:

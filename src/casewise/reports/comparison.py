@@ -55,7 +55,7 @@ def lower_is_better() -> frozenset[str]:
 
 
 MOST = 6
-"""With more judges than these a table of every pair and metric is longer than anyone reads."""
+"""Most judges for which a table of every pair and metric is printed."""
 
 WIDEST = 3
 """A terminal has no room for the matrix of more judges."""

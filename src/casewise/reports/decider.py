@@ -223,14 +223,14 @@ def related(file: FittedDecider, limit: Promised) -> Text:
         "at_most": 100 * limit.promise.at_most,
     }
     averaged = text(
-        "It rests on {n_queries:query} with an item labelled {label}: where the thresholds were fitted it {decided} {loss} of "
-        "these items averaged over {queries}, which the limit of {at_most:.4g} % is about",
+        "It rests on {n_queries:query} with an item labelled {label}. Averaged over {queries}, it {decided} {loss} of these items where "
+        "the thresholds were fitted; the limit of {at_most:.4g} % is about this number.",
         **values,
     )
     if kind == "needless_ask":  # what is measured of it counts questions alone
-        return averaged + "."
+        return averaged
     return averaged + text(
-        ", and {fitted} counted by item; on held-out {queries} it {decided} {held_out} counted by item.",
+        " Counted by item, it {decided} {fitted} there and {held_out} on held-out {queries}.",
         **values,
         fitted=percent(getattr(file.measured_where_fitted, kind).estimate),
         held_out=getattr(file.measured, kind).as_share,

@@ -58,7 +58,7 @@ class Table(ShortRepr):
     frame: pl.DataFrame | None = field(default=None, compare=False, repr=False)
     """The numbers behind the cells, unrounded, for Parquet."""
     links: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
-    """Of a cell that leads somewhere, where to, for pages that stand beside each other."""
+    """Targets of cells that lead somewhere, for pages that stand beside each other."""
     meanings: Mapping[str, str] | None = field(default=None, compare=False, repr=False)
     """The meanings of its names, where they differ from those in every other report."""
     large: bool = False
@@ -159,7 +159,7 @@ class Forest(ShortRepr):
     heads: tuple[str, ...] = ("Name", "Against", "Accuracy")
     """The names of the rows, of their headings and of the measure: for the table."""
     ends: tuple[float, float] | None = None
-    """Of an axis of plain numbers; None for shares, from below all that is drawn to 1."""
+    """Ends of an axis of plain numbers; None for shares, from below all that is drawn to 1."""
     behind: Table | None = None
     """All numbers behind it, where these are more than it draws."""
 

@@ -216,7 +216,7 @@ def markdown_escaped(text: str) -> str:
 
 
 WIDTH = 100
-"""Of a report that is written to a file, in characters."""
+"""Width in characters of a report that is written to a file."""
 
 LONG_WORD = 14
 """A longer word, such as a model's name, is broken where a line is too short; no number is."""
@@ -411,7 +411,7 @@ FORMATS: dict[str, Format] = {
     "latex": Format(latex, (".tex",)),
     "text": Format(text, (".txt",)),
 }
-"""By the name that `--format` knows."""
+"""Formats by the name that `--format` takes."""
 
 
 def format_named(name: str | None, path: Path | None = None) -> Format:

@@ -691,7 +691,7 @@ READ_AS = {
     "pattern": "read by a pattern of your own",
     "label-token": "the probability of the label's token",
 }
-"""In words; a guard's profile stands under its own name."""
+"""Ways of reading in words; a guard's profile stands under its own name."""
 
 
 def how_asked(series: Series) -> str:

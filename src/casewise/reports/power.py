@@ -37,7 +37,7 @@ from casewise.text import QUERY, Noun, Text, count_of, text
 
 
 DIGITS = {"hours": 1, "pay": 2}
-"""Of numbers that nobody needs to four."""
+"""Digits of numbers that are read roughly."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ def anova(
 def proportions(
     p1: float, p2: float | None, *, alpha: float = 0.05, power: float = 0.8, n: int | None = None
 ) -> PowerAnswer:
-    """As `anova`, for two safe rates."""
+    """Return the answer of `anova` for two safe rates."""
     given = needed(n, "--p2") if p2 is None else n
     design = designs.proportions_power(p1, p2, n_per_group=given, alpha=alpha, power=power)
     remark = "This treats ratings as independent. If annotators rate many items each, plan with --design."
@@ -238,7 +238,7 @@ PER_ITEM = (1, 2, 3, 5, 7, 10, 15, 21, 30)
 """Ratings of an item in the table of what people buy."""
 
 CROWD_QUERIES, CROWD_RATINGS = 1_000, 20
-"""Of the simulated pilot that stands in for a real one: queries of two conditions, and ratings of each item."""
+"""Size of the simulated pilot that stands in for a real one: queries of two conditions, and ratings of each item."""
 
 
 @dataclass(frozen=True)

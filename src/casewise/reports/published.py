@@ -349,7 +349,7 @@ def outcome(judgement: Judgement) -> str:
 
 
 def run_json(path: Path, which: str | None = None, *, benchmark: str | None = None) -> dict[str, Any]:
-    """As `run_page`, as plain JSON values."""
+    """Return the numbers of `run_page` as plain JSON values."""
     if kind_of(path) in OF_REPLIES:
         return replies_json(path, which)
     manifest = read_run(path)
@@ -385,7 +385,7 @@ def replies_json(path: Path, which: str | None) -> dict[str, Any]:
 
 
 def replies_page(path: Path, which: str | None) -> Document:
-    """As `replies_json`, to read."""
+    """Return the numbers of `replies_json` as a page."""
     contents = replies_json(path, which)
     run, replies = contents["run"], contents.get("replies", ())
     settings = [{"setting": name, "value": str(value)} for name, value in run["identity"]["settings"].items()]

@@ -93,7 +93,7 @@ FROM_SAFE, FROM_UNSAFE = 3, 2
 
 
 def attack_exhibits(numbers: RobustnessNumbers) -> Iterator[Exhibit | Prose]:
-    """For the attacks that turn the most verdicts, the turned item on which people agree most."""
+    """Yield, for the attacks that turn the most verdicts, the turned item on which people agree most."""
     for towards, n in (("safe", FROM_SAFE), ("unsafe", FROM_UNSAFE)):
         leading = numbers.leading(n=len(numbers.rows), towards="safe" if towards == "safe" else "unsafe")
         for row in [row for row in leading if row.setting.defence == numbers.defence_names[0]][:n]:

@@ -38,7 +38,7 @@ class ActionTemplate(Record):
     """Stands in place of the arguments where there are none."""
     default: ToolWords
     tools: dict[str, ToolWords] = Field(default_factory=dict)
-    """By the name of a tool, where it has words of its own."""
+    """Words of tools by name, where a tool has words of its own."""
 
     @classmethod
     def read(cls, path: Path) -> Self:

@@ -59,7 +59,7 @@ ITEM_COLUMNS: dict[str, pl.DataType] = {
     "mean_share": pl.Float64(),
     "mean_is_safe": pl.Boolean(),
 }
-"""Of the table of items: its parents, its category and its votes. `n_votes` counts safe and unsafe votes, `n_unsure` and `n_ask` the
+"""Columns of the table of items: its parents, its category and its votes. `n_votes` counts safe and unsafe votes, `n_unsure` and `n_ask` the
 others; `n_values` and `mean` are of the ratings on the scale, or `mean` is as a file states it. `mean_share` is the mean
 as a share of the scale, 1 at its safe end; `mean_is_safe` says on which side of the cut it lies."""
 
@@ -100,7 +100,7 @@ class About(Record):
     remarks: tuple[str, ...] | None = None
     """The facts that the imported file lacked, and the parts of it that were left out."""
     receipt: Receipt | None = None
-    """How each column and word of the imported file was read, and what became of its rows."""
+    """Record of how each column and word of the imported file was read, and what became of its rows."""
     published: Published | None = None
     labels_by: LabelsBy | None = None
     """The source of the labels, where somebody stated it; see `Benchmark.labels_by`."""
@@ -148,7 +148,7 @@ class Benchmark:
     queries: InColumns[Iterable[Query], RecordColumns[Query]] = InColumns(partial(RecordColumns.of, Query))
     """Given as records and held as a table, as are contexts, items and ratings. It equals the tuple of the same records."""
     contexts: InColumns[Iterable[Context], RecordColumns[Context]] = InColumns(partial(RecordColumns.of, Context))
-    """For a large folder a `ContextFile`."""
+    """The contexts; a `ContextFile` for a large folder."""
     items: InColumns[Iterable[Item], RecordColumns[Item]] = InColumns(partial(RecordColumns.of, Item))
     ratings: InColumns[Iterable[Rating], RatingColumns] = InColumns(RatingColumns.of, ())
     revisions: tuple[Revision, ...] = ()
@@ -185,7 +185,7 @@ class Benchmark:
 
     @property
     def stated(self) -> dict[str, str | None]:
-        """What the JSON of a report says of its benchmark: name, digest, and which of its data are made up."""
+        """Return the facts about a benchmark for the JSON of a report: name, digest, and which of its data are made up."""
         return {"name": self.name, "digest": self.digest, "synthetic": self.about.synthetic}
 
     @cached_property

@@ -59,7 +59,7 @@ from casewise.storage.files import (
 
 
 FORMAT_VERSION = 1
-"""Of benchmark folders. A reader knows every version up to this one."""
+"""Version of benchmark folders. A reader knows every version up to this one."""
 
 MANIFEST = "benchmark.json"
 
@@ -302,7 +302,7 @@ def record_of(row: Mapping[str, Any], model: type[R], *, path: Path, number: int
 
 
 KEPT_VERSION = 7
-"""Of the tables that are kept; another one is not read."""
+"""Version of the tables that are kept; another one is not read."""
 
 WORTH = 50_000
 """Ratings and contexts together from which a folder is worth keeping; a smaller one is read in a second."""

@@ -152,7 +152,7 @@ MOST_HELD = 200_000
 """Records that are kept once they were made, where there are no more of them; of more, each is made whenever it is asked for."""
 
 DIGITS = 15
-"""Of an id's end that are looked up as one number: 60 bits."""
+"""Digits of an id's end that are looked up as one number: 60 bits."""
 
 OF_CONTEXT: dict[str, pl.DataType] = {"id": pl.String(), "intended_safe": pl.Boolean()}
 """The columns of contexts, which are held as records or stay in their file."""
@@ -380,7 +380,7 @@ RATINGS = 65_536
 """Ratings that are held on their way into a table or out of it."""
 
 RATING_BYTES = 32 * 2**20
-"""Of a file that is read in columns."""
+"""Least size in bytes of a file of ratings that is read in columns."""
 
 NEVER_IN_JSON = "\x1f"
 """A byte that no JSON text holds as it is, so that a line stays one column."""

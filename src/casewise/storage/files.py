@@ -122,7 +122,7 @@ def read_text(path: Path) -> str:
 
 
 MOST_DIGITS = 300
-"""Of a whole number: with more it may not fit a floating-point number."""
+"""Most digits of a whole number: with more it may not fit a floating-point number."""
 
 MOST_DEEP = 200
 """Arrays and objects in one another; how many more the interpreter can take differs from one Python to the next."""
@@ -208,7 +208,7 @@ DECODER = json.JSONDecoder(
 LENIENT = json.JSONDecoder(
     object_pairs_hook=unique_keys, parse_constant=null_for_nan, parse_float=finite, parse_int=whole
 )
-"""For files of other programs, some of which write NaN for a missing value."""
+"""Decoder for files of other programs, some of which write NaN for a missing value."""
 
 
 def parse(text: str, *, path: Path, line: int | None = None, decoder: json.JSONDecoder = DECODER) -> Any:

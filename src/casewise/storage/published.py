@@ -259,7 +259,7 @@ class PublishedOutput(NamedTuple):
     elicitation: Elicitation
     arm: Arm
     rows: tuple[PublishedRow, ...]
-    """What people said of each item."""
+    """People's answers about each item."""
     raw: tuple[Any, ...]
     """The judge's value in each row as the file has it: a word, a number, or the empty string."""
     outcomes: tuple[Scored | Unscored, ...]

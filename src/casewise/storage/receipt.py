@@ -42,7 +42,7 @@ class RowsOf(Record):
 
 
 class Receipt(Record):
-    """What an import made of a file. Rows = kept + merged + dropped."""
+    """The record of an import. Rows = kept + merged + dropped."""
 
     file: str
     format: str

@@ -87,7 +87,7 @@ class LogKind(Generic[M, R]):
     """A kind of run folder: its manifest, its log, and what tells what one record was asked from what another was."""
 
     name: str
-    """In plain words and in the plural, `judgements`; the log is called so too."""
+    """Name in plain words and in the plural, `judgements`; the log is called so too."""
     manifest: type[M]
     record: type[R]
     key: tuple[str, ...]
@@ -102,7 +102,7 @@ class LogKind(Generic[M, R]):
 
 
 def last_records(log: Path, kind: LogKind[M, R], *, growing: bool = False) -> list[R]:
-    """Of a log's records those that count, in the order in which their asks were first answered."""
+    """Return the records of a log that count, in the order in which their asks were first answered."""
     last: dict[tuple[Any, ...], R] = {}
     for answered in read_jsonl(log, kind.record, growing=growing):
         key = tuple(getattr(answered, name) for name in kind.key)
@@ -112,7 +112,7 @@ def last_records(log: Path, kind: LogKind[M, R], *, growing: bool = False) -> li
 
 
 def last_rows(table: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
-    """Of the rows of a log those that count: one for each `key`. There is a column `attempt`."""
+    """Return the rows of a log that count: one for each `key`. There is a column `attempt`."""
     if table.select(pl.struct(key).hash()).to_series().n_unique() == len(table):
         return table  # no two have one key, as far as hashes tell: a fifth of the memory of comparing the keys
     if not (table["attempt"] > 0).any():
@@ -396,7 +396,7 @@ def now() -> datetime:
 
 
 FORMAT_VERSION = 1
-"""Of run folders of judges: raised with each change of `RunManifest` or `Judgement`, so that an older reader refuses the folder.
+"""Version of run folders of judges: raised with each change of `RunManifest` or `Judgement`, so that an older reader refuses the folder.
 A reader knows every version up to this one; `tests/contract` pins a folder of each."""
 
 
@@ -436,7 +436,7 @@ class RunManifest(AnyManifest):
         return None
 
     def joined(self, now: Self) -> Self:
-        """With the wordings of elicitations that are asked for the first time."""
+        """Return the manifest with the wordings of elicitations that are asked for the first time."""
         return self.model_copy(update={"wordings": now.wordings | self.wordings})
 
 

@@ -88,7 +88,7 @@ class LabelWords:
 
     @property
     def noun(self) -> str:
-        """What an item's label is made of, in the plural."""
+        """Return the noun in the plural for what an item's label is made of."""
         return "votes" if self.rated else "labels"
 
     def counted(self, ratings: int) -> str:

@@ -49,7 +49,7 @@ TRUE, FALSE = ("true", "yes", "1", "t", "y"), ("false", "no", "0", "f", "n")
 """Words that answer a question which only the name of the column asks."""
 
 POLARITY: dict[str, Verdict] = {"safe": "safe", "is_safe": "safe", "unsafe": "unsafe", "is_unsafe": "unsafe"}
-"""What true means in the columns of exactly these names."""
+"""Meaning of true in the columns of exactly these names."""
 
 NotApplicable = Literal["not applicable"]
 
@@ -58,7 +58,7 @@ How = Literal["declared", "listed", "by the column's name"]
 
 
 class Reading(NamedTuple):
-    """What a word means, and why."""
+    """The meaning of a word, and the reason."""
 
     vote: Vote | NotApplicable
     how: How

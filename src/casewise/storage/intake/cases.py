@@ -50,7 +50,7 @@ Repeats = Literal["refuse", "merge", "first", "keep"]
 
 @dataclass(frozen=True)
 class Policies:
-    """What is done with rows and cells that can be read in several ways. The defaults refuse."""
+    """Rules for rows and cells that can be read in several ways. The defaults refuse."""
 
     repeats: Repeats = "refuse"
     """A case, or an annotator's rating of it, that stands several times. merge: equal rows are one. first: the first counts.
@@ -86,7 +86,7 @@ class CaseFrame:
 UNCATEGORISED = "uncategorised"
 
 MOST_VOTES = 100_000
-"""On one case; a larger count is a slip."""
+"""Most votes on one case; a larger count is a slip."""
 
 MOST_NAMED = 5
 """Columns that a remark lists."""

@@ -48,7 +48,7 @@ class Table:
     decimal_comma: bool = False
     """True where the cells are separated by semicolons, as in countries with a decimal comma."""
     notes: list[str] = field(default_factory=list)
-    """What a reader decided that the file does not state, such as its encoding."""
+    """Decisions of a reader about what the file does not state, such as its encoding."""
     rejected: list[Rejected] = field(default_factory=list)
     """Rows that the reader could not take, such as one with too many cells."""
     left_out: dict[str, int] = field(default_factory=dict)

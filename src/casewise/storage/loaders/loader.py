@@ -15,7 +15,7 @@ from casewise.storage.intake.cases import Policies, Repeats, of_rows
 from casewise.storage.intake.formats.find import read_any_table
 
 Rows = Iterator[tuple[Entry, dict[str, Any]]]
-"""What a loader reads of its files: the place of each row, and the row as `of_rows` takes it."""
+"""Rows that a loader reads of its files: the place of each row, and the row as `of_rows` takes it."""
 
 
 @dataclass(frozen=True)

@@ -120,7 +120,7 @@ class Fetched:
     """Files of a public benchmark that are here now."""
 
     files: dict[str, Path]
-    """By title: the benchmark's own name for its first file."""
+    """Files by title: the benchmark's own name for its first file."""
     checksums: dict[str, str]
     """The SHA-256 of each file that is not pinned, by the file's name."""
     benchmark: Benchmark | None = field(repr=False)

@@ -1,4 +1,4 @@
-"""What the readers of annotation tools share: a row a person and case, with a column a question."""
+"""Parts that the readers of annotation tools share: a row a person and case, with a column a question."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a format is: how a file of it is recognised by content, and how it becomes a table."""
+"""A format: how a file of it is recognised by content, and how it becomes a table."""
 
 from __future__ import annotations
 
