@@ -6,9 +6,9 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from tests.studies.test_store import begun, finished
 from tests.support.command import invoke
 from tests.support.prolific import stand_in
+from tests.support.study import begun, finished
 
 from casewise import database
 from casewise.api.studies import Study

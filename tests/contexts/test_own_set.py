@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 from tests.contexts.drafts import Room
 from tests.studies.running.test_export import CODES
-from tests.studies.test_store import finished
 from tests.support.app import PASSWORD, add_person, visitor
 from tests.support.command import invoke
-from tests.support.study import START, Walker, design, exported, opened_plan
+from tests.support.study import START, Walker, design, exported, finished, opened_plan
 
 from casewise.contexts.drafts import find_draft
 from casewise.contexts.generation import context_schema, default_prompt, read_context

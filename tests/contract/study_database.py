@@ -10,8 +10,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from tests.contexts.drafts import room
-from tests.studies.test_store import answer, begun
-from tests.support.study import LATER, SECRET, START, opened
+from tests.support.study import LATER, SECRET, START, answer, begun, opened
 
 from casewise import database
 from casewise.studies.answers import finish_batch, undo

@@ -5,7 +5,6 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Sequence
 from functools import partial
 
 import pytest
@@ -14,8 +13,7 @@ from tests.support.sums import SUMS, Adder, Sum, SumAsk, add_up, each_alone, log
 from casewise.errors import DataError, ModelError
 from casewise.models.local import Batcher
 from casewise.models.prices import Spend
-from casewise.runs.engine import Asks, RunLog, RunSession
-from casewise.runs.limits import Budget, InFlight, Limits, RunProgress, Watch
+from casewise.runs.limits import Budget, Limits, Watch
 
 
 @pytest.fixture
@@ -142,35 +140,6 @@ def test_a_failed_call_gives_back_its_budget():
     assert (budget.reserved, budget.lacks(Spend(5.0))) == (Spend(), None)
 
 
-def test_no_more_calls_are_under_way_than_allowed(folder):
-    under_way: list[int] = []
-    most: list[int] = []
-
-    async def counted(ask):
-        under_way.append(ask.left)
-        most.append(len(under_way))
-        await asyncio.sleep(0.001)
-        under_way.remove(ask.left)
-        return Adder().said(ask)
-
-    add_up(folder, each_alone(30), counted, concurrency=4)
-
-    assert max(most) == 4
-
-
-def test_a_stop_lets_calls_in_flight_finish(folder):
-    watch = Watch()
-
-    async def stops(ask):
-        await asyncio.sleep(0.01)
-        watch.stop.ask("interrupted")
-        return Adder().said(ask)
-
-    progress = add_up(folder, each_alone(50), stops, watch=watch)
-
-    assert (progress.n_calls, progress.stopped, len(logged(folder))) == (4, "interrupted", 4)
-
-
 def test_a_signal_drops_the_asks_that_a_local_model_has_not_begun(folder):
     begun = threading.Event()
 
@@ -209,30 +178,3 @@ def test_a_stop_leaves_a_run_that_goes_on(folder):
 
     assert (first.n_usable, first.stopped) == (3, "enough")
     assert (second.resumed, second.n_usable, second.stopped) == (3, 10, None)
-
-
-def test_the_plan_is_streamed(folder):
-    n_read = 0
-
-    class Endless(Sequence[tuple[SumAsk, ...]]):
-        def __len__(self):
-            return 10**9
-
-        def __getitem__(self, index):
-            nonlocal n_read
-            n_read += 1
-            return (SumAsk(index, 0),)
-
-    watch = Watch()
-    watch.progress = lambda progress, _total: watch.stop.ask("enough") if progress.n_done == 50 else None
-    add_up(folder, Asks(Endless(), 10**9), Adder(), watch=watch)
-
-    assert 50 <= n_read < 60
-
-
-def test_a_call_has_one_name_whichever_of_the_asks_that_share_it_comes_first(folder):
-    log: RunLog[SumAsk, Sum] = RunLog(folder, InFlight())
-    session = RunSession(sums(*PAIRS, commutes=True), log, lambda _ask: Spend(), RunProgress(), Limits())
-
-    assert session.name(SumAsk(1, 2)) == session.name(SumAsk(2, 1))
-    assert len({session.name(SumAsk(1, 2, attempt)) for attempt in range(3)}) == 3

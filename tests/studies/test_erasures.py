@@ -5,11 +5,10 @@ import json
 
 import pytest
 from sqlalchemy import select
-from tests.studies.test_store import answer, begun
 from tests.support.app import app_on_either
 from tests.support.command import invoke
 from tests.support.databases import new_database
-from tests.support.study import SECRET, START, Walker, design, opened, opened_plan, tea
+from tests.support.study import SECRET, START, Walker, answer, begun, design, opened, opened_plan, tea
 
 from casewise import database
 from casewise.api import Study

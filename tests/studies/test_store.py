@@ -7,52 +7,14 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import insert, select, update
 from sqlalchemy.exc import DBAPIError
-from tests.support.study import LATER, RIGHT, SECRET, START, design, opened
+from tests.support.study import START, VAULT, begun, design, finished, opened, pages_of
 
 from casewise.database.tables import study as tables
 from casewise.errors import StudyError
-from casewise.studies.answers import Given, finish_batch, lapse_and_void, next_page, restore, take_answer, undo, void
-from casewise.studies.owner import forget, overview, people_states, purge, standings
-from casewise.studies.people import Vault, admit, annotator, answer_quiz, keep_questions, pass_tutorial, person_of
+from casewise.studies.answers import Given, take_answer
+from casewise.studies.owner import forget, overview, purge
+from casewise.studies.people import admit, annotator, keep_questions, person_of
 from casewise.studies.recruiters import RecruiterIds
-
-VAULT = Vault(SECRET)
-
-
-def begun(store, study, name, *, now=START):
-    """Somebody with a batch; their random id."""
-    with study.write(store, now) as live:
-        who = admit(live, RecruiterIds(name), vault=VAULT)
-        assert who is not None
-        pass_tutorial(live, who.id)
-        answer_quiz(live, who.id, RIGHT)
-    return who.id
-
-
-def answer(store, study, who, decision="respond", *, now=START):
-    """Answer the next page; what became of it, None when there is none."""
-    with study.write(store, now) as live:
-        page = next_page(live, who)
-        if page is None:
-            return None
-        given = Given(page.position, page.step, decision, seconds=5.0)
-        return take_answer(live, who, given)
-
-
-def finished(store, study, name, decision="respond"):
-    who = begun(store, study, name)
-    while answer(store, study, who, decision):
-        pass
-    with study.write(store, START) as live:
-        finish_batch(live, who)
-    return who
-
-
-def pages_of(store, who):
-    with store.read() as connection:
-        return connection.execute(
-            select(tables.pages).where(tables.pages.c.annotator_id == who).order_by(tables.pages.c.position)
-        ).all()
 
 
 def seen(store, study):
@@ -137,133 +99,6 @@ def test_the_database_itself_refuses(store, change):
 
     with pytest.raises(DBAPIError), store.write() as connection:
         connection.execute(change(page))
-
-
-def test_a_lease_runs_out_and_its_slots_reopen(store):
-    study = opened(store)
-    begun(store, study, "alice")
-    before = sum(condition.open for condition in seen(store, study).conditions)
-    with study.write(store, START + LATER) as live:
-        lapse_and_void(live)
-
-    assert sum(condition.open for condition in seen(store, study).conditions) == before + 3
-
-
-def test_an_answer_renews_the_lease(store):
-    study = opened(store)
-    who = begun(store, study, "alice")
-    answer(store, study, who, now=START + timedelta(minutes=29))
-    with study.write(store, START + timedelta(minutes=45)) as live:
-        lapsed = lapse_and_void(live)
-
-    assert lapsed == 0
-
-
-def test_an_answer_to_a_check_brings_back_whoever_stayed_away(store):
-    study = opened(store, design(attention={"checks_per_batch": 1}))
-    who = begun(store, study, "a")
-    with study.write(store, START + LATER) as live:
-        lapse_and_void(live)
-    check = next(page for page in pages_of(store, who) if page.kind == "check")
-    given = Given(check.position, 0, "respond")
-    with study.write(store, START + LATER) as live:
-        assert take_answer(live, who, given) == "rated"
-
-    assert {page.state for page in pages_of(store, who)} == {"rated", "waiting"}
-
-
-def test_a_late_rating_counts_only_while_its_item_has_an_open_slot(store):
-    plan = design(
-        ratings={"per_item": 1, "per_annotator": 4}, attention={"checks_per_batch": 0}, conditions=["no_context"]
-    )
-    study = opened(store, plan)
-    late = begun(store, study, "late")
-    given = [Given(page.position, step, "respond") for step, page in enumerate(pages_of(store, late))]
-    with store.write() as connection:
-        lapse_and_void(study.at(connection, START + LATER))
-        first = take_answer(study.at(connection, START + LATER), late, given[0])
-        lapse_and_void(study.at(connection, START + 3 * LATER))
-    other = begun(store, study, "other", now=START + 3 * LATER)
-    while answer(store, study, other, now=START + 3 * LATER):
-        pass
-    with study.write(store, START + 3 * LATER) as live:
-        second = take_answer(live, late, given[1])
-
-    assert (first, second) == ("rated", "surplus")
-    state = seen(store, study)
-    assert state.exact
-    assert state.conditions[0].surplus == 1
-
-
-def test_an_undo_keeps_the_slot(store):
-    study = opened(store)
-    who = begun(store, study, "alice")
-    slot = pages_of(store, who)[0].slot_id
-    answer(store, study, who)
-    with study.write(store, START) as live:
-        assert undo(live, who)
-
-    page = pages_of(store, who)[0]
-    assert (page.state, page.slot_id, page.verdict, page.step) == ("waiting", slot, None, None)
-
-
-def test_voiding_reopens_all_slots_and_keeps_the_ratings_apart(store):
-    study = opened(store)
-    who = finished(store, study, "alice")
-    with study.write(store, START) as live:
-        assert void(live, who, why="asked us to", by="owner") == 3
-        assert void(live, who, why="again", by="owner") == 0
-
-    state = seen(store, study)
-    assert state.valid == 0
-    assert sum(condition.void for condition in state.conditions) == 3
-    assert Counter(page.verdict for page in pages_of(store, who) if page.kind == "item") == {"safe": 3}
-
-
-def test_who_leaves_after_failing_checks_is_voided_where_the_design_says_so(store):
-    study = opened(store, design(attention={"void": True, "checks_per_batch": 4}))
-    who = begun(store, study, "alice")
-    wrong = {"safe": "refuse", "unsafe": "respond"}
-    expected = {check.name: check.expected for check in study.wording.checks}
-    for page in pages_of(store, who)[:5]:  # of seven: where chance put the checks, at least two of the four
-        answer(store, study, who, wrong[expected.get(page.check_name, "safe")])
-    with study.write(store, START + LATER) as live:
-        lapse_and_void(live)
-        person = next(one for one in people_states(live) if one.id == who)
-
-    assert person.voided_at is not None
-    assert person.flags[0].kind == "failed_checks"
-    assert person.outcome == "failed_checks", "who comes back gets no completion code"
-    with store.write() as connection:
-        restore(study.at(connection, START + LATER), who, why="the checks were unclear", by="owner")
-        (standing,) = standings(study.at(connection, START), vault=VAULT)
-    assert (standing.ids.person, standing.due) == ("alice", "full")
-    with study.read(store) as live:
-        (after,) = people_states(live)
-    left = any(page.state == "dropped" for page in pages_of(store, who))  # chance may have put only checks at the end
-    assert after.outcome == ("stopped" if left else "completed")
-
-
-def test_who_is_left_out_by_hand_in_the_middle_has_stopped_and_can_be_paid(store):
-    study = opened(store)
-    who = begun(store, study, "alice")
-    answer(store, study, who)
-    with study.write(store, START) as live:
-        void(live, who, why="a colleague", by="owner")
-        (standing,) = standings(live, vault=VAULT)
-        person = next(one for one in people_states(live) if one.id == who)
-
-    assert (person.stage, person.outcome) == ("done", "stopped")
-    assert (standing.ids.person, standing.due) == ("alice", "full")
-
-
-@pytest.mark.parametrize(("ends", "outcome"), [("stopped", "left_early"), ("too_many_skips", "too_many_skips")])
-def test_who_answered_no_item_left_early_unless_skipping_checks_ended_it(store, ends, outcome):
-    study = opened(store)
-    who = begun(store, study, "alice")
-    with study.write(store, START) as live:
-        finish_batch(live, who, outcome=ends)
-        assert people_states(live)[0].outcome == outcome
 
 
 def test_forgetting_before_the_date_withdraws_everything(store):

@@ -7,11 +7,16 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from sqlalchemy import select
 from tests.support.app import form_token, visitor
 
+from casewise.database.tables import study as tables
+from casewise.studies.answers import Given, finish_batch, next_page, take_answer
 from casewise.studies.design import Design, study_toml
 from casewise.studies.export import Exported, export
 from casewise.studies.freeze import Material, StudyItem
+from casewise.studies.people import Vault, admit, answer_quiz, pass_tutorial
+from casewise.studies.recruiters import RecruiterIds
 from casewise.studies.rounds import StudyPlan, init_study, load_round, open_plan, open_round
 from casewise.studies.wording import read_wording
 
@@ -107,6 +112,46 @@ def preset(name: Any = "lab") -> str:
 
 RIGHT = (1, 2, 1, 0, 2, 3)
 """The right options of the quiz that comes with casewise."""
+
+
+VAULT = Vault(SECRET)
+
+
+def begun(store: Any, study: Any, name: str, *, now: datetime = START) -> str:
+    """Somebody with a batch; their random id."""
+    with study.write(store, now) as live:
+        who = admit(live, RecruiterIds(name), vault=VAULT)
+        assert who is not None
+        pass_tutorial(live, who.id)
+        answer_quiz(live, who.id, RIGHT)
+    return str(who.id)
+
+
+def answer(store: Any, study: Any, who: str, decision: Any = "respond", *, now: datetime = START) -> str | None:
+    """Answer the next page; what became of it, None when there is none."""
+    with study.write(store, now) as live:
+        page = next_page(live, who)
+        if page is None:
+            return None
+        return take_answer(live, who, Given(page.position, page.step, decision, seconds=5.0))
+
+
+def finished(store: Any, study: Any, name: str, decision: Any = "respond") -> str:
+    """Somebody who answered every page, and ended; their random id."""
+    who = begun(store, study, name)
+    while answer(store, study, who, decision):
+        pass
+    with study.write(store, START) as live:
+        finish_batch(live, who)
+    return who
+
+
+def pages_of(store: Any, who: str) -> Any:
+    """The pages of somebody's batch, in order."""
+    with store.read() as connection:
+        return connection.execute(
+            select(tables.pages).where(tables.pages.c.annotator_id == who).order_by(tables.pages.c.position)
+        ).all()
 
 
 class Walker:

@@ -6,9 +6,8 @@ import zipfile
 
 import pytest
 from sqlalchemy import select
-from tests.studies.test_store import answer, begun, finished
 from tests.support.app import signed_in
-from tests.support.study import START, Walker, design, opened
+from tests.support.study import START, Walker, answer, begun, design, finished, opened
 
 from casewise.database.staff import Role, set_study_owner
 from casewise.database.tables import study as tables

@@ -5,9 +5,9 @@ from html import unescape
 
 import pytest
 from sqlalchemy import select
-from tests.studies.test_store import answer, begun, finished, seen
+from tests.studies.test_store import seen
 from tests.support.app import signed_in
-from tests.support.study import SECRET, START, design, opened
+from tests.support.study import SECRET, START, answer, begun, design, finished, opened
 
 from casewise.database.staff import Role
 from casewise.database.tables import study as tables

@@ -3,8 +3,7 @@
 from datetime import timedelta
 
 from sqlalchemy import select
-from tests.studies.test_store import answer, begun, finished
-from tests.support.study import LATER, START, Walker, design, opened
+from tests.support.study import LATER, START, Walker, answer, begun, design, finished, opened
 
 from casewise.database.tables import study as tables
 from casewise.studies.monitor import alerts, monitor

@@ -66,7 +66,6 @@ def allow_sending(content: str, to: str | None, *, agreed: bool, ask: Callable[[
             raise ConfigurationError(f"{warning} If its terms and yours allow that, add --yes.")
         if not ask(warning):
             raise ConfigurationError("nothing was sent")
-    file.parent.mkdir(parents=True, exist_ok=True)
     write_text(file, json.dumps(sorted({*hosts, to}), indent=1) + "\n")
 
 

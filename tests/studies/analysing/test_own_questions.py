@@ -3,9 +3,8 @@
 import json
 
 import pytest
-from tests.studies.test_store import begun
 from tests.support.databases import new_database
-from tests.support.study import START, exported, opened_plan, tea
+from tests.support.study import START, begun, exported, opened_plan, tea
 
 from casewise.reports.formats import markdown
 from casewise.studies.answers import Given, finish_batch, next_page, take_answer

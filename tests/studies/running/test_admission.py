@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 from sqlalchemy import select
-from tests.studies.test_store import VAULT, answer, begun, seen
-from tests.support.study import LATER, RIGHT, START, design, opened
+from tests.studies.test_store import seen
+from tests.support.study import LATER, RIGHT, START, VAULT, answer, begun, design, opened
 
 from casewise.database.tables.study import slots
 from casewise.studies.people import admit, annotator, answer_quiz, has_room, pass_tutorial, why_not_let_in

@@ -4,8 +4,8 @@ import re
 from datetime import timedelta
 
 import pytest
-from tests.studies.test_store import VAULT, finished, seen
-from tests.support.study import START, exported, opened_plan, tea
+from tests.studies.test_store import seen
+from tests.support.study import START, VAULT, exported, finished, opened_plan, tea
 
 from casewise.errors import StudyError
 from casewise.storage import write_benchmark

@@ -1,7 +1,6 @@
 """What a round has cost and will cost: by how it ended for people, by bonuses, and by the slots that are open."""
 
-from tests.studies.test_store import VAULT, answer, begun
-from tests.support.study import LATER, START, design, opened
+from tests.support.study import LATER, START, VAULT, answer, begun, design, opened
 
 from casewise.studies.answers import finish_batch, lapse_and_void
 from casewise.studies.ledger import Payment, note_payment

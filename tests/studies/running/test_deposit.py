@@ -5,9 +5,8 @@ import json
 from dataclasses import replace
 
 import pytest
-from tests.studies.test_store import finished
 from tests.support.databases import new_database
-from tests.support.study import START, exported, opened_plan, tea
+from tests.support.study import START, exported, finished, opened_plan, tea
 
 from casewise.errors import ConfigurationError, StudyError
 from casewise.studies.export import deposit, deposit_files

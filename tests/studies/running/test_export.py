@@ -3,8 +3,7 @@ import re
 
 import pytest
 from sqlalchemy import select
-from tests.studies.test_store import VAULT, begun, finished
-from tests.support.study import START, exported, opened_plan, tea
+from tests.support.study import START, VAULT, begun, exported, finished, opened_plan, tea
 
 from casewise.database.tables import study as tables
 from casewise.errors import StudyError
