@@ -37,7 +37,7 @@ from casewise.text import QUERY, Noun, Text, count_of, text
 
 
 DIGITS = {"hours": 1, "pay": 2}
-"""Digits of numbers that are read roughly."""
+"""Digits of hours and of pay."""
 
 
 @dataclass(frozen=True)

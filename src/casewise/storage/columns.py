@@ -380,7 +380,7 @@ RATINGS = 65_536
 """Ratings that are held on their way into a table or out of it."""
 
 RATING_BYTES = 32 * 2**20
-"""Least size in bytes of a file of ratings that is read in columns."""
+"""Bytes of a file of ratings that are read at a time."""
 
 NEVER_IN_JSON = "\x1f"
 """A byte that no JSON text holds as it is, so that a line stays one column."""
