@@ -94,7 +94,7 @@ DECIDER = {
 """What the pages of a decider and of its traffic say, and when."""
 
 NO_CLAIM = re.compile(
-    r"All judges are measured|Each person in turn|A rank is an interval|So often would|Who is right|answers err more often"
+    r"All judges are measured|Each person in turn|Each rank is an interval|So often would|Who is right|answers err more often"
     r"|Hard items are chosen|A promise is of a random query|People said what replies do|Each row is paired|the attack that turns the most verdicts of each category"
 )
 """What explains how a table is read, or how a run is asked."""

@@ -170,7 +170,7 @@ def failures(fitting: Fitting) -> Iterator[Block]:
         "Judge's value": (number, "value"),
     }
     caption = text(
-        "Items that were decided otherwise than labelled, on held-out {queries}{costliest}", costliest=costliest
+        "Items whose decision differs from their label, on held-out {queries}{costliest}", costliest=costliest
     )
     yield table_by("failures", caption, shown, columns)
 
@@ -364,7 +364,7 @@ def recommendation_page(recommendation: Recommendation) -> Document:
                 "promised", "What it promises, and what more would take", tuple(promises(recommendation)), first=True
             ),
             Section("next", "Fit it and serve it", tuple(map(Prose, steps)), first=True),
-            Section("beside", "What it costs beside what needs no judge", (rivals_table(recommendation),), brief=True),
+            Section("beside", "Its cost beside rules that need no judge", (rivals_table(recommendation),), brief=True),
             *([Section("judges", "The judges", (judges_table(recommendation),), brief=True)] if several else []),
             Section("failures", "What goes wrong", tuple(failures(best)), brief=True),
             Section("not-promised", "What it does not promise", tuple(unpromised(recommendation)), brief=True),

@@ -182,7 +182,7 @@ def brief_sections(board: Leaderboard, reports: Mapping[str, str]) -> Iterator[S
     top = board.people.ceilings
     ceiling = f" The highest Pearson's r that people's votes allow is {number(top.pearson)}." if top else ""
     how_to_read = (
-        "A rank is an interval, with 95 % confidence for all judges together. A judge is shown to be more accurate than the "
+        "Each rank is an interval that holds for all judges together with 95 % confidence. A judge is shown to be more accurate than the "
         "judges below its interval, and less accurate than those above it. These items do not tell judges with overlapping "
         f"intervals apart.{ceiling}"
     )
