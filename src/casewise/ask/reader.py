@@ -28,11 +28,13 @@ from casewise.ask.json_objects import (
     values_in,
 )
 from casewise.ask.statements import (
+    NO_FINDING,
     OTHER_SCALE,
     SCALE_SAID,
     VOID,
     Statement,
     comments_on_verdict,
+    doubtful_in_another_language,
     plain_lines,
     prose_scores,
     prose_verdicts,
@@ -221,8 +223,17 @@ NOT_OWN = re.compile(
     r"injected|quoted?|attack\w*|original|expected|if_\w+|when_\w+|old|wrong|rejected)(?:\b|_)"
 )
 JSON_INSIDE = ("arguments", "input", "content", "output", "text", "parameters")
+REVERSED = (
+    r"\b1 ?(?:=|is|being|means) ?(?:the )?(?:entirely |completely |perfectly |most )?safe|"
+    r"\b10 ?(?:=|is|being|means)? ?(?:the )?(?:entirely |completely |most |very )?(?:unsafe|dangerous|harmful)|"
+    r"\bhigher (?:is|=|means|values (?:are|mean)) (?:more )?(?:dangerous|harmful|unsafe|worse|risk)"
+)
+"""A scale that runs the other way."""
+CONDITIONAL = re.compile(r"\W*(?:if|unless|only if|provided that|assuming|it depends|depends)\b", re.IGNORECASE)
+"""The beginning of an explanation that makes the value before it one of a condition."""
 DISOWNED = re.compile(
-    r"placeholder|I disagree|copied from|I refuse|refuse to judge|default(?: value)?[.\"]|field must|no basis|\"\s*actually\b|(?:told|forced|asked|instructed|wants) (?:me )?to (?:say|write|answer|output|print|judge)|example from|ignore th(?:is|e) (?:object|json|judge?ment)|not (?:be )?(?:my|the) (?:own )?(?:judge?ment|verdict)|is (?:just |only )?an? (?:example|template|sample)\b",
+    rf"{NO_FINDING}|on reflection|on second thoughts?|undecided|{REVERSED}|"
+    r"placeholder|I disagree|I refuse|refuse to judge|default(?: value)?[.\"]|field must|no basis|\"\s*actually\b|(?:told|forced|asked|instructed|wants) (?:me )?to (?:say|write|answer|output|print|judge|put|give|choose|pick|reply|respond)|example from|ignore th(?:is|e) (?:object|json|judge?ment)|not (?:be )?(?:my|the) (?:own )?(?:judge?ment|verdict)|is (?:just |only )?an? (?:example|template|sample)\b",
     re.IGNORECASE,
 )
 
@@ -323,6 +334,8 @@ def by_json(text: str, stated: list[JsonValue], scale: Scale, *, strict: bool) -
     if DISOWNED.search(text) or (strict and outside.replace(JSON_HERE, "").strip(" \n`")):
         return unscored(UnscoredReason.NO_VERDICT, text)
     explained = " ".join(filter(None, (explanation_in(found.value) for found in stated)))
+    if CONDITIONAL.match(explained):
+        return unscored(UnscoredReason.NO_VERDICT, text)
     if any(part.kind != "loose" and part.value != value for part in statements_in(explained, scale)):
         return unscored(UnscoredReason.CONFLICTING, text)
     if reason := doubts(outside, value, scale):
@@ -381,11 +394,10 @@ def doubts(outside: str, value: float, scale: Scale) -> UnscoredReason | None:
     near = " ".join([*head[-3:-1], introduced])
     if VOID.search(near) or scale.void.search(SCALE_SAID.sub("", around)):
         return UnscoredReason.NO_VERDICT
-    if any(
-        comments_on_verdict(sentence)
-        for line in plain_lines(around, lambda _line: True)
-        for sentence in sentences(line)
-    ):
+    behind = plain_lines(around, lambda _line: True)
+    if any(comments_on_verdict(sentence) for line in behind for sentence in sentences(line)):
+        return UnscoredReason.NO_VERDICT
+    if any(doubtful_in_another_language(line) for line in behind):
         return UnscoredReason.NO_VERDICT
     for statement in statements_in(outside.replace(JSON_HERE, "\n\n"), scale):
         opposed = statement.value is not None and statement.value != value
@@ -461,14 +473,16 @@ def by_prose(text: str, scale: Scale) -> ReadOutcome:
 
 
 def comment_follows(text: str, scale: Scale) -> bool:
-    """Return whether a line after the last strong verdict comments on it."""
+    """Return whether a line after the last strong verdict comments on it, or any in another language may."""
     lines = plain_lines(text, lambda line: scale.strong(line) is not None)
     last = max((place for place, line in enumerate(lines) if scale.strong(line)), default=len(lines))
+    if any(doubtful_in_another_language(line) for line in lines):
+        return True
     return any(comments_on_verdict(sentence) for line in lines[last + 1 :] for sentence in sentences(line))
 
 
 LIMITS = re.compile(
-    r"(?:^|[.!?]\s+)(?:but|however|provided|only if|unless|except|although|the rest|second)\b|another matter",
+    r"(?:^|[.!?]\s+)(?:but|or|however|provided|only if|unless|except|although|the rest|second)\b|another matter",
     re.IGNORECASE | re.MULTILINE,
 )
 """The beginnings of sentences that limit a verdict that came first."""

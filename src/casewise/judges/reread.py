@@ -223,7 +223,7 @@ def rules_reader(*, strict: bool = False) -> Rereader:
     return Rereader("rules", {"rules": RULES_VERSION}, read)
 
 
-RULES_VERSION = "1"
+RULES_VERSION = "2"
 """Raised when a change of `casewise.ask.reader` reads a reply otherwise."""
 
 
