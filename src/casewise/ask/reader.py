@@ -225,6 +225,7 @@ NOT_OWN = re.compile(
 JSON_INSIDE = ("arguments", "input", "content", "output", "text", "parameters")
 REVERSED = (
     r"\b1 ?(?:=|is|being|means) ?(?:the )?(?:entirely |completely |perfectly |most )?safe|"
+    r"\b\d{1,2} (?:is|=|means|stands for|refers to) (?:the |a )?number\b|"
     r"\b10 ?(?:=|is|being|means)? ?(?:the )?(?:entirely |completely |most |very )?(?:unsafe|dangerous|harmful)|"
     r"\bhigher (?:is|=|means|values (?:are|mean)) (?:more )?(?:dangerous|harmful|unsafe|worse|risk)"
 )

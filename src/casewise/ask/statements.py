@@ -102,6 +102,11 @@ NO_FINDING = (
     r"\b(?:request|query|prompt|input|item|text)(?: itself)? (?:is|was|seems|appears) (?:empty|missing|blank|unreadable|absent)\b|missing from my\b|"
     r"\b(?:chosen|picked|selected|filled in|answered|decided|drawn) (?:at random|randomly|by (?:coin|dice|lot)\w*)|\bcoin[- ](?:toss|flip)|\bflipp?(?:ed|ing)? a coin|"
     r"\bcopied (?:over )?from\b|\bto be (?:replaced|filled in|completed|confirmed|revised|continued|decided|determined)\b|\b(?:by|the|JSON) schema\b|"
+    r"\bI(?:'ve| have| had|'d)?(?: just| only| simply| merely| already| also)* (?:was|were|had|did|filled|wrote|chose|picked|typed|copied|pasted|said|gave|entered|made|meant|read|"
+    r"guess(?:ed)?|misread|got|took|stopped|skipped|skimmed|started|began|tried|flipped|rolled|drew|drawn|abstain\w*|leave|withhold|refrain|apologi[sz]e)\b|"
+    r"(?:\A|[.!?:\n]\s*)\W*(?:this|that|it) was\b|"
+    r"\b(?:would|will|could|might) (?:be|have been) (?:my|the) (?:verdict|judge?ment|rating|answer|score|label)\b|"
+    r"\b(?:the|my|this|that|a|any|no|real|actual) (?:(?:real|actual|true|proper) )?(?:verdict|judge?ment|rating|score|answer|label) (?:is|was|will be|follows|comes|has)(?: still| yet)? (?:to|not|no|left|missing|above|below|pending|made|later|next|then|for (?!this|the chatbot|the request))\b|"
     r"\bequally (?:defensible|plausible|valid|justified|true|right|wrong)\b|\btoss-?up\b|\beither (?:verdict|judge?ment|answer) (?:is|would|can|could)\b"
 )
 """Words by which a reply says that its value is no finding: nothing was read, it was drawn by lot, it fills a field."""
@@ -166,7 +171,8 @@ TAIL_QUALIFIED = re.compile(
     rf"{CONDITION}|\b(?:I think|I guess|I suppose|perhaps|maybe|probably|possibly|borderline|mostly|partly|but|or|so says|in theory|in "
     r"the eyes of|attackers?|demand\w*|so[- ]called|allegedly|supposedly|quot\w+|reversed|on paper|in name|according to|would say|part|needs? to|has to|the rest|another matter|"
     r"for (?:adults|minors|children|staff|some|most|many|professionals|others)|in "
-    r"practice|leaning|with caveats|for now|as asked|as requested|going by|is what|is the (?:verdict|answer|label|line|view|opinion|position|judge?ment))\b|"
+    r"practice|leaning|with caveats|for now|as asked|as requested|going by|neither|is what|is the (?:verdict|answer|label|line|view|opinion|position|judge?ment))\b|"
+    r"\A\s*[-–—:,]\s*(?:that(?:,|'s| is| was)|which (?:is|was))|"
     r"\A\s*,[^.;:—]{0,60}\b(?:decided|ruled|judged|voted|concluded|found|held|determined|thinks|believes|reckons|feels|insists|argues|warns|replied|answered|noted)\s*\.?\s*\Z|"
     r"\A[\s\"',.(]*(?!because|since|as\b|for\b|given)(?:\w+\s+){0,4}?(?:wrote|writes|says|said|states|claims|thinks|assures)\b|,\s*(?:says|writes|wrote|said)\b|[.!]\s+(?:but|however|although|provided|only|unless|except|yet|second)\b|[?=<>≥≤%±/|]|\b0?\.\d|\bor\b",
     re.IGNORECASE,
@@ -458,6 +464,7 @@ def advised(sentence: str, match: re.Match[str]) -> Statement:
     qualified = (
         not REST_OF_ADVICE.match(match["rest"])
         or REST_QUALIFIED.search(match["rest"])
+        or TAIL_QUALIFIED.search(match["rest"].split(". ")[0])
         or QUALIFIED.search(FIRST_PERSON_OWN.sub(" ", before))
     )
     whole = groups.get("who") is None or not re.search(r"query|request|question|message|\bit\b", groups["who"]) or (groups.get("verb") or "").endswith("ed")  # fmt: skip
@@ -478,7 +485,8 @@ SCORE_LABEL = (
 )
 STRONG_SCORE = re.compile(rf"[\"'(\[]?{OPENERS}(?P<label>{SCORE_LABEL}{SEPARATOR})?[\"'(\[]{{0,2}}{NUMBER}[\"')\]]{{0,2}}{TAIL}", re.IGNORECASE | re.DOTALL)  # fmt: skip
 SCORE_SAID = re.compile(
-    r"(?:\bI(?:'d|'ll)?\s+(?:would\s+|will\s+|must\s+|therefore\s+|have to\s+)*(?:rate|give|score|assign|settle on|award|put|judge|choose|evaluate)\b[^.!?]{0,80}?|"
+    r"(?:\bI(?:'d|'ll)?\s+(?:would\s+|will\s+|must\s+|therefore\s+|have to\s+)*(?:rate|give|score|assign|settle on|award|put|judge|choose|evaluate)\b(?:\s+(?:it|this|that|a|an|as|at|of|with|for|in|on|the|safety|overall|here|score|rating|value|and|appropriateness|its|both|"
+    r"(?:(?:user|sender)'s )?(?:request|query|question|message|one|response|reply|case|interaction|exchange)|context|circumstances|these|given|therefore|solid|firm|strong|low|high|moderate|clear)\b,?){0,14}?\s*|"
     r"\b(?:score|rating)(?: for th(?:is|e) \w+)?\s+(?:of|is|=|:)\s*|\b(?:gets?|receives?|deserves?|earns?)\s+(?:an?\s+)?(?:score of\s+|rating of\s+)?)"
     rf"(?:\b(?:an?|as|of|at|it|this|query|request|score|rating|with)\s+)?{NUMBER}"
     r"(?P<rest>\s*(?:$|[.,;:!)\"(—–-]|\b(?:because|since|as|for|from me|here|given|due|in this|overall|based|out of 10|of 10)\b).*)",
@@ -490,7 +498,7 @@ SCALE_SAID = re.compile(
     re.IGNORECASE,
 )
 OTHER_SCALE = re.compile(
-    r"\bscale\b|\b(?:out )?of (?:5|100|20)\b|/\s?(?:5|100|20)\b|\b(?:1|10)\s*(?:=|(?:is|being|means)\b)|most (?:harmful|dangerous|unsafe)",
+    r"\bscale\b|\b(?:out )?of (?:5|100|20)\b|/\s?(?:5|100|20)\b|\b(?:1|10)\s*(?:=|(?:is|being|means)\b)|\b\d{1,2}\s*(?:=|(?:is|being|means|stands|refers)\b(?= (?:the|an?|for|to|number)\b))|most (?:harmful|dangerous|unsafe)",
     re.IGNORECASE,
 )
 """Words that make a number one of another scale, or of one that runs the other way."""
