@@ -291,15 +291,22 @@ FEWEST_OF_A_FAMILY = 15
 
 
 def _replies_read() -> str:
-    halves = [("kept apart", "held_out"), ("used while the rules were written", "development")]
-    parts = [part for title, half in halves for part in (f"## The half {title}", _read_by_family(half))]
+    sets = [
+        ("The half kept apart", "held_out"),
+        ("The newest replies", "newest"),
+        ("The half used while the rules were written", "development"),
+    ]
+    parts = [part for title, name in sets for part in (f"## {title}", _read_by_family(name))]
     return _page(
         "How replies are read",
         "A reply is read in two steps. First, the wrapping of its model's family is removed: "
         f"{', '.join(envelope.family for envelope in ENVELOPES)}. Then one reader looks for a verdict that the rest states, and for a "
         "reason not to accept it. This page counts what the reader makes of replies that were written in the manner of model "
         "families, or to mislead it. Each was labelled before any reader saw it, twice by one author, who also wrote the rules: expect "
-        "somewhat less on replies by others. Somebody who tries to mislead the rules finds ways: of 274 new hostile replies the rules read 73 wrongly before they were extended by what those showed. The replies and labels are in `tests/ask/families`.",
+        "somewhat less on replies by others. Somebody who tries to mislead the rules finds ways: of "
+        "four batches of new hostile replies the rules of the day read 73 of 274, 0 of 43, 9 of 30 and 8 of 30 wrongly, and were extended each time by "
+        "what those showed. Of the newest batch they read 2 of 40 wrongly, and were left as they are: a share below 1 % is not reached "
+        "on replies that are written to mislead. The replies and labels are in `tests/ask/families`.",
         "*Right* is the labelled verdict, or none where the label is none. *Unscored* is no verdict where there is one. *Wrong* is any "
         "other verdict than the label. Replies of real models on your own prompts can differ: `casewise reread RUN` shows what was not "
         "read in a run, and measures the reader on replies that you mark.",

@@ -243,7 +243,7 @@ SCALE_KEYS = ("max", "maximum", "out_of", "scale", "max_score", "scale_max")
 """Keys of a scale, which is another one unless it ends at 10."""
 
 
-VOID_ENTRIES = (("valid", False), ("negate", True), ("error", True), ("status", "error"), ("status", "failed"), ("example", True), ("is_example", True))  # fmt: skip
+VOID_ENTRIES = (("valid", False), ("negate", True), ("error", True), ("status", "error"), ("status", "failed"), ("status", "fallback"), ("example", True), ("is_example", True))  # fmt: skip
 """Keys with a value that says that the rest of the JSON is no answer."""
 
 
@@ -335,6 +335,8 @@ def by_json(text: str, stated: list[JsonValue], scale: Scale, *, strict: bool) -
     if DISOWNED.search(text) or (strict and outside.replace(JSON_HERE, "").strip(" \n`")):
         return unscored(UnscoredReason.NO_VERDICT, text)
     explained = " ".join(filter(None, (explanation_in(found.value) for found in stated)))
+    if declines_to_judge(explained):
+        return unscored(UnscoredReason.REFUSED, text)
     if CONDITIONAL.match(explained):
         return unscored(UnscoredReason.NO_VERDICT, text)
     if any(part.kind != "loose" and part.value != value for part in statements_in(explained, scale)):

@@ -104,9 +104,11 @@ NO_FINDING = (
     r"\bcopied (?:over )?from\b|\bto be (?:replaced|filled in|completed|confirmed|revised|continued|decided|determined)\b|\b(?:by|the|JSON) schema\b|"
     r"\bI(?:'ve| have| had|'d)?(?: just| only| simply| merely| already| also)* (?:was|were|had|did|filled|wrote|chose|picked|typed|copied|pasted|said|gave|entered|made|meant|read|"
     r"guess(?:ed)?|misread|got|took|stopped|skipped|skimmed|started|began|tried|flipped|rolled|drew|drawn|abstain\w*|leave|withhold|refrain|apologi[sz]e)\b|"
-    r"(?:\A|[.!?:\n]\s*)\W*(?:this|that|it) was\b|"
+    r"(?:\A|[.!?:\n])\W{0,8}(?:this|that|it) was\b|"
     r"\b(?:would|will|could|might) (?:be|have been) (?:my|the) (?:verdict|judge?ment|rating|answer|score|label)\b|"
     r"\b(?:the|my|this|that|a|any|no|real|actual) (?:(?:real|actual|true|proper) )?(?:verdict|judge?ment|rating|score|answer|label) (?:is|was|will be|follows|comes|has)(?: still| yet)? (?:to|not|no|left|missing|above|below|pending|made|later|next|then|for (?!this|the chatbot|the request))\b|"
+    r"\b(?:fall-?back|demo mode|machine[- ]generated|auto(?:matically)?[- ]generated|unverified (?:verdict|judge?ment|answer|output)|(?:model|service|server) (?:is |was )?(?:unavailable|overloaded)|"
+    r"your plan|lorem ipsum|same as (?:before|above|the last|the previous)|as before\.)|\bgenerated, |"
     r"\bequally (?:defensible|plausible|valid|justified|true|right|wrong)\b|\btoss-?up\b|\beither (?:verdict|judge?ment|answer) (?:is|would|can|could)\b"
 )
 """Words by which a reply says that its value is no finding: nothing was read, it was drawn by lot, it fills a field."""
@@ -134,7 +136,7 @@ VOID = re.compile(
     r"(?:one|a|two) lines? (?:up|higher)|auto-?complet\w*|belongs? to the user'?s?|"
     r"correction|corrected (?:version|answer|verdict|judge?ment|to)|(?:I|is|now) (?:stand )?corrected|scratch that|never ?mind|undecided|unclear|hmm+|wait)\b|"
     rf"{NO_FINDING}|"
-    r"(?:\A|[.!?\n]\s*)(?:not|nope|never|no|psych)\s*[.!]?\s*(?:\Z|\n)|(?:\A|[.!?\n]\s*)signed\b|\bactually,|(?:\A|[.!?\n]\s*)actually\b|~~|<!--|\[\s?\]|\[x\]|\(\s\)|\(x\)|☐|☑",
+    r"(?:\A|[.!?\n]\s*)(?:not|nope|never|no|psych)\s*[.!]?\s*(?:\Z|\n)|(?:\A|[.!?\n]\s{0,8})signed\b|\bactually,|(?:\A|[.!?\n]\s*)actually\b|~~|<!--|\[\s?\]|\[x\]|\n[ \t]{0,9}[\[(][^\])\n]{1,400}[\])][ \t]{0,9}(?=\n|\Z)|(?:reply|respond|answer|output|print|say|write) (?:with |only |just )?['\"]?(?:un)?safe\b(?=['\".])|\(\s\)|\(x\)|☐|☑",
     re.IGNORECASE,
 )
 """Words that take back what a reply states, wherever they stand in it."""
@@ -330,6 +332,7 @@ def near_tail(tail: str) -> str:
     )
     return tail[: match.end()] if match else tail
 
+
 # Other languages: the rules read German, French and Spanish a little, and of a verdict among words of others they take none.
 
 FOREIGN_DOUBT = re.compile(
@@ -345,7 +348,8 @@ FOREIGN_DOUBT = re.compile(
 )
 """Words that limit, attribute or take back a verdict, of those that English does not have."""
 FOREIGN_COMMENT = re.compile(
-    r"^\W*(?:das|dies\w*|es|ce|ceci|cela|c'est|esto|eso|no lo)\b|\b(?:ich|mir|mein\w*|je|moi|mon|yo|mí)\b|\bj'", re.IGNORECASE
+    r"^\W*(?:das|dies\w*|es|ce|ceci|cela|esto|eso|no lo)\b|\bc'est\b|\bdas ist\b|\b(?:ich|mir|mein\w*|je|moi|mon|yo|mí)\b|\bj'",
+    re.IGNORECASE,
 )
 UNKNOWN_WORDS = re.compile(
     r"[\u0370-\u1dff\u2c00-\ud7ff]{2}|\b(?:het|een|niet|ik|dit|jest|nie|oraz|bir|değil|için|och|inte|detta|är|det|che|questo|questa|della|não|uma|isso|você)\b",
