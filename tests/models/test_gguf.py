@@ -1,11 +1,18 @@
 """Models in GGUF files: which file a name means."""
 
+import asyncio
+
 import pytest
+from tests.support.fault_server import FaultServer
+from tests.support.served import served
 
 from casewise.errors import ConfigurationError
 from casewise.models import gguf
-from casewise.models.gguf import file_sha256, weights_file
+from casewise.models.client import ClientOptions
+from casewise.models.gguf import GGUFModel, file_sha256, weights_file
 from casewise.models.load import load_model
+from casewise.models.local import drop_all_waiting
+from casewise.models.protocol import Reply, ReplyOptions, as_messages
 
 
 def test_a_path_names_its_file(tmp_path):
@@ -42,3 +49,26 @@ def test_a_local_file_has_no_batch_interface(tmp_path):
 
     with pytest.raises(ConfigurationError, match="batch interface"):
         load_model(f"gguf:{tmp_path}/a.gguf", ModelOptions(batch=True))
+
+
+def test_a_stop_drops_the_asks_that_wait_and_finishes_the_one_under_way(tmp_path, monkeypatch):
+    (tmp_path / "a.gguf").write_bytes(b"abc")
+    server = FaultServer(latency_s=0.3)
+
+    async def asked():
+        model = GGUFModel("gguf:a.gguf", tmp_path / "a.gguf", ClientOptions())
+        asks = [asyncio.create_task(model.reply(as_messages(f"ask {i}"), ReplyOptions(20, 0.0))) for i in range(4)]
+        while not server.bodies:
+            await asyncio.sleep(0.01)
+        drop_all_waiting()
+        outcomes = await asyncio.gather(*asks, return_exceptions=True)
+        again = await model.reply(as_messages("again"), ReplyOptions(20, 0.0))
+        await model.close()
+        return [type(outcome) for outcome in outcomes], again
+
+    with served(server):
+        monkeypatch.setattr(gguf, "served", lambda _path: (object(), server.url.removesuffix("/v1")))
+        kinds, again = asyncio.run(asked())
+
+    assert kinds == [Reply] + [asyncio.CancelledError] * 3
+    assert isinstance(again, Reply)

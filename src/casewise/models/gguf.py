@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import os
 from dataclasses import replace
@@ -12,6 +13,8 @@ from typing import Any
 from casewise.errors import ConfigurationError
 from casewise.models.client import ClientOptions, EndpointClient, OpenAICompatibleModel
 from casewise.models.endpoints import ENDPOINTS
+from casewise.models.local import QUEUES
+from casewise.models.protocol import Message, Reply, ReplyOptions
 from casewise.plugins import install_command
 
 CONTEXT_TOKENS = 8192
@@ -86,8 +89,34 @@ class GGUFModel(OpenAICompatibleModel):
         # The server answers one request at a time; a timeout begins with the request.
         super().__init__(name, EndpointClient(endpoint, key=None, options=replace(options, concurrency=1)))
         self.model, self.weights_bytes = path.stem, path.stat().st_size
+        self._turn = asyncio.Lock()
+        self._waiting: set[asyncio.Task[bool]] = set()
+        QUEUES.add(self)
 
     def settings(self) -> dict[str, Any]:
         """Return the model's name without folders, and the digest of its file."""
         name = self.name if self.name == SMOLLM2 else f"gguf:{self.path.name}"
         return {"model": name, "sha256": self.digest}
+
+    async def reply(self, messages: tuple[Message, ...], options: ReplyOptions) -> Reply:
+        """Return one reply, in its turn: what waits for one can be dropped."""
+        turn = asyncio.create_task(self._turn.acquire())
+        self._waiting.add(turn)
+        try:
+            await turn
+        finally:
+            self._waiting.discard(turn)
+        try:
+            return await super().reply(messages, options)
+        finally:
+            self._turn.release()
+
+    def drop_waiting(self) -> None:
+        """Cancel the asks that wait for their turn; the one under way is finished."""
+        for turn in tuple(self._waiting):
+            turn.cancel()
+
+    async def close(self) -> None:
+        """Close all connections."""
+        self._turn = asyncio.Lock()  # of the next event loop
+        await super().close()

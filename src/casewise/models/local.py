@@ -13,7 +13,7 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from pathlib import Path
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 from weakref import WeakSet
 
 from casewise.errors import ConfigurationError
@@ -245,7 +245,7 @@ class Batcher(Generic[T, R]):
         self._waiting: list[Waiting[T, R]] = []
         self._round: list[Waiting[T, R]] = []
         self._running: asyncio.Task[None] | None = None
-        BATCHERS.add(self)
+        QUEUES.add(self)
 
     async def ask(self, ask: T, kind: Hashable) -> R:
         """Return the answer to `ask`; only asks of equal `kind` share a batch."""
@@ -312,13 +312,20 @@ def settle(requests: Sequence[Waiting[T, R]], results: list[R] | Exception) -> N
             request.answer.set_result(results[place])
 
 
-BATCHERS: WeakSet[Batcher[Any, Any]] = WeakSet()
+class Queue(Protocol):
+    """Asks that wait for a model of this process."""
+
+    def drop_waiting(self) -> None:
+        """Cancel the asks that wait; those under way are finished."""
+
+
+QUEUES: WeakSet[Queue] = WeakSet()
 
 
 def drop_all_waiting() -> None:
-    """Cancel all asks that wait for a model of this process; batches under way are finished."""
-    for batcher in list(BATCHERS):
-        batcher.drop_waiting()
+    """Cancel all asks that wait for a model of this process; those under way are finished."""
+    for queue in list(QUEUES):
+        queue.drop_waiting()
 
 
 # Tokens of words: `safe`, ` Safe`, `SAFE`, `un` …
