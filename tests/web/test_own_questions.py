@@ -49,7 +49,7 @@ def test_a_page_that_lacks_an_answer_comes_again_as_it_was_sent(app, walker):
     answer(walker, **{"own-sure": ""})
 
     assert walker.status == 400
-    assert "Please answer what is marked" in walker.page
+    assert "Please answer the marked questions" in walker.page
     assert walker.token == token  # the time runs on
     assert 'value="respond" required checked' in walker.page
     assert pages(app)[0].state == "waiting"

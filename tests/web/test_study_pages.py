@@ -145,7 +145,7 @@ def test_skipping_everything_ends_kindly_and_leaves_it_to_somebody_whether_that_
     where = walker.to_rating()
     assert "You can skip 1 more" in walker.page
     where = walker.send("/rate", step=walker.token, decision="skip")
-    assert "one more ends" in walker.page
+    assert "You have used all your skips" in walker.page
     where = walker.send("/rate", step=walker.token, decision="skip")
 
     assert where == "/end"
@@ -474,7 +474,7 @@ def test_whose_items_others_took_meanwhile_is_told_so_and_not_that_all_is_answer
     assert "others took the requests that you had not answered yet" in away.page
     assert [page.state for page in rows(app, tables.pages) if page.state == "surplus"] == ["surplus"]
     away.send("/questions")
-    assert "did not come to the end" in away.page
+    assert "You stopped before the end" in away.page
     assert {row.outcome for row in rows(app, tables.annotators)} == {"stopped", "completed"}
 
 
