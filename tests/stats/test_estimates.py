@@ -6,25 +6,31 @@ import polars as pl
 import pytest
 import statsmodels.api as sm
 from scipy.stats import t
+from tests.support.annotated import annotated_study
 from tests.support.judges import wrong_at_random
 from tests.support.samples import NAN, covers, named, random_sample, sample_of, some, width
 
 from casewise.errors import StatisticsError
+from casewise.stats.arrays import PerVote, Raters, widened_for_annotators
 from casewise.stats.estimates import (
     ALIKE,
     BY_PARTS,
     EXACT,
     NO_SPREAD,
     ONE_QUERY,
+    OVER_WORDINGS,
+    STUDENT,
     UNSEEN,
     Estimate,
     difference_of,
     error_sources,
     estimate,
     estimate_of,
+    influence_of_difference,
     item_values,
     judge_noise,
     measure,
+    rare_proportion_interval,
     rule_scores,
     wording_spread,
 )
@@ -516,3 +522,189 @@ def test_what_wordings_differ_by_is_beyond_chance_in_the_answers():
     assert asked_once.seen == pytest.approx(np.std([1, 0.5], ddof=1))
     assert asked_once.deviation is None
     assert asked_twice.deviation == pytest.approx(asked_twice.seen)
+
+
+# Proportions that few clusters carry, and what annotators add.
+
+
+def rare(top, **changes):
+    return rare_proportion_interval(replace(mean_of(top, kind="share"), **changes), level=0.95)
+
+
+def test_limits_of_a_rare_proportion_are_those_of_its_clusters_widened_by_what_annotators_add():
+    top, limit = [1] + [0] * 34, float(clopper_pearson(1, 35, level=0.95).high)
+    quantile = t.ppf(0.975, 34)
+
+    assert rare(top) == pytest.approx((0, limit))
+    assert rare(top, moved=4e-4) == pytest.approx((0, 1 / 35 + np.hypot(limit - 1 / 35, quantile * 0.02)))
+    assert rare([1 - value for value in top], moved=4e-4)[0] == pytest.approx(1 - rare(top, moved=4e-4)[1])
+    assert rare(top, moved=9.0) == (0, 1)
+
+
+def test_a_proportion_is_rare_up_to_ten_clusters_and_not_where_none_carries_it():
+    assert rare([1] * 10 + [0] * 30)[1] < 1
+    assert rare([1] * 11 + [0] * 29) == rare([0] * 40) == (0, 1)
+    assert rare([1] + [0] * 34, touched=None) is None
+    assert rare([1] + [0] * 34, kind="mean") is None
+
+
+def test_a_proportion_above_that_of_its_clusters_is_its_own_limit():
+    heavy = mean_of([1] + [0] * 34, kind="share", sizes=[100] + [1] * 34)
+
+    assert some(rare_proportion_interval(heavy, level=0.95)).high == pytest.approx(heavy.value)
+
+
+def test_what_annotators_add_widens_influences_and_leaves_no_bound_that_does_not_know_of_it():
+    found = mean_of([0.2, 0.4, 0.9, 0.7])
+    wide = replace(found, influence=found.influence * np.sqrt(1 + 0.01 / found.variance))
+    part = mean_of([1] + [0] * 34, kind="share")
+    moved = replace(part, moved=0.001)
+    widened = replace(part, influence=widened_for_annotators(part.influence, 0.001), touched=None)
+
+    assert estimate_of(replace(found, moved=0.01)).limits == pytest.approx(estimate_of(wide).limits)
+    assert mean_of_two(part, part).limits == pytest.approx(estimate_of(part).limits)
+    assert mean_of_two(moved, moved).limits == pytest.approx(estimate_of(widened).limits)
+
+
+def mean_of_two(first, second):
+    value, influence = (first.value + second.value) / 2, (first.influence + second.influence) / 2
+    return estimate_of(replace(first, value=value, influence=influence, kind="mean", moved=0.0, shares=(first, second)))
+
+
+def test_two_queries_are_enough_for_an_interval():
+    assert estimate_of(mean_of([0.2, 0.4])).limits is not None
+    assert difference_of(mean_of([0.2, 0.4]), mean_of([0.1, 0.5])).limits is not None
+
+
+def test_an_interval_reaches_what_may_be_unseen_where_that_is_known():
+    found = replace(mean_of([0.4, 0.41, 0.4, 0.41]), kind="other")
+    alone = some(estimate_of(found).limits)
+    constant = replace(mean_of([0.2] * 6), kind="other", unseen=0.1)
+
+    assert estimate_of(replace(found, unseen=NAN)).limits == alone
+    assert estimate_of(replace(found, unseen=0.1)).limits == (0.1, alone[1])
+    assert estimate_of(replace(found, unseen=0.9)).limits == (alone[0], 0.9)
+    assert estimate_of(constant).limits == pytest.approx((0.1, 0.2))
+
+
+def test_an_interval_says_whether_it_is_over_wordings():
+    found = mean_of([0.2, 0.4, 0.9, 0.7])
+
+    assert [estimate_of(replace(found, wordings=n)).method for n in (1, 2)] == [STUDENT, OVER_WORDINGS]
+
+
+def test_a_difference_reaches_what_may_be_unseen_of_either_side():
+    first, second = (replace(mean_of(values), kind="other") for values in ([0.5, 0.51] * 4, [0.4, 0.42, 0.4, 0.41] * 2))
+    alone = some(difference_of(first, second).limits)
+
+    def limits(one=None, other=None):
+        return some(difference_of(replace(first, unseen=one), replace(second, unseen=other)).limits)
+
+    assert limits(NAN, NAN) == alone
+    assert limits(one=0.05) == pytest.approx((0.05 - second.value, alone[1]))
+    assert limits(other=0.9) == pytest.approx((first.value - 0.9, alone[1]))
+    assert limits(one=0.95) == pytest.approx((alone[0], 0.95 - second.value))
+    assert limits(other=0.0) == pytest.approx((alone[0], first.value))
+
+
+def test_a_difference_counts_the_fewer_items_and_the_more_unscored_ones():
+    first, second = replace(mean_of([0.2, 0.4]), n=7, n_unscored=1), replace(mean_of([0.1, 0.5]), n=9, n_unscored=3)
+
+    for pair in ((first, second), (second, first)):
+        assert (difference_of(*pair).n, difference_of(*pair).n_unscored) == (7, 3)
+
+
+def test_a_share_and_a_mean_that_do_not_vary_differ_by_what_need_not_be_seen():
+    assert difference_of(mean_of([0.5] * 6, kind="share"), mean_of([0.25] * 6)).method == UNSEEN
+
+
+def test_annotators_add_to_a_difference_what_they_do_not_share():
+    first, second = mean_of([0.2, 0.4, 0.9, 0.7]), mean_of([0.1, 0.5, 0.8, 0.6])
+    raters = Raters(np.repeat(np.arange(4), 2), np.tile([0, 1], 4), np.tile([True, False], 4))
+    votes = PerVote(raters, np.full(4, 0.03), np.full(4, -0.03))
+    apart = votes._replace(of_safe=-votes.of_safe, of_unsafe=-votes.of_unsafe)
+    between = first.influence - second.influence
+
+    assert influence_of_difference(first, second) == pytest.approx(between)
+    same = influence_of_difference(replace(first, votes=votes), replace(second, votes=votes))
+    assert same == pytest.approx(between)
+    opposite = influence_of_difference(replace(first, votes=votes), replace(second, votes=apart))
+    assert votes.variance > 0
+    assert opposite == pytest.approx(widened_for_annotators(between, 4 * votes.variance))
+
+
+def test_losses_are_measured_where_they_are_asked_for():
+    (without,), (given,) = (
+        measure(sample_of([1, 0], [1, 1]), metrics=[metric_named("accuracy")], **asked)
+        for asked in ({}, {"losses": True})
+    )
+
+    assert without.loss is None
+    assert given.loss is not None
+
+
+# More of a judge that is asked several times.
+
+
+def test_items_keep_the_order_of_their_first_judgements():
+    ids = [f"i{number}" for number in np.random.default_rng(1).permutation(500)]
+    table = pl.DataFrame({"item_id": [*ids, *ids], "value": 1.0})
+
+    assert item_values(table, elicitation="score")["item_id"].to_list() == ids
+
+
+def test_two_judgements_of_an_item_are_enough_and_a_small_noise_is_not_rounded_up():
+    table = pl.DataFrame({"item_id": ["a", "a", "b", "b", "b"], "value": [0.5, 0.7, 0.2, 0.2, 0.2]})
+    noise = some(judge_noise(item_values(table, elicitation="probability"), np.array([0, 1])))
+
+    assert noise.n_items == 2
+    assert noise.deviation.estimate == pytest.approx(np.sqrt(0.02 / 3))
+    assert noise.changes.estimate == pytest.approx(1 / 2)
+
+
+def test_what_the_answers_alone_explain_is_no_error_of_the_queries():
+    answers = [[1, 0, 1, 0], [0, 1, 0, 1]]
+    together = sample_of([1] * 4, [NAN] * 4, cluster=[0, 0, 1, 1])
+    sample = replace(together, answers=tuple(replace(together, safe=np.array(row, float)) for row in answers))
+
+    sources = some(error_sources(sample))
+    assert (sources.queries, sources.answers) == (0, pytest.approx(np.sqrt(4 * 0.5 / 16 / 2)))
+
+
+def test_on_one_query_or_without_a_label_the_error_has_no_sources():
+    sample = three_answers()
+
+    assert error_sources(sample.where(sample.cluster == 0)) is None
+    unlabelled = replace(sample, weight=np.full(4, NAN), rate=np.full(4, NAN))
+    answers = tuple(replace(one, weight=np.full(4, NAN), rate=np.full(4, NAN)) for one in sample.answers)
+    assert error_sources(replace(unlabelled, answers=answers)) is None
+
+
+def test_what_annotators_add_is_a_source_where_it_is_known_who_voted():
+    known = annotated_study(np.random.default_rng(1), queries=30, votes=5, items_each=10, annotator_sd=2.0).sample()
+    sources = some(error_sources(replace(known, answers=(known, known))))
+
+    votes = some(accuracy_of(replace(known, answers=(known, known))).votes)
+    assert sources.annotators == pytest.approx(np.sqrt(votes.variance))
+    spread = some(wording_spread([known, known]))
+    assert spread.mean.limits == pytest.approx(estimate_of(accuracy_of(known)).limits)
+
+
+def test_chance_in_the_answers_is_taken_off_the_spread_of_wordings_down_to_nothing():
+    steady = replace(sample_of([1] * 4, [0] * 4, cluster=[0, 0, 1, 1]))
+    sample, once = three_answers(), replace(steady, answers=(steady, steady))
+    chance = some(error_sources(sample)).answers ** 2 / 2
+
+    apart = some(wording_spread([sample, once]))
+    assert apart.seen == pytest.approx(np.std([0.75, 0], ddof=1))
+    assert apart.deviation == pytest.approx(np.sqrt(apart.seen**2 - chance))
+    assert some(wording_spread([sample, sample])).deviation == 0
+    assert some(wording_spread([sample, steady])).deviation is None
+
+
+def test_one_wording_or_one_without_an_accuracy_has_no_spread():
+    sample, nothing = sample_of([1, 0], [1, 1]), sample_of([NAN, NAN], [1, 1])
+
+    assert wording_spread([sample]) is None
+    assert wording_spread([sample, nothing]) is None
+    assert wording_spread([sample, sample_of([], []), sample]) is None

@@ -407,7 +407,7 @@ def error_sources(sample: Sample) -> ErrorSources | None:
         return None
     counted, k = sample.in_label_metrics, len(sample.answers)
     rights = np.array([right(answer.safe, answer.weight) for answer in sample.answers])[:, counted]
-    per_answer = float(rights.var(axis=0, ddof=1).sum()) / max(int(counted.sum()), 1) ** 2
+    per_answer = float(rights.var(axis=0, ddof=1).sum()) / int(counted.sum()) ** 2
     return ErrorSources(
         queries=float(np.sqrt(max(measured[0].variance - per_answer / k, 0.0))),
         answers=float(np.sqrt(per_answer / k)),
