@@ -668,7 +668,8 @@ def test_what_the_answers_alone_explain_is_no_error_of_the_queries():
     sample = replace(together, answers=tuple(replace(together, safe=np.array(row, float)) for row in answers))
 
     sources = some(error_sources(sample))
-    assert (sources.queries, sources.answers) == (0, pytest.approx(np.sqrt(4 * 0.5 / 16 / 2)))
+    assert sources.queries == 0
+    assert sources.answers == pytest.approx(np.sqrt(4 * 0.5 / 16 / 2))
 
 
 def test_on_one_query_or_without_a_label_the_error_has_no_sources():
@@ -708,3 +709,12 @@ def test_one_wording_or_one_without_an_accuracy_has_no_spread():
     assert wording_spread([sample]) is None
     assert wording_spread([sample, nothing]) is None
     assert wording_spread([sample, sample_of([], []), sample]) is None
+
+
+def test_shares_that_make_up_for_each_other_throughout_are_as_uncertain_as_a_share_that_does_not_vary():
+    first, second = (mean_of(values * 10, kind="share") for values in ([1, 0], [0, 1]))
+    exact = clopper_pearson(10, 20, level=0.95)
+    found = mean_of_two(first, second)
+
+    assert found.limits == pytest.approx((float(exact.low), float(exact.high)))
+    assert found.method == BY_PARTS

@@ -1,0 +1,181 @@
+"""Ratings and traits in tables of their own, joined to the cases."""
+
+from pathlib import Path
+
+import pytest
+
+from casewise.errors import ConfigurationError, DataError
+from casewise.records import RatingScale
+from casewise.storage.intake.joins import RatingTable
+from casewise.storage.intake.roles import CaseColumns
+from casewise.storage.intake.table import Rejected, Table
+from casewise.storage.words import VerdictWords
+
+SCALE = RatingScale(low=1, high=5, cut=3)
+
+
+def cases(**columns):
+    columns = columns or {"case_id": ["a", "b"], "prompt": ["Who?", "Why?"]}
+    n = len(next(iter(columns.values())))
+    return Table(path=Path("cases.csv"), columns=columns, lines=list(range(2, n + 2)), format="CSV", notes=["Read."])
+
+
+def written(name, text):
+    Path(name).write_text(text)
+    return Path(name)
+
+
+def joined(table, given, stated=CaseColumns(), *, scale=None, words=VerdictWords()):
+    return given.joined(table, stated, scale=scale, words=words)
+
+
+def test_without_further_tables_everything_stays_as_it_is():
+    table, columns = cases(), CaseColumns(vote="v")
+
+    assert joined(table, RatingTable(), columns) == (table, columns)
+
+
+@pytest.mark.parametrize("key", ["case_id", "Item-ID", "instance_id"])
+def test_each_rating_is_a_row_with_what_its_case_says_behind_the_cases(key):
+    ratings = written("ratings.csv", f"{key},annotator,vote\nb,x,safe\na,x,unsafe\nb,y,unsafe\n")
+    table, columns = joined(cases(), RatingTable(ratings))
+
+    assert table.columns == {
+        "case_id": ["a", "b", "b", "a", "b"],
+        "prompt": ["Who?", "Why?", "Why?", "Who?", "Why?"],
+        "annotator": [None, None, "x", "x", "y"],
+        "vote": [None, None, "safe", "unsafe", "unsafe"],
+    }
+    assert list(table.lines) == [2, 3, 2, 3, 4]
+    assert columns.id == "case_id"
+    assert (table.format, table.path.name, table.notes[0]) == ("CSV with ratings in CSV", "ratings.csv", "Read.")
+
+
+def test_what_either_file_left_out_or_rejected_is_kept():
+    first = cases()
+    first.rejected.append(Rejected(9, "has too many cells", "x"))
+    first.left_out["a header"] = 2
+    table, _ = joined(first, RatingTable(written("ratings.csv", "case_id,vote\na,safe\n")))
+
+    assert ([each.line for each in table.rejected], table.left_out) == ([9], {"a header": 2})
+
+
+def test_a_text_that_an_annotation_tool_repeats_is_that_of_the_cases():
+    first = cases(case_id=["a"], text=["Who?"], prompt=["Who?"])
+    table, _ = joined(first, RatingTable(written("ratings.csv", "case_id,text,vote\na,Who,safe\n")))
+
+    assert table.columns["text"] == ["Who?", "Who?"]
+
+
+@pytest.mark.parametrize(
+    ("first", "ratings", "error", "problem"),
+    [
+        ({"prompt": ["Who?"]}, "id,vote\na,safe\n", ConfigurationError, "ratings need the case's id; name its column"),
+        ({}, "place,vote\na,safe\n", ConfigurationError, "ratings.csv has no column 'case_id' with the case's id"),
+        ({}, "case_id,prompt\na,Who?\n", ConfigurationError, "both files have a column 'prompt'"),
+        (
+            {"case_id": ["a", "b", "a"], "prompt": ["1", "2", "3"]},
+            "case_id,vote\na,safe\n",
+            DataError,
+            "cases.csv:4: 'case_id' is the same as on line 2",
+        ),
+        (
+            {},
+            "case_id,vote\na,safe\nz,safe\n",
+            DataError,
+            "ratings.csv:3: .* no case has this id; cases.csv has a, b, …",
+        ),
+    ],
+)
+def test_ratings_that_do_not_fit_the_cases_are_refused_with_the_place(first, ratings, error, problem):
+    with pytest.raises(error, match=problem):
+        joined(cases(**first), RatingTable(written("ratings.csv", ratings)))
+
+
+# One row a person.
+
+
+WIDE = {"who": ["x", "y"], "age": [30, 40], "R_a": ["safe", "unsafe"], "R_b": ["unsafe", None]}
+
+
+def test_a_wide_table_is_a_row_for_each_person_and_case_with_the_persons_other_cells():
+    table, columns = joined(cases(**WIDE), RatingTable(wide="R_*"), CaseColumns(annotator="who"))
+
+    assert table.columns == {
+        "who": ["x", "x", "y", "y"],
+        "age": [30, 30, 40, 40],
+        "query": ["a", "b", "a", "b"],
+        "rating": ["safe", "unsafe", "unsafe", None],
+    }
+    assert list(table.lines) == [2, 2, 3, 3]
+    assert (columns.query, columns.vote, columns.value) == ("query", "rating", None)
+    assert table.notes[-1] == "2 rows of people with 2 cases each became 4 rows."
+
+
+def test_the_cells_of_a_wide_table_are_values_where_there_is_a_scale():
+    _, columns = joined(
+        cases(**WIDE), RatingTable(wide="R_*"), CaseColumns(annotator="who", query="prompt"), scale=SCALE
+    )
+
+    assert (columns.query, columns.vote, columns.value) == ("prompt", None, "rating")
+
+
+def test_a_wide_table_beside_the_cases_is_joined_by_their_ids():
+    ratings = written("ratings.csv", "who,R_a,R_b\nx,safe,unsafe\n")
+    table, columns = joined(cases(), RatingTable(ratings, wide="R_*"), CaseColumns(annotator="who"))
+
+    assert table.columns["case_id"] == ["a", "b", "a", "b"]
+    assert table.columns["rating"] == [None, None, "safe", "unsafe"]
+    assert (columns.vote, columns.id) == ("rating", "case_id")
+
+
+@pytest.mark.parametrize(
+    ("wide", "annotator", "problem"),
+    [
+        ("R_", "who", r"--wide is 'R_'; write \* once"),
+        ("*_*", "who", r"--wide is '\*_\*'; write \* once"),
+        ("Rating_*", "who", r"no column is called like 'Rating_\*'"),
+        ("R_*", None, "name the column that says whose with --annotator"),
+    ],
+)
+def test_a_wide_table_that_does_not_say_whose_or_of_what_a_cell_is_is_refused(wide, annotator, problem):
+    with pytest.raises(ConfigurationError, match=problem):
+        joined(cases(**WIDE), RatingTable(wide=wide), CaseColumns(annotator=annotator))
+
+
+# People.
+
+
+def rated():
+    return cases(prompt=["Who?"] * 3, annotator=["x", "y", None], vote=["safe"] * 3)
+
+
+@pytest.mark.parametrize("key", ["annotator", "Participant ID", "id"])
+def test_traits_stand_beside_each_rating_of_their_person(key):
+    people = written("people.csv", f"{key},age\ny,40\nz,50\n")
+    table, columns = joined(rated(), RatingTable(people=people))
+
+    assert table.columns["trait.age"] == [None, "40", None]
+    assert list(table.columns) == ["prompt", "annotator", "vote", "trait.age"]
+    assert columns.annotator == "annotator"
+    assert table.notes[-1] == "1 of 2 annotators have traits in people.csv; 1 of its rows are of nobody who rated."
+
+
+def test_a_trait_that_is_missing_in_the_words_of_the_file_is_none():
+    people = written("people.csv", "annotator,age,home\nx,revoked,N/A\ny,,Bath\n")
+    table, _ = joined(rated(), RatingTable(people=people), words=VerdictWords(missing_word=("revoked",)))
+
+    assert (table.columns["trait.age"], table.columns["trait.home"]) == ([None] * 3, [None, "Bath", None])
+
+
+@pytest.mark.parametrize(
+    ("table", "people", "error", "problem"),
+    [
+        ({"prompt": ["Who?"], "vote": ["safe"]}, "id,age\nx,3\n", ConfigurationError, "--people needs the annotator"),
+        (None, "name,age\nx,3\n", ConfigurationError, "people.csv has no column 'annotator' with the annotator"),
+        (None, "id,age\nx,3\ny,4\nx,5\n", DataError, "people.csv:4: 'x' stands on line 2 as well"),
+    ],
+)
+def test_people_who_cannot_be_told_are_refused(table, people, error, problem):
+    with pytest.raises(error, match=problem):
+        joined(cases(**table) if table else rated(), RatingTable(people=written("people.csv", people)))
