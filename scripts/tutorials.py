@@ -2,7 +2,7 @@
 
 A tutorial is a page with blocks that are run in order, in one empty folder. In a `console` block each line after `$ ` is a
 command and what follows is what it printed; a `python` block is a script, and a `text` block right after it is what it
-printed. `…` on a line of its own stands for lines left out: the stretches between are found again by their first lines.
+printed. A block under `<!-- not run: … -->` stays as it is. `…` on a line of its own stands for lines left out: the stretches between are found again by their first lines.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ __all__ = ["PAGES", "alike", "as_run"]
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "tutorials"
 PAGES = sorted(FOLDER.glob("*.md"))
 BLOCK = re.compile(
-    r"```console\n(?P<console>.*?)```|```python\n(?P<python>.*?)```\n\n```text\n(?P<text>.*?)```", re.DOTALL
+    r"(?P<not_run><!-- not run: [^>]+ -->\n)?```console\n(?P<console>.*?)```|```python\n(?P<python>.*?)```\n\n```text\n(?P<text>.*?)```",
+    re.DOTALL,
 )
 LEFT_OUT = "…"
 WIDTH = "88"
@@ -31,6 +32,8 @@ def as_run(page: str, folder: Path) -> str:
     """The text of a tutorial with what its blocks print when they are run in `folder`."""
 
     def block(found: re.Match[str]) -> str:
+        if found["not_run"]:
+            return found[0]
         if found["console"] is not None:
             return f"```console\n{_session(found['console'], folder)}```"
         printed = _shortened(_printed([sys.executable, "-c", found["python"]], folder), found["text"])

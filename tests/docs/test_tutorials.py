@@ -21,6 +21,12 @@ def test_a_page_is_shortened_where_it_was_and_says_what_is_printed_now(tmp_path)
     assert as_run(page, tmp_path) == page.replace("old", "c")
 
 
+def test_a_block_that_is_not_run_stays_as_it_is(tmp_path):
+    page = "<!-- not run: needs a key -->\n```console\n$ casewise show nowhere\n```\n"
+
+    assert as_run(page, tmp_path) == page
+
+
 @pytest.mark.slow
 def test_a_command_that_fails_is_no_tutorial(tmp_path):
     with pytest.raises(RuntimeError, match="ended with 2"):
