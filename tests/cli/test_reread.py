@@ -121,6 +121,18 @@ def test_a_second_model_reads_stored_replies_and_the_judge_is_not_asked(run):
     assert {row["outcome"]["value"] for row in judgements("again") if row["raw_reply"] != REPLIES[0]} == {1.0}
 
 
+def test_a_second_model_is_asked_only_as_long_as_the_most_that_a_call_can_cost_fits(run):
+    server = replying(lambda _body: '{"verdict": "safe"}')
+    prices = ("--price-in", "0", "--price-out", "1000", "--max-cost", "1.04")  # a reply costs $1.024 at most, and $0.01
+    with served(server):
+        said = invoke("reread", "run", "--reader", "vllm/second", "--base-url", server.url, *prices, "--out", "again")
+
+    assert said.code == 0
+    assert len(server.bodies) == 2
+    assert "4 replies were not read: --max-cost 1.04 was used up" in said.err
+    assert [row["outcome"].get("value") for row in judgements("again")].count(None) == 4
+
+
 def test_the_rules_of_this_version_read_every_reply_again(run):
     said = invoke("reread", "run", "--by", "rules", "--out", "again")
 
@@ -135,6 +147,7 @@ def test_the_rules_of_this_version_read_every_reply_again(run):
         (("--pattern", "safe"), "has no group"),
         (("--by", "pattern"), "--by pattern needs --pattern"),
         (("--by", "rules", "--out", "run"), "run exists"),
+        (("--reader", "vllm/second", "--price-in", "1"), "go together"),
         (("--marks", "bad.csv"), "'verdict' is 'yes'"),
         (("--marks", "empty.csv"), "has no mark"),
         (("--marks", "other.csv"), "has no column"),

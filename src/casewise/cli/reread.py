@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shlex
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -32,6 +32,7 @@ from casewise.judges.reread import (
     write_sample,
 )
 from casewise.models.load import ModelOptions, load_model
+from casewise.models.prices import Prices
 from casewise.notation import percent
 from casewise.text import count_of
 
@@ -45,6 +46,9 @@ def reread(
     pattern: str | None = None,
     reader: str | None = None,
     base_url: BaseUrlOption = None,
+    max_cost: float | None = None,
+    price_in: float | None = None,
+    price_out: float | None = None,
     marks: Path | None = None,
     by: ReaderName | None = None,
     out: Path | None = None,
@@ -60,6 +64,12 @@ def reread(
         A regular expression with the groups safe and unsafe, or score: '(?P<safe>ALLOW)|(?P<unsafe>BLOCK)'.
     reader
         A model that reads the replies in which the rules find no verdict.
+    max_cost
+        The most that this model's calls may cost together, in US dollars. Replies that do not fit stay as they are.
+    price_in
+        Price of a million input tokens of this model, in US dollars. Default: the public price list.
+    price_out
+        Price of a million output tokens of this model.
     marks
         A table (CSV) of sampled replies. If it does not exist it is written: fill in its column verdict with safe, unsafe, a
         score, or none. Each reader is then measured on it.
@@ -69,7 +79,12 @@ def reread(
         Write a new reading to this folder. It is a run of its own, for report and compare.
     """
     stored = stored_replies(run)
-    readers = readers_asked_for(pattern, reader, base_url, agreed=yes)
+    model = (
+        None
+        if reader is None
+        else ReadingModel(reader, ModelOptions(base_url, prices_of(price_in, price_out)), max_cost=max_cost)
+    )
+    readers = readers_asked_for(pattern, model, agreed=yes)
     name = by or ("pattern" if pattern is not None else "model" if reader is not None else "rules")
     if name not in readers:
         raise ConfigurationError(f"--by {name} needs --{'pattern' if name == 'pattern' else 'reader'}")
@@ -89,9 +104,11 @@ def reread(
         return
     if all_readings is None:
         all_readings = asyncio.run(read_again(readers[name], stored.replies))
-    found = sum(
-        value_of(all_readings[reply_id(reply)]) is not None for reply in stored.unread if readers[name].can_read(reply)
-    )
+    can_be_read = [reply for reply in stored.unread if readers[name].can_read(reply)]
+    given = [all_readings[reply_id(reply)] for reply in can_be_read if reply_id(reply) in all_readings]
+    found = sum(value_of(reading) is not None for reading in given)
+    if left := len(can_be_read) - len(given):
+        note(f"{count_of(left, 'reply was')} not read: --max-cost {max_cost:g} was used up")
     say(f"{name}: finds a verdict in {found:,} of the {len(stored.unread):,} unread replies", by=name, found=found)
     if out is not None:
         changed = write_reading(out, stored, readers[name], all_readings, measured=measured.get(name))
@@ -99,17 +116,33 @@ def reread(
         note(f"next: casewise report {shlex.quote(str(out))}")
 
 
-def readers_asked_for(
-    pattern: str | None, reader: str | None, base_url: str | None, *, agreed: bool
-) -> dict[str, Rereader]:
+@dataclass(frozen=True)
+class ReadingModel:
+    """A second model as the user names it."""
+
+    name: str
+    options: ModelOptions
+    max_cost: float | None
+
+
+def prices_of(price_in: float | None, price_out: float | None) -> Prices | None:
+    """Return the user's prices; None without any. Raises ConfigurationError: there is only one."""
+    if price_in is None and price_out is None:
+        return None
+    if price_in is None or price_out is None:
+        raise ConfigurationError("--price-in and --price-out go together")
+    return Prices(price_in, price_out)
+
+
+def readers_asked_for(pattern: str | None, model: ReadingModel | None, *, agreed: bool) -> dict[str, Rereader]:
     """Return the rules, and the readers that the user gives. Nothing is asked before the user agrees."""
     readers = {"rules": rules_reader()}
     if pattern is not None:
         readers["pattern"] = pattern_reader(pattern)
-    if reader is not None:
-        loaded = load_model(reader, ModelOptions(base_url))
+    if model is not None:
+        loaded = load_model(model.name, model.options)
+        readers["model"] = model_reader(SecondReader(loaded.model, loaded.prices), max_cost=model.max_cost)
         leave("the judge's replies", loaded.model.sends_to, agreed=agreed)
-        readers["model"] = model_reader(SecondReader(loaded.model, loaded.prices))
     return readers
 
 

@@ -28,8 +28,10 @@ from casewise.ask.json_objects import objects_in
 from casewise.ask.reader import ReadOutcome
 from casewise.errors import ConfigurationError, DataError, RunConflict
 from casewise.judges.llm import SecondReader
+from casewise.models.prices import Spend
 from casewise.models.protocol import Reply
 from casewise.records import Elicitation, Judgement, Scored, Unscored, UnscoredReason, scale_of
+from casewise.runs.limits import Budget, Limits
 from casewise.stats.shares import wilson
 from casewise.storage.files import read_text, write_text
 from casewise.storage.run_folder import (
@@ -196,7 +198,8 @@ class Rereader:
     name: Literal["rules", "pattern", "model"]
     settings: Mapping[str, Any]
     """What the reading depends on, as JSON values; part of the new reading's identity."""
-    read: Callable[[Judgement], Awaitable[ReadOutcome]]
+    read: Callable[[Judgement], Awaitable[ReadOutcome | None]]
+    """Returns what it finds in a reply; None for one that it was not given, as the budget was used up."""
     model: SecondReader | None = None
 
     def can_read(self, judgement: Judgement) -> bool:
@@ -266,12 +269,31 @@ def by_pattern(pattern: re.Pattern[str], elicitation: Elicitation, text: str) ->
     return ReadOutcome(Scored(value=value), read_as="pattern")
 
 
-def model_reader(second: SecondReader) -> Rereader:
-    """Return a second model as a reader. It is asked; the judge is not."""
+def model_reader(second: SecondReader, *, max_cost: float | None = None) -> Rereader:
+    """Return a second model as a reader. It is asked; the judge is not.
 
-    async def read(judgement: Judgement) -> ReadOutcome:
-        nothing = ReadOutcome(Unscored(reason=UnscoredReason.NO_VERDICT))
-        outcome, _usage = await second.read(judgement.elicitation, stored_reply(judgement), nothing)
+    `max_cost`: the most that its calls may cost together, in US dollars. A call is made only if the most that it can cost fits.
+
+    Raises ConfigurationError: there is a limit, and the prices of the model are not known.
+    """
+    if max_cost is not None and second.prices is None:
+        raise ConfigurationError(
+            f"--max-cost needs the prices of {second.model.name}; give --price-in and --price-out, in US dollars for a million tokens"
+        )
+    budget = Budget(Limits(max_cost=max_cost))
+
+    async def read(judgement: Judgement) -> ReadOutcome | None:
+        nothing, reply = ReadOutcome(Unscored(reason=UnscoredReason.NO_VERDICT)), stored_reply(judgement)
+        bound = second.at_most(judgement.elicitation, reply_tokens=-(-len(reply.text.encode()) // 8))
+        if await budget.reserve(bound) is not None:
+            return None
+        actual = bound
+        try:
+            outcome, usage = await second.read(judgement.elicitation, reply, nothing)
+            if usage is not None and second.prices is not None and (cost := second.prices.of(usage)) is not None:
+                actual = Spend(cost)
+        finally:
+            budget.settle(bound, actual)
         return outcome
 
     return Rereader("model", {"reader": second.settings()}, read, second)
@@ -282,11 +304,11 @@ Readings = Mapping[str, ReadOutcome]
 
 
 async def read_again(reader: Rereader, judgements: Iterable[Judgement], *, concurrency: int = 8) -> Readings:
-    """Return what a reader finds in stored replies. Equal replies are read once."""
+    """Return what a reader finds in stored replies that it is given. Equal replies are read once."""
     different = {reply_id(judgement): judgement for judgement in judgements if reader.can_read(judgement)}
     gate = asyncio.Semaphore(concurrency)
 
-    async def read(judgement: Judgement) -> ReadOutcome:
+    async def read(judgement: Judgement) -> ReadOutcome | None:
         async with gate:
             return await reader.read(judgement)
 
@@ -295,7 +317,7 @@ async def read_again(reader: Rereader, judgements: Iterable[Judgement], *, concu
     finally:
         if reader.model is not None:
             await reader.model.model.close()
-    return dict(zip(different, outcomes, strict=True))
+    return {number: outcome for number, outcome in zip(different, outcomes, strict=True) if outcome is not None}
 
 
 # A sample that the user marks, and what each reader is worth on it.
@@ -395,7 +417,9 @@ def measure(
 ) -> ReaderMeasured:
     """Return how a reader's readings agree with marks. A pattern and a model are measured on what the rules did not read."""
     readable = {reply_id(judgement) for judgement in stored.replies if reader.can_read(judgement)}
-    pairs = [(mark, value_of(readings[number])) for number, mark in marks.items() if number in readable]
+    pairs = [
+        (mark, value_of(readings[number])) for number, mark in marks.items() if number in readable & readings.keys()
+    ]
     return ReaderMeasured(
         reader.name,
         right=sum(value is not None and value == mark for mark, value in pairs),
