@@ -2,8 +2,11 @@
 
 import asyncio
 import json
+import os
+import signal
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +23,18 @@ from casewise.models.protocol import FakeModel, Message, Reply, ReplyOptions, as
 from casewise.models.wire import read_usage
 from casewise.records.call import Call
 from casewise.runs.engine import RunLog, RunSession, each_alone, live
-from casewise.runs.limits import Budget, InFlight, Limits, RunProgress, Watch, allow_sending, finished, unknown_spend
+from casewise.runs.limits import (
+    Budget,
+    InFlight,
+    Limits,
+    RunProgress,
+    Stop,
+    Watch,
+    allow_sending,
+    finished,
+    stopping_on_signals,
+    unknown_spend,
+)
 
 # No sequence of replies makes a run pass its limit by more than the calls under way.
 
@@ -340,6 +354,58 @@ def test_the_json_has_rates_and_reasons_only_where_there_are_some():
     assert empty["calls_per_second"] is None
     assert {"unavailable", "pending", "stopped"}.isdisjoint(empty)
     assert json.loads(json.dumps(empty)) == empty
+
+
+def test_a_kind_of_run_has_its_own_words_and_its_own_fields_first_with_paths_as_texts():
+    @dataclass(kw_only=True)
+    class Collected(RunProgress):
+        usable = "collected"
+        unusable = "failed"
+        folder: Path = Path("here")
+        n_arms: int = 2
+
+    counts = Collected(n_usable=3, n_unusable=1, seconds=1.23456, n_calls=2).as_json()
+
+    assert list(counts)[:5] == ["folder", "n_arms", "n_calls", "n_collected", "n_failed"]
+    assert [*counts.values()][:7] == ["here", 2, 2, 3, 1, 1.235, 1.62]
+
+
+# Stopping.
+
+
+def test_a_stop_keeps_its_first_reason():
+    stop = Stop()
+    assert not stop
+    stop.ask("interrupted")
+    stop.ask("enough")
+
+    assert stop
+    assert stop.reason == "interrupted"
+
+
+def test_a_first_signal_asks_for_a_stop_and_says_so_and_a_second_one_has_its_usual_effect():
+    stop, lines = Stop(), list[str]()
+
+    async def session() -> bool:
+        with stopping_on_signals(stop, say=lines.append):
+            os.kill(os.getpid(), signal.SIGTERM)
+            while not stop:
+                await asyncio.sleep(0.001)
+            return signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+    assert asyncio.run(session())
+    assert (stop.reason, len(lines)) == ("interrupted", 1)
+
+
+def test_handlers_are_gone_after_the_block_and_none_are_set_outside_the_main_thread():
+    async def session() -> bool:
+        with stopping_on_signals(Stop(), say=print):
+            pass
+        return signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+    assert asyncio.run(session())
+    with ThreadPoolExecutor(1) as thread:
+        assert thread.submit(asyncio.run, session()).result()
 
 
 # Consent, and work from synchronous code.
