@@ -1,6 +1,7 @@
 import codecs
 import json
 import re
+from datetime import date
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import casewise
 from casewise import api
 from casewise.api import CaseColumns, VerdictWords
 from casewise.errors import ConfigurationError, DataError
+from casewise.storage.intake.cases import hashable, plain, taxonomy_of, without_nulls
 from casewise.storage.load import import_cases
 
 ASKED = ["How do I reset a password?", "Who is on leave?", "Where does the driver live?"]
@@ -272,3 +274,145 @@ def test_imported_cases_go_through_every_command(tmp_path, monkeypatch, kind):
         usual = (0, 1, 3) if command[0] in ("gate", "audit") else (0,)
         assert result.code in usual, (command, result.output)
     assert re.search(r"What to do: \w+", invoke("audit", "bench").out)
+
+
+# Numbers of votes and shares, to their boundaries.
+
+
+def loaded(*rows, **options):
+    return casewise.load_frame([{"query": f"Who is {number}?"} | row for number, row in enumerate(rows)], **options)
+
+
+def votes_of(*rows, **options):
+    found = loaded(*rows, **options)
+    return [tuple(found.votes[item.id][:3]) for item in found.items]
+
+
+def test_a_number_of_votes_is_whole_and_at_most_a_hundred_thousand():
+    assert votes_of({"n_safe": 0, "n_unsafe": 0}, {"n_safe": 100_000, "n_unsafe": 0}) == [
+        (0, 0, 0),
+        (100_000, 100_000, 0),
+    ]
+    assert votes_of({"n_safe": 2, "n_votes": 2}) == [(2, 2, 0)]
+    for wrong, problem in (
+        (100_001, "a number from 0 to 100000"),
+        (1.5, "a whole number"),
+        (None, "give a number of votes"),
+    ):
+        with pytest.raises(DataError, match=problem):
+            loaded({"n_safe": 1, "n_unsafe": 1}, {"n_safe": wrong, "n_unsafe": 1})
+
+
+def test_a_share_of_so_many_votes_is_the_one_whole_number_that_it_rounds():
+    rows = ({"safe_rate": share, "n_votes": n} for share, n in (("0.67", 3), (1, 4), (0, 4), ("0.5", 1000), (None, 5)))
+
+    assert votes_of(*rows) == [(2, 3, 0), (4, 4, 0), (0, 4, 0), (500, 1000, 0), (0, 0, 0)]
+    with pytest.raises(DataError, match="of 301 votes, which could be 98 to 100 of them"):
+        loaded({"safe_rate": "0.33", "n_votes": 301})
+    with pytest.raises(DataError, match="of 3 votes, which is no whole number of them"):
+        loaded({"safe_rate": "0.9", "n_votes": 3})
+    with pytest.raises(DataError, match="not a number from 0 to 1"):
+        loaded({"safe_rate": -0.1})
+
+
+@pytest.mark.parametrize(
+    ("names", "problem"),
+    [
+        ("a", "it names 1 person for 2 votes"),
+        ("a,b,c", "it names 3 people for 2 votes"),
+        ("a,a", "it names a person twice"),
+    ],
+)
+def test_people_in_a_list_are_as_many_as_the_votes_and_all_different(names, problem):
+    with pytest.raises(DataError, match=problem):
+        loaded({"votes": "safe,unsafe", "annotator": names})
+
+
+def test_people_in_a_list_keep_their_votes_where_some_gave_none():
+    found = loaded({"votes": ["safe", None, "unsafe"], "annotator": ["a", "b", "c"]})
+
+    assert [(one.annotator_id, one.verdict) for one in found.ratings] == [("a", "safe"), ("c", "unsafe")]
+
+
+def test_an_empty_cell_is_an_unsure_vote_where_somebody_says_so():
+    rows = [{"rater": "a", "vote": None}, {"rater": "b", "vote": "safe"}]
+
+    assert votes_of(*rows, words=VerdictWords(unsure_word=("",))) == [(0, 0, 1), (1, 1, 0)]
+    assert votes_of(*rows) == [(0, 0, 0), (1, 1, 0)]
+
+
+# What belongs together, and what is told of the import.
+
+
+def test_a_pair_over_several_queries_is_a_cluster_and_one_of_a_single_query_is_none():
+    of_two = loaded({"label": "safe", "pair": 1}, {"label": "safe", "pair": 1}, {"label": "safe"})
+    contexts = [{"query": "Who?", "context": who, "label": "safe", "pair": 1} for who in ("A nurse", "A thief")]
+    stated = loaded({"label": "safe", "pair": 1, "cluster": "x"}, {"label": "safe", "pair": 1, "cluster": "y"})
+
+    assert len({item.cluster for item in of_two.items[:2]}) == 1
+    assert [item.cluster is None for item in of_two.items] == [False, False, True]
+    assert [item.cluster for item in casewise.load_frame(contexts).items] == [None, None]
+    assert [item.cluster for item in stated.items] == ["x", "y"]
+
+
+@pytest.mark.parametrize(
+    ("row", "remark"),
+    [
+        ({"label": "safe"}, "one label per case"),
+        ({"safe_rate": 0.5}, "shares without numbers of votes"),
+        ({"votes": "safe,unsafe", "label": "safe"}, "The labels are read from 'votes' alone."),
+        ({"n_safe": 1, "n_unsafe": 1, "label": "safe"}, "The labels are read from the counts alone, not from 'label'."),
+    ],
+)
+def test_the_import_says_what_labels_there_are(row, remark):
+    assert remark in " ".join(loaded(row).about.remarks or ())
+
+
+@pytest.mark.parametrize(
+    "row", [{"votes": "safe,unsafe"}, {"n_safe": 1, "n_unsafe": 1}, {"safe_rate": 0.5, "n_votes": 2}]
+)
+def test_nothing_is_said_of_labels_that_are_votes(row):
+    said = " ".join(loaded({**row, "context": "A nurse.", "intended": "safe", "category": "x"}).about.remarks or ())
+
+    assert said == ""
+
+
+def test_at_most_five_columns_that_differ_are_named():
+    rows = [{"query": "Who?", "rater": who, "vote": "safe", **{f"c{n}": who for n in range(7)}} for who in "ab"]
+    (first, *_) = casewise.load_frame(rows).about.remarks or ("",)
+
+    assert first.startswith("Left out of the file: c0, c1, c2, c3, c4 and 2 more, which differ")
+    (first, *_) = casewise.load_frame([{**row, "c5": 1, "c6": 1} for row in rows]).about.remarks or ("",)
+    assert first.startswith("Left out of the file: c0, c1, c2, c3, c4, which differ")
+
+
+def test_the_receipt_says_what_was_declared_and_counts_what_nobody_decided():
+    found = loaded(
+        {"label": "safe", "Kind": "x", "recipient.type": "a nurse"},
+        {"label": None, "Kind": "y", "recipient.type": "a nurse"},
+        columns=CaseColumns(category="Kind"),
+    )
+    receipt = found.about.receipt
+    assert receipt is not None
+
+    assert {(each.column, each.role, each.declared) for each in receipt.columns} == {
+        ("query", "query", False),
+        ("label", "label", False),
+        ("Kind", "category", True),
+        ("recipient.type", "context parameter recipient.type", False),
+    }
+    assert (receipt.n_rows, receipt.n_kept) == (2, 2)
+    assert [(each.word, each.read_as, each.n) for each in receipt.words] == [("safe", "safe", 1)]
+    assert "1 case has no label; the first is on line 2. They count in no number." in receipt.notes
+
+
+def test_cells_are_keys_and_plain_values_whatever_their_kind():
+    assert list(hashable(["a", None])) == ["a", None]
+    assert list(hashable([1, 1.5, ["b"], {"c": 2}])) == [1, "1.5", '["b"]', '{"c":2}']
+    assert plain({1: (date(2026, 1, 2), 1.5, True, None)}) == {"1": ["2026-01-02", 1.5, True, None]}
+    assert (without_nulls({"a": None, "b": 0}), without_nulls("x")) == ({"b": 0}, "x")
+
+
+def test_the_taxonomy_is_the_papers_where_all_categories_are_of_it():
+    assert taxonomy_of("mine", ["terrorism"]).name != "mine"
+    assert taxonomy_of("mine", ["terrorism", "other", "other"]).names == ("terrorism", "other")
