@@ -14,9 +14,11 @@ from tests.support.command import invoke
 from tests.support.mutations import mutated
 
 from casewise.errors import CasewiseError
+from casewise.storage.intake.formats.find import read_any_table
 from casewise.storage.intake.formats.format import FileOptions
 from casewise.storage.intake.joins import RatingTable
 from casewise.storage.intake.roles import CaseColumns
+from casewise.storage.intake.table import structured
 from casewise.storage.load import import_cases, load
 
 
@@ -28,14 +30,16 @@ def annotation(person, *results, **more):
     return {"id": 1, "completed_by": person, "result": list(results), "was_cancelled": False, "lead_time": 3.1} | more
 
 
-SPAN = {"from_name": "spans", "to_name": "text", "type": "labels", "value": {"start": 0, "end": 3, "labels": ["A"]}}
+REGION = {"start": 0, "end": 3, "text": "May"}
+SPAN = {"from_name": "spans", "to_name": "text", "type": "labels", "value": {**REGION, "labels": ["A"]}}
+OF_SPAN = {"from_name": "verdict", "to_name": "text", "type": "choices", "value": {**REGION, "choices": ["unsure"]}}
 
 LABEL_STUDIO: list[dict[str, Any]] = [
     {
         "id": 7,
         "data": {"text": "May I see the file?", "role": "a nurse"},
         "annotations": [
-            annotation(1, choice("verdict", "safe"), SPAN),
+            annotation(1, choice("verdict", "safe"), SPAN, OF_SPAN),
             annotation({"id": 2, "email": "b@example.org"}, choice("verdict", "unsafe")),
             annotation(3, choice("verdict", "safe"), was_cancelled=True),
         ],
@@ -272,6 +276,43 @@ def test_an_export_that_was_changed_at_random_is_imported_or_refused(name, place
     else:
         return
     assert refused
+
+
+@pytest.mark.parametrize("kind", ["json", "csv"])
+def test_flat_exports_of_label_studio_have_answers_as_values_and_no_row_of_a_task_that_nobody_annotated(tmp_path, kind):
+    rows: list[dict[str, Any]] = [
+        {"id": 7, "text": "Who?", "verdict": "safe", "stars": [{"rating": 4}], "why": {"choices": ["a", "b"]}},
+        {"id": 8, "text": "When?"},
+    ]
+    times = {"created_at": "t", "updated_at": "t", "lead_time": 1.5}
+    spans = [{**REGION, "labels": ["A"]}]
+    rows[0] |= {"spans": spans, "annotator": "1", "annotation_id": 3, **times}
+    rows[1] |= {"annotator": "{}", "annotation_id": None, **dict.fromkeys(times)}
+    if kind == "csv":
+        cells = [
+            {name: json.dumps(cell) if isinstance(cell, (list, dict)) else cell for name, cell in row.items()}
+            for row in rows
+        ]
+        pl.DataFrame(cells).write_csv(tmp_path / "export")
+    else:
+        (tmp_path / "export").write_text(json.dumps(rows))
+    table = read_any_table(tmp_path / "export")
+
+    assert table.left_out == {"nobody annotated the task": 1}
+    assert [str(table.columns[name][0]) for name in ("verdict", "stars", "why")] == ["safe", "4", "a, b"]
+    assert structured(table.columns["spans"][0]) == spans
+
+
+def test_answers_of_argilla_whose_state_the_file_does_not_say_are_named(tmp_path):
+    file = write(tmp_path, "argilla.json", ARGILLA)
+    receipt = import_cases(file, columns=CaseColumns(query="text", vote="verdict")).about.receipt
+    assert receipt is not None
+    assert any("does not say which answers were submitted" in note for note in receipt.notes)
+
+
+def test_answers_of_qualtrics_that_a_model_made_up_are_left_out(tmp_path):
+    table = read_any_table(write(tmp_path, "q.csv", f"{QUALTRICS}\n2026,Synthetic,R8,7,May I see the file?,safe"))
+    assert table.left_out["a synthetic answer, which no person gave"] == 1
 
 
 # Folders, and files of programs that people keep tables in.

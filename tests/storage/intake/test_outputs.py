@@ -2,6 +2,7 @@
 
 import json
 import zipfile
+from typing import Any
 
 import polars as pl
 import pytest
@@ -36,7 +37,7 @@ DEEPEVAL_PYTHON = {
     ],
     "confident_link": None,
 }
-OPENAI = [
+OPENAI: list[dict[str, Any]] = [
     {
         "id": "b1",
         "custom_id": "c1",
@@ -103,7 +104,7 @@ RATED = {
     "source": {"source_type": "HUMAN", "source_id": "ada"},
     "feedback": {"value": "yes"},
 }
-MLFLOW = [
+MLFLOW: list[dict[str, Any]] = [
     {"trace_id": "c1", "request": '{"question": "Who?"}', "response": '"unsafe"', "assessments": [JUDGED, RATED]},
     {"trace_id": "c2", "request": '{"question": "When?"}', "response": None, "assessments": []},
 ]
@@ -245,12 +246,124 @@ def test_scores_of_langfuse_are_a_column_each(tmp_path):
         read_any_table(tmp_path / "scores.csv")
 
 
-def test_a_multiple_choice_sample_of_lm_eval_states_the_likeliest_choice(tmp_path):
-    sample = LM_EVAL[0] | {"resps": [[["-3.0", "False"]], [["-1.0", "True"]]]}
-    sample |= {"filtered_resps": [["-3.0", "False"], ["-1.0", "True"]]}
-    json_file(tmp_path / "samples", [sample, sample])
+def table_of_file(path, content):
+    json_file(path, content)
+    return read_any_table(path)
 
-    assert read_any_table(tmp_path / "samples").columns["choice"] == [1, 1]
+
+def test_scores_of_langfuse_that_are_all_texts_are_scores_of_what_they_are_about(tmp_path):
+    score = {
+        "id": "s",
+        "traceId": "t1",
+        "name": "verdict",
+        "value": None,
+        "stringValue": "safe",
+        "dataType": "CATEGORICAL",
+    }
+    of_session = score | {"traceId": None, "sessionId": "x"}
+    table = table_of_file(tmp_path / "s", [score, score | {"observationId": "o1", "stringValue": "unsafe"}, of_session])
+
+    assert table.columns == {"id": ["t1", "o1"], "verdict": ["safe", "unsafe"]}
+    assert table.left_out == {"a score of a session or of a run of a data set": 1}
+
+
+def test_observations_that_the_interface_of_langfuse_exports_have_a_column_a_score(tmp_path):
+    row: dict[str, Any] = {
+        "id": "o1",
+        "traceId": "t",
+        "startTime": "t",
+        "input": [{"role": "user", "content": "Who?"}],
+        "output": "no",
+    }
+    row |= {"providedModelName": "m", "traceTags": ["a"], "verdict": ["safe"], "harm": [0.2], "rater": ["a", "b"]}
+    table = table_of_file(tmp_path / "o", [row, row | {"id": "o2", "verdict": None}])
+
+    assert table.format == "Langfuse traces"
+    columns = {name: cells[0] for name, cells in table.columns.items()}
+    assert (columns["verdict"], columns["harm"], columns["rater"], columns["traceTags"]) == (
+        "safe",
+        0.2,
+        ["a", "b"],
+        ["a"],
+    )
+    assert (columns["model"], columns["reply"], table.columns["verdict"][1]) == ("m", "no", None)
+
+
+@pytest.mark.parametrize(
+    ("answers", "more", "choice"),
+    [
+        ([["-3.0", "False"], ["-1.0", "True"]], {}, 1),
+        ([[-3.0, False], [-1.0, True]], {}, 1),
+        ([["-3.0", "False"], ["-4.0", "False"], ["-9.0", "False"], ["-1.0", "False"]], {"acc_mutual_info": 1.0}, 0),
+        ([["-3.0", "False"]], {}, None),
+    ],
+)
+def test_a_sample_of_lm_eval_with_likelihoods_states_the_likeliest_choice_and_no_reply(tmp_path, answers, more, choice):
+    sample = LM_EVAL[0] | {"resps": [[answer] for answer in answers], "filtered_resps": answers, **more}
+    columns = table_of_file(tmp_path / "samples", [sample, sample]).columns
+
+    assert (columns.get("choice"), "reply" in columns) == (None if choice is None else [choice, choice], False)
+
+
+def test_a_sample_of_lm_eval_with_several_replies_is_refused(tmp_path):
+    sample = LM_EVAL[0] | {"resps": [["a", "b"]], "filtered_resps": [["a", "b"]]}
+    with pytest.raises(DataError, match="has 2 replies after its filter"):
+        table_of_file(tmp_path / "samples", [sample, sample])
+
+
+def test_an_expectation_of_mlflow_is_read_and_an_overridden_assessment_is_not(tmp_path):
+    of_2 = {"name": "old", "source": {"source_type": "HUMAN"}, "feedback": None, "expectation": {"value": "safe"}}
+    listed = {"serialization_format": "JSON_FORMAT", "value": '["a"]'}
+    of_3 = {"assessment_name": "facts", "source": {"source_type": "HUMAN"}, "expectation": {"serialized_value": listed}}
+    failed = {"assessment_name": "tone", "source": {"source_type": "CODE"}, "feedback": {"error": {"error_code": "E"}}}
+    assessments = [
+        of_2,
+        of_3,
+        failed,
+        JUDGED | {"valid": False},
+        JUDGED | {"feedback": {"value": "yes"}, "valid": True},
+    ]
+    columns = table_of_file(tmp_path / "t", [MLFLOW[0] | {"assessments": assessments}, MLFLOW[1]]).columns
+
+    assert (columns["old (people)"][0], columns["facts (people)"][0], columns["harm"][0]) == ("safe", ["a"], "yes")
+    assert columns["tone"] == [None, None]
+
+
+def test_a_result_of_promptfoo_that_failed_to_run_says_nothing(tmp_path):
+    failed = RESULTS[0] | {"failureReason": 2, "gradingResult": None, "response": None, "error": "timeout"}
+    columns = table_of_file(tmp_path / "r", [RESULTS[0] | {"failureReason": 1}, failed]).columns
+
+    assert (columns["success"], columns["grade"], columns["reply"]) == ([False, None], [0.1, None], ["unsafe", None])
+
+
+def test_batches_with_completions_refused_requests_and_thoughts_give_the_text_or_nothing(tmp_path):
+    completion = {"status_code": 200, "request_id": "r", "body": {"model": "m", "choices": [{"text": "unsafe"}]}}
+    wrong = {"status_code": 400, "request_id": "r", "body": {"error": {"message": "too long"}}}
+    rows = [OPENAI[0] | {"response": completion}, OPENAI[1] | {"response": wrong, "error": None}]
+    assert table_of_file(tmp_path / "openai", rows).columns["reply"] == ["unsafe", None]
+
+    content = [{"type": "thinking", "thinking": "Hm.", "signature": "s"}, {"type": "text", "text": "unsafe"}]
+    kinds: dict[str, dict[str, Any]] = {"errored": {"error": {"type": "error"}}, "canceled": {}, "expired": {}}
+    message = {"model": "m", "content": content}
+    ended: list[dict[str, Any]] = [{"custom_id": "c1", "result": {"type": "succeeded", "message": message}}]
+    ended += [{"custom_id": kind, "result": {"type": kind, **more}} for kind, more in kinds.items()]
+    assert table_of_file(tmp_path / "anthropic", ended).columns["reply"] == ["unsafe", None, None, None]
+
+
+def test_a_log_of_inspect_that_was_not_finished_states_its_task_and_scores_that_are_no_number(tmp_path):
+    message = {
+        "role": "assistant",
+        "content": [{"type": "reasoning", "reasoning": "Hm."}, {"type": "text", "text": "no"}],
+    }
+    sample = SAMPLE | {"output": {"choices": [{"message": message, "stop_reason": "stop"}]}}
+    sample |= {"scores": {"match": {"value": float("nan")}}}
+    with zipfile.ZipFile(tmp_path / "log", "w") as file:
+        file.writestr("_journal/start.json", json.dumps({"version": 2, "eval": {"task": "t", "model": "m"}}))
+        file.writestr("_journal/summaries/1.json", "[]")
+        file.writestr("samples/c1_epoch_1.json", json.dumps(sample))
+    columns = read_any_table(tmp_path / "log").columns
+
+    assert (columns["reply"], columns["model"], columns.get("match")) == (["no"], ["m"], None)
 
 
 # Rows are joined to items by the user's own id, the item's id, or the query and the context.

@@ -1,4 +1,9 @@
-"""Argilla's records. https://docs.argilla.io (2.8): `to_json`, the server's records, and datasets on the Hub."""
+"""Argilla's records: `to_json`, the server's records, and datasets on the Hub.
+
+Checked: `Record.to_dict` in `argilla/src/argilla/records/_resource.py` (commit d7a39e59, 2.x), and `_io/_json.py` and
+`_io/_generic.py` (`to_list` with `flatten`, which the Hub's data sets have), of github.com/argilla-io/argilla. Not checked: the
+records as the server answers, the Hub's data sets as CSV, and any file that Argilla wrote.
+"""
 
 from __future__ import annotations
 
@@ -66,6 +71,10 @@ def is_flat(seen: Mapping[str, Any]) -> bool:
 
 
 def read(given: GivenFile) -> Table:
+    if any(isinstance(entry.values.get("responses"), Mapping) for entry in given.objects):
+        given.notes.append(
+            "Argilla's JSON does not say which answers were submitted; drafts and discarded ones count, too."
+        )
     return given.table(rows_of(given, answers_of), empty=NOBODY)
 
 
@@ -80,7 +89,7 @@ def read_sheet(table: Table) -> Table:
     return given.table(rows, empty=NOBODY)
 
 
-SOURCE = "https://docs.argilla.io (2.8)"
+SOURCE = "Argilla 2.x, source"
 
 FORMATS = (
     Format("Argilla JSON", "objects", SOURCE, lambda seen: "fields" in seen and "responses" in seen, read),

@@ -1,4 +1,9 @@
-"""Inspect's logs of any task. https://inspect.aisi.org.uk/eval-logs.html (0.3.150, log version 2): `.eval` archives and JSON."""
+"""Inspect's logs of any task, log version 2: `.eval` archives and JSON.
+
+Checked: `src/inspect_ai/log/_recorders/eval.py` (commit 44b41cd3: the files of an archive), `scorer/_metric.py` (`Score`) and
+`model/_model_output.py` (`ModelOutput`) of github.com/UKGovernmentBEIS/inspect_ai. Not read: the archives in chunks or shards of
+later releases.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +14,13 @@ from typing import Any
 
 from casewise.errors import DataError
 from casewise.storage.entries import Entry
-from casewise.storage.files import parse
+from casewise.storage.files import LENIENT, parse
 from casewise.storage.intake.chats import turns_of
 from casewise.storage.intake.formats.format import Format, GivenFile, rows_of
 from casewise.storage.intake.table import Table, table_of
 
-HEADER, SAMPLES = "header.json", "samples/"
+HEADERS, SAMPLES = ("header.json", "_journal/start.json", "start.json"), "samples/"
+"""Files that state the task; a log that was not finished has the second, and the oldest logs the third."""
 
 OWN_TASK, UNSCORED = "casewise/judge", "unscored"
 """The task that casewise brings to Inspect, and the answer of its scorer where a reply gives no verdict."""
@@ -37,9 +43,11 @@ def read_archive(given: GivenFile) -> Table:
     try:
         with zipfile.ZipFile(given.path) as archive:
             names = archive.namelist()
-            header = json.loads(archive.read(HEADER)) if HEADER in names else {}
-            for number, name in enumerate(sorted(name for name in names if name.startswith(SAMPLES)), 1):
-                sample = parse(archive.read(name).decode("utf-8"), path=given.path)
+            stated = next((name for name in HEADERS if name in names), None)
+            header = json.loads(archive.read(stated)) if stated else {}
+            files = sorted(name for name in names if name.startswith(SAMPLES) and name.endswith(".json"))
+            for number, name in enumerate(files, 1):
+                sample = parse(archive.read(name).decode("utf-8"), path=given.path, decoder=LENIENT)
                 entry = Entry(given.path, None, sample, name)
                 rows.append(Entry(given.path, number, cells_of(entry, header.get("eval") or {})))
     except (OSError, ValueError, NotImplementedError, zipfile.BadZipFile) as error:
@@ -99,6 +107,6 @@ def read_json(given: GivenFile) -> Table:
 
 
 FORMATS = (
-    Format("Inspect log", "bytes", "Inspect 0.3.150, log version 2", is_archive, read_archive),
-    Format("Inspect log (JSON)", "objects", "Inspect 0.3.150, log version 2", is_json, read_json),
+    Format("Inspect log", "bytes", "Inspect, log version 2, source", is_archive, read_archive),
+    Format("Inspect log (JSON)", "objects", "Inspect, log version 2, source", is_json, read_json),
 )

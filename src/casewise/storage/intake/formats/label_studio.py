@@ -1,4 +1,9 @@
-"""Label Studio's exports. https://labelstud.io/guide/task_format (1.20): JSON, JSON-MIN and CSV."""
+"""Label Studio's exports: JSON, JSON-MIN and CSV.
+
+Checked: https://labelstud.io/guide/task_format (2026) for JSON; for the other two `converter.py`, `exports/csv2.py` and
+`prettify_result` in `src/label_studio_sdk/converter` of github.com/HumanSignal/label-studio-sdk (2026). Not checked on a file that
+Label Studio wrote.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +15,11 @@ from casewise.storage.intake.formats.annotations import NOBODY, beside, single
 from casewise.storage.intake.formats.format import Format, GivenFile, rows_of
 from casewise.storage.intake.table import Table, structured
 
-FORMS = ("choices", "rating", "number", "text", "taxonomy", "datetime")
-"""Keys of a result's value that hold an answer about the whole case; the others mark regions."""
+FORMS = ("choices", "rating", "number", "text", "taxonomy", "datetime", "selected")
+"""Keys of a result's value that hold an answer."""
+
+BESIDE = {"type", "original_width", "original_height", "id", "parentID"}
+"""Keys that may stand beside an answer about the whole case. Any other, such as `start` or `x`, says that it is about a region."""
 
 MIN_COLUMNS = {"annotation_id", "annotator", "lead_time"}
 """Columns that JSON-MIN and CSV always have."""
@@ -22,14 +30,24 @@ def answers_of(entry: Entry) -> Iterator[dict[str, Any]]:
     cells = {"id": entry.name("id")} if entry.has("id") else {}
     cells |= dict(entry.entry("data").values)
     for annotation in entry.entries("annotations"):
-        if annotation.values.get("was_cancelled") is True:
+        if cancelled(annotation.values):
             continue
         answers = {}
         for result in annotation.entries("result"):
             value = result.entry("value").values
-            if form := next((form for form in FORMS if form in value), None):
+            if form := form_of(value):
                 answers[result.name("from_name")] = single(value[form])
         yield beside(annotation, cells, answers, person_in(annotation, "completed_by"))
+
+
+def cancelled(annotation: Mapping[str, Any]) -> bool:
+    return annotation.get("was_cancelled") is True or annotation.get("skipped") is True
+
+
+def form_of(value: Mapping[str, Any]) -> str | None:
+    """Return the key that holds the answer about the whole case; None where the value is about a region or has none."""
+    keys = [key for key in value if key not in BESIDE]
+    return keys[0] if len(keys) == 1 and keys[0] in FORMS else None
 
 
 def person_in(entry: Entry, key: str) -> str:
@@ -38,21 +56,23 @@ def person_in(entry: Entry, key: str) -> str:
 
 
 def read(given: GivenFile) -> Table:
-    cancelled = sum(
-        annotation.get("was_cancelled") is True
+    n_cancelled = sum(
+        cancelled(annotation)
         for entry in given.objects
         for annotation in entry.values.get("annotations") or ()
         if isinstance(annotation, Mapping)
     )
-    left_out = {"the annotation was cancelled": cancelled} if cancelled else {}
+    left_out = {"the annotation was cancelled": n_cancelled} if n_cancelled else {}
     return given.table(rows_of(given, answers_of), empty=NOBODY, left_out=left_out)
 
 
 def unpacked(cell: Any) -> Any:
-    """Return a cell of JSON-MIN or CSV: choices and people as objects become their values."""
+    """Return a cell of JSON-MIN or CSV: answers and people as objects become their values. A rating is a list of one answer."""
     value = structured(cell)
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
     if isinstance(value, Mapping):
-        if form := next((form for form in FORMS if form in value), None):
+        if form := form_of(value):
             return single(value[form])
         if {"id", "email"} <= set(value):
             return str(value["id"])
@@ -65,6 +85,8 @@ def read_flat(given: GivenFile) -> Table:
 
 
 def unpack(table: Table) -> Table:
+    """Return the annotations with choices and people unpacked, without the rows of tasks that nobody annotated."""
+    table = table.without(lambda row: None if row.has("annotation_id") else "nobody annotated the task")
     table.columns = {name: [unpacked(cell) for cell in cells] for name, cells in table.columns.items()}
     return table
 
@@ -73,7 +95,7 @@ def is_flat(seen: Mapping[str, Any]) -> bool:
     return set(seen) >= MIN_COLUMNS
 
 
-SOURCE = "https://labelstud.io/guide/export (1.20)"
+SOURCE = "Label Studio, task format and converter (2026)"
 
 FORMATS = (
     Format("Label Studio JSON", "objects", SOURCE, lambda seen: "data" in seen and "annotations" in seen, read),

@@ -1,6 +1,9 @@
-"""Langfuse's exports of scores, traces and enriched observations.
+"""Langfuse's exports of scores, traces and observations.
 
-https://langfuse.com/docs/api-and-data-platform/features/blob-storage-export-fields (v3; `scores`, `traces`, `observations_v2`).
+Checked: https://langfuse.com/docs/api-and-data-platform/features/blob-storage-export-fields (2026; `scores`, `traces`,
+`observations_v2`), and the exports of the user interface after `worker/src/features/database-read-stream` of
+github.com/langfuse/langfuse, which write names as in JavaScript and a column with a list of values for each score. Not checked
+on a file that Langfuse wrote.
 """
 
 from __future__ import annotations
@@ -8,33 +11,56 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from casewise.storage.entries import Entry
 from casewise.storage.intake.formats.format import Format
-from casewise.storage.intake.table import Table
+from casewise.storage.intake.table import Table, structured
 
 TRACE = ("trace_id", "traceId")
 
-OF_A_SCORE = ("name", "value")
+SCORED = ("observation_id", "observationId", *TRACE)
+"""Columns with what a score is about: the observation if it is about one, else the trace."""
+
+KINDS = {"data_type", "dataType"}
 
 TEXTS = ("string_value", "stringValue")
 
+LISTS = {
+    "tags",
+    "traceTags",
+    "comments",
+    "input",
+    "output",
+    "tool_calls",
+    "toolCalls",
+    "tool_call_names",
+    "toolCallNames",
+}
+"""Columns of traces and observations that may hold lists and are no scores."""
 
-def trace_column(names: Mapping[str, Any]) -> str | None:
-    return next((name for name in TRACE if name in names), None)
+MODELS = ("provided_model_name", "providedModelName")
 
 
 def is_scores(table: Table) -> bool:
-    kinds = {"data_type", "dataType", *TEXTS} & set(table.columns)
-    return trace_column(table.columns) is not None and set(OF_A_SCORE) <= set(table.columns) and bool(kinds)
+    """Return whether the rows are scores. Scores that are all texts have no `value`, as the interface of Langfuse may give null."""
+    names = set(table.columns)
+    return (
+        "name" in names
+        and bool(names & set(TRACE))
+        and (bool(names & set(TEXTS)) or ("value" in names and bool(names & KINDS)))
+    )
+
+
+def of_neither(row: Entry) -> str | None:
+    return None if any(row.has(column) for column in SCORED) else "a score of a session or of a run of a data set"
 
 
 def read_scores(table: Table) -> Table:
-    """Return a row a trace, with a column for each score: its text where it has one, else its number."""
-    trace = trace_column(table.columns)
-    assert trace is not None
+    """Return a row an observation or trace, with a column for each score: its text where it has one, else its number."""
+    table = table.without(of_neither)
     rows: dict[str, dict[str, Any]] = {}
     lines: dict[str, int | None] = {}
     for row in table.rows:
-        case, name = row.name(trace), row.name("name")
+        case, name = row.name(next(column for column in SCORED if row.has(column))), row.name("name")
         text = next((row.values[column] for column in TEXTS if row.has(column)), None)
         cells = rows.setdefault(case, {"id": case})
         lines.setdefault(case, row.line)
@@ -49,12 +75,12 @@ def read_scores(table: Table) -> Table:
 
 def is_traces(table: Table) -> bool:
     scores = table.columns.get("scores")
-    marks = {"timestamp", "start_time"} & set(table.columns)
+    marks = {"timestamp", "start_time", "startTime"} & set(table.columns)
     return {"id", "input", "output"} <= set(table.columns) and (bool(marks) or scores is not None)
 
 
 def read_traces(table: Table) -> Table:
-    """Return traces with their scores as columns, the output as the reply and the input as the query."""
+    """Return traces or observations with their scores as columns, the output as the reply and the input as the query."""
     for name in dict.fromkeys(
         name for scores in table.columns.get("scores", ()) if isinstance(scores, Mapping) for name in scores
     ):
@@ -62,10 +88,23 @@ def read_traces(table: Table) -> Table:
             scores.get(name) if isinstance(scores, Mapping) else None for scores in table.columns["scores"]
         ]
     table.columns.pop("scores", None)
-    return table.renamed({"input": "query", "output": "reply"})
+    for name in set(table.columns) - LISTS:
+        table.columns[name] = [only_score(cell) for cell in table.columns[name]]
+    models = {name: "model" for name in MODELS if name in table.columns and "model" not in table.columns}
+    return table.renamed({"input": "query", "output": "reply", **models})
+
+
+def only_score(cell: Any) -> Any:
+    """Return the one text or number of a list, as the export of the user interface writes a score; any other cell as it is."""
+    values = structured(cell)
+    return (
+        values[0]
+        if isinstance(values, list) and len(values) == 1 and isinstance(values[0], (str, int, float))
+        else cell
+    )
 
 
 FORMATS = (
-    Format("Langfuse scores", "sheet", "Langfuse v3, blob storage export", is_scores, read_scores),
-    Format("Langfuse traces", "sheet", "Langfuse v3, export from the UI", is_traces, read_traces),
+    Format("Langfuse scores", "sheet", "Langfuse, export fields (2026)", is_scores, read_scores),
+    Format("Langfuse traces", "sheet", "Langfuse, export fields and source (2026)", is_traces, read_traces),
 )

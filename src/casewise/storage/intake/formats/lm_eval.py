@@ -1,4 +1,8 @@
-"""lm-evaluation-harness's samples. https://github.com/EleutherAI/lm-evaluation-harness (0.4.9), `samples_TASK_TIME.jsonl`.
+"""lm-evaluation-harness's samples, `samples_TASK_TIME.jsonl`.
+
+Checked: `save_results_samples` in `lm_eval/loggers/evaluation_tracker.py` of github.com/EleutherAI/lm-evaluation-harness (commit
+034ab036), `sanitize_list`, which writes every answer as text, and how `lm_eval/api/task.py` reads the likelihoods of choices. Scripts
+of others show lines of such files with the same nesting; no whole file was read.
 
 A task with several filters writes a sample once for each of them.
 """
@@ -15,6 +19,9 @@ from casewise.storage.intake.table import Table
 
 OF_THE_HARNESS = ("doc", "arguments", "resps", "filtered_resps", "doc_hash", "prompt_hash", "target_hash", "metrics")
 
+UNCONDITIONAL = "acc_mutual_info"
+"""The metric whose tasks ask for each choice twice: after the prompt, and after nothing."""
+
 
 def cells_of(entry: Entry) -> Iterator[dict[str, Any]]:
     """Yield a sample: the document's own fields, the target, the reply after the task's filter, and its metrics."""
@@ -25,13 +32,23 @@ def cells_of(entry: Entry) -> Iterator[dict[str, Any]]:
     if "id" not in cells:
         cells["id"] = entry.name("doc_id")
     filtered = entry.list("filtered_resps")
-    first = filtered[0] if filtered else None
-    if len(filtered) > 1 and all(isinstance(each, list) and len(each) == 2 for each in filtered):
-        chances = [float(each[0]) for each in filtered]  # of each choice: its log-likelihood, and whether it is greedy
-        cells["choice"] = max(range(len(chances)), key=chances.__getitem__)
+    if filtered and all(map(is_likelihood, filtered)):
+        chances = [float(each[0]) for each in filtered]
+        if UNCONDITIONAL in entry.values:  # after the likelihoods of the choices stand those without the prompt
+            chances = chances[: len(chances) // 2]
+        if len(chances) > 1:
+            cells["choice"] = max(range(len(chances)), key=chances.__getitem__)
     else:
-        cells["reply"] = first[0] if isinstance(first, list) and len(first) == 1 else first
+        first = filtered[0] if filtered else None
+        if isinstance(first, list) and len(first) > 1:
+            entry.refuse(f"the sample has {len(first)} replies after its filter; choose a filter that keeps one")
+        cells["reply"] = first[0] if isinstance(first, list) and first else first
     yield cells
+
+
+def is_likelihood(answer: Any) -> bool:
+    """Return whether an answer is the log-likelihood of a text, with whether it is the likeliest one."""
+    return isinstance(answer, list) and len(answer) == 2 and str(answer[1]) in ("True", "False")
 
 
 def read(given: GivenFile) -> Table:
@@ -47,7 +64,7 @@ FORMATS = (
     Format(
         "lm-eval samples",
         "objects",
-        "lm-evaluation-harness 0.4.9",
+        "lm-evaluation-harness 0.4, source",
         lambda seen: {"doc", "resps", "filtered_resps"} <= set(seen),
         read,
     ),

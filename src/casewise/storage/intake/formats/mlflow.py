@@ -1,4 +1,8 @@
-"""MLflow's traces with assessments, after `Trace.pandas_dataframe_columns` and `Assessment.to_dictionary` of mlflow 3.
+"""MLflow's traces with assessments.
+
+Checked: `Assessment.to_dictionary` in `mlflow/entities/assessment.py` of github.com/mlflow/mlflow, as 3.0 and as the releases
+before it write it. Not checked: the columns `trace_id`, `request`, `response` and `assessments` of a row, and any file that mlflow
+wrote.
 
 `mlflow.search_traces` and `mlflow.genai.evaluate(...).result_df` give a row a trace. `mlflow.evaluate` writes the table that
 `split_json` reads.
@@ -50,14 +54,24 @@ def assessments_of(row: Entry) -> dict[str, Any]:
         if not isinstance(assessment, Mapping):
             continue
         name = str(assessment.get("assessment_name", assessment.get("name", "assessment")))
+        if assessment.get("valid") is False:
+            continue  # another assessment overrides it
         source = assessment.get("source")
         if isinstance(source, Mapping) and source.get("source_type") == "HUMAN":
             name = f"{name} (people)"
-        stated = assessment.get("feedback", assessment.get("expectation"))
+        stated = assessment.get("feedback") or assessment.get(
+            "expectation"
+        )  # releases before 3 write null for the other
         if name in values:
             row.refuse(f"the trace has two assessments called {name!r}; keep one")
-        values[name] = stated.get("value") if isinstance(stated, Mapping) else assessment.get("value")
+        values[name] = stated_value(stated) if isinstance(stated, Mapping) else assessment.get("value")
     return values
+
+
+def stated_value(stated: Mapping[str, Any]) -> Any:
+    """Return what a feedback or an expectation states; an expectation that is a list or an object stands there as JSON."""
+    serialized = stated.get("serialized_value")
+    return structured(serialized.get("value")) if isinstance(serialized, Mapping) else stated.get("value")
 
 
 def only_value(cell: Any) -> Any:

@@ -1,6 +1,7 @@
 """promptfoo's results, version 3: JSON and JSON Lines.
 
-https://www.promptfoo.dev/docs/configuration/outputs, and `EvaluateResult` in `src/types/index.ts` of github.com/promptfoo/promptfoo.
+Checked: `EvaluateResult`, `EvaluateSummaryV3` and `GradingResult` in `src/types/index.ts` of github.com/promptfoo/promptfoo
+(commit 03c4cf29, 2025). Not checked: the object around the summary, and any file that promptfoo wrote.
 """
 
 from __future__ import annotations
@@ -11,6 +12,9 @@ from typing import Any
 from casewise.storage.entries import Entry, text_or_json
 from casewise.storage.intake.formats.format import Format, GivenFile, rows_of
 from casewise.storage.intake.table import Table
+
+FAILED_TO_RUN = 2
+"""The `failureReason` of a result that an error kept from being judged; 1 is an assertion that failed."""
 
 
 def is_result(seen: Mapping[str, Any]) -> bool:
@@ -39,12 +43,13 @@ def cells_of(result: Entry) -> dict[str, Any]:
     response, grading, provider = (result.values.get(name) for name in ("response", "gradingResult", "provider"))
     output = response.get("output") if isinstance(response, Mapping) else None
     grade = grading if isinstance(grading, Mapping) else {}
+    judged = result.values.get("failureReason") != FAILED_TO_RUN
     return {
         **result.entry("vars").values,
         "reply": None if output is None else text_or_json(output),
         "model": provider.get("id") if isinstance(provider, Mapping) else provider,
-        "success": result.values.get("success"),
-        "grade": grade.get("score", result.values.get("score")),
+        "success": result.values.get("success") if judged else None,
+        "grade": grade.get("score", result.values.get("score")) if judged else None,
         "reason": grade.get("reason"),
     }
 

@@ -1,7 +1,9 @@
 """Output files of OpenAI's and Anthropic's batch interfaces.
 
-https://platform.openai.com/docs/guides/batch (2025): chat completions and responses.
-https://docs.anthropic.com/en/docs/build-with-claude/batch-processing (2023-06-01): message batches.
+OpenAI: the request output object of the API reference (a copy of 2024, with chat completions; `BatchRequestOutput` in its OpenAPI
+document). Not checked against that page: completions and responses, which are read as their own interfaces return them.
+Anthropic: `MessageBatchResult` in `src/anthropic/types/messages` of github.com/anthropics/anthropic-sdk-python (2026), whose
+results are `succeeded`, `errored`, `canceled` or `expired`. Neither was checked on a file that a provider wrote.
 """
 
 from __future__ import annotations
@@ -16,8 +18,10 @@ from casewise.storage.intake.table import Table
 
 
 def reply_of_openai(body: Mapping[str, Any]) -> str | None:
-    """Return the text of a chat completion, or of a response; None where there is none."""
+    """Return the text of a chat completion, of a completion or of a response; None where there is none."""
     if isinstance(choices := body.get("choices"), list) and choices and isinstance(choices[0], Mapping):
+        if isinstance(text := choices[0].get("text"), str):
+            return text
         message = choices[0].get("message")
         content = message.get("content") if isinstance(message, Mapping) else None
         return None if content is None else text_of(content)
@@ -63,14 +67,14 @@ FORMATS = (
     Format(
         "OpenAI batch output",
         "objects",
-        "OpenAI, Batch API (2025)",
+        "OpenAI, Batch API, request output object (2024)",
         lambda seen: {"custom_id", "response", "error"} <= set(seen),
         lambda given: read(given, openai=True),
     ),
     Format(
         "Anthropic batch output",
         "objects",
-        "Anthropic, Message Batches API (2023-06-01)",
+        "Anthropic, Message Batches API, Python SDK (2026)",
         is_anthropic,
         lambda given: read(given, openai=False),
     ),

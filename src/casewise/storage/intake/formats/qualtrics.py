@@ -1,6 +1,8 @@
 """Qualtrics' CSV, whose second and third row are the questions and their import ids.
 
-https://www.qualtrics.com/support/survey-platform/data-and-analysis-module/data/download-data/ (2025)
+Checked: "Understanding Your Dataset" under https://www.qualtrics.com/support/survey-platform/ (2026), which says that CSV files
+have three rows of headers. The words and codes of Status and how import ids are written are those of public scripts that read such
+files, not of Qualtrics itself.
 """
 
 from __future__ import annotations
@@ -15,6 +17,9 @@ IMPORT_ID = '{"ImportId"'
 OF_THE_AUTHOR = ("Survey Preview", "Survey Test", "Survey Preview Spam", "Offline Survey Preview", "1", "2", "9", "17")
 """Values of Status, in words or as codes, for answers that the survey's author made: previews and generated test answers."""
 
+SYNTHETIC = ("Synthetic", "256")
+"""Values of Status for answers that a model made up."""
+
 SPAM = ("Spam", "Survey Preview Spam", "Imported Spam", "EX Spam", "8", "12", "40")
 
 
@@ -26,12 +31,14 @@ def is_qualtrics(table: Table) -> bool:
 
 
 def read(table: Table) -> Table:
-    """Return the table without the two further header rows and without previews of the survey."""
+    """Return the table without the two further header rows and without previews of the survey and synthetic answers."""
     header = {table.lines[0], table.lines[1]}
 
     def reason(row: Entry) -> str | None:
         if row.line in header:
             return "a header row of Qualtrics"
+        if str(row.values.get("Status")) in SYNTHETIC:
+            return "a synthetic answer, which no person gave"
         return "a preview of the survey" if str(row.values.get("Status")) in OF_THE_AUTHOR else None
 
     answers = table.without(reason)
@@ -40,4 +47,4 @@ def read(table: Table) -> Table:
     return answers
 
 
-FORMATS = (Format("Qualtrics CSV", "sheet", "Qualtrics, Data Export Formats (2025)", is_qualtrics, read),)
+FORMATS = (Format("Qualtrics CSV", "sheet", "Qualtrics, Understanding Your Dataset (2026)", is_qualtrics, read),)
