@@ -313,10 +313,10 @@ def test_money_whose_answer_was_lost_is_in_doubt_until_somebody_looks(prolific, 
     assert len(prolific.bonuses) == 5, "nothing is paid twice"
 
     for name in "abcde":
-        prolific.submissions[f"s-{name}"]["bonus_payments"] = [50] if done else []
+        prolific.submissions[f"s-{name}"]["bonus_payments"] = [50.0] if done else None
     third = reconciled(place, "--no")
     assert ("are in doubt" in third.err) == (not done), (
-        "what Prolific lists was paid; what it does not list may still come"
+        "what Prolific shows was paid; what it does not show may still come"
     )
     ledger = StudyAtProlific(**place).ledger()
     assert {(line.owed, line.confirmed, line.doubtful) for line in ledger} == {(0, 0.5, 0) if done else (0, 0, 0.5)}

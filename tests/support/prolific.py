@@ -94,8 +94,10 @@ class StandIn:
         match path.strip("/").split("/"):
             case ["submissions"]:
                 study = parse_qs(query)["study"][0]
+                alone = ("bonus_payments",)  # only a single submission shows them
+                rows = [{"id": name, "study_id": study} | one for name, one in self.submissions.items()]
                 return self.page(
-                    [{"id": name, "study_id": study} | one for name, one in self.submissions.items()], query
+                    [{key: value for key, value in row.items() if key not in alone} for row in rows], query
                 )
             case ["workspaces", workspace, "projects"]:
                 named = self.projects.get(workspace, {}).items()

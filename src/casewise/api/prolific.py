@@ -159,15 +159,22 @@ class StudyAtProlific(Study):
             return [submission for study_id in ids for submission in await prolific.submissions(study_id)]
 
         submissions = call(list_submissions)
-        with self.round() as here, here.round.write(here.store) as live:
-            keep_up(live)
-            account, design = round_account(live, vault=here.vault), here.round.design
+        with self.round() as here:
+            design = here.round.design
+            with here.round.write(here.store) as live:
+                keep_up(live)
+                account = round_account(live, vault=here.vault)
             lines = reconcile(submissions, account, design, vault=here.vault)
-            if seen := seen_payments(lines, account, design):
-                for payment in seen:
+            if doubted := {line.submission.id for line in lines if line.doubtful and line.submission}:
+                submissions = call(lambda prolific: prolific.with_bonuses(submissions, doubted))
+            with here.round.write(here.store) as live:
+                account = round_account(live, vault=here.vault)
+                for payment in seen_payments(
+                    reconcile(submissions, account, design, vault=here.vault), account, design
+                ):
                     note_payment(live, payment)
-                lines = reconcile(submissions, round_account(live, vault=here.vault), design, vault=here.vault)
-        return lines
+                account = round_account(live, vault=here.vault)
+            return reconcile(submissions, account, design, vault=here.vault)
 
     def carry_out(self, lines: Sequence[Reconciled]) -> list[str]:
         """Do what each line's action says; return the reason where one was refused, else "": it stops none of the others."""

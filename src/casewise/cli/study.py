@@ -295,6 +295,7 @@ def check(study: StudyArgument = STUDY, /, *, freeze: bool = False, deposit: Pat
         "\n".join(f"departs from what was frozen: {departure}" for departure in departures),
         **asdict(plan.estimate),
         total=plan.estimate.total,
+        currency=plan.design.pay.currency,
         problem=plan.problem,
         departures=departures,
     )
@@ -602,9 +603,11 @@ def print_plan(plan: StudyPlan) -> None:
     if estimate.short_batches:
         print(f"  {estimate.short_batches:,} of the batches are shorter, and paid in full")
     print(f"  {estimate.screened_out:,} more may not pass the quiz: {count_of(estimate.people, 'person')} in all")
+    unpassed = estimate.screened_out * design.pay.screen_out
     print(f"  {estimate.hours:,.0f} hours of people's time, {estimate.minutes_per_annotator:.1f} minutes each")
     print(
-        f"  {estimate.pay:,.2f} {money} to people and {estimate.fees:,.2f} {money} in fees: {estimate.total:,.2f} {money}"
+        f"  {estimate.pay - unpassed:,.2f} {money} to those who rate, {unpassed:,.2f} {money} to those who do not pass the quiz "
+        f"and {estimate.fees:,.2f} {money} in fees: {estimate.total:,.2f} {money}"
     )
     print(f"  {estimate.hourly:.2f} {money} an hour for the median annotator (floor {estimate.hourly_floor:.2f})")
     if left_out:

@@ -251,8 +251,10 @@ class People:
     """Median time for one page, in seconds."""
     minutes_before: float = 6.0
     """Median time for consent, tutorial and quiz, in minutes."""
-    per_hour: float = 16.0
-    """Pay per hour in your currency, without fees."""
+    checks: int = 2
+    """Attention checks in a batch, each a page."""
+    per_batch: float = 4.0
+    """Pay for a batch in your currency, without fees; `pay.per_batch` of a study."""
     items: Hidden[int | None] = None
     """Number of items in all; None: as many as the people can rate."""
 
@@ -307,8 +309,8 @@ def people(
     shift = detectable_shift(2 * (people / conditions - 1), alpha=alpha, power=power)
     difference = shift * error_at(per_item)
     by_people = 2 * variance.of_annotators * per_annotator / (per_item * queries) / error_at(per_item) ** 2
-    minutes = question.minutes_before + per_annotator * question.seconds_per_page / 60
-    hours = people * minutes / 60
+    minutes = question.minutes_before + (per_annotator + question.checks) * question.seconds_per_page / 60
+    hours, pay = people * minutes / 60, people * question.per_batch
     choices = pl.DataFrame(
         [
             (k, queries_at(k) * conditions, queries_at(k), shift * error_at(k))
@@ -326,8 +328,8 @@ def people(
     sentence = text(
         "{people:person} who rate {per_annotator:item} each give {ratings:rating}: with {per_item} of each item, "
         "{items:item}, which are {n:query} in each of {conditions:condition}. They {finding}, at alpha "
-        "{alpha:g}. It takes {hours:,.1f} hours of their time. At {per_hour:,.2f} an hour in your currency that is {pay:,.2f} of "
-        "pay, without fees; casewise study check counts pay by batches.",
+        "{alpha:g}. It takes {hours:,.1f} hours of their time. At {per_batch:,.2f} a batch in your currency, which is "
+        "{hourly:,.2f} an hour, that is {pay:,.2f} of pay to them, without fees.",
         people=people,
         per_annotator=per_annotator,
         ratings=ratings,
@@ -338,8 +340,9 @@ def people(
         finding=finding,
         alpha=alpha,
         hours=hours,
-        per_hour=question.per_hour,
-        pay=hours * question.per_hour,
+        per_batch=question.per_batch,
+        hourly=question.per_batch / minutes * 60,
+        pay=pay,
     )
     assumed = (
         text("{Queries} and people vary as in your pilot.")
@@ -354,7 +357,7 @@ def people(
         assumed,
         f"{percent(by_people)} of the variance comes from differences between people. Only more people reduce that part.",
         "More ratings of each item help to say which verdict is right for one item; more items help to compare conditions.",
-        "People who fail the quiz or leave come on top; casewise study check counts them.",
+        "People who fail the quiz or leave, and what they are paid, come on top; casewise study check counts them.",
     )
     numbers = {
         "people": people,
@@ -366,7 +369,7 @@ def people(
         "n_queries": queries,
         "safe_rate_difference": difference,
         "hours": hours,
-        "pay": hours * question.per_hour,
+        "pay": pay,
         "alpha": alpha,
         "power": power,
         "choices": choices.to_dicts(),

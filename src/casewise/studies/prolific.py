@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from ipaddress import ip_address
@@ -137,8 +137,8 @@ class Submission:
     study: str
     status: str
     code: str = ""
-    bonuses: tuple[int, ...] = ()
-    """The bonuses that Prolific lists with it, in cents."""
+    bonuses: tuple[int, ...] | None = None
+    """The bonuses that Prolific shows as paid, in cents; None where it does not say."""
 
 
 @dataclass(frozen=True)
@@ -222,10 +222,22 @@ class ProlificClient:
                 study,
                 str(row.get("status", "")).upper().replace("_", " "),
                 str(row.get("study_code") or row.get("entered_code") or ""),
-                tuple(cents for cents in row.get("bonus_payments") or () if isinstance(cents, int)),
             )
             for row in await self.listed(f"/submissions/?study={quote(study, safe='')}")
         ]
+
+    async def with_bonuses(self, submissions: Sequence[Submission], chosen: Collection[str]) -> list[Submission]:
+        """Return the submissions, the `chosen` ones with the bonuses that Prolific shows as paid.
+
+        Prolific shows them with a single submission, and not in its list.
+        """
+        return [await self.with_own_bonuses(one) if one.id in chosen else one for one in submissions]
+
+    async def with_own_bonuses(self, submission: Submission) -> Submission:
+        listed = (await self.call("GET", f"/submissions/{quote(submission.id, safe='')}/")).get("bonus_payments")
+        if not isinstance(listed, list) or not all(isinstance(cents, int | float) for cents in listed):
+            return submission
+        return replace(submission, bonuses=tuple(round(cents) for cents in listed))
 
     async def project_in(self, workspace: str, project: str | None) -> str:
         """The workspace's `project`, or its only one.
@@ -463,8 +475,8 @@ UNPAID = ("AWAITING REVIEW", "TIMED-OUT")
 def seen_payments(lines: Sequence[Reconciled], here: RoundAccount, design: Design) -> list[Payment]:
     """Return the payments that Prolific shows as made and that are not confirmed yet.
 
-    An approved or screened-out submission was paid. A bonus in doubt was paid where the submission lists its amount more often
-    than bonuses of it were confirmed; what a submission does not list may still come, and stays in doubt.
+    An approved or screened-out submission was paid. A bonus in doubt was paid where the submission shows its amount more often
+    than bonuses of it were confirmed; what a submission does not show may still come, and stays in doubt.
     """
     seen: list[Payment] = []
     for line in lines:
@@ -477,7 +489,7 @@ def seen_payments(lines: Sequence[Reconciled], here: RoundAccount, design: Desig
         if paid is not None and (approval is None or approval.state != "confirmed"):
             why = f"seen {submission.status.lower()} at Prolific"
             seen.append(Payment(person.annotator, APPROVAL, paid, "pay", "confirmed", why))
-        listed = Counter(submission.bonuses)
+        listed = Counter(submission.bonuses or ())
         listed.subtract(round(payment.amount * 100) for payment in made if payment.state == "confirmed")
         for payment in line.doubtful:
             if listed[round(payment.amount * 100)] > 0:
