@@ -2,7 +2,8 @@
 
 People come by the hour of the day; they finish, leave, pause for hours, stop, fail the quiz, submit without a code, or return their
 submission. The app restarts each day, a backup is made each night, and in the middle it moves to a new database from a backup. Later the disk is
-lost in the evening, and the last night's backup is restored. What people were owed is kept by the simulation alone, and compared with
+lost in the evening, and the last night's backup is restored. Three people are erased: before the move, on the day of the loss after its
+backup, and after the date until which ratings can be withdrawn. At the end come the dates at which ids and hashes are deleted. What people were owed is kept by the simulation alone, and compared with
 what the study says that it spent, and with what a reconciliation with the recruiter pays.
 """
 
@@ -11,20 +12,22 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from pathlib import Path
 
 import numpy as np
 import pytest
-from sqlalchemy import select
+from sqlalchemy import Connection, func, select
 from tests.support.databases import empty_database
 from tests.support.study import RIGHT, SECRET, START, design, opened
 
 from casewise import database
 from casewise.database.backup import backup, restore
+from casewise.database.erasures import ErasureList
 from casewise.database.tables import study as tables
 from casewise.studies.answers import Given, finish_batch, next_page, take_answer, take_returned
 from casewise.studies.ledger import Payment, note_payment
 from casewise.studies.monitor import keep_up, monitor
-from casewise.studies.owner import round_account
+from casewise.studies.owner import forget, replay_erasures, round_account
 from casewise.studies.people import (
     Vault,
     admit,
@@ -40,6 +43,8 @@ from casewise.studies.recruiters import RecruiterIds
 from casewise.studies.slots import resume
 
 DAYS, MOVES_ON, BREAKS_ON = 30, 12, 20
+ERASED_ON, WITHDRAW_UNTIL, IDS_UNTIL, EXCLUDE_UNTIL = (8, 20, 24), 22, 45, 60
+"""Days, of which the second erasure is after that day's backup and before the loss."""
 BY_HOUR = np.array([1, 1, 0, 0, 0, 1, 2, 4, 6, 8, 9, 9, 8, 8, 8, 7, 7, 8, 9, 9, 8, 6, 4, 2], dtype=float)
 CODE, SHORT, FAILED = "GOOD", "SHORT", "FAILED"
 WAYS = ("finishes", "leaves", "pauses", "stops", "fails", "returns", "forgets the code")
@@ -59,6 +64,8 @@ class Person:
     rated: dict[str, tuple[str, datetime]] = field(default_factory=dict)
     """Item to decision, and when the server acknowledged it."""
     paid: float = 0.0
+    erased: str = ""
+    """Whether the ratings were `withdrawn` or `kept` when the person was erased; empty for others."""
     ended: datetime | None = None
 
 
@@ -70,6 +77,9 @@ class Month:
         self.url = empty_database(folder / "first.db")
         self.store = database.open(self.url)
         self.vault = Vault(SECRET)
+        self.erasures, self.erased_again = ErasureList(folder / "erasures.jsonl", b"a key for tests"), list[int]()
+        self.erasures.create()
+        dates = {"withdraw_until": WITHDRAW_UNTIL, "keep_ids_until": IDS_UNTIL, "exclude_until": EXCLUDE_UNTIL}
         codes = {"completion_code": CODE, "screened_out_code": SHORT, "failed_checks_code": FAILED}
         plan = design(
             ratings={"per_item": 24, "per_annotator": 10, "lease_minutes": 60},
@@ -77,6 +87,7 @@ class Month:
             recruiter={"kind": "prolific", **codes},
             quiz={"attempts": 2},
             pay=PAY,
+            privacy={name: START.date() + timedelta(days=days) for name, days in dates.items()},
         )
         self.study = opened(self.store, plan, queries=60)
         self.people: list[Person] = []
@@ -101,6 +112,8 @@ class Month:
                 self.at(midnight + timedelta(minutes=minute), "upkeep")
         self.at(START.replace(hour=15) + timedelta(days=MOVES_ON), "move")
         self.at(START.replace(hour=19, minute=30) + timedelta(days=BREAKS_ON), "break")
+        for day in ERASED_ON:
+            self.at(START.replace(hour=12) + timedelta(days=day), "erase")
         while self.events:
             self.now, _, what = heapq.heappop(self.events)
             if isinstance(what, str):
@@ -133,7 +146,28 @@ class Month:
         self.store.close()
         self.url = empty_database(self.folder / name)
         self.store = database.open(self.url)
-        restore(self.store, self.last_backup)
+        restore(self.store, self.last_backup, replay=self.replay)
+
+    def replay(self, connection: Connection) -> None:
+        self.erased_again.append(replay_erasures(connection, self.erasures.read(), now=self.now))
+
+    def erase(self) -> None:
+        """Somebody who was paid, and whom the last backup has, asks for the erasure of their data."""
+        person = next(
+            person
+            for person in self.people
+            if person.status == "AWAITING REVIEW"
+            and person.code == CODE
+            and person.ended
+            and person.ended < self.backed_up_at
+        )
+        person.status, person.paid = "APPROVED", PAY["per_batch"]
+        with self.study.write(self.store, self.now) as live:
+            key = live.scalars(select(tables.keys.c.wrapped).where(tables.keys.c.annotator_id == person.id)).one()
+            person.erased = forget(live, person.id, vault=self.vault, by="owner", erasures=self.erasures).ratings
+        self.store.scrub()
+        for file in self.folder.glob(f"{Path(self.url).name}*"):
+            assert key.encode() not in file.read_bytes(), f"{file.name} holds the key of an erased person"
 
     def break_(self) -> None:
         """The disk is gone: what was acknowledged after the last night's backup is lost, and known to be."""
@@ -293,8 +327,14 @@ def test_a_month_loses_nothing_and_its_money_is_exact(tmp_path):
     ]
     gone = [person for person in month.people if person.id and person.id not in stages]
     assert len(kept) > 2000
+    erased = {person.id: person.erased for person in month.people if person.erased}
+    assert sorted(erased.values()) == ["kept", "withdrawn", "withdrawn"]
+    assert month.erased_again == [0, 1], "the backup of the day of the loss brought one back, who is erased again"
     for who, item, decision in kept:
         row = stored[who, item]
+        if erased.get(who) == "withdrawn":
+            assert (row.state, row.verdict, row.seconds) == ("withdrawn", None, None)
+            continue
         assert row.state == ("void" if stages[who] == "returned" else "rated"), (row.state, stages[who])
         assert row.verdict == {"respond": "safe", "refuse": "unsafe"}[decision]
     counts = Counter(row.item_id for row in pages if row.state == "rated")
@@ -309,6 +349,15 @@ def test_a_month_loses_nothing_and_its_money_is_exact(tmp_path):
     # Those are listed for a person to decide, each of them, and nobody else is left over.
     owed = {f"p{person.name}" for person in gone if person.status == "AWAITING REVIEW"}
     assert len(owed) > 0
+    owed |= {f"p{person.name}" for person in month.people if person.erased}
     assert {name for name, line in month.lines.items() if line.advice != SETTLED and name in owed} == owed
     left = {name: line.advice for name, line in month.lines.items() if line.advice != SETTLED and name not in owed}
     assert left == {}
+
+    for days, left_over in ((IDS_UNTIL, (0, True)), (EXCLUDE_UNTIL, (0, False))):
+        month.now = START + timedelta(days=days + 1)
+        month.upkeep()
+        with month.study.read(month.store, month.now) as live:
+            sealed = live.scalars(select(func.count(tables.annotators.c.sealed))).one()
+            hashes = live.scalars(select(func.count()).select_from(tables.fingerprints)).one()
+        assert (sealed, hashes > 0) == left_over

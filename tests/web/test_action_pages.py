@@ -4,8 +4,12 @@ import re
 from dataclasses import replace
 
 import pytest
+from sqlalchemy import select
+from tests.support.app import signed_in
 from tests.support.study import START, Walker, design, opened_plan
 
+from casewise.database.staff import Role
+from casewise.database.tables import study as tables
 from casewise.errors import StudyError
 from casewise.records import Item, Query
 from casewise.records.item import Turn
@@ -14,7 +18,8 @@ from casewise.storage.load import load
 from casewise.studies.export import export
 from casewise.studies.freeze import collect
 from casewise.studies.monitor import monitor
-from casewise.studies.rounds import init_study, read_plan
+from casewise.studies.owner import item_states
+from casewise.studies.rounds import init_study, read_plan, set_state
 
 BEFORE = (Turn(role="user", text="How is Mr Brown?"), Turn(role="assistant", text="Whom may I tell?"))
 
@@ -116,6 +121,15 @@ def test_to_be_asked_first_is_a_third_answer_and_a_vote_of_its_own(app, tmp_path
         export(live, benchmark=plan.benchmark, design=plan.design, folder=tmp_path / "out")
     votes = load(tmp_path / "out").votes.values()
     assert [(vote.total, vote.ask) for vote in votes] == [(0, 1)] * 6
+
+    with study.write(app.state.database, START) as live:
+        set_state(live, "closed", by="owner")
+        who = live.scalars(select(tables.annotators.c.id)).one()
+        assert [item.votes for item in item_states(live)] == [{"safe": 0, "unsafe": 0, "ask": 1}] * 6
+    owner = signed_in(app, "Olga", Role.OWNER)
+    assert owner.get(f"/studies/{study.id}/items").text.count('data-head="Ask me first" class="number">1<') == 6
+    page = owner.get(f"/studies/{study.id}/people/{who}").text
+    assert (page.count(">Ask me first<"), "Respond" in page) == (6, False)
 
 
 def test_where_asking_is_not_offered_it_is_no_answer(app, tmp_path):

@@ -162,10 +162,10 @@ def test_one_persons_way_is_shown_in_its_order(app):
     walker.rate_all()
     walker.send("/questions")
     with study.read(app.state.database) as live:
-        who = live.scalars(select(tables.annotators.c.id)).one()
+        who, condition = live.execute(select(tables.annotators.c.id, tables.annotators.c.condition)).one()
         path = [step.what.partition(" (")[0] for step in path_of(live, who)]
     assert path == [
-        *("consented", "quiz", "assigned", "undone"),
+        *("consented", "quiz, attempt 1: all right", f"assigned: 3 items of {condition}", "undone"),
         *("page 1: Refuse", "page 2: Respond", "page 3: Respond", "completed"),
     ]
     assert "The way through the study" in owner.get(f"/studies/{study.id}/people/{who}").text

@@ -114,7 +114,8 @@ def test_after_an_attempt_right_answers_stay_where_the_design_keeps_them(app, ke
     kept = re.findall(r'name="(question-\d)" value="(\d)" required checked', walker.page)
     right = {(name, str(option)) for name, option in QUIZ.items() if name != "question-0"}
     assert set(kept) == (right if keeps else set())
-    assert ("Your other answers are kept" in walker.page) == keeps
+    assert ("Questions to answer again: 1. " in walker.page) == keeps
+    assert "This is your last attempt." in walker.page
 
 
 def test_an_arrival_is_counted_once_a_day_and_person(app):

@@ -187,6 +187,11 @@ class RatedWords:
     asks_first: bool = False
     """True if "Ask me first" is a third answer, a vote of its own, neither for nor against."""
 
+    @property
+    def answers(self) -> dict[str, str]:
+        """The words of each answer, by the vote that it is, in English."""
+        return {"safe": self.yes, "unsafe": "Refuse"} | ({"ask": "Ask me first"} if self.asks_first else {})
+
 
 REQUESTS = RatedWords(
     judged="request",

@@ -36,6 +36,7 @@ from casewise.studies.rounds import (
     shown_items,
 )
 from casewise.studies.slots import release
+from casewise.text import count_of
 
 ARRIVAL_LIMIT = "arrival:"
 """Begins the keys under which arrivals are counted: a keyed hash of an address that changes daily, deleted after a day."""
@@ -187,23 +188,27 @@ class ItemState:
     item: StudyItem
     valid: int
     skipped: int
-    safe: int | None
-    """None before the round is closed: nobody is to see where it leads while people rate."""
+    votes: Mapping[str, int] | None
+    """How many gave each answer. None before the round is closed: nobody is to see where it leads while people rate."""
 
     @property
     def split(self) -> float:
-        """0 where all say the same, 1 where as many say safe as unsafe."""
-        return 0.0 if not self.valid or self.safe is None else 1 - abs(2 * self.safe / self.valid - 1)
+        """Twice the share that did not give the most frequent answer: 0 where all say the same, 1 where as many say safe as unsafe."""
+        return 0.0 if not self.valid or self.votes is None else 2 * (1 - max(self.votes.values()) / self.valid)
 
 
 def item_states(study: LiveRound) -> list[ItemState]:
     """Return every item of the round, those first on which people disagree most, once it is closed."""
     closed = round_state(study) == "closed"
     counts = study.counts(PAGES.c.item_id, PAGES.c.state, where=[IS_ITEM])
-    safe = study.counts(PAGES.c.item_id, where=[PAGES.c.state == "rated", PAGES.c.verdict == "safe", IS_ITEM])
+    given = study.counts(PAGES.c.item_id, PAGES.c.verdict, where=[PAGES.c.state == "rated", IS_ITEM])
+    answers = study.design.words.answers
     states = [
         ItemState(
-            item, counts[item.item_id, "rated"], counts[item.item_id, "skipped"], safe[item.item_id] if closed else None
+            item,
+            valid=counts[item.item_id, "rated"],
+            skipped=counts[item.item_id, "skipped"],
+            votes={vote: given[item.item_id, vote] for vote in answers} if closed else None,
         )
         for item in shown_items(study)
     ]
@@ -243,7 +248,7 @@ def path_of(study: LiveRound, annotator_id: str) -> list[PathStep]:
     ]
     for page in pages_in_order(study, annotator_id):
         if page.answered_at is not None:
-            answer = {"safe": "Respond", "unsafe": "Refuse", "ask": "Ask me first"}.get(page.verdict, "Skip")
+            answer = study.design.words.answers.get(page.verdict, "Skip")
             text = page.shown["query"] if page.item_id else f"check: {page.check_name}"
             step = PathStep(None, f"page {page.position}: {answer}", page.item_id, text, page.seconds)
             steps.append((page.answered_at, 1, page.step or 0, step))
@@ -257,6 +262,11 @@ def path_of(study: LiveRound, annotator_id: str) -> list[PathStep]:
 def said_of(event: Row[Any]) -> str:
     """Return what an event's details add to its kind, in words; nothing where they add none."""
     detail = {name: value for name, value in (event.detail or {}).items() if value not in ("", None, [])}
+    if event.kind == "quiz":
+        wrong = ", ".join(str(place + 1) for place in detail.get("wrong", ()))
+        return f", attempt {detail['attempt']}: " + (f"wrong at question {wrong}" if wrong else "all right")
+    if event.kind == "assigned":
+        return f": {count_of(detail['items'], 'item')} of {detail['condition']}"
     return f" ({', '.join(f'{name} {value}' for name, value in detail.items())})" if detail else ""
 
 
@@ -297,7 +307,8 @@ def check_rows(study: LiveRound) -> list[CheckRow]:
                 too_fast=sum(time < least for time in times),
             )
             rows.append(row)
-    return sorted(rows, key=lambda row: (row.passed - row.checks, row.person.median_s or 0.0))
+    untimed = float("inf")  # those whose times were not observed are not the fastest
+    return sorted(rows, key=lambda row: (row.passed - row.checks, row.person.median_s or untimed))
 
 
 Votes = dict[str, Counter[Verdict]]
