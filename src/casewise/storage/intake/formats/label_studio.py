@@ -1,8 +1,8 @@
 """Label Studio's exports: JSON, JSON-MIN and CSV.
 
-Checked: https://labelstud.io/guide/task_format (2026) for JSON; for the other two `converter.py`, `exports/csv2.py` and
-`prettify_result` in `src/label_studio_sdk/converter` of github.com/HumanSignal/label-studio-sdk (2026). Not checked on a file that
-Label Studio wrote.
+Checked: https://labelstud.io/guide/task_format (an undated copy) for JSON; for the other two `converter.py`, `exports/csv2.py` and
+`prettify_result` in `src/label_studio_sdk/converter` of github.com/HumanSignal/label-studio-sdk (commits
+0015729c, 0e270f31 and 10a2d50e). Not checked on a file that Label Studio wrote.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def is_flat(seen: Mapping[str, Any]) -> bool:
     return set(seen) >= MIN_COLUMNS
 
 
-SOURCE = "Label Studio, task format and converter (2026)"
+SOURCE = "Label Studio, task format and converter"
 
 FORMATS = (
     Format("Label Studio JSON", "objects", SOURCE, lambda seen: "data" in seen and "annotations" in seen, read),

@@ -1,7 +1,7 @@
 """Langfuse's exports of scores, traces and observations.
 
-Checked: https://langfuse.com/docs/api-and-data-platform/features/blob-storage-export-fields (2026; `scores`, `traces`,
-`observations_v2`), and the exports of the user interface after `worker/src/features/database-read-stream` of
+Checked: https://langfuse.com/docs/api-and-data-platform/features/blob-storage-export-fields (commit 05bdc0e1 of
+github.com/langfuse/langfuse-docs; `scores`, `traces`, `observations_v2`), and the exports of the user interface after `worker/src/features/database-read-stream` of
 github.com/langfuse/langfuse, which write names as in JavaScript and a column with a list of values for each score. Not checked
 on a file that Langfuse wrote.
 """
@@ -41,7 +41,7 @@ MODELS = ("provided_model_name", "providedModelName")
 
 
 def is_scores(table: Table) -> bool:
-    """Return whether the rows are scores. Scores that are all texts have no `value`, as the interface of Langfuse may give null."""
+    """Return whether the rows are scores. Scores that are all texts have no `value`, as its public API may give null."""
     names = set(table.columns)
     return (
         "name" in names
@@ -105,6 +105,6 @@ def only_score(cell: Any) -> Any:
 
 
 FORMATS = (
-    Format("Langfuse scores", "sheet", "Langfuse, export fields (2026)", is_scores, read_scores),
-    Format("Langfuse traces", "sheet", "Langfuse, export fields and source (2026)", is_traces, read_traces),
+    Format("Langfuse scores", "sheet", "Langfuse, export fields", is_scores, read_scores),
+    Format("Langfuse traces", "sheet", "Langfuse, export fields and source", is_traces, read_traces),
 )

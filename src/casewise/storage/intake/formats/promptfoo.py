@@ -1,7 +1,7 @@
 """promptfoo's results, version 3: JSON and JSON Lines.
 
 Checked: `EvaluateResult`, `EvaluateSummaryV3` and `GradingResult` in `src/types/index.ts` of github.com/promptfoo/promptfoo
-(commit 03c4cf29, 2025). Not checked: the object around the summary, and any file that promptfoo wrote.
+(commit 03c4cf29). Not checked: the object around the summary, and any file that promptfoo wrote.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Output files of OpenAI's and Anthropic's batch interfaces.
 
-OpenAI: the request output object of the API reference (a copy of 2024, with chat completions; `BatchRequestOutput` in its OpenAPI
+OpenAI: the request output object of the API reference (an undated copy, with chat completions; `BatchRequestOutput` in its OpenAPI
 document). Not checked against that page: completions and responses, which are read as their own interfaces return them.
-Anthropic: `MessageBatchResult` in `src/anthropic/types/messages` of github.com/anthropics/anthropic-sdk-python (2026), whose
-results are `succeeded`, `errored`, `canceled` or `expired`. Neither was checked on a file that a provider wrote.
+Anthropic: `MessageBatchResult` in `src/anthropic/types/messages` of github.com/anthropics/anthropic-sdk-python (commit 32169b41),
+whose results are `succeeded`, `errored`, `canceled` or `expired`. Neither was checked on a file that a provider wrote.
 """
 
 from __future__ import annotations
@@ -67,14 +67,14 @@ FORMATS = (
     Format(
         "OpenAI batch output",
         "objects",
-        "OpenAI, Batch API, request output object (2024)",
+        "OpenAI, Batch API, request output object",
         lambda seen: {"custom_id", "response", "error"} <= set(seen),
         lambda given: read(given, openai=True),
     ),
     Format(
         "Anthropic batch output",
         "objects",
-        "Anthropic, Message Batches API, Python SDK (2026)",
+        "Anthropic, Message Batches API, Python SDK",
         is_anthropic,
         lambda given: read(given, openai=False),
     ),

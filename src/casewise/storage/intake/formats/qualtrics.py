@@ -1,7 +1,7 @@
 """Qualtrics' CSV, whose second and third row are the questions and their import ids.
 
-Checked: "Understanding Your Dataset" under https://www.qualtrics.com/support/survey-platform/ (2026), which says that CSV files
-have three rows of headers. The words and codes of Status and how import ids are written are those of public scripts that read such
+Checked: "Understanding Your Dataset" under https://www.qualtrics.com/support/survey-platform/ (an undated copy of its beginning), which
+says that CSV files have three rows of headers. The words and codes of Status and how import ids are written are those of public scripts that read such
 files, not of Qualtrics itself.
 """
 
@@ -47,4 +47,4 @@ def read(table: Table) -> Table:
     return answers
 
 
-FORMATS = (Format("Qualtrics CSV", "sheet", "Qualtrics, Understanding Your Dataset (2026)", is_qualtrics, read),)
+FORMATS = (Format("Qualtrics CSV", "sheet", "Qualtrics, Understanding Your Dataset", is_qualtrics, read),)
