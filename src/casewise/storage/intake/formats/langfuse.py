@@ -1,9 +1,9 @@
 """Langfuse's exports of scores, traces and observations.
 
 Checked: https://langfuse.com/docs/api-and-data-platform/features/blob-storage-export-fields (commit 05bdc0e1 of
-github.com/langfuse/langfuse-docs; `scores`, `traces`, `observations_v2`), and the exports of the user interface after `worker/src/features/database-read-stream` of
-github.com/langfuse/langfuse, which write names as in JavaScript and a column with a list of values for each score. Not checked
-on a file that Langfuse wrote.
+github.com/langfuse/langfuse-docs; `scores`, `traces`, `observations_v2`), and the exports of the user interface after
+`worker/src/features/database-read-stream` of github.com/langfuse/langfuse, which write names as in JavaScript and a column
+with a list of values for each score. Not checked on a file that Langfuse wrote.
 """
 
 from __future__ import annotations

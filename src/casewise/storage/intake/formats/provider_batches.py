@@ -1,9 +1,10 @@
 """Output files of OpenAI's and Anthropic's batch interfaces.
 
-OpenAI: the request output object of the API reference (an undated copy, with chat completions; `BatchRequestOutput` in its OpenAPI
-document). Not checked against that page: completions and responses, which are read as their own interfaces return them.
-Anthropic: `MessageBatchResult` in `src/anthropic/types/messages` of github.com/anthropics/anthropic-sdk-python (commit 32169b41),
-whose results are `succeeded`, `errored`, `canceled` or `expired`. Neither was checked on a file that a provider wrote.
+OpenAI: the request output object of the API reference (an undated copy, with chat completions; `BatchRequestOutput` in its
+OpenAPI document). Not checked against that page: completions and responses, which are read as their own interfaces return
+them. Anthropic: `MessageBatchResult` in `src/anthropic/types/messages` of github.com/anthropics/anthropic-sdk-python (commit
+32169b41), whose results are `succeeded`, `errored`, `canceled` or `expired`. Neither was checked on a file that a provider
+wrote.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Qualtrics' CSV, whose second and third row are the questions and their import ids.
 
-Checked: "Understanding Your Dataset" under https://www.qualtrics.com/support/survey-platform/ (an undated copy of its beginning), which
-says that CSV files have three rows of headers. The words and codes of Status and how import ids are written are those of public scripts that read such
-files, not of Qualtrics itself.
+Checked: "Understanding Your Dataset" under https://www.qualtrics.com/support/survey-platform/ (an undated copy of its
+beginning), which says that CSV files have three rows of headers. The words and codes of Status and how import ids are written
+are those of public scripts that read such files, not of Qualtrics itself.
 """
 
 from __future__ import annotations
