@@ -11,7 +11,8 @@ import casewise
 from casewise import api
 from casewise.api import CaseColumns, VerdictWords
 from casewise.errors import ConfigurationError, DataError
-from casewise.storage.intake.cases import hashable, plain, taxonomy_of, without_nulls
+from casewise.storage.benchmark import About
+from casewise.storage.intake.cases import Policies, hashable, of_rows, plain, taxonomy_of, without_nulls
 from casewise.storage.load import import_cases
 
 ASKED = ["How do I reset a password?", "Who is on leave?", "Where does the driver live?"]
@@ -344,6 +345,16 @@ def test_an_empty_cell_is_an_unsure_vote_where_somebody_says_so():
 # What belongs together, and what is told of the import.
 
 
+def test_the_import_says_where_it_split_cells_and_took_shares_for_percentages():
+    split = loaded({"votes": "safe|unsafe"}, {"votes": "safe"}).about.receipt
+    percentages = loaded({"safe_rate": "50%"}).about.receipt
+
+    assert split is not None
+    assert percentages is not None
+    assert "Cells of 'votes' were split at '|'." in split.notes
+    assert "'safe_rate' was read as percentages." in percentages.notes
+
+
 def test_a_pair_over_several_queries_is_a_cluster_and_one_of_a_single_query_is_none():
     of_two = loaded({"label": "safe", "pair": 1}, {"label": "safe", "pair": 1}, {"label": "safe"})
     contexts = [{"query": "Who?", "context": who, "label": "safe", "pair": 1} for who in ("A nurse", "A thief")]
@@ -416,3 +427,15 @@ def test_cells_are_keys_and_plain_values_whatever_their_kind():
 def test_the_taxonomy_is_the_papers_where_all_categories_are_of_it():
     assert taxonomy_of("mine", ["terrorism"]).name != "mine"
     assert taxonomy_of("mine", ["terrorism", "other", "other"]).names == ("terrorism", "other")
+
+
+def test_where_no_row_can_be_used_the_first_problem_is_named():
+    with pytest.raises(DataError, match=r"rows\.csv:1: no row can be used; 'label' is 'perhaps'"):
+        of_rows(
+            [{"query": "Who?", "label": "perhaps"}],
+            About(name="made"),
+            source="rows.csv",
+            policies=Policies(skip_bad=True),
+        )
+    with pytest.raises(DataError, match="no row can be used; none has a verdict"):
+        of_rows([{"query": "Who?", "label": "not applicable"}], About(name="made"), source="rows.csv")

@@ -175,11 +175,11 @@ def test_a_part_is_found_by_its_path_in_objects_and_in_lists_of_them():
 
 
 def test_a_part_of_objects_becomes_a_column_and_what_is_none_does_not():
-    cases = table(prompt=["a", "b"], gold=['{"label": "safe"}', {"label": "unsafe"}])
+    cases = table(prompt=["a", "b", "c"], gold=['{"label": "safe"}', {"label": "unsafe"}, None])
 
     assert columns_of(cases, CaseColumns(label="gold.label")).label == "gold.label"
-    assert cases.columns["gold.label"] == ["safe", "unsafe"]
-    assert parts_of_objects(cases, "nowhere.label") == [None, None]
+    assert cases.columns["gold.label"] == ["safe", "unsafe", None]
+    assert parts_of_objects(cases, "nowhere.label") == [None] * 3
     with pytest.raises(ConfigurationError, match=r"no column 'gold\.lable'.*named with a point: gold\.label"):
         columns_of(cases, CaseColumns(label="gold.lable"))
     assert "gold.lable" not in cases.columns
