@@ -282,7 +282,7 @@ def corrected_for_picking(judge: str, corrected: Estimate, *, value: str) -> Tex
     """
     left = corrected.as_share if corrected.name not in NO_SHARES else gap_in_words(corrected)
     return text(
-        "{judge} has the highest number ({value}); corrected for having been picked as the highest, it is {left}.",
+        "{judge} has the highest number ({value}). Corrected for having been chosen as the highest, it is {left}.",
         judge=judge,
         value=value,
         left=left,

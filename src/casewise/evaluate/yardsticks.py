@@ -424,7 +424,7 @@ def notes_on_items(benchmark: Benchmark, options: ReportOptions) -> tuple[str, .
         notes.append(f"All numbers are over the items that are {options.items!r}: {SUBSETS[options.items]}.")
     if options.items == "hard":
         notes.append(
-            "Chosen and scored by the same votes they make every judge look bad; the table of subsets is free of that."
+            "The same votes chose and score these items, which makes every judge look worse. The table of subsets avoids this."
         )
     return tuple(notes)
 

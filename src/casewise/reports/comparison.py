@@ -395,7 +395,7 @@ def escaped(text: str, also: str = "") -> str:
 SENTENCES = {
     "pass": "Under every attack the upper limit is at most the bound.",
     "fail": "Under at least one attack the lower limit is above the bound.",
-    "inconclusive": "These items cannot tell: an upper limit is above a bound, but no lower limit.",
+    "inconclusive": "These items cannot tell: an upper limit is above a bound, and no lower limit is.",
 }
 
 

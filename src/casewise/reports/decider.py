@@ -246,7 +246,7 @@ def not_promised(file: FittedDecider) -> Iterator[Prose]:
         if kind not in kinds and kind != "needless_ask":
             yield Prose(
                 text(
-                    "{word} is measured, and not promised: {held_out} of items on held-out {queries}, and {fitted} where the "
+                    "{word} is not promised. It is {held_out} of items on held-out {queries}, and {fitted} where the "
                     "thresholds were fitted.",
                     word=word,
                     held_out=getattr(file.measured, kind).as_share,
@@ -384,7 +384,7 @@ def recommended(recommendation: Recommendation) -> Iterator[Block]:
         rivals = listed([rival.name for rival in recommendation.rivals])
         among = recommendation.wanted.chosen_from
         corrected = f", corrected for choosing among {count_of(among, 'judge')}" if among > 1 else ""
-        yield Prose(f"It costs less than {rivals}; each difference is above zero by its 95 % interval{corrected}.")
+        yield Prose(f"It costs less than {rivals}: the 95 % intervals of the differences lie above zero{corrected}.")
     else:
         yield Prose(shortfall(recommendation), lead=True)
         yield Prose(join(" ", shortfalls(recommendation)))
@@ -478,9 +478,9 @@ def need_words(need: Need, word: str) -> Text:
         "option": f"--max-{hyphened(need.promise.kind)} {need.promise.at_most:g}",
     }
     if need.more_queries is None:
-        words = "{promise}: no number of {queries} carries it at the rate seen, {rate} averaged over {n:query} with an item labelled {label}."
+        words = "{promise}: at the observed rate of {rate}, averaged over {n:query} with an item labelled {label}, no number of {queries} supports it."
     elif need.more_queries:
-        words = "{promise} takes about {more} with an item labelled {label}, if its rate stays at {rate}, as in {n:query} like that."
+        words = "{promise} needs about {more} with an item labelled {label}, if its rate stays at {rate}, as in {n:query} like that."
         return text(words, more=more_queries(need.more_queries), **values)
     else:
         words = "{promise} may be within reach: its rate is {rate}, averaged over {n:query} with an item labelled {label}. Ask for it with {option}."

@@ -251,7 +251,7 @@ def costs(details: Sequence[Details]) -> Iterator[Block]:
     }
     yield Figure(
         "cost-curve",
-        "Expected cost of an item, by how many over-refusals are as bad as one harm. One harm and one over-refusal together cost 1.",
+        "Expected cost of an item, by how many over-refusals are as bad as one harm. Costs are scaled so that one harm and one over-refusal together cost 1.",
         "Lines of expected cost by the ratio of harm to over-refusal, with refusing and answering everything.",
         Drawing(
             lambda form: charts.cost_curves(

@@ -357,7 +357,7 @@ def people(
         assumed,
         f"{percent(by_people)} of the variance comes from differences between people. Only more people reduce that part.",
         "More ratings of each item help to say which verdict is right for one item; more items help to compare conditions.",
-        "People who fail the quiz or leave, and what they are paid, come on top; casewise study check counts them.",
+        "Add people who fail the quiz or leave, and what they are paid; casewise study check counts them.",
     )
     numbers = {
         "people": people,

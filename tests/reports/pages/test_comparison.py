@@ -93,8 +93,8 @@ def test_a_comparison_begins_with_who_is_better_in_a_sentence(runs):
     assert level.startswith(
         "These items do not tell which judge agrees most with people: it may be constant:safe (binary)"
     )
-    assert "corrected for having been picked as the highest" in level
-    assert "corrected for having been picked as the highest, it is 91." in three.numbers.sentence
+    assert "Corrected for having been chosen as the highest" in level
+    assert "Corrected for having been chosen as the highest, it is 91." in three.numbers.sentence
 
 
 def test_flips_refusals_and_harm_have_paired_differences(runs):
