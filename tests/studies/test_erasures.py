@@ -147,7 +147,7 @@ def test_somebody_asks_on_their_own_page_and_gets_a_certificate_and_the_way_back
     assert "Delete my data" in walker.page
     walker.open("/data")
     assert walker.send("/data") == "/data"
-    assert "Please tick" in walker.page
+    assert "please tick the box" in walker.page
     assert walker.send("/data", delete="yes") == "/data"
 
     assert "Certificate of erasure 1" in walker.page
