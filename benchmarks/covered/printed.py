@@ -77,6 +77,7 @@ DERIVED: dict[str, str] = {
     "detectable_shift": "noncentral t, against scipy's",
     "f_critical": "noncentral F, against R's pwr",
     "f_power": "noncentral F, against R's pwr",
+    "harm_over_calls": "the interval of a share in `metrics`, sent through a function that rises; over agents, of clustered means",
     "study_power": "normal power from a pilot's variances",
     "study_queries": "normal power from a pilot's variances",
 }
@@ -97,6 +98,7 @@ WITHOUT = frozenset(
         "constant_accuracy",
         "difference",  # of two texts, in words
         "draw_annotators",
+        "error_sources",  # parts of a standard error
         "draw_item_logits",
         "find_pairs",
         "fit_beta",
@@ -121,6 +123,7 @@ WITHOUT = frozenset(
         "near_duplicates",
         "numbered",
         "votes_of_ratings",
+        "wording_spread",  # parts of a standard deviation
         "out_of_fold",
         "published_cross_entropy",
         "queries_at",

@@ -247,7 +247,7 @@ def test_a_rehearsals_round_that_is_not_there_is_had_by_what_is_typed(casewise):
 def test_what_was_never_released_has_a_preset_which_needs_generated_contexts(casewise, monkeypatch):
     assert "release --unreviewed" in casewise("study init demo --preset paper-rest", fails=True)
     monkeypatch.setenv("CASEWISE_DATABASE", "sqlite:///drafts.db")
-    casewise("contexts select demo --draft rest --per-category 1")
+    casewise("contexts select demo --queries-only --draft rest --per-category 1")
     casewise("contexts generate rest --model fake/contexts --yes")
     casewise("contexts release rest --unreviewed --version 1.0.0 --out rest")
     said = casewise("study init rest --preset paper-rest")

@@ -196,11 +196,11 @@ class ContextColumns:
     query: str | None = None
     """The column with the query."""
     category: str | None = None
-    """The column with the category; '' for none."""
+    """The column with the query's category; '' for none."""
     context: str | None = None
     """The column with the whole context: free text, or an object of parameters."""
     intended: str | None = None
-    """The column with the intent of the context's author: safe or unsafe."""
+    """The column that says what a context is meant to be: safe or unsafe."""
     parameters: Hidden[Mapping[str, str]] = field(default_factory=dict)
     """Further columns, by the context parameter that each states: group.parameter."""
 

@@ -28,6 +28,7 @@ from casewise.stats.arrays import BoolArray
 from casewise.stats.calibration import calibration
 from casewise.stats.labels import VOTES, LabelPolicy
 from casewise.stats.thresholds import DECISIONS, Decision, Evidence, Trial, Wanted, calibrated, measure_decisions
+from casewise.storage.benchmark import Benchmark
 from casewise.storage.files import json_value
 from casewise.storage.load import Source
 from casewise.storage.run_folder import AnyRun
@@ -171,6 +172,14 @@ def fit_run(
     return fitting
 
 
+def label_source(benchmark: Benchmark, options: FitOptions) -> str | None:
+    """Return in words whose labels a decider is fitted on; None where people voted."""
+    words = LabelWords.of(benchmark)
+    if benchmark.n_shares and not benchmark.ratings:
+        return "shares of safe votes"
+    return None if words.rated or benchmark.n_shares else words.policy(options.labels.name)
+
+
 def fit_series(runs: JudgedRuns, series: Series, wanted: Wanted, *, options: FitOptions) -> Fitting:
     """The decider of one series; where its promises cannot be carried, one that minimises cost alone, and `broken` says why.
 
@@ -200,10 +209,8 @@ def fit_series(runs: JudgedRuns, series: Series, wanted: Wanted, *, options: Fit
         benchmark=FittedOn(
             name=benchmark.name,
             digest=benchmark.digest,
-            labels="shares of safe votes" if benchmark.n_shares and not benchmark.ratings else options.labels.name,
-            label_source=None
-            if (words := LabelWords.of(benchmark)).rated or benchmark.n_shares
-            else words.policy(options.labels.name),
+            labels=options.labels.name,
+            label_source=label_source(benchmark, options),
             n_items=len(evidence.value),
             n_queries=len(np.unique(evidence.cluster)),
             synthetic=benchmark.about.synthetic,

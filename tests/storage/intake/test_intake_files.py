@@ -557,7 +557,7 @@ def test_shares_without_numbers_of_votes_go_to_a_recommendation_and_a_decider(tm
     )
 
     page = " ".join(invoke("recommend", tmp_path / "run", "--ratio", "2", "--format", "text").out.split())
-    assert "60 items of 60 queries, labels by shares of safe votes" in page
+    assert "60 items of 60 queries, labels: shares of safe votes" in page
     fitted = invoke("decider", "fit", tmp_path / "run", "--ratio", "2", "--out", tmp_path / "decider.json")
     assert (fitted.code, (tmp_path / "decider.json").exists()) == (0, True), fitted.output
     assert "95 % say safe" in invoke("show", tmp_path / "shares", "my 9", "--format", "text").out
