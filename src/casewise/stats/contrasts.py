@@ -459,6 +459,8 @@ def equivalence(difference: float, error: float, *, margin: float, df: float = n
 
     .. math:: p = \max\left(P(T > \tfrac{d + \delta}{s}),\; P(T < \tfrac{d - \delta}{s})\right)
 
+    It takes the error for known. `Difference.equivalence_p` also allows for dissent that was not seen.
+
     Parameters
     ----------
     difference, error : float
@@ -467,8 +469,6 @@ def equivalence(difference: float, error: float, *, margin: float, df: float = n
         The largest difference :math:`\delta` of safe rates that would not matter, for instance 0.05.
     df : float
         Degrees of freedom of the error; infinite for a normal one.
-
-    It takes the error for known. `Difference.equivalence_p` also allows for dissent that was not seen.
 
     References
     ----------
