@@ -160,6 +160,7 @@ def tell_selected(name: str, chosen: SelectedQueries, options: SelectionOptions)
     for line in chosen.notes:
         note(line)
     categories = len({query.category for query in chosen.queries})
+    noun = "action" if {query.judged for query in chosen.queries} == {"action"} else "query"
     came = {
         "came in for review": chosen.imported,
         "came in with their approval": chosen.adopted,
@@ -168,7 +169,7 @@ def tell_selected(name: str, chosen: SelectedQueries, options: SelectionOptions)
     say(
         "\n".join(
             [
-                f"{name}: {count_of(len(chosen.queries), 'query')} in {count_of(categories, 'category')}",
+                f"{name}: {count_of(len(chosen.queries), noun)} in {count_of(categories, 'category')}",
                 *(f"{count_of(count, 'context')} {became}" for became, count in came.items() if count),
             ]
         ),

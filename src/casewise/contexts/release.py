@@ -117,9 +117,12 @@ def data_card(
         f"Canary: `{about.canary}` (it is in this file, in the manifest and in every context).",
         "",
         "## What it is",
-        f"{counts.queries} queries in {len({q.category for q in benchmark.queries})} categories of {benchmark.taxonomy.name},",
-        f"{counts.items} items ({', '.join(f'{name}: {n}' for name, n in sorted(conditions.items()))}),",
-        f"{counts.contexts} contexts, intermediate wordings included, {counts.revisions} revisions.",
+        (
+            f"{count_of(counts.queries, 'query')} in {count_of(len({q.category for q in benchmark.queries}), 'category')} of "
+            f"{benchmark.taxonomy.name},"
+        ),
+        f"{count_of(counts.items, 'item')} ({', '.join(f'{name}: {n}' for name, n in sorted(conditions.items()))}),",
+        f"{count_of(counts.contexts, 'context')}, intermediate wordings included, {count_of(counts.revisions, 'revision')}.",
         f"Contexts state the parameters of {benchmark.parameters.name}: {', '.join(benchmark.parameters.names)}.",
         "It is meant for measuring how well a judge decides in context. It is not meant for training.",
         "A context's intent is its author's and is not a label: labels come from people's ratings.",

@@ -415,10 +415,9 @@ class Benchmark:
                 f"use the mean.{by_mean} casewise cannot say how far people agree on these items."
             )
         if (columns["cluster"] != columns["query_id"]).any():
-            clusters = columns["cluster"].n_unique()
+            clusters = count_of(columns["cluster"].n_unique(), "cluster")
             notes.append(
-                f"The items of {count_of(len(self.queries), 'query is')} in {clusters:,} clusters: intervals and folds keep a cluster "
-                "together."
+                f"{count_of(len(self.queries), 'query is')} in {clusters}: intervals and folds keep a cluster together."
             )
         if unsure := int(columns["n_unsure"].sum()):
             every = unsure + int(columns["n_votes"].sum())
