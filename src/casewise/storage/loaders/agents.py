@@ -61,7 +61,7 @@ def trajectory_rows(path: Path) -> Rows:
             entry.refuse("no turn is the agent's")
         last = turns[places[-1]]
         label = entry.values.get("label")
-        if label not in LABELS or isinstance(label, bool):
+        if isinstance(label, bool) or not isinstance(label, (int, str)) or label not in LABELS:
             entry.refuse(f"'label' is {label!r}, not 0 (safe) or 1 (unsafe)")
         call = call_of(str(last.get("action") or ""))
         row: dict[str, Any] = {
