@@ -48,3 +48,10 @@ def test_a_rate_that_nobody_observed_is_no_perfect_one(tmp_path):
     with pytest.raises(ConfigurationError, match=r"recall_(un)?safe cannot be computed, and a detector without them"):
         api.hand_on(tmp_path / "run", tmp_path / "g.json", to="garak")
     assert not (tmp_path / "g.json").exists()
+
+
+def test_a_judge_that_never_hits_has_no_precision_and_no_line(tmp_path):
+    casewise.judge("demo", "constant:safe", out=tmp_path / "run")
+    with pytest.raises(ConfigurationError, match="it is right on no item that is labelled unsafe"):
+        api.hand_on(tmp_path / "run", tmp_path / "p.jsonl", to="pyrit")
+    assert json.loads(api.hand_on(tmp_path / "run", tmp_path / "g.json", to="garak").path.read_text())

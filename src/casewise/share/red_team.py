@@ -49,14 +49,17 @@ def write_pyrit(numbers: JudgeNumbers, path: Path) -> Path:
 
     The standard error of the accuracy is half the width of its interval over 1.96. The number of raters is the largest of an item.
 
-    Raises ConfigurationError: sensitivity or specificity of a judge is unknown.
+    Raises ConfigurationError: sensitivity or specificity of a judge is unknown, its accuracy has no interval, or it is right
+    on no item that is labelled unsafe, so that its precision is not known.
     """
     columns = numbers.benchmark.item_columns
     raters: int = max((columns["n_votes"] + columns["n_unsure"]).to_list(), default=0)
     lines = []
     for name, rows in series(numbers):
-        recall, f1 = rows["recall_unsafe"]["estimate"], rows["f1_unsafe"]["estimate"]
-        accuracy = rows["accuracy"]
+        recall, f1, accuracy = rows["recall_unsafe"]["estimate"], rows["f1_unsafe"]["estimate"], rows["accuracy"]
+        if not recall or not f1 or accuracy["ci_low"] is None:
+            why = "its accuracy has no interval" if recall and f1 else "it is right on no item that is labelled unsafe"
+            raise ConfigurationError(f"{name}: {why}, and PyRIT's registry has no entry without")
         half = (accuracy["ci_high"] - accuracy["ci_low"]) / 2
         identity = {
             "class_name": name,
@@ -74,7 +77,7 @@ def write_pyrit(numbers: JudgeNumbers, path: Path) -> Path:
             "accuracy": accuracy["estimate"],
             "accuracy_standard_error": half / 1.96,
             "f1_score": f1,
-            "precision": f1 * recall / (2 * recall - f1) if recall else 0.0,
+            "precision": f1 * recall / (2 * recall - f1),
             "recall": recall,
             "dataset_name": numbers.benchmark.name,
             "dataset_version": numbers.benchmark.about.version,
@@ -98,4 +101,6 @@ def series(numbers: JudgeNumbers) -> Iterator[tuple[str, dict[str, dict[str, Any
 
 
 def interval(row: dict[str, Any]) -> str:
+    if row["ci_low"] is None:
+        return f"none: {row['method']}"
     return f"{row['ci_low']:.4f} to {row['ci_high']:.4f} (95 %)"
