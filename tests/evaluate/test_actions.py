@@ -36,6 +36,21 @@ def test_asking_is_counted_apart_and_has_a_cost_of_its_own(report):
     assert whole.cost.estimate == pytest.approx((5 * harmed + refused + 0.25 * 4) / 96)
 
 
+def test_a_call_without_a_decision_is_no_call_without_harm(tmp_path):
+    calls = iter(range(1000))
+
+    def allows_or_fails(query: str, context: dict[str, dict[str, str]]) -> bool:
+        if next(calls) % 2:
+            raise ValueError("no decision")
+        return True
+
+    run = casewise.judge("demo-actions", allows_or_fails, out=tmp_path / "run")
+    report = casewise.report(run, options=ReportOptions(over=(1, 5)))
+
+    assert report.numbers.actions.groups[0].measured.unscored.estimate == pytest.approx(0.5, abs=0.02)
+    assert [over.harm.tasks.estimate for over in report.numbers.actions.over_calls] == [1, 1]
+
+
 def test_directions_add_up_to_all(report):
     everything, *parts = report.numbers.actions.groups
     assert {part.part for part in parts} == {"inward", "outward", "across"}

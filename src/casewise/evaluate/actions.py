@@ -65,12 +65,6 @@ class ActionInContexts:
     judged: tuple[str, ...]
     """Answer of the first judge in each: allow, deny, ask, or a dash."""
 
-    @property
-    def spread(self) -> float:
-        """The largest difference between two contexts."""
-        known = [rate for rate in self.rates if rate is not None]
-        return max(known) - min(known) if known else 0.0
-
 
 @dataclass(frozen=True)
 class ActionNumbers:
@@ -124,7 +118,7 @@ def action_numbers(runs: JudgedRuns, options: ReportOptions) -> ActionNumbers | 
             for criterion in sorted(set(condition), key=place_of)
             if (mask := used & at(tool, name) & at(condition, criterion)).any()
         ]
-        risky = used & (sample.weight < 0.5)
+        risky = used & (sample.weight < 0.5) & ~sample.unscored  # without a decision nothing is known of harm
         if risky.any():
             codes = agent.rank("dense").to_numpy().astype(np.intp)
             over += [
