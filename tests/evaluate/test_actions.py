@@ -47,8 +47,10 @@ def test_a_call_without_a_decision_is_no_call_without_harm(tmp_path):
     run = casewise.judge("demo-actions", allows_or_fails, out=tmp_path / "run")
     report = casewise.report(run, options=ReportOptions(over=(1, 5)))
 
-    assert report.numbers.actions.groups[0].measured.unscored.estimate == pytest.approx(0.5, abs=0.02)
-    assert [over.harm.tasks.estimate for over in report.numbers.actions.over_calls] == [1, 1]
+    numbers = report.numbers.actions
+    assert numbers is not None
+    assert numbers.groups[0].measured.unscored.estimate == pytest.approx(0.5, abs=0.02)
+    assert [over.harm.tasks.estimate for over in numbers.over_calls] == [1, 1]
 
 
 def test_directions_add_up_to_all(report):
