@@ -22,6 +22,7 @@ from fastapi import Depends, FastAPI, HTTPException, Request
 from fastapi.exceptions import RequestValidationError
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictBool, StringConstraints
+from pydantic.config import JsonDict
 from starlette.exceptions import HTTPException as StarletteHTTPException
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
@@ -102,8 +103,25 @@ class Turn(Form):
     content: Annotated[str, StringConstraints(max_length=200_000)] | Parts
 
 
+ONE_OF_TWO: JsonDict = {
+    "oneOf": [
+        {
+            "required": ["query"],
+            "properties": {"query": {"type": "string"}, "messages": {"type": "null"}},
+        },
+        {
+            "required": ["messages"],
+            "properties": {"messages": {"type": "array"}, "query": {"type": "null"}, "reply": {"type": "null"}},
+        },
+    ]
+}
+"""What the schema of a decision's request says beside its fields: a query, or the messages of a chat."""
+
+
 class DecideIn(Form):
     """A query or a chat, and the circumstances as far as they are known."""
+
+    model_config = ConfigDict(json_schema_extra=ONE_OF_TWO)
 
     query: Said | None = None
     messages: list[Turn] | None = Field(default=None, max_length=1000)

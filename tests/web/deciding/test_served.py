@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import secrets
 import shlex
 import signal
 import subprocess
@@ -55,7 +56,7 @@ def post(port: int, query: str) -> dict[str, object]:
 def wait_for(there, *, patience_s: float = 60) -> None:
     deadline = time.monotonic() + patience_s
     while not there():
-        assert time.monotonic() < deadline
+        assert time.monotonic() < deadline, "waited in vain"
         time.sleep(0.02)
 
 
@@ -112,15 +113,17 @@ def test_a_port_that_others_reach_needs_keys(tmp_path, monkeypatch):
 @contextmanager
 def serving(*options: str, before: str = "", source: str = SLOW) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
     """A service of a judge that answers at once, as a process of a shell that has done something before."""
-    Path("fast_judge_of_tests.py").write_text(source.replace("slow", "fast"))
-    fit = fit_decider(judge("demo", "python:fast_judge_of_tests:judge", out="run"), Wanted(ratio=1))
+    module = f"judge_{secrets.token_hex(8)}"  # a name of its own: what one test has imported stays for the next
+    Path(f"{module}.py").write_text(source.replace("slow", "fast"))
+    fit = fit_decider(judge("demo", f"python:{module}:judge", out="run"), Wanted(ratio=1))
     fit.decider.model_copy(update={"thresholds": Fitted(0.5, 0.5)}).save("decider.json")
     port = free_port()
     command = [sys.executable, "-m", "casewise", "serve", "decider.json", "--port", str(port), *options]
     shell = f"{before} exec {shlex.join(command)}"
     with subprocess.Popen(["bash", "-c", shell], stderr=subprocess.PIPE) as service:
         try:
-            wait_for(lambda: answers(port))
+            wait_for(lambda: service.poll() is not None or answers(port))
+            assert service.poll() is None, "the service ended by itself"
             yield port, service
         finally:
             service.terminate()
