@@ -13,6 +13,7 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 
@@ -57,6 +58,7 @@ SET_ELSEWHERE = {"report": ("runs", "benchmark", "full"), "gate": ("run", "bench
 """Parameters of a command that follow from the rest of the file."""
 
 
+@cache
 def keys_of(command: str) -> dict[str, Argument]:
     """Return the options of a command that a run file may set, by key."""
     from casewise.cli.app import app
