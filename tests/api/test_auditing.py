@@ -20,6 +20,7 @@ def test_its_findings_are_a_frame_the_weightiest_first(audit):
     assert audit.findings["code"].to_list() == [found["code"] for found in audit.as_json()["findings"]]
 
 
+@pytest.mark.slow
 def test_findings_are_asked_for_by_code_or_part(audit):
     every = audit.matching(["any"])
 

@@ -77,6 +77,7 @@ def test_no_items_are_an_error():
         audit(Benchmark(About(name="empty"), (), (), ()))
 
 
+@pytest.mark.slow
 def test_a_code_a_part_and_any_can_be_failed_on(demo):
     assert {f.code for f in matching(demo, ("labels.unstable",))} == {"labels.unstable"}
     assert {f.part for f in matching(demo, ("coverage",))} == {"coverage"}

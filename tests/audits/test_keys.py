@@ -103,6 +103,7 @@ def test_the_search_is_counted_and_its_tests_are_corrected_for_it():
     assert found.p == pytest.approx(7 * 0.5**30)
 
 
+@pytest.mark.slow
 def test_the_json_of_an_audit_holds_no_context_of_a_restricted_benchmark():
     open_benchmark = one_context_is_safe()
     gated = replace(open_benchmark, about=open_benchmark.about.model_copy(update={"gated": True}))

@@ -77,6 +77,7 @@ def test_a_run_that_did_not_finish_is_an_error_in_junit(runs, tmp_path):
     assert '<testcase classname="casewise.gate" name="finished">' in (tmp_path / "j").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_github_is_told_in_its_own_words_where_it_runs_us(runs, monkeypatch):
     assert "::error" not in gated(runs).err
     assert "::error title=casewise gate%2C accuracy%3A fail::accuracy is" in gated(runs, "--annotations").err

@@ -91,6 +91,7 @@ def test_the_program_keeps_notes_off_stdout(tmp_path):
     assert "report.html" in said.err
 
 
+@pytest.mark.slow
 def test_what_cannot_be_computed_says_why(here):
     found = document(casewise("report", "silent", "--json"), 5)
     rows = {row["metric"]: row for row in found["metrics"]}

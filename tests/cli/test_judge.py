@@ -123,6 +123,7 @@ def test_doctor_sees_which_servers_answer(monkeypatch):
     assert {one["name"]: one["reachable"] for one in found["endpoints"]} == {"here": True, "gone": False}
 
 
+@pytest.mark.slow
 def test_several_prompts_are_one_run_each_and_a_report_says_how_much_the_wording_matters(casewise, tmp_path):
     own = tmp_path / "polite.toml"
     own.write_text(

@@ -47,6 +47,7 @@ def test_a_dry_run_calls_nobody_and_writes_nothing(tmp_path):
     assert not (tmp_path / "r").exists()
 
 
+@pytest.mark.slow
 def test_says_and_does_stand_beside_each_other(graded, tmp_path):
     judged = tmp_path / "says"
     command("judge", "demo", "--judge", "fake/rehearsal", "--prompts", "bridge", "--out", judged)

@@ -99,6 +99,7 @@ def test_a_pilot_is_opened_without_freezing(casewise):
     assert "pilot round, open" in casewise("study status --phase pilot")
 
 
+@pytest.mark.slow
 def test_voiding_forgetting_and_exporting(casewise, opened_study):
     store, study = opened_study
     alice, bob = finished(store, study, "alice"), begun(store, study, "bob")

@@ -185,6 +185,7 @@ def test_what_a_decider_is_fitted_for_is_stated_by_name(run):
         fit_decider(run)
 
 
+@pytest.mark.slow
 def test_labels_are_those_of_the_policy_and_the_page_names_the_policy_of_the_last_report(run):
     category = casewise.load("demo").queries[0].category
     strict = f"votes,override:{category}=unsafe"

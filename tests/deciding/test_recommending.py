@@ -101,6 +101,7 @@ def test_failures_are_named_by_the_owners_ids(bank):
     assert all(one["decision"] == ("refuse" if one["n_safe"] == 11 else "answer") for one in found["failures"])
 
 
+@pytest.mark.slow
 def test_what_cannot_be_promised_yet_is_an_answer_and_no_error(bank):
     told = run("recommend", "runs/good", "runs/coin", "--benchmark", "bank", "--max-harm", "0.01")
 

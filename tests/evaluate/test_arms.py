@@ -39,6 +39,7 @@ def test_a_judge_that_reads_one_group_gets_all_of_its_worth_from_there():
     assert by_part["sender"] == by_part["transmission_principle"] == pytest.approx(0)
 
 
+@pytest.mark.slow
 def test_without_all_subsets_there_is_no_shapley_value():
     found = report(judge("demo", "fake/rehearsal", arms=(FULL, NO_CONTEXT, Arm.without("recipient")))).arms
 
@@ -59,6 +60,7 @@ def test_the_page_says_against_what_the_numbers_are(ablated):
     assert ablated.as_json()["arms"]
 
 
+@pytest.mark.slow
 def test_arms_that_hide_something_are_named_in_one_note(ablated):
     (note,) = [note for note in ablated.notes if "full-context labels" in note]
 
@@ -66,6 +68,7 @@ def test_arms_that_hide_something_are_named_in_one_note(ablated):
     assert "fake/rehearsal (binary);" not in note
 
 
+@pytest.mark.slow
 def test_gains_of_arms_are_drawn_around_zero_with_their_table_behind(ablated):
     charts = [block for block in ablated.document.blocks if isinstance(block, Forest) and block.ends]
 
@@ -77,6 +80,7 @@ def test_gains_of_arms_are_drawn_around_zero_with_their_table_behind(ablated):
         assert chart.table.name.startswith("arms-")
 
 
+@pytest.mark.slow
 def test_arms_of_a_scalar_are_compared_by_its_fitted_verdicts():
     def value(query, context):
         return float(len(query)) + 100 * ("recipient" in context)
@@ -91,6 +95,7 @@ def test_arms_of_a_scalar_are_compared_by_its_fitted_verdicts():
     }
 
 
+@pytest.mark.slow
 def test_the_worst_disagreements_are_those_of_a_judge_that_was_shown_what_people_saw(tmp_path):
     run = judge("demo", "fake/rehearsal", arms="full without:recipient", out=tmp_path / "run")
     found = report(run).as_json()["disagreements"]

@@ -92,6 +92,7 @@ def test_a_judge_that_repeats_itself_has_no_noise(guessed):
     assert noise.deviation.estimate == pytest.approx(0, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_no_cell_of_any_table_is_nan(guessed):
     for report in (guessed, report_of("constant:safe")):
         for table in report.document.tables():

@@ -52,6 +52,7 @@ def test_what_a_judge_says_of_itself_stands_in_its_run_and_in_every_report(folde
     assert "its answers are bought" not in casewise.report(folders[1]).notes
 
 
+@pytest.mark.slow
 def test_a_judge_that_is_only_called_linear_is_not_taken_for_the_classifier(tmp_path):
     def linear(query, context):
         return "safe"
@@ -118,6 +119,7 @@ def asked_five_times(tmp_path_factory):
     return folder / "five", folder / "linear"
 
 
+@pytest.mark.slow
 def test_every_command_says_how_often_one_answer_of_a_judge_agrees(asked_five_times):
     five, linear = asked_five_times
     safe = casewise.load("demo").item_columns.select("item_id", label=pl.col("n_safe") > 10)
@@ -136,6 +138,7 @@ def test_every_command_says_how_often_one_answer_of_a_judge_agrees(asked_five_ti
     assert board["constant:safe (binary)"].numbers["accuracy"].estimate == pytest.approx(of_one)
 
 
+@pytest.mark.slow
 def test_the_majority_of_several_answers_is_a_second_number_with_its_name(asked_five_times):
     (answer,) = casewise.report(asked_five_times[0]).numbers.answers
 
@@ -156,6 +159,7 @@ def test_an_item_with_fewer_answers_than_others_has_them_again():
 # Intervals over a column of the user's choice.
 
 
+@pytest.mark.slow
 def test_clusters_of_another_column_change_intervals_and_no_estimate(asked_five_times):
     options = [ReportOptions(cluster=column) for column in (None, "domain")]
     by_query, by_domain = (casewise.report(asked_five_times[1], options=option) for option in options)

@@ -51,6 +51,7 @@ def test_the_numbers_are_those_of_the_report(board, folders):
     assert row.numbers["over_refusal"].estimate == 0
 
 
+@pytest.mark.slow
 def test_judges_that_were_shown_less_are_said_to_be_against_full_context_labels(tmp_path):
     casewise.judge("demo", "linear", arms=(Arm(), Arm.without("recipient")), out=tmp_path / "arms")
 

@@ -188,6 +188,7 @@ def test_a_fault_in_reading_a_guards_reply_is_the_outcome_of_that_item(tmp_path,
         assert judgement["output_tokens"] == 10
 
 
+@pytest.mark.slow
 def test_a_server_without_token_probabilities_gives_the_class_that_the_reply_names(tmp_path):
     run = judged(replying("unsafe\nS2"), "llama-guard-3", tmp_path / "run", elicitations="probability")
 
@@ -221,6 +222,7 @@ def test_a_guard_whose_server_drops_the_context_is_not_run(tmp_path, name):
     assert (tmp_path / "run" / "judgements.jsonl").read_text() == ""
 
 
+@pytest.mark.slow
 def test_a_server_that_counts_no_tokens_leaves_a_note(tmp_path):
     def reply(_request, body):
         return web.json_response({**completion(body, "0"), "usage": None})

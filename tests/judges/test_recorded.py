@@ -31,6 +31,7 @@ def test_a_published_output_is_repeated_item_by_item(tmp_path, benchmark):
     assert run.judgements["raw_reply"].to_list()[:2] == ["1", ""]
 
 
+@pytest.mark.slow
 def test_a_real_shape_of_output_is_repeated_on_the_published_rows(tmp_path, shared):
     file = shared / "data" / "casebench_subset.json"
     rows = [row | {"a-model": "safe" if row["safe_rate"] > 0.5 else "unsafe"} for row in json.loads(file.read_text())]
@@ -58,6 +59,7 @@ def test_items_without_an_answer_are_unscored(tmp_path, benchmark):
     assert reasons == [None, None, "not_recorded", "not_recorded", "not_recorded", "not_recorded"]
 
 
+@pytest.mark.slow
 def test_another_run_is_repeated(tmp_path):
     first = casewise.judge("demo", "linear", out=tmp_path / "first")
     again = casewise.judge("demo", f"recorded:{tmp_path / 'first'}", out=tmp_path / "again")
@@ -102,6 +104,7 @@ def values_of(run):
     return dict(zip(run.judgements["item_id"], run.judgements["value"], strict=True))
 
 
+@pytest.mark.slow
 def test_a_table_of_verdicts_is_a_run_that_can_be_reported_compared_and_gated(tmp_path):
     lines = "".join(f"{item_id},{'safe' if place % 2 else 'unsafe'}\n" for place, item_id in enumerate(IDS))
     run = casewise.judge("demo", table_at(tmp_path / "mine.csv", "item_id,verdict\n" + lines), out=tmp_path / "a")

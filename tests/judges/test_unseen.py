@@ -109,6 +109,7 @@ def test_a_judge_is_asked_under_an_attack_exactly_where_it_receives_another_thin
         assert not hidden
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["constant:safe", "constant:intended", "linear"])
 def test_a_judge_that_receives_nothing_of_an_item_is_shown_no_attack(name):
     run = casewise.attack("demo", name, attacks=CLAIMS)

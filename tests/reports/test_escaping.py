@@ -129,6 +129,7 @@ def test_the_page_of_an_item_shows_its_texts_as_they_are():
         assert benchmark.query[item.query_id].text in "".join(found.texts)
 
 
+@pytest.mark.slow
 @pytest.mark.browser
 def test_a_browser_runs_nothing_of_it(report, browser, tmp_path):
     (tmp_path / "page.html").write_text(report.to_html(), encoding="utf-8")

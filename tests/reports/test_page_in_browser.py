@@ -76,6 +76,7 @@ def test_every_number_of_a_gate_and_of_a_replay_is_on_the_screen_of_a_phone(brow
         assert {"gate": {"Drop, with bounds", "Allowed"}, "replay": {"95 % interval"}}[name] <= set(heads)
 
 
+@pytest.mark.slow
 def test_charts_are_as_wide_as_a_phone_and_their_words_can_be_read(opened):
     page = opened(PHONE)
     widths = page.eval_on_selector_all(".chart svg", "all => all.map(one => one.getBoundingClientRect().width)")

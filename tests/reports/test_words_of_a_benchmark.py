@@ -114,6 +114,7 @@ def test_no_page_of_a_benchmark_that_its_author_labelled_speaks_of_people(by_an_
     assert not hits(PEOPLE, by_an_author)
 
 
+@pytest.mark.slow
 def test_a_report_says_whose_labels_a_judge_agrees_with(by_an_author):
     assert "agrees with the author's labels on" in by_an_author["report"]
 

@@ -80,6 +80,7 @@ def test_what_only_the_makers_know_is_asked_for_by_name(tmp_path):
     assert CroissantAbout.model_validate(tomllib.loads(ABOUT)).creators == ("A. Maker",)
 
 
+@pytest.mark.slow
 def test_a_run_is_valid_in_the_common_schema_and_gives_the_reports_accuracy(run, tmp_path):
     done = api.hand_on(run, tmp_path / "out", to="eee")
     found = json.loads(done.path.read_text(encoding="utf-8"))

@@ -20,6 +20,7 @@ def estimate(run, metric):
     return row["estimate"]
 
 
+@pytest.mark.slow
 def test_garak_finds_sensitivity_and_specificity_with_their_intervals(run, tmp_path):
     written = json.loads(api.hand_on(run, tmp_path / "g.json", to="garak").path.read_text())
     (detector,) = written["results"].values()
@@ -31,6 +32,7 @@ def test_garak_finds_sensitivity_and_specificity_with_their_intervals(run, tmp_p
     assert float(low) < detector["metrics"]["hit_sensitivity"] < float(high)
 
 
+@pytest.mark.slow
 def test_pyrit_finds_a_line_for_each_judge_whose_numbers_agree(run, tmp_path):
     (line,) = api.hand_on(run, tmp_path / "p.jsonl", to="pyrit").path.read_text().splitlines()
     entry = json.loads(line)

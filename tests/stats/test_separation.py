@@ -32,6 +32,7 @@ def test_a_statement_that_brings_errors_is_found():
     assert found.searched == 18 + 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("nested", [True, False])
 def test_where_no_statement_brings_errors_one_in_twenty_searches_finds_one_at_most(nested):
     rng = np.random.default_rng(2)

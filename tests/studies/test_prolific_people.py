@@ -113,6 +113,7 @@ def test_two_commands_at_once_pay_one_bonus(prolific, there):
     assert said[1] == "paid"
 
 
+@pytest.mark.slow
 def test_a_bonus_that_was_refused_is_not_spent_and_may_be_paid_later(prolific, there):
     who, place = there
     prolific.has_no_money = True

@@ -125,6 +125,7 @@ def test_replies_stand_in_a_report_only_where_that_is_wanted_and_behind_a_click(
     assert "canary" in json.dumps(with_them.as_json())
 
 
+@pytest.mark.slow
 def test_compare_and_leaderboard_take_replies_beside_judges(tmp_path):
     path = replies(tmp_path / "replies", IN_TURN)
     casewise.judge("demo", "constant:intended", out=tmp_path / "run")

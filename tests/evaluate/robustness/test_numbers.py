@@ -68,6 +68,7 @@ def test_a_judge_that_goes_by_people_is_moved_by_nothing_exactly():
     assert "No verdict moved in any arm" in found.to_markdown()
 
 
+@pytest.mark.slow
 def test_a_judge_that_believes_everything_is_found_so_and_a_defence_that_works_is_found_better():
     found = attacked(Gullible())
     assert turned(found, defence="none") == {1.0}
@@ -197,6 +198,7 @@ def test_a_layout_that_a_judge_cannot_see_is_no_part_of_its_noise():
     assert all(row.turned.n == 0 < row.not_shown for row in unseen)
 
 
+@pytest.mark.slow
 def test_what_a_defence_is_worth_against_people_is_told_without_and_under_attacks():
     found = attacked(Gullible(), attacks="claim:authority/user", defences="none,datamark")
     clean, to_safe, to_unsafe, *_, guarded = found.numbers.against_people

@@ -32,6 +32,7 @@ def test_the_twin_has_the_shape_of_the_release_and_is_the_same_each_time(twin):
     assert load(NAME).digest == twin.digest
 
 
+@pytest.mark.slow
 def test_the_twin_is_marked_as_made_up_and_never_taken_for_the_release(twin, tmp_path):
     assert twin.notes()[0].startswith("SYNTHETIC DATA: the requests, contexts and votes are made up")
     assert numbers_beside(twin.about.published) is None
