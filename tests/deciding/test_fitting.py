@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from tests.support.cases_of_a_ward import DAUGHTER, ward_cases, wrong_about_daughters
 from tests.support.deciders import decider_file, judged_demo, mostly_right
+from tests.support.fault_server import FaultServer
+from tests.support.served import served
 
 import casewise
 from casewise.api.deciding import Fit, FitOptions, Wanted, fit_decider
@@ -271,3 +273,32 @@ def test_a_decider_knows_why_items_had_no_value_where_it_was_fitted(tmp_path):
     assert on.unscored is not None
     assert sum(on.unscored.values()) == pytest.approx(run.summary.n_unscored / 90)
     assert 0 < on.without_value <= sum(on.unscored.values())
+
+
+def test_a_decider_of_a_model_is_fitted_where_its_key_is_not(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-a-test")
+    with served(FaultServer()) as server:
+        casewise.judge("demo", "openai/m", out="run", base_url=server.url)
+    monkeypatch.delenv("OPENAI_API_KEY")
+
+    assert fit_decider("run", Wanted(ratio=1)).decider.judge.name == "openai/m"
+
+
+def test_a_judge_that_is_given_must_be_deployable_too(tmp_path):
+    run = casewise.judge("demo", "constant:intended", elicitations="binary")
+
+    with pytest.raises(JudgeError, match="cannot be a decider"):
+        fit_decider(run, Wanted(ratio=1), judge=mostly_right, options=FitOptions(elicitation="binary"))
+
+
+def test_a_judge_without_a_value_for_some_items_has_a_calibration_error(tmp_path):
+    def silent_at_times(query, context, asked=[]):  # noqa: B006 - counts its calls
+        asked.append(query)
+        return None if len(asked) == 5 else mostly_right(query, context)
+
+    run = casewise.judge("demo", silent_at_times, elicitations="probability")
+    fit = fit_decider(run, Wanted(ratio=1), judge=silent_at_times, options=FitOptions(elicitation="probability"))
+
+    assert np.isnan(fit.numbers.trial.evidence.value).any()
+    assert fit.decider.calibration.error_before is not None
