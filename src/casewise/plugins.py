@@ -145,7 +145,7 @@ def own_parts(kind: str) -> Mapping[str, Any]:
 
 def packages(kind: str) -> dict[str, str]:
     """Return the package that brings each part of a kind which is not casewise's own, by the part's name."""
-    return {point.name: package_of(point) for point in sorted(found(kind), key=lambda point: point.name)}
+    return {point.name: package_of(point) for point in sorted(entry_points_of(kind), key=lambda point: point.name)}
 
 
 @cache
@@ -154,7 +154,7 @@ def part_names(kind: str) -> tuple[str, ...]:
 
     A package's part is imported only when it is used, so a name may be of a part that cannot be loaded.
     """
-    return tuple(dict.fromkeys((*own_parts(kind), *sorted(point.name for point in found(kind)))))
+    return tuple(dict.fromkeys((*own_parts(kind), *sorted(point.name for point in entry_points_of(kind)))))
 
 
 def part_named(kind: str, name: str, of: type[P]) -> P | None:
@@ -165,7 +165,7 @@ def part_named(kind: str, name: str, of: type[P]) -> P | None:
     if (own := own_parts(kind).get(name)) is not None:
         assert isinstance(own, of), f"{name} is no {of.__name__}"
         return own
-    return described(kind, name).load(of) if name in part_names(kind) else None
+    return plugin_named(kind, name).load(of) if name in part_names(kind) else None
 
 
 def function(kind: str, name: str) -> Callable[..., Any] | None:
@@ -176,7 +176,7 @@ def function(kind: str, name: str) -> Callable[..., Any] | None:
     made = part_named(kind, name, object)
     if made is None or callable(made):
         return made
-    raise ConfigurationError(f"{described(kind, name).title} cannot be loaded: it is no function")
+    raise ConfigurationError(f"{plugin_named(kind, name).title} cannot be loaded: it is no function")
 
 
 def all_parts(kind: str, of: type[P]) -> dict[str, P]:
@@ -192,9 +192,9 @@ def all_parts(kind: str, of: type[P]) -> dict[str, P]:
 def disabled(kind: str, of: type[P]) -> tuple[str, ...]:
     """Return a sentence for each part of installed packages that is left out, with the reason."""
     reasons = []
-    for name in sorted({point.name for point in found(kind)}):
+    for name in sorted({point.name for point in entry_points_of(kind)}):
         try:
-            described(kind, name).load(of)
+            plugin_named(kind, name).load(of)
         except ConfigurationError as error:
             reasons.append(f"{str(error)[0].upper()}{str(error)[1:]}. It is left out.")
     return tuple(reasons)
@@ -202,11 +202,13 @@ def disabled(kind: str, of: type[P]) -> tuple[str, ...]:
 
 def plugins(kind: str) -> Iterator[tuple[Plugin, str | None]]:
     """Yield the parts of one kind that installed packages bring, each with the reason why it cannot be used, if any."""
-    for name in sorted({point.name for point in found(kind)}):
-        packages = [Plugin(kind, name, package_of(point), point.value) for point in found(kind) if point.name == name]
+    for name in sorted({point.name for point in entry_points_of(kind)}):
+        packages = [
+            Plugin(kind, name, package_of(point), point.value) for point in entry_points_of(kind) if point.name == name
+        ]
         for plugin in packages:
             try:
-                described(kind, name).load(object)
+                plugin_named(kind, name).load(object)
             except ConfigurationError as error:
                 yield plugin, str(error)
             else:
@@ -214,12 +216,12 @@ def plugins(kind: str) -> Iterator[tuple[Plugin, str | None]]:
 
 
 @cache
-def found(kind: str) -> tuple[EntryPoint, ...]:
+def entry_points_of(kind: str) -> tuple[EntryPoint, ...]:
     return tuple(entry_points(group=f"casewise.{kind}"))
 
 
-def described(kind: str, name: str) -> Plugin:
-    points = [point for point in found(kind) if point.name == name]
+def plugin_named(kind: str, name: str) -> Plugin:
+    points = [point for point in entry_points_of(kind) if point.name == name]
     if name in own_parts(kind):
         raise ConfigurationError(
             f"{package_of(points[0])} brings {kind} called {name!r}, which is casewise's own name; it has to have another"

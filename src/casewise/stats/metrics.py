@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from casewise.plugins import all_parts, described, disabled, own_parts
+from casewise.plugins import all_parts, disabled, own_parts, plugin_named
 from casewise.stats.arrays import BoolArray, FloatArray, IntArray, PerVote, cluster_sums
 from casewise.stats.intervals import largest_unseen_share
 from casewise.stats.measured import NO_ITEMS, Functional, Kind, Measured, Totals, TotalsByCluster
@@ -580,7 +580,7 @@ def metrics_of_packages() -> tuple[dict[str, Metric], tuple[str, ...]]:
     for name, metric in all_parts("metrics", Metric).items():
         if name in own_parts("metrics"):
             continue
-        plugin = described("metrics", name)
+        plugin = plugin_named("metrics", name)
         if (problem := problem_with(metric, name)) is None:
             usable[name] = replace(metric, package=plugin.package)
         else:
