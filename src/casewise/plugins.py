@@ -76,7 +76,7 @@ KINDS: dict[str, Kind] = {
     ),
     "benchmarks": Kind(
         "a `casewise.storage.loaders.loader.Loader`; written NAME wherever a benchmark is",
-        "casewise.storage.loaders.registry:own_loaders",
+        "casewise.storage.loaders.public:own_loaders",
     ),
     "formats": Kind(
         "a `casewise.storage.intake.formats.format.Format`; a file of it is recognised by its content",

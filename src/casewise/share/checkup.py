@@ -13,8 +13,8 @@ from casewise.errors import CasewiseError
 from casewise.models.client import connects
 from casewise.models.endpoints import ENDPOINTS, Endpoint
 from casewise.storage.loaders.loader import Loader
-from casewise.storage.loaders.public import CASEBENCH, PROMPTS
-from casewise.storage.loaders.registry import fetched_file, load_fetched, own_loaders
+from casewise.storage.loaders.public import CASEBENCH, PROMPTS, own_loaders
+from casewise.storage.loaders.registry import fetched_file, load_fetched
 from casewise.text import count_of
 
 EXTRAS: Mapping[str, tuple[str, ...]] = {

@@ -14,8 +14,7 @@ from typing import Any
 
 from casewise.storage.entries import Entry, json_entries, once
 from casewise.storage.intake.chats import AGENT, call_in_words
-from casewise.storage.loaders.loader import Loader, Rows, SourceFile, built
-from casewise.storage.loaders.public import only
+from casewise.storage.loaders.loader import Rows
 
 LABELS = {0: "safe", 1: "unsafe", "0": "safe", "1": "unsafe"}
 
@@ -74,47 +73,3 @@ def trajectory_rows(path: Path) -> Rows:
             yield entry, row | ({"tool_call": call} if call else {"query": text})
         else:
             entry.refuse("the agent's last turn says and does nothing")
-
-
-WHOLE = (
-    "A label is of the whole trajectory: unsafe where any step is. The action shown is the agent's last, and what went before stands "
-    "before it, so that a judge has to read all of it."
-)
-
-ATBENCH_REVISION = "4476ef92ed8f85c8d58d8a5b9dfdf55aa7893138"
-
-ATBENCH: Loader = Loader(
-    name="atbench",
-    title="ATBench (Li et al., 2026)",
-    size="1,000 trajectories of agents, 503 safe and 497 unsafe",
-    judged="action",
-    labels_by="experts",
-    licence="Apache-2.0",
-    terms="Some trajectories hold harmful requests. Name the authors where you publish its data.",
-    source=f"AI45Research/ATBench @{ATBENCH_REVISION[:7]}",
-    files=(
-        SourceFile(
-            "test.json",
-            f"https://huggingface.co/datasets/AI45Research/ATBench/resolve/{ATBENCH_REVISION}/ATBench/test.json",
-            "80c534b5f3517c872b528a2e6b64e34495206968edd184f4aed563d39f0cca09",
-        ),
-    ),
-    load=lambda files: built(ATBENCH, only(files), trajectory_rows(only(files))),
-    remark=WHOLE,
-)
-
-R_JUDGE: Loader = Loader(
-    name="r_judge",
-    title="R-Judge (Yuan et al., EMNLP Findings 2024)",
-    size="569 records of agents; join the JSON files of its folder data into one list",
-    judged="action",
-    labels_by="experts",
-    licence="as its authors say",
-    terms="Some records hold harmful requests. Name the authors where you publish its data.",
-    source="Lordog/R-Judge, data",
-    files=(SourceFile("r_judge.json"),),
-    load=lambda files: built(R_JUDGE, only(files), trajectory_rows(only(files)), repeats="keep"),
-    remark=WHOLE,
-)
-
-AGENT_SETS = (ATBENCH, R_JUDGE)

@@ -134,3 +134,26 @@ def built(
     )
     policies = Policies(repeats=repeats, keep_secrets=True)  # a public set stays as it was published
     return of_rows(entries, about, source=path, policies=policies)
+
+
+def recipe(name: str, facts: Mapping[str, Any], rows: Callable[..., Rows]) -> Loader:
+    """Return the loader of a set that is declared in a file: its facts by their names, the checksums of its files, and perhaps
+    `address`, the folder of these on the web, a `scale`, and what becomes of `repeats`.
+
+    `rows`: takes the paths of the files in their order.
+    """
+    own = dict(facts)
+    address, scale = own.pop("address", None), own.pop("scale", None)
+    repeats, checksums = own.pop("repeats", "refuse"), own.pop("files")
+    files = tuple(
+        SourceFile(Path(path).name, f"{address}/{path}" if address else None, sha256 or None)
+        for path, sha256 in checksums.items()
+    )
+
+    def load(given: Mapping[str, Path]) -> Benchmark:
+        paths = [given[file.name] for file in files]
+        stated = None if scale is None else RatingScale(**scale)
+        return built(loader, paths[0], rows(*paths), scale=stated, repeats=repeats)
+
+    loader = Loader(name=name, files=files, load=load, **own)
+    return loader

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
@@ -14,18 +14,12 @@ from casewise.records import RatingScale
 from casewise.records.base import shipped_toml
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.entries import Entry, json_entries, json_entry, once, text_lines, text_or_json
-from casewise.storage.loaders.loader import Loader, Rows, SourceFile, built, github, table_entries
+from casewise.storage.loaders.agents import trajectory_rows
+from casewise.storage.loaders.loader import Loader, Rows, SourceFile, built, github, recipe, table_entries
 from casewise.storage.loaders.twin import TWIN
 from casewise.storage.published import read_published
 from casewise.storage.words import VerdictWords
 from casewise.text import count_of
-
-
-def only(files: Mapping[str, Path]) -> Path:
-    """Return the one file of a benchmark."""
-    (path,) = files.values()
-    return path
-
 
 # CASE-Bench: 450 requests, each with a context meant to be safe and one meant to be unsafe, and the votes of 20 people.
 
@@ -81,8 +75,6 @@ CASEBENCH = Loader(
 # DICES: conversations with a chatbot whose last reply many people rated, with the traits of each person.
 
 
-DICES_REPOSITORY = "google-research-datasets/dices-dataset"
-
 DICES_VOTES = {"Yes": "unsafe", "No": "safe", "Unsure": "unsure"}
 """`Q_overall` asks whether the reply is unsafe for any reason."""
 
@@ -119,33 +111,8 @@ def dices_rows(path: Path) -> Rows:
         yield entry, row
 
 
-def dices(conversations: int, people: int, extent: str) -> Loader:
-    """The loader of one of the two releases."""
-    file = f"{conversations}/diverse_safety_adversarial_dialog_{conversations}.csv"
-    loader = Loader(
-        name=f"dices_{conversations}",
-        title=f"DICES-{conversations} (Aroyo et al., 2023)",
-        size=f"{conversations} conversations, {count_of(people, 'person')}, {extent}",
-        judged="reply",
-        labels_by="people",
-        licence="CC-BY-4.0",
-        terms="Its conversations with a chatbot are adversarial and may offend. Name the authors where you publish its data.",
-        source=f"{DICES_REPOSITORY} (main)",
-        files=github(DICES_REPOSITORY, "main", {file: None}),
-        load=lambda files: built(loader, only(files), dices_rows(only(files))),
-    )
-    return loader
-
-
 # PluriHarms: 150 requests whose harm 100 people rated from 0 to 100, with traits of each person.
 
-
-PLURIHARMS_REPOSITORY = "guldenakkuss/PluriHarms-release"
-"""A public copy of the authors' release, jl3676/PluriHarms-release."""
-PLURIHARMS_COMMIT = "358423c591f4b580442dd8a4b80e6127b3a71a61"
-
-PLURIHARMS_SCALE = RatingScale(low=0, high=100, cut=50, safe="below", question="How harmful is it?")
-"""The authors give no cut: 50 is the middle of the scale."""
 
 PLURIHARMS_TRAITS = {
     "Race_Ethnicity": "race",
@@ -178,52 +145,20 @@ def requests(path: Path) -> dict[str, dict[str, Any]]:
     return rows_by_index
 
 
-def pluriharms_rows(files: Mapping[str, Path]) -> Rows:
-    by_index, people = requests(files["prompts.csv"]), set[str]()
-    for entry in table_entries(files["annotations.csv"]):
+def pluriharms_rows(annotations: Path, prompts: Path) -> Rows:
+    by_index, people = requests(prompts), set[str]()
+    for entry in table_entries(annotations):
         person = {"annotator": once(entry, "Participant_ID", people)}
         person |= {f"trait.{name}": entry.text(key) for key, name in PLURIHARMS_TRAITS.items() if entry.has(key)}
         for index, request in by_index.items():
             key = f"Rating_{index}"
             if key not in entry.values:
-                entry.refuse(f"{key!r} is not there, and {files['prompts.csv'].name} has a request {index}")
-            answer = (
-                {"value": entry.number(key, PLURIHARMS_SCALE.low, PLURIHARMS_SCALE.high)}
-                if entry.has(key)
-                else {"vote": "unsure"}
-            )
+                entry.refuse(f"{key!r} is not there, and {prompts.name} has a request {index}")
+            answer = {"value": entry.number(key)} if entry.has(key) else {"vote": "unsure"}
             yield entry, request | person | answer
 
 
-PLURIHARMS: Loader = Loader(
-    name="pluriharms",
-    title="PluriHarms (Li et al., ICLR 2026)",
-    size="150 requests, 100 people, each rated all from 0 to 100",
-    judged="request",
-    labels_by="people",
-    licence="MIT",
-    terms="Some of its requests are harmful. The files come from a public copy of jl3676/PluriHarms-release.",
-    source=f"{PLURIHARMS_REPOSITORY} @{PLURIHARMS_COMMIT[:7]} (a copy of jl3676/PluriHarms-release)",
-    files=github(
-        PLURIHARMS_REPOSITORY,
-        PLURIHARMS_COMMIT,
-        {
-            "data/annotations.csv": "209229b4f215572f6968ec24d1310d0c2c4055b58246f1c5051bd1804b2171df",
-            "data/prompts.csv": "6876bfbef5c7951a9e7344b52fef407a2675cf5d3c7566a221b76a1b76aa9a25",
-        },
-    ),
-    load=lambda files: built(PLURIHARMS, files["annotations.csv"], pluriharms_rows(files), scale=PLURIHARMS_SCALE),
-    remark=(
-        "The category of a request is the kind of harmful action that a classifier of the authors finds most probable. The "
-        "authors give no cut on their scale; here a rating of 50 or more counts as unsafe."
-    ),
-)
-
-
 # PrivacyLens: actions of an agent, each a violation of privacy by design, with the parameters of Contextual Integrity.
-
-
-PRIVACYLENS_REPOSITORY, PRIVACYLENS_COMMIT = "SALT-NLP/PrivacyLens", "9c2ee07"
 
 
 def privacylens_rows(path: Path) -> Rows:
@@ -261,35 +196,7 @@ def privacylens_rows(path: Path) -> Rows:
         )
 
 
-PRIVACYLENS: Loader = Loader(
-    name="privacylens",
-    title="PrivacyLens (Shao et al., 2024)",
-    size="493 actions of an agent",
-    judged="action",
-    labels_by="author",
-    licence="CC-BY-4.0",
-    terms="Name the authors where you publish its data. The people in it are made up.",
-    source=f"{PRIVACYLENS_REPOSITORY} @{PRIVACYLENS_COMMIT}",
-    files=github(
-        PRIVACYLENS_REPOSITORY,
-        PRIVACYLENS_COMMIT,
-        {"data/main_data.json": "2a8b3bfa470ffa9e50b12866857b17d62b422a2fea926b1249220a0244991941"},
-    ),
-    load=lambda files: built(PRIVACYLENS, only(files), privacylens_rows(only(files))),
-    remark="Every case is a violation by design: labels of one class, so that only the share of harm can be measured.",
-)
-
-
 # ConfAIde, tier 2: flows of information, and the mean of people's answers on whether a flow meets their expectations.
-
-
-CONFAIDE_REPOSITORY, CONFAIDE_COMMIT = "skywalker023/confaide", "3174c63"
-
-CONFAIDE_LABELS = "tier_2_labels.txt"
-
-CONFAIDE_SCALE = RatingScale(
-    low=-100, high=100, cut=0, safe="above", question="Does the scenario meet your expectations of privacy?"
-)
 
 
 def scenario(entry: Entry) -> str:
@@ -316,50 +223,20 @@ def flow_of(text: str) -> dict[str, Any] | None:
     }
 
 
-def confaide_rows(files: Mapping[str, Path]) -> Rows:
-    labels = text_lines(files[CONFAIDE_LABELS])
-    means = [entry.number("line", CONFAIDE_SCALE.low, CONFAIDE_SCALE.high) for entry in labels]
-    for tier in ("2a", "2b"):
-        path = files[f"tier_{tier}.txt"]
+def confaide_rows(tier_2a: Path, tier_2b: Path, labels: Path) -> Rows:
+    means = [entry.number("line") for entry in text_lines(labels)]
+    for tier, path in (("2a", tier_2a), ("2b", tier_2b)):
         lines = text_lines(path)
         if len(lines) != len(means):
-            raise DataError(path, None, f"has {count_of(len(lines), 'line')}, and {CONFAIDE_LABELS} has {len(means)}")
+            raise DataError(path, None, f"has {count_of(len(lines), 'line')}, and {labels.name} has {len(means)}")
         for entry, mean in zip(lines, means, strict=True):
             row = {"id": f"{tier}-{entry.line}", "cluster": str(entry.line), "category": f"tier {tier}", "mean": mean}
             told = scenario(entry)
             yield entry, row | {"query": told, "context": flow_of(told)}
 
 
-CONFAIDE: Loader = Loader(
-    name="confaide",
-    title="ConfAIde, tier 2 (Mireshghallah et al., 2024)",
-    size="98 flows of information in two wordings, a mean for each",
-    judged="action",
-    labels_by="people",
-    licence="MIT",
-    terms="Name the authors where you publish its data.",
-    source=f"{CONFAIDE_REPOSITORY} @{CONFAIDE_COMMIT}",
-    files=github(
-        CONFAIDE_REPOSITORY,
-        CONFAIDE_COMMIT,
-        {
-            "benchmark/tier_2a.txt": "a869099fab404cde9dd50f23c20668063021afa8f080e190b348a5a4da14b979",
-            "benchmark/tier_2b.txt": "8c194006c92816f56a9ee2f6ec3bf09f29bb1a543408ce154096c8c67f72df37",
-            f"benchmark/{CONFAIDE_LABELS}": "cd573da5a542a4d92f3a81ed5b09b66cc25a6ae0ea656aaaf754af43304bbb34",
-        },
-    ),
-    load=lambda files: built(CONFAIDE, files[CONFAIDE_LABELS], confaide_rows(files), scale=CONFAIDE_SCALE),
-    remark=(
-        "A flow of tier 2a states its parameters as a context. Tier 2b tells the flows as stories, without parameters, and has no "
-        "means of its own: the two items of a flow share one mean and one cluster. The authors give no cut on their scale; here a mean above 0 counts as safe."
-    ),
-)
-
-
 # OpenSafeIntent: tasks, each asked with a benign, a dual-use and a malicious intent.
 
-
-OPENSAFEINTENT_REPOSITORY, OPENSAFEINTENT_COMMIT = "Uppaal/OpenSafeIntent", "9706897bc9ffdb328446141b2a4568c98c70843e"
 
 OPENSAFEINTENT_PROMPTS = {"prompt_benign": "safe", "prompt_dual_use": "unsure", "prompt_malicious": "unsafe"}
 
@@ -377,28 +254,6 @@ def opensafeintent_rows(path: Path) -> Rows:
         for key, vote in (OPENSAFEINTENT_PROMPTS | {key: "unsure" for key in PARAPHRASES if entry.has(key)}).items():
             intent = key.removeprefix("prompt_")
             yield entry, shared | {"id": f"{task}-{intent}", "query": entry.text(key), "vote": vote, "intent": intent}
-
-
-OPENSAFEINTENT: Loader = Loader(
-    name="opensafeintent",
-    title="OpenSafeIntent (2026)",
-    size="700 tasks, each with a benign, a malicious and up to five dual-use requests",
-    judged="request",
-    labels_by="author",
-    licence="Apache-2.0",
-    terms="Its malicious requests are harmful by design. Use them to evaluate or improve safety.",
-    source=f"{OPENSAFEINTENT_REPOSITORY} @{OPENSAFEINTENT_COMMIT[:7]}",
-    files=github(
-        OPENSAFEINTENT_REPOSITORY,
-        OPENSAFEINTENT_COMMIT,
-        {"dataset.json": "ad9ed2e8f190638b03afd81b69a1350f866706db08bb837b84332c54d29fe7ff"},
-    ),
-    load=lambda files: built(OPENSAFEINTENT, only(files), opensafeintent_rows(only(files))),
-    remark=(
-        "Labels follow from how the requests were written: benign ones are safe, malicious ones unsafe. A dual-use request has "
-        "no label of either kind; its label is unsure, and label policies say what that counts as."
-    ),
-)
 
 
 # SafePyramid: conversations with policies of numbered rules, and the set of rules that each conversation violates.
@@ -459,32 +314,8 @@ def safepyramid_rows(path: Path) -> Rows:
             )
 
 
-SAFEPYRAMID: Loader = Loader(
-    name="safepyramid",
-    title="SafePyramid (Zhang et al., 2026)",
-    size="1,000 conversations, 3,000 policies, 61,699 rules",
-    judged="reply",
-    labels_by="policy",
-    licence="data CC-BY-4.0, code Apache-2.0",
-    terms="Its conversations hold unsafe replies. Name the authors where you publish its data.",
-    source="Hugging Face: ByteDance/SafePyramid (main)",
-    files=(
-        SourceFile(
-            "benchmark.json", "https://huggingface.co/datasets/ByteDance/SafePyramid/resolve/main/benchmark.json"
-        ),
-    ),
-    load=lambda files: built(SAFEPYRAMID, only(files), safepyramid_rows(only(files))),
-    remark=(
-        "An item is one rule of a case: unsafe where the conversation violates it. Rules that it names stand beside it. "
-        "Rule match and rule disagreement over whole cases: casewise paper."
-    ),
-)
-
-
 # XSTest: requests that sound unsafe and are safe, and contrasts to them that are unsafe.
 
-
-XSTEST_REPOSITORY, XSTEST_COMMIT = "paul-rottger/exaggerated-safety", "475f10bf0a3d6a9dfb174b6de1a38afbfdff98a5"
 
 CONTRAST = "contrast_"
 
@@ -501,25 +332,7 @@ def xstest_rows(path: Path) -> Rows:
         yield entry, row
 
 
-XSTEST: Loader = Loader(
-    name="xstest",
-    title="XSTest (Röttger et al., 2024)",
-    size="250 safe requests and 200 unsafe contrasts",
-    judged="request",
-    labels_by="author",
-    licence="CC-BY-4.0",
-    terms="Its contrasts are unsafe requests. Name the authors where you publish its data.",
-    source=f"{XSTEST_REPOSITORY} @{XSTEST_COMMIT[:7]}",
-    files=github(XSTEST_REPOSITORY, XSTEST_COMMIT, {"xstest_prompts.csv": None}),
-    load=lambda files: built(XSTEST, only(files), xstest_rows(only(files))),
-    remark="Safe requests and their unsafe contrasts about the same word are one cluster.",
-)
-
-
 # PrivaCI-Bench: court cases and made-up ones under laws of privacy, with the parameters of Contextual Integrity.
-
-
-PRIVACI_REPOSITORY = "HKUST-KnowComp/PrivaCI-Bench"
 
 
 def privaci_parties(entry: Entry) -> dict[str, Any]:
@@ -556,27 +369,6 @@ def privaci_rows(path: Path) -> Rows:
             if entry.has(name)
         }
         yield entry, row
-
-
-def privaci(law: str, title: str, size: str) -> Loader:
-    """The loader of the cases under one law."""
-    loader = Loader(
-        name=f"privaci_{law}",
-        title=f"PrivaCI-Bench, {title} (Li et al., 2025)",
-        size=size,
-        judged="action",
-        labels_by="law",
-        licence="not stated in its repository",
-        terms="Court cases name real people. Name the authors where you publish its data.",
-        source=f"{PRIVACI_REPOSITORY}, cases/{title.replace(' ', '_')}",
-        files=(SourceFile(f"{law}.parquet"),),
-        load=lambda files: built(loader, only(files), privaci_rows(only(files)), repeats="keep"),
-        remark=(
-            f"A case is safe where {title} permits the flow of information and unsafe where it prohibits it. Cases to which it does "
-            "not apply are left out. A case that stands several times in the file is several items."
-        ),
-    )
-    return loader
 
 
 # JUDGE-BENCH: sets of people's and experts' judgements in one JSON shape, of which one metric is read.
@@ -636,7 +428,7 @@ def judgebench_rows(whole: Entry, metric: str, words: Mapping[str, str], scale: 
 
 
 def load_judgebench(name: str, metric_name: str, files: Mapping[str, Path]) -> Benchmark:
-    whole = json_entry(only(files))
+    whole = json_entry(*files.values())
     metrics = {metric.text("metric"): metric for metric in whole.entries("annotations")}
     if (metric := metrics.get(metric_name or "".join(metrics))) is None:
         example = f"{name.partition(':')[0]}:METRIC: {', '.join(metrics)}"
@@ -680,19 +472,30 @@ def judgebench_sets() -> dict[str, dict[str, Any]]:
     return shipped_toml("casewise.storage.loaders", "judgebench.toml")
 
 
-OWN = (
-    CASEBENCH,
-    TWIN,
-    dices(350, 123, "each rated all"),
-    dices(990, 173, "60 to 75 people each"),
-    PLURIHARMS,
-    PRIVACYLENS,
-    CONFAIDE,
-    OPENSAFEINTENT,
-    SAFEPYRAMID,
-    XSTEST,
-    privaci("gdpr", "GDPR", "3,137 cases, some several times; those that it does not apply to are left out"),
-    privaci("hipaa", "HIPAA", "court cases; those that it does not apply to are left out"),
-    privaci("ai_act", "AI ACT", "made-up cases; those that it does not apply to are left out"),
-)
-"""All but the sets of JUDGE-BENCH, in the order of the list."""
+# The sets of `sets.toml`, each with the function that reads its rows.
+
+
+ROWS: dict[str, Callable[..., Rows]] = {
+    "dices_350": dices_rows,
+    "dices_990": dices_rows,
+    "pluriharms": pluriharms_rows,
+    "privacylens": privacylens_rows,
+    "confaide": confaide_rows,
+    "opensafeintent": opensafeintent_rows,
+    "safepyramid": safepyramid_rows,
+    "xstest": xstest_rows,
+    "privaci_gdpr": privaci_rows,
+    "privaci_hipaa": privaci_rows,
+    "privaci_ai_act": privaci_rows,
+    "atbench": trajectory_rows,
+    "r_judge": trajectory_rows,
+}
+
+
+@cache
+def own_loaders() -> Mapping[str, Loader]:
+    """Return the loaders of casewise itself, by name."""
+    recipes = shipped_toml("casewise.storage.loaders", "sets.toml")
+    of_recipes = (recipe(name, recipes[name], rows) for name, rows in ROWS.items())
+    sets = (judgebench(f"{PREFIX}{name}") for name, facts in judgebench_sets().items() if facts.get("listed"))
+    return {loader.name: loader for loader in (CASEBENCH, TWIN, *of_recipes, *sets)}

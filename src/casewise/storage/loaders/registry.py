@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shlex
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
@@ -20,15 +20,8 @@ from casewise.plugins import part_named, part_names
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.benchmark_folder import sha256, write_benchmark
 from casewise.storage.files import cache_folder, cannot_write, read_text, replacing, write_text
-from casewise.storage.loaders.agents import AGENT_SETS
 from casewise.storage.loaders.loader import Loader, SourceFile
-from casewise.storage.loaders.public import CASEBENCH, OWN, PREFIX, judgebench, judgebench_sets
-
-
-def own_loaders() -> Mapping[str, Loader]:
-    """Return the loaders of casewise itself, by name."""
-    sets = (judgebench(f"{PREFIX}{name}") for name, facts in judgebench_sets().items() if facts.get("listed"))
-    return {loader.name: loader for loader in (*OWN, *AGENT_SETS, *sets)}
+from casewise.storage.loaders.public import CASEBENCH, PREFIX, judgebench
 
 
 def loader_names() -> tuple[str, ...]:
