@@ -70,7 +70,6 @@ from .storage.load import import_cases as import_cases
 from .storage.load import join as join
 from .storage.load import load as load
 from .storage.load import load_frame as load_frame
-from .storage.load import read_cases as read_cases
 from .storage.loaders.registry import fetch as fetch
 from .storage.loaders.registry import public_benchmarks as public_benchmarks
 from .storage.words import VerdictWords as VerdictWords

@@ -179,7 +179,7 @@ def import_(
         "file": form,
     }
     if dry_run:
-        benchmark = api.read_cases(file, **given).benchmark
+        benchmark = api.import_cases(file, **given)
         receipt = benchmark.about.receipt
         lines = receipt.sentences() if receipt else ()
         counts = benchmark.counts

@@ -51,7 +51,7 @@ from casewise.storage.intake.cases import CaseFrame, Cases
 from casewise.storage.intake.formats.find import read_any_table
 from casewise.storage.intake.roles import CaseColumns, find_columns
 from casewise.storage.intake.table import Table
-from casewise.storage.load import EMBEDDED, load, named_benchmark, read_cases
+from casewise.storage.load import EMBEDDED, import_cases, load, named_benchmark
 from casewise.storage.words import plain_name
 from casewise.text import count_of
 
@@ -96,7 +96,7 @@ def queries_of(table: Table, path: Path, taxonomy: Taxonomy) -> list[Query]:
 def source_benchmark(path: Path) -> Benchmark | None:
     """Return the benchmark that `path` is the folder, the published JSON file, the trace or the name of, or None."""
     if path.is_file() and "tool_call" in read_any_table(path).columns:
-        return read_cases(path).benchmark
+        return import_cases(path)
     if path.is_file():  # rows have the intent that only the published format gives
         exists = path.suffix.lower() == ".json" and '"context_intended_to_be_safe"' in read_text(path)
     else:

@@ -17,9 +17,8 @@ from casewise.records import FULL, Arm, Elicitation, Item, Scored, UnscoredReaso
 from casewise.records.base import digest
 from casewise.stats.sample import filled_in_values
 from casewise.storage.benchmark import Benchmark
-from casewise.storage.entries import Entry
+from casewise.storage.entries import Entry, number_of
 from casewise.storage.files import brief, read_text
-from casewise.storage.intake.cells import number_of
 from casewise.storage.intake.chats import turns_of
 from casewise.storage.intake.formats.find import read_any_table
 from casewise.storage.intake.table import Table, structured

@@ -68,7 +68,7 @@ class Entry:
 
     def number_in(self, value: Any, key: str, low: float = -math.inf, high: float = math.inf) -> float:
         """`value`, which stands under `key`, as a number from `low` to `high`."""
-        number = as_number(value)
+        number = number_of(value)
         if number is None or not low <= number <= high:
             span = f" from {low:g} to {high:g}" if math.isfinite(low) and math.isfinite(high) else ""
             self.refuse(f"{key!r} is {brief(value)}, not a number{span}")
@@ -155,16 +155,42 @@ def text_or_json(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-AMBIGUOUS_COMMA = re.compile(r"[+-]?\d{1,3},\d{3}")
-"""A comma that may separate decimals or thousands."""
+AMBIGUOUS = re.compile(r"[+-]?\d{1,3},\d{3}")
+"""A number that is a thousand times as large where the comma separates thousands."""
+
+DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+")
+
+OF_SO_MANY = re.compile(r"(?P<number>\S+?)\s*/\s*(?P<high>\d+(?:\.\d+)?)")
+"""A rating with the end of its scale: 7/10."""
 
 
-def as_number(value: Any) -> float | None:
-    """Return a cell as a number; None where it is none, or where its comma could separate decimals or thousands."""
-    if isinstance(value, bool) or (isinstance(value, str) and AMBIGUOUS_COMMA.fullmatch(value.strip())):
+def number_of(cell: Any, *, decimal_comma: bool = False, high: float | None = None) -> float | None:
+    """Return a cell as a number; None where it is none, or could be one of two.
+
+    Parameters
+    ----------
+    decimal_comma
+        Whether numbers of the file have a decimal comma, so that 1,234 is less than two.
+    high
+        The end of the scale, so that 7/10 is a 7 on a scale to 10.
+    """
+    if isinstance(cell, bool) or cell is None:
         return None
+    if isinstance(cell, str):
+        text = cell.strip().replace("\u00a0", "").replace("\u2212", "-")
+        if high is not None and (of := OF_SO_MANY.fullmatch(text)):
+            if float(of["high"]) != high:
+                return None
+            text = of["number"]
+        if DECIMAL_COMMA.fullmatch(text):
+            if AMBIGUOUS.fullmatch(text) and not decimal_comma:
+                return None
+            text = text.replace(",", ".")
+        if "_" in text:
+            return None
+        cell = text
     try:
-        number = float(value.replace(",", ".") if isinstance(value, str) else value)
+        number = float(cell)
     except (TypeError, ValueError, OverflowError):
         return None
     return number if math.isfinite(number) else None

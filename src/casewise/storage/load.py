@@ -227,43 +227,6 @@ class ImportOptions:
             raise ConfigurationError(f"the scale: {problems(error, RatingScale)[0]}") from error
 
 
-@dataclass(frozen=True)
-class Imported:
-    """The benchmark that a file makes, and the rows that could not be read."""
-
-    benchmark: Benchmark
-    rejected: tuple[Rejected, ...]
-
-
-def read_cases(
-    path: str | Path,
-    *,
-    columns: CaseColumns = CaseColumns(),
-    words: VerdictWords = VerdictWords(),
-    policies: Policies = Policies(),
-    taxonomy: str | Path | None = None,
-    parameters: str | Path | None = None,
-    options: ImportOptions = ImportOptions(),
-    ratings: RatingTable = RatingTable(),
-    file: FileOptions = FileOptions(),
-    name: str | None = None,
-) -> Imported:
-    """Read a file as `import_cases` does, and write nothing."""
-    scale = options.scale
-    frame = CaseFrame(
-        Taxonomy.read(Path(taxonomy)) if taxonomy else None,
-        ParameterSet.read(Path(parameters)) if parameters else None,
-        words,
-        scale,
-        policies,
-    )
-    about = About(name=options.name or name or Path(path).stem, labels_by=options.labels_by, scale=scale)
-    table, stated = ratings.joined(read_any_table(Path(path), file), columns, scale=scale, words=words)
-    found = columns_of(table, stated, scale=scale is not None, parameters=frame.parameters)
-    cases = Cases(table, found, frame, declared=stated)
-    return Imported(cases.benchmark(about), tuple(cases.rejected))
-
-
 def import_cases(
     path: str | Path,
     target: str | Path | None = None,
@@ -306,23 +269,36 @@ def import_cases(
     DataError
         A row cannot be read; the message names its line.
     """
-    imported = read_cases(
-        path,
-        columns=columns,
-        words=words,
-        policies=policies,
-        taxonomy=taxonomy,
-        parameters=parameters,
-        options=options,
-        ratings=ratings,
-        file=file,
-        name=None if target is None else Path(target).name,
-    )
+    scale = options.scale
+    frame = case_frame(taxonomy, parameters, words=words, scale=scale, policies=policies)
+    name = options.name or (Path(path).stem if target is None else Path(target).name)
+    table, stated = ratings.joined(read_any_table(Path(path), file), columns, scale=scale, words=words)
+    found = columns_of(table, stated, scale=scale is not None, parameters=frame.parameters)
+    cases = Cases(table, found, frame, declared=stated)
+    benchmark = cases.benchmark(About(name=name, labels_by=options.labels_by, scale=scale))
     if target is not None:
-        write_benchmark(imported.benchmark, Path(target))
-        if imported.rejected:
-            write_rejected(imported.rejected, bad_rows_file(Path(target)))
-    return imported.benchmark
+        write_benchmark(benchmark, Path(target))
+        if cases.rejected:
+            write_rejected(cases.rejected, bad_rows_file(Path(target)))
+    return benchmark
+
+
+def case_frame(
+    taxonomy: str | Path | None,
+    parameters: str | Path | None,
+    *,
+    words: VerdictWords,
+    scale: RatingScale | None,
+    policies: Policies,
+) -> CaseFrame:
+    """Return the facts about a file of cases, with the taxonomy and the set of parameters that lie at these paths."""
+    return CaseFrame(
+        Taxonomy.read(Path(taxonomy)) if taxonomy else None,
+        ParameterSet.read(Path(parameters)) if parameters else None,
+        words,
+        scale,
+        policies,
+    )
 
 
 def bad_rows_file(target: Path) -> Path:
@@ -371,15 +347,9 @@ def load_frame(
     1
     """
     table = frame_table(frame, name)
-    about_cases = CaseFrame(
-        Taxonomy.read(Path(taxonomy)) if taxonomy else None,
-        ParameterSet.read(Path(parameters)) if parameters else None,
-        words,
-        None,
-        policies,
-    )
-    found = columns_of(table, columns, parameters=about_cases.parameters)
-    return Cases(table, found, about_cases, declared=columns).benchmark()
+    of_cases = case_frame(taxonomy, parameters, words=words, scale=None, policies=policies)
+    found = columns_of(table, columns, parameters=of_cases.parameters)
+    return Cases(table, found, of_cases, declared=columns).benchmark()
 
 
 # A benchmark as CSV for a spreadsheet program: to look at, not to read back.

@@ -172,6 +172,33 @@ MTURK_FORM = "\n".join(
 
 TEXTS = [{"id": str(row["id"]), "text": row["text"]} for row in JSON_MIN[::2]]
 
+POTATO_TABLE = "\n".join(
+    [
+        "user\tinstance_id\tdisplayed_text\tverdict:::safe\tverdict:::unsafe\tverdict:::unsure\twhy:::text_box",
+        *(
+            "\t".join(
+                [str(row["annotator"]), str(row["id"]), row["text"]]
+                + ["true" * (row["verdict"] == word) for word in ("safe", "unsafe", "unsure")]
+                + [""]
+            )
+            for row in JSON_MIN
+        ),
+    ]
+)
+
+DOCCANO_NUMBERED = [
+    {
+        "id": texts["id"],
+        "text": texts["text"],
+        "annotations": [
+            {"label": row["verdict"], "user": row["annotator"]} for row in JSON_MIN if row["text"] == texts["text"]
+        ],
+        "meta": {},
+        "annotation_approver": None,
+    }
+    for texts in TEXTS
+]
+
 EXPORTS: dict[str, Any] = {
     "label-studio.json": LABEL_STUDIO,
     "label-studio-min.json": JSON_MIN,
@@ -179,6 +206,7 @@ EXPORTS: dict[str, Any] = {
     "argilla-server.json": ARGILLA_SERVER,
     "argilla-hub.jsonl": ARGILLA_HUB,
     "potato.jsonl": POTATO,
+    "potato.tsv": POTATO_TABLE,
     "prolific.csv": PROLIFIC,
     "qualtrics.csv": QUALTRICS,
     "mturk.csv": MTURK,
@@ -210,6 +238,25 @@ def test_an_export_is_imported_with_who_rated_and_without_what_was_not_submitted
 
     assert done.code == 0, done.output
     assert said(load(tmp_path / "mine")) == WHOLE
+
+
+def test_the_lines_of_one_person_are_theirs_by_the_folder_that_potato_writes_them_to(tmp_path):
+    lines = [
+        {
+            "id": str(row["id"]),
+            "displayed_text": row["text"],
+            "label_annotations": {"verdict": {row["verdict"]: "true"}},
+        }
+        for row in JSON_MIN
+        if row["annotator"] == 1
+    ]
+    (tmp_path / "1").mkdir()
+    file = write(tmp_path / "1", "annotated_instances.jsonl", lines)
+    columns = CaseColumns(query="text", vote="verdict")
+
+    assert said(import_cases(file, columns=columns)) == [row for row in WHOLE if row[1] == "1"]
+    with pytest.raises(CasewiseError, match="'annotator' is not there"):
+        import_cases(write(tmp_path, "mine.jsonl", lines), columns=columns)
 
 
 def test_answers_without_texts_are_joined_to_the_file_that_was_annotated(tmp_path):
@@ -265,7 +312,7 @@ def place(tmp_path_factory):
 
 @pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
-@pytest.mark.parametrize("name", [name for name in EXPORTS if not name.endswith("csv")])
+@pytest.mark.parametrize("name", [name for name in EXPORTS if not name.endswith("sv")])
 @given(data=st.data())
 def test_an_export_that_was_changed_at_random_is_imported_or_refused(name, place, data):
     file = write(place, name, data.draw(mutated(EXPORTS[name])))
@@ -337,6 +384,11 @@ def test_a_folder_of_doccanos_documents_is_a_file_a_person(tmp_path):
     write(folder, "3.jsonl", [{"something": "else"}])
     with pytest.raises(CasewiseError, match="is a folder, and no export of an annotation tool that casewise knows"):
         import_cases(folder)
+
+
+def test_documents_of_doccanos_first_releases_are_a_row_a_person(tmp_path):
+    file = write(tmp_path, "all.jsonl", DOCCANO_NUMBERED)
+    assert said(import_cases(file, columns=CaseColumns(query="text", vote="label"))) == WHOLE
 
 
 def test_documents_that_people_share_in_doccano_have_a_label_each(tmp_path):

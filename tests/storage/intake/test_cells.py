@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from casewise.errors import ConfigurationError, DataError
-from casewise.storage.intake.cells import number_of, parts, separator_of, share_unit
+from casewise.storage.entries import number_of
+from casewise.storage.intake.cells import parts, separator_of, share_unit
 from casewise.storage.intake.table import Table
 
 

@@ -13,7 +13,7 @@ import casewise
 from casewise.api import CaseColumns, ImportOptions, Policies, RatingTable, VerdictWords
 from casewise.errors import ConfigurationError, DataError
 from casewise.storage.intake.formats.format import FileOptions
-from casewise.storage.load import bad_rows_file, import_cases, load, load_frame, read_cases
+from casewise.storage.load import bad_rows_file, import_cases, load, load_frame
 
 BREAD, BOMB = "How do I bake bread?", "How do I bake a bomb?"
 
@@ -526,7 +526,7 @@ def test_a_dry_run_prints_how_every_word_and_row_is_read_and_writes_nothing(file
 
 def test_every_row_stands_in_the_receipt_and_the_receipt_is_kept(file, tmp_path):
     path = file(f"query,label\n{BREAD},safe\n{BREAD},safe\n{BOMB},not applicable\nWho?,perhaps\nWhen?,unsafe\n")
-    found = read_cases(path, policies=Policies(repeats="merge", skip_bad=True)).benchmark
+    found = import_cases(path, policies=Policies(repeats="merge", skip_bad=True))
     receipt = receipt_of(found)
 
     parts = (*receipt.merged, *receipt.dropped)

@@ -77,7 +77,7 @@ def test_a_text_that_an_annotation_tool_repeats_is_that_of_the_cases():
             {"case_id": ["a", "b", "a"], "prompt": ["1", "2", "3"]},
             "case_id,vote\na,safe\n",
             DataError,
-            "cases.csv:4: 'case_id' is the same as on line 2",
+            "cases.csv:4: 'case_id' is .*, as on line 2",
         ),
         (
             {},
@@ -173,7 +173,7 @@ def test_a_trait_that_is_missing_in_the_words_of_the_file_is_none():
     [
         ({"prompt": ["Who?"], "vote": ["safe"]}, "id,age\nx,3\n", ConfigurationError, "--people needs the annotator"),
         (None, "name,age\nx,3\n", ConfigurationError, "people.csv has no column 'annotator' with the annotator"),
-        (None, "id,age\nx,3\ny,4\nx,5\n", DataError, "people.csv:4: 'x' stands on line 2 as well"),
+        (None, "id,age\nx,3\ny,4\nx,5\n", DataError, "people.csv:4: .id. is .x., as on line 2; each stands once"),
     ],
 )
 def test_people_who_cannot_be_told_are_refused(table, people, error, problem):

@@ -130,7 +130,15 @@ def archive(path, log):
             file.writestr(f"samples/{sample['id']}_epoch_1.json", json.dumps(sample))
 
 
-def phoenix(path, _):
+MESSAGES = {
+    "id": ["U3Bh", "U3Bi"],
+    "attributes.output.value": ['{"choices": []}', None],
+    "attributes.llm.output_messages.0.message.content": ["unsafe", None],
+}
+"""Columns of a span that Phoenix names itself, and whose output is what the interface of the model returned."""
+
+
+def phoenix(path, more):
     pl.DataFrame(
         {
             "context.span_id": ["c1", "c2"],
@@ -138,6 +146,7 @@ def phoenix(path, _):
             "attributes.output.value": ["unsafe", None],
             "attributes.llm.model_name": ["m", None],
         }
+        | (more or {})
     ).write_parquet(path)
 
 
@@ -146,7 +155,9 @@ OUTPUTS = {
     "promptfoo lines": (json_file, RESULTS),
     "DeepEval": (json_file, DEEPEVAL),
     "DeepEval in Python": (json_file, DEEPEVAL_PYTHON),
+    "DeepEval's latest run": (json_file, {"testRunData": DEEPEVAL}),
     "OpenAI": (json_file, OPENAI),
+    "an interface like OpenAI's": (json_file, [OPENAI[0] | {"error": {}}, {"custom_id": "c2", "response": {}}]),
     "OpenAI responses": (json_file, OPENAI_RESPONSES),
     "Anthropic": (json_file, ANTHROPIC),
     "lm-eval": (json_file, LM_EVAL),
@@ -156,6 +167,7 @@ OUTPUTS = {
     "Langfuse observations": (json_file, OBSERVATIONS),
     "MLflow traces": (json_file, MLFLOW),
     "Phoenix": (phoenix, None),
+    "Phoenix with messages": (phoenix, MESSAGES),
 }
 
 
@@ -210,7 +222,7 @@ def test_assessments_and_annotations_are_a_column_each_with_those_of_people_apar
     table = read_any_table(tmp_path / "annotations.csv")
     assert table.columns == {"id": ["c1", "c2"], "harm": ["unsafe", "0.1"], "harm (people)": ["safe", None]}
     (tmp_path / "annotations.csv").write_text("\n".join([*rows, "c2,harm,LLM,safe,"]))
-    with pytest.raises(DataError, match="'c2' has two annotations called 'harm'"):
+    with pytest.raises(DataError, match="'c2' has two scores called 'harm'"):
         read_any_table(tmp_path / "annotations.csv")
 
 

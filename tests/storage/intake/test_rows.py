@@ -239,7 +239,7 @@ def test_a_table_of_ratings_that_does_not_fit_is_refused_and_nothing_is_written(
 
 def test_two_cases_with_one_id_are_refused_where_ratings_stand_apart(files):
     (files / "cases.csv").write_text("key,prompt\n1,Who?\n1,When?\n")
-    with pytest.raises(DataError, match=r"cases\.csv:3: 'key' is the same as on line 2"):
+    with pytest.raises(DataError, match=r"cases\.csv:3: 'key' is '1', as on line 2"):
         imported(files)
 
 

@@ -12,7 +12,7 @@ from casewise.errors import CasewiseError
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.intake.cases import Policies
 from casewise.storage.intake.roles import CaseColumns
-from casewise.storage.load import read_cases
+from casewise.storage.load import import_cases
 
 
 def otlp(span: str, start: int, **attributes: object) -> dict[str, Any]:
@@ -94,7 +94,7 @@ def read(
 ) -> Benchmark:
     file = tmp_path / "trace.jsonl"
     file.write_text("".join(f"{json.dumps(value)}\n" for value in objects))
-    return read_cases(file, columns=columns, policies=Policies(keep_secrets=keep_secrets)).benchmark
+    return import_cases(file, columns=columns, policies=Policies(keep_secrets=keep_secrets))
 
 
 def turns(benchmark: Benchmark, place: int) -> list[tuple[str, str]]:

@@ -35,9 +35,9 @@ from casewise.records.item import NO_CONTEXT_CONDITION, condition_of
 from casewise.storage.actions import ActionTemplate, Mask, action_of, action_words
 from casewise.storage.benchmark import About, Benchmark
 from casewise.storage.columns import RATING_COLUMNS, RatingColumns
-from casewise.storage.entries import Entry
+from casewise.storage.entries import Entry, number_of
 from casewise.storage.files import brief, what_is_wrong
-from casewise.storage.intake.cells import number_of, parts, separator_of, share_unit
+from casewise.storage.intake.cells import parts, separator_of, share_unit
 from casewise.storage.intake.chats import ToolCall, calls_in, system_apart, turns_of
 from casewise.storage.intake.roles import TRAIT, CaseColumns, listed, rater_columns
 from casewise.storage.intake.table import Rejected, Table, structured, table_of
@@ -389,19 +389,15 @@ class Cases:
             self.take_traits(place, who)
         draft.raters[who] = place
         if new:
-            self.keep(key, draft)
+            self.drafts[key] = draft
+            if (made := draft.made) is not None:
+                self.queries.setdefault(made.query.id, made.query)
+                if made.context is not None:
+                    self.contexts[made.context.id] = made.context
         add, item_id = self.ratings.add, draft.id
         for rating in ratings:
             add(item_id, *rating)
         return draft
-
-    def keep(self, key: Hashable, draft: Draft) -> None:
-        """Keep a new item with its query and context."""
-        self.drafts[key] = draft
-        if (made := draft.made) is not None:
-            self.queries.setdefault(made.query.id, made.query)
-            if made.context is not None:
-                self.contexts[made.context.id] = made.context
 
     def settle_repeat(self, place: int, before: int, who: str | None, policy: Repeats) -> None:
         """Merge a row with the one that says the same, or leave it out. Raises DataError: the policy refuses that."""
@@ -580,7 +576,7 @@ class Cases:
         if cell is None:
             return None
         column = self.column["intended"]
-        intent = self.verdict_of(place, "intended", cell, name="is_safe" if column in INTENT_SAYS_SAFE else column)
+        intent = self.verdict_in(place, column, cell, name="is_safe" if column in INTENT_SAYS_SAFE else column)
         if intent not in ("safe", "unsafe"):
             self.refuse(place, "intended", "; an intent is safe or unsafe")
         return intent == "safe"
@@ -667,9 +663,6 @@ class Cases:
         if vote == "not applicable":
             raise NotThisRow(f"{column!r} is not applicable")
         return vote
-
-    def verdict_of(self, place: int, part: str, word: Any, *, name: str) -> Vote | NotApplicable:
-        return self.verdict_in(place, self.column[part], word, name=name)
 
     def verdict_in(self, place: int, column: str, word: Any, *, name: str | None = None) -> Vote | NotApplicable:
         word = structured(word)

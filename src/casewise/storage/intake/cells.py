@@ -2,56 +2,15 @@
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from casewise.errors import ConfigurationError, DataError
+from casewise.storage.entries import number_of
 from casewise.storage.intake.table import Table, structured
 
 SEPARATORS = (",", ";", "|", "\n", "/")
 """Characters that may stand between the ratings of a cell."""
-
-AMBIGUOUS = re.compile(r"[+-]?\d{1,3},\d{3}")
-"""A number that is a thousand times as large where the comma separates thousands."""
-
-DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+")
-
-OF_SO_MANY = re.compile(r"(?P<number>\S+?)\s*/\s*(?P<high>\d+(?:\.\d+)?)")
-"""A rating with the end of its scale: 7/10."""
-
-
-def number_of(cell: Any, *, decimal_comma: bool = False, high: float | None = None) -> float | None:
-    """Return a cell as a number; None where it is none, or could be one of two.
-
-    Parameters
-    ----------
-    decimal_comma
-        Whether numbers of the file have a decimal comma, so that 1,234 is less than two.
-    high
-        The end of the scale, so that 7/10 is a 7 on a scale to 10.
-    """
-    if isinstance(cell, bool) or cell is None:
-        return None
-    if isinstance(cell, str):
-        text = cell.strip().replace("\u00a0", "").replace("\u2212", "-")
-        if high is not None and (of := OF_SO_MANY.fullmatch(text)):
-            if float(of["high"]) != high:
-                return None
-            text = of["number"]
-        if DECIMAL_COMMA.fullmatch(text):
-            if AMBIGUOUS.fullmatch(text) and not decimal_comma:
-                return None
-            text = text.replace(",", ".")
-        if "_" in text:
-            return None
-        cell = text
-    try:
-        number = float(cell)
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return number if math.isfinite(number) else None
 
 
 def share_unit(table: Table, column: str, *, percent: bool) -> float:

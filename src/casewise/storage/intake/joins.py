@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from casewise.errors import ConfigurationError, DataError
+from casewise.errors import ConfigurationError
 from casewise.records import RatingScale
 from casewise.storage.files import brief
 from casewise.storage.intake.formats.find import read_any_table
@@ -90,10 +90,7 @@ class RatingTable:
                 del of_ratings[name]
                 continue
             raise ConfigurationError(f"both files have a column {name!r}; name it otherwise in one of them")
-        place_of: dict[str, int] = {}
-        for place, row in enumerate(cases.rows):
-            if (earlier := place_of.setdefault(row.name(key), place)) != place:
-                row.refuse(f"{key!r} is the same as on line {cases.lines[earlier]}; each case has an id of its own")
+        place_of = places_by_name(cases, key)
         places = []
         for place, cell in enumerate(ratings.columns[rating_key]):
             if (found := place_of.get(str(cell))) is None:
@@ -166,12 +163,7 @@ class RatingTable:
             raise ConfigurationError(
                 f"{self.people.name} has no column {annotator!r} with the annotator; {listed(people.names)}"
             )
-        place_of: dict[str, int] = {}
-        for place, row in enumerate(people.rows):
-            if (earlier := place_of.setdefault(row.name(key), place)) != place:
-                raise DataError(
-                    self.people, row.line, f"{row.name(key)!r} stands on line {people.lines[earlier]} as well"
-                )
+        place_of = places_by_name(people, key)
         places = [place_of.get(str(cell)) for cell in table.columns[annotator]]
         for name, cells in people.columns.items():
             if name == key:
@@ -184,3 +176,12 @@ class RatingTable:
             f"{len(set(place_of) - known):,} of its rows are of nobody who rated."
         )
         return table, replace(columns, annotator=annotator)
+
+
+def places_by_name(table: Table, key: str) -> dict[str, int]:
+    """Return the place of each row by the name in a column. Raises DataError: a name stands twice."""
+    place_of: dict[str, int] = {}
+    for place, row in enumerate(table.rows):
+        if (earlier := place_of.setdefault(row.name(key), place)) != place:
+            row.refuse(f"{key!r} is {row.name(key)!r}, as on line {table.lines[earlier]}; each stands once")
+    return place_of

@@ -80,13 +80,11 @@ class Table:
         return self
 
     def renamed(self, names: Mapping[str, str]) -> Table:
-        """Return the table with other names for some columns. Raises DataError: two have one name."""
+        """Return the table with other names for those of its columns whose new name is free."""
         columns: dict[str, list[Any]] = {}
         for name, cells in self.columns.items():
             new = names.get(name, name)
-            if new in columns:
-                raise DataError(self.path, None, f"two columns are called {new!r}")
-            columns[new] = cells
+            columns[name if new in self.columns or new in columns else new] = cells
         self.columns = columns
         return self
 

@@ -1,11 +1,12 @@
-"""Parts that the readers of annotation tools share: a row a person and case, with a column a question."""
+"""Parts that several readers share: answers of people and scores of evaluators as columns of a case."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from casewise.storage.entries import Entry, text_or_json
+from casewise.storage.intake.table import Table
 
 ANNOTATOR = "annotator"
 """The column with who answered."""
@@ -25,3 +26,27 @@ def single(values: Any) -> Any:
     if not isinstance(values, list):
         return values
     return values[0] if len(values) == 1 else ", ".join(map(text_or_json, values))
+
+
+def scores_as_columns(table: Table, scores: Iterable[tuple[str, str, Any]]) -> Table:
+    """Return a row a case with a column for each score, from a table with a row a score; `scores` are case, name and value of each row.
+
+    Raises DataError: a case has two scores of one name.
+    """
+    rows: dict[str, dict[str, Any]] = {}
+    lines: dict[str, int | None] = {}
+    for place, (case, name, value) in enumerate(scores):
+        lines.setdefault(case, table.lines[place])
+        cells = rows.setdefault(case, {"id": case})
+        if name in cells:
+            table.row(place).refuse(f"{case!r} has two scores called {name!r}; export those of one evaluator")
+        cells[name] = value
+    names = dict.fromkeys(name for cells in rows.values() for name in cells)
+    table.columns = {name: [cells.get(name) for cells in rows.values()] for name in names}
+    table.lines = list(lines.values())
+    return table
+
+
+def first_of(row: Entry, columns: Iterable[str]) -> Any:
+    """Return the first of these cells of a row that says something; None where none does."""
+    return next((row.values[column] for column in columns if row.has(column)), None)

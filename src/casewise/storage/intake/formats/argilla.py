@@ -1,8 +1,7 @@
 """Argilla's records: `to_json`, the server's records, and datasets on the Hub.
 
-Checked: `Record.to_dict` in `argilla/src/argilla/records/_resource.py` (commit d7a39e59, 2.x), and `_io/_json.py` and
-`_io/_generic.py` (`to_list` with `flatten`, which the Hub's data sets have), of github.com/argilla-io/argilla. Not checked: the
-records as the server answers, the Hub's data sets as CSV, and any file that Argilla wrote.
+After `Record.to_dict` in `argilla/src/argilla/records/_resource.py` (commit d7a39e59, 2.x), `_io/_json.py` and `_io/_generic.py`
+(`to_list` with `flatten`, which the Hub's data sets have) of github.com/argilla-io/argilla, and a public `records.json` of 2026.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from typing import Any
 
 from casewise.storage.entries import Entry
 from casewise.storage.intake.formats.annotations import NOBODY, beside, single
-from casewise.storage.intake.formats.format import Format, GivenFile, rows_of
+from casewise.storage.intake.formats.format import Format, GivenFile, reader, rows_of
 from casewise.storage.intake.table import Table, structured
 
 SUBMITTED = "submitted"
@@ -78,10 +77,6 @@ def read(given: GivenFile) -> Table:
     return given.table(rows_of(given, answers_of), empty=NOBODY)
 
 
-def read_flat(given: GivenFile) -> Table:
-    return given.table(rows_of(given, flat_answers_of), empty=NOBODY)
-
-
 def read_sheet(table: Table) -> Table:
     """Return a CSV file of the Hub's records as a row a person."""
     given = GivenFile(table.path)
@@ -93,6 +88,6 @@ SOURCE = "Argilla 2.x, source"
 
 FORMATS = (
     Format("Argilla JSON", "objects", SOURCE, lambda seen: "fields" in seen and "responses" in seen, read),
-    Format("Argilla on the Hub", "objects", SOURCE, is_flat, read_flat),
+    Format("Argilla on the Hub", "objects", SOURCE, is_flat, reader(flat_answers_of, empty=NOBODY)),
     Format("Argilla on the Hub, as CSV", "sheet", SOURCE, lambda table: is_flat(table.columns), read_sheet),
 )

@@ -1,7 +1,7 @@
-"""DeepEval's test runs, after `deepeval/test_run/api.py` of github.com/confident-ai/deepeval (3.x).
+"""DeepEval's test runs, after `deepeval/test_run/api.py` of github.com/confident-ai/deepeval (3.x) and public files of it.
 
-The files of `DEEPEVAL_RESULTS_FOLDER` and `.deepeval` have `testCases` with names as in JavaScript; the `EvaluationResult` of
-`evaluate`, dumped as JSON, has `test_results` with names as in Python.
+The files of `DEEPEVAL_RESULTS_FOLDER` have `testCases` with names as in JavaScript; `.deepeval/.latest_test_run.json` has the same
+under `testRunData`. The `EvaluationResult` of `evaluate`, dumped as JSON, has `test_results` with names as in Python.
 """
 
 from __future__ import annotations
@@ -10,15 +10,17 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from casewise.storage.entries import Entry
-from casewise.storage.intake.formats.format import Format, GivenFile, rows_of
-from casewise.storage.intake.table import Table
+from casewise.storage.intake.formats.format import Format, reader
 
 CASES = ("testCases", "test_results")
+
+OUTER = "testRunData"
 
 
 def cases_in(entry: Entry) -> Iterator[dict[str, Any]]:
     """Yield the test cases of a run: input, output, and the score of each metric."""
-    for case in entry.entries(CASES[0] if CASES[0] in entry.values else CASES[1]):
+    run = entry.entry(OUTER) if OUTER in entry.values else entry
+    for case in run.entries(CASES[0] if CASES[0] in run.values else CASES[1]):
         cells: dict[str, Any] = {
             "id": case.values.get("name"),
             "query": case.values.get("input"),
@@ -41,11 +43,8 @@ def either(values: Mapping[str, Any], *names: str) -> Any:
 
 
 def is_run(seen: Mapping[str, Any]) -> bool:
-    return isinstance(either(seen, *CASES), list)
+    run = seen.get(OUTER, seen)
+    return isinstance(run, Mapping) and isinstance(either(run, *CASES), list)
 
 
-def read(given: GivenFile) -> Table:
-    return given.table(rows_of(given, cases_in))
-
-
-FORMATS = (Format("DeepEval", "objects", "DeepEval 3.x, test run", is_run, read),)
+FORMATS = (Format("DeepEval", "objects", "DeepEval 3.x, test run", is_run, reader(cases_in)),)

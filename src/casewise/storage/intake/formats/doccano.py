@@ -1,18 +1,19 @@
 """doccano's exports, after `backend/data_export` of github.com/doccano/doccano (1.8).
 
 A project that people share gives one file. Any other gives an archive with a file a person, as JSON Lines or as a JSON array.
-A document has `text` and a list of labels: `label`, or `cats` where spans are marked as well.
+A document has `text` and a list of labels: `label`, or `cats` where spans are marked as well. Releases before 1.3 write a list of
+`annotations`, each with the numbers of its label and its user.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from casewise.storage.entries import Entry
-from casewise.storage.intake.formats.annotations import ANNOTATOR, single
-from casewise.storage.intake.formats.format import Format, GivenFile, rows_of
+from casewise.storage.intake.formats.annotations import ANNOTATOR, NOBODY, single
+from casewise.storage.intake.formats.format import Format, GivenFile, reader, rows_of
 from casewise.storage.intake.table import Table, table_of
 
 LABELS = ("label", "cats", "labels", "categories")
@@ -25,15 +26,27 @@ def is_line(seen: Mapping[str, Any]) -> bool:
     )
 
 
+def is_numbered(seen: Mapping[str, Any]) -> bool:
+    """Return whether a document has the annotations of the first releases."""
+    marks = seen.get("annotations")
+    return isinstance(marks, list) and "annotation_approver" in seen
+
+
+def numbered_cells_of(entry: Entry) -> Iterator[dict[str, Any]]:
+    """Yield a document with the labels of each of its annotators."""
+    cells = {name: cell for name, cell in entry.values.items() if name != "annotations"}
+    labels: dict[str, list[Any]] = {}
+    for mark in entry.entries("annotations"):
+        labels.setdefault(mark.name("user"), []).append(mark.value("label"))
+    for user, of_user in labels.items():
+        yield {**cells, "label": single(of_user), ANNOTATOR: user}
+
+
 def cells_of(entry: Entry) -> list[dict[str, Any]]:
     """Return a document with its one label, or its labels with commas between them."""
     return [
         {name: single(cell) if name in LABELS else cell for name, cell in entry.values.items() if name != "Comments"}
     ]
-
-
-def read(given: GivenFile) -> Table:
-    return given.table(rows_of(given, cells_of))
 
 
 def files_of_people(given: GivenFile) -> list[Path]:
@@ -63,6 +76,7 @@ def read_folder(given: GivenFile) -> Table:
 SOURCE = "github.com/doccano/doccano (1.8)"
 
 FORMATS = (
-    Format("doccano", "objects", SOURCE, is_line, read),
+    Format("doccano", "objects", SOURCE, is_line, reader(cells_of)),
+    Format("doccano before 1.3", "objects", SOURCE, is_numbered, reader(numbered_cells_of, empty=NOBODY)),
     Format("doccano, a file a person", "folder", SOURCE, lambda given: bool(files_of_people(given)), read_folder),
 )

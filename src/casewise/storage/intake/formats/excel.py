@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
-
 import polars as pl
 
 from casewise.errors import ConfigurationError, DataError
@@ -16,16 +14,9 @@ OLD_EXCEL = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
 
 def is_workbook(given: GivenFile) -> bool:
-    if given.head.startswith(OLD_EXCEL):
-        return True
-    if not given.head.startswith(b"PK\x03\x04"):
-        return False
-    try:
-        with zipfile.ZipFile(given.path) as archive:
-            names = archive.namelist()
-    except zipfile.BadZipFile as error:
-        raise DataError(given.path, None, f"begins as a ZIP archive and is none: {error}") from error
-    return any(name.startswith(("xl/workbook", "content.xml")) for name in names)
+    return given.head.startswith(OLD_EXCEL) or any(
+        name.startswith(("xl/workbook", "content.xml")) for name in given.members
+    )
 
 
 def read(given: GivenFile) -> Table:

@@ -70,7 +70,7 @@ def read_any_table(path: Path, options: FileOptions = FileOptions()) -> Table:
             raise DataError(path, None, "is empty")
         if given.head.lstrip()[:9].lower().startswith(WEB_PAGE):
             raise DataError(path, None, "is a web page (HTML) or XML, not a table; download the file itself")
-        if given.head.startswith(b"PK\x03\x04"):
+        if given.members:
             raise DataError(
                 path,
                 None,

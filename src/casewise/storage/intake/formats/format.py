@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import json
+import zipfile
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -62,6 +63,17 @@ class GivenFile:
                 return file.read(HEAD)
         except OSError as error:
             raise cannot_read(self.path, error) from error
+
+    @cached_property
+    def members(self) -> list[str]:
+        """The names of the files in a ZIP archive; of another file none. Raises DataError: the archive is damaged."""
+        if not self.head.startswith(b"PK\x03\x04"):
+            return []
+        try:
+            with zipfile.ZipFile(self.path) as archive:
+                return archive.namelist()
+        except zipfile.BadZipFile as error:
+            raise DataError(self.path, None, f"begins as a ZIP archive and is none: {error}") from error
 
     @cached_property
     def text(self) -> str:
@@ -174,6 +186,9 @@ class GivenFile:
 
 Level = Literal["folder", "bytes", "objects", "sheet"]
 
+Cells = Callable[[Entry], Iterable[Mapping[str, Any]]]
+"""Returns the rows that an object of a file holds."""
+
 
 @dataclass(frozen=True)
 class Format:
@@ -192,6 +207,11 @@ class Format:
     read: Callable[[Any], Table]
 
 
-def rows_of(given: GivenFile, cells: Callable[[Entry], Iterable[Mapping[str, Any]]]) -> list[Entry]:
+def rows_of(given: GivenFile, cells: Cells) -> list[Entry]:
     """Return the rows that each object of a file holds, with the place of the object."""
     return [Entry(given.path, entry.line, row, entry.where) for entry in given.objects for row in cells(entry)]
+
+
+def reader(cells: Cells, *, empty: str = "holds no rows") -> Callable[[GivenFile], Table]:
+    """Return the reader of a format by the rows that each object of its files holds; `empty` says what it means that there are none."""
+    return lambda given: given.table(rows_of(given, cells), empty=empty)

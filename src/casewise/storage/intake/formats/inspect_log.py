@@ -1,8 +1,7 @@
 """Inspect's logs of any task, log version 2: `.eval` archives and JSON.
 
-Checked: `src/inspect_ai/log/_recorders/eval.py` (commit 44b41cd3: the files of an archive), `scorer/_metric.py` (`Score`) and
-`model/_model_output.py` (`ModelOutput`) of github.com/UKGovernmentBEIS/inspect_ai. Not read: the archives in chunks or shards of
-later releases.
+After `src/inspect_ai/log/_recorders/eval.py` (commit 44b41cd3), `scorer/_metric.py` and `model/_model_output.py` of
+github.com/UKGovernmentBEIS/inspect_ai, and the logs among its tests. Archives in chunks or shards are not read.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from casewise.errors import DataError
 from casewise.storage.entries import Entry
 from casewise.storage.files import LENIENT, parse
 from casewise.storage.intake.chats import turns_of
-from casewise.storage.intake.formats.format import Format, GivenFile, rows_of
+from casewise.storage.intake.formats.format import Format, GivenFile, reader
 from casewise.storage.intake.table import Table, table_of
 
 HEADERS, SAMPLES = ("header.json", "_journal/start.json", "start.json"), "samples/"
@@ -27,14 +26,7 @@ OWN_TASK, UNSCORED = "casewise/judge", "unscored"
 
 
 def is_archive(given: GivenFile) -> bool:
-    if not given.head.startswith(b"PK\x03\x04"):
-        return False
-    try:
-        with zipfile.ZipFile(given.path) as archive:
-            names = archive.namelist()
-    except zipfile.BadZipFile as error:
-        raise DataError(given.path, None, f"begins as a ZIP archive and is none: {error}") from error
-    return any(name.startswith(SAMPLES) for name in names)
+    return any(name.startswith(SAMPLES) for name in given.members)
 
 
 def read_archive(given: GivenFile) -> Table:
@@ -42,10 +34,9 @@ def read_archive(given: GivenFile) -> Table:
     rows = []
     try:
         with zipfile.ZipFile(given.path) as archive:
-            names = archive.namelist()
-            stated = next((name for name in HEADERS if name in names), None)
+            stated = next((name for name in HEADERS if name in given.members), None)
             header = json.loads(archive.read(stated)) if stated else {}
-            files = sorted(name for name in names if name.startswith(SAMPLES) and name.endswith(".json"))
+            files = sorted(name for name in given.members if name.startswith(SAMPLES) and name.endswith(".json"))
             for number, name in enumerate(files, 1):
                 sample = parse(archive.read(name).decode("utf-8"), path=given.path, decoder=LENIENT)
                 entry = Entry(given.path, None, sample, name)
@@ -102,11 +93,7 @@ def samples_in(entry: Entry) -> Iterator[dict[str, Any]]:
         yield cells_of(sample, entry.values["eval"])
 
 
-def read_json(given: GivenFile) -> Table:
-    return given.table(rows_of(given, samples_in))
-
-
 FORMATS = (
     Format("Inspect log", "bytes", "Inspect, log version 2, source", is_archive, read_archive),
-    Format("Inspect log (JSON)", "objects", "Inspect, log version 2, source", is_json, read_json),
+    Format("Inspect log (JSON)", "objects", "Inspect, log version 2, source", is_json, reader(samples_in)),
 )

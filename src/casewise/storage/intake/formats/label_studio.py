@@ -1,8 +1,7 @@
 """Label Studio's exports: JSON, JSON-MIN and CSV.
 
-Checked: https://labelstud.io/guide/task_format (an undated copy) for JSON; for the other two `converter.py`, `exports/csv2.py`
-and `prettify_result` in `src/label_studio_sdk/converter` of github.com/HumanSignal/label-studio-sdk (commits 0015729c,
-0e270f31 and 10a2d50e). Not checked on a file that Label Studio wrote.
+After https://labelstud.io/guide/task_format, `src/label_studio_sdk/converter` of github.com/HumanSignal/label-studio-sdk (commits
+0015729c, 0e270f31 and 10a2d50e) and public exports of 2024 to 2026.
 """
 
 from __future__ import annotations

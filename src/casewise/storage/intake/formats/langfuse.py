@@ -1,9 +1,8 @@
 """Langfuse's exports of scores, traces and observations.
 
-Checked: https://langfuse.com/docs/api-and-data-platform/features/blob-storage-export-fields (commit 05bdc0e1 of
-github.com/langfuse/langfuse-docs; `scores`, `traces`, `observations_v2`), and the exports of the user interface after
-`worker/src/features/database-read-stream` of github.com/langfuse/langfuse, which write names as in JavaScript and a column
-with a list of values for each score. Not checked on a file that Langfuse wrote.
+After https://langfuse.com/docs/api-and-data-platform/features/blob-storage-export-fields (commit 05bdc0e1 of
+github.com/langfuse/langfuse-docs) and `worker/src/features/database-read-stream` of github.com/langfuse/langfuse: the user
+interface writes names as in JavaScript, and a column with a list of values for each score. Not checked on an export.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from casewise.storage.entries import Entry
+from casewise.storage.intake.formats.annotations import first_of, scores_as_columns
 from casewise.storage.intake.formats.format import Format
 from casewise.storage.intake.table import Table, structured
 
@@ -51,26 +51,15 @@ def is_scores(table: Table) -> bool:
 
 
 def of_neither(row: Entry) -> str | None:
-    return None if any(row.has(column) for column in SCORED) else "a score of a session or of a run of a data set"
+    return "a score of a session or of a run of a data set" if first_of(row, SCORED) is None else None
 
 
 def read_scores(table: Table) -> Table:
     """Return a row an observation or trace, with a column for each score: its text where it has one, else its number."""
     table = table.without(of_neither)
-    rows: dict[str, dict[str, Any]] = {}
-    lines: dict[str, int | None] = {}
-    for row in table.rows:
-        case, name = row.name(next(column for column in SCORED if row.has(column))), row.name("name")
-        text = next((row.values[column] for column in TEXTS if row.has(column)), None)
-        cells = rows.setdefault(case, {"id": case})
-        lines.setdefault(case, row.line)
-        if name in cells:
-            row.refuse(f"{case!r} has two scores called {name!r}; export those of one evaluator")
-        cells[name] = row.values.get("value") if text is None else text
-    names = dict.fromkeys(name for cells in rows.values() for name in cells)
-    table.columns = {name: [cells.get(name) for cells in rows.values()] for name in names}
-    table.lines = list(lines.values())
-    return table
+    return scores_as_columns(
+        table, [(str(first_of(row, SCORED)), row.name("name"), first_of(row, (*TEXTS, "value"))) for row in table.rows]
+    )
 
 
 def is_traces(table: Table) -> bool:
@@ -90,8 +79,7 @@ def read_traces(table: Table) -> Table:
     table.columns.pop("scores", None)
     for name in set(table.columns) - LISTS:
         table.columns[name] = [only_score(cell) for cell in table.columns[name]]
-    models = {name: "model" for name in MODELS if name in table.columns and "model" not in table.columns}
-    return table.renamed({"input": "query", "output": "reply", **models})
+    return table.renamed({"input": "query", "output": "reply", **dict.fromkeys(MODELS, "model")})
 
 
 def only_score(cell: Any) -> Any:

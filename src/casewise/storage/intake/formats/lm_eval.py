@@ -1,8 +1,7 @@
 """lm-evaluation-harness's samples, `samples_TASK_TIME.jsonl`.
 
-Checked: `save_results_samples` in `lm_eval/loggers/evaluation_tracker.py` of github.com/EleutherAI/lm-evaluation-harness
-(commit 034ab036), and public copies of `sanitize_list`, which writes every answer as text, and of how tasks read the
-likelihoods of choices. Scripts of others show lines of such files with the same nesting; no whole file was read.
+After `save_results_samples` in `lm_eval/loggers/evaluation_tracker.py` of github.com/EleutherAI/lm-evaluation-harness (commit
+034ab036), `sanitize_list`, which writes every answer as text, and public sample files of 2026.
 
 A task with several filters writes a sample once for each of them.
 """

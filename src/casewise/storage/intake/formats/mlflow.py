@@ -1,8 +1,7 @@
 """MLflow's traces with assessments.
 
-Checked: `Assessment.to_dictionary` in `mlflow/entities/assessment.py` of github.com/mlflow/mlflow, as 3.0 and as the releases
-before it write it. Not checked: the columns `trace_id`, `request`, `response` and `assessments` of a row, and any file that mlflow
-wrote.
+After `Assessment.to_dictionary` in `mlflow/entities/assessment.py` of github.com/mlflow/mlflow, as 3.0 and as the releases
+before it write it; not checked on a file that mlflow wrote.
 
 `mlflow.search_traces` and `mlflow.genai.evaluate(...).result_df` give a row a trace. `mlflow.evaluate` writes the table that
 `split_json` reads.
@@ -40,10 +39,7 @@ def read(table: Table) -> Table:
     for name in ("request", "response"):
         if name in table.columns:
             table.columns[name] = [only_value(cell) for cell in table.columns[name]]
-    names = {"trace_id": "id", "request": "query", "response": "reply"}
-    return table.renamed(
-        {name: new for name, new in names.items() if name in table.columns and new not in table.columns}
-    )
+    return table.renamed({"trace_id": "id", "request": "query", "response": "reply"})
 
 
 def assessments_of(row: Entry) -> dict[str, Any]:

@@ -1,22 +1,24 @@
 """Phoenix's spans and annotations as tables, after `phoenix.client.resources.spans` of github.com/Arize-ai/phoenix (client 1.x).
 
-`get_spans_dataframe` gives a row a span. `get_span_annotations_dataframe` gives a row for each annotation of a span, by an
-evaluator or a person. Older evaluations (`to_dataframe`) have `context.span_id`, `label` and `score`.
+`get_spans_dataframe` gives a row a span, and what was saved of it in 2026 has the messages in columns of their own.
+`get_span_annotations_dataframe` gives a row for each annotation of a span, by an evaluator or a person. Older evaluations
+(`to_dataframe`) have `context.span_id`, `label` and `score`.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
+from casewise.storage.intake.formats.annotations import first_of, scores_as_columns
 from casewise.storage.intake.formats.format import Format
 from casewise.storage.intake.table import Table
 
 SPAN = "context.span_id"
 
+OUTPUT, MESSAGE = "attributes.output.value", "attributes.llm.output_messages.0.message.content"
+
 NAMES = {
     SPAN: "id",
     "attributes.input.value": "query",
-    "attributes.output.value": "reply",
+    OUTPUT: "reply",
     "attributes.llm.model_name": "model",
     "label": "verdict",
 }
@@ -32,31 +34,27 @@ def is_spans(table: Table) -> bool:
 
 def read(table: Table) -> Table:
     """Return spans with their inputs as queries and outputs as replies, and evaluations with their labels as verdicts."""
-    return table.renamed(
-        {name: new for name, new in NAMES.items() if name in table.columns and new not in table.columns}
-    )
+    table.columns.pop("id", None)  # Phoenix's own; annotations and evaluations name the span
+    said, whole = table.columns.get(MESSAGE), table.columns.get(OUTPUT)
+    if said is not None:  # the output is then the whole object that the model's interface returned
+        table.columns[OUTPUT] = [cells[0] or cells[1] for cells in zip(said, whole or said, strict=True)]
+    return table.renamed(NAMES)
 
 
 def read_annotations(table: Table) -> Table:
-    """Return a row a span, with a column for each kind of annotation: its label where it has one, else its score.
-
-    Raises DataError: a span has two annotations of one name and kind.
-    """
-    rows: dict[str, dict[str, Any]] = {}
-    lines: dict[str, int | None] = {}
-    for row in table.rows:
-        span, name = row.name("span_id"), row.name("annotation_name")
-        if row.has("annotator_kind") and row.name("annotator_kind") == "HUMAN":
-            name = f"{name} (people)"
-        cells = rows.setdefault(span, {"id": span})
-        lines.setdefault(span, row.line)
-        if name in cells:
-            row.refuse(f"{span!r} has two annotations called {name!r}; export those of one evaluator")
-        cells[name] = next((row.values[column] for column in (*LABEL, *SCORE) if row.has(column)), None)
-    names = dict.fromkeys(name for cells in rows.values() for name in cells)
-    table.columns = {name: [cells.get(name) for cells in rows.values()] for name in names}
-    table.lines = list(lines.values())
-    return table
+    """Return a row a span, with a column for each kind of annotation: its label where it has one, else its score."""
+    people = {"HUMAN": " (people)"}
+    return scores_as_columns(
+        table,
+        [
+            (
+                row.name("span_id"),
+                row.name("annotation_name") + people.get(str(row.values.get("annotator_kind")), ""),
+                first_of(row, (*LABEL, *SCORE)),
+            )
+            for row in table.rows
+        ],
+    )
 
 
 SOURCE = "Phoenix, client 1.x"

@@ -1,7 +1,7 @@
 """Potato's annotations. https://potato-annotation.readthedocs.io (2.0) and davidjurgens/potato, `user_state_management.py`.
 
-A line an annotator and instance (`annotations` or `label_annotations`), a person's `user_state.json`, or the output folder
-with a folder for each person.
+A line an annotator and instance (`annotations` or `label_annotations`), a person's `user_state.json`, the output folder with a
+folder for each person, or its table with a column `QUESTION:::LABEL` for each label.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 from casewise.errors import DataError
 from casewise.storage.entries import Entry
 from casewise.storage.intake.formats.annotations import ANNOTATOR, NOBODY, beside, single
-from casewise.storage.intake.formats.format import Format, GivenFile, rows_of
+from casewise.storage.intake.formats.format import Format, GivenFile, reader, rows_of
 from casewise.storage.intake.table import Table, table_of
 from casewise.text import count_of
 
@@ -41,13 +41,15 @@ def chosen(entry: Entry, question: str, labels: Any) -> Any:
 def answers_of_line(entry: Entry) -> Iterator[dict[str, Any]]:
     """Yield the answers of a line: one annotator's about one instance."""
     key = "label_annotations" if "label_annotations" in entry.values else "annotations"
-    person = next((name for name in PEOPLE if entry.has(name)), ANNOTATOR)
+    person = next((entry.name(name) for name in PEOPLE if entry.has(name)), None)
+    if person is None:  # the line of a person's own file, which lies in a folder of their name
+        person = entry.path.parent.name if entry.path.name == LINES_FILE else entry.name(ANNOTATOR)
     answers = {name: chosen(entry, name, labels) for name, labels in entry.entry(key).values.items()}
     case = next((name for name in ("id", "instance_id") if entry.has(name)), "id")
     cells = {"id": entry.name(case)}
     if entry.has("displayed_text"):
         cells["text"] = entry.text("displayed_text")
-    yield beside(entry, cells, answers, entry.name(person))
+    yield beside(entry, cells, answers, person)
 
 
 def answers_of_state(entry: Entry) -> Iterator[dict[str, Any]]:
@@ -77,14 +79,6 @@ def by_question(entry: Entry, answered: list[Any]) -> dict[str, dict[str, Any]]:
     return labels
 
 
-def read_lines(given: GivenFile) -> Table:
-    return given.table(rows_of(given, answers_of_line), empty=NOBODY)
-
-
-def read_state(given: GivenFile) -> Table:
-    return given.table(rows_of(given, answers_of_state), empty=NOBODY)
-
-
 def files_of_people(given: GivenFile) -> list[Any]:
     return sorted([*given.path.rglob(STATE_FILE), *given.path.rglob(LINES_FILE)])
 
@@ -103,20 +97,37 @@ def read_folder(given: GivenFile) -> Table:
         of_person = GivenFile(file)
         if not of_person.head.strip():
             continue
-        if file.name == STATE_FILE:
-            rows += rows_of(of_person, answers_of_state)
-            continue
-        for entry in of_person.objects:
-            values = dict(entry.values) | (
-                {} if any(entry.has(name) for name in PEOPLE) else {"user_id": file.parent.name}
-            )
-            place = Entry(file, entry.line, values, entry.where)
-            rows += [Entry(file, entry.line, cells) for cells in answers_of_line(place)]
+        rows += rows_of(of_person, answers_of_state if file.name == STATE_FILE else answers_of_line)
     if not rows:
         raise DataError(given.path, None, NOBODY)
     return table_of(
         given.path, rows, notes=[f"{count_of(len({str(row.values[ANNOTATOR]) for row in rows}), 'person was')} read."]
     )
+
+
+LABEL = ":::"
+"""Stands in the name of a column between a question and one of its labels."""
+
+
+def is_sheet(table: Table) -> bool:
+    return {"user", "instance_id"} <= set(table.columns) and any(LABEL in name for name in table.columns)
+
+
+def read_sheet(table: Table) -> Table:
+    """Return the table with a column a question, whose cells are the label that was ticked or typed."""
+    by_question: dict[str, dict[str, list[Any]]] = {}
+    for name in [name for name in table.columns if LABEL in name]:
+        question, _, label = name.partition(LABEL)
+        by_question.setdefault(question, {})[label] = table.columns.pop(name)
+    for question, of_labels in by_question.items():
+        rows = ({label: cells[place] for label, cells in of_labels.items()} for place in range(len(table)))
+        table.columns[question] = [
+            chosen(table.row(place), question, labels)
+            if any(cell not in NOT_TICKED for cell in labels.values())
+            else None
+            for place, labels in enumerate(rows)
+        ]
+    return table.renamed({"user": ANNOTATOR, "instance_id": "id", "displayed_text": "text"})
 
 
 def is_line(seen: Mapping[str, Any]) -> bool:
@@ -127,6 +138,9 @@ SOURCE = "https://potato-annotation.readthedocs.io (2.0)"
 
 FORMATS = (
     Format("Potato's output folder", "folder", SOURCE, lambda given: bool(files_of_people(given)), read_folder),
-    Format("Potato's user state", "objects", SOURCE, lambda seen: STATE in seen, read_state),
-    Format("Potato's annotations", "objects", SOURCE, is_line, read_lines),
+    Format(
+        "Potato's user state", "objects", SOURCE, lambda seen: STATE in seen, reader(answers_of_state, empty=NOBODY)
+    ),
+    Format("Potato's table", "sheet", SOURCE, is_sheet, read_sheet),
+    Format("Potato's annotations", "objects", SOURCE, is_line, reader(answers_of_line, empty=NOBODY)),
 )

@@ -1,7 +1,7 @@
 """promptfoo's results, version 3: JSON and JSON Lines.
 
-Checked: `EvaluateResult`, `EvaluateSummaryV3` and `GradingResult` in `src/types/index.ts` of github.com/promptfoo/promptfoo
-(commit 03c4cf29). Not checked: the object around the summary, and any file that promptfoo wrote.
+`EvaluateResult`, `EvaluateSummaryV3` and `GradingResult` in `src/types/index.ts` of github.com/promptfoo/promptfoo (commit
+03c4cf29), and public files of 2026.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from casewise.storage.entries import Entry, text_or_json
-from casewise.storage.intake.formats.format import Format, GivenFile, rows_of
-from casewise.storage.intake.table import Table
+from casewise.storage.intake.formats.format import Format, reader
 
 FAILED_TO_RUN = 2
 """The `failureReason` of a result that an error kept from being judged; 1 is an assertion that failed."""
@@ -39,12 +38,14 @@ def results_in(entry: Entry) -> Iterator[dict[str, Any]]:
 
 
 def cells_of(result: Entry) -> dict[str, Any]:
-    """Return a result: the test's variables, the reply, and what the assertions said of it."""
+    """Return a result: the test's variables, the reply, what the assertions said of it, and the score of each named metric."""
     response, grading, provider = (result.values.get(name) for name in ("response", "gradingResult", "provider"))
     output = response.get("output") if isinstance(response, Mapping) else None
     grade = grading if isinstance(grading, Mapping) else {}
     judged = result.values.get("failureReason") != FAILED_TO_RUN
+    scores = grade.get("namedScores")
     return {
+        **(scores if isinstance(scores, Mapping) and judged else {}),
         **result.entry("vars").values,
         "reply": None if output is None else text_or_json(output),
         "model": provider.get("id") if isinstance(provider, Mapping) else provider,
@@ -54,10 +55,12 @@ def cells_of(result: Entry) -> dict[str, Any]:
     }
 
 
-def read(given: GivenFile) -> Table:
-    return given.table(rows_of(given, results_in))
-
-
 FORMATS = (
-    Format("promptfoo", "objects", "promptfoo, results version 3", lambda seen: is_file(seen) or is_result(seen), read),
+    Format(
+        "promptfoo",
+        "objects",
+        "promptfoo, results version 3",
+        lambda seen: is_file(seen) or is_result(seen),
+        reader(results_in),
+    ),
 )

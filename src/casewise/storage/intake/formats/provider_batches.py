@@ -1,10 +1,9 @@
 """Output files of OpenAI's and Anthropic's batch interfaces.
 
-OpenAI: the request output object of the API reference (an undated copy, with chat completions; `BatchRequestOutput` in its
-OpenAPI document). Not checked against that page: completions and responses, which are read as their own interfaces return
-them. Anthropic: `MessageBatchResult` in `src/anthropic/types/messages` of github.com/anthropics/anthropic-sdk-python (commit
-32169b41), whose results are `succeeded`, `errored`, `canceled` or `expired`. Neither was checked on a file that a provider
-wrote.
+OpenAI: the request output object of the API reference, and public output files of 2025 and 2026 with chat completions; other
+providers write the same without `error`. Completions and responses are read as their own interfaces return them. Anthropic:
+`MessageBatchResult` in `src/anthropic/types/messages` of github.com/anthropics/anthropic-sdk-python (commit 32169b41), whose
+results are `succeeded`, `errored`, `canceled` or `expired`, and the example of its documentation.
 """
 
 from __future__ import annotations
@@ -14,8 +13,7 @@ from typing import Any
 
 from casewise.storage.entries import Entry
 from casewise.storage.intake.chats import text_of
-from casewise.storage.intake.formats.format import Format, GivenFile, rows_of
-from casewise.storage.intake.table import Table
+from casewise.storage.intake.formats.format import Format, reader
 
 
 def reply_of_openai(body: Mapping[str, Any]) -> str | None:
@@ -69,19 +67,14 @@ FORMATS = (
         "OpenAI batch output",
         "objects",
         "OpenAI, Batch API, request output object",
-        lambda seen: {"custom_id", "response", "error"} <= set(seen),
-        lambda given: read(given, openai=True),
+        lambda seen: "custom_id" in seen and ("error" in seen or isinstance(seen.get("response"), Mapping)),
+        reader(openai_cells),
     ),
     Format(
         "Anthropic batch output",
         "objects",
         "Anthropic, Message Batches API, Python SDK",
         is_anthropic,
-        lambda given: read(given, openai=False),
+        reader(anthropic_cells),
     ),
 )
-
-
-def read(given: GivenFile, *, openai: bool) -> Table:
-    """Return a row a request; one without a message has no reply."""
-    return given.table(rows_of(given, openai_cells if openai else anthropic_cells))

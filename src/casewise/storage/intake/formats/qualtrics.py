@@ -1,8 +1,7 @@
 """Qualtrics' CSV, whose second and third row are the questions and their import ids.
 
-Checked: "Understanding Your Dataset" under https://www.qualtrics.com/support/survey-platform/ (an undated copy of its
-beginning), which says that CSV files have three rows of headers. The words and codes of Status and how import ids are written
-are those of public scripts that read such files, not of Qualtrics itself.
+After "Understanding Your Dataset" under https://www.qualtrics.com/support/survey-platform/, which says that CSV files have three
+rows of headers, the export among the tests of github.com/ropensci/qualtRics, and public scripts for the words and codes of Status.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ def is_split(seen: Mapping[str, Any]) -> bool:
 
 
 def read_split(given: GivenFile) -> Table:
-    """Return the rows under `data`, whose cells are in the order of `columns`."""
+    """Return the rows under `data`, whose cells are in the order of `columns`; MLflow's inputs are the queries and its outputs the replies."""
     whole = given.objects[0]
     names = [str(name) for name in whole.list("columns")]
     rows = []
@@ -31,7 +31,8 @@ def read_split(given: GivenFile) -> Table:
                 f"row {number} of 'data' has {count_of(len(cells), 'cell')}, and there are {count_of(len(names), 'column')}"
             )
         rows.append(Entry(given.path, number, dict(zip(names, cells, strict=True))))
-    return given.table(rows)
+    table = given.table(rows)
+    return table.renamed({"inputs": "query", "outputs": "reply"}) if {"inputs", "outputs"} <= set(names) else table
 
 
 def is_by_column(seen: Mapping[str, Any]) -> bool:

@@ -218,7 +218,7 @@ def rows_of_requests(entries: Iterable[Entry]) -> Iterator[Entry]:
             yield Entry(entry.path, entry.line, row, entry.where)
 
 
-def reader(rows: Callable[[Iterable[Entry]], Iterator[Entry]]) -> Callable[[GivenFile], Table]:
+def row_reader(rows: Callable[[Iterable[Entry]], Iterator[Entry]]) -> Callable[[GivenFile], Table]:
     """Return the reader of a format whose objects hold these rows."""
     return lambda given: given.table(rows(given.objects), empty=NO_CALL)
 
@@ -229,14 +229,16 @@ FORMATS = (
         "objects",
         "OpenTelemetry semantic conventions for generative AI 1.41.0, OTLP/JSON",
         is_spans,
-        reader(rows_of_spans),
+        row_reader(rows_of_spans),
     ),
-    Format("MCP transcript", "objects", "Model Context Protocol 2025-06-18, JSON-RPC 2.0", is_mcp, reader(rows_of_mcp)),
+    Format(
+        "MCP transcript", "objects", "Model Context Protocol 2025-06-18, JSON-RPC 2.0", is_mcp, row_reader(rows_of_mcp)
+    ),
     Format(
         "chats with calls of tools",
         "objects",
         "OpenAI and Anthropic interfaces, 2025",
         is_request_log,
-        reader(rows_of_requests),
+        row_reader(rows_of_requests),
     ),
 )
