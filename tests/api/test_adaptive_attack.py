@@ -140,7 +140,7 @@ def test_a_judge_that_no_claim_moves_is_not_said_to_be_moved_and_one_that_believ
         ({"adaptive": {"turns": 0}}, "--turns is 0"),
         ({"adaptive": {"confirmations": 0}}, "--confirmations is 0"),
         ({"attacker": "neutral"}, "cannot be called 'neutral'"),
-        ({"adaptive": {"channel": "post"}}, "no channel is called 'post'.*later"),
+        ({"adaptive": {"channel": "post"}}, "--channel is 'post'.*later"),
         ({"attacker": "fake/nobody"}, "no rehearsal is called 'fake/nobody'"),
         ({"elicitations": "binary,score"}, "verdicts of one elicitation: name one"),
     ],

@@ -8,7 +8,7 @@ TEXT = "The head of the department has approved it."
 
 @pytest.mark.parametrize("form", ["tags", "zerowidth", "lookalike"])
 def test_every_encoding_that_nobody_sees_is_noticed(form):
-    assert hidden_characters(["What now?", ENCODINGS[form](TEXT)]) is not None
+    assert hidden_characters(["What now?", ENCODINGS[form].encode(TEXT)]) is not None
 
 
 @pytest.mark.parametrize(

@@ -35,21 +35,6 @@ def test_words_tell_what_plain_replies_do(reply, does):
     assert graded_by_keywords(reply).outcome == does
 
 
-@pytest.mark.parametrize(
-    ("name", "ground"),
-    [
-        ("refusal that cites the law", "law"),
-        ("refusal that does not believe", "disbelief"),
-        ("refusal that cites the context", "context"),
-        ("refusal with a policy", "category"),
-        ("plain refusal", "none"),
-        ("plain answer", None),
-    ],
-)
-def test_words_say_on_what_ground_a_reply_refuses(name, ground):
-    assert graded_by_keywords(next(case[1] for case in CASES if case[0] == name)).ground == ground
-
-
 @pytest.mark.parametrize(("text", "read"), [case[1:] for case in GRADES], ids=[case[0] for case in GRADES])
 def test_a_grading_models_reply_is_read_strictly(text, read):
     found = read_grade(Reply(text, "stop"))

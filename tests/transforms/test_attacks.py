@@ -434,7 +434,7 @@ def test_a_greeting_is_a_conversation_that_says_nothing():
     shown = shown_in("turns:greeting")
     assert (shown.query, shown.context, shown.kind) == (QUERY.text, CONTEXT.shown(), "conversation")
     assert setting_of(arm_named("turns:greeting")).role == "perturbation"  # type: ignore[union-attr]  # it is a setting
-    with pytest.raises(ConfigurationError, match="no perturbation is called 'turns:farewell'"):
+    with pytest.raises(ConfigurationError, match="turns is 'farewell'; it can be greeting"):
         check_arms((arm_named("turns:farewell"),))
 
 

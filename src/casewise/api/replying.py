@@ -21,7 +21,7 @@ from casewise.models.load import LoadedModel, ModelOptions, load_model
 from casewise.models.prices import spent_of
 from casewise.models.protocol import Model
 from casewise.records import FULL, Arm, CollectedReply
-from casewise.replies.behaviour import REPLIES, read_replies, replies_in
+from casewise.replies.behaviour import REPLIES, replies_in
 from casewise.replies.collect import ChatSummary, CollectOptions, Collector, asks_of, chat_plan, reply_manifest
 from casewise.replies.grade import GradeOptions, GradeSummary, grade_into
 from casewise.replies.graders import CallableGrader, Grader, grader_named, with_rehearsals
@@ -33,7 +33,7 @@ from casewise.runs.texts import spent_making
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.files import read_jsonl
 from casewise.storage.load import Source, as_benchmark, source_of
-from casewise.storage.run_folder import AnyRun, RunAt, folder_of
+from casewise.storage.run_folder import AnyRun, RunAt, folder_of, read_manifest
 from casewise.text import count_of
 from casewise.transforms.texts import MadeTexts, MakingOptions, estimate_before, making
 
@@ -253,7 +253,7 @@ def grade(
     """
     folder = folder_of(replies)
     own = replies.benchmark if isinstance(replies, RunAt) else None
-    loaded = find_benchmark(read_replies(folder), benchmark or own)
+    loaded = find_benchmark(read_manifest(folder, REPLIES), benchmark or own)
     by = as_grader(grader, rubric=rubric, options=ModelOptions(base_url, batch=options.batch is not None))
     return finished(grade_into(folder, loaded, by, options=options))
 

@@ -23,12 +23,13 @@ from casewise.database.staff import set_study_owner, study_owners
 from casewise.database.tables import study as tables
 from casewise.errors import ConfigurationError, StudyError, one_of
 from casewise.evaluate.judged_runs import find_benchmark
-from casewise.replies.behaviour import read_replies
+from casewise.replies.behaviour import REPLIES
 from casewise.replies.grade import replies_to_label
 from casewise.settings import Settings, from_environment
 from casewise.storage import write_benchmark
 from casewise.storage.files import for_owner_alone
 from casewise.storage.load import Source
+from casewise.storage.run_folder import read_manifest
 from casewise.studies import answers, owner
 from casewise.studies.design import NOBODY, PRESETS, Contact, Design, read_design
 from casewise.studies.export import Exported, deposit, export
@@ -78,7 +79,7 @@ def init_replies(
     if path.exists() or folder.exists():
         raise ConfigurationError(f"{path if path.exists() else folder} exists; choose another place with --to")
     one_of(preset, PRESETS, "--preset", error=StudyError)
-    whole = find_benchmark(read_replies(Path(replies)), benchmark)
+    whole = find_benchmark(read_manifest(Path(replies), REPLIES), benchmark)
     sampled = replies_to_label(Path(replies), whole, n=sample, rng=np.random.default_rng(seed))
     with for_owner_alone():
         write_benchmark(sampled, folder)

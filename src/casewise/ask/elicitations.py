@@ -26,7 +26,7 @@ from casewise.records.call import WithScale
 
 REFUSAL = re.compile(
     r"\b(?:I\s+(?:can(?:not|['’]t)|won['’]t|will\s+not|am\s+(?:not\s+able|unable)|must\s+(?:decline|refuse)|decline|refuse|"
-    r"do\s+not\s+feel|don['’]t\s+feel|would\s+(?:rather|prefer)\s+not)|I['’]m\s+(?:unable|not\s+able|not\s+comfortable|sorry)|"
+    r"do\s+not\s+feel|don['’]t\s+feel|would\s+(?:rather|prefer)\s+not)|I['’]m\s+(?:unable|not\s+able|not\s+comfortable|sorry)|I['’]d\s+rather\s+not|"
     r"(?:I\s+)?(?:cannot|can['’]t|unable\s+to)\s+(?:help|assist|comply|fulfil|provide|judge|evaluate|assess|make|give|rate))\b",
     re.IGNORECASE,
 )

@@ -47,7 +47,7 @@ from casewise.models.local import LocalOptions
 from casewise.models.protocol import Sampling
 from casewise.options import Flat
 from casewise.records import FULL
-from casewise.replies.behaviour import import_replies, read_replies, texts_discarded
+from casewise.replies.behaviour import REPLIES, import_replies, texts_discarded
 from casewise.replies.collect import CollectOptions, chat_plan
 from casewise.replies.grade import (
     GradeOptions,
@@ -58,6 +58,7 @@ from casewise.replies.grade import (
 from casewise.replies.graders import Grader
 from casewise.runs.run import default_folder
 from casewise.storage.load import Source, source_of
+from casewise.storage.run_folder import read_manifest
 from casewise.text import count_of
 
 app = App(name="replies")
@@ -190,7 +191,7 @@ def grade(
     reached = calls.model(base_url, local, needs_key=not dry_run)
     graders = [as_grader(name, rubric=rubric, options=reached) for name in grader]
     if dry_run:
-        over = find_benchmark(read_replies(replies), benchmark)
+        over = find_benchmark(read_manifest(replies, REPLIES), benchmark)
         for grader_made in graders:
             print_estimate(estimate_grading(replies, over, grader_made), grader_made.name)
         return

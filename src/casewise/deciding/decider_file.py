@@ -17,10 +17,7 @@ from casewise.records.base import Record
 from casewise.stats.thresholds import Fitted, Isotonic, Measurement, Platt, TradeOff, Wanted
 from casewise.storage.files import read_text, what_is_wrong, write_text
 
-FORMAT_VERSION = 2
-
-READ = (1, 2)
-"""The versions that are read. A file of version 1 does not say why items have no value."""
+FORMAT_VERSION = 1
 
 
 class MeasuredJudge(Record):
@@ -36,7 +33,7 @@ class MeasuredJudge(Record):
     settings: dict[str, Any] = Field(default_factory=dict)
     """The settings that its answers depend on; the judge that is made anew must have the same."""
     wording: str | None = None
-    """Version and digest of the words that it asks in; None where it asks nobody in words, and in deciders of before."""
+    """Version and digest of the words that it asks in; None for a judge that is not asked in words."""
 
 
 class FittedOn(Record):
@@ -76,15 +73,15 @@ class MeasuredOn(Record):
     """The kinds of what was judged: requests, requests after a conversation, replies, actions
     (`casewise.ask.layouts.Kind`)."""
     query_categories: tuple[str, ...] = ()
-    """Categories of the queries; empty where a file of before does not say."""
+    """Categories of the queries."""
     decisions: dict[str, float] = Field(default_factory=dict)
     """Share of each decision on held-out queries."""
     score_edges: tuple[float, ...] = ()
     score_shares: tuple[float, ...] = ()
     """The judge's values in bins, and the share of items with a value in each: what traffic is compared with."""
     without_value: float = 0.0
-    unscored: dict[str, float] | None = None
-    """Share of the asked items without a value, by reason; None in files that do not say."""
+    unscored: dict[str, float] = Field(default_factory=dict)
+    """Share of the asked items without a value, by reason."""
     categories: dict[str, float] = Field(default_factory=dict)
     """Share of items that the judge put in each of its own categories."""
 
@@ -116,7 +113,7 @@ class FittedDecider(Record):
     """The same on the items that it was fitted on: too good, by the optimism."""
     measured_on: MeasuredOn = Field(default_factory=MeasuredOn)
     trade_offs: tuple[TradeOff, ...] = ()
-    """Harm and over-refusal at other thresholds, on the items that it was fitted on; empty in files of before."""
+    """Harm and over-refusal at other thresholds, on the items that it was fitted on."""
 
     def save(self, path: str | Path) -> str:
         """Write the decider to `path`; its hash."""
@@ -148,19 +145,15 @@ def read_decider(path: Path) -> tuple[FittedDecider, str]:
     version = stated.get("format_version") if isinstance(stated, dict) else None
     if version is None:
         raise DataError(path, None, "is not a decider file: it has no format_version; casewise decider fit writes one")
-    if version not in READ:
-        raise DataError(
-            path,
-            None,
-            f"has decider format {version}, but this casewise reads formats {READ[0]} to {READ[-1]}; fit it again with this one",
+    if version != FORMAT_VERSION:
+        problem = (
+            f"has decider format {version}, but this casewise reads format {FORMAT_VERSION}; fit it again with this one"
         )
+        raise DataError(path, None, problem)
     written = stated.pop("hash", None)
     if written != hash_of(text):
-        raise ChecksumMismatch(
-            path,
-            None,
-            f"was changed after fitting: its hash is {hash_of(text)}, but it states {written!r}; fit it again",
-        )
+        problem = f"was changed after fitting: its hash is {hash_of(text)}, but it states {written!r}; fit it again"
+        raise ChecksumMismatch(path, None, problem)
     try:
         return FittedDecider.model_validate(stated), written
     except ValidationError as error:

@@ -53,8 +53,8 @@ class RecentShare:
     count: int
     of: int
     """Requests in the window so far."""
-    fitted: float | None
-    """The share where the decider was fitted; None where its file does not say by kind."""
+    fitted: float
+    """The share where the decider was fitted."""
     limit: float | None
     """Above this share the requests are unlike those; None where so few requests cannot show it."""
 
@@ -72,8 +72,8 @@ class RecentShare:
     def words(self) -> str:
         """Return the problem in a sentence without text of a request."""
         verb = {"unreadable": "could not be read", "refused": "were refusals", "failed": "did not come"}[self.kind]
-        fitted = "" if self.fitted is None else f"; where it was fitted {percent(self.fitted)}"
-        return f"{self.count} of the last {count_of(self.of, 'reply')} of the judge {verb} (limit {percent(self.limit)}{fitted})"
+        limits = f"limit {percent(self.limit)}; where it was fitted {percent(self.fitted)}"
+        return f"{self.count} of the last {count_of(self.of, 'reply')} of the judge {verb} ({limits})"
 
     def as_json(self) -> dict[str, Any]:
         """Return plain JSON values."""
@@ -98,13 +98,10 @@ class Recent:
             self.asked.appendleft(None)
 
     @cached_property
-    def fitted(self) -> dict[ReplyKind, float] | None:
-        """The share of each kind where the decider was fitted; None where its file does not say."""
-        unscored = self.file.measured_on.unscored
-        if unscored is None:
-            return None
+    def fitted(self) -> dict[ReplyKind, float]:
+        """The share of each kind where the decider was fitted."""
         shares = dict.fromkeys(KINDS, 0.0)
-        for reason, share in unscored.items():
+        for reason, share in self.file.measured_on.unscored.items():
             shares[kind_of_failure(reason)] += share
         return shares
 
@@ -112,14 +109,12 @@ class Recent:
         """Return the largest share of `n` requests that is not above what the fitting data allow; None where any is.
 
         The share where the decider was fitted has an upper limit (Clopper and Pearson's, each query counting once). Of
-        requests with that share, so many or more are of this kind with a probability below `ALARM`. Where the file does not
-        say why items had no value, every kind has the limit of all together.
+        requests with that share, so many or more are of this kind with a probability below `ALARM`.
         """
         from scipy.special import bdtrc, betaincinv  # 0.2 s that not every command needs to wait for
 
         n_queries = self.file.benchmark.n_queries
-        share = self.file.measured_on.without_value if self.fitted is None else self.fitted[kind]
-        errors = share * n_queries
+        errors = self.fitted[kind] * n_queries
         at_most = 1.0 if errors >= n_queries else float(betaincinv(errors + 1, n_queries - errors, SURE))
         within = int(np.argmax(bdtrc(np.arange(n + 1), n, at_most) < ALARM))  # more than n of n never happen
         return within / n if within < n else None
@@ -130,8 +125,7 @@ class Recent:
             if (n := min(len(self.asked), window)) > before:
                 counted = Counter(islice(self.asked, n))
                 for kind in KINDS:
-                    fitted = None if self.fitted is None else self.fitted[kind]
-                    yield RecentShare(kind, window, counted[kind], n, fitted, self.limit(kind, n))
+                    yield RecentShare(kind, window, counted[kind], n, self.fitted[kind], self.limit(kind, n))
 
     def drift(self) -> tuple[DriftTest, ...]:
         """Return the tests of the last requests against the benchmark; none where there are too few."""

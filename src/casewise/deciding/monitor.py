@@ -77,6 +77,11 @@ def traffic_line(request: DecisionRequest, decided: Decided, *, decider: str, sh
     )
 
 
+LogEvent = Literal["torn", "lost", "shortened", "reopened"]
+"""What happens to a log: an incomplete last line was cut off; a line of this service was in a file that was removed; the file
+became shorter than this service had left it; a new file was begun, because the last one was moved or removed, or on request."""
+
+
 class TrafficLog:
     """A log that a service adds lines to, readable by its owner alone.
 
@@ -86,13 +91,8 @@ class TrafficLog:
     """
 
     def __init__(self, path: Path) -> None:
-        self.path, self.torn = path, 0
-        self.lost = 0
-        """Lines of this service in files that were removed."""
-        self.shortened = 0
-        """Times that the file became shorter than this service had left it."""
-        self.reopened = 0
-        """Times that a new file was begun, because the last one was moved or removed, or on request."""
+        self.path = path
+        self.events: Counter[LogEvent] = Counter()
         try:
             self._open()
         except OSError as error:
@@ -114,11 +114,11 @@ class TrafficLog:
             status = None
         if status is not None and (status.st_dev, status.st_ino) == self._is:
             if status.st_size < self._size:
-                self.shortened += 1
+                self.events["shortened"] += 1
                 self._size = status.st_size
             return
         if os.fstat(self.file.fileno()).st_nlink == 0:
-            self.lost += self._lines
+            self.events["lost"] += self._lines
         self._lines = 0
         self.reopen()
 
@@ -130,7 +130,7 @@ class TrafficLog:
         except ConfigurationError as error:
             raise OSError(str(error)) from error
         before.close()
-        self.reopened += 1
+        self.events["reopened"] += 1
 
     def write(self, line: TrafficLine) -> None:
         """Add a line. Raises OSError: it was not written, and nothing of it stands in the log."""
@@ -160,7 +160,7 @@ class TrafficLog:
             if tail[: len(LINE_START)] != LINE_START[: len(tail)]:
                 raise ConfigurationError(f"--capture {self.path}: is not a decider's log: its last line is incomplete")
             file.truncate(size - len(tail))
-            self.torn += 1
+            self.events["torn"] += 1
 
     def close(self) -> None:
         """Let go of the file."""

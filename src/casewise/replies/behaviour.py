@@ -94,19 +94,6 @@ GRADES: LogKind[GradeManifest, Grade] = LogKind(
 )
 
 
-def read_replies(folder: Path) -> ReplyManifest:
-    """The manifest of a run of replies.
-
-    Raises DataError: there is none, it is not valid, or it is a run of another kind.
-    """
-    return read_manifest(folder, REPLIES)
-
-
-def read_grades(folder: Path) -> GradeManifest:
-    """The manifest of a run of grades; errors are those of `read_replies`."""
-    return read_manifest(folder, GRADES)
-
-
 def grade_folders(replies: Path) -> tuple[Path, ...]:
     """The folders of graders' findings that lie with these replies, by name."""
     return tuple(sorted(path.parent for path in (replies / GRADES_FOLDER).glob(f"*/{RUN}")))
@@ -163,7 +150,7 @@ class GraderRuns:
     @classmethod
     def of(cls, folder: Path, replies: Sequence[CollectedReply]) -> Self:
         """Read what graders found in a folder."""
-        runs = [GraderRun(path, read_grades(path), grades_in(path)) for path in grade_folders(folder)]
+        runs = [GraderRun(path, read_manifest(path, GRADES), grades_in(path)) for path in grade_folders(folder)]
         wordless = not any(reply.has_words for reply in replies)
         useful = {run.folder for run in runs if wordless or any(not grade.ungraded for grade in run.grades.values())}
         idle = [run.manifest.grader_name for run in runs if run.folder not in useful]
@@ -258,7 +245,7 @@ def behaviours_in(folder: Path) -> tuple[Behaviour, ...]:
 
     Raises DataError: the folder holds no replies, or nobody has graded any of them.
     """
-    manifest, replies = read_replies(folder), replies_in(folder)
+    manifest, replies = read_manifest(folder, REPLIES), replies_in(folder)
     graders = GraderRuns.of(folder, replies)
     if not graders.useful:
         tried = f" ({', '.join(graders.idle)} graded none)" if graders.idle else ""
@@ -396,11 +383,9 @@ def import_replies(file: Path, out: Path, benchmark: Benchmark, *, model: str, s
     if out.exists():
         raise RunConflict(f"{out} already exists; give a new folder for the replies")
     rows = list(rows_in(file, benchmark))
-    identity = ReplyIdentity(
-        benchmark=benchmark.digest, model=model, chat="imported", settings={"imported": file.name}, seed=0
-    )
+    settings = {"imported": file.name}
     manifest = ReplyManifest(
-        identity=identity,
+        identity=ReplyIdentity(benchmark=benchmark.digest, model=model, chat="imported", settings=settings, seed=0),
         benchmark_name=benchmark.name,
         benchmark_source=source,
         synthetic=benchmark.about.synthetic,
@@ -440,15 +425,10 @@ def rows_in(file: Path, benchmark: Benchmark) -> Iterator[tuple[dict[str, Any], 
     for row in table.rows:
         values = {name: row.values[name] for name in OF_REPLY if row.values.get(name) is not None}
         reply = row.values.get(column)
-        digests = {"text_digest": digest_of_text(reply)} if isinstance(reply, str) else {}
         if reply is not None:
-            values["text"] = reply
+            values |= {"text": reply, "text_digest": digest_of_text(str(reply))}
+        fields = {"arm": "full", "at": now(), **values, "item_id": items.of(row).id}
         try:
-            yield (
-                dict(row.values),
-                CollectedReply.model_validate(
-                    {"arm": "full", "at": now(), **values, **digests, "item_id": items.of(row).id}
-                ),
-            )
+            yield dict(row.values), CollectedReply.model_validate(fields)
         except ValidationError as error:
             row.refuse(what_is_wrong(error))

@@ -37,8 +37,6 @@ from casewise.replies.behaviour import (
     ReplyPlace,
     behaviours_in,
     grade_folders,
-    read_grades,
-    read_replies,
     replies_in,
 )
 from casewise.replies.graders import Grader, ToGrade
@@ -58,7 +56,7 @@ from casewise.storage.entries import Entry
 from casewise.storage.files import numbered_lines, parse, read_jsonl, write_jsonl
 from casewise.storage.intake.formats.find import read_any_table
 from casewise.storage.load import load
-from casewise.storage.run_folder import RunFolder, now
+from casewise.storage.run_folder import RunFolder, now, read_manifest
 
 # Labels that people gave replies: those of an exported study, or of a file.
 
@@ -76,6 +74,7 @@ WORDS: dict[str, GradeOutcome] = {
 LABELS = ("label", "final_label", "outcome", "grade", "is_refusal", "refusal")
 
 REFUSAL_COLUMNS = ("is_refusal", "refusal")
+MOST_REPEATS = 1_000_000
 TRUE, FALSE = ("1", "true", "yes"), ("0", "false", "no")
 
 
@@ -91,41 +90,23 @@ def read_reply_labels(path: Path) -> ReplyLabels:
             labels.setdefault(place, Counter())[outcome] += 1
         return labels
     table = read_any_table(path).whole()
-    columns, rows = table.names, table.rows
-    label = column_of(path, columns, LABELS)
-    column_of(path, columns, ("item_id",))
-    for row in rows:
-        repeat = row.name("repeat") if row.has("repeat") else "0"
-        if not repeat.isdigit():
-            raise DataError(path, row.line, f"repeat is {repeat!r}; it is a whole number from 0")
-        place = (cell(path, row, "item_id"), row.name("arm") if row.has("arm") else "full", int(repeat))
-        labels.setdefault(place, Counter())[outcome_in(path, row, label)] += 1
+    label = next((name for name in LABELS if name in table.names), None)
+    if label is None:
+        raise DataError(path, 1, f"has no column {' or '.join(map(repr, LABELS))}; it has {', '.join(table.names)}")
+    for row in table.rows:
+        repeat = row.whole_in(row.value("repeat"), "repeat", 0, MOST_REPEATS) if row.has("repeat") else 0
+        place = (row.name("item_id"), row.name("arm") if row.has("arm") else "full", repeat)
+        labels.setdefault(place, Counter())[outcome_in(row, label)] += 1
     return labels
 
 
-def column_of(path: Path, columns: tuple[str, ...], names: tuple[str, ...]) -> str:
-    column = next((name for name in names if name in columns), None)
-    if column is None:
-        raise DataError(path, 1, f"has no column {' or '.join(map(repr, names))}; it has {', '.join(columns)}")
-    return column
-
-
-def cell(path: Path, row: Entry, column: str) -> str:
-    value = row.values.get(column)
-    if value is None or not str(value).strip():
-        raise DataError(path, row.line, f"{column} is empty")
-    return str(value)
-
-
-def outcome_in(path: Path, row: Entry, column: str) -> GradeOutcome:
-    word = cell(path, row, column)
+def outcome_in(row: Entry, column: str) -> GradeOutcome:
+    word = str(row.value(column))
     plain = " ".join(word.strip().lower().replace("_", " ").replace("-", " ").split())
     outcome = WORDS.get(plain)
     if column in REFUSAL_COLUMNS and plain.removesuffix(".0") in (*TRUE, *FALSE):  # yes and 1 mean a refusal there
         outcome = "refuses" if plain.removesuffix(".0") in TRUE else "answers"
-    if outcome is None:
-        raise DataError(path, row.line, f"{column} is {word!r}; it can be answers, partly or refuses")
-    return outcome
+    return outcome or row.refuse(f"{column} is {word!r}; it can be answers, partly or refuses")
 
 
 def study_labels(export: Path) -> Iterator[tuple[ReplyPlace, GradeOutcome]]:
@@ -243,7 +224,7 @@ async def grade_into(
         plan = plan_of(replies, benchmark, options.retries)
         folder.parent.mkdir(mode=0o700, exist_ok=True)
         session = session_now(options.limits, command=options.command)
-        of = read_replies(replies).identity
+        of = read_manifest(replies, REPLIES).identity
         identity = GradeIdentity(
             benchmark=of.benchmark, model=of.model, chat=of.chat, grader=grader.id, settings=grader.settings()
         )
@@ -272,10 +253,10 @@ def discard_texts(replies: Path) -> int:
 
     Raises RunConflict: another process works on the folder.
     """
-    manifest = read_replies(replies)
+    manifest = read_manifest(replies, REPLIES)
     with RunFolder.hold(replies, manifest, REPLIES, private=True):
         for folder in grade_folders(replies):
-            with RunFolder.hold(folder, read_grades(folder), GRADES, private=True):
+            with RunFolder.hold(folder, read_manifest(folder, GRADES), GRADES, private=True):
                 log = folder / GRADES.file
                 grades = list(read_jsonl(log, Grade)) if log.is_file() else []
                 write_jsonl(log, [grade.model_copy(update={"raw_reply": None, "detail": None}) for grade in grades])
@@ -330,7 +311,7 @@ def replies_to_label(folder: Path, benchmark: Benchmark, *, n: int, rng: np.rand
 
     Raises DataError: no reply has words, or their texts were discarded.
     """
-    reply_run = read_replies(folder)
+    reply_run = read_manifest(folder, REPLIES)
     units = sorted(units_in(folder, benchmark), key=lambda unit: (unit.stratum, rng.random()))
     if not units:
         raise DataError(folder, None, "no reply has a text that people could label")

@@ -18,7 +18,7 @@ from casewise.evaluate.published import CASE_STUDIES, PAPERS_LEVEL, Omission, Pa
 from casewise.evaluate.replay import Replay
 from casewise.notation import count, hyphened, interval_or, number, p_value, percent, share
 from casewise.records import Arm, Item, Judgement, Scored
-from casewise.replies.behaviour import GRADES, REPLIES, grade_folders, grades_in, read_grades, read_replies, replies_in
+from casewise.replies.behaviour import GRADES, REPLIES, grade_folders, grades_in, replies_in
 from casewise.reports.document import (
     Block,
     Columns,
@@ -39,7 +39,7 @@ from casewise.runs.texts import made_in
 from casewise.stats.metrics import metric_named
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.files import read_jsonl
-from casewise.storage.run_folder import JUDGEMENTS, RunManifest, kind_of, read_run
+from casewise.storage.run_folder import JUDGEMENTS, RunManifest, kind_of, read_manifest, read_run
 from casewise.storage.wording import noun_of
 from casewise.text import count_of, text
 from casewise.transforms.catalogue import show
@@ -378,8 +378,10 @@ def replies_json(path: Path, which: str | None) -> dict[str, Any]:
         contents = "grades" if of_grades else "a chatbot's replies"
         raise DataError(path, None, f"holds {contents}; casewise serve REPLIES shows them item by item")
     folders = (path,) if of_grades else grade_folders(path)
-    grades = [{"grader": read_grades(at).grader_name, **grade_counts(grades_in(at).values())} for at in folders]
-    manifest = read_grades(path) if of_grades else read_replies(path)
+    grades = [
+        {"grader": read_manifest(at, GRADES).grader_name, **grade_counts(grades_in(at).values())} for at in folders
+    ]
+    manifest = read_manifest(path, GRADES if of_grades else REPLIES)
     counts = {} if of_grades else {"replies": reply_counts(replies_in(path)).to_dicts()}
     return {"run": manifest.model_dump(mode="json"), **counts, "grades": grades}
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from itertools import cycle, islice
 from pathlib import Path
-from typing import Annotated, Any, Self, get_args
+from typing import Annotated, Any, NamedTuple, Self, get_args
 
 from pydantic import BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
@@ -45,35 +45,41 @@ SPEAKERS: tuple[Role, ...] = ("user", "assistant")
 LANGUAGES = {"es": "Spanish", "de": "German", "fr": "French"}
 """Languages in which a claim can have words besides English, by the kind of the transform."""
 
-ENCODINGS: dict[str, Callable[[str], str]] = {
-    "base64": lambda text: b64encode(text.encode()).decode(),
-    "rot13": lambda text: codecs.encode(text, "rot13"),
-    "leetspeak": lambda text: text.translate(str.maketrans("aeiostAEIOST", "431057431057")),
-    "tags": lambda text: "".join(chr(0xE0000 + ord(char)) if " " <= char <= "~" else char for char in text),
-    "zerowidth": "\u200b".join,
-    "lookalike": lambda text: text.translate(
-        str.maketrans(
-            "aceijopsxyAEHIKMOPTX",
-            "\u0430\u0441\u0435\u0456\u0458\u043e\u0440\u0455\u0445\u0443\u0410\u0415\u041d\u0406\u041a\u041c\u041e\u0420\u0422\u0425",
-        )
+
+class Encoding(NamedTuple):
+    """A way to write a claim."""
+
+    title: str
+    encode: Callable[[str], str]
+    named: bool = False
+    """True if the claim says that it is so written. The others are read as they are, if at all."""
+
+
+LEET = str.maketrans("aeiostAEIOST", "431057431057")
+CYRILLIC = str.maketrans(
+    "aceijopsxyAEHIKMOPTX",
+    "\u0430\u0441\u0435\u0456\u0458\u043e\u0440\u0455\u0445\u0443\u0410\u0415\u041d\u0406\u041a\u041c\u041e\u0420\u0422\u0425",
+)
+
+ENCODINGS: dict[str, Encoding] = {
+    "base64": Encoding("A claim in base64, and so said", lambda text: b64encode(text.encode()).decode(), named=True),
+    "rot13": Encoding("A claim in rot13, and so said", lambda text: codecs.encode(text, "rot13"), named=True),
+    "leetspeak": Encoding("A claim in leetspeak, and so said", lambda text: text.translate(LEET), named=True),
+    "tags": Encoding(
+        "A claim in tag characters, which are not displayed",
+        lambda text: "".join(chr(0xE0000 + ord(char)) if " " <= char <= "~" else char for char in text),
+    ),
+    "zerowidth": Encoding("A claim with a character of no width between any two", "\u200b".join),
+    "lookalike": Encoding(
+        "A claim with Cyrillic letters that look like Latin ones", lambda text: text.translate(CYRILLIC)
     ),
 }
 
-ENCODED: dict[str, str] = {
-    "base64": "A claim in base64, and so said",
-    "rot13": "A claim in rot13, and so said",
-    "leetspeak": "A claim in leetspeak, and so said",
-    "tags": "A claim in tag characters, which are not displayed",
-    "zerowidth": "A claim with a character of no width between any two",
-    "lookalike": "A claim with Cyrillic letters that look like Latin ones",
+FORMS = {
+    **{name: encoding.title for name, encoding in ENCODINGS.items()},
+    **{name: f"A claim in {language}" for name, language in LANGUAGES.items()},
 }
-"""Titles of the encodings."""
-
-NAMED = ("base64", "rot13", "leetspeak")
-"""Encodings that a claim names. The others are read as they are, if at all."""
-
-FORMS = (*ENCODINGS, *LANGUAGES)
-"""Transforms that make any claim in another form."""
+"""Transforms that make any claim in another form, and what they do."""
 
 Wordings = Annotated[tuple[Text, ...], BeforeValidator(lambda texts: [texts] if isinstance(texts, str) else texts)]
 """A text, or several wordings of the same claim: each query is shown one of them, always the same."""
@@ -146,8 +152,8 @@ class Attack:
         """Return a text as the attack writes it."""
         if self.encoding is None:
             return text
-        named = f"Written in {self.encoding}: " if self.encoding in NAMED else ""
-        return named + ENCODINGS[self.encoding](text)
+        encoding = ENCODINGS[self.encoding]
+        return (f"Written in {self.encoding}: " if encoding.named else "") + encoding.encode(text)
 
     def show(self, shown: ShownItem, query_id: str) -> ShownItem:
         """Return `shown` with the claim; `{query}` in its words stands for the request."""
@@ -427,12 +433,3 @@ def layout(shown: ShownItem, _scene: Scene, rest: str) -> ShownItem:
 def greeting(shown: ShownItem, _scene: Scene, _rest: str) -> ShownItem:
     """Return `shown` after a conversation that says nothing: what it changes, a conversation alone changes."""
     return replace(shown, before=(*GREETING, *shown.before))
-
-
-def check_perturbation(kind: str, names: tuple[str, ...], rest: str) -> None:
-    """Raise ConfigurationError: there is no such perturbation of this kind."""
-    if rest not in names:
-        raise ConfigurationError(
-            f"no perturbation is called '{kind}:{rest}'{did_you_mean(rest, names)}; there are "
-            f"{', '.join(f'{kind}:{name}' for name in names)}"
-        )

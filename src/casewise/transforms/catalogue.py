@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from casewise.ask.layouts import Scene, ShownItem
-from casewise.errors import CasewiseError, ConfigurationError, did_you_mean
+from casewise.errors import CasewiseError, ConfigurationError, did_you_mean, one_of
 from casewise.plugins import part_named, part_names
 from casewise.records import FULL, Arm, Context, Item, ParameterSet, Query, Transform, paper_parameters
 from casewise.records.call import WITHOUT
@@ -20,16 +20,13 @@ from casewise.storage.benchmark import Benchmark
 from casewise.transforms.attacks import (
     ALL,
     CLAIMS_VERSION,
-    ENCODED,
     FORMS,
     GREETINGS,
-    LANGUAGES,
     LAYOUTS,
     ORDERS,
     Attack,
     attack_named,
     attacks_of,
-    check_perturbation,
     claim,
     greeting,
     layout,
@@ -102,27 +99,21 @@ BY_MODELS: tuple[tuple[str, Callable[[ShownItem, Scene, str], ShownItem], Transf
     ("detect-ask", partial(detect, "asked about"), "defence", "The user is asked where a model finds an attack"),
 )
 
+
+def claim_kind(
+    kind: str, form: str, title: str = "", example: str = "", *, version: int = CLAIMS_VERSION
+) -> TransformKind:
+    do, check = partial(claim, kind), partial(attack_named, kind)
+    return TransformKind(form, do, "attack", version, check=check, title=title, example=example)
+
+
 TRANSFORMS: dict[str, TransformKind] = {
     WITHOUT: TransformKind("without:PARAMETER,...", without, "omission", parameters=omitted),
-    "claim": TransformKind(
-        "claim:CLAIM/CHANNEL/DIRECTION",
-        partial(claim, "claim"),
-        "attack",
-        CLAIMS_VERSION,
-        check=partial(attack_named, "claim"),
+    "claim": claim_kind("claim", "claim:CLAIM/CHANNEL/DIRECTION"),
+    **{kind: claim_kind(kind, f"{kind}:CLAIM", title, f"{kind}:authority/user/safe") for kind, title in FORMS.items()},
+    "toml": claim_kind(
+        "toml", "toml:FILE", "Attacks of your own, in words (.toml, .jsonl)", "mine.toml#colleague/user/safe", version=1
     ),
-    **{
-        kind: TransformKind(
-            f"{kind}:CLAIM",
-            partial(claim, kind),
-            "attack",
-            CLAIMS_VERSION,
-            check=partial(attack_named, kind),
-            title=ENCODED.get(kind) or f"A claim in {LANGUAGES[kind]}",
-            example=f"{kind}:authority/user/safe",
-        )
-        for kind in FORMS
-    },
     "twin": TransformKind(
         "twin:PARAMETER", twin, "attack", needs_twin=True, check=parameters_of_twin, parameters=parameters_of_twin
     ),
@@ -134,14 +125,6 @@ TRANSFORMS: dict[str, TransformKind] = {
         title="A model rewrites its claim after each verdict: --attacker MODEL",
         example="--attacker openai/gpt-4o",
     ),
-    "toml": TransformKind(
-        "toml:FILE",
-        partial(claim, "toml"),
-        "attack",
-        check=partial(attack_named, "toml"),
-        title="Attacks of your own, in words (a .toml or .jsonl file)",
-        example="mine.toml#colleague/user/safe",
-    ),
     "python": TransformKind(
         "python:MODULE:FUNCTION",
         own_transform,
@@ -152,7 +135,7 @@ TRANSFORMS: dict[str, TransformKind] = {
         example="python:mine:claim",
     ),
     **{
-        kind: TransformKind(f"{kind}:{form}", do, "perturbation", check=partial(check_perturbation, kind, names))
+        kind: TransformKind(f"{kind}:{form}", do, "perturbation", check=partial(one_of, choices=names, name=kind))
         for kind, form, do, names in (
             ("order", "reversed", order, ORDERS),
             ("turns", "greeting", greeting, GREETINGS),
@@ -163,45 +146,23 @@ TRANSFORMS: dict[str, TransformKind] = {
         kind: TransformKind(f"{kind}:MODEL", do, role, check=check_model, title=title, example=f"{kind}:openai/gpt-4o")
         for kind, do, role, title in BY_MODELS
     },
-    "system": TransformKind(
-        "system",
-        in_system,
-        "defence",
-        check=no_rest,
-        title="The context in the system message, the user's text between marks, and said so",
-    ),
-    "datamark": TransformKind(
-        "datamark",
-        datamark,
-        "defence",
-        check=no_rest,
-        title="Every space of what comes in replaced by a mark, and said so",
-    ),
-    "delimit": TransformKind(
-        "delimit",
-        delimit,
-        "defence",
-        check=no_rest,
-        title="What comes in between marks that nobody can guess, and said so",
-    ),
-    "verified": TransformKind(
-        "verified:FACTS",
-        verified,
-        "defence",
-        version=2,
-        check=dated_facts,
-        title="Only claims that facts support",
-        example="verified:facts.jsonl",
-    ),
-    "annotated": TransformKind(
-        "annotated:FACTS",
-        annotated,
-        "defence",
-        version=2,
-        check=dated_facts,
-        title="Each claim with what facts say of it",
-        example="annotated:facts.jsonl",
-    ),
+    **{
+        kind: TransformKind(kind, do, "defence", check=no_rest, title=title)
+        for kind, do, title in (
+            ("system", in_system, "The context in the system message, the user's text between marks, and said so"),
+            ("datamark", datamark, "Every space of what comes in replaced by a mark, and said so"),
+            ("delimit", delimit, "What comes in between marks that cannot be guessed, and said so"),
+        )
+    },
+    **{
+        kind: TransformKind(
+            f"{kind}:FACTS", do, "defence", 2, check=dated_facts, title=title, example=f"{kind}:facts.jsonl"
+        )
+        for kind, do, title in (
+            ("verified", verified, "Only claims that facts support"),
+            ("annotated", annotated, "Each claim with what facts say of it"),
+        )
+    },
 }
 
 

@@ -12,7 +12,7 @@ from typing import Any, Literal, Self
 
 from casewise.ask.json_objects import find_objects
 from casewise.ask.layouts import Scene, ShownItem, filled, laid_out, turns_of_chat
-from casewise.errors import ConfigurationError, did_you_mean, one_of
+from casewise.errors import ConfigurationError, one_of
 from casewise.models.load import ModelOptions, load_model, options_beside
 from casewise.models.prices import Spend
 from casewise.models.protocol import Message, Reply, ReplyOptions, Usage, as_messages
@@ -279,10 +279,7 @@ class Adaptive:
             raise ConfigurationError(f"--confirmations is {self.confirmations}; it is 1 or more")
         if self.attacker == NEUTRAL:
             raise ConfigurationError(f"an attacker cannot be called {NEUTRAL!r}: the control is")
-        if self.channel not in CHANNELS:
-            raise ConfigurationError(
-                f"no channel is called {self.channel!r}{did_you_mean(self.channel, CHANNELS)}; there are {', '.join(CHANNELS)}"
-            )
+        one_of(self.channel, CHANNELS, "--channel")
 
     def turn(self, number: int, direction: Direction, defence: str) -> AdaptiveTurn:
         """Return one turn of the attack."""

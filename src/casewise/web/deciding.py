@@ -11,12 +11,13 @@ import signal
 import sys
 import threading
 import time
+from collections import Counter as EventCounts
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal
 
 from fastapi import Depends, FastAPI, HTTPException, Request
 from fastapi.exceptions import RequestValidationError
@@ -30,7 +31,6 @@ from casewise.deciding.decider import (
     LONGEST_ID,
     Decided,
     Decider,
-    DecisionNumbers,
     DecisionRequest,
     by_group,
     from_messages,
@@ -38,7 +38,7 @@ from casewise.deciding.decider import (
     text_of,
 )
 from casewise.deciding.health import KINDS, Recent
-from casewise.deciding.monitor import ServiceOptions, TrafficLog, traffic_line
+from casewise.deciding.monitor import LogEvent, ServiceOptions, TrafficLog, traffic_line
 from casewise.errors import CasewiseError, ConfigurationError, did_you_mean
 from casewise.models.protocol import Message
 from casewise.records import Action
@@ -145,15 +145,21 @@ class DecideIn(Form):
         return replace(request, category=self.category, id=self.id or request_id)
 
 
-class DecideOut(Decided):
-    """A decision, and what it is worth."""
+class DeployedDecision(Decided):
+    """A decision with the decider that made it, and what that is worth."""
 
     shadow: bool
-    """True if it is let through whatever was decided: `decision` is then `answer`."""
-    decided: Decision
+    """True if it is let through whatever was decided: `decision` is then `answer`, and `permission` is `allow`."""
     decider: str
     """The hash of the decider's file."""
     measured: dict[str, Any]
+
+
+class DecideOut(DeployedDecision):
+    """A decision on a request."""
+
+    decided: Decision
+    """The decision itself, also where all is let through."""
 
 
 class CallIn(Form):
@@ -215,19 +221,13 @@ Permission = Literal["allow", "deny", "ask"]
 PERMISSIONS: dict[Decision, Permission] = {"answer": "allow", "refuse": "deny", "ask": "ask"}
 
 
-class CallOut(DecisionNumbers):
+class CallOut(DeployedDecision):
     """The answer to whether an agent may make a call."""
 
     permission: Permission
-    why: str
     tool: str
     arguments_digest: str | None
     """The decision is about these arguments alone."""
-    shadow: bool
-    """True if it is let through whatever was decided: `permission` is then `allow`."""
-    decider: str
-    """The hash of the decider's file."""
-    measured: dict[str, Any]
 
 
 class ModerationIn(Form):
@@ -331,10 +331,12 @@ class ServiceMetrics:
         self.failures = counter("failures", "Requests to which the judge gave no value.", "reason")
         self.unmeasured = counter("unmeasured", "Requests of a kind that was not measured.")
         self.capture_errors = counter("capture_errors", "Decisions that could not be written down.")
-        self.torn_lines = counter("torn_lines", "Incomplete lines of the log that were removed.")
-        self.capture_lost = counter("capture_lost", "Decisions in files of the log that were removed.")
-        self.capture_shortened = counter("capture_shortened", "Times that the log was shortened from outside.")
-        self.capture_reopened = counter("capture_reopened", "Times that the log was begun anew at its path.")
+        self.log_events: dict[LogEvent, Counter] = {
+            "torn": counter("torn_lines", "Incomplete lines of the log that were removed."),
+            "lost": counter("capture_lost", "Decisions in files of the log that were removed."),
+            "shortened": counter("capture_shortened", "Times that the log was shortened from outside."),
+            "reopened": counter("capture_reopened", "Times that the log was begun anew at its path."),
+        }
 
         def gauge(name: str, meaning: str, *labels: str) -> Gauge:
             return Gauge(f"casewise_recent_{name}", meaning, labels, registry=self.registry)
@@ -362,14 +364,6 @@ MOST_CALLERS = 10_000
 """The maximum number of callers whose requests are counted at a time; the longest silent is forgotten first."""
 
 
-class Counted(NamedTuple):
-    """Counts of the events of a log."""
-
-    lost: int = 0
-    shortened: int = 0
-    reopened: int = 0
-
-
 class Service:
     """A decider with what a service needs around it: a limit of time, counts, and a log where one is wanted."""
 
@@ -378,16 +372,14 @@ class Service:
         self.keys = keys_in(options.keys) if options.keys else frozenset[str]()
         """Digests of the keys of which one must come with a request; without any, whoever reaches the port is answered."""
         self.log = TrafficLog(options.capture) if options.capture else None
-        if self.log is not None and self.log.torn:
-            self.metrics.torn_lines.inc()
         self.silent = 0
         """Decisions in a row for which the judge could not be asked, or did not answer."""
         self.unwritten = 0
         """Decisions that could not be written down, since the service began or was told to reopen its log."""
-        self.noted = Counted()
-        """What the log had counted when metrics were brought up to it."""
-        self.acknowledged = Counted()
-        """What the log had counted when the service was last told to reopen it."""
+        self.noted: EventCounts[LogEvent] = EventCounts()
+        """What had happened to the log when metrics were brought up to it."""
+        self.acknowledged: EventCounts[LogEvent] = EventCounts()
+        """What had happened to the log when the service was last told to reopen it."""
         self.recent = Recent(decider.file)
         self.callers: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
@@ -424,18 +416,15 @@ class Service:
                 return decided.model_copy(update={"decision": "refuse", "why": why})
         return decided
 
-    def look_at_log(self) -> Counted:
-        """Notice what happened to the log, and bring the metrics up to it; what it counted."""
-        if self.log is None:
-            return Counted()
-        with suppress(OSError):  # the next decision that cannot be written is counted
-            self.log.look()
-        now, before, metrics = Counted(self.log.lost, self.log.shortened, self.log.reopened), self.noted, self.metrics
-        counters = (metrics.capture_lost, metrics.capture_shortened, metrics.capture_reopened)
-        for counter, after, then in zip(counters, now, before, strict=True):
-            counter.inc(after - then)
-        self.noted = now
-        return now
+    def look_at_log(self) -> EventCounts[LogEvent]:
+        """Notice what happened to the log, and bring the metrics up to it; the counts of all events."""
+        if self.log is not None:
+            with suppress(OSError):  # the next decision that cannot be written is counted
+                self.log.look()
+            for event, n in (self.log.events - self.noted).items():
+                self.metrics.log_events[event].inc(n)
+            self.noted = EventCounts(self.log.events)
+        return self.noted
 
     def reopen(self) -> None:
         """Reopen the log, as after log rotation; what was noticed of it until now is no problem any more."""
@@ -474,15 +463,14 @@ class Service:
 
     def problems(self) -> list[str]:
         """Sentences about what is not as it should be, without anything of a request."""
-        hung, log = self.decider.hung_calls, self.look_at_log()
-        lost, shortened = log.lost - self.acknowledged.lost, log.shortened - self.acknowledged.shortened
+        hung, log = self.decider.hung_calls, self.look_at_log() - self.acknowledged
         sentences = {
             f"{hung} calls of the judge have not returned": hung,
             "the judge is not called until they do: restart the service": hung >= MOST_HUNG,
             f"the judge gave no answer to the last {self.silent} requests": self.silent,
             f"{count_of(self.unwritten, 'decision')} could not be written to the log": self.unwritten,
-            f"the log was removed with {count_of(lost, 'decision')}; SIGHUP acknowledges it": lost,
-            "the log was shortened from outside: decisions may be missing; SIGHUP acknowledges it": shortened,
+            f"the log was removed with {count_of(log['lost'], 'decision')}; SIGHUP acknowledges it": log["lost"],
+            "the log was shortened from outside: decisions may be missing; SIGHUP acknowledges it": log["shortened"],
         }
         return [sentence for sentence, holds in sentences.items() if holds]
 
@@ -583,9 +571,8 @@ def create_service(decider: Decider, options: ServiceOptions = ServiceOptions())
         decided = await service.decide(body.request(request_id_of(request)))
         service.metrics.requests.labels("/v1/calls", "200").inc()
         return CallOut(
-            **{name: getattr(decided, name) for name in DecisionNumbers.model_fields},
+            **dict(decided),
             permission="allow" if options.shadow else PERMISSIONS[decided.decision],
-            why=decided.why,
             tool=body.tool,
             arguments_digest=digest,
             shadow=options.shadow,
