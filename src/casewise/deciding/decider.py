@@ -10,7 +10,7 @@ import time
 import weakref
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Self, TypeVar, cast
 
@@ -35,8 +35,7 @@ from casewise.stats.thresholds import ERRS, Decision
 from casewise.text import text
 from casewise.transforms.user_function import no_loop_runs
 
-# A request as a decider is given it, and as its judge is asked: what is shown is given, not derived from a
-# benchmark.
+# A request as a decider is given it, and as its judge is asked: what is shown is given, not derived from a benchmark.
 
 UNKNOWN = (None, "", "unknown", "Unknown")
 """The values by which a deployer marks a parameter as unknown: it is then not shown."""
@@ -52,11 +51,6 @@ QUERY = Query.model_construct(id="request", text="", category="")
 
 LONGEST_ID = 200
 """Characters of a caller's own id."""
-
-
-def new_id() -> str:
-    """Return an id that no other decision has."""
-    return secrets.token_hex(12)
 
 
 @dataclass(frozen=True)
@@ -75,7 +69,7 @@ class DecisionRequest:
     """The query's category of harm, in the benchmark's words; None where nobody says."""
     judged: Judged = "request"
     """`action` where the query tells an action of an agent."""
-    id: str = field(default_factory=new_id)
+    id: str = field(default_factory=partial(secrets.token_hex, 12))
     """The id of its decision, here and in the log: the caller's own, or a new one."""
 
     def __post_init__(self) -> None:
@@ -92,9 +86,8 @@ class DecisionRequest:
 
     def shown(self, arm: Arm) -> ShownItem:
         """Return the item that the judge sees, in an arm."""
-        context = self.known
-        if not arm.shows_all:
-            context = {} if arm.omitted == EVERYTHING else omit(context, arm.omitted)
+        omitted = arm.omitted
+        context = {} if omitted == EVERYTHING else omit(self.known, omitted) if omitted else self.known
         before = tuple(Turn(role=turn.role, text=turn.content) for turn in self.earlier if turn.content.strip())
         return ShownItem(self.query, context, judged=self.judged, before=before)
 
@@ -204,27 +197,23 @@ def from_messages(
     of it. Several replies behind the last query are one. Raises ConfigurationError: there is no user's message, or one
     is no message.
     """
-    turns = []
+    turns: list[Message] = []
     for message in messages:
         role, content = (message.get(name) if isinstance(message, Mapping) else None for name in ("role", "content"))
         if role not in ROLES or content is None:
             raise ConfigurationError(f"a message has a role ({', '.join(ROLES)}) and a text as its content")
-        turns.append((str(role), text_of(content)))
-    places = [place for place, (role, _) in enumerate(turns) if role == "user"]
-    if not places:
+        turns.append(Message("system" if role == "developer" else role, text_of(content)))
+    system = "\n\n".join(turn.content for turn in turns if turn.role == "system")
+    turns = [turn for turn in turns if turn.role != "system"]
+    last = max((place for place, turn in enumerate(turns) if turn.role == "user"), default=None)
+    if last is None:
         raise ConfigurationError("the messages hold no user message: there is nothing to decide")
-    last = places[-1]
-    system = "\n\n".join(text for role, text in turns if role in ROLES[:2])
-    whole = by_groups = by_group(context)
-    if system:
-        own = (by_groups or {}).get("system_prompt", {})
-        if isinstance(own, Mapping):
-            whole = {**(by_groups or {}), "system_prompt": {"text": system, **own}}
-    earlier = tuple(
-        Message("user" if role == "user" else "assistant", text) for role, text in turns[:last] if role not in ROLES[:2]
-    )
-    replies = [text for role, text in turns[last + 1 :] if role == "assistant"]
-    return DecisionRequest(turns[last][1], whole or None, earlier, "\n\n".join(replies) if replies else None)
+    stated = by_group(context) or {}
+    own = stated.get("system_prompt", {})
+    if system and isinstance(own, Mapping):
+        stated["system_prompt"] = {"text": system, **own}
+    reply = "\n\n".join(turn.content for turn in turns[last + 1 :]) if turns[last + 1 :] else None
+    return DecisionRequest(turns[last].content, stated or None, tuple(turns[:last]), reply)
 
 
 # The judge of a decider, made anew: the one that was measured, or none.

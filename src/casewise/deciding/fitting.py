@@ -325,13 +325,13 @@ def measured_on(runs: JudgedRuns, series: Series, evidence: Evidence, decisions:
     if "categories" in table.columns:
         named = table.select("item_id", "categories").explode("categories").drop_nulls().unique()
         counted = named["categories"].value_counts(sort=True)
-        categories = {str(name): n / max(len(items_asked), 1) for name, n in counted.iter_rows()}
+        categories = {str(name): n / len(items_asked) for name, n in counted.iter_rows()}
     return MeasuredOn(
         decisions={name: float((decisions == code).mean()) for code, name in enumerate(DECISIONS)},
         score_edges=tuple(edges.tolist()),
         score_shares=tuple((counts / len(values)).tolist()),
         without_value=float(np.isnan(evidence.value).mean()),
-        unscored={reason: n / max(len(items_asked), 1) for reason, n in series.reasons.items()},
+        unscored={reason: n / len(items_asked) for reason, n in series.reasons.items()},
         categories=categories,
         always=tuple(sorted(every)),
         sometimes=tuple(sorted(set[str]().union(*stated) - every)),

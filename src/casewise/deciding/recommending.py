@@ -155,11 +155,7 @@ class Recommendation(ShortRepr):
         chosen = cheapest_trial({name: candidate.trial for name, candidate in tried.items()})
         order = sorted(
             tried.values(),
-            key=lambda candidate: (
-                candidate.name != chosen,
-                candidate.trial.broken is not None,
-                candidate.trial.cost.value,
-            ),
+            key=lambda tried: (tried.name != chosen, tried.trial.broken is not None, tried.trial.cost.value),
         )
         reference_scores = ReferenceScores(runs.benchmark, options.seed)
         own, *rivals_of_others = (
@@ -254,7 +250,6 @@ class Recommendation(ShortRepr):
 
 
 def picked(numbers: object, *names: str) -> dict[str, dict[str, Any]]:
-    """Estimates of an object by name, each with its interval."""
     return {name: getattr(numbers, name).picked() for name in names}
 
 
@@ -364,17 +359,7 @@ def commands(recommended: Recommendation) -> Iterator[str]:
         words += ["--elicit", best.series.elicitation]
     if best.series.arm != FULL.name and len({series.arm for series in own}) > 1:
         words += ["--arm", best.series.arm]
-    for name in (
-        "ratio",
-        "ask_cost",
-        "max_harm",
-        "max_over_refusal",
-        "max_needless_ask",
-        "level",
-        "chosen_from",
-        "fail",
-    ):
-        value = getattr(wanted, name)
+    for name, value in vars(wanted).items():
         if value not in (getattr(Wanted, name), None):
             words += [f"--{hyphened(name)}", value if isinstance(value, str) else f"{value:g}"]
     words += ["--on-average"] if wanted.level is None else []

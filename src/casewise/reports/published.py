@@ -381,7 +381,7 @@ def replies_json(path: Path, which: str | None) -> dict[str, Any]:
     grades = [
         {"grader": read_manifest(at, GRADES).grader_name, **grade_counts(grades_in(at).values())} for at in folders
     ]
-    manifest = read_manifest(path, GRADES if of_grades else REPLIES)
+    manifest = read_manifest(path, GRADES) if of_grades else read_manifest(path, REPLIES)
     counts = {} if of_grades else {"replies": reply_counts(replies_in(path)).to_dicts()}
     return {"run": manifest.model_dump(mode="json"), **counts, "grades": grades}
 

@@ -7,6 +7,7 @@ import gc
 import hashlib
 import hmac
 import re
+import secrets
 import signal
 import sys
 import threading
@@ -34,7 +35,6 @@ from casewise.deciding.decider import (
     DecisionRequest,
     by_group,
     from_messages,
-    new_id,
     text_of,
 )
 from casewise.deciding.health import KINDS, Recent
@@ -118,30 +118,34 @@ ONE_OF_TWO: JsonDict = {
 """What the schema of a decision's request says beside its fields: a query, or the messages of a chat."""
 
 
-class DecideIn(Form):
+class AboutRequest(Form):
+    """What may come with every request."""
+
+    context: ContextIn | None = None
+    id: OwnId | None = None
+    """The caller's own id of the request; without one, that of the header X-Request-Id, else a new one."""
+
+
+class DecideIn(AboutRequest):
     """A query or a chat, and the circumstances as far as they are known."""
 
     model_config = ConfigDict(json_schema_extra=ONE_OF_TWO)
 
     query: Said | None = None
     messages: list[Turn] | None = Field(default=None, max_length=1000)
-    context: ContextIn | None = None
     reply: Said | None = None
     category: Said | None = None
-    id: OwnId | None = None
-    """The caller's own id of the request; without one, that of the header X-Request-Id, else a new one."""
 
     def request(self, request_id: str) -> DecisionRequest:
         """Return what is to be decided."""
         if (self.query is None) == (self.messages is None):
             raise ConfigurationError("give either query or messages")
         if self.query is not None:
-            return DecisionRequest(
-                self.query, self.context, reply=self.reply, category=self.category, id=self.id or request_id
-            )
-        if self.reply is not None:
+            request = DecisionRequest(self.query, self.context, reply=self.reply)
+        elif self.reply is not None:
             raise ConfigurationError("with messages, give the reply as the last message")
-        request = from_messages([turn.model_dump() for turn in self.messages or ()], self.context)
+        else:
+            request = from_messages([turn.model_dump() for turn in self.messages or ()], self.context)
         return replace(request, category=self.category, id=self.id or request_id)
 
 
@@ -162,7 +166,7 @@ class DecideOut(DeployedDecision):
     """The decision itself, also where all is let through."""
 
 
-class CallIn(Form):
+class CallIn(AboutRequest):
     """A call of a tool that an agent is about to make, as a gateway asks about it."""
 
     caller: Said
@@ -178,9 +182,6 @@ class CallIn(Form):
     information: list[Said] = []
     messages: list[Turn] = Field(default=[], max_length=1000)
     """Turns that went before."""
-    context: ContextIn | None = None
-    id: OwnId | None = None
-    """The caller's own id of the call, as for a decision."""
 
     @property
     def digest(self) -> str | None:
@@ -202,8 +203,7 @@ class CallIn(Form):
             "recipient.who": self.recipient,
             "transmission_principle.purpose": self.purpose,
         }
-        groups = by_group({name: text for name, text in stated.items() if text is not None}) or {}
-        own = by_group(self.context) or {}
+        groups, own = by_group(stated) or {}, by_group(self.context) or {}
         merged = {
             name: {**groups.get(name, {}), **value} if isinstance(value, Mapping) else value
             for name, value in {**groups, **own}.items()
@@ -230,15 +230,12 @@ class CallOut(DeployedDecision):
     """The decision is about these arguments alone."""
 
 
-class ModerationIn(Form):
+class ModerationIn(AboutRequest):
     """A request as OpenAI's clients send it, with the context."""
 
     input: Said | Annotated[list[Said], Field(min_length=1, max_length=32)] | Parts
     model: str | None = None
-    context: ContextIn | None = None
     category: Said | None = None
-    id: OwnId | None = None
-    """The caller's own id of the request, as for a decision."""
 
     def requests(self, request_id: str) -> list[DecisionRequest]:
         """Return what is to be decided: one for each text; parts of one input are one text.
@@ -254,8 +251,8 @@ class ModerationIn(Form):
             texts = [text_of([part.model_dump() for part in self.input if isinstance(part, Part)])]
         ids = [own] if len(texts) == 1 else [f"{own[: LONGEST_ID - 3]}.{place}" for place in range(len(texts))]
         return [
-            DecisionRequest(text, self.context, category=self.category, id=one)
-            for text, one in zip(texts, ids, strict=True)
+            DecisionRequest(text, self.context, category=self.category, id=id_)
+            for text, id_ in zip(texts, ids, strict=True)
         ]
 
 
@@ -609,7 +606,7 @@ def create_service(decider: Decider, options: ServiceOptions = ServiceOptions())
 
 def request_id_of(request: Request) -> str:
     """Return the id that a proxy or a caller gave the request in its header, or a new one."""
-    return request.headers.get("x-request-id") or new_id()
+    return request.headers.get("x-request-id") or secrets.token_hex(12)
 
 
 FIELDS = frozenset((*DecideIn.model_fields, *CallIn.model_fields, *ModerationIn.model_fields, *Turn.model_fields))
