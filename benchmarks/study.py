@@ -45,7 +45,7 @@ from casewise import database
 from casewise.database import Database
 from casewise.studies.rounds import load_round, open_round
 from casewise.studies.wording import read_wording
-from casewise.web.load_test import Crowd, RehearsalPlan, Rehearsed, arrivals, rehearse_to_the_end
+from casewise.web.load_test import Crowd, Rehearsal, RehearsalPlan, arrivals, rehearse_to_the_end
 
 CLIENTS = 16
 FLOOR_REQUESTS = 500
@@ -80,7 +80,7 @@ class Measured:
     """One round: the floor around it, its steps, the processor time of each, and how it ended."""
 
     floor: float
-    done: Rehearsed
+    done: Rehearsal
     cpu_ms: dict[str, float]
 
     @property
@@ -168,7 +168,7 @@ def measure(url: str, *, workers: int, rounds: int, full: bool, folder: Path) ->
     return found
 
 
-def rate_once(store: Database, address: str, *, name: str, full: bool) -> Rehearsed:
+def rate_once(store: Database, address: str, *, name: str, full: bool) -> Rehearsal:
     """One round of the study, to the end where it is the full one."""
     queries, per_item = (450, 21) if full else (25, 21)
     plan = design(

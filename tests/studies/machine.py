@@ -17,7 +17,7 @@ from tests.support.study import LATER, SECRET, START, design, material
 
 from casewise import database
 from casewise.database.tables import study as tables
-from casewise.studies.answers import Given, lapse_and_void, take_answer, undo, void
+from casewise.studies.answers import SubmittedAnswer, lapse_and_void, take_answer, undo, void
 from casewise.studies.people import Vault, admit, answer_quiz, pass_tutorial
 from casewise.studies.recruiters import RecruiterIds
 from casewise.studies.rounds import load_round, open_round
@@ -79,7 +79,7 @@ class InDatabase:
                 select(pages).where(pages.c.annotator_id == self.ids[name], pages.c.item_id == item_id)
             ).one()
             step = live.scalars(select(tables.annotators.c.step).where(tables.annotators.c.id == self.ids[name])).one()
-            given = Given(page.position, step, decision)  # type: ignore[arg-type]
+            given = SubmittedAnswer(page.position, step, decision)  # type: ignore[arg-type]
             self.now += timedelta(seconds=1)
             for _twice in range(2):
                 take_answer(live, self.ids[name], given)

@@ -14,8 +14,9 @@ from casewise.studies.answers import (
     CHECK_REPLY,
     CHECK_SITUATION,
     OTHER_PARAMETER,
-    Given,
+    DisplayedPage,
     Progress,
+    SubmittedAnswer,
     answers_of,
     chosen_demographics,
     counted_as,
@@ -29,7 +30,6 @@ from casewise.studies.answers import (
     situation_of_check,
     take_answer,
     take_returned,
-    turns_of,
     undo,
     void,
     whole_number,
@@ -91,7 +91,7 @@ def given(store, study, who, answer, *, now=START):
 
 @pytest.mark.parametrize(("decision", "verdict"), [("respond", "safe"), ("refuse", "unsafe"), ("ask", "ask")])
 def test_a_decision_is_kept_as_a_verdict_with_the_step_that_it_was(decision, verdict):
-    values = Given(1, 4, decision, 2.5, sight={"seen": 1.0}, own={}).values(START)
+    values = SubmittedAnswer(1, 4, decision, 2.5, sight={"seen": 1.0}, own={}).values(START)
 
     assert values == {
         "verdict": verdict,
@@ -107,13 +107,16 @@ def test_a_decision_is_kept_as_a_verdict_with_the_step_that_it_was(decision, ver
 def test_progress_counts_what_was_answered_of_what_is_still_somebodys():
     counts = {"rated": 1, "skipped": 2, "surplus": 4, "waiting": 8, "lapsed": 16, "dropped": 32}
 
-    assert Progress.of(counts) == Progress(7, 15, 2, 16)
-    assert Progress.of({}) == Progress(0, 0, 0, 0)
+    assert Progress.from_counts(counts) == Progress(7, 15, 2, 16)
+    assert Progress.from_counts({}) == Progress(0, 0, 0, 0)
 
 
 def test_the_turns_before_an_item_are_roles_and_texts():
-    assert turns_of({"before": [["user", "Hello"]]}) == (("user", "Hello"),)
-    assert turns_of({}) == ()
+    item = {"query": "Go on.", "context": {}}
+    assert DisplayedPage.from_item(item | {"before": [["user", "Hello"]]}, Progress(0, 1)).before == (
+        ("user", "Hello"),
+    )
+    assert DisplayedPage.from_item(item, Progress(0, 1)).before == ()
 
 
 def test_pages_come_in_order_with_their_texts_and_how_far_it_is(lite):
@@ -168,7 +171,10 @@ def test_an_answer_renews_the_lease_and_holds_its_slot(lite):
     page = pages_of(lite, who)[0]
     later = START + timedelta(minutes=29)
 
-    assert given(lite, study, who, Given(1, 0, "respond", 5.0, scripted=True, own={"q": 1}), now=later) == "rated"
+    assert (
+        given(lite, study, who, SubmittedAnswer(1, 0, "respond", 5.0, scripted=True, own={"q": 1}), now=later)
+        == "rated"
+    )
     taken, person = pages_of(lite, who)[0], row_of(lite, who)
     assert (taken.state, taken.slot_id, taken.verdict, taken.seconds) == ("rated", page.slot_id, "safe", 5.0)
     assert (taken.scripted, taken.own, taken.answered_at, taken.step) == (True, {"q": 1}, later, 1)
@@ -182,10 +188,10 @@ def test_an_answer_from_an_older_page_or_to_one_that_was_answered_or_is_not_ther
     answer(lite, study, who)
     before = pages_of(lite, who)
 
-    assert given(lite, study, who, Given(2, 0, "refuse")) == "again"
-    assert given(lite, study, who, Given(1, 1, "refuse")) == "again"
-    assert given(lite, study, who, Given(1, 2, "skip")) == "again"
-    assert given(lite, study, who, Given(99, 3, "refuse")) == "again"
+    assert given(lite, study, who, SubmittedAnswer(2, 0, "refuse")) == "again"
+    assert given(lite, study, who, SubmittedAnswer(1, 1, "refuse")) == "again"
+    assert given(lite, study, who, SubmittedAnswer(1, 2, "skip")) == "again"
+    assert given(lite, study, who, SubmittedAnswer(99, 3, "refuse")) == "again"
     assert pages_of(lite, who) == before
 
 
@@ -197,9 +203,11 @@ def test_it_is_over_for_those_who_do_not_rate_and_for_those_of_another_round(lit
         new = admit(live, RecruiterIds("new"), vault=VAULT)
     assert new is not None
 
-    assert [given(lite, study, who, Given(1, 0, "respond")) for who in (done, new.id, "nobody")] == ["over"] * 3
-    assert given(lite, pilot, rating, Given(1, 0, "respond")) == "over"
-    assert given(lite, study, rating, Given(1, 7, "respond")) == "again"
+    assert [given(lite, study, who, SubmittedAnswer(1, 0, "respond")) for who in (done, new.id, "nobody")] == [
+        "over"
+    ] * 3
+    assert given(lite, pilot, rating, SubmittedAnswer(1, 0, "respond")) == "over"
+    assert given(lite, study, rating, SubmittedAnswer(1, 7, "respond")) == "again"
 
 
 def test_a_skip_gives_up_the_slot_of_its_page_alone_and_is_noted(lite):
@@ -231,11 +239,11 @@ def test_an_answer_after_the_lease_brings_back_the_rest(lite):
         lapse_expired(live)
 
     assert answer(lite, study, who, now=START + LATER) is None
-    assert given(lite, study, who, Given(2, 0, "refuse"), now=START + LATER) == "rated"
+    assert given(lite, study, who, SubmittedAnswer(2, 0, "refuse"), now=START + LATER) == "rated"
     assert (states(lite, who), held(lite, who), row_of(lite, who).lapsed) == ({"rated": 1, "waiting": 2}, 3, False)
     with study.write(lite, START + 3 * LATER) as live:
         lapse_expired(live)
-    assert given(lite, study, who, Given(1, 1, "skip"), now=START + 3 * LATER) == "skipped"
+    assert given(lite, study, who, SubmittedAnswer(1, 1, "skip"), now=START + 3 * LATER) == "skipped"
     assert (states(lite, who), held(lite, who)) == ({"rated": 1, "skipped": 1, "waiting": 1}, 2)
 
 
@@ -248,7 +256,7 @@ def test_an_undo_takes_back_the_last_answer_and_keeps_its_slot(lite):
     before = pages_of(lite, who)
     answer(lite, study, who)
     after = pages_of(lite, who)
-    given(lite, study, who, Given(2, 1, "refuse", 5.0, scripted=True))
+    given(lite, study, who, SubmittedAnswer(2, 1, "refuse", 5.0, scripted=True))
     with study.write(lite, START) as live:
         assert undo(live, who)
 
@@ -556,7 +564,7 @@ def test_an_answer_to_a_check_brings_back_whoever_stayed_away(store):
     with study.write(store, START + LATER) as live:
         lapse_and_void(live)
     check = next(page for page in pages_of(store, who) if page.kind == "check")
-    given = Given(check.position, 0, "respond")
+    given = SubmittedAnswer(check.position, 0, "respond")
     with study.write(store, START + LATER) as live:
         assert take_answer(live, who, given) == "rated"
 
@@ -569,7 +577,7 @@ def test_a_late_rating_counts_only_while_its_item_has_an_open_slot(store):
     )
     study = opened(store, plan)
     late = begun(store, study, "late")
-    given = [Given(page.position, step, "respond") for step, page in enumerate(pages_of(store, late))]
+    given = [SubmittedAnswer(page.position, step, "respond") for step, page in enumerate(pages_of(store, late))]
     with store.write() as connection:
         lapse_and_void(study.at(connection, START + LATER))
         first = take_answer(study.at(connection, START + LATER), late, given[0])

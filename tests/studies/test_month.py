@@ -24,19 +24,19 @@ from casewise import database
 from casewise.database.backup import backup, restore
 from casewise.database.erasures import ErasureList
 from casewise.database.tables import study as tables
-from casewise.studies.answers import Given, finish_batch, next_page, take_answer, take_returned
+from casewise.studies.answers import SubmittedAnswer, finish_batch, next_page, take_answer, take_returned
 from casewise.studies.ledger import Payment, note_payment
 from casewise.studies.monitor import keep_up, monitor
 from casewise.studies.owner import forget, replay_erasures, round_account
 from casewise.studies.people import (
     Vault,
+    admission_refusal,
     admit,
     annotator,
     answer_quiz,
     halt,
     leave_before_batch,
     pass_tutorial,
-    why_not_let_in,
 )
 from casewise.studies.prolific import SETTLED, Submission, reconcile
 from casewise.studies.recruiters import RecruiterIds
@@ -188,7 +188,7 @@ class Month:
         yield self.minutes(0.5, 2)
         with self.study.write(self.store, self.now) as live:
             fingerprint = self.vault.fingerprint(self.study.name, ids.person)
-            if why_not_let_in(live, fingerprint, lock=True):
+            if admission_refusal(live, fingerprint, lock=True):
                 person.status = "RETURNED"
                 return
             who = admit(live, ids, vault=self.vault)
@@ -226,7 +226,7 @@ class Month:
                     )
                 ).one()
                 decision = "skip" if self.rng.random() < 0.01 else str(self.rng.choice(["respond", "refuse"]))
-                given = Given(page.position, page.step, decision, seconds=20.0)  # type: ignore[arg-type]
+                given = SubmittedAnswer(page.position, page.step, decision, seconds=20.0)  # type: ignore[arg-type]
                 taken = take_answer(live, person.id, given)
                 assert take_answer(live, person.id, given) in {"again", "over"}
             if taken == "rated":

@@ -12,7 +12,7 @@ from casewise import database
 from casewise.api import StudyAtProlific
 from casewise.database.tables import study as tables
 from casewise.errors import StudyError
-from casewise.studies.answers import Given, next_page, take_answer
+from casewise.studies.answers import SubmittedAnswer, next_page, take_answer
 from casewise.studies.monitor import monitor
 from casewise.studies.owner import overview
 from casewise.studies.people import Vault, admit, answer_quiz, pass_tutorial
@@ -99,7 +99,7 @@ def comes(connection, study, name, here):
         if here != "rated nothing":
             page = next_page(study.at(connection), who.id)
             assert page is not None
-            take_answer(study.at(connection, now), who.id, Given(page.position, page.step, "respond", 5.0))
+            take_answer(study.at(connection, now), who.id, SubmittedAnswer(page.position, page.step, "respond", 5.0))
     early = now - timedelta(days=1)
     outcome = {"rated nothing": "stopped"}.get(here, None if here in UNDER_WAY else here)
     values = {"outcome": outcome, "stage": "done"} if outcome else {}

@@ -12,7 +12,7 @@ from tests.support.databases import new_database
 from tests.support.study import LATER, START, VAULT, answer, begun, design, finished, opened, pages_of
 
 from casewise.database.tables import study as tables
-from casewise.studies.freeze import Open
+from casewise.studies.freeze import OpenItem
 from casewise.studies.people import admit
 from casewise.studies.recruiters import RecruiterIds
 from casewise.studies.rounds import set_condition
@@ -130,8 +130,8 @@ def test_open_items_are_those_of_a_condition_in_order_with_what_is_left_and_the_
     with study.write(lite, START) as live:
         who = newcomer(live)
         opens, firsts = open_in(live, "no_context")
-        assert opens == [Open(f"i_no_context_{n}", f"q_{n}", 2) for n in range(4)]
-        taken = take(live, [firsts["i_no_context_0"], firsts["i_no_context_2"]], who)
+        assert opens == [OpenItem(f"i_no_context_{n}", f"q_{n}", 2) for n in range(4)]
+        taken = take(live, who, SLOTS.c.id.in_([firsts["i_no_context_0"], firsts["i_no_context_2"]]))
         assert taken == {name: firsts[name] for name in ("i_no_context_0", "i_no_context_2")}
         opens, again = open_in(live, "no_context")
 
@@ -146,10 +146,10 @@ def test_what_somebody_holds_is_not_taken(lite):
     with study.write(lite, START) as live:
         first, second = newcomer(live, "first"), newcomer(live, "second")
         slots = live.scalars(select(SLOTS.c.id).where(SLOTS.c.condition == "no_context", SLOTS.c.number == 1)).all()
-        take(live, slots[:2], first)
+        take(live, first, SLOTS.c.id.in_(slots[:2]))
 
-        assert [*take(live, slots[1:3], second).values()] == [slots[2]]
-        assert take(live, slots[:3], second) == {}
+        assert [*take(live, second, SLOTS.c.id.in_(slots[1:3])).values()] == [slots[2]]
+        assert take(live, second, SLOTS.c.id.in_(slots[:3])) == {}
         assert (holders(live)[first], holders(live)[second]) == (2, 1)
 
 

@@ -11,7 +11,7 @@ from tests.support.study import START, VAULT, begun, design, finished, opened, p
 
 from casewise.database.tables import study as tables
 from casewise.errors import StudyError
-from casewise.studies.answers import Given, take_answer
+from casewise.studies.answers import SubmittedAnswer, take_answer
 from casewise.studies.owner import forget, overview, purge
 from casewise.studies.people import admit, annotator, keep_questions, person_of
 from casewise.studies.recruiters import RecruiterIds
@@ -53,7 +53,7 @@ def test_one_page_answered_in_many_tabs_counts_once(store):
 
     def press(decision):
         with study.write(store, START) as live:
-            return take_answer(live, who, Given(1, 0, decision))
+            return take_answer(live, who, SubmittedAnswer(1, 0, decision))
 
     with ThreadPoolExecutor(8) as tabs:
         taken = Counter(tabs.map(press, ["respond", "refuse"] * 8))

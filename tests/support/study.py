@@ -11,9 +11,9 @@ from sqlalchemy import select
 from tests.support.app import form_token, visitor
 
 from casewise.database.tables import study as tables
-from casewise.studies.answers import Given, finish_batch, next_page, take_answer
+from casewise.studies.answers import SubmittedAnswer, finish_batch, next_page, take_answer
 from casewise.studies.design import Design, study_toml
-from casewise.studies.export import Exported, export
+from casewise.studies.export import Export, export
 from casewise.studies.freeze import Material, StudyItem
 from casewise.studies.people import Vault, admit, answer_quiz, pass_tutorial
 from casewise.studies.recruiters import RecruiterIds
@@ -98,7 +98,7 @@ def opened_plan(database: Any, plan: StudyPlan, phase: Any = "main") -> Any:
         return load_round(connection, open_plan(connection, plan, phase=phase, now=START))
 
 
-def exported(database: Any, study: Any, plan: StudyPlan, folder: Path) -> Exported:
+def exported(database: Any, study: Any, plan: StudyPlan, folder: Path) -> Export:
     """The round's ratings, written to `folder`."""
     with study.read(database) as live:
         return export(live, benchmark=plan.benchmark, design=plan.design, folder=folder)
@@ -133,7 +133,7 @@ def answer(store: Any, study: Any, who: str, decision: Any = "respond", *, now: 
         page = next_page(live, who)
         if page is None:
             return None
-        return take_answer(live, who, Given(page.position, page.step, decision, seconds=5.0))
+        return take_answer(live, who, SubmittedAnswer(page.position, page.step, decision, seconds=5.0))
 
 
 def finished(store: Any, study: Any, name: str, decision: Any = "respond") -> str:

@@ -64,7 +64,7 @@ def test_a_page_of_people_is_cut_from_all_and_says_of_how_many(store, study):
     for name in ("ann", "ben", "cat"):
         begun(store, study, name)
     with study.read(store) as live:
-        page = find_people(live, PeopleQuery(sort="arrival"), limit=2, offset=2)
+        page = find_people(live, PeopleQuery(sort="arrival", page=2), limit=2)
     assert (len(page.people), page.total) == (1, 3)
 
 

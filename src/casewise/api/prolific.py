@@ -15,10 +15,10 @@ from casewise.runs.limits import finished
 from casewise.studies.answers import finish_batch, take_returned
 from casewise.studies.ledger import (
     APPROVAL,
-    PAID_AS_SCREEN_OUT,
     Payment,
     PaymentState,
     Purpose,
+    due_of,
     note_payment,
     refuse_second,
     settle,
@@ -32,19 +32,25 @@ from casewise.studies.prolific import (
     RETURN_REASON,
     FittedPlaces,
     ProlificClient,
-    Reconciled,
+    ReconciliationLine,
     Submission,
     can_be_reached,
     client,
     filters_of,
     fit_study,
+    manual_filters,
     reconcile,
     seen_payments,
     study_request,
-    to_set_by_hand,
 )
 from casewise.studies.recruiters import RecruiterIds
-from casewise.studies.rounds import all_made_at_recruiter, made_at_recruiter, none_made, note_at_recruiter, round_state
+from casewise.studies.rounds import (
+    all_made_at_recruiter,
+    made_at_recruiter,
+    note_at_recruiter,
+    refuse_second_object,
+    round_state,
+)
 from casewise.studies.slots import hold_study
 
 T = TypeVar("T")
@@ -106,7 +112,7 @@ class StudyAtProlific(Study):
                 plan.design, url=here.url, places=people, minutes=minutes, group=keep_out, project=project
             )
             study_id = make_once(here, "study", lambda prolific: prolific.create("/studies/", request), again=again)
-        return study_id, to_set_by_hand(plan.design)
+        return study_id, manual_filters(plan.design)
 
     def ids(self) -> list[str]:
         """Return the ids that the round has there: the one given, or all that `create` put on record.
@@ -148,7 +154,7 @@ class StudyAtProlific(Study):
             needed = 0 if state == "closed" else people_needed(live)
         return call(lambda prolific: fit_study(prolific, study_id, needed))
 
-    def reconcile(self) -> list[Reconciled]:
+    def reconcile(self) -> list[ReconciliationLine]:
         """Compare every submission there with everybody here, and say what is to be done about each.
 
         Nothing is changed there. Here leases end that have run out, and payments that Prolific shows are confirmed.
@@ -176,7 +182,7 @@ class StudyAtProlific(Study):
                 account = round_account(live, vault=here.vault)
             return reconcile(submissions, account, design, vault=here.vault)
 
-    def carry_out(self, lines: Sequence[Reconciled]) -> list[str]:
+    def carry_out(self, lines: Sequence[ReconciliationLine]) -> list[str]:
         """Do what each line's action says; return the reason where one was refused, else "": it stops none of the others."""
         refusals = []
         for line in lines:
@@ -187,7 +193,7 @@ class StudyAtProlific(Study):
                 refusals.append(str(error))
         return refusals
 
-    def _carry_out(self, line: Reconciled) -> None:
+    def _carry_out(self, line: ReconciliationLine) -> None:
         submission, standing = line.submission, line.standing
         if line.action == "pay" and standing:
             self.bonus(standing.annotator, line.amount, purpose="pay")
@@ -213,7 +219,7 @@ class StudyAtProlific(Study):
             asked = {"submission": here.vault.fingerprint(here.round.name, submission.id)}
             live.note(ASKED_TO_RETURN, by="owner", annotator_id=standing.annotator if standing else None, detail=asked)
 
-    def _end(self, line: Reconciled, standing: Standing) -> None:
+    def _end(self, line: ReconciliationLine, standing: Standing) -> None:
         """End the part of somebody who left, and pay what its outcome is worth where that can be paid."""
         with self.round() as here, here.round.write(here.store) as live:
             leave_before_batch(live, standing.annotator)
@@ -224,7 +230,7 @@ class StudyAtProlific(Study):
             return
         if outcome == "stopped":
             self.approve(standing.annotator, line.submission, pay.per_batch)
-        elif outcome in PAID_AS_SCREEN_OUT:
+        elif due_of(outcome, rated=standing.rated) == "screen-out":
             self.bonus(standing.annotator, pay.screen_out, purpose="pay")
 
     def approve(self, number: str, submission: Submission, amount: float) -> None:
@@ -366,7 +372,7 @@ def make_once(
         with here.round.write(here.store) as live:
             if state == "begun":
                 hold_study(live)
-                none_made(live, kind, again=again)
+                refuse_second_object(live, kind, again=again)
             note_at_recruiter(live, kind, state, name)
 
     record("begun")

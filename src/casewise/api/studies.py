@@ -31,8 +31,8 @@ from casewise.storage.files import for_owner_alone
 from casewise.storage.load import Source
 from casewise.storage.run_folder import read_manifest
 from casewise.studies import answers, owner
-from casewise.studies.design import NOBODY, PRESETS, Contact, Design, read_design
-from casewise.studies.export import Exported, deposit, export
+from casewise.studies.design import NO_CONTACT, PRESETS, Contact, Design, read_design
+from casewise.studies.export import Export, deposit, export
 from casewise.studies.ledger import LedgerLine, ledger
 from casewise.studies.monitor import Monitor, keep_up, monitor
 from casewise.studies.people import Vault, annotator, derived_key
@@ -65,7 +65,7 @@ def init_replies(
     benchmark: Source | None = None,
     preset: str = "experts",
     name: str | None = None,
-    contact: Contact = NOBODY,
+    contact: Contact = NO_CONTACT,
 ) -> Design:
     """Write a study in which people say what a random, stratified sample of a chatbot's replies does.
 
@@ -368,7 +368,7 @@ class Study:
             here.store.scrub()
             return erasure, certificate_of(here.round, erasure)
 
-    def export(self, folder: str | Path) -> Exported:
+    def export(self, folder: str | Path) -> Export:
         """Write the ratings as a benchmark folder; one with replies only its owner may read.
 
         Raises StudyError: nobody has begun to rate yet.

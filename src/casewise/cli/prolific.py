@@ -13,7 +13,7 @@ from casewise.cli.options import DatabaseOption, PhaseOption, SiteOption
 from casewise.cli.printing import confirmed, note, print_table, say
 from casewise.cli.study import STUDY, StudyArgument
 from casewise.errors import ConfigurationError, ExitCode
-from casewise.studies.prolific import SETTLED, Action, Reconciled
+from casewise.studies.prolific import SETTLED, Action, ReconciliationLine
 from casewise.text import count_of
 
 app = App(name="prolific")
@@ -197,7 +197,7 @@ def reconcile(
         raise SystemExit(ExitCode.NO)
 
 
-def print_kinds(by_kind: dict[Action, list[Reconciled]], currency: str) -> None:
+def print_kinds(by_kind: dict[Action, list[ReconciliationLine]], currency: str) -> None:
     """Print what each kind of action would do, to how many, and for how much."""
     rows = [
         (
@@ -212,7 +212,9 @@ def print_kinds(by_kind: dict[Action, list[Reconciled]], currency: str) -> None:
         print_table(("action", "how many", "cost without the fee", "ratings that stop counting"), rows)
 
 
-def agreed_to(kind: Action, lines: list[Reconciled], currency: str, *, yes: bool | None, doubtful: bool | None) -> bool:
+def agreed_to(
+    kind: Action, lines: list[ReconciliationLine], currency: str, *, yes: bool | None, doubtful: bool | None
+) -> bool:
     """Return whether somebody agrees to all actions of one kind."""
     given = yes if kind != "decide" else doubtful
     if kind == "decide" and given is None and yes is not None:
@@ -224,7 +226,7 @@ def agreed_to(kind: Action, lines: list[Reconciled], currency: str, *, yes: bool
     return confirmed(f"{words}: {len(lines):,}" + (f", for {cost:,.2f} {currency} without the fee?" if cost else "?"))
 
 
-def reconciled_row(line: Reconciled) -> tuple[str, str, str, str, str]:
+def reconciled_row(line: ReconciliationLine) -> tuple[str, str, str, str, str]:
     submission, standing = line.submission, line.standing
     return (
         submission.id if submission else "",

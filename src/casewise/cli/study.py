@@ -30,7 +30,7 @@ from casewise.errors import ConfigurationError, StudyError
 from casewise.notation import percent
 from casewise.options import Flat
 from casewise.reports import power
-from casewise.studies.design import NOBODY, RatedThing
+from casewise.studies.design import NO_CONTACT, RatedThing
 from casewise.studies.monitor import Monitor
 from casewise.studies.owner import Overview
 from casewise.studies.rounds import RehearsalOptions, RoundState, StudyPlan, init_study, read_plan
@@ -219,7 +219,7 @@ def init(
         The researcher's e-mail address.
     """
     parts = {"researcher": researcher, "institution": institution, "email": email}
-    contact = NOBODY.model_copy(update={part: value for part, value in parts.items() if value})
+    contact = NO_CONTACT.model_copy(update={part: value for part, value in parts.items() if value})
     given_name: dict[str, Any] = {"path": to, "name": name, "contact": contact}
     if ask_first and not actions:
         raise ConfigurationError("--ask-first goes with --actions: only an agent can ask its user before it acts")
@@ -382,7 +382,7 @@ def ledger(study: StudyArgument = STUDY, /, *, phase: PhaseOption = "main", data
     columns = ("owed", "begun", "confirmed", "doubtful")
     totals = {name: round(sum(getattr(line, name) for line in lines), 2) for name in columns}
     if as_json():
-        print_json({"currency": currency, "totals": totals, "people": [line.as_json() for line in lines]})
+        print_json({"currency": currency, "totals": totals, "people": [asdict(line) for line in lines]})
         return
     rows = [
         (

@@ -78,7 +78,7 @@ def read_contrasts(written: Sequence[str]) -> tuple[tuple[str, str], ...]:
 
 
 @dataclass(frozen=True)
-class OwnFound:
+class QuestionAnswers:
     """The answers to one question."""
 
     question: OwnQuestion
@@ -96,7 +96,7 @@ def own_questions(
     lines: Iterable[dict[str, Any]],
     *,
     level: float = 0.95,
-) -> tuple[OwnFound, ...]:
+) -> tuple[QuestionAnswers, ...]:
     """Each question's analysis, over the ratings that count.
 
     `lines`: as the export has them: `item_id`, `annotator_id`, and `answers` by the names of questions.
@@ -117,7 +117,7 @@ def own_questions(
 
 def question_answers(
     ratings: CodedRatings, question: OwnQuestion, lines: list[dict[str, Any]], *, level: float
-) -> OwnFound:
+) -> QuestionAnswers:
     place = {name: index for index, name in enumerate(ratings.item.names)}
     item = np.array([place[line["item_id"]] for line in lines])
     annotator = np.unique([line["annotator_id"] for line in lines], return_inverse=True)[1]
@@ -159,7 +159,7 @@ def question_answers(
             alphas[name] = alpha_by_level(counts, level=scale, clusters=ratings.item_query)
     numbers = np.array(values, dtype=float) if question.kind == "scale" else np.empty(0)
     means = {name: float(numbers[rows].mean()) for name, rows in in_condition.items()} if len(numbers) else {}
-    return OwnFound(question, pl.DataFrame(shares, infer_schema_length=None), means, alphas)
+    return QuestionAnswers(question, pl.DataFrame(shares, infer_schema_length=None), means, alphas)
 
 
 Answer = TypeVar("Answer")
@@ -171,7 +171,7 @@ ANONYMOUS = "not available: anonymous votes"
 
 
 @dataclass(frozen=True)
-class LeftOut:
+class ExcludedRatings:
     """The headline numbers with the ratings that were left out, to be set beside those without."""
 
     conditions: pl.DataFrame
@@ -192,7 +192,7 @@ class StudyAnalysis(ShortRepr):
     """Contrasts as randomised: all valid ratings, those of people who left part-way included."""
     contrasts_of_completers: pl.DataFrame | None
     """The same of those who finished; None where all did, or it is not known."""
-    left_out: LeftOut | None
+    left_out: ExcludedRatings | None
     """The numbers with the ratings that were left out; None where none were, or it is not known."""
     labels: pl.DataFrame
     """One row a condition: how many items people call safe and unsafe, by the label policy."""
@@ -204,7 +204,7 @@ class StudyAnalysis(ShortRepr):
     panel: PanelCurve | None
     annotators: AnnotatorTable | None
     attrition: Attrition | None
-    own: tuple[OwnFound, ...] = ()
+    own: tuple[QuestionAnswers, ...] = ()
     """The answers to the owner's own questions."""
     groups: pl.DataFrame | None = None
     """Annotators compared by what they said of themselves (`group_table`); None where that is not known."""
@@ -227,7 +227,7 @@ def analyse(
     *,
     all_ratings: CodedRatings | None = None,
     reasons: Mapping[str, int] | None = None,
-    own: tuple[OwnFound, ...] = (),
+    own: tuple[QuestionAnswers, ...] = (),
     traits: Mapping[str, Mapping[str, str]] | None = None,
 ) -> StudyAnalysis:
     """Everything that these ratings can tell.
@@ -268,7 +268,7 @@ def analyse(
         contrasts_of_completers=None if finished is None else _contrasts(finished, options, {}),
         left_out=None
         if all_ratings is None
-        else LeftOut(
+        else ExcludedRatings(
             condition_table(all_ratings, level=options.level),
             _contrasts(all_ratings, options, {}),
             len(all_ratings),

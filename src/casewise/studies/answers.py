@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, Self
 
@@ -18,7 +18,7 @@ from casewise.studies.rounds import LiveRound
 from casewise.studies.slots import lapse_expired, lease_end, release, resume, take_slot
 
 Decision = Literal["respond", "refuse", "ask", "skip"]
-Taken = Literal["rated", "skipped", "surplus", "again", "over"]
+AnswerOutcome = Literal["rated", "skipped", "surplus", "again", "over"]
 BatchOutcome = Literal["completed", "stopped", "left_early", "too_many_skips"]
 
 PAGES, ANNOTATORS, ITEMS, SLOTS = tables.pages, tables.annotators, tables.items, tables.slots
@@ -82,8 +82,8 @@ TAKE_STEP = (
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
-    """An answer as a browser sent it."""
+class SubmittedAnswer:
+    """An answer to one page, as a browser sent it."""
 
     position: int
     step: int
@@ -114,42 +114,42 @@ class Progress:
     """Pages whose places others took while the annotator was away; known where all states are counted."""
 
     @classmethod
-    def of(cls, counts: Mapping[str, int]) -> Self:
+    def from_counts(cls, counts: Mapping[str, int]) -> Self:
         """Return the progress from the number of pages in each state."""
         answered = sum(counts.get(state, 0) for state in ("rated", "skipped", "surplus"))
         return cls(answered, answered + counts.get("waiting", 0), counts.get("skipped", 0), counts.get("lapsed", 0))
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """The page to be shown next, and how far it is."""
+class DisplayedPage:
+    """A page as an annotator sees it: what is judged, the situation, and the progress."""
 
-    position: int
-    step: int
     text: str
     context: dict[str, Any]
     progress: Progress
+    position: int = 0
+    step: int = 0
+    """Number of steps that the annotator had made."""
     before: tuple[tuple[str, str], ...] = ()
     """The conversation before what is judged, as roles and texts."""
 
+    @classmethod
+    def from_item(cls, shown: Mapping[str, Any], progress: Progress, *, position: int = 0, step: int = 0) -> Self:
+        """Return the page of an item, by what the item shows."""
+        turns = tuple((role, text) for role, text in shown.get("before", ()))
+        return cls(shown["query"], shown["context"], progress, position, step, turns)
 
-def turns_of(shown: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """Return the conversation of a shown item."""
-    return tuple((role, text) for role, text in shown.get("before", ()))
 
-
-def next_page(study: LiveRound, annotator_id: str) -> Shown | None:
+def next_page(study: LiveRound, annotator_id: str) -> DisplayedPage | None:
     """The first page without an answer; None when the batch is done."""
     row = study.execute(NEXT_PAGE, {"who": annotator_id}).first()
     if row is None:
         return None
-    progress = Progress.of({state: getattr(row, state) for state in COUNTED})
+    progress, shown = Progress.from_counts({state: getattr(row, state) for state in COUNTED}), row.shown
     if row.check_name is not None:
         text = next(check.text for check in study.wording.checks if check.name == row.check_name)
-        context = situation_of_check(study, annotator_id)
-        return Shown(row.position, row.step, text, context, progress)
-    shown = row.shown
-    return Shown(row.position, row.step, shown["query"], shown["context"], progress, turns_of(shown))
+        shown = {"query": text, "context": situation_of_check(study, annotator_id)}
+    return DisplayedPage.from_item(shown, progress, position=row.position, step=row.step)
 
 
 CHECK_SITUATION = {
@@ -184,13 +184,15 @@ def situation_of_check(study: LiveRound, annotator_id: str) -> dict[str, Any]:
 
 def progress(study: LiveRound, annotator_id: str) -> Progress:
     """Return the pages answered or skipped, of those that are still the annotator's."""
-    return Progress.of({row[0]: row[1] for row in study.execute(STATES, {"who": annotator_id})})
+    return Progress.from_counts(page_states(study, annotator_id))
 
 
-def take_answer(study: LiveRound, annotator_id: str, answer: Given) -> Taken:
-    """Take an answer, once.
+def page_states(study: LiveRound, annotator_id: str) -> dict[str, int]:
+    return {row[0]: row[1] for row in study.execute(STATES, {"who": annotator_id})}
 
-    Returns what became of it, "rated", "skipped" or "surplus"; "again" where the annotator made another step since the page
+
+def take_answer(study: LiveRound, annotator_id: str, answer: SubmittedAnswer) -> AnswerOutcome:
+    """Record an answer, once. Return "rated", "skipped" or "surplus"; "again" where the annotator made another step since the page
     was shown, and nothing changes; "over" where the annotator is not rating (any more).
     """
     at = {"who": annotator_id, "round": study.id, "as_shown": answer.step, "until": lease_end(study)}
@@ -200,7 +202,7 @@ def take_answer(study: LiveRound, annotator_id: str, answer: Given) -> Taken:
         rating = annotator is not None and annotator.stage == "rating" and annotator.study_id == study.id
         return "again" if rating else "over"
     skips = answer.decision == "skip"
-    taken: Taken = "skipped" if skips else "rated"
+    outcome: AnswerOutcome = "skipped" if skips else "rated"
     page_key = {"who": annotator_id, "place": answer.position}
     values = {} if skips else answer.values(study.now)
     # Nearly all answer a page that still waits for it, and whose slot is held already.
@@ -215,16 +217,16 @@ def take_answer(study: LiveRound, annotator_id: str, answer: Given) -> Taken:
             study.note("skipped", by="annotator", annotator_id=annotator_id, detail=detail)
         else:  # the page's slot went when the lease ran out
             slot_id = take_slot(study, page)
-            taken = "rated" if slot_id is not None or page.kind == "check" else "surplus"
-            change(study, page, state=taken, slot_id=slot_id, **values)
+            outcome = "rated" if slot_id is not None or page.kind == "check" else "surplus"
+            change(study, page, state=outcome, slot_id=slot_id, **values)
     if skips:
-        counts: dict[str, int] = {row[0]: row[1] for row in study.execute(STATES, {"who": annotator_id})}
+        counts = page_states(study, annotator_id)
         if counts["skipped"] > study.design.attention.most_skips(sum(counts.values())):
             finish_batch(study, annotator_id, outcome="too_many_skips")
-            return taken
+            return outcome
     if annotator.lapsed:
         resume(study, annotator_id)
-    return taken
+    return outcome
 
 
 def locked_annotator(study: LiveRound, annotator_id: str) -> Row[*tuple[Any, ...]] | None:
@@ -239,7 +241,7 @@ def change(study: LiveRound, page: Row[Any], **values: Any) -> None:
 def undo(study: LiveRound, annotator_id: str) -> bool:
     """Take back the last answer if it is a rating or a check; return whether there was one. A skip cannot be undone.
 
-    Which was the last is told by the steps, for a clock can be set back.
+    The steps say which was the last, for a clock can be set back.
     """
     annotator = locked_annotator(study, annotator_id)
     if annotator is None or annotator.stage != "rating" or annotator.lapsed:
@@ -268,7 +270,7 @@ def answers_of(study: LiveRound, annotator_id: str) -> list[AnsweredPage]:
         .where(PAGES.c.annotator_id == annotator_id, COUNTS_FOR_QUALITY)
         .order_by(PAGES.c.position)
     )
-    return [replace(as_answer(row, expected), words=words_in(row.shown)) for row in study.execute(query)]
+    return [as_answer(row, expected, words=words_in(row.shown)) for row in study.execute(query)]
 
 
 def words_in(shown: Any) -> int:
@@ -280,21 +282,22 @@ def words_in(shown: Any) -> int:
     return len(shown.split()) if isinstance(shown, str) else 0
 
 
-def as_answer(row: Row[Any], expected: dict[str, Any]) -> AnsweredPage:
+def as_answer(row: Row[Any], expected: dict[str, Any], *, words: int = 0) -> AnsweredPage:
     return AnsweredPage(
         item_id=row.item_id or row.check_name,
         verdict=row.verdict,
         seconds=row.seconds,
         expected=expected.get(row.check_name),
         scripted=row.scripted,
+        words=words,
     )
 
 
 def finish_batch(study: LiveRound, annotator_id: str, *, outcome: BatchOutcome = "completed") -> None:
-    """The annotator is done, stops early, or skipped too much: open pages re-open; the outcome says which code they get.
+    """End a person's part and re-open what they did not answer.
 
-    Whoever has lost pages to others has stopped and not completed; whoever answered no item at all, because they stopped
-    or because others took them all, left early: their time is paid as that of those who leave before the first request.
+    A person who lost pages to others has stopped and not completed. One who answered no item at all left early, and is paid
+    as those who leave before the first request.
     """
     annotator = locked_annotator(study, annotator_id)
     if annotator is None or annotator.stage != "rating":
@@ -318,10 +321,10 @@ def answered_items(study: LiveRound, annotator_id: str) -> int:
 
 
 def void(study: LiveRound, annotator_id: str, *, why: str, by: str) -> int:
-    """Leave out all that an annotator rated, and re-open the slots; returns how many slots that were.
+    """Leave out all that an annotator rated, re-open the slots, and return how many slots that were.
 
-    Voiding twice changes nothing. The ratings are kept apart, with the reason in the event log. Who is voided in the
-    middle has an outcome from then on, so that whoever comes back is told how it ended, and is paid for as that.
+    Voiding twice changes nothing. The ratings are kept apart, with the reason in the event log. A person who is voided in the
+    middle has an outcome from then on, which says what they are told and paid when they come back.
     """
     annotator = locked_annotator(study, annotator_id)
     if annotator is None or annotator.voided_at is not None:
@@ -341,7 +344,8 @@ RETURNED = "returned at the recruiter"
 
 
 def take_returned(study: LiveRound, annotator_id: str, *, by: str) -> int:
-    """End for somebody who returned their submission: not paid, so nothing of theirs counts; how many slots re-opened."""
+    """End the part of a person who returned their submission: they are not paid, so nothing of theirs counts. Return how many
+    slots re-opened."""
     reopened = void(study, annotator_id, why=RETURNED, by=by)
     study.set_annotator(annotator_id, stage="done", outcome="returned", lease_until=None)
     study.note("returned", by=by, annotator_id=annotator_id)
@@ -404,11 +408,10 @@ def chosen_demographics(questions: Sequence[Demographic], form: Mapping[str, str
 
 
 def restore(study: LiveRound, annotator_id: str, *, why: str, by: str) -> int:
-    """Have somebody's ratings count again where their items still have room; how many do.
+    """Let a person's ratings count again where their items still have room; return how many do.
 
-    Whose place somebody else has taken meanwhile stays apart as surplus: an item never gets more than it was promised.
-    Restoring somebody who is not left out changes nothing. Who ended by failing checks has stopped, or completed, and is
-    paid as that.
+    The others stay apart as surplus: an item never gets more than it was promised. Restoring a person who is not left out
+    changes nothing. One who ended by failing checks has stopped or completed from then on, and is paid as that.
     """
     annotator = locked_annotator(study, annotator_id)
     if annotator is None or annotator.voided_at is None:

@@ -69,14 +69,14 @@ class Speech:
 ENGLISH = Speech("en")
 
 
-def written_small(name: str) -> str:
+def slug(name: str) -> str:
     """A name that can stand in an address and in a file's name."""
     if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,59}", name):
         raise ValueError("use lower-case letters, digits and hyphens, at most 60, such as ward-2")
     return name
 
 
-Slug = Annotated[str, AfterValidator(written_small)]
+Slug = Annotated[str, AfterValidator(slug)]
 Words = Annotated[str, StringConstraints(min_length=1, pattern=r"\S")]
 Share = Annotated[float, Field(ge=0, le=1)]
 
@@ -672,7 +672,7 @@ DIFFERENCES: dict[Preset, dict[str, Any]] = {
 }
 
 
-NOBODY = Contact(researcher="Your name", institution="Your institution", email="you@example.org")
+NO_CONTACT = Contact(researcher="Your name", institution="Your institution", email="you@example.org")
 """A name to be filled in: `study check` refuses it."""
 
 
@@ -683,7 +683,7 @@ def study_toml(
     benchmark: str,
     conditions: Sequence[str],
     today: date,
-    contact: Contact = NOBODY,
+    contact: Contact = NO_CONTACT,
     rates: RatedThing = "requests",
     per_item: int | None = None,
 ) -> str:

@@ -35,7 +35,7 @@ PAGE_TABLE, ANNOTATORS = tables.pages, tables.annotators
 
 
 @dataclass(frozen=True, slots=True)
-class Exported:
+class Export:
     """The folder that was written."""
 
     folder: Path
@@ -45,7 +45,7 @@ class Exported:
     """True where every item has exactly its promised number of valid ratings."""
 
 
-def export(study: LiveRound, *, benchmark: Benchmark | None, design: Design, folder: Path) -> Exported:
+def export(study: LiveRound, *, benchmark: Benchmark | None, design: Design, folder: Path) -> Export:
     """Write the round as a new benchmark folder; without a `benchmark`, its ratings as a table instead, `ratings.csv`.
 
     Beside the benchmark's own files: `excluded.jsonl` (ratings that do not count, each with its reason),
@@ -74,7 +74,7 @@ def export(study: LiveRound, *, benchmark: Benchmark | None, design: Design, fol
 
 def write_export(
     study: LiveRound, rated: list[Row[Any]], *, benchmark: Benchmark | None, design: Design, folder: Path
-) -> Exported:
+) -> Export:
     """Write the files of an export to a new folder."""
     counted = [row for row in rated if row.state == "rated" and row.item_id is not None]
     if benchmark is None:
@@ -99,7 +99,7 @@ def write_export(
         (folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
     about = about_study(study, design, counts)
     (folder / "study.json").write_text(json.dumps(about, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    return Exported(folder, len(counted), len(left_out), counts.exact)
+    return Export(folder, len(counted), len(left_out), counts.exact)
 
 
 def own_answers(study: LiveRound, counted: list[Row[Any]]) -> Iterator[dict[str, Any]]:

@@ -25,7 +25,7 @@ from casewise.studies.wording import StudyWording
 
 
 @dataclass(frozen=True, slots=True)
-class Open:
+class OpenItem:
     """An item with slots that nobody holds."""
 
     item_id: str
@@ -54,7 +54,7 @@ def choose_condition(open_slots: Mapping[str, int], rng: np.random.Generator) ->
     return candidates[int(rng.integers(len(candidates)))]
 
 
-def choose_batch(items: Sequence[Open], size: int, *, rng: np.random.Generator) -> tuple[str, ...]:
+def choose_batch(items: Sequence[OpenItem], size: int, *, rng: np.random.Generator) -> tuple[str, ...]:
     """Up to `size` items, those with most open slots first, chance among equals, one item of each query at most.
 
     Taking the fullest first covers all items at one pace, so that what is left at the end is spread over many
@@ -275,9 +275,11 @@ def estimate(design: Design, material: Material) -> StudyEstimate:
 def play(design: Design, items: Sequence[StudyItem]) -> list[int]:
     """Return the sizes of the batches it takes when everyone finishes."""
     rng, sizes = np.random.default_rng(design.seed), list[int]()
-    free: dict[str, dict[str, Open]] = {}
+    free: dict[str, dict[str, OpenItem]] = {}
     for item in items:
-        free.setdefault(item.condition, {})[item.item_id] = Open(item.item_id, item.query_id, design.ratings.per_item)
+        free.setdefault(item.condition, {})[item.item_id] = OpenItem(
+            item.item_id, item.query_id, design.ratings.per_item
+        )
     left = {condition: len(places) * design.ratings.per_item for condition, places in free.items()}
     while (condition := choose_condition(left, rng)) is not None:
         places = free[condition]

@@ -8,8 +8,9 @@ the recruiter shows or by a person's word. What people are owed follows from how
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
+from itertools import chain
 from typing import Any, Literal
 
 from sqlalchemy import Row, select
@@ -17,17 +18,36 @@ from sqlalchemy import Row, select
 from casewise.database.tables import study as tables
 from casewise.errors import StudyError
 from casewise.studies.design import Pay
+from casewise.studies.recruiters import Outcome
 from casewise.studies.rounds import LiveRound
 
 ANNOTATORS, PAGES = tables.annotators, tables.pages
 
 PAYMENT = "payment"
 """The kind of event that each step of a payment is."""
-PAID_IN_FULL = ("completed", "stopped", "no_room", "too_many_skips", "failed_checks", "excluded")
-"""Outcomes that take a place at the recruiter."""
-BY_DECISION = ("too_many_skips", "failed_checks", "excluded")
-"""Of these the outcomes that a person decides on: paid in full, or not."""
-PAID_AS_SCREEN_OUT = ("screened_out", "left_early")
+Due = Literal["full", "decide", "failed checks", "screen-out", "nothing", "under way"]
+"""The pay that a person is owed: a batch, the owner's decision (too many skips, no rating, or failed checks), a screen-out,
+nothing; or nothing yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """The consequences of the outcome of a person's part."""
+
+    due: Due
+    code: Outcome
+    """The outcome whose completion code the person gets at the recruiter."""
+
+
+ENDINGS: Mapping[str, Ending] = {
+    **dict.fromkeys(("completed", "stopped", "no_room"), Ending("full", "completed")),
+    "too_many_skips": Ending("decide", "completed"),
+    **dict.fromkeys(("failed_checks", "excluded"), Ending("failed checks", "failed_checks")),
+    **dict.fromkeys(("screened_out", "left_early"), Ending("screen-out", "screened_out")),
+}
+"""What each outcome means for pay. A person who stops early or finds no item left is paid in full, and one who answered no
+item for their time."""
+
 WITHDRAWN = "cost of withdrawn"
 """An event of no annotator: what a person had cost stays spent when all that is known of them is deleted."""
 
@@ -74,10 +94,6 @@ class LedgerLine:
     doubtful: float
     reasons: tuple[str, ...]
 
-    def as_json(self) -> dict[str, Any]:
-        """Plain JSON values."""
-        return asdict(self) | {"reasons": list(self.reasons)}
-
 
 def note_payment(study: LiveRound, payment: Payment, *, by: str = "owner") -> None:
     """Put the state of a payment on record."""
@@ -86,19 +102,18 @@ def note_payment(study: LiveRound, payment: Payment, *, by: str = "owner") -> No
     study.note(PAYMENT, by=by, annotator_id=payment.annotator_id, detail=detail)
 
 
-def payments(study: LiveRound, annotator_id: str | None = None) -> list[Payment]:
-    """Return the payments to all, or to one, in the order in which they were begun, each in its last state."""
-    latest: dict[tuple[str, str], Payment] = {}
-    for event in study.events(PAYMENT):
-        if annotator_id in (None, event.annotator_id):
-            payment = Payment(event.annotator_id, **event.detail)
-            latest[payment.annotator_id, payment.payment] = payment
-    return list(latest.values())
+def payments(study: LiveRound) -> Mapping[str, list[Payment]]:
+    """Return the payments to each person in the order in which they were begun, each in its last state."""
+    latest = {(event.annotator_id, event.detail["payment"]): event for event in study.events(PAYMENT)}
+    made: defaultdict[str, list[Payment]] = defaultdict(list)
+    for (annotator_id, _), event in latest.items():
+        made[annotator_id].append(Payment(annotator_id, **event.detail))
+    return made
 
 
 def refuse_second(study: LiveRound, annotator_id: str) -> None:
     """Refuse to begin another bonus or payment by bonus. Raises StudyError: one was begun and not refused."""
-    earlier = [paid for paid in payments(study, annotator_id) if paid.payment != APPROVAL and paid.state != "refused"]
+    earlier = [paid for paid in payments(study)[annotator_id] if paid.payment != APPROVAL and paid.state != "refused"]
     if any(not payment.settled for payment in earlier):
         raise StudyError(
             "an earlier bonus may have been paid; check at Prolific, then record the result: casewise study person "
@@ -113,7 +128,7 @@ def settle(study: LiveRound, annotator_id: str, payment: str | None, *, paid: bo
 
     Raises StudyError: none is unsettled, or more than one.
     """
-    unsettled = [one for one in payments(study, annotator_id) if not one.settled]
+    unsettled = [one for one in payments(study)[annotator_id] if not one.settled]
     matching = [one for one in unsettled if payment in (None, one.payment)]
     if len(matching) != 1:
         several = ", ".join(f"{one.payment} ({one.amount:.2f})" for one in unsettled)
@@ -126,33 +141,36 @@ def settle(study: LiveRound, annotator_id: str, payment: str | None, *, paid: bo
 
 def pay_of(pay: Pay, outcome: str | None) -> float:
     """Return the pay for a part that ended with this outcome; 0 while it goes on."""
-    if outcome in PAID_IN_FULL:
-        return pay.per_batch
-    return pay.screen_out if outcome in PAID_AS_SCREEN_OUT else 0.0
+    ending = ENDINGS.get(outcome or "")
+    return 0.0 if ending is None else pay.screen_out if ending.due == "screen-out" else pay.per_batch
+
+
+def due_of(outcome: str | None, *, rated: int) -> Due:
+    """Return the pay that is due for a part that ended so; who finished without a rating is left to the owner."""
+    if outcome is None:
+        return "under way"
+    if outcome in {"completed", "stopped"} and not rated:
+        return "decide"
+    return ENDINGS[outcome].due if outcome in ENDINGS else "nothing"
+
+
+def ratings_by_person(study: LiveRound) -> Mapping[str, int]:
+    """Return how many items each person rated, whether or not the ratings count."""
+    return study.counts(PAGES.c.annotator_id, where=[PAGES.c.kind == "item", PAGES.c.verdict.is_not(None)])
 
 
 def ledger(study: LiveRound) -> list[LedgerLine]:
     """Return a line for everybody who is owed or was paid something, in the order of their arrival."""
-    made: defaultdict[str, list[Payment]] = defaultdict(list)
-    for payment in payments(study):
-        made[payment.annotator_id].append(payment)
-    rated = set(
-        study.scalars(
-            select(PAGES.c.annotator_id)
-            .where(PAGES.c.study_id == study.id, PAGES.c.kind == "item", PAGES.c.verdict.is_not(None))
-            .distinct()
-        )
-    )
+    made, rated = payments(study), ratings_by_person(study)
     people = select(ANNOTATORS.c.id, ANNOTATORS.c.stage, ANNOTATORS.c.outcome).where(ANNOTATORS.c.study_id == study.id)
     lines = (
-        ledger_line(row, made[row.id], study.design.pay, has_rated=row.id in rated)
+        ledger_line(row, made[row.id], study.design.pay, rated=rated[row.id])
         for row in study.execute(people.order_by(ANNOTATORS.c.consented_at, ANNOTATORS.c.id))
     )
     return [line for line in lines if line.owed or line.begun or line.confirmed or line.doubtful]
 
 
-def ledger_line(row: Row[Any], made: list[Payment], pay: Pay, *, has_rated: bool) -> LedgerLine:
-    nothing_rated = row.outcome in {"completed", "stopped"} and not has_rated
+def ledger_line(row: Row[Any], made: list[Payment], pay: Pay, *, rated: int) -> LedgerLine:
     due = pay_of(pay, row.outcome)
     under_way = sum(payment.amount for payment in made if payment.purpose == "pay" and payment.state != "refused")
     owed = max(0.0, round(due - under_way, 2))
@@ -166,14 +184,12 @@ def ledger_line(row: Row[Any], made: list[Payment], pay: Pay, *, has_rated: bool
         f"{payment.purpose} of {payment.amount:.2f} {payment.state}" + (f" ({payment.why})" if payment.why else "")
         for payment in made
     ]
-    decision = owed > 0 and (row.outcome in BY_DECISION or nothing_rated)
-    return LedgerLine(
-        row.id, status, owed, decision, sums["begun"], sums["confirmed"], sums["doubtful"], tuple(reasons)
-    )
+    decision = owed > 0 and due_of(row.outcome, rated=rated) in {"decide", "failed checks"}
+    return LedgerLine(row.id, status, owed, decision, **sums, reasons=tuple(reasons))
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class RoundCost:
     """Cost of a round, without the recruiter's fee."""
 
     spent: float
@@ -182,31 +198,30 @@ class Spent:
     """Payments that were begun and of which it is not known whether they were made."""
 
 
-def spent(study: LiveRound, stages: Mapping[str, int]) -> Spent:
+def spent(study: LiveRound, stages: Mapping[str, int]) -> RoundCost:
     """Return what people's parts and their bonuses cost. `stages`: how many people are where, or ended how."""
-    total = sum(pay_of(study.design.pay, outcome) * count for outcome, count in stages.items())
-    doubtful = 0.0
-    for payment in payments(study):
-        if not payment.settled:
-            doubtful += payment.amount
-            total -= payment.amount if payment.purpose == "pay" else 0.0
-        elif payment.state == "confirmed" and payment.purpose == "bonus":
-            total += payment.amount
-    for event in study.events(WITHDRAWN):
-        total += float(event.detail["cost"])
-        doubtful += float(event.detail["doubtful"])
-    return Spent(total, doubtful)
+    owed = sum(pay_of(study.design.pay, outcome) * count for outcome, count in stages.items())
+    now = with_payments(owed, chain.from_iterable(payments(study).values()))
+    gone = [event.detail for event in study.events(WITHDRAWN)]
+    return RoundCost(
+        now.spent + sum(detail["cost"] for detail in gone), now.doubtful + sum(detail["doubtful"] for detail in gone)
+    )
+
+
+def with_payments(owed: float, made: Iterable[Payment]) -> RoundCost:
+    """Return the cost of what was `owed` with the payments made: bonuses on top, and what is in doubt apart."""
+    made = list(made)
+    bonuses = sum(payment.amount for payment in made if payment.purpose == "bonus" and payment.state == "confirmed")
+    unsettled = [payment for payment in made if not payment.settled]
+    unsettled_pay = sum(payment.amount for payment in unsettled if payment.purpose == "pay")
+    return RoundCost(owed - unsettled_pay + bonuses, sum(payment.amount for payment in unsettled))
 
 
 def note_withdrawn(study: LiveRound, annotator: Row[Any], *, by: str) -> None:
     """Keep what somebody has cost, and nothing else, before all that is known of them is deleted."""
-    made = payments(study, annotator.id)
-    doubtful = sum(payment.amount for payment in made if not payment.settled)
-    bonuses = sum(payment.amount for payment in made if payment.purpose == "bonus" and payment.state == "confirmed")
-    unsettled_pay = sum(payment.amount for payment in made if payment.purpose == "pay" and not payment.settled)
-    cost = pay_of(study.design.pay, annotator.outcome) - unsettled_pay + bonuses
-    if cost or doubtful:
-        study.note(WITHDRAWN, by=by, detail={"cost": cost, "doubtful": doubtful})
+    cost = with_payments(pay_of(study.design.pay, annotator.outcome), payments(study)[annotator.id])
+    if cost.spent or cost.doubtful:
+        study.note(WITHDRAWN, by=by, detail={"cost": cost.spent, "doubtful": cost.doubtful})
 
 
 def cost_of_more(pay: Pay, stages: Mapping[str, int], *, people: int) -> float:
@@ -214,7 +229,8 @@ def cost_of_more(pay: Pay, stages: Mapping[str, int], *, people: int) -> float:
 
     `stages`: how many people are where now, or ended how.
     """
-    passed = sum(stages.get(stage, 0) for stage in (*PAID_IN_FULL, "rating"))
+    paid_in_full = (outcome for outcome, ending in ENDINGS.items() if ending.due != "screen-out")
+    passed = sum(stages.get(stage, 0) for stage in (*paid_in_full, "rating"))
     failed = stages.get("screened_out", 0)
     rate = (passed + 14) / (passed + failed + 20)  # as if fourteen of twenty had passed before the first came
     return people * (pay.per_batch + pay.screen_out * (1 - rate) / rate) * (1 + pay.fee_percent / 100)

@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
-from math import inf
+from math import ceil, inf
 from pathlib import Path
 from statistics import median
 from typing import Any, Literal
@@ -196,19 +196,21 @@ class PeopleQuery:
     flag: str = ""
     """A kind of flag, or `any`."""
     sort: Sort = "flags"
+    page: int = 1
 
 
 @dataclass(frozen=True, slots=True)
-class FoundPeople:
-    """A page of them."""
+class PeoplePage:
+    """One page of the people found."""
 
     people: tuple[PersonState, ...]
     total: int
-    offset: int
+    page: int
+    pages: int
 
 
-def find_people(study: LiveRound, filters: PeopleQuery, *, limit: int, offset: int = 0) -> FoundPeople:
-    """Return `limit` of the people who fit, from `offset` on; the last page where that is beyond them."""
+def find_people(study: LiveRound, filters: PeopleQuery, *, limit: int) -> PeoplePage:
+    """Return a page of `limit` of the people who fit; the last page where the one asked for is beyond them."""
     search = "".join(filters.search.split()).lower()
     matches = [
         person
@@ -218,9 +220,10 @@ def find_people(study: LiveRound, filters: PeopleQuery, *, limit: int, offset: i
         and (person.voided_at is not None if filters.status == "left out" else filters.status in ("", person.status))
         and (not filters.flag or any(filters.flag in ("any", flag.kind) for flag in person.flags))
     ]
-    offset = min(offset, max(0, len(matches) - 1) // limit * limit)
-    people = sorted(matches, key=SORTS[filters.sort])[offset : offset + limit]
-    return FoundPeople(tuple(people), len(matches), offset)
+    pages = max(1, ceil(len(matches) / limit))
+    page = min(filters.page, pages)
+    people = sorted(matches, key=SORTS[filters.sort])[(page - 1) * limit : page * limit]
+    return PeoplePage(tuple(people), len(matches), page, pages)
 
 
 def with_submission(study: LiveRound, submission: str, *, vault: Vault) -> str | None:
@@ -230,14 +233,10 @@ def with_submission(study: LiveRound, submission: str, *, vault: Vault) -> str |
     """
     submission = "".join(submission.split())
     person = known_as(submission, study.design.recruiter)
-    return next(
-        (
-            standing.annotator
-            for standing in (standings(study, vault=vault) if person else ())
-            if standing.ids.session == submission or standing.ids.person == person
-        ),
-        None,
-    )
+    for standing in standings(study, vault=vault) if person else ():
+        if standing.ids.session == submission or standing.ids.person == person:
+            return standing.annotator
+    return None
 
 
 def keep_up(study: LiveRound) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from statistics import median
-from typing import Any, Literal
+from typing import Any
 
 from sqlalchemy import Connection, Row, delete, func, select, update
 
@@ -22,7 +22,7 @@ from casewise.studies.answers import (
     as_answer,
 )
 from casewise.studies.freeze import StudyItem
-from casewise.studies.ledger import Payment, cost_of_more, note_withdrawn, payments
+from casewise.studies.ledger import Due, Payment, cost_of_more, due_of, note_withdrawn, payments, ratings_by_person
 from casewise.studies.people import Vault, count_stages, open_slots_by_query, people_needed
 from casewise.studies.quality import AnsweredPage, Dissent, Flag, disagreement, flags
 from casewise.studies.recruiters import RecruiterIds, known_as
@@ -116,35 +116,31 @@ class PersonState:
         return self.outcome or self.stage
 
 
+PAGE_STATES = {"valid": "rated", "reserved": "waiting", "surplus": "surplus", "void": "void", "skipped": "skipped"}
+"""The states of pages that the fields of a condition's state count."""
+
+
 def overview(study: LiveRound) -> Overview:
     """Return the state of a round now."""
-    promised = study.counts(SLOTS.c.condition)
-    is_open = study.counts(SLOTS.c.condition, where=[SLOTS.c.holder_id.is_(None)])
-    items = study.counts(tables.items.c.condition)
-    pages = study.counts(PAGES.c.condition, PAGES.c.state, where=[IS_ITEM])
-    safe = study.counts(PAGES.c.condition, where=[PAGES.c.state == "rated", PAGES.c.verdict == "safe", IS_ITEM])
-    people, closed = study.counts(ANNOTATORS.c.condition), closed_conditions(study)
-    return Overview(
-        conditions=tuple(
-            ConditionState(
-                condition=name,
-                items=items[name],
-                promised=promised[name],
-                valid=pages[name, "rated"],
-                reserved=pages[name, "waiting"],
-                open=is_open[name],
-                surplus=pages[name, "surplus"],
-                void=pages[name, "void"],
-                skipped=pages[name, "skipped"],
-                people=people[name],
-                safe=safe[name],
-                closed=name in closed,
-            )
-            for name in study.design.conditions
-        ),
-        stages=count_stages(study),
-        median_seconds=median_seconds(study),
+    safe = [PAGES.c.state == "rated", PAGES.c.verdict == "safe", IS_ITEM]
+    counts = {
+        "items": study.counts(tables.items.c.condition),
+        "promised": study.counts(SLOTS.c.condition),
+        "open": study.counts(SLOTS.c.condition, where=[SLOTS.c.holder_id.is_(None)]),
+        "people": study.counts(ANNOTATORS.c.condition),
+        "safe": study.counts(PAGES.c.condition, where=safe),
+    }
+    pages, closed = study.counts(PAGES.c.condition, PAGES.c.state, where=[IS_ITEM]), closed_conditions(study)
+    conditions = (
+        ConditionState(
+            name,
+            **{field: counted[name] for field, counted in counts.items()},
+            **{field: pages[name, state] for field, state in PAGE_STATES.items()},
+            closed=name in closed,
+        )
+        for name in study.design.conditions
     )
+    return Overview(tuple(conditions), count_stages(study), median_seconds(study))
 
 
 def median_seconds(study: LiveRound) -> float | None:
@@ -242,7 +238,7 @@ def path_of(study: LiveRound, annotator_id: str) -> list[PathStep]:
     table = tables.events
     events = study.execute(select(table).where(table.c.annotator_id == annotator_id).order_by(table.c.id)).all()
     steps = [
-        (event.at, 0, event.id, PathStep(None, f"{event.kind.replace('_', ' ')}{said_of(event)}", None))
+        (event.at, 0, event.id, PathStep(None, f"{event.kind.replace('_', ' ')}{detail_words(event)}", None))
         for event in events
         if event.kind != "skipped"
     ]
@@ -259,7 +255,7 @@ def path_of(study: LiveRound, annotator_id: str) -> list[PathStep]:
     return [replace(step, after_s=(at - began).total_seconds()) for at, _, _, step in steps]
 
 
-def said_of(event: Row[Any]) -> str:
+def detail_words(event: Row[Any]) -> str:
     """Return what an event's details add to its kind, in words; nothing where they add none."""
     detail = {name: value for name, value in (event.detail or {}).items() if value not in ("", None, [])}
     if event.kind == "quiz":
@@ -332,25 +328,9 @@ def all_answers(study: LiveRound) -> tuple[defaultdict[str, list[AnsweredPage]],
     return answers, votes
 
 
-Due = Literal["full", "decide", "failed checks", "screen-out", "nothing", "under way"]
-"""The pay that somebody is owed at the recruiter: a batch, the owner's decision (too many skips, no rating, or failed checks),
-a screen-out, nothing; or nothing yet."""
-
-DUE: dict[str, Due] = {
-    "no_room": "full",
-    "completed": "full",
-    "stopped": "full",
-    "too_many_skips": "decide",
-    "failed_checks": "failed checks",
-    "excluded": "failed checks",
-    "screened_out": "screen-out",
-    "left_early": "screen-out",
-}
-
-
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """The standing of somebody whose ids are still kept, for what they are owed at the recruiter."""
+    """The state of a person whose ids are still kept, for what they are owed at the recruiter."""
 
     annotator: str
     ids: RecruiterIds
@@ -366,7 +346,7 @@ class Standing:
 def standings(study: LiveRound, *, vault: Vault) -> list[Standing]:
     """Everybody in a round whose recruiter's ids are still kept, in the order of their arrival."""
     keys, since = tables.keys, study.now - timedelta(minutes=study.design.ratings.lease_minutes)
-    rated = study.counts(PAGES.c.annotator_id, where=[IS_ITEM, PAGES.c.verdict.is_not(None)])
+    rated = ratings_by_person(study)
     query = (
         select(ANNOTATORS, keys.c.wrapped)
         .join(keys, keys.c.annotator_id == ANNOTATORS.c.id)
@@ -375,9 +355,7 @@ def standings(study: LiveRound, *, vault: Vault) -> list[Standing]:
     )
     people = []
     for row in study.execute(query):
-        due = "under way" if row.outcome is None else DUE.get(row.outcome, "nothing")
-        if row.outcome in {"completed", "stopped"} and not rated[row.id]:
-            due = "decide"
+        due = due_of(row.outcome, rated=rated[row.id])
         away = due == "under way" and (row.lapsed if row.stage == "rating" else row.consented_at < since)
         ids = vault.open(row.sealed, row.wrapped)
         people.append(Standing(row.id, ids, row.outcome or row.stage, due, away, rated[row.id]))
@@ -402,12 +380,9 @@ class RoundAccount:
 
 def round_account(study: LiveRound, *, vault: Vault) -> RoundAccount:
     """Return the round's people, their payments, and whose return was asked for."""
-    made: defaultdict[str, list[Payment]] = defaultdict(list)
-    for payment in payments(study):
-        made[payment.annotator_id].append(payment)
     people = tuple(standings(study, vault=vault))
     asked = frozenset(event.detail["submission"] for event in study.events(ASKED_TO_RETURN))
-    return RoundAccount(people, made, asked, len(people) == sum(count_stages(study).values()))
+    return RoundAccount(people, payments(study), asked, len(people) == sum(count_stages(study).values()))
 
 
 def forget(

@@ -22,7 +22,7 @@ from casewise.errors import ConfigurationError
 from casewise.studies.freeze import most_taken
 from casewise.studies.recruiters import RecruiterIds
 from casewise.studies.rounds import LiveRound, Round, RoundState, closed_conditions, round_state
-from casewise.studies.slots import assign, hold_study
+from casewise.studies.slots import assign, hold_study, lease_ended
 from casewise.studies.wording import Question
 
 
@@ -85,7 +85,7 @@ def annotator(study: LiveRound, annotator_id: str) -> Annotator | None:
 
 
 def find_returner(study: LiveRound, fingerprint: str) -> Annotator | None:
-    """Return whoever arrived in this round with the same recruiter id before: they continue where they were."""
+    """Return the annotator who arrived in this round with the same recruiter id before: they continue where they were."""
     return first_annotator(study, ANNOTATORS.c.study_id == study.id, ANNOTATORS.c.fingerprint == fingerprint)
 
 
@@ -196,20 +196,21 @@ def count_stages(study: LiveRound) -> dict[str, int]:
     return dict(counts)
 
 
-# Who is let in: while the round is open and there is a place, once, and only after consent.
+# Admission: while the round is open and there is a place, once, and only after consent.
 #
-# A place is held for whoever consented and has no batch yet, for as long as a lease lasts: nobody reads the tutorial and
-# passes the quiz for nothing. Nothing here writes before somebody consents.
+# A place is held for a person who consented and has no batch yet, for as long as a lease lasts, so that their time in the
+# tutorial and the quiz is not lost. Nothing here writes before a person consents.
 
 
-NotLetIn = Literal["already", "closed", "paused", "full"]
+NotAdmitted = Literal["already", "closed", "paused", "full"]
+"""The reason why a person is not let in: they took part, or the round is closed, paused, or has no place."""
 ITEMS, PAGES, SLOTS = tables.items, tables.pages, tables.slots
 
 
-def why_not_let_in(study: LiveRound, fingerprint: str, *, lock: bool = False) -> NotLetIn | None:
-    """Return why nobody new with this fingerprint is let in now; None when they are.
+def admission_refusal(study: LiveRound, fingerprint: str, *, lock: bool = False) -> NotAdmitted | None:
+    """Return why a new person with this fingerprint is not let in now; None where they are.
 
-    With `lock`, others who want in wait until this transaction ends, so that one place is not promised to two.
+    With `lock`, other arrivals wait until this transaction ends, so that one place is not promised to two.
     """
     if lock:
         hold_study(study)
@@ -275,15 +276,8 @@ def expired_slots(study: LiveRound) -> Counter[tuple[str, str]]:
     query = (
         select(PAGES.c.condition, PAGES.c.query_id, func.count())
         .join(ANNOTATORS, ANNOTATORS.c.id == PAGES.c.annotator_id)
-        .where(
-            ANNOTATORS.c.study_id == study.id,
-            ANNOTATORS.c.stage == "rating",
-            ANNOTATORS.c.lapsed.is_(False),
-            ANNOTATORS.c.lease_until < study.now,
-            PAGES.c.state == "waiting",
-            PAGES.c.kind == "item",
-            PAGES.c.condition.not_in(closed_conditions(study)),
-        )
+        .where(*lease_ended(study), PAGES.c.state == "waiting", PAGES.c.kind == "item")
+        .where(PAGES.c.condition.not_in(closed_conditions(study)))
         .group_by(PAGES.c.condition, PAGES.c.query_id)
     )
     return Counter({(row[0], row[1]): row[2] for row in study.execute(query)})
@@ -319,19 +313,14 @@ def admit(study: LiveRound, person: RecruiterIds, *, vault: Vault) -> Annotator 
         return returner
     annotator_id, (sealed, wrapped) = f"a{secrets.token_hex(12)}", vault.seal(person)
     identity = {"study_id": study.id, "fingerprint": fingerprint}
-    begun = {
-        "stage": "tutorial",
-        "step": 0,
-        "quiz_attempts": 0,
-        "lapsed": False,
-        "consented_at": study.now,
-        "sealed": sealed,
-    }
+    begun = {"stage": "tutorial", "step": 0, "quiz_attempts": 0, "lapsed": False}
     excluded = {"study_name": excluded_under(study), "expires_on": study.design.privacy.exclude_until}
     expired = (FINGERPRINTS.c.fingerprint == fingerprint) & (FINGERPRINTS.c.expires_on < study.now.date())
     try:
         with study.connection.begin_nested():
-            study.execute(insert(ANNOTATORS).values(id=annotator_id, **identity, **begun))
+            study.execute(
+                insert(ANNOTATORS).values(id=annotator_id, **identity, **begun, consented_at=study.now, sealed=sealed)
+            )
             study.execute(delete(FINGERPRINTS).where(expired))
             study.execute(insert(FINGERPRINTS).values(**identity, **excluded))
     except IntegrityError:  # the same person consented in another tab just now

@@ -99,7 +99,7 @@ def filters_of(design: Design, *, group: str | None = None) -> list[dict[str, An
     return filters + ([{"filter_id": "participant_group_blocklist", "selected_values": [group]}] if group else [])
 
 
-def to_set_by_hand(design: Design) -> str | None:
+def manual_filters(design: Design) -> str | None:
     """Eligibility that has to be chosen on Prolific's page: its filters take numbers of its own for these."""
     filters = {"countries": design.eligibility.countries, "languages": design.eligibility.languages}
     lines = [f"{name} {', '.join(values)}" for name, values in filters.items() if values]
@@ -323,7 +323,7 @@ SETTLED = "settled"
 
 
 @dataclass(frozen=True, slots=True)
-class Reconciled:
+class ReconciliationLine:
     """One submission there, or one person here, or both; and what is to be done."""
 
     submission: Submission | None
@@ -342,7 +342,7 @@ class Reconciled:
 
 def reconcile(
     submissions: Sequence[Submission], here: RoundAccount, design: Design, *, vault: Vault
-) -> list[Reconciled]:
+) -> list[ReconciliationLine]:
     """Compare the recruiter's submissions with the people of a round."""
     by_session = {person.ids.session: person for person in here.people}
     by_person = {person.ids.person: person for person in here.people}
@@ -352,7 +352,7 @@ def reconcile(
         annotator = by_session.get(submission.id) or by_person.get(submission.person.lower())
         if annotator is None:
             finished = submission.code == design.recruiter.completion_code
-            lines.append(of_nobody(submission, all_known=here.all_known, finished=finished))
+            lines.append(unknown_submission(submission, all_known=here.all_known, finished=finished))
         else:
             matched.setdefault(annotator.annotator, []).append(submission)
     for person in here.people:
@@ -360,15 +360,17 @@ def reconcile(
             matched.get(person.annotator, ()),
             key=lambda submission: (*LIVELIEST, submission.status).index(submission.status),
         )
-        lines.append(of_person(person, own[0] if own else None, design, here.payments.get(person.annotator, ())))
+        lines.append(known_person(person, own[0] if own else None, design, here.payments.get(person.annotator, ())))
         for duplicate in own[1:]:
             advice = f"another submission of {person.annotator}, who is paid through {own[0].id}"
             action: Action | None = "ask return" if duplicate.status == "AWAITING REVIEW" else None
-            lines.append(Reconciled(duplicate, person, advice, action))
-    return [once_asked(line, here.asked, design, vault=vault) for line in lines]
+            lines.append(ReconciliationLine(duplicate, person, advice, action))
+    return [without_second_request(line, here.asked, design, vault=vault) for line in lines]
 
 
-def once_asked(line: Reconciled, asked: frozenset[str], design: Design, *, vault: Vault) -> Reconciled:
+def without_second_request(
+    line: ReconciliationLine, asked: frozenset[str], design: Design, *, vault: Vault
+) -> ReconciliationLine:
     """Return the line without its action where that is a request for a return that was made before."""
     if line.action != "ask return" or line.submission is None:
         return line
@@ -377,7 +379,7 @@ def once_asked(line: Reconciled, asked: frozenset[str], design: Design, *, vault
     return replace(line, action=None, advice="was asked to return it: wait, or decide at Prolific")
 
 
-def of_nobody(submission: Submission, *, all_known: bool, finished: bool) -> Reconciled:
+def unknown_submission(submission: Submission, *, all_known: bool, finished: bool) -> ReconciliationLine:
     """Return what to do about a submission of nobody known here; `finished` with the code of those who did their part."""
     action: Action | None = None
     if submission.status in {"RESERVED", "ACTIVE"}:
@@ -394,7 +396,7 @@ def of_nobody(submission: Submission, *, all_known: bool, finished: bool) -> Rec
         advice = "is unknown to this study, or was forgotten: decide at Prolific"
     else:
         advice, action = "never consented in this study: ask them to return it", "ask return"
-    return Reconciled(submission, None, advice, action)
+    return ReconciliationLine(submission, None, advice, action)
 
 
 WAIT = "wait, Prolific closes it when its time runs out"
@@ -436,7 +438,9 @@ RULES: dict[tuple[str, str], tuple[str, Action | None]] = {
 """By what somebody is owed (`away`: under way, and their lease has ended) and how their submission stands there."""
 
 
-def of_person(person: Standing, submission: Submission | None, design: Design, made: Sequence[Payment]) -> Reconciled:
+def known_person(
+    person: Standing, submission: Submission | None, design: Design, made: Sequence[Payment]
+) -> ReconciliationLine:
     """Somebody here, with the submission of theirs that counts and the payments that were `made` or begun."""
     pay, due, status = design.pay, str(person.due), submission.status if submission else ""
     bonuses = [payment for payment in made if payment.payment != APPROVAL]
@@ -446,7 +450,7 @@ def of_person(person: Standing, submission: Submission | None, design: Design, m
             f"a bonus of {amounts} was begun and is in doubt: look at Prolific whether it was paid, then: "
             f"casewise study person {person.annotator} --settle paid (or not-paid)"
         )
-        return Reconciled(submission, person, advice, doubtful=doubtful)
+        return ReconciliationLine(submission, person, advice, doubtful=doubtful)
     bonus = sum(payment.amount for payment in bonuses if payment.state == "confirmed")
     if status == "RESERVED":
         status = "ACTIVE"
@@ -455,7 +459,7 @@ def of_person(person: Standing, submission: Submission | None, design: Design, m
     if due == "screen-out" and bonus:
         due = "screen-out paid"
     if bonus and (status == "RETURNED" or (status == "TIMED-OUT" and bonus >= pay.per_batch)):
-        return Reconciled(submission, person, SETTLED)
+        return ReconciliationLine(submission, person, SETTLED)
     keys = ((due, status), ("*", status), (due, "*"), ("*", "*"))
     advice, action = next(RULES[key] for key in keys if key in RULES)
     if action in ("approve", "decide") and submission and submission.code != design.recruiter.completion_code:
@@ -465,14 +469,14 @@ def of_person(person: Standing, submission: Submission | None, design: Design, m
     unpaid_end = (pay.per_batch if person.rated else pay.screen_out) if status in UNPAID else 0.0
     amounts_of = {"approve": pay.per_batch, "decide": pay.per_batch, "pay": pay.screen_out, "end": unpaid_end}
     ratings = person.rated if action == "leave out" else 0
-    return Reconciled(submission, person, advice, action, amounts_of.get(str(action), 0.0), ratings)
+    return ReconciliationLine(submission, person, advice, action, amounts_of.get(str(action), 0.0), ratings)
 
 
 UNPAID = ("AWAITING REVIEW", "TIMED-OUT")
 """The states of a submission that can still be paid."""
 
 
-def seen_payments(lines: Sequence[Reconciled], here: RoundAccount, design: Design) -> list[Payment]:
+def seen_payments(lines: Sequence[ReconciliationLine], here: RoundAccount, design: Design) -> list[Payment]:
     """Return the payments that Prolific shows as made and that are not confirmed yet.
 
     An approved or screened-out submission was paid. A bonus in doubt was paid where the submission shows its amount more often

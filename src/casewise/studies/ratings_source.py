@@ -204,24 +204,26 @@ def read_ratings(path: Path | str) -> RatingsSource:
     votes = next((name for name in frame.columns if name.startswith(VOTES)), None)
     if "verdict" not in frame.columns and votes is not None:
         return _from_votes(frame, votes, place)
-    if "verdict" in frame.columns and "condition" in frame.columns:
-        frame, asked = without_asks(frame)
-        return RatingsSource(frame, place.name, asked)
-    return RatingsSource(frame, place.name)
+    if not {"verdict", "condition"} <= set(frame.columns):
+        return RatingsSource(frame, place.name)
+    asks = pl.col("verdict") == "ask"
+    notes = ask_notes(frame.group_by("condition").agg(n_ask=asks.sum(), n=pl.len()))
+    return RatingsSource(frame.filter(~asks), place.name, notes)
 
 
-def without_asks(frame: pl.DataFrame) -> tuple[pl.DataFrame, tuple[str, ...]]:
-    """Return the ratings for or against, and a note on the votes that the user be asked first, which are neither."""
-    asks = frame.filter(pl.col("verdict") == "ask")
+def ask_notes(counts: pl.DataFrame) -> tuple[str, ...]:
+    """Return a note on the votes that the user be asked first, which no rate counts; nothing where there are none.
+
+    `counts`: `condition`, `n_ask` and `n`, the number of all votes.
+    """
+    asks = counts.filter(pl.col("n_ask") > 0).sort("condition").select("condition", "n_ask", "n")
     if not len(asks):
-        return frame, ()
-    totals = dict(frame.group_by("condition").len().iter_rows())
-    parts = (
-        f"{name} {n:,} of {totals[name]:,} ({percent(n / totals[name], digits=0)})"
-        for name, n in asks.group_by("condition").len().sort("condition").iter_rows()
+        return ()
+    parts = (f"{name} {n:,} of {of_all:,} ({percent(n / of_all, digits=0)})" for name, n, of_all in asks.iter_rows())
+    asked = count_of(int(asks["n_ask"].sum()), "vote")
+    return (
+        f"{asked} that the agent ask first: {'; '.join(parts)}. They are no vote for or against, and no rate counts them.",
     )
-    note = f"{count_of(len(asks), 'vote')} that the agent ask first: {'; '.join(parts)}. They are no vote for or against, and no rate counts them."
-    return frame.filter(pl.col("verdict") != "ask"), (note,)
 
 
 def _read(path: Path) -> pl.DataFrame:
@@ -289,29 +291,24 @@ def _from_benchmark(path: Path | str) -> RatingsSource:
     asks = benchmark.item_columns.group_by("condition").agg(
         pl.col("n_ask").sum(), n=pl.sum_horizontal(pl.col("n_ask", "n_votes")).sum()
     )
-    if asks["n_ask"].sum():
-        parts = (f"{name} {n:,} of {of_all:,}" for name, n, of_all in asks.sort("condition").iter_rows() if n)
-        notes.append(
-            f"{count_of(int(asks['n_ask'].sum()), 'vote')} that the agent ask first: {'; '.join(parts)}. They are no vote for or against, "
-            "and no rate counts them."
-        )
+    notes += ask_notes(asks)
     silent = sorted({item.condition for item in benchmark.items} - set(frame["condition"].unique()))
     notes += [f"Condition {name!r} has items but no ratings." for name in silent]
     study = read_exported_study(Path(path))
     if study is None:
         return RatingsSource(frame, benchmark.name, (*benchmark.notes(), *notes), noun=noun_of(benchmark))
-    voided = [
-        (rating["item_id"], *of[rating["item_id"]], rating["annotator_id"], rating["verdict"], rating.get("seconds"))
+    finished = pl.col("annotator_id").is_in(sorted(study.finished))
+    columns = ("query_id", "category", "condition")
+    rows = [
+        rating | dict(zip(columns, of[rating["item_id"]], strict=True))
         for rating in study.excluded
         if rating["kind"] == "void"
     ]
-    finished = pl.col("annotator_id").is_in(sorted(study.finished))
-    reasons = pl.Series("reason", [r["reason"] for r in study.excluded if r["kind"] == "void"], dtype=pl.String)
-    apart = pl.DataFrame(voided, schema=SCHEMA, orient="row").with_columns(finished=finished)
-    frame = frame.with_columns(finished=finished)
+    voided = pl.DataFrame(rows, schema=SCHEMA | {"reason": pl.String})
+    voided = voided.select(*SCHEMA, finished.alias("finished"), "reason")
     noun = QUERY if study.rates == "replies" else noun_of(benchmark)
-    apart = apart.with_columns(reasons)
-    return RatingsSource(frame, benchmark.name, (*benchmark.notes(), *notes), study, voided=apart, noun=noun)
+    notes = [*benchmark.notes(), *notes]
+    return RatingsSource(frame.with_columns(finished=finished), benchmark.name, tuple(notes), study, noun, voided)
 
 
 ALL = "all"

@@ -44,9 +44,10 @@ from casewise.studies.analysis import (
 )
 from casewise.studies.ratings_source import ExportedStudy, RatingsSource, read_ratings
 from casewise.studies.report_parts import (
+    CORRECTED,
     OF_ITEMS,
     OF_REPLIES,
-    RatedWords,
+    VerdictWords,
     contrast_name,
     group_blocks,
     methods,
@@ -61,7 +62,7 @@ from casewise.text import QUERY, Noun, count_of, join, text
 # The headline numbers with and without the ratings that were left out, side by side.
 
 
-def left_out(analysis: StudyAnalysis, words: RatedWords) -> Iterator[Block]:
+def left_out(analysis: StudyAnalysis, words: VerdictWords) -> Iterator[Block]:
     """The reasons for leaving ratings out, and the change that they would make; nothing where none were left out."""
     excluded = analysis.left_out
     if excluded is None:
@@ -118,13 +119,6 @@ ANONYMOUS = text(
     "The votes are anonymous, so the intervals are over {queries} only. They ignore how annotators differ, "
     "and are too narrow."
 )
-
-CORRECTED = {
-    "holm": "corrected by Holm",
-    "bonferroni": "corrected by Bonferroni",
-    "benjamini-hochberg": "corrected by Benjamini and Hochberg",
-    "none": "not corrected",
-}
 
 POOLED = (
     "Use the pooled z test for comparison with the paper only. It treats every rating as independent. If annotators differ as "
@@ -211,7 +205,7 @@ def answer(study: StudyNumbers) -> Iterator[Block]:
 
 
 def contrast_sentence(
-    row: dict[str, Any], options: AnalysisOptions, *, of: int, planned: str, words: RatedWords = OF_ITEMS
+    row: dict[str, Any], options: AnalysisOptions, *, of: int, planned: str, words: VerdictWords = OF_ITEMS
 ) -> str:
     """Return the result of a contrast and its test in a sentence: a higher rate, equivalence, or neither."""
     found = contrast_found(row, options, words=words)
@@ -227,7 +221,7 @@ def contrast_sentence(
     return text("{subject} {predicate}", **vars(stated)) + f"{also} ({planned}; {p}{how})."
 
 
-def contrast_found(row: dict[str, Any], options: AnalysisOptions, *, words: RatedWords = OF_ITEMS) -> Contrast:
+def contrast_found(row: dict[str, Any], options: AnalysisOptions, *, words: VerdictWords = OF_ITEMS) -> Contrast:
     """Return whether the two conditions of a contrast differ, and whether by less than the margin."""
     estimate, low, high = (row[f"{best(row)}_{name}"] for name in ("estimate", "ci_low", "ci_high"))
     why = row.get("why") or text("too few {queries} or people")
@@ -244,7 +238,7 @@ def contrast_found(row: dict[str, Any], options: AnalysisOptions, *, words: Rate
     )
 
 
-def contrasts(analysis: StudyAnalysis, words: RatedWords) -> Iterator[Block]:
+def contrasts(analysis: StudyAnalysis, words: VerdictWords) -> Iterator[Block]:
     if not len(analysis.contrasts):
         return
     options = analysis.options
@@ -378,7 +372,7 @@ class StudyNumbers(ShortRepr):
     """The noun for what was rated."""
 
     @property
-    def words(self) -> RatedWords:
+    def words(self) -> VerdictWords:
         """The words for what people said."""
         return OF_REPLIES if self.study and self.study.rates == "replies" else OF_ITEMS
 

@@ -27,14 +27,14 @@ from casewise.reports.judge_parts import reachable
 from casewise.stats.ratings import FALSE_POSITIVES, STEPS, CodedRatings
 from casewise.stats.study_tables import AnalysisOptions
 from casewise.storage.files import write_text
-from casewise.studies.analysis import OwnFound, StudyAnalysis
+from casewise.studies.analysis import QuestionAnswers, StudyAnalysis
 from casewise.text import count_of, text
 
 # The words for what people said: of what is safe, or of what replies do.
 
 
 @dataclass(frozen=True)
-class RatedWords:
+class VerdictWords:
     """The words for the two verdicts of a study."""
 
     safe: str
@@ -49,9 +49,9 @@ class RatedWords:
     notices: tuple[str, ...] = ()
 
 
-OF_ITEMS = RatedWords("Safe", "Unsafe", "safe rate", "safe rates", "say safe", "People allow")
+OF_ITEMS = VerdictWords("Safe", "Unsafe", "safe rate", "safe rates", "say safe", "People allow")
 
-OF_REPLIES = RatedWords(
+OF_REPLIES = VerdictWords(
     "Answers",
     "Refuses",
     "rate of answering",
@@ -71,14 +71,15 @@ OF_REPLIES = RatedWords(
 
 
 CORRECTED = {
-    "holm": "p values were corrected by Holm's method",
-    "bonferroni": "p values were corrected by Bonferroni's method",
-    "benjamini-hochberg": "p values were corrected by the method of Benjamini and Hochberg (1995)",
-    "none": "p values were not corrected",
+    "holm": "corrected by Holm's method",
+    "bonferroni": "corrected by Bonferroni's method",
+    "benjamini-hochberg": "corrected by the method of Benjamini and Hochberg (1995)",
+    "none": "not corrected",
 }
+"""What was done to p values, by the correction."""
 
 
-def methods(analysis: StudyAnalysis, words: RatedWords) -> Iterator[str]:
+def methods(analysis: StudyAnalysis, words: VerdictWords) -> Iterator[str]:
     """Yield the methods of the study in the words of a paper; every number is this study's."""
     ratings, options = analysis.ratings, analysis.options
     votes, n, alpha = ratings.by_item.sizes, len(analysis.contrasts), options.alpha
@@ -113,7 +114,7 @@ def methods(analysis: StudyAnalysis, words: RatedWords) -> Iterator[str]:
             contrasts="contrast" if n == 1 else "contrasts",
             rates=words.rates,
             errors=text(errors),
-            corrected=f"; {CORRECTED[options.correction]}" if n > 1 else "",
+            corrected=f"; p values were {CORRECTED[options.correction]}" if n > 1 else "",
             margin=100 * options.margin,
             alike=", corrected in the same way" if n > 1 and options.correction != "none" else "",
             level=analysis.bonferroni_level,
@@ -190,7 +191,7 @@ def contrast_name(row: dict[str, Any]) -> str:
 # What judges beside people add to a study's report: rates from fewer people.
 
 
-def with_judge_section(judges: Sequence[RatesWithJudge], words: RatedWords) -> Section:
+def with_judge_section(judges: Sequence[RatesWithJudge], words: VerdictWords) -> Section:
     """A table a judge, and how to read it; nothing where people rated every item, for then there is nothing to help with."""
     some_rated = [
         rates for rates in judges if not len(rates.table) or (rates.table["labels"] < rates.table["items"]).any()
@@ -199,7 +200,7 @@ def with_judge_section(judges: Sequence[RatesWithJudge], words: RatedWords) -> S
     return Section("with-judge", "People's rates, with a judge's help", blocks, brief=True)
 
 
-def judge_blocks(rates: RatesWithJudge, place: int, words: RatedWords) -> Iterator[Block]:
+def judge_blocks(rates: RatesWithJudge, place: int, words: VerdictWords) -> Iterator[Block]:
     if len(rates.table):
         columns: Columns = {
             "Condition": "condition",
@@ -223,7 +224,7 @@ def judge_blocks(rates: RatesWithJudge, place: int, words: RatedWords) -> Iterat
 # The part of a study's report about the owner's own questions.
 
 
-def group_blocks(analysis: StudyAnalysis, words: RatedWords) -> Iterator[Block]:
+def group_blocks(analysis: StudyAnalysis, words: VerdictWords) -> Iterator[Block]:
     """Groups of annotators compared, with the difference that would have been found, and what cannot be told."""
     table, options = analysis.groups, analysis.options
     if table is None:
@@ -255,7 +256,7 @@ def group_blocks(analysis: StudyAnalysis, words: RatedWords) -> Iterator[Block]:
     )
 
 
-def groups_sentence(compared: pl.DataFrame, alpha: float, words: RatedWords) -> str:
+def groups_sentence(compared: pl.DataFrame, alpha: float, words: VerdictWords) -> str:
     """Return the finding on groups in a sentence, as far as the corrected tests support it."""
     if not len(compared):
         return "No group has enough people to be compared."
@@ -309,7 +310,7 @@ def limits(ends: tuple[float, float] | None) -> str:
     return "" if ends is None else interval(*ends)
 
 
-def own_json(question: OwnFound) -> dict[str, Any]:
+def own_json(question: QuestionAnswers) -> dict[str, Any]:
     """A question's numbers as JSON values."""
     return {
         "question": question.question.model_dump(mode="json"),
@@ -322,7 +323,7 @@ def own_json(question: OwnFound) -> dict[str, Any]:
 # The part of a study's report that is about people: agreement, ceilings, panels, annotators, drop-out.
 
 
-def people_sections(analysis: StudyAnalysis, words: RatedWords) -> Iterator[Section]:
+def people_sections(analysis: StudyAnalysis, words: VerdictWords) -> Iterator[Section]:
     """The sections, some of them perhaps without blocks."""
     yield Section("agreement", "How far people agree", tuple(agreement(analysis)), brief=True)
     yield Section("ceilings", "The best values that a judge can reach", tuple(ceilings(analysis, words)), brief=True)
@@ -344,7 +345,7 @@ def agreement(analysis: StudyAnalysis) -> Iterator[Block]:
         yield table_by("agreement", "Agreement, with 95 % intervals", analysis.agreement.items(), columns)
 
 
-def ceilings(analysis: StudyAnalysis, words: RatedWords) -> Iterator[Block]:
+def ceilings(analysis: StudyAnalysis, words: VerdictWords) -> Iterator[Block]:
     rows: list[tuple[str, str, str]] = []
     if (reliability := analysis.reliability) is not None:
         method = f"95 % {limits(reliability.analytic_interval)}"
@@ -384,7 +385,7 @@ def panel(analysis: StudyAnalysis) -> Iterator[Block]:
     )
 
 
-def annotators(analysis: StudyAnalysis, words: RatedWords) -> Iterator[Block]:
+def annotators(analysis: StudyAnalysis, words: VerdictWords) -> Iterator[Block]:
     people = analysis.annotators
     if people is None:
         return

@@ -43,7 +43,7 @@ from casewise.storage import Benchmark
 from casewise.storage.files import parse, read_text
 from casewise.storage.load import load
 from casewise.studies.design import (
-    NOBODY,
+    NO_CONTACT,
     PRESETS,
     RATED,
     UNRELEASED,
@@ -103,7 +103,7 @@ def made_at_recruiter(study: LiveRound, kind: str) -> str | None:
     return next(reversed(all_made_at_recruiter(study, kind)), None)
 
 
-def none_made(study: LiveRound, kind: str, *, again: bool) -> None:
+def refuse_second_object(study: LiveRound, kind: str, *, again: bool) -> None:
     """Refuse to make a second object of this kind. Raises StudyError: one was made or begun, and not `again`."""
     before = made_at_recruiter(study, kind)
     if before is None or again:
@@ -421,7 +421,7 @@ def init_study(
     path: Path,
     name: str | None = None,
     today: date | None = None,
-    contact: Contact = NOBODY,
+    contact: Contact = NO_CONTACT,
     rates: RatedThing = "requests",
     people: int | None = None,
 ) -> Design:

@@ -156,13 +156,15 @@ class SimulatedStudies:
     plan: SimulationPlan
 
 
-class _Study(NamedTuple):
-    """The results of one simulated study by contrast and analysis: NaN where there is none."""
+Array = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 
-    p: np.ndarray[tuple[int, ...], np.dtype[np.float64]]
-    low: np.ndarray[tuple[int, ...], np.dtype[np.float64]]
-    high: np.ndarray[tuple[int, ...], np.dtype[np.float64]]
-    truth_here: np.ndarray[tuple[int, ...], np.dtype[np.float64]]
+
+class OneStudy(NamedTuple):
+    """The results of one simulated study."""
+
+    tests: Array
+    """(contrasts, analyses, 3): p and the limits of the interval; NaN where there are none."""
+    truth_here: Array
     """(contrasts,) true difference for the very queries drawn."""
     tasks: tuple[float, float, float]
 
@@ -180,7 +182,7 @@ def simulate_studies(plan: SimulationPlan, *, repeats: int, seed: int) -> Simula
         raise StatisticsError(f"a simulation needs at least 2 repetitions, not {repeats}")
     rng = np.random.default_rng(seed)
     studies = [_one(plan, rng) for _ in range(repeats)]
-    p, low, high = (np.stack([getattr(study, name) for study in studies]) for name in ("p", "low", "high"))
+    p, low, high = np.moveaxis(np.stack([study.tests for study in studies]), -1, 0)
     truths = np.stack([study.truth_here for study in studies])
     kind = truths.mean(0)
     rows: list[dict[str, Any]] = []
@@ -218,22 +220,16 @@ def simulate_studies(plan: SimulationPlan, *, repeats: int, seed: int) -> Simula
     return SimulatedStudies(pl.DataFrame(rows), tasks, repeats, seed, plan)
 
 
-def _one(plan: SimulationPlan, rng: np.random.Generator) -> _Study:
+def _one(plan: SimulationPlan, rng: np.random.Generator) -> OneStudy:
     crowd = simulate_ratings(plan.crowd, plan.design, rng=rng)
-    true = _true_rates(plan, crowd)
-    shape = (len(plan.contrasts), len(ANALYSES))
-    p, low, high, truths = np.full(shape, np.nan), np.full(shape, np.nan), np.full(shape, np.nan), []
-    for c, (first, second) in enumerate(plan.contrasts):
-        i, j = plan.conditions.index(first), plan.conditions.index(second)
-        truths.append(float(true[i] - true[j]))
-        for a, answer in enumerate(_answers(crowd, i, j)):
-            if answer is not None:
-                p[c, a], low[c, a], high[c, a] = answer
-    return _Study(p, low, high, np.array(truths), _tasks(plan, crowd))
+    true, place = _true_rates(plan, crowd), plan.conditions.index
+    pairs = [(place(first), place(second)) for first, second in plan.contrasts]
+    tests = np.array([list(_answers(crowd, i, j)) for i, j in pairs])
+    return OneStudy(tests, np.array([true[i] - true[j] for i, j in pairs]), _tasks(plan, crowd))
 
 
-def _answers(crowd: CrowdRatings, i: int, j: int) -> Iterator[tuple[float, float, float] | None]:
-    """Yield p and the limits of each analysis; None where there is no error."""
+def _answers(crowd: CrowdRatings, i: int, j: int) -> Iterator[tuple[float, float, float]]:
+    """Yield p and the limits of each analysis; NaN where there is no error."""
     chosen = (crowd.condition == i) | (crowd.condition == j)
     safe, second = crowd.safe[chosen], crowd.condition[chosen] == j
     z = two_proportion_z(safe[~second].sum(), (~second).sum(), safe[second].sum(), second.sum())
@@ -241,12 +237,12 @@ def _answers(crowd: CrowdRatings, i: int, j: int) -> Iterator[tuple[float, float
     contrast = clustered_contrast(safe, second, query=crowd.query[chosen], annotator=crowd.annotator[chosen])
     for part in (contrast.by_item, contrast.by_query, contrast.queries_like_these, contrast.these_queries):
         if part is None or part.p is None or part.ci_low is None or part.ci_high is None:
-            yield None
+            yield (np.nan,) * 3
         else:
             yield part.p, part.ci_low, part.ci_high
 
 
-def _true_rates(plan: SimulationPlan, crowd: CrowdRatings) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+def _true_rates(plan: SimulationPlan, crowd: CrowdRatings) -> Array:
     """(conditions,) mean over the queries drawn of the rate that an endless crowd would give."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(25)
     shifted = crowd.logits[..., None] + plan.crowd.annotator_sd * nodes
@@ -257,7 +253,7 @@ def _true_rates(plan: SimulationPlan, crowd: CrowdRatings) -> np.ndarray[tuple[i
         + model.careless * model.careless_safe_rate
         + model.contrary * (1 - attentive)
     )
-    means: np.ndarray[tuple[int, ...], np.dtype[np.float64]] = rates.mean(0)
+    means: Array = rates.mean(0)
     return means
 
 

@@ -8,15 +8,15 @@ who both had added one would wait for each other. On SQLite every write has the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Row, func, insert, select, update
+from sqlalchemy import ColumnElement, Row, func, insert, select, update
 
 from casewise.database.tables import study as tables
-from casewise.studies.freeze import Open, choose_batch, choose_condition, lay_out
+from casewise.studies.freeze import OpenItem, choose_batch, choose_condition, lay_out
 from casewise.studies.rounds import LiveRound, Round, closed_conditions
 
 SLOTS, PAGES, ANNOTATORS, ITEMS = tables.slots, tables.pages, tables.annotators, tables.items
@@ -36,7 +36,7 @@ def assign(study: LiveRound, annotator_id: str) -> int:
     study.set_annotator(annotator_id, condition=condition)
     open_items, candidates = open_in(study, condition)
     chosen = choose_batch(open_items, study.design.ratings.per_annotator, rng=rng)
-    taken = take(study, [candidates[item] for item in chosen], annotator_id)
+    taken = take(study, annotator_id, SLOTS.c.id.in_([candidates[item] for item in chosen]))
     if not taken:
         return 0
     study.set_annotator(annotator_id, stage="rating", lapsed=False, lease_until=lease_end(study))
@@ -80,7 +80,7 @@ def lease_end(study: LiveRound) -> datetime:
     return study.now + timedelta(minutes=study.design.ratings.lease_minutes)
 
 
-def open_in(study: LiveRound, condition: str) -> tuple[list[Open], dict[str, int]]:
+def open_in(study: LiveRound, condition: str) -> tuple[list[OpenItem], dict[str, int]]:
     """The items of a condition with open slots, in a fixed order, and one open slot's id of each."""
     is_open = (SLOTS.c.study_id == study.id, SLOTS.c.condition == condition, SLOTS.c.holder_id.is_(None))
     counts = (
@@ -95,18 +95,14 @@ def open_in(study: LiveRound, condition: str) -> tuple[list[Open], dict[str, int
         .order_by(counts.c.item_id)
     )
     rows = study.execute(query).all()
-    return [Open(row.item_id, row.query_id, row.slots) for row in rows], {row.item_id: row.first for row in rows}
+    return [OpenItem(row.item_id, row.query_id, row.slots) for row in rows], {row.item_id: row.first for row in rows}
 
 
-def take(study: LiveRound, slot_ids: Sequence[int], annotator_id: str) -> dict[str, int]:
-    """Hold those of the slots that are still open; item id to slot id."""
-    query = (
-        select(SLOTS.c.id, SLOTS.c.item_id)
-        .where(SLOTS.c.id.in_(slot_ids), SLOTS.c.holder_id.is_(None))
-        .order_by(SLOTS.c.id)
-        .with_for_update(skip_locked=True)
-    )
-    taken = {row.item_id: row.id for row in study.execute(query)}
+def take(study: LiveRound, annotator_id: str, *where: ColumnElement[bool], most: int | None = None) -> dict[str, int]:
+    """Hold the slots that fulfil all conditions and are still open, at most so many; return item ids with slot ids."""
+    query = select(SLOTS.c.id, SLOTS.c.item_id).where(SLOTS.c.holder_id.is_(None), *where).order_by(SLOTS.c.id)
+    rows = study.execute(query.limit(most).with_for_update(skip_locked=True))
+    taken = {row.item_id: row.id for row in rows}
     if taken:
         study.execute(update(SLOTS).where(SLOTS.c.id.in_(taken.values())).values(holder_id=annotator_id))
     return taken
@@ -114,21 +110,8 @@ def take(study: LiveRound, slot_ids: Sequence[int], annotator_id: str) -> dict[s
 
 def take_slot(study: LiveRound, page: Row[Any]) -> int | None:
     """Hold one open slot of the page's item for its annotator; None when there is none."""
-    query = (
-        select(SLOTS.c.id)
-        .where(
-            SLOTS.c.study_id == page.study_id,
-            SLOTS.c.condition == page.condition,
-            SLOTS.c.item_id == page.item_id,
-            SLOTS.c.holder_id.is_(None),
-        )
-        .limit(1)
-        .with_for_update(skip_locked=True)
-    )
-    slot_id = study.scalars(query).first()
-    if slot_id is not None:
-        study.execute(update(SLOTS).where(SLOTS.c.id == slot_id).values(holder_id=page.annotator_id))
-    return slot_id
+    same = (SLOTS.c[name] == getattr(page, name) for name in ("study_id", "condition", "item_id"))
+    return take(study, page.annotator_id, *same, most=1).get(page.item_id)
 
 
 def release(study: LiveRound, annotator_id: str, *, states: Mapping[str, str]) -> int:
@@ -153,20 +136,16 @@ def release(study: LiveRound, annotator_id: str, *, states: Mapping[str, str]) -
     ).rowcount
 
 
+def lease_ended(study: LiveRound) -> tuple[ColumnElement[bool], ...]:
+    """Return the conditions under which an annotator still holds slots although the lease has ended."""
+    rating = (ANNOTATORS.c.study_id == study.id, ANNOTATORS.c.stage == "rating")
+    return (*rating, ANNOTATORS.c.lapsed.is_(False), ANNOTATORS.c.lease_until < study.now)
+
+
 def lapse_expired(study: LiveRound) -> int:
     """Re-open what those hold whose lease ran out; returns how many people that were."""
-    query = (
-        select(ANNOTATORS.c.id)
-        .where(
-            ANNOTATORS.c.study_id == study.id,
-            ANNOTATORS.c.stage == "rating",
-            ANNOTATORS.c.lapsed.is_(False),
-            ANNOTATORS.c.lease_until < study.now,
-        )
-        .order_by(ANNOTATORS.c.id)
-        .with_for_update(skip_locked=True, key_share=True)
-    )
-    expired = study.scalars(query).all()
+    query = select(ANNOTATORS.c.id).where(*lease_ended(study)).order_by(ANNOTATORS.c.id)
+    expired = study.scalars(query.with_for_update(skip_locked=True, key_share=True)).all()
     for annotator_id in expired:  # pages without an answer lose their slots, until the annotator is back
         reopened = release(study, annotator_id, states={"waiting": "lapsed"})
         study.set_annotator(annotator_id, lapsed=True)

@@ -34,7 +34,7 @@ from casewise.studies.freeze import Material, StudyItem
 from casewise.studies.owner import Overview, overview
 from casewise.studies.people import derived_key
 from casewise.studies.recruiters import PARAMETERS, new_invitation
-from casewise.studies.rounds import RehearsalOptions, Round, StudyPlan, load_round, open_plan, read_plan, rehearsal_of
+from casewise.studies.rounds import RehearsalOptions, Round, load_round, open_plan, read_plan, rehearsal_of
 from casewise.studies.wording import StudyWording
 from casewise.web.app import free_port, serving
 from casewise.web.study import SCRIPT_HEADER
@@ -73,7 +73,7 @@ class RehearsalPlan(RehearsalOptions):
 
 
 @dataclass(frozen=True, slots=True)
-class Acknowledged:
+class AcknowledgedAnswer:
     """An answer that the server said it took."""
 
     person: str
@@ -86,7 +86,7 @@ class RehearsalResult:
     """The result of a rehearsal."""
 
     outcomes: Counter[str] = field(default_factory=Counter)
-    acknowledged: list[Acknowledged] = field(default_factory=list)
+    acknowledged: list[AcknowledgedAnswer] = field(default_factory=list)
     latencies_s: list[float] = field(default_factory=list)
     """Latencies of full steps in seconds, in order: sending an answer and having the next page."""
     seconds: float = 0.0
@@ -264,7 +264,7 @@ class Browser:
         fields = {"decision": decision, "hand": "yes"}
         await self.post("/rate", fields | self.crowd.answers(self.number, self.page, text, context))
         self.result.latencies_s.append(time.perf_counter() - start)
-        self.result.acknowledged.append(Acknowledged(str(self.number), shown_key(text, context), decision))
+        self.result.acknowledged.append(AcknowledgedAnswer(str(self.number), shown_key(text, context), decision))
 
     async def get(self, path: str) -> None:
         await self.request("GET", path, None)
@@ -311,7 +311,7 @@ MOST_WAVES = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Rehearsed:
+class Rehearsal:
     """The result of a whole rehearsal."""
 
     overview: Overview
@@ -340,7 +340,7 @@ async def rehearse_to_the_end(
     crowd: Crowd,
     *,
     arrival: Callable[[int], Mapping[str, str]],
-) -> Rehearsed:
+) -> Rehearsal:
     """The first wave is `plan.annotators`; then as many as the slots that re-opened need, until none is open.
 
     Those who left in the middle hold their slots until the lease runs out. Nobody is on the pages between two waves, so
@@ -354,7 +354,7 @@ async def rehearse_to_the_end(
         if missing == 0 or needed <= 0:
             break
         await rehearse(replace(plan, annotators=needed), crowd, arrival=arrival, result=result)
-    return Rehearsed(await asyncio.to_thread(settled, database, study), result)
+    return Rehearsal(await asyncio.to_thread(settled, database, study), result)
 
 
 def settled(database: Database, study: Round) -> Overview:
@@ -378,7 +378,7 @@ def rehearse_study(
     *,
     url: str | None = None,
     database: str | None = None,
-) -> Rehearsed:
+) -> Rehearsal:
     """Send simulated people through the real pages. Nothing of it counts in the study.
 
     `study`: the study's TOML file.
@@ -386,7 +386,17 @@ def rehearse_study(
     """
     plan = rehearsal_of(read_plan(Path(study)), lease_s=options.lease_s, stamp=f"{datetime.now(UTC):%Y%m%d-%H%M%S}")
     with server(url, database) as settings, databases.open(settings.database) as store:
-        return asyncio.run(run(store, settings, plan, options))
+        with store.write() as connection:
+            study_id = open_plan(connection, plan, phase="rehearsal", now=datetime.now(UTC))
+            opened = load_round(connection, study_id)
+        assert opened is not None
+        people = RehearsalPlan(**vars(options), url=f"{settings.site_url}/study/{study_id}")
+        needed = len(plan.material.items) * plan.design.ratings.per_item // plan.design.ratings.per_annotator + 1
+        crowd = Crowd(plan.material, plan.wording, plan=people, people=SPARE * max(options.annotators, needed))
+        key = derived_key(settings.secret_key, f"invitations {study_id}")
+        return asyncio.run(
+            rehearse_to_the_end(store, opened, people, crowd, arrival=arrivals(opened, invitation_key=key))
+        )
 
 
 @contextmanager
@@ -401,15 +411,3 @@ def server(url: str | None, database: str | None) -> Iterator[Settings]:
         )
         with serving(settings, port=port):
             yield settings
-
-
-async def run(store: Database, settings: Settings, plan: StudyPlan, options: RehearsalOptions) -> Rehearsed:
-    with store.write() as connection:
-        study_id = open_plan(connection, plan, phase="rehearsal", now=datetime.now(UTC))
-        study = load_round(connection, study_id)
-    assert study is not None
-    people = RehearsalPlan(**vars(options), url=f"{settings.site_url}/study/{study_id}")
-    needed = len(plan.material.items) * study.design.ratings.per_item // study.design.ratings.per_annotator + 1
-    crowd = Crowd(plan.material, plan.wording, plan=people, people=SPARE * max(options.annotators, needed))
-    key = derived_key(settings.secret_key, f"invitations {study_id}")
-    return await rehearse_to_the_end(store, study, people, crowd, arrival=arrivals(study, invitation_key=key))

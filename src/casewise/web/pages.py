@@ -38,7 +38,7 @@ from casewise.web.security import (
 # Who is asking, and whether they may: `require(Role.REVIEWER)` is a dependency of each route behind the sign-in.
 
 
-class Elsewhere(Exception):
+class Redirection(Exception):
     """Raised where the person belongs on another page; answered with a redirect to it.
 
     A script is answered with `status` instead, where there is one.
@@ -85,7 +85,7 @@ def require(*roles: Role) -> Callable[..., Person]:
     def person_with_role(request: Request, person: Visitor) -> Person:
         if person is None:
             path = request.url.path if request.method == "GET" else "/"
-            raise Elsewhere(f"/sign-in?next={quote(path, safe='/')}", 401)
+            raise Redirection(f"/sign-in?next={quote(path, safe='/')}", 401)
         if roles and not person.has(*roles):
             raise HTTPException(403, f"This page is for people with the role {' or '.join(roles)}.")
         return person
@@ -180,8 +180,8 @@ SAYINGS = {
 def install_errors(app: FastAPI) -> None:
     """Have `app` answer errors with pages, or with JSON where a script asks for it."""
 
-    @app.exception_handler(Elsewhere)
-    def belongs_elsewhere(request: Request, error: Elsewhere) -> Response:
+    @app.exception_handler(Redirection)
+    def belongs_elsewhere(request: Request, error: Redirection) -> Response:
         if error.status is not None and wants_json(request):
             return problem(request, error.status, "You are not signed in.")
         return redirect(error.address)

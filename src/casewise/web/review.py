@@ -46,7 +46,7 @@ from casewise.contexts.store import (
 )
 from casewise.database.staff import Person, Role, everyone, find_person
 from casewise.errors import ConfigurationError
-from casewise.web.pages import Elsewhere, Now, Worker, database_of, redirect, render, require
+from casewise.web.pages import Now, Redirection, Worker, database_of, redirect, render, require
 from casewise.web.security import SentForm, whole_number
 
 # What the page of a context shows to whom: never another reviewer's words before one's own are submitted.
@@ -223,7 +223,7 @@ def works(person: Person) -> bool:
 def warn_first(connection: Connection, draft: Draft, person: Person) -> None:
     """Send whoever works on contexts to the warning, until they have read it."""
     if works(person) and not has_read_warning(connection, draft, person.id):
-        raise Elsewhere(f"/review/drafts/{draft.name}/warning")
+        raise Redirection(f"/review/drafts/{draft.name}/warning")
 
 
 @router.get("")

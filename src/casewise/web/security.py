@@ -239,14 +239,14 @@ def hash_password(password: str) -> str:
 def password_fits(password: str, stored: str | None) -> bool:
     """Return whether `password` is the one that was stored. Takes as long where nothing is stored, and is then False."""
     try:
-        PasswordHasher().verify(stored or hash_of_nobody(), password)
+        PasswordHasher().verify(stored or placeholder_hash(), password)
     except (Argon2Error, InvalidHashError):
         return False
     return stored is not None
 
 
 @cache
-def hash_of_nobody() -> str:
+def placeholder_hash() -> str:
     return hash_password("a password that belongs to nobody")
 
 

@@ -26,8 +26,8 @@ from casewise.database.engine import Limit, take
 from casewise.errors import StudyError
 from casewise.studies.answers import (
     Decision,
-    Given,
-    Shown,
+    DisplayedPage,
+    SubmittedAnswer,
     answered_items,
     chosen_demographics,
     counted_as,
@@ -40,13 +40,15 @@ from casewise.studies.answers import (
     undo,
 )
 from casewise.studies.design import OwnAnswer
+from casewise.studies.ledger import ENDINGS
 from casewise.studies.monitor import count_arrival
 from casewise.studies.owner import ARRIVAL_LIMIT, forget
 from casewise.studies.people import (
     Annotator,
-    NotLetIn,
+    NotAdmitted,
     Stage,
     Vault,
+    admission_refusal,
     admit,
     annotator,
     answer_quiz,
@@ -60,12 +62,11 @@ from casewise.studies.people import (
     person_of,
     take_step,
     unanswered,
-    why_not_let_in,
 )
-from casewise.studies.recruiters import Finish, Outcome, Recruiter, RecruiterIds, make_recruiter
+from casewise.studies.recruiters import Finish, Recruiter, RecruiterIds, make_recruiter
 from casewise.studies.rounds import LiveRound, Round, load_round, read_sight
 from casewise.studies.slots import resume
-from casewise.web.pages import Elsewhere, Now, check_request, database_of, now, redirect, render
+from casewise.web.pages import Now, Redirection, check_request, database_of, now, redirect, render
 from casewise.web.security import SentForm, read_cookie, sent_form, set_cookie, whole_number
 
 # Markdown for annotators, made into HTML once: raw HTML in it is shown as text, never as HTML.
@@ -252,27 +253,27 @@ def to_stage(study: Round, annotator: Annotator) -> Response:
 def standing_at(request: Request, study: LiveRound, *stages: Stage) -> Annotator:
     """Return the annotator who continues in this browser, at one of `stages` (any, if none is named).
 
-    Raises Elsewhere: nobody does, or they stand at another stage: the browser is sent there.
+    Raises Redirection: nobody does, or they stand at another stage: the browser is sent there.
     """
     annotator = visitor(request, study)
     if annotator is None:
-        raise Elsewhere(here(study))
+        raise Redirection(here(study))
     if stages and annotator.stage not in stages:
-        raise Elsewhere(here(study, STAGE_PAGES[annotator.stage]))
+        raise Redirection(here(study, STAGE_PAGES[annotator.stage]))
     return annotator
 
 
 def stepping(request: Request, study: LiveRound, form: Mapping[str, str], *stages: Stage, back: str = "") -> Annotator:
     """Return the annotator who makes a step with `form`, at one of `stages`; it is counted, and made once.
 
-    Raises Elsewhere: the form was sent before, or its page is not the newest; the browser is sent to where the annotator
+    Raises Redirection: the form was sent before, or its page is not the newest; the browser is sent to where the annotator
     stands, or to the page `back`, and nothing is changed.
     """
     annotator = standing_at(request, study, *stages)
     token = StepToken.read(request, annotator.id, form)
     if token is None or not take_step(study, annotator.id, token.step):
         page = back if back and annotator.stage == "rating" else STAGE_PAGES[annotator.stage]
-        raise Elsewhere(here(study, page))
+        raise Redirection(here(study, page))
     return annotator
 
 
@@ -302,14 +303,14 @@ def arrive(request: Request, study: ThisRound, at: Now) -> Response:
     fingerprint = vault_of(request).fingerprint(study.name, person.person)
     with study.read(database_of(request), at) as live:
         returner = find_returner(live, fingerprint)
-        why = None if returner else why_not_let_in(live, fingerprint)
+        why = None if returner else admission_refusal(live, fingerprint)
     if returner is not None:
         return continuing(request, study, returner)
     with study.write(database_of(request), at) as live:
         visit = request.app.state.signing.mac(f"{fingerprint}\0{study.id}\0{at:%Y-%m-%d}", use="arrival")
         count_arrival(live, "turned away" if why else "arrived", visit=visit)
     if why is not None:
-        return not_let_in(request, study, why, person)
+        return show_refusal(request, study, why, person)
     warning = markdown(study.wording.warning)
     response = show(request, study, "warning", warning=warning, categories=study.categories)
     # Before consent a person's ids are kept nowhere but in their own browser.
@@ -324,7 +325,7 @@ def continuing(request: Request, study: Round, annotator: Annotator) -> Response
     return response
 
 
-def not_let_in(request: Request, study: Round, why: NotLetIn, person: RecruiterIds | None) -> Response:
+def show_refusal(request: Request, study: Round, why: NotAdmitted, person: RecruiterIds | None) -> Response:
     """Return why not, and the way back to the recruiter."""
     finish = recruiter_of(request, study).finish("no_consent", person)
     return show(request, study, "closed", why=why, finish=finish)
@@ -354,11 +355,11 @@ def consent(request: Request, study: ThisRound, form: SentForm, at: Now) -> Resp
     with study.write(database_of(request), at) as live:
         check_limit(request, live, annotator_id=None)
         annotator = find_returner(live, fingerprint)
-        why = None if annotator else why_not_let_in(live, fingerprint, lock=True)
+        why = None if annotator else admission_refusal(live, fingerprint, lock=True)
         if annotator is None and why is None:
             annotator = admit(live, person, vault=vault)
     if annotator is None:
-        return not_let_in(request, study, why or "already", person)
+        return show_refusal(request, study, why or "already", person)
     return continuing(request, study, annotator)
 
 
@@ -387,13 +388,13 @@ def tutorial_page(request: Request, study: ThisRound) -> Response:
 def tutorial_read(request: Request, study: ThisRound, form: SentForm, at: Now) -> Response:
     """Lead to the quiz, or to the annotator's present stage."""
     with study.write(database_of(request), at) as live:
-        if (halted := held_up(request, live, "tutorial")) is not None:
+        if (halted := halted_page(request, live, "tutorial")) is not None:
             return halted
         pass_tutorial(live, stepping(request, live, form, "tutorial").id)
     return redirect(here(study, "quiz"))
 
 
-def held_up(request: Request, study: LiveRound, stage: Stage) -> Response | None:
+def halted_page(request: Request, study: LiveRound, stage: Stage) -> Response | None:
     """Return the page for an annotator at `stage` who gets no batch now, because the round is paused or closed; else None."""
     annotator = standing_at(request, study)
     if annotator.stage != stage or (state := halt(study, annotator)) == "open":
@@ -438,7 +439,7 @@ def quiz(request: Request, study: ThisRound, form: SentForm, at: Now) -> Respons
     chosen = [whole_number(form.get(f"question-{index}")) for index in range(len(study.wording.quiz))]
     count_attempt(request, study, at)
     with study.write(database_of(request), at) as live:
-        if (halted := held_up(request, live, "quiz")) is not None:
+        if (halted := halted_page(request, live, "quiz")) is not None:
             return halted
         if lacks := unanswered(study.wording.quiz, chosen):
             annotator = standing_at(request, live, "quiz")
@@ -458,20 +459,6 @@ rating_router = APIRouter(prefix="/study/{study_id}")
 
 DECISIONS: tuple[Decision, ...] = get_args(Decision)
 LONGEST_REMARK = 4000
-
-CODES: dict[str, Outcome] = {
-    "completed": "completed",
-    "stopped": "completed",
-    "no_room": "completed",
-    "failed_checks": "failed_checks",
-    "excluded": "failed_checks",
-    "screened_out": "screened_out",
-    "left_early": "screened_out",
-    "too_many_skips": "completed",
-}
-"""The outcome whose code each outcome gets. Whoever stops early, or finds no item left, is paid too, and whoever
-answered no item for their time; the owner sees which it was."""
-
 
 SCRIPT_HEADER = "X-Casewise-Script"
 """Our script asks for the next page at once; a form without a script is sent on, so that reloading sends nothing twice."""
@@ -493,10 +480,10 @@ def rating_page(request: Request, study: ThisRound, at: Now) -> Response:
 
 
 @dataclass(frozen=True, slots=True)
-class Unfinished:
+class IncompletePage:
     """A page that still lacks an answer to a question of the owner's: it is shown again as it was sent."""
 
-    page: Shown
+    page: DisplayedPage
     token: str
     decision: Decision
     own: dict[str, OwnAnswer]
@@ -507,10 +494,10 @@ def show_item(
     request: Request,
     study: Round,
     annotator_id: str,
-    page: Shown,
+    page: DisplayedPage,
     *,
     now: datetime,
-    before: Unfinished | None = None,
+    before: IncompletePage | None = None,
 ) -> Response:
     return show(
         request,
@@ -541,7 +528,7 @@ async def rate(request: Request) -> Response:
     answer = given_answer(request, study, annotator_id, form, now=at)
     by_script, token = SCRIPT_HEADER in request.headers, form.get("step", "")
 
-    def taken_in(connection: Connection) -> Shown | Unfinished | None:
+    def taken_in(connection: Connection) -> DisplayedPage | IncompletePage | None:
         """The next page, once the answer is taken; this one again where it lacks something; None to send the browser on.
 
         It may be taken in another's transaction, and twice if that fails.
@@ -555,14 +542,14 @@ async def rate(request: Request) -> Response:
     taken = await asyncio.wrap_future(database_of(request).write_together(taken_in))
     if taken is None:
         return redirect(here(study, "rate"))
-    page, before = (taken.page, taken) if isinstance(taken, Unfinished) else (taken, None)
+    page, before = (taken.page, taken) if isinstance(taken, IncompletePage) else (taken, None)
     return show_item(request, study, annotator_id, page, now=at, before=before)
 
 
 TAKES_ANSWERS = Route("/study/{study_id}/rate", rate, methods=["POST"])
 
 
-def unfinished(study: LiveRound, annotator_id: str, answer: Given, token: str) -> Unfinished | None:
+def unfinished(study: LiveRound, annotator_id: str, answer: SubmittedAnswer, token: str) -> IncompletePage | None:
     """The page that `given` is about, where an answer is still missing on it."""
     if answer.decision == "skip" or not study.design.questions:
         return None
@@ -570,12 +557,12 @@ def unfinished(study: LiveRound, annotator_id: str, answer: Given, token: str) -
     if page is None or (page.position, page.step) != (answer.position, answer.step):
         return None
     missing = missing_answers(study.design.questions, own)
-    return Unfinished(page, token, answer.decision, own, missing) if missing else None
+    return IncompletePage(page, token, answer.decision, own, missing) if missing else None
 
 
 def given_answer(
     request: Request, study: Round, annotator_id: str, form: dict[str, str], *, now: datetime
-) -> Given | None:
+) -> SubmittedAnswer | None:
     """The answer in a form; None when it is none, or the page was another annotator's."""
     token = StepToken.read(request, annotator_id, form)
     decision = next((choice for choice in DECISIONS if choice == form.get("decision")), None)
@@ -588,7 +575,7 @@ def given_answer(
         decision = counted_as(decision, own)
     if decision == "ask" and not study.design.words.asks_first:
         return None
-    return Given(token.position, token.step, decision, seconds, scripted=scripted, sight=sight, own=own)
+    return SubmittedAnswer(token.position, token.step, decision, seconds, scripted=scripted, sight=sight, own=own)
 
 
 CLOCKS_DIFFER_S = 2.0
@@ -656,7 +643,7 @@ def questions(request: Request, study: ThisRound, form: SentForm, at: Now) -> Re
     with study.write(database_of(request), at) as live:
         annotator = stepping(request, live, form, "rating")
         if next_page(live, annotator.id) is not None:
-            raise Elsewhere(here(study, "rate"))
+            raise Redirection(here(study, "rate"))
         remarks = form.get("remarks", "").strip()[:LONGEST_REMARK] if study.phase in {"pilot", "preview"} else ""
         about = chosen_demographics(study.design.demographics, form)
         keep_questions(live, annotator.id, demographics=about, feedback=remarks)
@@ -699,7 +686,7 @@ def way_back(request: Request, study: LiveRound, annotator: Annotator) -> Finish
     if outcome in {"withdrawn", "returned"}:
         return Finish()
     person = person_of(study, annotator.id, vault=vault_of(request))
-    return recruiter_of(request, study).finish(CODES.get(outcome, "completed"), person)
+    return recruiter_of(request, study).finish(ENDINGS[outcome].code, person)
 
 
 @rating_router.get("/end")

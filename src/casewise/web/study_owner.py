@@ -5,10 +5,10 @@ from __future__ import annotations
 import shutil
 import tempfile
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from math import ceil
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, get_args
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Depends, HTTPException, Request
@@ -18,7 +18,7 @@ from starlette.responses import Response
 from casewise.database.staff import sees_study
 from casewise.errors import CasewiseError
 from casewise.storage.load import load
-from casewise.studies.answers import Progress, Shown, restore, turns_of, void
+from casewise.studies.answers import DisplayedPage, Progress, restore, void
 from casewise.studies.export import export
 from casewise.studies.monitor import (
     SORTS,
@@ -101,7 +101,7 @@ def dashboard(request: Request, _owner: Owner, study: OwnRound, at: Now) -> Resp
 @router.post("/{study_id}/state")
 def change_state(request: Request, owner: Owner, study: OwnRound, form: SentForm, at: Now) -> Response:
     """Pause, open again, or close."""
-    new_state: Literal["open", "paused", "closed"] | None = next((s for s in STATES if s == form.get("state")), None)
+    new_state: RoundState | None = next((state for state in STATES if state == form.get("state")), None)
     if new_state is None:
         raise HTTPException(400, f"A study can be {', '.join(STATES)}.")
     with study.write(database_of(request), at) as live:
@@ -167,8 +167,8 @@ def item_page(request: Request, _owner: Owner, study: OwnRound, item_id: str) ->
     if item is None:
         raise HTTPException(404)
     pages = study.design.ratings.per_annotator + study.design.attention.checks_per_batch
-    shown = Shown(0, 0, item.shown["query"], item.shown["context"], Progress(0, pages), turns_of(item.shown))
-    response = show_item(request, study, "", shown, now=study.created_at)
+    page = DisplayedPage.from_item(item.shown, Progress(0, pages))
+    response = show_item(request, study, "", page, now=study.created_at)
     response.headers["Content-Security-Policy"] = STILL
     return response
 
@@ -205,58 +205,49 @@ SAY_WHY = "Give a reason: it is kept, and every report shows results with and wi
 UNKNOWN = "Nobody in this round has that submission or id, or the ids were deleted."
 
 
-@dataclass(frozen=True, slots=True)
-class Listing:
-    """Whom the owner's page lists: in the address of all that is done on it, so that one comes back to the same."""
-
-    query: PeopleQuery
-    page: int
-
-    @property
-    def link(self) -> str:
-        return urlencode({name: value for name, value in asdict(self.query).items() if value})
-
-
-async def listing(request: Request) -> Listing:
-    """Return what the address asks for; what makes no sense in it asks for nothing."""
+async def people_query(request: Request) -> PeopleQuery:
+    """Return the people that the address asks for; values that make no sense are left out."""
     query = {name: value.strip()[:LONGEST_WORD] for name, value in request.query_params.items()}
     words = {name: query.get(name, "") for name in ("search", "condition", "status", "flag")}
     sort: Sort = next((sort_name for sort_name in SORTS if sort_name == query.get("sort")), "flags")
-    return Listing(PeopleQuery(**words, sort=sort), whole_number(query.get("page", "")[:9]) or 1)
+    return PeopleQuery(**words, sort=sort, page=whole_number(query.get("page", "")[:9]) or 1)
 
 
-Listed = Annotated[Listing, Depends(listing)]
+People = Annotated[PeopleQuery, Depends(people_query)]
+"""The people that the address asks for. It is in the address of each action, so that the owner comes back to the same list."""
+
+
+def link_to(query: PeopleQuery, *, page: bool = True) -> str:
+    """Return the part of an address that asks for these people."""
+    return urlencode({name: value for name, value in asdict(query).items() if value and (page or name != "page")})
 
 
 @people_router.get("")
-def people(request: Request, _owner: Owner, study: OwnRound, listed: Listed) -> Response:
-    """Everybody under a random id, with flags and their evidence; those with most flags first."""
-    return shown(request, study, listed)
+def people(request: Request, _owner: Owner, study: OwnRound, query: People) -> Response:
+    """Show everybody under a random id, with flags and their evidence; those with most flags first."""
+    return people_page(request, study, query)
 
 
-def shown(
-    request: Request, study: Round, listed: Listing, *, status: int = 200, problem: str = "", **typed: Any
+def people_page(
+    request: Request, study: Round, query: PeopleQuery, *, status: int = 200, problem: str = "", **typed: Any
 ) -> Response:
-    """The page; where something could not be done, with the reason and with all that was `typed`."""
+    """Return the page; where an action was refused, with the reason and with all that was `typed`."""
     with study.read(database_of(request)) as live:
-        offset = (listed.page - 1) * PEOPLE_A_PAGE
-        people = find_people(live, listed.query, limit=PEOPLE_A_PAGE, offset=offset)
-        stages = count_stages(live)
+        people, stages = find_people(live, query, limit=PEOPLE_A_PAGE), count_stages(live)
     return render(
         request,
         "study/owner_people.html",
         status=status,
         study=study,
         found=people,
-        asked=asdict(listed.query),
+        asked=asdict(query),
         sorts=tuple(SORTS),
         flags=FLAGS,
-        stages=sorted((stages.keys() | {listed.query.status}) - {"", "left out"}),
-        page=people.offset // PEOPLE_A_PAGE + 1,
+        stages=sorted((stages.keys() | {query.status}) - {"", "left out"}),
         done=request.query_params.get("done"),
         slots=request.query_params.get("slots", ""),
-        pages=max(1, ceil(people.total / PEOPLE_A_PAGE)),
-        link=listed.link,
+        link=link_to(query, page=False),
+        back=link_to(query),
         problem=problem,
         typed={"why": "", "submission": "", "ticked": ()} | typed,
     )
@@ -271,35 +262,35 @@ def annotator_of(study: LiveRound, annotator_id: str) -> Annotator:
 
 
 @people_router.post("")
-def act(request: Request, owner: Owner, study: OwnRound, form: SentForm, listed: Listed, at: Now) -> Response:
+def act(request: Request, owner: Owner, study: OwnRound, form: SentForm, query: People, at: Now) -> Response:
     """Leave out, or take in again, all who are ticked; the reason stays in the log of each."""
     why, action = form.get("why", "").strip()[:LONGEST_REASON], ACTIONS.get(form.get("action", ""))
     chosen = sorted(name.removeprefix(CHOSEN) for name in form if name.startswith(CHOSEN))
     if action is None or not chosen or not why:
         problem = SAY_WHY if action and chosen else TICK
-        return shown(request, study, listed, status=400, problem=problem, why=why, ticked=chosen)
+        return people_page(request, study, query, status=400, problem=problem, why=why, ticked=chosen)
     slots = 0
     with study.write(database_of(request), at) as live:
         for annotator_id in chosen:
             annotator_of(live, annotator_id)
             slots += action(live, annotator_id, why=why, by=owner.id)
-    back = urlencode({"page": listed.page, "done": form["action"], "slots": slots})
-    return redirect(f"/studies/{study.id}/people?{listed.link}&{back}")
+    done = urlencode({"done": form["action"], "slots": slots})
+    return redirect(f"/studies/{study.id}/people?{link_to(query)}&{done}")
 
 
 @people_router.post("/find")
-def find_submission(request: Request, _owner: Owner, study: OwnRound, form: SentForm, listed: Listed) -> Response:
+def find_submission(request: Request, _owner: Owner, study: OwnRound, form: SentForm, query: People) -> Response:
     """Lead from the recruiter's submission, or a person's id there, to the annotator. It is sent, so that no address holds it."""
     submission = form.get("submission", "").strip()[:LONGEST_WORD]
     with study.read(database_of(request)) as live:
         annotator_id = with_submission(live, submission, vault=vault_of(request))
     if annotator_id is None:
-        return shown(request, study, listed, status=404, problem=UNKNOWN, submission=submission)
+        return people_page(request, study, query, status=404, problem=UNKNOWN, submission=submission)
     return redirect(f"/studies/{study.id}/people?search={annotator_id}")
 
 
 @people_router.get("/{annotator_id}")
-def answers_page(request: Request, _owner: Owner, study: OwnRound, annotator_id: str, listed: Listed) -> Response:
+def answers_page(request: Request, _owner: Owner, study: OwnRound, annotator_id: str, query: People) -> Response:
     """One person's pages, in the order in which they were shown."""
     with study.read(database_of(request)) as live:
         person = annotator_of(live, annotator_id)
@@ -313,13 +304,13 @@ def answers_page(request: Request, _owner: Owner, study: OwnRound, annotator_id:
         way=way,
         expected={check.name: check.expected for check in study.wording.checks},
         own={question.name: question for question in study.design.questions},
-        link=f"{listed.link}&page={listed.page}",
+        link=link_to(query),
     )
 
 
 @people_router.post("/{annotator_id}/recruiter")
 def recruiter_ids(
-    request: Request, owner: Owner, study: OwnRound, annotator_id: str, listed: Listed, at: Now
+    request: Request, owner: Owner, study: OwnRound, annotator_id: str, query: People, at: Now
 ) -> Response:
     """Show the recruiter's ids of an annotator; the look is put on record."""
     with study.write(database_of(request), at) as live:
@@ -328,7 +319,11 @@ def recruiter_ids(
         ids = person_of(live, annotator_id, vault=vault_of(request))
     at_prolific = study.design.recruiter.kind == "prolific" and ids is not None and ids.session
     submission = f"https://app.prolific.com/submissions/{ids.session}" if ids and at_prolific else None
-    link = f"{listed.link}&page={listed.page}"
-    return render(
-        request, "study/owner_person.html", study=study, who=person, ids=ids, submission=submission, link=link
-    )
+    values: dict[str, Any] = {
+        "study": study,
+        "who": person,
+        "ids": ids,
+        "submission": submission,
+        "link": link_to(query),
+    }
+    return render(request, "study/owner_person.html", **values)

@@ -377,7 +377,7 @@ def item_values(room: Room, query: ItemsWanted, place: int, *, near: pl.Series) 
 
 
 @dataclass(frozen=True)
-class Stated:
+class MarkedText:
     """A labelled text with what another says otherwise marked, or beside it where they have little in common."""
 
     name: str
@@ -389,21 +389,21 @@ IN_COMMON = 0.5
 """Share of the letters that two texts must share for marks between their words to be readable."""
 
 
-def with_marks(shown: ShownItem, original: ShownItem | None) -> list[tuple[str, list[Stated]]]:
+def with_marks(shown: ShownItem, original: ShownItem | None) -> list[tuple[str, list[MarkedText]]]:
     """The statements, group by group, with the differences from the original marked where there is one."""
     texts_before = (
         {(group, name): text for group, texts in texts_of(original) for name, text in texts} if original else {}
     )
 
-    def stated(group: str, name: str, text: str) -> Stated:
+    def stated(group: str, name: str, text: str) -> MarkedText:
         if original is None:
-            return Stated(name, [Piece("same", text)])
+            return MarkedText(name, [Piece("same", text)])
         before = texts_before.get((group, name), "")
         pieces = difference(before, text)
         shared = sum(len(piece.text) for piece in pieces if piece.kind == "same" and not piece.text.isspace())
         if before and shared < IN_COMMON * max(len(text), len(before)):
-            return Stated(name, [Piece("same", text)], before)
-        return Stated(name, pieces)
+            return MarkedText(name, [Piece("same", text)], before)
+        return MarkedText(name, pieces)
 
     return [(group, [stated(group, name, text) for name, text in texts]) for group, texts in texts_of(shown)]
 
@@ -545,7 +545,7 @@ PAIRED = 4
 FILES = ("casewise.css", "viewing.css", "viewing.js", "icon.svg")
 
 
-class Copied(NamedTuple):
+class WrittenView(NamedTuple):
     """The first page of a copy, and the numbers of items and lists that were written."""
 
     path: Path
@@ -555,7 +555,7 @@ class Copied(NamedTuple):
 
 def write_view(
     viewed: Viewed, folder: Path, *, only: ItemsWanted = ItemsWanted(), withheld: bool = True, quoted: bool = False
-) -> Copied:
+) -> WrittenView:
     """Write the room to `folder`, which is new or empty, and return where to begin.
 
     `only`: the items that are wanted: no others are written.
@@ -600,7 +600,7 @@ def write_view(
         item_ids = set(table.items["item_id"][places])
         lines = (note.line() for item, note in notes.items() if item in item_ids)
         write_text(folder / ITEM_NOTES, "".join(f"{line}\n" for line in lines))
-    return Copied(folder / "index.html", len(places), len(lists))
+    return WrittenView(folder / "index.html", len(places), len(lists))
 
 
 class OneList(NamedTuple):

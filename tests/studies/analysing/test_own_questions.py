@@ -7,7 +7,7 @@ from tests.support.databases import new_database
 from tests.support.study import START, begun, exported, opened_plan, tea
 
 from casewise.reports.formats import markdown
-from casewise.studies.answers import Given, finish_batch, next_page, take_answer
+from casewise.studies.answers import SubmittedAnswer, finish_batch, next_page, take_answer
 from casewise.studies.design import OwnAnswer
 from casewise.studies.report import study_report
 from casewise.studies.rounds import read_plan
@@ -41,7 +41,7 @@ def folder(tmp_path):
                 while (page := next_page(live, who)) is not None:
                     sure = 1 + page.text.count("e") % 3
                     own: dict[str, OwnAnswer] = {"sure": sure, "why": [0] if sure == 1 else [0, 1]}
-                    given = Given(page.position, page.step, "respond", seconds=4.0, own=own)
+                    given = SubmittedAnswer(page.position, page.step, "respond", seconds=4.0, own=own)
                     take_answer(live, who, given)
                 finish_batch(live, who)
         exported(store, study, plan, tmp_path / "out")

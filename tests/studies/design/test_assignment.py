@@ -14,7 +14,7 @@ from hypothesis.stateful import run_state_machine_as_test
 from tests.studies.machine import StudyMachine
 from tests.support.databases import empty_database
 
-from casewise.studies.freeze import Open, choose_batch, choose_condition, lay_out, most_taken
+from casewise.studies.freeze import OpenItem, choose_batch, choose_condition, lay_out, most_taken
 
 QUIETLY = settings(
     deadline=None,
@@ -64,7 +64,7 @@ def test_equal_conditions_are_equally_likely():
     seed=st.integers(0, 99),
 )
 def test_a_batch_has_one_item_of_a_query_and_the_emptiest_first(items, size, seed):
-    pool = [Open(f"i{index}", f"q{query}", slots) for index, (query, slots) in enumerate(items)]
+    pool = [OpenItem(f"i{index}", f"q{query}", slots) for index, (query, slots) in enumerate(items)]
     batch = choose_batch(pool, size, rng=np.random.default_rng(seed))
     by_id = {item.item_id: item for item in pool}
     queries = [by_id[item].query_id for item in batch]
@@ -114,7 +114,7 @@ def test_nobody_is_left_without_a_slot_while_more_are_open_than_the_others_can_t
     total = sum(map(sum, open_slots.values()))
     while total > most_taken(open_slots, people=people, size=size):
         condition = choose_condition({name: sum(items.values()) for name, items in free.items()}, rng)
-        pool = [Open(item, item[1:], left) for item, left in free[condition].items() if left]
+        pool = [OpenItem(item, item[1:], left) for item, left in free[condition].items() if left]
         batch = choose_batch(pool, size, rng=rng)
         for item in batch:
             free[condition][item] -= 1

@@ -8,7 +8,7 @@ from tests.studies.test_store import seen
 from tests.support.study import LATER, RIGHT, START, VAULT, answer, begun, design, opened
 
 from casewise.database.tables.study import slots
-from casewise.studies.people import admit, annotator, answer_quiz, has_room, pass_tutorial, why_not_let_in
+from casewise.studies.people import admission_refusal, admit, annotator, answer_quiz, has_room, pass_tutorial
 from casewise.studies.recruiters import RecruiterIds
 from casewise.studies.rounds import set_state
 
@@ -28,7 +28,7 @@ def room(store, study, *, now=START):
 
 def why(store, study, name, *, now=START):
     with study.write(store, now) as live:
-        return why_not_let_in(live, VAULT.fingerprint(study.name, name), lock=True)
+        return admission_refusal(live, VAULT.fingerprint(study.name, name), lock=True)
 
 
 def consented(store, study, name, *, now=START):
