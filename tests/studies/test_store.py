@@ -13,7 +13,7 @@ from casewise.database.tables import study as tables
 from casewise.errors import StudyError
 from casewise.studies.answers import SubmittedAnswer, take_answer
 from casewise.studies.owner import forget, overview, purge
-from casewise.studies.people import admit, annotator, keep_questions, person_of
+from casewise.studies.people import admit, annotator, person_of
 from casewise.studies.recruiters import RecruiterIds
 
 
@@ -105,7 +105,7 @@ def test_forgetting_before_the_date_withdraws_everything(store):
     study = opened(store)
     who = finished(store, study, "alice")
     with study.write(store, START) as live:
-        keep_questions(live, who, demographics={"age": "25 to 34"}, feedback="hello")
+        live.set_annotator(who, demographics={"age": "25 to 34"}, feedback="hello")
         assert forget(live, "alice", vault=VAULT, by="owner").ratings == "withdrawn"
 
     with study.read(store) as live:
@@ -150,7 +150,7 @@ def test_no_event_holds_what_a_person_said_or_is_called(store):
     study = opened(store)
     who = finished(store, study, "alice-the-person")
     with study.write(store) as live:
-        keep_questions(live, who, demographics={"age": "25 to 34"}, feedback="hello")
+        live.set_annotator(who, demographics={"age": "25 to 34"}, feedback="hello")
         events = str(live.execute(select(tables.events)).all())
 
     assert "alice" not in events

@@ -17,13 +17,13 @@ def test_a_stalled_round_is_said_until_it_goes_on(store):
     with study.read(store, START + timedelta(minutes=62)) as live:
         seen = monitor(live)
     for hours, length in ((1.05, "63 minutes"), (2, "2 hours"), (72, "3 days")):
-        (stalled,) = alerts(seen, study, now=START + timedelta(hours=hours))
-        assert stalled.said == f"no valid rating for {length}, and 16 are missing"
+        found = alerts(seen, study, now=START + timedelta(hours=hours))
+        assert found == {"stalled": f"no valid rating for {length}, and 16 are missing"}
     for _ in range(2):  # one of them may be a check
         answer(store, study, ben, now=START + timedelta(minutes=62))
     with study.read(store, START + timedelta(minutes=63)) as live:
         seen = monitor(live)
-    assert alerts(seen, study, now=START + timedelta(minutes=63)) == ()
+    assert alerts(seen, study, now=START + timedelta(minutes=63)) == {}
 
 
 def test_the_budget_and_failures_are_said(store):
@@ -39,7 +39,7 @@ def test_the_budget_and_failures_are_said(store):
         finished(store, study, f"p{number}")
     with study.read(store, START) as live:
         seen = monitor(live)
-    said = {alert.kind: alert.said for alert in alerts(seen, study, now=START)}
+    said = alerts(seen, study, now=START)
     assert "are spent or promised" in said["budget"]
     assert set(said) == {"budget", "failing"}
 

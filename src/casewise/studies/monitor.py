@@ -266,37 +266,29 @@ ENOUGH_ENDED = 10
 """Fewer who ended say nothing of how many fail."""
 
 
-@dataclass(frozen=True, slots=True)
-class Alert:
-    """A reason to look at a round."""
-
-    kind: AlertKind
-    said: str
-
-
-def alerts(monitor: Monitor, study: Round, *, now: datetime) -> tuple[Alert, ...]:
-    """Return what an open round needs its owner for, in a fixed order."""
+def alerts(monitor: Monitor, study: Round, *, now: datetime) -> dict[AlertKind, str]:
+    """Return the reasons to look at an open round, a sentence each, in a fixed order."""
     limits, pay, counts = study.design.alerts, study.design.pay, monitor.overview
-    raised: list[Alert] = []
+    raised: dict[AlertKind, str] = {}
     minutes = (now - max(study.created_at, monitor.last_valid_at or study.created_at)).total_seconds() / 60
     if (missing := counts.missing) and minutes > limits.stalled_minutes:
         length = next(
             f"{minutes / unit:,.0f} {name}" for name, unit in UNITS.items() if minutes >= 2 * unit or unit == 1
         )
-        raised.append(Alert("stalled", f"no valid rating for {length}, and {missing:,} are missing"))
+        raised["stalled"] = f"no valid rating for {length}, and {missing:,} are missing"
     ended = len(monitor.last_outcomes)
     failed = sum(outcome in {"screened_out", "failed_checks", "excluded"} for outcome in monitor.last_outcomes)
     if ended >= ENOUGH_ENDED and failed > limits.failing_share * ended:
-        failing = f"{failed} of the last {ended} who ended did not pass the quiz or were excluded by the rules"
-        raised.append(Alert("failing", failing))
+        raised["failing"] = (
+            f"{failed} of the last {ended} who ended did not pass the quiz or were excluded by the rules"
+        )
     if (share := monitor.money.budget_share) is not None and share > limits.budget_share:
         spent = monitor.money.spent + monitor.money.doubtful + monitor.money.promised
-        budget = (
+        raised["budget"] = (
             f"{spent:,.2f} of {pay.budget:,.2f} {pay.currency} are spent or promised; "
             f"about {monitor.money.to_come:,.2f} will follow"
         )
-        raised.append(Alert("budget", budget))
-    return tuple(raised)
+    return raised
 
 
 # Whether the machine under the rounds is well: space, size, and how old the last backup is.

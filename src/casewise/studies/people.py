@@ -173,11 +173,6 @@ def end(study: LiveRound, annotator_id: str, *, outcome: str) -> None:
     study.note(outcome, annotator_id=annotator_id)
 
 
-def keep_questions(study: LiveRound, annotator_id: str, *, demographics: dict[str, str], feedback: str) -> None:
-    """Keep what somebody chose to say about themselves, and their remarks."""
-    study.set_annotator(annotator_id, demographics=demographics or None, feedback=feedback or None)
-
-
 def person_of(study: LiveRound, annotator_id: str, *, vault: Vault) -> RecruiterIds | None:
     """The recruiter's ids of an annotator; None once they are deleted."""
     row = study.execute(

@@ -71,9 +71,9 @@ OF_REPLIES = VerdictWords(
 
 
 CORRECTED = {
-    "holm": "corrected by Holm's method",
-    "bonferroni": "corrected by Bonferroni's method",
-    "benjamini-hochberg": "corrected by the method of Benjamini and Hochberg (1995)",
+    "holm": "corrected by Holm",
+    "bonferroni": "corrected by Bonferroni",
+    "benjamini-hochberg": "corrected by Benjamini and Hochberg (1995)",
     "none": "not corrected",
 }
 """What was done to p values, by the correction."""

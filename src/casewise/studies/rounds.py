@@ -264,20 +264,20 @@ def open_round(
             "for another one"
         )
     study_id = uuid.uuid4().hex[:20]
-    values = {
-        "id": study_id,
-        "name": design.name,
-        "version": design.version,
-        "phase": phase,
-        "state": "open",
-        "design": design.model_dump(mode="json"),
-        "wording": WORDING.dump_python(wording, mode="json"),
-        "categories": [list(pair) for pair in material.categories],
-        "benchmark": material.benchmark,
-        "frozen": frozen,
-        "created_at": now,
-    }
-    connection.execute(insert(tables.studies).values(values))
+    opened = insert(tables.studies).values(
+        id=study_id,
+        name=design.name,
+        version=design.version,
+        phase=phase,
+        state="open",
+        design=design.model_dump(mode="json"),
+        wording=WORDING.dump_python(wording, mode="json"),
+        categories=[list(pair) for pair in material.categories],
+        benchmark=material.benchmark,
+        frozen=frozen,
+        created_at=now,
+    )
+    connection.execute(opened)
     connection.execute(insert(tables.items), [asdict(item) | {"study_id": study_id} for item in material.items])
     add_slots(connection, study_id, material.items, range(1, design.ratings.per_item + 1))
     detail = {"phase": phase, "items": len(material.items)}
@@ -319,18 +319,11 @@ def all_rounds(connection: Connection) -> Sequence[Row[Any]]:
 
 
 def as_round(row: Row[Any]) -> Round:
-    return Round(
-        id=row.id,
-        name=row.name,
-        version=row.version,
-        phase=row.phase,
-        design=Design.model_validate(row.design),
-        wording=WORDING.validate_python(row.wording),
-        categories=tuple((name, risks) for name, risks in row.categories),
-        benchmark=row.benchmark,
-        frozen=row.frozen,
-        created_at=row.created_at,
-    )
+    same = {
+        name: getattr(row, name) for name in ("id", "name", "version", "phase", "benchmark", "frozen", "created_at")
+    }
+    design, wording = Design.model_validate(row.design), WORDING.validate_python(row.wording)
+    return Round(**same, design=design, wording=wording, categories=tuple(map(tuple, row.categories)))
 
 
 def shown_items(study: LiveRound) -> tuple[StudyItem, ...]:

@@ -55,7 +55,6 @@ from casewise.studies.people import (
     derived_key,
     find_returner,
     halt,
-    keep_questions,
     leave_before_batch,
     missed_before,
     pass_tutorial,
@@ -646,7 +645,7 @@ def questions(request: Request, study: ThisRound, form: SentForm, at: Now) -> Re
             raise Redirection(here(study, "rate"))
         remarks = form.get("remarks", "").strip()[:LONGEST_REMARK] if study.phase in {"pilot", "preview"} else ""
         about = chosen_demographics(study.design.demographics, form)
-        keep_questions(live, annotator.id, demographics=about, feedback=remarks)
+        live.set_annotator(annotator.id, demographics=about or None, feedback=remarks or None)
         finish_batch(live, annotator.id)
     return redirect(here(study, "end"))
 

@@ -92,7 +92,7 @@ def dashboard(request: Request, _owner: Owner, study: OwnRound, at: Now) -> Resp
         monitor=numbers,
         seen=numbers.overview,
         at=at,
-        alerts=alerts(numbers, study, now=at) if state == "open" else (),
+        alerts=alerts(numbers, study, now=at) if state == "open" else {},
         machine=machine(database_of(request), now=at),
         link=f"{request.app.state.settings.site_url}/study/{study.id}",
     )

@@ -9,7 +9,6 @@ from tests.support.study import START, exported, finished, opened_plan, tea
 from casewise.errors import ConfigurationError
 from casewise.reports.formats import markdown
 from casewise.stats.study_tables import AnalysisOptions, group_table
-from casewise.studies.people import keep_questions
 from casewise.studies.report import study_report
 from casewise.studies.rounds import freeze_plan, read_plan
 
@@ -32,7 +31,7 @@ def folder(tmp_path):
             who = finished(store, study, f"p{number}", decision)
             with study.write(store) as live:
                 about = {"age": "18 to 24"} | ({"gender": gender} if gender else {})
-                keep_questions(live, who, demographics=about, feedback="")
+                live.set_annotator(who, demographics=about, feedback=None)
         exported(store, study, plan, tmp_path / "out")
     assert "Your gender" in study.wording.consent
     assert "at least five people gave the same answer" in study.wording.consent
@@ -82,7 +81,7 @@ def test_without_groups_nothing_is_said_of_single_people(store, tmp_path):
     study = opened_plan(store, read_plan(path))
     who = finished(store, study, "alice")
     with study.write(store) as live:
-        keep_questions(live, who, demographics={"gender": "Woman"}, feedback="")
+        live.set_annotator(who, demographics={"gender": "Woman"}, feedback=None)
     exported(store, study, plan, tmp_path / "out")
     assert "Woman" not in (tmp_path / "out" / "annotators.jsonl").read_text()
     assert "never published for single persons" in study.wording.consent
