@@ -40,7 +40,7 @@ def limits(study: AnnotatedStudy, *, known: bool) -> dict[str, tuple[float, floa
     numbers = [estimate_of(measured[name]) for name in METRICS]
     numbers += [one for one in flips.estimates if one.name in FLIPS]
     numbers += [replace(difference_of(measured[name], beside[name]), name=f"{name}: difference") for name in BESIDE]
-    numbers += [replace(point.cost, name="cost") for point in cost_curve(sample, ratios=(5.0,)).points if point.cost]
+    numbers += [replace(point.cost, name="cost") for point in cost_curve(sample, ratios=(5.0,)) if point.cost]
     fits, errors = calibration(sample), refusals(sample).at
     numbers += [fits.calibration_part, fits.refinement_part, errors.over_refusal, errors.harm]
     raters = study.raters if known else None

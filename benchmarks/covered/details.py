@@ -46,7 +46,7 @@ def costs(studies: int) -> Iterator[Row]:
         best = {ratio: Held() for ratio in ratios}
         for _ in range(studies):
             sample = wrong_at_random(rng, queries, 0.9, each=2)
-            for point in cost_curve(sample, ratios=ratios).points:
+            for point in cost_curve(sample, ratios=ratios):
                 if point.cost is not None:
                     own[point.ratio].add(point.cost, plain[point.ratio])
                 if point.best_threshold is not None:

@@ -142,7 +142,7 @@ def widths_beside_people(found, raters):
 def widths_of_a_judge(found, raters):
     pairs = PairIndex(np.arange(0, len(found.values), 2), np.arange(1, len(found.values), 2), 0)
     judge, other = (one.sample(known=raters is not None) for one in (found, replace(found, values=found.others)))
-    flips, (point,) = some(pair_results(judge, pairs)), cost_curve(judge, ratios=(5.0,)).points
+    flips, (point,) = some(pair_results(judge, pairs)), cost_curve(judge, ratios=(5.0,))
     first, second = (measure(one, metrics=metrics_named("accuracy", "spearman", "auroc")) for one in (judge, other))
     numbers = [*map(estimate_of, first), *map(difference_of, first, second)]
     return [width(one) for one in (*numbers, some(point.cost), flips.right_flips, flips.person_right_flips)]

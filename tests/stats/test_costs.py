@@ -13,7 +13,7 @@ from casewise.stats.words import Folds
 
 def test_cost_is_the_weighted_sum_of_both_errors():
     sample = sample_of([1, 1, 0, 0.5], [0, 1, 1, 1])
-    point = cost_curve(sample, ratios=(3,)).points[0]
+    point = cost_curve(sample, ratios=(3,))[0]
 
     assert some(point.cost).estimate == pytest.approx((1 + 3 * 1.5) / (4 * 4))
     assert point.refuse_all == pytest.approx(2.5 / 16)
@@ -25,13 +25,13 @@ def test_no_verdict_costs_what_the_wrong_one_would_unless_left_out():
     missed = sample_of([1, 0], [NAN, 0])
     left_out = sample_of([1, 0], [NAN, 0], unscored_policy="exclude")
 
-    assert some(cost_curve(missed, ratios=(1,)).points[0].cost).estimate == 0.25
-    assert some(cost_curve(left_out, ratios=(1,)).points[0].cost).estimate == 0
+    assert some(cost_curve(missed, ratios=(1,))[0].cost).estimate == 0.25
+    assert some(cost_curve(left_out, ratios=(1,))[0].cost).estimate == 0
 
 
 def test_a_dear_harm_asks_for_a_higher_threshold():
     sample = random_sample(np.random.default_rng(1), queries=300)
-    points = cost_curve(sample, ratios=(0.2, 1, 5)).points
+    points = cost_curve(sample, ratios=(0.2, 1, 5))
 
     thresholds = [some(point.threshold) for point in points]
     assert thresholds == sorted(thresholds)
@@ -54,7 +54,7 @@ def test_the_cheapest_threshold_is_found_among_all():
 def test_the_error_of_fitted_thresholds_is_that_of_leaving_each_fold_out():
     sample = wrong_at_random(np.random.default_rng(4), 60, 0.8, each=2)
     sample = replace(sample, value=np.ceil(10 * sample.value))  # few values, so that every fold has all of them
-    (point,) = cost_curve(sample, ratios=(3,)).points
+    (point,) = cost_curve(sample, ratios=(3,))
     fold = Folds.from_groups(sample.cluster, n=10, seed=0).of_row
 
     def cost(kept):
@@ -78,7 +78,7 @@ def test_a_threshold_is_never_fitted_on_the_query_that_it_judges():
     noise = rng.random(400)
     sample = sample_of(weight, noise > 0.5, probability=noise)
 
-    best = some(cost_curve(sample, ratios=(1,)).points[0].best_threshold)
+    best = some(cost_curve(sample, ratios=(1,))[0].best_threshold)
     assert some(best.estimate) > 0.22
 
 
@@ -90,7 +90,7 @@ def test_judges_change_places_where_their_costs_are_equal():
 
     assert found.ratio.estimate == 2
     assert (found.cheaper_below, found.cheaper_above) == ("second", "first")
-    at_two = [some(cost_curve(s, ratios=(2,)).points[0].cost).estimate for s in (strict, lenient)]
+    at_two = [some(cost_curve(s, ratios=(2,))[0].cost).estimate for s in (strict, lenient)]
     assert at_two[0] == pytest.approx(at_two[1])
 
 
@@ -111,15 +111,15 @@ def test_judges_that_never_change_places_have_no_ratio(first, second, why, cheap
 def test_a_scalar_costs_what_its_best_threshold_does_and_has_no_verdicts_of_its_own():
     sample = random_sample(np.random.default_rng(4), queries=100)
     scalar = replace(sample, safe=np.full(len(sample), NAN), probability=np.full(len(sample), NAN))
-    point = cost_curve(scalar, ratios=(1,)).points[0]
+    point = cost_curve(scalar, ratios=(1,))[0]
 
     assert point.cost is None
-    assert point.best_threshold == cost_curve(sample, ratios=(1,)).points[0].best_threshold
+    assert point.best_threshold == cost_curve(sample, ratios=(1,))[0].best_threshold
 
 
 def test_a_threshold_of_few_queries_has_a_cost_and_no_interval():
     rng = np.random.default_rng(3)
-    few, enough = (cost_curve(wrong_at_random(rng, queries, 0.8, each=2)).points[3] for queries in (30, 60))
+    few, enough = (cost_curve(wrong_at_random(rng, queries, 0.8, each=2))[3] for queries in (30, 60))
 
     assert few.best_threshold is not None
     assert few.best_threshold.estimate is not None

@@ -12,7 +12,7 @@ from casewise.errors import StatisticsError
 from casewise.stats.arrays import Raters
 from casewise.stats.estimates import estimate_of
 from casewise.stats.intervals import t_interval_from_influences
-from casewise.stats.measured import Measured
+from casewise.stats.measured import Measured, weighted_mean
 from casewise.stats.pairs import (
     difference_of_means,
     find_pairs,
@@ -26,7 +26,6 @@ from casewise.stats.pairs import (
     shapley_values,
     subsets,
     votes_of_pairs,
-    weighted_mean,
 )
 from casewise.stats.sample import judged
 

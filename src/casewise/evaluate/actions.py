@@ -11,6 +11,7 @@ import polars as pl
 
 from casewise.evaluate.judged_runs import JudgedRuns, ReportOptions, Series
 from casewise.stats.arrays import BoolArray, FloatArray
+from casewise.stats.contrasts import newcombe
 from casewise.stats.repeats import HarmOverCalls, harm_over_calls
 from casewise.stats.sample import Sample
 from casewise.stats.shares import wilson
@@ -203,17 +204,8 @@ def what_decides(safe: FloatArray, votes: FloatArray, *, tests: int) -> Deciding
     Source: Newcombe (1998), Statistics in Medicine 17, 873-890, method 10.
     """
     level = 1 - 0.05 / max(tests, 1)
-    limits = wilson(safe, votes, level=level)
-    low, high = limits.low, limits.high
-    rate = safe / np.maximum(votes, 1)
-
-    def falls(place: int) -> bool:
-        if not votes[0] or not votes[place]:
-            return False
-        below = (rate[0] - rate[place]) - np.hypot(rate[0] - low[0], high[place] - rate[place])
-        return bool(below > 0)
-
-    recipient, purpose = falls(1), falls(2)
+    falls = newcombe(safe[0], votes[0], safe[1:3], votes[1:3], level=level).low > 0
+    recipient, purpose = (bool(fall) for fall in falls & (votes[0] > 0) & (votes[1:3] > 0))
     if recipient or purpose:
         return "both" if recipient and purpose else "the recipient" if recipient else "the purpose"
     whole = wilson(safe.sum(), votes.sum(), level=level)

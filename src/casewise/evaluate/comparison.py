@@ -17,6 +17,7 @@ from casewise.evaluate.conclusions import (
     corrected_for_picking,
     gap_in_words,
     in_sentence,
+    in_words,
     no_worse,
     reversed_difference,
 )
@@ -32,7 +33,17 @@ from casewise.evaluate.judged_runs import (
 from casewise.evaluate.yardsticks import notes_on_items, picked_numbers, select_series
 from casewise.notation import interval, number, percent, points
 from casewise.records import ShortRepr
-from casewise.stats.comparison import Comparison, Decision, Entrant, Gate, MetricGate, compare_judges, gate, gated
+from casewise.stats.comparison import (
+    BEST_BY,
+    Comparison,
+    Decision,
+    Entrant,
+    Gate,
+    MetricGate,
+    compare_judges,
+    gate,
+    gated,
+)
 from casewise.stats.estimates import NO_SHARES, Estimate, estimate
 from casewise.stats.metrics import REFUSALS, metric_named, metrics_left_out
 from casewise.stats.pairs import find_pairs
@@ -99,7 +110,7 @@ class ComparisonNumbers(RunNumbers):
     def conclusions(self) -> tuple[Conclusion, ...]:
         """For each two judges, which is better or that they are not told apart; and which agrees most, of three or more."""
         pairs = self.comparison.pairs
-        metric = next((name for name in DECIDING if all(pair.difference(name) for pair in pairs)), DECIDING[0])
+        metric = next((name for name in BEST_BY if all(pair.difference(name) for pair in pairs)), BEST_BY[0])
         of_pairs = tuple(compared(pair.first, pair.second, pair.difference(metric)) for pair in pairs)
         if len(pairs) < 3:
             return of_pairs
@@ -145,10 +156,6 @@ class ComparisonNumbers(RunNumbers):
         }
 
 
-DECIDING = ("accuracy", "auroc", "spearman")
-"""The metrics that decide who agrees better: the first of them that all judges have."""
-
-
 def sentence_of(comparison: Comparison, *, without: Collection[str] = (), agreed_with: str = "people") -> str:
     """Return a sentence on who agrees most with people, whom it beats and whom it does not differ from.
 
@@ -162,7 +169,7 @@ def sentence_of(comparison: Comparison, *, without: Collection[str] = (), agreed
         gave = text("only {name} gave", name=names[0]) if names else "none of them gave"
         return text("There is nothing to compare: {gave} a verdict on at least half of the items.", gave=gave)
     values = {name: {number.name: number.estimate for number in comparison.estimates[name]} for name in names}
-    metric = next((name for name in DECIDING if all(has.get(name) is not None for has in values.values())), None)
+    metric = next((name for name in BEST_BY if all(has.get(name) is not None for has in values.values())), None)
     if metric is None:
         silent = join(", ", (name for name in names if values[name].get("accuracy") is None))
         return text(
@@ -216,10 +223,6 @@ def lead(comparison: Comparison, ahead: str, behind: str, metric: str) -> Estima
     pair = next(pair for pair in comparison.pairs if {pair.first, pair.second} == {ahead, behind})
     difference = pair.difference(metric)
     return difference if difference is None or pair.first == ahead else reversed_difference(difference)
-
-
-def in_words(value: float, metric: str) -> str:
-    return percent(value) if metric == "accuracy" else f"{value:.3f}"
 
 
 def notes_of(runs: JudgedRuns, comparison: Comparison, options: ReportOptions) -> Iterator[str]:

@@ -10,7 +10,7 @@ contradict each other on the same runs. `KINDS` states the condition of each kin
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 from casewise.evaluate.judged_runs import first_few
@@ -188,8 +188,7 @@ def compared(first: str, second: str, difference: Estimate | None, *, words: Com
     subject = Text(first)
     if difference is not None and difference.estimate == 0 and difference.method in {ALIKE, UNSEEN}:
         said = text(words.same, other=second)
-        limits = difference.limits or (None, None)
-        return Conclusion("not told apart", "holds", subject, said, difference.name, 0.0, *limits)
+        return Conclusion("not told apart", "holds", subject, said, difference.name, 0.0, *difference.ends)
     if difference is None or difference.estimate is None or difference.limits is None:
         why = "they have no metric in common" if difference is None else difference.method
         metric = "" if difference is None else difference.name
@@ -322,7 +321,7 @@ def contrast(
         (`casewise.stats.contrasts.Difference.equivalence_p`, which has the floor); None where the design says nothing.
     `more`: begins "… 5.0 points more under one condition".
     """
-    low, high = difference.limits or (None, None)
+    low, high = difference.ends
     numbers = (difference.name, difference.estimate, low, high)
     if p is None or difference.estimate is None:
         why = difference.method
@@ -345,7 +344,7 @@ def alike(
     first: str, second: str, difference: Estimate, *, p: float | None, margin: float, level: float = 0.05
 ) -> Conclusion:
     """Return whether two conditions or judges differ by less than a margin; `p` as `p_alike` of `contrast`."""
-    low, high = difference.limits or (None, None)
+    low, high = difference.ends
     numbers = (difference.name, difference.estimate, low, high, margin)
     values = {"first": first, "second": second, "margin": size_of(difference.name, margin)}
     pair = text("{first} and {second}", **values)
@@ -373,7 +372,7 @@ def at_most(subject: str, rate: Estimate, *, limit: float, least: bool = False) 
     named = text("The {title} of {subject}", title=title, subject=subject)
     bound, beyond = ("at least", "below") if least else ("at most", "above")
     values = {"bound": bound, "beyond": beyond, "limit": percent(limit), "share": rate.as_share}
-    low, high = rate.limits or (None, None)
+    low, high = rate.ends
     numbers = (rate.name, rate.estimate, low, high, limit)
     if low is None or high is None:
         said = text("is not known: {why}", why=rate.method)
@@ -389,7 +388,7 @@ def at_most(subject: str, rate: Estimate, *, limit: float, least: bool = False) 
 def errs_more(judge: str, errors: RefusalRates) -> Conclusion:
     """Return whether a judge errs more by answering than by refusing."""
     harm, over = errors.harm, errors.over_refusal
-    numbers = ("harm", harm.estimate, *(harm.limits or (None, None)))
+    numbers = ("harm", harm.estimate, *harm.ends)
     if harm.limits is None or over.limits is None:
         why = harm.method if harm.limits is None else over.method
     elif harm.limits[0] > over.limits[1]:
@@ -407,7 +406,7 @@ def below_others(judge: str, category: str, accuracy: Estimate, *, p: float, cat
 
     `p`: one-sided, corrected for all categories that were tested.
     """
-    numbers = (accuracy.name, accuracy.estimate, *(accuracy.limits or (None, None)))
+    numbers = (accuracy.name, accuracy.estimate, *accuracy.ends)
     if p > 0.05:
         said = text("is not shown to be right less often in {category} than in the other categories", category=category)
         return Conclusion("below the others", Unknown("the test does not reject"), Text(judge), said, *numbers)
@@ -426,27 +425,25 @@ def below_others(judge: str, category: str, accuracy: Estimate, *, p: float, cat
 
 def reversed_difference(difference: Estimate) -> Estimate:
     """Return the difference the other way round."""
-    fields = vars(difference) | {
-        "estimate": negative(difference.estimate),
-        "ci_low": negative(difference.ci_high),
-        "ci_high": negative(difference.ci_low),
-    }
-    return Estimate(**fields)
-
-
-def negative(value: float | None) -> float | None:
-    return None if value is None else 0.0 - value
+    ends = (difference.estimate, difference.ci_high, difference.ci_low)
+    estimate, low, high = (None if end is None else 0.0 - end for end in ends)
+    return replace(difference, estimate=estimate, ci_low=low, ci_high=high)
 
 
 def gap_in_words(difference: Estimate) -> str:
     """Return a difference with its interval: of shares in points."""
-    low, high = difference.limits or (None, None)
+    low, high = difference.ends
     if difference.estimate is None:
         return "–"
     if difference.name not in NO_SHARES:
         return points(difference.estimate, low, high)
     limits = "" if low is None or high is None else f" [{low:.3f}, {high:.3f}]"
     return f"{difference.estimate:.3f}{limits}"
+
+
+def in_words(value: float, metric: str) -> str:
+    """Return a number without its interval: of a share in per cent."""
+    return f"{value:.3f}" if metric in NO_SHARES else percent(value)
 
 
 PROPER_NAMES = ("AUROC", "Brier", "F1", "Pearson", "Spearman")

@@ -54,7 +54,7 @@ from casewise.replies.grade import labels_notes, read_reply_labels
 from casewise.stats.arrays import BoolArray, FloatArray
 from casewise.stats.calibration import Calibration, calibration
 from casewise.stats.contrasts import low_group_p
-from casewise.stats.costs import CostCurve, Refusals, cost_curve, refusals
+from casewise.stats.costs import CostPoint, Refusals, cost_curve, refusals
 from casewise.stats.estimates import (
     ESTIMATE_COLUMNS,
     ONE_CLUSTER,
@@ -97,7 +97,7 @@ class Details(ShortRepr):
     """The lowest values that a judge can reach on these items: of cross-entropy and of the Brier score."""
     on_scale: tuple[Estimate, ...]
     """Against people's mean ratings; empty where they rated on no scale, or the judge gives no values on [0, 1]."""
-    costs: CostCurve
+    costs: tuple[CostPoint, ...]
     together: Estimate | None
     """The accuracy of all answers to an item together, their majority or mean; None where each item was asked once."""
     error_sources: ErrorSources | None

@@ -29,7 +29,7 @@ from casewise.evaluate.replay import notes_of
 from casewise.evaluate.yardsticks import People, ReferenceScores, against_others, notes_on_items, picked_numbers
 from casewise.records import Elicitation, ShortRepr
 from casewise.stats.arrays import BoolArray, FloatArray
-from casewise.stats.comparison import RankIntervals, rank_intervals, winner
+from casewise.stats.comparison import rank_intervals, winner
 from casewise.stats.estimates import Estimate, difference_of, estimate_of, measure
 from casewise.stats.measured import Measured
 from casewise.stats.metrics import FLOORS, REFUSALS, metrics_named
@@ -280,7 +280,12 @@ def leaderboard(
     rows = [row_of(judge, numbers, common, reference_scores) for judge, numbers in zip(judges, measured, strict=True)]
     winners = []
     for group in (False, True):
-        ranks, which = ranked(measured, [place for place, row in enumerate(rows) if (row.kind == "replies") is group])
+        which = [
+            place
+            for place, row in enumerate(rows)
+            if (row.kind == "replies") is group and "accuracy" in measured[place]
+        ]
+        ranks = rank_intervals([measured[place]["accuracy"] for place in which])
         for place, index in enumerate(which):
             rows[index] = replace(rows[index], best_rank=int(ranks.best[place]), worst_rank=int(ranks.worst[place]))
         with suppress(StatisticsError):  # one judge, or one query
@@ -365,17 +370,6 @@ def best_first(row: LeaderboardRow) -> tuple[float, float]:
     """Return the key that sorts by accuracy; judges without verdicts come last, by how well they order items."""
     accuracy, auroc = row.value("accuracy"), row.value("auroc")
     return (1.0 if accuracy is None else -accuracy, 1.0 if auroc is None else -auroc)
-
-
-def ranked(measured: Sequence[dict[str, Measured]], among: Sequence[int]) -> tuple[RankIntervals, list[int]]:
-    """Rank intervals of those with an accuracy, and which these are; from first to last where nothing can be resampled."""
-    which = [place for place in among if "accuracy" in measured[place]]
-    accuracies = [measured[place]["accuracy"] for place in which]
-    try:
-        return rank_intervals(accuracies), which
-    except StatisticsError:
-        n = len(accuracies)
-        return RankIntervals(np.ones(n, dtype=np.int64), np.full(n, n), np.zeros((n, n), dtype=bool)), which
 
 
 def measured_on(contender: Contender, common: BoolArray, pairs: PairIndex) -> dict[str, Measured]:

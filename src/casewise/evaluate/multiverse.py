@@ -9,13 +9,13 @@ from typing import Any, NamedTuple, Self, get_args
 
 import numpy as np
 
-from casewise.errors import BenchmarkError, StatisticsError
+from casewise.errors import BenchmarkError
+from casewise.evaluate.conclusions import in_words
 from casewise.evaluate.judged_runs import JudgedRuns, ReportOptions, RunNumbers, Series, read_runs
 from casewise.evaluate.yardsticks import select_series, without_attacks
-from casewise.notation import percent
 from casewise.records import ShortRepr
 from casewise.stats.comparison import BEST_BY, LEAST_SPREAD, rank_intervals
-from casewise.stats.estimates import NO_SHARES, Estimate, estimate_of, measure
+from casewise.stats.estimates import Estimate, estimate_of, measure
 from casewise.stats.labels import LabelBase, LabelPolicy, Ties, Unsure, labels
 from casewise.stats.measured import Measured
 from casewise.stats.metrics import metric_named, metrics_named
@@ -24,7 +24,7 @@ from casewise.storage.files import json_value
 from casewise.storage.load import Source
 from casewise.storage.run_folder import AnyRun
 from casewise.storage.wording import LabelWords
-from casewise.text import Text, count_of, join, text
+from casewise.text import Text, capitalised, count_of, join, text
 
 
 class Rules(NamedTuple):
@@ -176,7 +176,7 @@ class MultiverseNumbers(RunNumbers):
                 "{judge}: {metric} {value} under all {n} of rules.",
                 judge=judge,
                 metric=title,
-                value=value_in_words(values[0], self.metric),
+                value=in_words(values[0], self.metric),
                 n=count_of(len(values), "combination"),
             )
         moves: dict[str, float] = {}
@@ -189,8 +189,8 @@ class MultiverseNumbers(RunNumbers):
             "{judge}: {metric} from {low} to {high} over {n} of rules. The {rule} moves it most.",
             judge=judge,
             metric=title,
-            low=value_in_words(min(values), self.metric),
-            high=value_in_words(max(values), self.metric),
+            low=in_words(min(values), self.metric),
+            high=in_words(max(values), self.metric),
             n=count_of(len(values), "combination"),
             rule=RULES[most],
         )
@@ -232,10 +232,6 @@ def shown(worlds: Sequence[UnderRules]) -> Text:
             (text("{name} under {k:,} of {n:,}", name=name, k=alone.count(name), n=len(worlds)) for name in names),
         ),
     )
-
-
-def value_in_words(value: float, metric: str) -> str:
-    return f"{value:.3f}" if metric in NO_SHARES else percent(value)
 
 
 def differing_rule(first: UnderRules, second: UnderRules) -> str:
@@ -295,10 +291,6 @@ def applicable(
     return tuple(rules._replace(unscored=unscored) for rules, unscored in chosen), tuple(without)
 
 
-def capitalised(name: str) -> str:
-    return name[:1].upper() + name[1:]
-
-
 def measured_under(
     rules: Rules, runs: JudgedRuns, series: Sequence[Series], options: ReportOptions
 ) -> tuple[dict[str, dict[str, Measured]], int]:
@@ -326,15 +318,11 @@ def under_rules(rules: Rules, measured: dict[str, Measured], n_items: int) -> Un
     """Rank the judges under one combination of rules."""
     names = sorted(measured, key=lambda name: -measured[name].value)
     most = measured[names[0]].value
-    try:
-        best = rank_intervals([measured[name] for name in names]).best
-        may_be_best = tuple(name for name, rank in zip(names, best.tolist(), strict=True) if rank == 1)
-    except StatisticsError:  # one query
-        may_be_best = tuple(names)
+    best = rank_intervals([measured[name] for name in names]).best.tolist()
     return UnderRules(
         rules,
         n_items,
         {name: estimate_of(measured[name]) for name in names},
         tuple(name for name in names if most - measured[name].value < LEAST_SPREAD),
-        may_be_best,
+        tuple(name for name, rank in zip(names, best, strict=True) if rank == 1),
     )

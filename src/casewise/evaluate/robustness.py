@@ -191,25 +191,15 @@ def mean_metrics(arms: Sequence[ArmVerdicts]) -> dict[str, Estimate]:
 
 @dataclass(frozen=True, repr=False)
 class TurnVerdicts(ShortRepr):
-    """One turn on each item of the benchmark: the first verdict, and those when the same statement was asked again."""
+    """One turn on each item of the benchmark, towards the verdict that it tries for."""
 
     arm: ArmVerdicts
-    first: FloatArray
-    """1 safe, 0 unsafe, nan for none."""
+    changed: BoolArray
+    """Items that got this verdict when they were first asked."""
     again: IntArray
-    safe: IntArray
-    unsafe: IntArray
-    """How often it was asked again, and how often either verdict came of it."""
-
-    def changed(self, towards: Towards) -> BoolArray:
-        """Return which items got the verdict that was tried for, at first."""
-        changed: BoolArray = self.first == float(towards == "safe")
-        return changed
-
-    def confirmed(self, towards: Towards) -> BoolArray:
-        """Return which of these changes more than half of the repeats confirm."""
-        n_towards = self.safe if towards == "safe" else self.unsafe
-        return self.changed(towards) & (2 * n_towards > self.again)
+    """How often the same statement was asked again."""
+    confirmed: BoolArray
+    """Items of `changed` that got it in more than half of the repeats, too."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -225,29 +215,21 @@ class Tries(ShortRepr):
     unfinished: int | None
     """The first turn that was not asked of every item left, or not asked again of every change; None where all were."""
 
-    @classmethod
-    def of(cls, turns: Mapping[int, TurnVerdicts], start: BoolArray, towards: Towards, *, again: int) -> Tries:
-        """Follow the items in `start` from turn to turn. `again`: how often each change was to be asked again."""
-        confirmed_at, changed = np.zeros(len(start), dtype=np.intp), np.zeros(len(start), dtype=np.bool_)
-        n_turns, unfinished = 0, None
-        for number in range(1, max(turns, default=1) + 1):
-            left = start & (confirmed_at == 0)
-            turn = turns.get(number)
-            if (
-                turn is None
-                or not turn.arm.series.asked[left].all()
-                or (turn.again[left & turn.changed(towards)] < again).any()
-            ):
-                unfinished = number if left.any() else None
-                break
-            changed |= left & turn.changed(towards)
-            confirmed_at[left & turn.confirmed(towards)] = number
-            n_turns = number
-        return cls(n_turns, confirmed_at, changed, unfinished)
-
     def by(self, number: int) -> BoolArray:
         """Return which items have a confirmed change at a turn or before."""
         return (self.confirmed_at > 0) & (self.confirmed_at <= number)
+
+
+def follow(turns: Mapping[int, TurnVerdicts], start: BoolArray, *, again: int) -> Tries:
+    """Follow the items in `start` from turn to turn. `again`: how often each change was to be asked again."""
+    confirmed_at, changed = np.zeros(len(start), dtype=np.intp), np.zeros(len(start), dtype=np.bool_)
+    for number in range(1, max(turns, default=1) + 1):
+        left, turn = start & (confirmed_at == 0), turns.get(number)
+        if turn is None or not turn.arm.series.asked[left].all() or (turn.again[left & turn.changed] < again).any():
+            return Tries(number - 1, confirmed_at, changed, number if left.any() else None)
+        changed |= left & turn.changed
+        confirmed_at[left & turn.confirmed] = number
+    return Tries(max(turns, default=0), confirmed_at, changed, None)
 
 
 @dataclass(frozen=True, repr=False)
@@ -312,17 +294,14 @@ def adaptive_result(
     start = plain.counts & (plain.sample.safe == 1 - aim) & ~unseen
     right = start & (weight == 1 - aim)
     again = max(1, *(int(turn.again.max(initial=0)) for turn in every))
-    tries, neutral = (Tries.of(of, start, towards, again=again) for of in (turns, control))
+    tries, neutral = (follow(of, start, again=again) for of in (turns, control))
 
     def measured(turned: BoolArray, among: BoolArray) -> Measured:
         terms = {"turned": (turned & among).astype(np.float64), "at_risk": among.astype(np.float64)}
         return TotalsByCluster.from_terms(terms, plain.sample.cluster).measure(TURNED)
 
-    def share_of(turned: BoolArray, among: BoolArray) -> Estimate:
-        return estimate_of(measured(turned, among))
-
     def shares(of: Tries) -> tuple[Estimate, ...]:
-        return tuple(share_of(of.by(number), right) for number in range(1, of.n_turns + 1))
+        return tuple(estimate_of(measured(of.by(number), right)) for number in range(1, of.n_turns + 1))
 
     late = [number for number in (tries.unfinished, neutral.unfinished) if number is not None]
     # An attacker or a control that has turned every item has no further turn.
@@ -335,12 +314,12 @@ def adaptive_result(
     return AdaptiveResult(
         *key,
         by_turn=shares(tries),
-        once=share_of(tries.changed, right) if tries.n_turns else None,
+        once=estimate_of(measured(tries.changed, right)) if tries.n_turns else None,
         control=shares(neutral),
         beyond_control=beyond,
         unfinished=min(late, default=None),
         n_changed=int(changed.sum()),
-        wrong=share_of(wrong, changed),
+        wrong=estimate_of(measured(wrong, changed)),
         n_right=int((changed & (weight == aim)).sum()),
         changed=tuple((Pairing(turns[tries.confirmed_at[at]].arm, plain), int(at)) for at in np.flatnonzero(wrong)),
     )
@@ -355,18 +334,17 @@ def turn_verdicts(runs: JudgedRuns, arms: Sequence[ArmVerdicts]) -> tuple[TurnVe
     log = last_attempts(runs.series[0].run.judgements(columns)).with_columns(pl.col("arm", "item_id").cast(pl.String))
     safe, again = pl.col("value") > threshold, pl.col("repeat") > 0
     by_arm = log.group_by("arm", "item_id").agg(
-        first=safe.filter(~again).first().cast(pl.Float64),
-        again=again.sum(),
-        safe=(safe & again).sum(),
-        unsafe=(~safe & again).sum(),
+        first=safe.filter(~again).first(), again=again.sum(), safe=(safe & again).sum(), unsafe=(~safe & again).sum()
     )
     items = runs.items.select(item_id=pl.col("item_id").cast(pl.String))
-    found = []
+    verdicts = []
     for arm in arms:
         rows = items.join(by_arm.filter(arm=arm.arm.name), on="item_id", how="left", maintain_order="left")
-        counts = [rows[name].fill_null(0).to_numpy().astype(np.int64) for name in ("again", "safe", "unsafe")]
-        found.append(TurnVerdicts(arm, rows["first"].fill_null(np.nan).to_numpy(), *counts))
-    return tuple(found)
+        towards = "safe" if arm.turn is None else arm.turn.direction
+        changed = (rows["first"] == (towards == "safe")).fill_null(value=False).to_numpy()
+        n_again, n_towards = (rows[name].fill_null(0).to_numpy().astype(np.int64) for name in ("again", towards))
+        verdicts.append(TurnVerdicts(arm, changed, n_again, changed & (2 * n_towards > n_again)))
+    return tuple(verdicts)
 
 
 @dataclass(frozen=True, repr=False)

@@ -217,14 +217,14 @@ def calibration_figure(judge: str, curve: Sequence[CalibrationBin], name: str) -
 
 
 def costs(details: Sequence[Details]) -> Iterator[Block]:
-    points = [(judge.series.name, point) for judge in details for point in judge.costs.points]
+    points = [(judge.series.name, point) for judge in details for point in judge.costs]
     lines: list[tuple[str, str, float, float | None]] = [
         (name, kind, point.ratio, cost.estimate)
         for name, point in points
         for kind, cost in (("verdicts", point.cost), ("best threshold", point.best_threshold))
         if cost is not None
     ]
-    for point in details[0].costs.points:
+    for point in details[0].costs:
         lines += [("", "refuse everything", point.ratio, point.refuse_all)]
         lines += [("", "answer everything", point.ratio, point.answer_all)]
     schema = {"name": pl.String, "kind": pl.String, "ratio": pl.Float64, "cost": pl.Float64}
@@ -233,7 +233,7 @@ def costs(details: Sequence[Details]) -> Iterator[Block]:
         yield Prose("No item has a label, so no error can be counted.")
         return
     for judge in details[:TOLD]:
-        for alike in [point for point in judge.costs.points if point.ratio == 1 and point.cost is not None][:1]:
+        for alike in [point for point in judge.costs if point.ratio == 1 and point.cost is not None][:1]:
             yield Prose(
                 subject(judge.series.name, len(details))
                 + f" costs {with_interval(alike.cost)} an item if a harm is as bad as an over-refusal. Refusing everything "

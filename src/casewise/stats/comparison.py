@@ -400,12 +400,10 @@ def rank_intervals(judges: Sequence[Measured]) -> RankIntervals:
 
     `judges`: the metric of each, measured on the same items. Differences hold what annotators add, where they are known.
 
-    Raises StatisticsError: there are no judges, or there is one query only.
+    With one query, or no interval for other reasons, no judge is told from another.
 
     Source: Mogstad, Romano, Shaikh & Wilhelm (2024), Review of Economic Studies 91, 476-518.
     """
-    if not judges or len(judges[0].influence) < 2:
-        raise StatisticsError("ranks need at least two queries: their intervals are over queries")
     n = len(judges)
     better = np.zeros((n, n), dtype=bool)
     for (first, second), difference in simultaneous_differences(judges).items():

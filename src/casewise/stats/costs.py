@@ -121,13 +121,6 @@ class CostPoint:
     """The cost of calling everything unsafe, or safe: a judge above the lower of them is worth nothing here."""
 
 
-@dataclass(frozen=True, repr=False)
-class CostCurve(ShortRepr):
-    """Costs in ascending order of the ratio."""
-
-    points: tuple[CostPoint, ...]
-
-
 @dataclass(frozen=True)
 class TurningPoint:
     """The ratio at which two judges change places."""
@@ -139,8 +132,8 @@ class TurningPoint:
     """`first` or `second`; the same where they never change places, None where they are alike."""
 
 
-def cost_curve(sample: Sample, *, ratios: tuple[float, ...] = RATIOS) -> CostCurve:
-    r"""Expected cost per item over the ratio *c* of harm to over-refusal.
+def cost_curve(sample: Sample, *, ratios: tuple[float, ...] = RATIOS) -> tuple[CostPoint, ...]:
+    r"""Expected cost per item over the ratio *c* of harm to over-refusal, in ascending order of *c*.
 
     With *w* the weight of "safe", *y* the verdict and *u* = 1 − *w*,
 
@@ -172,7 +165,7 @@ def cost_curve(sample: Sample, *, ratios: tuple[float, ...] = RATIOS) -> CostCur
                 answer_all=ratio * float(sums["unsafe"]) / n if n else None,
             )
         )
-    return CostCurve(tuple(points))
+    return tuple(points)
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from casewise.stats.intervals import (
     t_interval_from_influences,
 )
 from casewise.stats.labels import column
-from casewise.stats.measured import Functional, Measured, Totals, TotalsByCluster, share
+from casewise.stats.measured import Functional, Measured, Totals, TotalsByCluster, share, weighted_mean
 from casewise.stats.metrics import Metric, all_metrics, metrics_named, totals_of
 from casewise.stats.sample import Sample, right
 from casewise.text import count_of
@@ -72,6 +72,11 @@ class Estimate:
     def limits(self) -> tuple[float, float] | None:
         """Its interval; None where there is none."""
         return None if self.ci_low is None or self.ci_high is None else (self.ci_low, self.ci_high)
+
+    @property
+    def ends(self) -> tuple[float | None, float | None]:
+        """Its limits; None for each where there is no interval."""
+        return self.limits or (None, None)
 
     @property
     def as_share(self) -> str:
@@ -442,14 +447,7 @@ def wording_spread(samples: Sequence[Sample]) -> WordingSpread | None:
     seen = float(np.var([value.value for value in measured], ddof=1))
     sources = [source for sample in samples if (source := error_sources(sample)) is not None]
     chance = float(np.mean([source.answers**2 for source in sources])) if len(sources) == len(samples) else None
-    mean = replace(
-        measured[0],
-        value=float(np.mean([value.value for value in measured])),
-        influence=np.mean([value.influence for value in measured], axis=0),
-        votes=PerVote.weighted([(1 / len(measured), value.votes) for value in measured]),
-        touched=None,
-        kind="mean",
-    )
+    mean = weighted_mean([(1 / len(measured), value) for value in measured], kind="mean")
     deviation = None if chance is None else float(np.sqrt(max(seen - chance, 0.0)))
     return WordingSpread(estimate_of(mean), deviation, float(np.sqrt(seen)))
 

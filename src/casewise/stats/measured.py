@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, Self
@@ -10,6 +10,7 @@ from typing import Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from casewise.errors import StatisticsError
 from casewise.stats.arrays import (
     BoolArray,
     FloatArray,
@@ -81,6 +82,36 @@ class Measured:
     def variance(self) -> float:
         r"""Cluster-robust, :math:`\frac{G}{G-1} \sum_g I_g^2` (for a ratio: `sandwich::vcovCL`, HC0, cadjust)."""
         return cluster_variance(self.influence)
+
+
+def weighted_mean(parts: Sequence[tuple[float, Measured]], *, kind: Kind | None = None) -> Measured:
+    """Return the weighted mean of numbers measured on the same clusters, as a number measured on them.
+
+    `kind`: of the mean; that of the numbers if None.
+
+    Raises StatisticsError: they were not measured on the same clusters.
+    """
+    numbers = [part for _, part in parts]
+    if len({len(number.influence) for number in numbers}) > 1:
+        raise StatisticsError("these numbers were measured on different queries, so they have no mean with an interval")
+    weights = np.array([weight for weight, _ in parts])
+    losses = [number.loss for number in numbers if number.loss is not None]
+    unseen = [number.unseen for number in numbers if number.unseen is not None]
+    return replace(
+        numbers[0],
+        value=float(weights @ [number.value for number in numbers]),
+        n=min(number.n for number in numbers),
+        n_unscored=max(number.n_unscored for number in numbers),
+        influence=weights @ np.array([number.influence for number in numbers]),
+        at_risk=min(number.at_risk for number in numbers),
+        kind=kind or numbers[0].kind,
+        undefined=next((number.undefined for number in numbers if np.isnan(number.value)), numbers[0].undefined),
+        shares=(),
+        loss=weights @ np.array(losses) if len(losses) == len(numbers) else None,
+        unseen=float(weights @ unseen) if len(unseen) == len(numbers) else None,
+        votes=PerVote.weighted([(weight, number.votes) for weight, number in parts]),
+        touched=None,
+    )
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import numpy as np
 from casewise.plugins import all_parts, disabled, own_parts, plugin_named
 from casewise.stats.arrays import BoolArray, FloatArray, IntArray, PerVote, cluster_sums
 from casewise.stats.intervals import largest_unseen_share
-from casewise.stats.measured import NO_ITEMS, Functional, Kind, Measured, Totals, TotalsByCluster
+from casewise.stats.measured import NO_ITEMS, Functional, Kind, Measured, Totals, TotalsByCluster, weighted_mean
 from casewise.stats.sample import (
     AGREEMENT,
     ROUNDING,
@@ -305,7 +305,7 @@ class Metric:
     def measured(self, sample: Sample, totals: TotalsByCluster) -> Measured:
         if self.ordered is not None:
             answers = [self.ordered(answer) for answer in sample.each_answer]
-            return answers[0] if len(answers) == 1 else mean_of_answers(answers)
+            return answers[0] if len(answers) == 1 else weighted_mean([(1 / len(answers), one) for one in answers])
         if self.needs == "scale":
             totals = scale_totals(sample)
         has_items = totals.sums[:, totals.names.index(self.whole)].sum() > 0
@@ -345,21 +345,6 @@ def totals_of(sample: Sample, metrics: Sequence[Metric], *, losses: bool = False
 def value_of(metric: Metric, sample: Sample) -> float:
     """A metric of sums without its interval; nan where it is undefined."""
     return float(metric.of_sums({name: column.sum() for name, column in term_columns(sample, metric.terms).items()}))
-
-
-def mean_of_answers(answers: Sequence[Measured]) -> Measured:
-    """Return the number that one answer is expected to give, from those of each answer."""
-    weight = 1 / len(answers)
-    losses = [answer.loss for answer in answers if answer.loss is not None]
-    unseen = [answer.unseen for answer in answers if answer.unseen is not None]
-    return replace(
-        answers[0],
-        value=float(np.mean([answer.value for answer in answers])),
-        influence=np.mean([answer.influence for answer in answers], axis=0),
-        votes=PerVote.weighted([(weight, answer.votes) for answer in answers]),
-        loss=np.mean(losses, axis=0) if len(losses) == len(answers) else None,
-        unseen=float(np.mean(unseen)) if len(unseen) == len(answers) else None,
-    )
 
 
 def divide(top: FloatArray, bottom: FloatArray) -> FloatArray:

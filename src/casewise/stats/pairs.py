@@ -27,7 +27,7 @@ from casewise.stats.arrays import (
 )
 from casewise.stats.estimates import ALIKE, BY_PARTS, Estimate, difference_of, estimate_of
 from casewise.stats.intervals import degrees_of_freedom
-from casewise.stats.measured import Measured, TotalsByCluster, share
+from casewise.stats.measured import Measured, TotalsByCluster, share, weighted_mean
 from casewise.stats.sample import Sample, of_one_answer, right
 from casewise.stats.shares import hypergeometric, majority_weight
 
@@ -416,36 +416,15 @@ def shapley_values(values: Mapping[Parts, Measured]) -> dict[str, Estimate]:
     for player in players:
         teammates = [name for name in players if name != player]
         without = [(1 / (len(players) * comb(len(teammates), len(shown))), shown) for shown in subsets(teammates)]
-        with_player = weighted_mean([(weight, values[shown | {player}]) for weight, shown in without])
         worth[player] = difference_of(
-            with_player, weighted_mean([(weight, values[shown]) for weight, shown in without])
+            weighted_mean([(weight, values[shown | {player}]) for weight, shown in without], kind="other"),
+            weighted_mean([(weight, values[shown]) for weight, shown in without], kind="other"),
         )
     return worth
 
 
 def subsets(players: Sequence[str]) -> list[Parts]:
     return [frozenset(chosen) for size in range(len(players) + 1) for chosen in combinations(players, size)]
-
-
-def weighted_mean(parts: Sequence[tuple[float, Measured]]) -> Measured:
-    """The weighted mean of numbers measured on the same clusters, as a number measured on them.
-
-    Raises StatisticsError: they were not measured on the same clusters.
-    """
-    first = parts[0][1]
-    if len({len(part.influence) for _, part in parts}) > 1:
-        raise StatisticsError("these numbers were measured on different queries, so they have no mean with an interval")
-    return Measured(
-        name=first.name,
-        value=float(sum(weight * part.value for weight, part in parts)),
-        n=min(part.n for _, part in parts),
-        n_unscored=max(part.n_unscored for _, part in parts),
-        influence=np.sum([weight * part.influence for weight, part in parts], axis=0),
-        at_risk=min(part.at_risk for _, part in parts),
-        votes=PerVote.weighted([(weight, part.votes) for weight, part in parts]),
-        domain=first.domain,
-        undefined=next((part.undefined for _, part in parts if np.isnan(part.value)), first.undefined),
-    )
 
 
 Towards = Literal["safe", "unsafe"]

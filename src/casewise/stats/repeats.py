@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from casewise.stats.arrays import BoolArray, FloatArray
+from casewise.stats.arrays import BoolArray, FloatArray, coded_labels
 from casewise.stats.estimates import Estimate, estimate_of
 from casewise.stats.measured import TotalsByCluster, share
 from casewise.stats.shares import hypergeometric
@@ -25,6 +25,10 @@ class HarmOverCalls:
     """Over k calls of one agent, whose calls may resemble each other."""
 
 
+FEWEST_AGENTS = 2
+"""Agents that an interval over agents needs."""
+
+
 def harm_over_calls(harmed: BoolArray, cluster: NDArray[np.intp], agent: NDArray[np.intp], k: int) -> HarmOverCalls:
     r"""The chance of any harm over `k` calls.
 
@@ -39,61 +43,33 @@ def harm_over_calls(harmed: BoolArray, cluster: NDArray[np.intp], agent: NDArray
     which is unbiased for :math:`E[1 - (1 - p_a)^k]` if the calls of an agent are exchangeable. Agents with fewer than *k* calls say
     nothing of it. By Jensen's inequality it is at most the former where agents differ. Its interval is over agents.
 
-    Parameters
-    ----------
-    harmed
-        Of each call that people would refuse: whether it was let through.
-    cluster
-        The task of each call; the interval of *p* is over tasks.
-    agent
-        The agent of each call.
+    `harmed`: of each call that people would refuse: whether it was let through.
+    `cluster`: the task of each call; the interval of *p* is over tasks.
+    `agent`: the agent of each call.
 
     Source: Hoeffding (1948), Annals of Mathematical Statistics 19, 293-325 (U-statistics).
     """
     one = np.ones(len(harmed))
-    totals = TotalsByCluster.from_terms({"harmed": harmed * one, "calls": one}, numbered(cluster))
+    totals = TotalsByCluster.from_terms({"harmed": harmed * one, "calls": one}, coded_labels(cluster))
     rate = estimate_of(totals.measure(share("harm", "harmed", "calls")))
-    values = any_of(harmed, agent, k)
-    if len(values) < FEWEST_AGENTS:
-        why = f"unknown: {count_of(len(values), 'agent')} with {k} such calls or more, and {FEWEST_AGENTS} are needed"
-        of_agent = Estimate("harm_of_agent", None, None, None, float(len(values)), 0, why)
-    else:
-        agents = TotalsByCluster.from_terms({"any": values, "agents": np.ones(len(values))}, np.arange(len(values)))
-        measured = agents.measure(share("harm_of_agent", "any", "agents", kind="mean"))
-        of_agent = estimate_of(measured)
-    return HarmOverCalls(k, over_tasks(rate, k), of_agent)
-
-
-FEWEST_AGENTS = 2
-"""Agents that an interval over agents needs."""
-
-
-def over_tasks(rate: Estimate, k: int) -> Estimate:
-    """Return the chance of any harm over `k` independent calls, from the rate of harm of one.
-
-    Examples
-    --------
-    >>> round(over_tasks(Estimate("harm", 0.03, None, None, 100, 0, ""), 20).estimate or 0, 3)
-    0.456
-    """
 
     def over(p: float | None) -> float | None:
         return None if p is None else 1 - (1 - p) ** k
 
-    return replace(
+    tasks = replace(
         rate, name="harm_over_tasks", estimate=over(rate.estimate), ci_low=over(rate.ci_low), ci_high=over(rate.ci_high)
     )
+    values = any_of(harmed, agent, k)
+    if len(values) < FEWEST_AGENTS:
+        why = f"unknown: {count_of(len(values), 'agent')} with {k} such calls or more, and {FEWEST_AGENTS} are needed"
+        return HarmOverCalls(k, tasks, Estimate("harm_of_agent", None, None, None, float(len(values)), 0, why))
+    agents = TotalsByCluster.from_terms({"any": values, "agents": np.ones(len(values))}, np.arange(len(values)))
+    return HarmOverCalls(k, tasks, estimate_of(agents.measure(share("harm_of_agent", "any", "agents", kind="mean"))))
 
 
 def any_of(harmed: BoolArray, agent: NDArray[np.intp], k: int) -> FloatArray:
     """Return, of each agent with at least `k` calls, the chance that `k` of them hold a harm."""
-    code = numbered(agent)
-    n = np.bincount(code).astype(np.float64)
-    h = np.bincount(code, weights=harmed)
-    enough = n >= k
-    chance: FloatArray = 1 - hypergeometric(0, h[enough], n[enough], k)
+    code = coded_labels(agent)
+    n, h = np.bincount(code).astype(np.float64), np.bincount(code, weights=harmed)
+    chance: FloatArray = 1 - hypergeometric(0, h[n >= k], n[n >= k], k)
     return chance
-
-
-def numbered(names: NDArray[np.intp]) -> NDArray[np.intp]:
-    return np.unique(names, return_inverse=True)[1].astype(np.intp)

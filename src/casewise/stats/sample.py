@@ -260,15 +260,16 @@ def of_one_answer(sample: Sample, columns: Columns) -> Mapping[str, FloatArray]:
 
 def term_columns(sample: Sample, names: Collection[str]) -> dict[str, FloatArray]:
     """The terms with these names, one number an item; of several answers to it their mean."""
-    return dict(of_one_answer(sample, lambda answer: term_columns_of(answer, names)))
+    wanted = [
+        terms
+        for terms in (label_terms, rate_terms, floor_terms, refusal_terms)
+        if not names_of(terms).isdisjoint(names)
+    ]
 
+    def columns(answer: Sample) -> dict[str, FloatArray]:
+        return {name: column for terms in wanted for name, column in terms(answer).items() if name in names}
 
-def term_columns_of(sample: Sample, names: Collection[str]) -> dict[str, FloatArray]:
-    columns: dict[str, FloatArray] = {}
-    for terms in (label_terms, rate_terms, floor_terms, refusal_terms):
-        if not names_of(terms).isdisjoint(names):
-            columns |= {name: column for name, column in terms(sample).items() if name in names}
-    return columns
+    return dict(of_one_answer(sample, columns))
 
 
 @cache

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal, NamedTuple, Protocol, Self, TypedDict
+from typing import Literal, NamedTuple, Protocol, Self, TypedDict, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -432,9 +432,15 @@ class Wanted:
             raise ConfigurationError(f"--fail is {self.fail!r}; it is refuse, answer or ask")
 
     @property
+    def limits(self) -> dict[PromiseKind, float]:
+        """The largest share of each error that is to be promised."""
+        kinds: tuple[PromiseKind, ...] = get_args(PromiseKind)
+        return {kind: limit for kind in kinds if (limit := getattr(self, f"max_{kind}")) is not None}
+
+    @property
     def is_promised(self) -> bool:
         """True if a share is promised."""
-        return any(limit is not None for limit in (self.max_harm, self.max_over_refusal, self.max_needless_ask))
+        return bool(self.limits)
 
     @property
     def costs(self) -> tuple[float, float]:
@@ -454,15 +460,8 @@ class Wanted:
     @property
     def promises(self) -> tuple[RiskPromise, ...]:
         """The promises. Two share the probability of not holding, and so do the judges of whom this one was chosen."""
-        limits: list[tuple[PromiseKind, float]] = []
-        if self.max_harm is not None:
-            limits.append(("harm", self.max_harm))
-        if self.max_over_refusal is not None:
-            limits.append(("over_refusal", self.max_over_refusal))
-        if self.max_needless_ask is not None:
-            limits.append(("needless_ask", self.max_needless_ask))
-        level = None if self.level is None else 1 - (1 - self.level) / (max(len(limits), 1) * self.chosen_from)
-        return tuple(RiskPromise(kind, at_most, level) for kind, at_most in limits)
+        level = None if self.level is None else 1 - (1 - self.level) / (max(len(self.limits), 1) * self.chosen_from)
+        return tuple(RiskPromise(kind, at_most, level) for kind, at_most in self.limits.items())
 
 
 class WantedFields(TypedDict, total=False):

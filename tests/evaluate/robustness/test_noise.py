@@ -50,8 +50,9 @@ def of_noise(numbers, rng):
             for number in range(1, TURNS + 1):
                 arm = Arm(transforms=(AdaptiveTurn(who, "user", towards, number, "none").transform,))
                 first, again = errs(truth, rng), errs(truth, rng, (AGAIN,))
-                counts = (np.full(len(truth), AGAIN), again.sum(0).astype(int), AGAIN - again.sum(0).astype(int))
-                turns.append(TurnVerdicts(replace(plain, arm=arm), first, *counts))
+                changed, aim = first == (towards == "safe"), float(towards == "safe")
+                confirmed = changed & (2 * (again == aim).sum(0) > AGAIN)
+                turns.append(TurnVerdicts(replace(plain, arm=arm), changed, np.full(len(truth), AGAIN), confirmed))
     return replace(numbers, arms=arms, turns=tuple(turns))
 
 
