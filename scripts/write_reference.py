@@ -17,7 +17,7 @@ from pathlib import Path
 
 from casewise.ask.elicitations import read_outcome
 from casewise.ask.envelope import ENVELOPES
-from casewise.audits.subject import kinds
+from casewise.audits.subject import Finding, kinds
 from casewise.errors import ExitCode
 from casewise.evaluate.conclusions import (
     KINDS,
@@ -28,7 +28,9 @@ from casewise.evaluate.conclusions import (
     compared,
     contrast,
     errs_more,
+    finding_made,
     no_worse,
+    promise_made,
 )
 from casewise.judges.guard_profiles import all_profiles
 from casewise.models.batches.terms import COMPATIBLE, TERMS, Terms
@@ -39,6 +41,7 @@ from casewise.reports.document import meanings
 from casewise.stats.comparison import MetricGate
 from casewise.stats.costs import RefusalRates
 from casewise.stats.estimates import Estimate
+from casewise.stats.thresholds import Promised, RiskPromise
 from casewise.studies.design import DIFFERENCES, study_toml
 
 FOLDER = Path(__file__).parents[1] / "docs" / "reference"
@@ -123,16 +126,26 @@ EXAMPLES = (
     ).differ,
     alike("safe", "safe revised", _estimate(0.01, -0.02, 0.03, name="safe_rate"), p=0.01, margin=0.05),
     at_most("A", _estimate(0.02, 0.0, 0.05, name="harm"), limit=0.05),
+    promise_made(Promised(RiskPromise("harm", 0.05), 6.5, 0.012, 300)),
     best_of(["A", "B"], ["C"], metric="accuracy"),
     errs_more("A", _ERRORS),
     below_others("A", "Fraud", _estimate(0.4, 0.2, 0.6), p=0.01, categories=9),
+    finding_made(
+        Finding(
+            code="labels.ties", title="3 of 90 items are tied", effect="label", share=0.03, evidence={}, advice="none"
+        )
+    ),
 )
 """A conclusion of each kind, from numbers that are made up."""
 
 
 def _conclusions() -> str:
     with (FOLDER / "coverage.csv").open(encoding="utf-8", newline="") as file:
-        simulated = {row["number"]: row for row in csv.DictReader(file) if row["section"].startswith("unseen-")}
+        simulated = {
+            f"{row['section']}: {row['number']}": row
+            for row in csv.DictReader(file)
+            if row["measure"] != "holds the truth"
+        }
     examples = {one.kind: one for one in EXAMPLES}
     rows = [
         (
@@ -140,7 +153,7 @@ def _conclusions() -> str:
             condition.holds,
             condition.does_not_hold,
             condition.wrong,
-            "; ".join(_wrong_rate(name, simulated[name]) for name in condition.simulated) or "claims nothing",
+            "; ".join(_wrong_rate(simulated[name]) for name in condition.simulated) or condition.not_simulated,
             f"{examples[kind].sentence!s}",
         )
         for kind, condition in KINDS.items()
@@ -149,8 +162,8 @@ def _conclusions() -> str:
         "Conclusions",
         "Reports, comparisons, gates, leaderboards, recommendations, checks, bounds on attacks and contrasts of a study state more than "
         "numbers. Each such statement is a *conclusion*: it holds, does not hold, or is unknown for a stated reason. These commands draw "
-        "conclusions by the same conditions, and their `--json` has them under `conclusions`, with the limits that decided. Audit findings, "
-        "promises of deciders and groups of annotators have [conditions of their own](audit-findings.md).",
+        "conclusions by the same conditions, and their `--json` has them under `conclusions`, with the limits that decided. Audits, "
+        "deciders and the paper's tables draw them in the same way.",
         "*Drawn wrongly* is the highest share over the settings of the simulations, with its own standard error: 2 to 60 queries, among them "
         "judges without any error and people who never dissent. The highest of many simulated shares lies above the true ones by chance. "
         "[Coverage](coverage.md) lists the settings.",
@@ -158,11 +171,13 @@ def _conclusions() -> str:
     )
 
 
-def _wrong_rate(name: str, row: dict[str, str]) -> str:
-    return (
-        f"{name}: at most {100 * float(row['highest']):.1f} % ± {100 * float(row['error']):.1f} of {int(row['fewest_studies']):,} "
-        f"in {row['settings']} settings"
-    )
+def _wrong_rate(row: dict[str, str]) -> str:
+    highest, studies, number = float(row["highest"]), int(row["fewest_studies"]), row["number"]
+    error = float(row["error"])
+    if row["measure"] == "is at most that":
+        highest, number = 1 - float(row["lowest"]), f"broken ({row['section']})"
+        error = (highest * (1 - highest) / studies) ** 0.5
+    return f"{number}: at most {100 * highest:.1f} % ± {100 * error:.1f} of {studies:,} in {row['settings']} settings"
 
 
 def _findings() -> str:

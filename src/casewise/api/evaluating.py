@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -13,6 +14,7 @@ from casewise.audits.audit import audit as audit_of
 from casewise.audits.subject import AuditOptions, Finding, checked_codes
 from casewise.errors import ConfigurationError
 from casewise.evaluate.comparison import MAX_UNSCORED, ComparisonNumbers, GateReport, gate_runs
+from casewise.evaluate.conclusions import conclusions_json, finding_made, not_checked
 from casewise.evaluate.judge_numbers import JudgeNumbers
 from casewise.evaluate.judged_runs import Outputs, ReportOptions, options_of, output_files
 from casewise.evaluate.leaderboard import Leaderboard, Leaderboards
@@ -353,6 +355,12 @@ def leaderboards(
 
 class AuditReport(Report[Audit]):
     """The findings of an audit of a benchmark."""
+
+    def as_json(self) -> dict[str, Any]:
+        """The audit as plain JSON values."""
+        found = self.numbers
+        drawn = (*map(finding_made, found.findings), *map(not_checked, found.left_out))
+        return {**found.as_json(), "conclusions": conclusions_json(drawn)}
 
     @property
     def findings(self) -> pl.DataFrame:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from casewise.audits.audit import audit
 from casewise.errors import ConfigurationError, DataError, did_you_mean
+from casewise.evaluate.conclusions import conclusions_json
 from casewise.evaluate.judge_numbers import JudgeNumbers
 from casewise.evaluate.judged_runs import Outputs, ReportOptions, output_files, read_runs
 from casewise.evaluate.published import paper_numbers
@@ -93,7 +94,8 @@ def paper(*runs: AnyRun, benchmark: Source | None = None, outputs: Outputs = Non
     page = paper_document(published, loaded)
     numbers = {name: json_value(part) for name, part in vars(published).items() if name != "replays"}
     numbers["replays"] = [replay_numbers.as_json() for replay_numbers in published.replays]
-    return Report({"benchmark": loaded.stated, "numbers": numbers}, lambda _: page)
+    conclusions = conclusions_json([] if published.highest is None else [published.highest])
+    return Report({"benchmark": loaded.stated, "numbers": numbers, "conclusions": conclusions}, lambda _: page)
 
 
 HERE = ("runs", "replies")

@@ -18,6 +18,7 @@ from casewise.deciding.decider import check_deployable, check_same, judge_anew
 from casewise.deciding.decider_file import Calibration, FittedDecider, FittedOn, MeasuredJudge, MeasuredOn
 from casewise.errors import BenchmarkError, ConfigurationError, StatisticsError
 from casewise.evaluate.cases import Case, ErrorGroup, ErrorsAtRisk, error_groups
+from casewise.evaluate.conclusions import conclusions_json, promise_made
 from casewise.evaluate.judge_numbers import reported_labels
 from casewise.evaluate.judged_runs import JudgedRuns, Series, few_verdicts, read_runs
 from casewise.judges.judge import Judge
@@ -140,7 +141,11 @@ class Fitting(ShortRepr):
         `Infinity` or `-Infinity`."""
         content: dict[str, Any] = from_json(self.decider.model_dump_json(exclude_none=True))
         labels = {"labels_of_report": self.reported_labels}
-        return {**content, **labels, "error_groups": json_value(self.error_groups)}
+        conclusions = conclusions_json(
+            promise_made(promised, chosen_from=self.decider.wanted.chosen_from)
+            for promised in self.decider.thresholds.promised
+        )
+        return {**content, **labels, "conclusions": conclusions, "error_groups": json_value(self.error_groups)}
 
 
 def fit_run(

@@ -13,7 +13,7 @@ import numpy as np
 from casewise.deciding.decider import NotDeployable, check_deployable, judge_anew
 from casewise.deciding.fitting import FitOptions, Fitting, evidence_of, fit_series
 from casewise.errors import CasewiseError, ConfigurationError, StatisticsError
-from casewise.evaluate.conclusions import CHEAPER, Conclusion, compared, conclusions_json
+from casewise.evaluate.conclusions import CHEAPER, Conclusion, compared, conclusions_json, promise_made, promise_refused
 from casewise.evaluate.judged_runs import JudgedRuns, Series, read_runs
 from casewise.evaluate.yardsticks import ReferenceScores
 from casewise.models.load import ModelOptions
@@ -190,8 +190,14 @@ class Recommendation(ShortRepr):
 
     @property
     def conclusions(self) -> tuple[Conclusion, ...]:
-        """Whether the best judge costs less than each alternative."""
-        return tuple(rival.conclusion(self.best.name) for rival in self.rivals)
+        """Whether the best judge costs less than each alternative, and what it promises."""
+        trial = self.best.trial
+        promises = (
+            [promise_refused(promise, trial.broken) for promise in self.wanted.promises]
+            if trial.broken is not None
+            else [promise_made(promised, chosen_from=self.wanted.chosen_from) for promised in trial.fitted.promised]
+        )
+        return (*(rival.conclusion(self.best.name) for rival in self.rivals), *promises)
 
     @cached_property
     def needs(self) -> tuple[Need, ...]:

@@ -28,6 +28,7 @@ from casewise.evaluate.judged_runs import (
     Series,
     against_full_context,
     first_few,
+    noun_of_series,
     read_runs,
 )
 from casewise.evaluate.yardsticks import notes_on_items, picked_numbers, select_series
@@ -104,7 +105,7 @@ class ComparisonNumbers(RunNumbers):
     def sentence(self) -> str:
         """A sentence on who agrees better with people, and on whether the difference is more than chance."""
         without = {series.name for series in self.runs.series if series.mostly_unscored}
-        return sentence_of(self.comparison, without=without, agreed_with=self.agreed_with)
+        return sentence_of(self.comparison, without=without, agreed_with=self.agreed_with, noun=self.noun)
 
     @property
     def conclusions(self) -> tuple[Conclusion, ...]:
@@ -114,7 +115,13 @@ class ComparisonNumbers(RunNumbers):
         of_pairs = tuple(compared(pair.first, pair.second, pair.difference(metric)) for pair in pairs)
         if len(pairs) < 3:
             return of_pairs
-        return (best_conclusion(self.comparison, self.comparison.names, metric, people=self.agreed_with), *of_pairs)
+        best = best_conclusion(self.comparison, self.comparison.names, metric, people=self.agreed_with, noun=self.noun)
+        return (best, *of_pairs)
+
+    @property
+    def noun(self) -> str:
+        """The noun for what is compared: judges, or the wordings, elicitations, arms or runs of one."""
+        return noun_of_series([series for series in self.runs.series if series.name in self.comparison.names])
 
     @property
     def agreed_with(self) -> str:
@@ -156,7 +163,9 @@ class ComparisonNumbers(RunNumbers):
         }
 
 
-def sentence_of(comparison: Comparison, *, without: Collection[str] = (), agreed_with: str = "people") -> str:
+def sentence_of(
+    comparison: Comparison, *, without: Collection[str] = (), agreed_with: str = "people", noun: str = "judge"
+) -> str:
     """Return a sentence on who agrees most with people, whom it beats and whom it does not differ from.
 
     All is said from the intervals of the differences, which hold together over all pairs
@@ -185,7 +194,7 @@ def sentence_of(comparison: Comparison, *, without: Collection[str] = (), agreed
         both = f" ({in_sentence(metric_named(metric).title)} {values_of[0]} against {values_of[1]})."
         return text("{subject} {predicate}{both}", subject=best, predicate=against[rivals[0]].predicate, both=both)
     value = f"{in_sentence(metric_named(metric).title)} {in_words(scores[best], metric)}"
-    found = best_conclusion(comparison, names, metric, people=agreed_with, value=value)
+    found = best_conclusion(comparison, names, metric, people=agreed_with, value=value, noun=noun)
     said: list[str] = [found.sentence]
     if found.holds:
         gaps = ((rival, lead(comparison, best, rival, metric)) for rival in rivals if ahead(against[rival]))
@@ -200,7 +209,13 @@ def sentence_of(comparison: Comparison, *, without: Collection[str] = (), agreed
 
 
 def best_conclusion(
-    comparison: Comparison, names: Sequence[str], metric: str, *, people: str = "people", value: str = ""
+    comparison: Comparison,
+    names: Sequence[str],
+    metric: str,
+    *,
+    people: str = "people",
+    value: str = "",
+    noun: str = "judge",
 ) -> Conclusion:
     """Return which of these judges agrees most with people in a metric, or which may."""
     behind = {
@@ -210,7 +225,8 @@ def best_conclusion(
         if rival != name and ahead(compared(rival, name, lead(comparison, rival, name, metric)))
     }
     may_be_best = [name for name in names if name not in behind]
-    return best_of(may_be_best, [name for name in names if name in behind], metric=metric, people=people, value=value)
+    others = [name for name in names if name in behind]
+    return best_of(may_be_best, others, metric=metric, people=people, value=value, noun=noun)
 
 
 def ahead(conclusion: Conclusion) -> bool:

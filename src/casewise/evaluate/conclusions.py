@@ -13,16 +13,28 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
+from casewise.audits.subject import Finding
 from casewise.evaluate.judged_runs import first_few
 from casewise.notation import percent, points, spoken
 from casewise.stats.ceilings import AgainstNewPerson
 from casewise.stats.comparison import MetricGate, gated
 from casewise.stats.costs import RefusalRates
 from casewise.stats.estimates import ALIKE, NO_SHARES, UNSEEN, Estimate
-from casewise.text import Text, join, text
+from casewise.stats.thresholds import Promised, RiskPromise
+from casewise.text import Text, capitalised, count_of, join, text
 
 ConclusionKind = Literal[
-    "better", "not told apart", "no worse", "differ", "alike", "at most", "best", "errs more", "below the others"
+    "better",
+    "not told apart",
+    "no worse",
+    "differ",
+    "alike",
+    "at most",
+    "promise",
+    "best",
+    "errs more",
+    "below the others",
+    "finding",
 ]
 
 
@@ -33,7 +45,9 @@ class Condition(NamedTuple):
     does_not_hold: str
     wrong: str
     simulated: tuple[str, ...] = ()
-    """The numbers of `docs/reference/coverage.csv` that count wrong ones, in the sections `unseen-…`."""
+    """The numbers of `docs/reference/coverage.csv` that count wrong ones, each with its section: `unseen-judges: better`."""
+    not_simulated: str = ""
+    """The reason why nothing is simulated."""
 
 
 KINDS: Mapping[ConclusionKind, Condition] = {
@@ -41,54 +55,73 @@ KINDS: Mapping[ConclusionKind, Condition] = {
         "The interval of the difference lies above 0. Intervals of several judges, or of several baselines, hold together.",
         "The interval lies below 0.",
         "At most one comparison in twenty calls one of any two equal ones better.",
-        ("better", "better than a constant", "better than a person"),
+        (
+            "unseen-judges: better",
+            "unseen-conclusions: better than a constant",
+            "unseen-conclusions: better than a person",
+        ),
     ),
     "not told apart": Condition(
         "The interval of the difference holds 0.",
         "The interval lies on one side of 0.",
         "It claims no equality: the two may differ by anything in the interval.",
+        not_simulated="claims nothing",
     ),
     "no worse": Condition(
         "The lower 95 % bound of the difference lies above the margin, with a query counted in that is lost and was not seen.",
         "The whole 95 % interval that a comparison prints lies beyond the margin.",
         "At most one in twenty of those that are worse by exactly the margin are called no worse.",
-        ("no worse than a person", "gate passes", "gate fails"),
+        ("unseen-person: no worse than a person", "unseen-gates: gate passes", "unseen-gates: gate fails"),
     ),
     "differ": Condition(
-        "The test of the difference, corrected for all contrasts, is at or below its level. It needs two annotators a condition.",
-        "Never: a test does not show that two conditions are equal.",
+        "The test of the difference, corrected for all contrasts, or for all groups of annotators, is at or below its level. It needs "
+        "two annotators a condition, and ten on either side of a group.",
+        "Never: a test does not show that two conditions, or two groups, are equal.",
         "At most one in twenty families of contrasts without any difference has one.",
-        ("differs",),
+        ("unseen-conditions: differs", "groups: group difference"),
     ),
     "alike": Condition(
         "Two one-sided tests, corrected for all contrasts, place the difference within the margin on both sides.",
         "The interval lies outside the margin on one side.",
         "At most one in twenty of those that differ by exactly the margin are called alike.",
-        ("alike",),
+        ("unseen-conditions: alike",),
     ),
     "at most": Condition(
         "The upper limit of the rate lies at or below the limit.",
         "The lower limit of the rate lies above the limit.",
         "At most one in twenty of rates above the limit are called within it.",
-        ("at most",),
+        ("unseen-conclusions: at most",),
+    ),
+    "promise": Condition(
+        "From the strictest threshold to the decider's own, each one rejects by an exact test over queries that their mean loss is above "
+        "the limit.",
+        "Never: where no threshold is strict enough, fitting says how many queries it takes.",
+        "At most one in twenty deciders breaks its promise on all queries of the kind; two promises, and several judges, share that.",
+        ("promises: harm, promised", "recommended: harm, promised"),
     ),
     "best": Condition(
         "Every other judge is shown to be behind some judge, by intervals of the differences that hold together over all pairs.",
         "Never: the judges that may be best are named instead.",
         "At most one comparison in twenty of judges that are equally good names one.",
-        ("best of several",),
+        ("unseen-conclusions: best of several",),
     ),
     "errs more": Condition(
         "The interval of harm lies above that of over-refusal.",
         "The interval of over-refusal lies above that of harm.",
         "At most one in twenty of judges with two errors of one size are said to make more of one.",
-        ("errs more",),
+        ("unseen-conclusions: errs more",),
     ),
     "below the others": Condition(
         "The exact test that a category's queries are judged rightly less often is at or below .05, by Holm's method over all categories.",
         "Never: a test does not show that categories are equal.",
         "At most one in twenty benchmarks with equal categories has one that is called below the others.",
-        ("below the others",),
+        ("unseen-conclusions: below the others",),
+    ),
+    "finding": Condition(
+        "The condition of its code, in [audit findings](audit-findings.md).",
+        "Never: what an audit does not find may be there.",
+        "A finding that rests on a test needs p < 0.001, corrected for what was searched. Other findings count what the data state.",
+        not_simulated="0.1 % by its level",
     ),
 }
 """The condition of each kind of conclusion."""
@@ -120,6 +153,8 @@ class Conclusion:
     high: float | None
     """The limits that decided."""
     margin: float | None = None
+    other: str = ""
+    """What the subject is compared with."""
 
     @property
     def sentence(self) -> Text:
@@ -199,12 +234,24 @@ def compared(first: str, second: str, difference: Estimate | None, *, words: Com
     low, high = difference.limits
     if low > 0:
         said = text(words.more, other=second, gap=gap_in_words(difference))
-        return Conclusion("better", "holds", subject, said, *numbers)
+        return Conclusion("better", "holds", subject, said, *numbers, other=Text(second))
     if high < 0:
         said = text(words.less, other=second, gap=gap_in_words(reversed_difference(difference)))
-        return Conclusion("better", "does not hold", subject, said, *numbers)
+        return Conclusion("better", "does not hold", subject, said, *numbers, other=Text(second))
     said = text(words.apart, other=second, gap=gap_in_words(difference))
-    return Conclusion("not told apart", "holds", subject, said, *numbers)
+    return Conclusion("not told apart", "holds", subject, said, *numbers, other=Text(second))
+
+
+def in_one_sentence(conclusions: Iterable[Conclusion]) -> Text:
+    """Return the predicates of conclusions on one subject in a row, each verb once with all that it is said of."""
+    said_of: dict[str, list[str]] = {}
+    for found in conclusions:
+        words = next((words for words in AGREES if text(words, other=found.other) == found.predicate), "{other}")
+        said_of.setdefault(words, []).append(found.predicate if words == "{other}" else found.other)
+    separator = {AGREES.apart: " or from ", "{other}": ", and "}
+    return join(
+        ", and ", (text(words, other=join(separator.get(words, " and than "), of)) for words, of in said_of.items())
+    )
 
 
 def against_person(judge: str, test: AgainstNewPerson) -> Conclusion:
@@ -241,6 +288,48 @@ def no_worse(run: str, baseline: str, gate: MetricGate) -> Conclusion:
     return Conclusion("no worse", Unknown(why), Text(run), said, *bounds)
 
 
+# The promise of a decider, and the finding of an audit.
+
+
+def promise_made(promised: Promised, *, chosen_from: int = 1) -> Conclusion:
+    """Return that an error of a decider is at most what is promised. `chosen_from`: of so many judges it is the best."""
+    promise = promised.promise
+    if promise.level is None:
+        confidence = Text("on average over benchmarks like this one, not for each")
+    else:
+        confidence = Text(f"with {100 * (1 - (1 - promise.level) * chosen_from):.4g} % confidence")
+        if chosen_from > 1:
+            confidence += text(", for the best of {n:judge} compared on these {queries}", n=chosen_from)
+    said = text(
+        "is at most {at_most:.4g} % on {queries} like these, {confidence}",
+        at_most=100 * promise.at_most,
+        confidence=confidence,
+    )
+    numbers = (promise.kind, promised.loss, None, None, promise.at_most)
+    return Conclusion("promise", "holds", capitalised(promise.error), said, *numbers)
+
+
+def promise_refused(promise: RiskPromise, why: str) -> Conclusion:
+    """Return that an error of a decider is not promised to be at most so much, and the reason."""
+    said = text("is not promised to be at most {at_most:.4g} %: {why}", at_most=100 * promise.at_most, why=why)
+    numbers = (promise.kind, None, None, None, promise.at_most)
+    return Conclusion("promise", Unknown(why), capitalised(promise.error), said, *numbers)
+
+
+def finding_made(finding: Finding) -> Conclusion:
+    """Return what an audit found."""
+    return Conclusion(
+        "finding", "holds", Text("The audit finds:"), Text(finding.title), finding.code, finding.share, None, None
+    )
+
+
+def not_checked(why: str) -> Conclusion:
+    """Return that an audit did not look at something, and the reason."""
+    return Conclusion(
+        "finding", Unknown(why), Text("The audit"), text("did not check: {why}", why=why), "", None, None, None
+    )
+
+
 # The best of several.
 
 
@@ -270,8 +359,24 @@ def best_of(
         any=join(" or ", may_be_best) if len(may_be_best) == 2 else first_few(may_be_best),
         behind=behind,
     )
-    why = text("no other is shown to be better than any of {n:judge}", n=len(may_be_best))
+    why = f"no other is shown to be better than any of {count_of(len(may_be_best), noun)}"
     return Conclusion("best", Unknown(why), Text("These items"), said, *numbers)
+
+
+def highest(judge: str, value: str, *, n: int, labels: str) -> Conclusion:
+    """Return which of several judges has the highest number; that it is the best one is unknown without intervals of differences.
+
+    `value`: the number, with its interval.
+    `labels`: what the number counts agreement with, such as "the paper's labels".
+    """
+    said = text(
+        "has the highest of {n} accuracies against {labels}: {value}. These tables have no intervals of differences, so they do not "
+        "tell which judge is best",
+        n=n,
+        labels=labels,
+        value=value,
+    )
+    return Conclusion("best", Unknown("no intervals of differences"), Text(judge), said, "accuracy", None, None, None)
 
 
 def corrected_for_picking(judge: str, corrected: Estimate, *, value: str) -> Text:
@@ -338,6 +443,29 @@ def contrast(
         said = text("between {first} and {second} is not shown: {gap}", **values)
         differ = Conclusion("differ", Unknown("the test does not reject"), Text("A difference"), said, *numbers)
     return Contrast(differ, alike(first, second, difference, p=p_alike, margin=margin, level=level))
+
+
+def group_differs(group: str, difference: Estimate, *, p: float | None, rates: str, level: float = 0.05) -> Conclusion:
+    """Return whether a group of annotators answers otherwise than the other people do about the same items.
+
+    `p`: corrected for all groups; None where the two are not compared, and the difference's method says why.
+    `rates`: what differs, in the plural, such as "safe rates".
+    """
+    numbers = (difference.name, difference.estimate, *difference.ends)
+    if p is None or difference.estimate is None:
+        said = text("are not compared with other people: {why}", why=difference.method)
+        return Conclusion("differ", Unknown(difference.method), Text(group), said, *numbers)
+    if p > level:
+        said = text("are not shown to differ from other people on the same items: {gap}", gap=gap_in_words(difference))
+        return Conclusion("differ", Unknown("the test does not reject"), Text(group), said, *numbers)
+    above, gap = ("above", difference) if difference.estimate > 0 else ("below", reversed_difference(difference))
+    said = text(
+        "have {rates} {gap} {above} those of other people on the same items",
+        rates=rates,
+        gap=gap_in_words(gap),
+        above=above,
+    )
+    return Conclusion("differ", "holds", Text(group), said, *numbers)
 
 
 def alike(

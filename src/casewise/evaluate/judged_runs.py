@@ -362,9 +362,20 @@ def how_asked(elicitation: str, arm: Arm) -> str:
     return elicitation if arm.shows_all else f"{elicitation}, {arm.name}"
 
 
-def arm_name(arm: Arm) -> Text:
-    """Return the reference to an arm."""
-    return reference(arm.short_name, arm.name)
+def noun_of_series(series: Sequence[Series]) -> str:
+    """Return the noun for what tells series apart: judges, or of one judge its wordings, elicitations, arms or runs."""
+    judges = {one.run.manifest.judge_name for one in series}
+    several = {
+        "wording": {one.run.wording for one in series},
+        "elicitation": {one.elicitation for one in series},
+        "arm": {one.arm for one in series},
+    }
+    varied = [noun for noun, values in several.items() if len(values) > 1]
+    if len(judges) == len(series) or (len(judges) > 1 and not varied):
+        return "judge"
+    if len(judges) > 1 or len(varied) > 1:
+        return "configuration"
+    return varied[0] if varied else "run"
 
 
 def few_verdicts(name: str, unscored_share: float) -> Text:

@@ -14,6 +14,7 @@ from pydantic import Field
 
 from casewise.ask.prompts import STAND_IN
 from casewise.errors import BenchmarkError, CasewiseError
+from casewise.evaluate.conclusions import Conclusion, highest
 from casewise.evaluate.judged_runs import MOSTLY, JudgedRuns, few_verdicts
 from casewise.evaluate.replay import Replay, by_papers_rules, replay
 from casewise.records import Arm, ShortRepr
@@ -93,6 +94,9 @@ class Influence:
     test: TwoProportionZ
 
 
+YOURS = " (your run)"
+
+
 @dataclass(frozen=True, repr=False)
 class PaperRow(ShortRepr):
     """A judge, asked one way: a row of the paper's tables 2 and 4 or, where parameters were left out, of its Figure 5."""
@@ -109,6 +113,11 @@ class PaperRow(ShortRepr):
     """The accuracy against people's votes alone."""
     n_unscored: int | None = None
     """Items without a verdict, which the paper's rules fill with 1.0; None where the paper does not say."""
+
+    @property
+    def title(self) -> str:
+        """The judge's name; the user's runs are marked."""
+        return self.judge + (YOURS if self.source == "run" else "")
 
     @property
     def accuracy(self) -> float:
@@ -152,6 +161,18 @@ class PaperNumbers(ShortRepr):
     """A sentence for each output file that could not be read."""
     odd: tuple[str, ...]
     """Notes on oddities in the outputs and runs that were read."""
+
+    @property
+    def highest(self) -> Conclusion | None:
+        """Return which row of tables 2 and 4 has the highest accuracy by the paper's rules; None without two rows that have one."""
+        scored = [row for row in self.rows if row.published.get("accuracy") is not None]
+        if len(scored) < 2:
+            return None
+        best = max(scored, key=lambda row: row.accuracy)
+        value = f"{best.published['accuracy'].as_share} (asked for {best.elicitation})"
+        return highest(
+            best.title, value, n=len(scored), labels="the paper's labels, which count the author's intent as a vote"
+        )
 
 
 def paper_numbers(

@@ -26,6 +26,7 @@ from casewise.evaluate.conclusions import (
     compared,
     conclusions_json,
     errs_more,
+    in_one_sentence,
 )
 from casewise.evaluate.judged_runs import JudgedRuns, ReportOptions, Series, cluster_values
 from casewise.notation import percent
@@ -668,7 +669,7 @@ def sentences(answer: ShortAnswer, judge: str) -> Iterator[str]:
         way="" if way is None or isinstance(way.outcome, Unknown) else text(" and {way}", way=way.predicate),
         also=also,
     )
-    rest: list[str] = [text("It {said}.", said=join(", and ", (one.predicate for one in answer.comparisons)))]
+    rest: list[str] = [text("It {said}.", said=in_one_sentence(answer.comparisons))]
     if (about := better_baseline(answer.beside).about_words) is not None:
         rest.append(about.sentence)
     if answer.errors is not None:

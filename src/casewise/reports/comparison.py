@@ -65,7 +65,7 @@ def comparison_page(report: ComparisonNumbers) -> Document:
     """`report` as a document for any face: the answer, the judges on one axis, one matrix; all other numbers in folds."""
     comparison, about = report.comparison, report.benchmark.about
     return Document(
-        title=f"{count_of(len(comparison.names), 'judge')} compared on {about.name}",
+        title=f"{count_of(len(comparison.names), report.noun)} compared on {about.name}",
         subtitle=text(
             "{items:item} of {queries:query}, judged by all; labels: {labels}",
             items=comparison.n_items,

@@ -11,6 +11,7 @@ from casewise.deciding.decider_file import FittedDecider
 from casewise.deciding.fitting import Failure, Fitting
 from casewise.deciding.monitor import FEWEST, POWER, Monitoring
 from casewise.deciding.recommending import Need, Recommendation
+from casewise.evaluate.conclusions import promise_made
 from casewise.notation import NOTHING, hyphened, number, p_value, percent, points
 from casewise.reports import charts
 from casewise.reports.document import (
@@ -189,24 +190,7 @@ def promised(file: FittedDecider) -> Iterator[Prose]:
             "--max-over-refusal."
         )
     for limit in promises:
-        promise = limit.promise
-        if promise.level is None:
-            confidence: str = "on average over benchmarks like this one, not for each"
-        else:
-            confidence = f"with {100 * (1 - (1 - promise.level) * chosen_from):.4g} % confidence"
-        if promise.level is not None and chosen_from > 1:
-            best = ", for the best of {chosen_from:judge} compared on these {queries}"
-            confidence += text(best, chosen_from=chosen_from)
-        kind = KINDS[promise.kind]
-        yield Prose(
-            text(
-                "{kind} is at most {at_most:.4g} % on {queries} like these, {confidence}.",
-                kind=kind,
-                at_most=100 * promise.at_most,
-                confidence=confidence,
-            ),
-            lead=True,
-        )
+        yield Prose(promise_made(limit, chosen_from=chosen_from).sentence, lead=True)
         yield Prose(related(file, limit))
     if len(promises) > 1 and file.wanted.level is not None:
         yield Prose(f"Both hold together with {100 * file.wanted.level:.4g} % confidence.")

@@ -14,7 +14,7 @@ import polars as pl
 
 from casewise.errors import DataError
 from casewise.evaluate.judged_runs import find_benchmark, grade_counts, judgement_counts, reply_counts
-from casewise.evaluate.published import CASE_STUDIES, PAPERS_LEVEL, Omission, PaperNumbers, PaperRow
+from casewise.evaluate.published import CASE_STUDIES, PAPERS_LEVEL, YOURS, Omission, PaperNumbers, PaperRow
 from casewise.evaluate.replay import Replay
 from casewise.notation import count, hyphened, interval_or, number, p_value, percent, share
 from casewise.records import Arm, Item, Judgement, Scored
@@ -92,19 +92,15 @@ def answer(numbers: PaperNumbers) -> Iterator[Prose]:
         yield Prose(
             f"{safe} of the votes are safe under contexts meant to be safe, and {unsafe} under others.", lead=True
         )
-    scored = [row for row in numbers.rows if row.published.get("accuracy") is not None]
-    if scored:
-        best = max(scored, key=lambda row: row.published["accuracy"].estimate or 0.0)
-        accuracy = f"{best.published['accuracy'].as_share} (asked for {best.elicitation})"
-        yield Prose(
-            f"By the paper's own rules, which count the author's intent as a vote, {whose(best)} has "
-            + (
-                f"the highest accuracy of {len(scored)} outputs: {accuracy}, not corrected for having been picked as the highest."
-                if len(scored) > 1
-                else f"an accuracy of {accuracy}."
-            ),
-            lead=True,
-        )
+    if (best := numbers.highest) is not None:
+        yield Prose(best.sentence, lead=True)
+    for row in numbers.rows if len(numbers.rows) == 1 else ():
+        if (accuracy := row.published.get("accuracy")) is not None:
+            yield Prose(
+                f"By the paper's own rules, which count the author's intent as a vote, {whose(row)} has an accuracy of "
+                f"{accuracy.as_share} (asked for {row.elicitation}).",
+                lead=True,
+            )
     yield Prose(
         "Use these tables to compare with the paper. To compare judges with people, use casewise leaderboard: it takes people's "
         "votes alone, and corrects for several judges."
@@ -221,9 +217,6 @@ def judges(numbers: PaperNumbers) -> Iterator[Block]:
         "The paper's rules count an unscored reply as 1.0; against people's votes it is a miss. The release's cross-entropy is "
         "not bounded, and has no interval."
     )
-
-
-YOURS = " (your run)"
 
 
 def whose(row: PaperRow | Omission) -> str:

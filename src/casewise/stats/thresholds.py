@@ -237,9 +237,13 @@ class RiskPromise:
     @property
     def in_words(self) -> str:
         """Return the promise as part of a sentence."""
-        what = "needless asking or refusal" if self.kind == "needless_ask" else hyphened(self.kind)
         how = "on average" if self.level is None else f"with {self.level * 100:.4g} % confidence"
-        return f"{what} at most {self.at_most * 100:.4g} % {how}"
+        return f"{self.error} at most {self.at_most * 100:.4g} % {how}"
+
+    @property
+    def error(self) -> str:
+        """Return the name of the error."""
+        return "needless asking or refusal" if self.kind == "needless_ask" else hyphened(self.kind)
 
 
 @dataclass(frozen=True)

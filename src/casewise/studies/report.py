@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,7 @@ from casewise.studies.report_parts import (
     VerdictWords,
     contrast_name,
     group_blocks,
+    group_found,
     methods,
     own_blocks,
     own_json,
@@ -429,9 +431,13 @@ class StudyNumbers(ShortRepr):
             "departures": list(self.departures),
             "not_available": a.not_available,
             "conclusions": conclusions_json(
-                conclusion
-                for row in a.contrasts.to_dicts()
-                for conclusion in contrast_found(row, a.options, words=self.words)
+                (
+                    *chain(*(contrast_found(row, a.options, words=self.words) for row in a.contrasts.to_dicts())),
+                    *(
+                        group_found(row, a.options.alpha, self.words)
+                        for row in ([] if a.groups is None else a.groups.to_dicts())
+                    ),
+                )
             ),
             "options": {
                 **json_value(asdict(a.options)),

@@ -11,6 +11,7 @@ from typing import Any
 
 import polars as pl
 
+from casewise.evaluate.conclusions import Conclusion, group_differs
 from casewise.evaluate.study import RatesWithJudge
 from casewise.notation import count, interval, number, p_value, percent, points, share, spoken
 from casewise.reports.document import (
@@ -24,11 +25,12 @@ from casewise.reports.document import (
     table_of,
 )
 from casewise.reports.judge_parts import reachable
+from casewise.stats.estimates import Estimate
 from casewise.stats.ratings import FALSE_POSITIVES, STEPS, CodedRatings
 from casewise.stats.study_tables import AnalysisOptions
 from casewise.storage.files import write_text
 from casewise.studies.analysis import QuestionAnswers, StudyAnalysis
-from casewise.text import count_of, text
+from casewise.text import count_of, join, text
 
 # The words for what people said: of what is safe, or of what replies do.
 
@@ -260,18 +262,25 @@ def groups_sentence(compared: pl.DataFrame, alpha: float, words: VerdictWords) -
     """Return the finding on groups in a sentence, as far as the corrected tests support it."""
     if not len(compared):
         return "No group has enough people to be compared."
-    differing = compared.filter(pl.col("differs"))
+    differing = [found for row in compared.to_dicts() if (found := group_found(row, alpha, words)).holds]
     detectable = [100 * row["detectable"] for row in compared.to_dicts()]
     power = f"differences of {min(detectable):.1f} to {max(detectable):.1f} points are found with a power of 80 %"
-    if not len(differing):
+    if not differing:
         return f"No group is shown to differ from the others at {alpha:g}, corrected; {power}."
-    parts = [
-        f"{row['answer']} ({row['trait']}) by {points(row['difference'], row['ci_low'], row['ci_high'])}"
-        for row in differing.to_dicts()
-    ]
     rest = len(compared) - len(differing)
     remaining = f" Of the other {rest}, none is shown to differ; {power}." if rest else ""
-    return f"{words.rates.capitalize()} differ from those of the other people on the same items: {'; '.join(parts)} (at {alpha:g}, corrected).{remaining}"
+    stated = join(" ", (found.sentence for found in differing))
+    return text(
+        "{stated} This is tested at {alpha:g}, corrected.{remaining}", stated=stated, alpha=alpha, remaining=remaining
+    )
+
+
+def group_found(row: dict[str, Any], alpha: float, words: RatedWords) -> Conclusion:
+    """Return whether a group of annotators, a row of `group_table`, differs from the other people."""
+    group = f"People who answered {row['answer']!r} ({row['trait']})"
+    why = row["why"] or "too few people"
+    difference = Estimate("safe_rate", row["difference"], row["ci_low"], row["ci_high"], row["ratings"], 0, why)
+    return group_differs(group, difference, p=row["p_corrected"], rates=words.rates, level=alpha)
 
 
 def own_blocks(analysis: StudyAnalysis) -> Iterator[Block]:
