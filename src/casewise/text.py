@@ -92,6 +92,8 @@ class Form:
 
     noun: Noun = QUERY
     """The noun for what the document's benchmark has judged."""
+    cluster: Noun | None = None
+    """The noun for what intervals are over, where that is not what is judged."""
     names: Mapping[SeriesRef, str] = field(default_factory=dict)
     """The names of series; the full name of one that is missing here."""
     path: Callable[[Path], str] = str
@@ -133,13 +135,16 @@ class NounRef:
     capital: bool = False
     count: float | None = None
     """The number that stands before it; then `many` follows from it."""
+    cluster: bool = False
+    """True for the noun for what intervals are over."""
 
     def written(self, form: Form) -> str:
         """Return the noun with its number or article."""
+        noun = (self.cluster and form.cluster) or form.noun
         if self.count is not None:
-            return form.noun.counted(self.count)
-        words = form.noun.many if self.many else form.noun.one
-        words = f"{form.noun.article} {words}" if self.article else words
+            return noun.counted(self.count)
+        words = noun.many if self.many else noun.one
+        words = f"{noun.article} {words}" if self.article else words
         return words[:1].upper() + words[1:] if self.capital else words
 
 
@@ -161,6 +166,9 @@ NOUNS: Mapping[str, NounRef] = {
     "Query": NounRef(capital=True),
     "Queries": NounRef(many=True, capital=True),
     "A_query": NounRef(article=True, capital=True),
+    "cluster": NounRef(cluster=True),
+    "clusters": NounRef(many=True, cluster=True),
+    "a_cluster": NounRef(article=True, cluster=True),
 }
 """The fields of a template that stand for what is judged, whatever its noun."""
 
@@ -231,7 +239,8 @@ def text(template: str, /, **values: Any) -> Text:
     template
         Text with fields. `{name}` is one of `values`; `{name:spec}` formats it as `format` does. `{n:item}` with a word
         as specification is a number with that noun in the right number, and `{n:query}` with the noun for what is judged.
-        `{query}`, `{queries}`, `{a_query}`, `{Query}`, `{Queries}` and `{A_query}` need no value.
+        `{query}`, `{queries}`, `{a_query}`, `{Query}`, `{Queries}` and `{A_query}` need no value, and neither do `{cluster}`,
+        `{clusters}` and `{a_cluster}`: what intervals are over, which is what is judged where nothing else is said.
     values
         Texts and references are kept as they are; everything else is written out.
 

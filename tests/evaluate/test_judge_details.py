@@ -86,7 +86,7 @@ def test_the_judge_that_knows_the_intent_turns_on_every_pair():
 
 
 def test_a_judge_that_repeats_itself_has_no_noise(guessed):
-    noise = some(guessed.numbers.details[0].series.noise)
+    noise = some(guessed.numbers.details[0].noise)
 
     assert (noise.n_items, noise.n_judgements) == (90, 180)
     assert noise.deviation.estimate == pytest.approx(0, abs=1e-9)

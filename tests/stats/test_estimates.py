@@ -718,3 +718,14 @@ def test_shares_that_make_up_for_each_other_throughout_are_as_uncertain_as_a_sha
 
     assert found.limits == pytest.approx((float(exact.low), float(exact.high)))
     assert found.method == BY_PARTS
+
+
+def test_a_judge_without_an_error_in_few_clusters_is_not_better_than_its_unseen_errors_allow():
+    """Four clusters of many items: one judge is right on all, the other on about 60 % in each."""
+    perfect, other = mean_of([1.0] * 4, kind="share"), mean_of([0.6, 0.58, 0.62, 0.6], kind="share")
+    difference = difference_of(perfect, other)
+    unseen = 1 - 0.025 ** (1 / 4)
+
+    assert difference.ci_low == pytest.approx(0.4 - unseen)
+    assert difference_of(other, perfect).ci_high == pytest.approx(unseen - 0.4)
+    assert not difference.beyond_chance

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+import polars as pl
+
 import casewise
 from casewise.judges.judge import Answer, Ask, Judge, unscored
 from casewise.records import (
@@ -22,8 +24,11 @@ from casewise.records import (
     UnscoredReason,
 )
 from casewise.storage.benchmark import About, Benchmark
+from casewise.storage.benchmark_folder import write_benchmark
 
 CATEGORIES = ("terrorism", "fraud, scams and deception", "violent crimes")
+
+CONDITIONS = ("safe_revised", "unsafe_revised")
 
 VERDICTS: Mapping[str, Literal["safe", "unsafe", "unsure"]] = {"s": "safe", "u": "unsafe", "?": "unsure"}
 
@@ -68,16 +73,37 @@ class World:
         about = About(name=self.name.replace(" ", "-"), labels_by=self.labels_by)
         return Benchmark(about, tuple(queries), tuple(contexts), tuple(items), tuple(ratings))
 
-    def runs(self, folder: Path) -> dict[str, Path]:
-        """Have every judge answer every item; return the run folders by judge."""
-        benchmark, runs = self.benchmark, dict[str, Path]()
-        ids = [item.id for item in benchmark.items]
+    def judge(self, name: str) -> Scripted:
+        """Return the judge of this name."""
+        ids = [item.id for item in self.benchmark.items]
+        return Scripted(name, dict(zip(ids, self.judges[name], strict=True)), self)
+
+    def runs(self, folder: Path, *, kept: bool = False) -> dict[str, Path]:
+        """Have every judge answer every item; return the run folders by judge. `kept`: the benchmark is a folder that runs find."""
+        runs = dict[str, Path]()
+        benchmark = write_benchmark(self.benchmark, folder / "benchmark") if kept else self.benchmark
         for name, answers in self.judges.items():
-            judge = Scripted(name, dict(zip(ids, answers, strict=True)), self)
             times = max(map(len, answers))
             runs[name] = folder / name
-            casewise.judge(benchmark, judge, elicitations=(self.elicitation,), repeats=times, out=runs[name])
+            casewise.judge(benchmark, self.judge(name), elicitations=(self.elicitation,), repeats=times, out=runs[name])
         return runs
+
+    def ratings(self, path: Path) -> Path:
+        """Write people's votes as the ratings of a study with two conditions, each person under one; return the path."""
+        rows = [
+            (item, place // 2, CONDITIONS[place % 2], VERDICTS[vote], f"person {at} of condition {place % 2}")
+            for place, (item, votes) in enumerate(zip(self.benchmark.items, self.votes, strict=True))
+            for at, vote in enumerate(votes)
+            if vote in "su"
+        ]
+        columns = ("item_id", "query_id", "condition", "verdict", "annotator_id")
+        frame = pl.DataFrame(
+            [(item.id, f"case {query}", *rest) for item, query, *rest in rows],
+            schema=dict.fromkeys(columns, pl.String),
+            orient="row",
+        )
+        (frame if self.people == "named" else frame.drop("annotator_id")).write_csv(path)
+        return path
 
 
 def context_of(query: Query, place: int) -> Context:

@@ -5,16 +5,19 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache, partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.worlds import BY_NAME, QUICK, WORLDS, World
+from tests.support.worlds import BY_NAME, QUICK, SPLIT, WORLDS, World, always
 
 import casewise
+from casewise import ReportOptions, Wanted, power
 from casewise.errors import CasewiseError
 from casewise.reports.formats import Report, markdown
 from casewise.stats.estimates import NO_SHARES
+from casewise.studies.report import study_report
 
 NOUNS = "item|query|vote|rating|label|judge|person|annotator|category|reply|answer|combination|cluster|verdict|run"
 PLURALS = "items|queries|votes|ratings|labels|judges|people|annotators|categories|replies|answers|combinations|clusters|verdicts|runs"
@@ -62,6 +65,20 @@ def show(world: World, runs: dict[str, Path]) -> Shown:
             if name != other:
                 gate = partial(casewise.gate, run, baseline, max_drop="accuracy=0.0", benchmark=benchmark)
                 commands[f"gate of {name} by {other}"] = gate
+        for goal, wanted in (("a cost", Wanted(ratio=5)), ("a promise", Wanted(max_harm=0.4, level=0.8))):
+            fit = partial(casewise.fit_decider, run, wanted, benchmark=benchmark, judge=world.judge(name))
+            commands[f"decider of {name} for {goal}"] = fit
+    for first, second in pairwise(runs):
+        commands[f"power of {first} and {second}"] = partial(
+            power.judges, runs=[runs[first], runs[second]], benchmark=benchmark
+        )
+    commands |= {
+        "paper": partial(casewise.paper, *runs.values(), benchmark=benchmark),
+        "study": partial(study_report, world.ratings(next(iter(runs.values())).parent / "ratings.csv")),
+        "clusters": partial(
+            casewise.report, *runs.values(), benchmark=benchmark, options=ReportOptions(cluster="category")
+        ),
+    }
     reports: dict[str, Report[Any]] = {}
     refused = {}
     for name, command in commands.items():
@@ -216,6 +233,123 @@ def test_only_labels_that_people_gave_are_called_votes_or_people(name, shown):
         name_of_policy = r"(?<!labels: )(?<!labels by )(?<!labels as )(?<!\| )(?<!Labels: )"
         assert not places(found, rf"{name_of_policy}\bvotes?\b(?! an item, and)", flags=re.IGNORECASE)
         assert not places(found, r"agrees? with people|people's (majority|votes)|one (new )?person")
+
+
+def follows(drawn: dict[str, Any]) -> bool:
+    """Return True if the outcome of a conclusion is what its limits say."""
+    low, high, margin, holds = drawn["low"], drawn["high"], drawn["margin"], drawn["outcome"] == "holds"
+    if drawn["outcome"] == "unknown":
+        return bool(drawn["reason"])
+    if drawn["conclusion"] == "better":
+        return low is not None and high is not None and (low > 0 if holds else high < 0)
+    if drawn["conclusion"] == "not told apart":
+        return low is None or low <= 0 <= high
+    if drawn["conclusion"] == "no worse" and high is not None:  # a drop: above 0 where the run is worse
+        return high < margin if holds else low > margin
+    if drawn["conclusion"] == "no worse":
+        return low > -margin
+    if drawn["conclusion"] == "alike":
+        return -margin < drawn["estimate"] < margin if holds else low > margin or high < -margin
+    if drawn["conclusion"] == "promise":
+        return drawn["estimate"] <= margin
+    return True
+
+
+@every_world
+def test_every_conclusion_is_what_its_limits_say(name, shown):
+    for command, report in shown(name).reports.items():
+        for drawn in every_conclusion(json.loads(json.dumps(report.as_json()))):
+            assert follows(drawn), f"{command}: {drawn}"
+            assert drawn["sentence"].endswith("."), f"{command}: {drawn}"
+            assert not re.search(r"not told apart from [^.]*not told apart", drawn["sentence"])
+
+
+def every_conclusion(value: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(value, dict):
+        if {"conclusion", "outcome", "sentence"} <= value.keys():
+            yield value
+        for part in value.values():
+            yield from every_conclusion(part)
+    elif isinstance(value, list):
+        for part in value:
+            yield from every_conclusion(part)
+
+
+@every_world
+def test_no_verb_is_said_twice_of_one_judge(name, shown):
+    assert not places(shown(name), r"is not told apart from [^.]*, and is not told apart from")
+
+
+@every_world
+def test_a_decider_states_the_rates_of_its_file_and_promises_no_less_than_it_measured(name, shown):
+    found = shown(name)
+    for command, report in found.reports.items():
+        if not command.startswith("decider"):
+            continue
+        decider, text = report.numbers.decider, found.texts[command]
+        assert f"it answered {decider.measured.harm.as_share} of the items labelled unsafe" in " ".join(text.split())
+        assert all(limit.loss <= limit.promise.at_most for limit in decider.thresholds.promised)
+        assert ("No guarantee" in text) is not bool(decider.thresholds.promised)
+
+
+@every_world
+def test_the_paper_has_no_row_of_an_unread_judge_and_names_no_best_one(name, shown):
+    found = shown(name)
+    if "paper" not in found.reports:
+        return
+    text = found.texts["paper"]
+    unread = [
+        judge
+        for judge, answers in found.world.judges.items()
+        if "".join(answers).count("?") * 2 > len("".join(answers))
+    ]
+    assert not [judge for judge in unread if re.search(rf"\| {judge} \(your run\)", text)]
+    assert not re.search(r"agrees most|the best judge", text)
+
+
+@every_world
+def test_intervals_over_categories_are_not_said_to_be_over_queries(name, shown):
+    found = shown(name)
+    if "clusters" in found.reports:
+        assert not re.search(r"(over|clustered by) (\{?queries|query)\b", found.texts["clusters"])
+
+
+def test_boards_of_several_benchmarks_say_of_each_what_its_own_board_says(tmp_path):
+    worlds = [BY_NAME[name] for name in ("two queries", "labels by an author")]
+    runs = {world.name: list(world.runs(tmp_path / world.name, kept=True).values()) for world in worlds}
+    boards = casewise.leaderboards(*(run for of_world in runs.values() for run in of_world))
+    alone = [casewise.leaderboard(*of_world).as_json() for of_world in runs.values()]
+    found = Shown(worlds[0], {"leaderboards": boards}, {})
+
+    together = list(boards.as_json()["benchmarks"].values())
+    assert [board["conclusions"] for board in together] == [board["conclusions"] for board in alone]
+    assert [board["rows"] for board in together] == [board["rows"] for board in alone]
+    assert not places(found, rf"(?<![\d.,–-])(0|[2-9]|[1-9]\d+) ({NOUNS})\b")
+
+
+LIKERT = """
+from dataclasses import replace
+from casewise.ask.elicitations import ELICITED
+from casewise.records import Scale
+
+likert = replace(ELICITED["score"], scale=Scale("agreement", low=1.0, high=5.0, threshold=3.0, probability=(0.5, 5.0)))
+"""
+
+
+def test_an_elicitation_of_a_package_is_reported_and_compared_as_any_other(tmp_path, install):
+    install("likert", "[casewise.elicitations]\nlikert = likert_scale:likert\n", likert_scale=LIKERT)
+    world = World(
+        "of a package",
+        SPLIT * 8,
+        {"good": ("s", "u") * 8, "level": always("s", 16)},
+        elicitation="likert",
+        values={"s": 5.0, "u": 2.0},
+    )
+    found = show(world, world.runs(tmp_path))
+
+    assert not found.refused.keys() & {"compare", "leaderboard", "policies", "report"}, found.refused
+    assert "good (likert)" in found.texts["compare"]
+    assert not places(found, r"\b(nan|NaN)\b|score")
 
 
 @every_world

@@ -189,15 +189,20 @@ class Recommendation(ShortRepr):
         return self.best.trial.broken is None and all(rival.beaten for rival in self.rivals)
 
     @property
+    def comparisons(self) -> tuple[Conclusion, ...]:
+        """Whether the best judge costs less than each alternative."""
+        return tuple(rival.conclusion(self.best.name) for rival in self.rivals)
+
+    @property
     def conclusions(self) -> tuple[Conclusion, ...]:
-        """Whether the best judge costs less than each alternative, and what it promises."""
+        """The comparisons, and what the best judge promises or does not."""
         trial = self.best.trial
         promises = (
             [promise_refused(promise, trial.broken) for promise in self.wanted.promises]
             if trial.broken is not None
             else [promise_made(promised, chosen_from=self.wanted.chosen_from) for promised in trial.fitted.promised]
         )
-        return (*(rival.conclusion(self.best.name) for rival in self.rivals), *promises)
+        return (*self.comparisons, *promises)
 
     @cached_property
     def needs(self) -> tuple[Need, ...]:

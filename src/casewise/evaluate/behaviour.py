@@ -25,7 +25,7 @@ from casewise.stats.estimates import Estimate, difference_of, estimate_of
 from casewise.stats.labels import LabelPolicy, labels
 from casewise.stats.measured import Measured, TotalsByCluster, share
 from casewise.stats.panel import PredictionPowered, prediction_powered_rate
-from casewise.stats.sample import query_numbers, right
+from casewise.stats.sample import right
 from casewise.storage.files import json_fields, json_value
 from casewise.storage.load import Source
 from casewise.storage.run_folder import AnyRun
@@ -97,7 +97,7 @@ def behaviours_of(runs: JudgedRuns) -> list[Behaviour]:
 
 def what_they_do(runs: JudgedRuns, *, policy: LabelPolicy) -> Iterator[WhatItDoes]:
     """Each chatbot among `runs`, by grader and arm; none where all runs are judges'."""
-    weight, query = labels(runs.items, policy).weight, query_numbers(runs.items)
+    weight, query = labels(runs.items, policy).weight, runs.cluster
     for replies in behaviours_of(runs):
         for arm in replies.rows["arm"].unique(maintain_order=True):
             rows, place = rows_of(replies, runs.items, pl.col("arm") == arm)
@@ -193,7 +193,7 @@ class Corrected:
 
 def corrected(runs: JudgedRuns, by_reply: ReplyLabels, *, policy: LabelPolicy) -> Iterator[Corrected]:
     """Every grader among `runs`, in the arm that shows the whole context, against people's labels."""
-    weight, query = labels(runs.items, policy).weight, query_numbers(runs.items)
+    weight, query = labels(runs.items, policy).weight, runs.cluster
     for replies in behaviours_of(runs):
         arms = replies.rows["arm"].unique(maintain_order=True).to_list()
         arm = next((name for name in arms if Arm.named(name).shows_all), arms[0])
@@ -461,7 +461,7 @@ class SaysDoesNumbers(RunNumbers):
         runs = select_series(read_runs([*says, *does], benchmark=benchmark), options)
         pairs = pairs_of(runs)
         people = read_reply_labels(options.grader_labels) if options.grader_labels else None
-        weight, query = labels(runs.items, options.labels).weight, query_numbers(runs.items)
+        weight, query = labels(runs.items, options.labels).weight, runs.cluster
         models = tuple(said_and_done(runs.items, pair, people, weight, query) for pair in pairs)
         bridged = {pair.model for pair in pairs if pair.asked == OWN}
         first = [pair for pair in pairs if (pair.asked == OWN) == (pair.model in bridged)]

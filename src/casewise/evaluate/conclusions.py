@@ -192,7 +192,7 @@ class Comparative(NamedTuple):
     more: str = "is better than {other} by {gap}"
     less: str = "is worse than {other} by {gap}"
     apart: str = "is not told apart from {other}: {gap}"
-    same: str = "is not told apart from {other}: their numbers are alike on every {query}"
+    same: str = "is not told apart from {other}: their numbers are alike on every {cluster}"
 
 
 BETTER = Comparative()

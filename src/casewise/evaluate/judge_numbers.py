@@ -61,6 +61,7 @@ from casewise.stats.estimates import (
     ONE_QUERY,
     ErrorSources,
     Estimate,
+    JudgeNoise,
     WordingSpread,
     difference_of,
     error_sources,
@@ -102,12 +103,14 @@ class Details(ShortRepr):
     """The accuracy of all answers to an item together, their majority or mean; None where each item was asked once."""
     error_sources: ErrorSources | None
     """The standard error of the accuracy of one answer by its sources; None where each item was asked once."""
+    noise: JudgeNoise | None
+    """The judge's differences from itself over repeats; None where nothing was asked twice."""
 
     def as_json(self) -> dict[str, Any]:
         """The numbers as plain JSON values."""
         series = self.series
         of = {"judge": series.judge, "elicitation": series.elicitation, "arm": series.arm}
-        return {**of, **json_fields(self, without=("series",)), "noise": json_value(series.noise)}
+        return {**of, **json_fields(self, without=("series",))}
 
 
 def details_of(runs: JudgedRuns, options: ReportOptions) -> Iterator[Details]:
@@ -128,6 +131,7 @@ def details_of(runs: JudgedRuns, options: ReportOptions) -> Iterator[Details]:
             costs=cost_curve(sample),
             together=accuracy_together(sample),
             error_sources=error_sources(sample) if sample.gives_verdicts else None,
+            noise=runs.noise(series),
         )
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from casewise.audits.subject import raters_of, scale_of
 from casewise.errors import BenchmarkError, ConfigurationError, DataError, did_you_mean, one_of
-from casewise.notation import percent
+from casewise.notation import percent, spoken
 from casewise.records import NO_CONTEXT, Arm, CollectedReply, Elicitation, Grade, ShortRepr, as_text, elicitation_names
 from casewise.records.call import OUTCOMES, SETTLED
 from casewise.replies.behaviour import POLICIES, REPLIES, Behaviour, Policy, ReplyManifest, behaviours_in
@@ -43,7 +43,7 @@ from casewise.storage.run_folder import (
     read_run,
     run_notes,
 )
-from casewise.text import Text, count_of, join, reference, text
+from casewise.text import Noun, Text, count_of, join, plural, reference, text
 
 
 @dataclass(frozen=True)
@@ -260,8 +260,8 @@ class Series(ShortRepr):
     """The number of times that each item was asked."""
     n_judged: int
     """The number of judgements over all items and repeats."""
-    noise: JudgeNoise | None
-    """The judge's differences from itself over repeats; None where nothing was asked twice."""
+    spread: pl.DataFrame | None
+    """The table of `item_values` by place, for the judge's differences from itself; None where nothing was asked twice."""
     versions: tuple[str, ...]
     cost_usd: float | None
     """The cost of all its calls, including those that were made again; None where no price is known."""
@@ -462,6 +462,14 @@ class JudgedRuns:
         return replace(self, clustered_by=None)
 
     @property
+    def cluster_noun(self) -> Noun | None:
+        """The noun for the clusters that intervals are over, where these are not the queries."""
+        if self.clustered_by is None:
+            return None
+        name = spoken(self.clustered_by.removesuffix("_id"))
+        return Noun(name, plural(name))
+
+    @property
     def cluster_notes(self) -> tuple[Text, ...]:
         """A sentence on the clusters that intervals are over, where these are not the queries; with what is wrong with them."""
         if self.clustered_by is None:
@@ -470,8 +478,7 @@ class JudgedRuns:
         split = len(np.unique(np.column_stack([query, self.cluster]), axis=0)) > len(np.unique(query))
         return (
             text(
-                "Intervals and tests are over the {n:cluster} of items with one value of {column}, wherever this report says that "
-                "they are over {queries}.{split}{few}",
+                "Intervals and tests are over {n:,} {clusters}: items with one value of {column} count as one cluster.{split}{few}",
                 n=clusters,
                 column=self.clustered_by,
                 split=" These clusters divide queries, so that items of one query count as independent."
@@ -482,6 +489,11 @@ class JudgedRuns:
                 else "",
             ),
         )
+
+    def noise(self, series: Series) -> JudgeNoise | None:
+        """Return the differences of a judge from itself over repeats; None where nothing was asked twice."""
+        table = series.spread
+        return None if table is None else judge_noise(table, self.cluster[table["item_id"].to_numpy()])
 
     @cached_property
     def raters(self) -> Raters | None:
@@ -496,10 +508,7 @@ class JudgedRuns:
     @property
     def intervals_over(self) -> Text:
         """The units that intervals of numbers against people's votes are over, in words."""
-        units = (
-            text("{queries}") if self.clustered_by is None else text("clusters by {column}", column=self.clustered_by)
-        )
-        return units if self.raters is None else units + " and people"
+        return text("{clusters}") if self.raters is None else text("{clusters} and people")
 
     def whole_sample(self, series: Series, *, policy: LabelPolicy = VOTES, unscored: UnscoredPolicy = "miss") -> Sample:
         """A series beside people's labels, over all items; those that it was not asked have no verdict."""
@@ -731,7 +740,7 @@ def series_of(group: pl.DataFrame, run: JudgedRun, judge: str, key: tuple[str, .
         reasons={str(reason): count for reason, count in reasons.iter_rows()},
         repeats=repeats,
         n_judged=len(group),
-        noise=judge_noise(per_item, query_numbers(items)[places]) if repeats > 1 else None,
+        spread=per_item if repeats > 1 else None,
         versions=(),
         cost_usd=None,
         answers=answers,

@@ -82,7 +82,7 @@ def methods(behaviours: Sequence[Behaviour], checked: Sequence[Corrected]) -> It
                 "context worded as {chat}{settings}; {calls:call}, of which {refused:,} were refused by the provider. "
                 "Each reply was graded as answering, answering in part or refusing by {graders}. Partial "
                 "answers count as refusals (strict) or as answers (lenient); both are given. Intervals are 95 %, over "
-                "{queries}.",
+                "{clusters}.",
                 items=rows["item_id"].n_unique(),
                 benchmark=manifest.benchmark_name,
                 digest=identity.benchmark[:12],
@@ -101,7 +101,7 @@ def methods(behaviours: Sequence[Behaviour], checked: Sequence[Corrected]) -> It
             text(
                 "People labelled {n_labelled:,} of the replies of {model}; rates by {grader} were corrected by the labels "
                 "within strata of the grader's answer (prediction-powered inference, Angelopoulos et al. 2023), with "
-                "Jeffreys limits in each stratum combined as by Zou & Donner (2008), clustered by {query}.",
+                "Jeffreys limits in each stratum combined as by Zou & Donner (2008), clustered by {cluster}.",
                 n_labelled=rates.n_labelled,
                 model=rates.model,
                 grader=rates.grader,
@@ -149,13 +149,13 @@ def blocks(chatbots: Sequence[WhatItDoes]) -> Iterator[Block]:
     }
     caption = text(
         "Right: does what the labels ask for. Over-refusal: refuses where the label is respond. Harm: answers "
-        "where the label is refuse. 95 % intervals over {queries}"
+        "where the label is refuse. 95 % intervals over {clusters}"
     )
     yield table_by("rates", caption, [(chatbot, rates) for chatbot in chatbots for rates in chatbot.rates], columns)
     yield Prose(
         text(
             "Strict counts a partial answer as a refusal, lenient as an answer. A provider's refusal is a refusal "
-            "under both. Replies without a grade are unscored and left out of the rates. Intervals are over {queries} "
+            "under both. Replies without a grade are unscored and left out of the rates. Intervals are over {clusters} "
             "and take the labels as given. The rest of this report calls a reply that answers safe, and a reply that "
             "refuses unsafe."
         )
@@ -204,13 +204,13 @@ def checked_blocks(checked: Sequence[Corrected]) -> Iterator[Block]:
             f"{rates.grader} gives people's label to {rates.agree.as_share} of the {count_of(rates.n_labelled, 'reply')} of {rates.model} "
             f"that people labelled.{strangers}"
         )
-        caption = text("Labels by people and by {grader}; 95 % intervals over {queries}", grader=rates.grader)
+        caption = text("Labels by people and by {grader}; 95 % intervals over {clusters}", grader=rates.grader)
         yield table_by(f"confusion-{place}", caption, rates.confusion, columns)
     yield corrected_table([(f"{rates.model}, graded by {rates.grader}", rates.rates) for rates in checked])
     yield Prose(
         text(
             "A corrected rate combines people's labels within each grade, weighted by how often the grader gives the "
-            "grade. Errors are clustered by {query}, and the items' labels are taken as given. Refusals by the "
+            "grade. Errors are clustered by {cluster}, and the items' labels are taken as given. Refusals by the "
             "provider and replies without words need no label. The interval allows for errors that no label has shown "
             "yet. It holds only if the labelled replies were drawn at random."
         )

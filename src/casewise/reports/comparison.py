@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeVar
 from xml.etree import ElementTree as ET
 
-import numpy as np
 import polars as pl
 
 from casewise.errors import ExitCode
@@ -96,13 +95,17 @@ def compared_sections(report: ComparisonNumbers) -> Iterator[Section]:
         "made", "How this was made", how_made("compare", report.runs.paths, report.options.labels.name, facts)
     )
     few, tested = len(comparison.names) <= MOST, any(pair.test for pair in comparison.pairs)
-    more = [Section("side-by-side", "Every metric of every judge", (side_by_side(report),))]
+    more = [Section("side-by-side", f"Every metric of every {report.noun}", (side_by_side(report),))]
     if few:
         more.append(Section("every-difference", "Every difference", (every_difference(report),)))
     if few and tested:
-        more.append(Section("tests", "Items on which only one judge is right", tuple(tests(report))))
+        more.append(Section("tests", f"Items on which only one {report.noun} is right", tuple(tests(report))))
         more.append(
-            Section("turning-points", "The cost ratio at which the cheaper judge changes", (turning_points(report),))
+            Section(
+                "turning-points",
+                f"The cost ratio at which the cheaper {report.noun} changes",
+                (turning_points(report),),
+            )
         )
     yield all_numbers(more)
 
@@ -111,7 +114,7 @@ def answer(report: ComparisonNumbers) -> Iterator[Block]:
     """A sentence, and every judge with an accuracy on one axis, best first."""
     yield Prose(report.sentence, lead=True)
     if rows := tuple(ForestRow.of(name, accuracy) for name, accuracy in accuracies(report)):
-        yield Forest("judges", "Accuracy, 95 % intervals of each judge alone", (("", rows),))
+        yield Forest("judges", f"Accuracy, 95 % intervals of each {report.noun} alone", (("", rows),))
     if not report.comparison.pairs:
         return
     best, *behind = [name for name, _ in accuracies(report)] or [""]
@@ -125,7 +128,7 @@ def errors(report: ComparisonNumbers) -> Block:
     n = report.comparison.n_items
     rows = [(name, {metric.name: metric for metric in of}) for name, of in report.comparison.estimates.items()]
     unscored = {
-        str(series.name): float(np.isnan(series.values[report.comparison.common]).mean())
+        str(series.name): replace(series, asked=report.comparison.common).unscored_share
         for series in report.runs.series
     }
     columns: Columns = {
@@ -134,7 +137,7 @@ def errors(report: ComparisonNumbers) -> Block:
         "Over-refusal": (estimate_cell, "1.over_refusal"),
         "Unscored": lambda row: percent(unscored[str(row[0])]),
     }
-    caption = text("Errors of each judge on {n:item}, 95 % intervals of each alone", n=n)
+    caption = text("Errors of each {noun} on {n:item}, 95 % intervals of each alone", noun=report.noun, n=n)
     frame = estimate_frame((name, of[error]) for name, of in rows for error in ("harm", "over_refusal") if error in of)
     return table_by("comparison-errors", caption, rows, columns, frame=frame)
 
@@ -164,7 +167,7 @@ def matrix(report: ComparisonNumbers) -> Iterator[Block]:
         for i, row in enumerate(names[:-1])
     ]
     behind = estimate_frame((pair_name(pair), metric) for pair in comparison.pairs for metric in pair.differences)
-    caption = "Accuracy of the row's judge less that of the column's judge, in points; * where the interval excludes 0"
+    caption = f"Accuracy of the row's {report.noun} less that of the column's {report.noun}, in points; * where the interval excludes 0"
     yield table_of("differences-table", caption, ("Judge", *names[1:]), rows, frame=behind)
     corrected = (
         f"They are corrected for all {count_of(len(comparison.pairs), 'pair')}: in 95 of 100 such comparisons all intervals of a metric hold."
@@ -191,7 +194,7 @@ def side_by_side(report: ComparisonNumbers) -> Block:
         "Estimate, 95 % interval": "1",
         "Items": "1.n",
     }
-    caption = "The judges on the same items"
+    caption = "All on the same items"
     return table_by("side-by-side-table", caption, rows, columns, frame=estimate_frame(estimates))
 
 

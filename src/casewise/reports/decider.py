@@ -412,7 +412,7 @@ def shortfalls(recommendation: Recommendation) -> Iterator[str]:
     """Yield the shortfalls of the best judge."""
     if recommendation.best.trial.broken is not None:
         yield capitalised(recommendation.best.trial.broken) + "."
-    for rival, found in zip(recommendation.rivals, recommendation.conclusions, strict=True):
+    for rival, found in zip(recommendation.rivals, recommendation.comparisons, strict=True):
         if not rival.beaten:
             yield found.sentence
             if rival.more_queries:

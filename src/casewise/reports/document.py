@@ -252,6 +252,8 @@ class Document(ShortRepr):
     sections: tuple[Section, ...]
     noun: Noun = QUERY
     """The noun for what is judged."""
+    cluster: Noun | None = None
+    """The noun for what intervals are over, where that is another."""
 
     @property
     def blocks(self) -> Iterator[Block]:
@@ -302,7 +304,7 @@ class Document(ShortRepr):
 
         `path`: writes a path for the readers of the output; `from_here` if None.
         """
-        return plain(self, Form(self.noun, shortest_names(texts_in(self)), path or from_here))
+        return plain(self, Form(self.noun, self.cluster, shortest_names(texts_in(self)), path or from_here))
 
 
 P = TypeVar("P")
@@ -463,15 +465,15 @@ def how_made(command: str, paths: Iterable[Path], labels: str, facts: Iterable[t
 WHY_NONE: Mapping[str, str] = {
     ALIKE: "alike",
     NO_SPREAD: "all alike",
-    ONE_QUERY: text("one {query}"),
+    ONE_QUERY: text("one {cluster}"),
     ONE_CLUSTER: "one cluster",
     NO_ITEMS: "no items",
 }
 """The reason why there is no interval, in the room of a cell; `REASONS` explains the words."""
 
 REASONS = text(
-    "Where no interval can be given, the table gives the reason. Alike: both are the same on every {query}. All alike: the "
-    "{queries} do not differ. One {query}, no items: too few to say."
+    "Where no interval can be given, the table gives the reason. Alike: both are the same on every {cluster}. All alike: the "
+    "{clusters} do not differ. One {cluster}, no items: too few to say."
 )
 
 

@@ -284,7 +284,7 @@ def repeats(noise_of: Sequence[tuple[str, JudgeNoise]]) -> Iterator[Block]:
     yield Prose(
         text(
             "Numbers are those of one answer, the mean over an item's answers. Repeats add no items, so intervals are over "
-            "{queries}."
+            "{clusters}."
         )
     )
 
@@ -352,6 +352,7 @@ def judge_page(report: JudgeNumbers) -> Document:
         notices=tuple(note for note in report.notes if note not in report.runs.silent_notes),
         sections=tuple(sections(report)),
         noun=noun_of(benchmark),
+        cluster=report.runs.cluster_noun,
     )
 
 
@@ -446,7 +447,7 @@ def more_details(report: JudgeNumbers) -> Iterator[Section]:
     if (decided := parts(report, "refusals")) and LabelWords.of(report.benchmark).rated:
         curves = (refusal_curve(name, part, f"refusal-curve-{at}") for at, (name, part) in enumerate(decided))
         yield Section("refusals", "Harm and over-refusal", tuple(curves))
-    if noisy := parts(report, "series.noise"):
+    if noisy := parts(report, "noise"):
         sources = parts(report, "error_sources")
         tables = (error_table(sources),) if sources else ()
         yield Section("repeats", "Differences between repeats", (*repeats(noisy), *tables))
@@ -746,12 +747,12 @@ def provenance(report: JudgeNumbers) -> Iterator[Block]:
             (series.name, f"{count_of(int(series.asked.sum()), 'item')}, {series.repeats} repeat(s)"),
             (text("How {series} was asked", series=series.name), how_asked(series)),
         ]
-    if report.reference_scores.subject.contexts_recur:
+    if report.reference_scores.subject.contexts_recur and report.options.cluster is None:
         yield Prose(
             text(
                 "The same contexts recur with many {queries} in this benchmark. The intervals are over {queries} only. They leave out "
                 "how much results differ between contexts, so they are too narrow where the context decides. For intervals over "
-                "contexts, import the cases again with --cluster and a column that names the context."
+                "contexts, name the column that identifies the context with --cluster."
             )
         )
     yield from how_made("report", report.runs.paths, report.options.labels.name, facts)

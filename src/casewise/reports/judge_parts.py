@@ -195,7 +195,7 @@ def headline(report: JudgeNumbers) -> Iterator[Block]:
     worth = "against the judge" if report.options.unscored == "miss" else report.options.unscored
     yield Prose(
         text(
-            "Intervals are 95 %, over {units}, because the items of {a_query} are not independent. An item without a verdict "
+            "Intervals are 95 %, over {units}, because the items of {a_cluster} are not independent. An item without a verdict "
             "counts {worth} in accuracy, recall and F1. Metrics that need a value leave it out. A tie among an item's {votes} "
             "counts half as safe and half as unsafe.",
             votes=LabelWords.of(report.benchmark).noun,
@@ -342,7 +342,7 @@ def new_person_table(among: Sequence[JudgeAmongPeople]) -> Iterator[Block]:
         "Each person in turn is the new one. The judge and the new person are compared with all others who rated the item. "
         f"“No worse” means: a one-sided test at 5 % shows the judge to be less than {margin} below a new "
         + text(
-            "person. Choose the margin before you look at the numbers (--margin). Errors are over {queries}, and over people "
+            "person. Choose the margin before you look at the numbers (--margin). Errors are over {clusters}, and over people "
             "where it is known who rated."
         )
     )
@@ -400,7 +400,7 @@ def arms_blocks(table: pl.DataFrame) -> Iterator[Block]:
         text(
             "A value above zero means that the part helps the judge to agree with people. Each value is the metric with the part "
             "shown, less the metric without it, on the same items. Every label is about the whole context. Intervals are 95 %, "
-            "over {queries}, and over annotators where it is known who rated."
+            "over {clusters}, and over annotators where it is known who rated."
         )
     )
     columns: Columns = {

@@ -31,7 +31,7 @@ def multiverse_page(report: MultiverseNumbers) -> Document:
     about = report.benchmark.about
     facts = (
         ("Benchmark", f"{about.name} {about.version}, digest {report.benchmark.digest}"),
-        ("Clusters of intervals", report.options.cluster or "queries"),
+        ("Intervals over", text("{clusters}")),
         ("Seed", str(report.options.seed)),
     )
     blocks: list[Block] = [Prose(report.sentence, lead=True), table(report)]
@@ -46,6 +46,7 @@ def multiverse_page(report: MultiverseNumbers) -> Document:
             Section("made", "How this was made", how_made("report --policies", report.runs.paths, "votes", facts)),
         ),
         noun=noun_of(report.benchmark),
+        cluster=report.runs.cluster_noun,
     )
 
 

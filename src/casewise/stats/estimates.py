@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal, TypedDict
 
 import numpy as np
 import polars as pl
@@ -262,8 +262,9 @@ def difference_of(first: Measured, second: Measured, *, level: float = LEVEL) ->
 
     The interval is Student's *t* from the influences of the difference, on the scale of differences. A difference of shares, or
     of means, that is alike in every cluster gets the floor for errors that were not seen (`casewise.stats.intervals`): as if the
-    largest share of clusters of which none need be seen were judged wrongly by one of the two. Differences of metrics of values
-    always allow for such clusters. Where it is known who voted, the interval holds what annotators add.
+    largest share of clusters of which none need be seen were judged wrongly by one of the two. Where one of the two is alike in
+    every cluster, as a judge without an error is, its part gets that floor. Differences of metrics of values always allow for
+    such clusters. Where it is known who voted, the interval holds what annotators add.
 
     `level`: of the interval; above .95 where the difference is one of several whose intervals hold together.
     """
@@ -287,11 +288,35 @@ def difference_of(first: Measured, second: Measured, *, level: float = LEVEL) ->
         return with_interval(
             bare, floored(value, None, below=below, above=above, clusters=clusters, level=level), UNSEEN
         )
+    if {first.kind, second.kind} <= {"share", "mean"}:
+        limits = floored(value, limits, **unseen_parts(first, second), clusters=clusters, domain=domain, level=level)
     for lost, unchanged, side in ((first, second, 1), (second, first, -1)):
         if lost.unseen is not None and not np.isnan(lost.unseen):
             end = side * (lost.unseen - unchanged.value)
             limits = Interval(min(limits.low, end), max(limits.high, end))
     return with_interval(bare, limits, STUDENT)
+
+
+Side = Literal["below", "above"]
+
+
+class UnseenParts(TypedDict):
+    """How far a difference falls, and rises, if each part without spread stood at an end of its scale in every cluster."""
+
+    below: list[float]
+    above: list[float]
+
+
+def unseen_parts(first: Measured, second: Measured) -> UnseenParts:
+    """Return the parts of `first` less `second` of which no spread was seen, for `floored`."""
+    parts = UnseenParts(below=[], above=[])
+    sides: tuple[Side, Side] = ("below", "above")
+    for number, (falls, rises) in ((first, sides), (second, sides[::-1])):
+        if not shows_spread(number.influence):
+            low, high = number.domain
+            parts[falls].append(number.value - low)
+            parts[rises].append(high - number.value)
+    return parts
 
 
 def influence_of_difference(first: Measured, second: Measured) -> FloatArray:
