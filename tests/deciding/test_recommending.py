@@ -187,7 +187,7 @@ def test_a_constant_candidate_and_judges_left_out_are_named():
 def test_a_judge_that_costs_the_same_on_every_query_is_not_said_to_be_not_told_apart():
     alike = Rival("refusing everything", number(0.3), Estimate("cost", 0.0, None, None, 10.0, 0, ALIKE), None)
     best = SimpleNamespace(name="J", trial=SimpleNamespace(broken=None))
-    found: Any = SimpleNamespace(best=best, rivals=[alike], conclusions=[alike.conclusion("J")])
+    found: Any = SimpleNamespace(best=best, rivals=[alike], comparisons=[alike.conclusion("J")])
 
     assert list(shortfalls(found)) == ["J costs the same as refusing everything on every query."]
 

@@ -33,7 +33,7 @@ class Shown:
 
     @property
     def texts(self) -> dict[str, str]:
-        return {name: markdown(report.document) for name, report in self.reports.items()}
+        return {name: markdown(report.document).replace("\\", "") for name, report in self.reports.items()}
 
 
 @pytest.fixture(scope="module")
@@ -72,9 +72,10 @@ def show(world: World, runs: dict[str, Path]) -> Shown:
         commands[f"power of {first} and {second}"] = partial(
             power.judges, runs=[runs[first], runs[second]], benchmark=benchmark
         )
+    if world.labels_by != "author":  # these two are about people's ratings
+        commands["paper"] = partial(casewise.paper, *runs.values(), benchmark=benchmark)
+        commands["study"] = partial(study_report, world.ratings(next(iter(runs.values())).parent / "ratings.csv"))
     commands |= {
-        "paper": partial(casewise.paper, *runs.values(), benchmark=benchmark),
-        "study": partial(study_report, world.ratings(next(iter(runs.values())).parent / "ratings.csv")),
         "clusters": partial(
             casewise.report, *runs.values(), benchmark=benchmark, options=ReportOptions(cluster="category")
         ),
@@ -349,7 +350,7 @@ def test_an_elicitation_of_a_package_is_reported_and_compared_as_any_other(tmp_p
 
     assert not found.refused.keys() & {"compare", "leaderboard", "policies", "report"}, found.refused
     assert "good (likert)" in found.texts["compare"]
-    assert not places(found, r"\b(nan|NaN)\b|score")
+    assert not places(found, r"\b(nan|NaN)\b")
 
 
 @every_world

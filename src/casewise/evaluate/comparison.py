@@ -32,7 +32,7 @@ from casewise.evaluate.judged_runs import (
     read_runs,
 )
 from casewise.evaluate.yardsticks import notes_on_items, picked_numbers, select_series
-from casewise.notation import interval, number, percent, points
+from casewise.notation import interval, number, percent, points, spoken
 from casewise.records import ShortRepr
 from casewise.stats.comparison import (
     BEST_BY,
@@ -374,12 +374,12 @@ class GateReport(ShortRepr):
             )
         said: list[str] = [conclusion.sentence for conclusion in self.conclusions]
         if self.found.decision == "inconclusive":
-            drops = "; ".join(
-                f"{metric.name}: {gate_number(metric.name, metric.detectable, (None, None))}"
+            drops = " or ".join(
+                f"{gate_number(metric.name, metric.detectable, (None, None))} in {spoken(metric.name)}"
                 for metric in self.found.metrics
                 if metric.decision == "inconclusive"
             )
-            beyond = f"With 80 % power they show a drop that exceeds its margin by, for {drops}."
+            beyond = f"With 80 % power they show a drop only if it exceeds its margin by {drops}."
             said += ["These items cannot tell.", beyond, "Judge more items, or allow more."]
         return join(" ", said)
 

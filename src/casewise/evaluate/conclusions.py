@@ -311,7 +311,7 @@ def promise_made(promised: Promised, *, chosen_from: int = 1) -> Conclusion:
 
 def promise_refused(promise: RiskPromise, why: str) -> Conclusion:
     """Return that an error of a decider is not promised to be at most so much, and the reason."""
-    said = text("is not promised to be at most {at_most:.4g} %: {why}", at_most=100 * promise.at_most, why=why)
+    said = text("is not promised to be at most {at_most:.4g} % on {queries} like these", at_most=100 * promise.at_most)
     numbers = (promise.kind, None, None, None, promise.at_most)
     return Conclusion("promise", Unknown(why), capitalised(promise.error), said, *numbers)
 

@@ -153,14 +153,14 @@ def estimate_of(measured: Measured, *, level: float = LEVEL) -> Estimate:
     bare = replace(bare, estimate=float(measured.value), method=ONE_QUERY)
     if measured.at_risk < 2:
         return bare
-    rare = rare_proportion_interval(measured, level=level)
-    measured = with_annotators(measured)
     if measured.shares:
         return with_interval(bare, interval_of_mean(measured.shares, level=level), BY_PARTS)
+    rare = rare_proportion_interval(measured, level=level)
+    more, measured = measured.more, with_annotators(measured)
     limits = interval_from_spread(measured, rare, level=level)
     if limits is None and measured.kind != "other":
         method = UNSEEN if measured.kind == "mean" else EXACT
-        return with_interval(bare, interval_without_spread(measured, level=level), method)
+        return with_interval(bare, interval_without_spread(measured, more, level=level), method)
     if limits is None and measured.unseen is None:
         return replace(bare, method=NO_SPREAD)
     limits = limits or Interval(measured.value, measured.value)
@@ -205,39 +205,42 @@ FEW = 10
 
 def with_annotators(measured: Measured) -> Measured:
     """Return the number with influences that hold the annotators' part of the variance, where the voters are known."""
-    if not measured.more and not measured.shares:
+    if not measured.more:
         return measured
     influence = widened_for_annotators(measured.influence, measured.more)
-    touched = None if measured.more else measured.touched  # limits that do not know of annotators
-    return replace(
-        measured, influence=influence, votes=None, touched=touched, shares=tuple(map(with_annotators, measured.shares))
-    )
+    return replace(measured, influence=influence, votes=None, touched=None)  # whose limits do not know of annotators
 
 
 def with_interval(bare: Estimate, limits: Interval, method: str) -> Estimate:
     return replace(bare, ci_low=float(limits.low), ci_high=float(limits.high), method=method)
 
 
-def interval_without_spread(measured: Measured, *, level: float) -> Interval:
+def interval_without_spread(measured: Measured, more: float, *, level: float) -> Interval:
+    r"""Return the limits of a number that is alike in every cluster; `more`, what annotators add, widens each by :math:`\sqrt{d^2 + t^2 v}`."""
+    value, (low, high) = measured.value, measured.domain
     if measured.kind == "share":
-        return clopper_pearson_interval(measured.value, measured.at_risk, level=level)
-    if measured.kind == "mean":
-        low, high = measured.domain
-        below, above = [measured.value - low], [high - measured.value]
-        return floored(measured.value, None, below=below, above=above, clusters=measured.at_risk, level=level)
-    ends = clopper_pearson_interval(measured.value / (2 - measured.value), measured.at_risk, level=level)
-    return Interval(*(2 * end / (1 + end) for end in ends))
+        ends = clopper_pearson_interval(value, measured.at_risk, level=level)
+    elif measured.kind == "mean":
+        ends = floored(value, None, below=[value - low], above=[high - value], clusters=measured.at_risk, level=level)
+    else:
+        share = clopper_pearson_interval(value / (2 - value), measured.at_risk, level=level)
+        ends = Interval(*(2 * end / (1 + end) for end in share))
+    if more <= 0:
+        return ends
+    t = student_quantile((1 + level) / 2, measured.at_risk - 1)
+    below, above = (float(np.hypot(distance, t * np.sqrt(more))) for distance in (value - ends.low, ends.high - value))
+    return Interval(max(low, value - below), min(high, value + above))
 
 
 def interval_of_mean(shares: Sequence[Measured], *, level: float) -> Interval:
     """Return the interval of a mean of proportions, from the intervals of each and how their influences go together."""
-    values = np.array([part.value for part in shares])
+    values, widened = np.array([part.value for part in shares]), [with_annotators(part) for part in shares]
     own = [
         interval_from_spread(part, rare_proportion_interval(part, level=level), level=level)
-        or interval_without_spread(part, level=level)
-        for part in shares
+        or interval_without_spread(part, bare.more, level=level)
+        for part, bare in zip(widened, shares, strict=True)
     ]
-    influence = np.array([part.influence for part in shares])
+    influence = np.array([part.influence for part in widened])
     size = np.sqrt((influence**2).sum(axis=1))
     product = size[:, None] * size[None, :]
     varies = size > ROUNDING_ERROR

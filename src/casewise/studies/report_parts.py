@@ -85,7 +85,8 @@ def methods(analysis: StudyAnalysis, words: VerdictWords) -> Iterator[str]:
     """Yield the methods of the study in the words of a paper; every number is this study's."""
     ratings, options = analysis.ratings, analysis.options
     votes, n, alpha = ratings.by_item.sizes, len(analysis.contrasts), options.alpha
-    per_item = f"{votes.min()}" if votes.min() == votes.max() else f"{votes.min()} to {votes.max()}"
+    most = count_of(int(votes.max()), "rating")
+    per_item = most if votes.min() == votes.max() else f"{votes.min()} to {most}"
     counted = (
         f"{len(ratings):,} anonymous votes on"
         if ratings.annotator is None
@@ -93,7 +94,7 @@ def methods(analysis: StudyAnalysis, words: VerdictWords) -> Iterator[str]:
     )
     yield text(
         "We analysed {counted} {items:item}, made from {n:query} under {conditions:condition} ({names}), with {per_item} "
-        "ratings an item.",
+        "an item.",
         counted=counted,
         items=len(ratings.item),
         n=len(ratings.query),
