@@ -15,7 +15,7 @@ from tests.support.worlds import BY_NAME, QUICK, SPLIT, WORLDS, World, always
 import casewise
 from casewise import ReportOptions, Wanted, power
 from casewise.errors import CasewiseError
-from casewise.reports.formats import Report, markdown
+from casewise.reports.formats import markdown
 from casewise.stats.estimates import NO_SHARES
 from casewise.studies.report import study_report
 
@@ -28,7 +28,7 @@ class Shown:
     """What every command shows of a world: its reports, and why others were refused."""
 
     world: World
-    reports: dict[str, Report[Any]]
+    reports: dict[str, Any]
     refused: dict[str, str]
 
     @property
@@ -51,7 +51,7 @@ def shown(tmp_path_factory):
 def show(world: World, runs: dict[str, Path]) -> Shown:
     benchmark = world.benchmark
     named = list(runs.items())
-    commands: dict[str, Callable[[], Report[Any]]] = {
+    commands: dict[str, Callable[[], Any]] = {
         "compare": partial(casewise.compare, *runs.values(), benchmark=benchmark),
         "leaderboard": partial(casewise.leaderboard, *runs.values(), benchmark=benchmark),
         "policies": partial(casewise.policies, *runs.values(), benchmark=benchmark),
@@ -80,7 +80,7 @@ def show(world: World, runs: dict[str, Path]) -> Shown:
             casewise.report, *runs.values(), benchmark=benchmark, options=ReportOptions(cluster="category")
         ),
     }
-    reports: dict[str, Report[Any]] = {}
+    reports: dict[str, Any] = {}
     refused = {}
     for name, command in commands.items():
         try:
@@ -241,19 +241,15 @@ def follows(drawn: dict[str, Any]) -> bool:
     low, high, margin, holds = drawn["low"], drawn["high"], drawn["margin"], drawn["outcome"] == "holds"
     if drawn["outcome"] == "unknown":
         return bool(drawn["reason"])
-    if drawn["conclusion"] == "better":
-        return low is not None and high is not None and (low > 0 if holds else high < 0)
-    if drawn["conclusion"] == "not told apart":
-        return low is None or low <= 0 <= high
-    if drawn["conclusion"] == "no worse" and high is not None:  # a drop: above 0 where the run is worse
-        return high < margin if holds else low > margin
-    if drawn["conclusion"] == "no worse":
-        return low > -margin
-    if drawn["conclusion"] == "alike":
-        return -margin < drawn["estimate"] < margin if holds else low > margin or high < -margin
-    if drawn["conclusion"] == "promise":
-        return drawn["estimate"] <= margin
-    return True
+    by_kind: dict[str, Callable[[], bool]] = {
+        "better": lambda: bool(low > 0 if holds else high < 0),
+        "not told apart": lambda: low is None or bool(low <= 0 <= high),
+        # of a gate the drop: above 0 where the run is worse; of a person the lower limit alone
+        "no worse": lambda: bool(low > -margin if high is None else high < margin if holds else low > margin),
+        "alike": lambda: bool(abs(drawn["estimate"]) < margin if holds else low > margin or high < -margin),
+        "promise": lambda: bool(drawn["estimate"] <= margin),
+    }
+    return by_kind.get(drawn["conclusion"], lambda: True)()
 
 
 @every_world

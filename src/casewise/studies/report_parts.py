@@ -276,7 +276,7 @@ def groups_sentence(compared: pl.DataFrame, alpha: float, words: VerdictWords) -
     )
 
 
-def group_found(row: dict[str, Any], alpha: float, words: RatedWords) -> Conclusion:
+def group_found(row: dict[str, Any], alpha: float, words: VerdictWords) -> Conclusion:
     """Return whether a group of annotators, a row of `group_table`, differs from the other people."""
     group = f"People who answered {row['answer']!r} ({row['trait']})"
     why = row["why"] or "too few people"
