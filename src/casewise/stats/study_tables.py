@@ -128,7 +128,7 @@ def share_limits(
     if clusters < 2:
         return {"ci_low": None, "ci_high": None}
     variance = cluster_variance((chosen - share) / n, queries)
-    if annotator is not None:
+    if annotator is not None and len(np.unique(annotator)) > 1:  # one says nothing of other people
         own = np.full(clusters, 1 / n)
         variance += PerVote(Raters(queries, annotator, chosen), (1 - share) * own, -share * own).variance
         clusters = max(2, min(clusters, len(np.unique(annotator))))

@@ -193,8 +193,8 @@ def answer(study: StudyNumbers) -> Iterator[Block]:
         ForestRow(spoken(row["condition"]), row["safe_rate"], row["ci_low"], row["ci_high"], strong=True)
         for row in analysis.conditions.to_dicts()
     )
-    over = "{rate}; intervals over {queries}" if analysis.anonymous else "{rate}; intervals over {queries} and people"
-    caption = text(over, rate=rate)
+    over_people = not analysis.anonymous and analysis.conditions["annotators"].min() != 1
+    caption = text("{rate}; intervals over {queries}{people}", rate=rate, people=" and people" * over_people)
     columns: Columns = {
         "Condition": "condition",
         "Items": "items",
