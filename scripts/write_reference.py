@@ -90,7 +90,7 @@ def _names() -> str:
         rows.append((f"{name} (table `{table}`)" if table else name, meaning))
     return _page(
         "Names in reports",
-        "Each report explains its names under its tables, in \u201cAbout these numbers\u201d. This page lists all of them.",
+        "Each report explains its names in its last fold, \u201cDefinitions\u201d. This page lists all of them.",
         _table(("name", "meaning"), rows),
     )
 

@@ -267,13 +267,13 @@ def install_command(*extras: str) -> str:
     return add_command(requirement, editable=is_here and bool(origin.get("dir_info", {}).get("editable")))
 
 
-def add_command(requirement: str, *, editable: bool = False) -> str:
+def add_command(requirement: str, *, editable: bool = False, dependencies: bool = True) -> str:
     """Return the command that installs a package into this environment, wherever it is typed.
 
     The installer is the environment's own pip; without it uv, and without uv the pip that Python brings.
     """
     python = shlex.quote(sys.executable)
-    words = f"{'-e ' if editable else ''}{shlex.quote(requirement)}"
+    words = f"{'-e ' if editable else ''}{'' if dependencies else '--no-deps '}{shlex.quote(requirement)}"
     if find_spec("pip"):
         return f"{python} -m pip install {words}"
     if which("uv"):

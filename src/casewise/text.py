@@ -274,6 +274,16 @@ def join(separator: str, texts: Iterable[str]) -> Text:
     return Text(*pieces[1:])
 
 
+def first_sentence(words: str) -> Text:
+    """Return the first sentence of a text of several, with its references."""
+    pieces: list[str | Reference] = []
+    for part in parts_of(words):
+        if isinstance(part, str) and ". " in part:
+            return Text(*pieces, part.partition(". ")[0] + ".")
+        pieces.append(part)
+    return Text(*pieces)
+
+
 def capitalised(words: str) -> Text:
     """Return `words` with a capital first letter."""
     first, *rest = parts_of(words)

@@ -30,7 +30,7 @@ def test_a_leaderboard_has_a_frame_with_a_row_a_judge(runs):
     rows = board.rows
     assert rows["judge"].to_list() == ["constant:intended (binary)", "constant:safe (binary)"]
     assert (rows["accuracy_ci_low"] <= rows["accuracy"]).all()
-    assert "<table" in board._repr_html_()
+    assert "Errors of constant:intended" in board._repr_html_()
     assert board.tables["board"].height == 2
 
 

@@ -91,5 +91,5 @@ def test_the_flags_of_each_format_write_beside_what_is_printed(runs, tmp_path):
 
 
 def test_two_wishes_are_refused_before_anything_is_printed():
-    with saying(json=True), pytest.raises(ConfigurationError, match="two wishes"):
+    with saying(json=True), pytest.raises(ConfigurationError, match="two formats"):
         _ = DocumentOptions(form="html").wants_json

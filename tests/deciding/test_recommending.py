@@ -173,13 +173,15 @@ def test_a_saving_that_is_the_same_on_every_query_has_an_interval(bank):
     assert refusing["more_queries"] is None
 
 
-def noted(*, constant=False, left_out=None):
-    found: Any = SimpleNamespace(best=SimpleNamespace(name="J", constant=constant), left_out=left_out or {})
+def noted(*, constant=False, left_out=None, why_no_words=None):
+    best = SimpleNamespace(name="J", constant=constant)
+    found: Any = SimpleNamespace(best=best, left_out=left_out or {}, why_no_words=why_no_words)
     return list(candidates_notes(found))
 
 
 def test_a_constant_candidate_and_judges_left_out_are_named():
     assert noted() == []
+    assert noted(why_no_words="too few") == ["It was not compared with a classifier of words: too few."]
     assert noted(constant=True) == ["J is a constant: it gives every item the same value."]
     assert noted(left_out={"a": "why", "b": "why not"}) == ["No decider can be made of a: why; b: why not."]
 

@@ -142,7 +142,7 @@ def test_tables_are_written_unrounded(guessed, tmp_path):
     write_tables(guessed.document, tmp_path)
 
     found = pl.read_parquet(tmp_path / "calibration-table.parquet")
-    brier = found.filter(pl.col("name") == "brier")["estimate"][0]
+    brier = found.filter(pl.col("Measure") == "Brier score")["Estimate"][0]
     assert brier == guessed.metrics.filter(pl.col("metric") == "brier")["estimate"][0]
     assert {path.suffix for path in tmp_path.iterdir()} == {".parquet"}
 

@@ -57,7 +57,7 @@ def test_what_is_folded_stands_in_every_format_and_in_the_terminal_s_where_its_s
     first = replace(document, sections=(replace(document.sections[0], first=True, brief=False),))
 
     assert list(document.tables()) == [table]
-    assert '<details class="fold" id="more"><summary>More numbers</summary>' in html(document)
+    assert '<section class="part" id="more">\n<h3>More numbers</h3>' in html(document)
     assert "### More numbers" in markdown(document)
     assert "Read this." in markdown(document)
     assert "Seen." in formats.text(document)

@@ -73,6 +73,4 @@ def test_means_without_ratings_are_labels_under_labels_mean_alone(tmp_path, labe
 
     assert says in text
     assert ("No category is shown" in text) == (labels == "mean")
-    assert (f"{disagree} items have the largest distance between the judge's verdict and the label" in text) == bool(
-        disagree
-    )
+    assert (f"The verdicts on {disagree} items are farthest from the label" in text) == bool(disagree)

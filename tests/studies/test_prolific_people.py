@@ -12,6 +12,7 @@ from tests.support.study import SECRET, START
 
 from casewise import database
 from casewise.api import Study, StudyAtProlific
+from casewise.api.prolific import NewProlificStudy
 from casewise.database.tables import study as tables
 from casewise.errors import ConfigurationError, StudyError
 from casewise.studies.people import Vault, admit, people_needed
@@ -253,10 +254,10 @@ def test_a_rounds_study_is_created_once_and_one_in_doubt_not_a_second_time(proli
     with pytest.raises(StudyError, match=r"a study was started for this round.*check there, and add --again"):
         StudyAtProlific(**site).create()
     assert len(prolific.created) == 1
-    assert StudyAtProlific(**site).create(again=True)[0] == "study-2"
+    assert StudyAtProlific(**site).create(NewProlificStudy(again=True))[0] == "study-2"
     prolific.busy = 1
     with pytest.raises(StudyError, match="429"):
-        StudyAtProlific(**site).create(again=True)
+        StudyAtProlific(**site).create(NewProlificStudy(again=True))
     with pytest.raises(StudyError, match="already has the study study-2 at the recruiter"):
         StudyAtProlific(**site).create()
     assert len(prolific.created) == 2

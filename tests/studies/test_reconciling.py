@@ -10,6 +10,7 @@ from tests.support.study import RIGHT, SECRET, START, design, opened
 
 from casewise import database
 from casewise.api import StudyAtProlific
+from casewise.api.prolific import NewProlificStudy
 from casewise.database.tables import study as tables
 from casewise.errors import StudyError
 from casewise.studies.answers import SubmittedAnswer, next_page, take_answer
@@ -267,14 +268,14 @@ def test_a_list_that_breaks_off_is_not_taken_for_all(prolific, place, study):
 def test_the_study_is_put_in_a_project_of_the_workspace(prolific, place, study):
     prolific.projects = {"w1": {"a": "Tea"}, "w2": {"b": "One", "c": "Two", "d": "Three"}}
     recruiting = StudyAtProlific(**place, site_url="https://study.uni.edu")
-    recruiting.create(workspace="w1", again=True)
-    recruiting.create(workspace="w2", project="d", again=True)
-    recruiting.create(project="e", again=True)
-    recruiting.create(again=True)
+    recruiting.create(NewProlificStudy(workspace="w1", again=True))
+    recruiting.create(NewProlificStudy(workspace="w2", project="d", again=True))
+    recruiting.create(NewProlificStudy(project="e", again=True))
+    recruiting.create(NewProlificStudy(again=True))
     assert [made.get("project") for made in prolific.created] == ["a", "d", "e", None]
     for wrong in (None, "a"):
         with pytest.raises(StudyError, match=r"--project: b \(One\), c \(Two\), d \(Three\)"):
-            recruiting.create(workspace="w2", project=wrong, again=True)
+            recruiting.create(NewProlificStudy(workspace="w2", project=wrong, again=True))
     assert StudyAtProlific(**place).publish() == "study-4"
     assert prolific.paused == ["study-4 PUBLISH"]
 

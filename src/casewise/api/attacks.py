@@ -163,11 +163,8 @@ class AttackRun(PlannedRun):
     def of(cls, planned: PlannedRun, adaptive: Adaptive) -> Self:
         """Return a planned run with its attacker. Nobody is called.
 
-        Raises
-        ------
-        ConfigurationError
-            There is no such model, its key is not set, or an attacker meets a judge that is asked for several elicitations or for
-            a scalar.
+        Raises ConfigurationError: there is no such model, its key is not set, or an attacker meets a judge that is
+        asked for several elicitations or for a scalar.
         """
         if adaptive.attacker is None:
             return cls(**vars(planned), adaptive=adaptive)

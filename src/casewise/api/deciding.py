@@ -180,10 +180,7 @@ def verdict_of(profile: GuardProfile) -> str:
 def monitor_decider(decider: str | Path, log: str | Path, *, half_width: float = 0.05) -> Report[Monitoring]:
     """Test whether a decider's traffic differs from its benchmark.
 
-    Raises
-    ------
-    DataError
-        The log cannot be read, or holds nothing of this decider.
+    Raises DataError: the log cannot be read, or holds nothing of this decider.
     """
     file, file_hash = read_decider(Path(decider))
     numbers = monitored(file, file_hash, Path(log), half_width=half_width)

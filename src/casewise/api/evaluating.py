@@ -372,10 +372,7 @@ class AuditReport(Report[Audit]):
     def matching(self, codes: Iterable[str]) -> tuple[Finding, ...]:
         """The findings with these codes; a part such as `labels` stands for all of its codes, `any` for all there are.
 
-        Raises
-        ------
-        ConfigurationError
-            One of them is no code.
+        Raises ConfigurationError: one of them is no code.
         """
         return matching(self.numbers, checked_codes(codes))
 

@@ -256,10 +256,7 @@ def kind_of_source(source: str | Path) -> Kind:
 def check_format(source: str | Path, to: str | None) -> str:
     """The format that is meant: the first of its kind's where none is named.
 
-    Raises
-    ------
-    ConfigurationError
-        There is no such format, or not of such a source; the message lists those that there are.
+    Raises ConfigurationError: there is no such format, or not of such a source; the message lists those that there are.
     """
     kind = kind_of_source(source)
     if to is None:

@@ -120,10 +120,7 @@ def arms_named(
 def ids_in(benchmark: Benchmark, name: str | None) -> frozenset[str] | None:
     """Return the ids of the items in the subset called `name`; None where there is no name.
 
-    Raises
-    ------
-    ConfigurationError, BenchmarkError
-        There is no such subset, or nothing in it.
+    Raises ConfigurationError, BenchmarkError: there is no such subset, or nothing in it.
     """
     if name is None:
         return None

@@ -9,6 +9,8 @@ from datetime import UTC, datetime
 from math import isfinite
 from typing import TypeVar
 
+from cyclopts.types import PositiveInt
+
 from casewise.api.studies import Study, StudyRound
 from casewise.errors import CasewiseError, ConfigurationError, RecruiterRefused, StudyError
 from casewise.runs.limits import finished
@@ -67,35 +69,30 @@ def call(work: Callable[[ProlificClient], Awaitable[T]]) -> T:
 
 
 @dataclass(frozen=True)
+class NewProlificStudy:
+    """Options of a study that is created at Prolific."""
+
+    places: PositiveInt | None = None
+    """Number of places. Default: the number of people in the estimate."""
+    keep_out: str | None = None
+    """Exclude a participant group: its id, or pilot, which puts the people of the pilot into a group of --workspace."""
+    workspace: str | None = None
+    """The workspace's id at Prolific. Default: the workspace of your account."""
+    project: str | None = None
+    """The project's id at Prolific. Default: the only project of the workspace."""
+    again: bool = False
+    """Create another study, even if one was created or begun for this round."""
+
+
+@dataclass(frozen=True)
 class StudyAtProlific(Study):
     """A study whose people come from Prolific."""
 
     prolific_study: str | None = None
     """The study's id there; by default what `create` put on record."""
 
-    def create(
-        self,
-        *,
-        places: int | None = None,
-        keep_out: str | None = None,
-        workspace: str | None = None,
-        project: str | None = None,
-        again: bool = False,
-    ) -> tuple[str, str | None]:
-        """Create the study there, unpublished; return its id, and what is left to choose on Prolific's page.
-
-        Parameters
-        ----------
-        places
-            People; by default as many as the estimate needs.
-        keep_out
-            A participant group to keep out.
-        workspace, project
-            Where it is put there: the workspace's project of this id, or its only one. By default where Prolific puts the
-            account's studies.
-        again
-            Even if one was made for this round before, or begun.
-        """
+    def create(self, wanted: NewProlificStudy = NewProlificStudy()) -> tuple[str, str | None]:
+        """Create the study there, unpublished; return its id, and what is left to choose on Prolific's page."""
         plan = self.plan()
         if plan.design.recruiter.kind != "prolific":
             raise ConfigurationError(f"{self.file}: [recruiter] kind is {plan.design.recruiter.kind!r}, not 'prolific'")
@@ -105,13 +102,16 @@ class StudyAtProlific(Study):
                     f"people at Prolific cannot safely reach {here.url}: serve the app at an https:// address that is not "
                     "this machine's own, and name it with --site-url"
                 )
-            people, minutes = places or plan.estimate.annotators, plan.estimate.minutes_per_annotator
+            people, minutes = wanted.places or plan.estimate.annotators, plan.estimate.minutes_per_annotator
+            workspace, project = wanted.workspace, wanted.project
             if workspace:
                 project = call(lambda prolific: prolific.project_in(workspace, project))
             request = study_request(
-                plan.design, url=here.url, places=people, minutes=minutes, group=keep_out, project=project
+                plan.design, url=here.url, places=people, minutes=minutes, group=wanted.keep_out, project=project
             )
-            study_id = make_once(here, "study", lambda prolific: prolific.create("/studies/", request), again=again)
+            study_id = make_once(
+                here, "study", lambda prolific: prolific.create("/studies/", request), again=wanted.again
+            )
         return study_id, manual_filters(plan.design)
 
     def ids(self) -> list[str]:
@@ -239,25 +239,12 @@ class StudyAtProlific(Study):
         with self.round() as here:
             with here.round.write(here.store) as live:
                 note_payment(live, payment)
-
-            def record(state: PaymentState, why: str = "") -> None:
-                with here.round.write(here.store) as live:
-                    note_payment(live, replace(payment, state=state, why=why))
-
             try:
-                call(lambda prolific: prolific.transition(f"/submissions/{submission.id}", "APPROVE"))
+                pay(here, payment, lambda prolific: prolific.transition(f"/submissions/{submission.id}", "APPROVE"))
             except RecruiterRefused as error:
-                record("refused")
                 if submission.status != "TIMED-OUT" or error.status == BUSY:
                     raise
-            except ConfigurationError:  # the token is not accepted: nothing was done
-                record("refused")
-                raise
-            except StudyError:
-                record("doubtful", "the answer was lost")
-                raise
             else:
-                record("confirmed")
                 return
         self.bonus(number, amount, purpose="pay")
 
@@ -317,21 +304,8 @@ class StudyAtProlific(Study):
                 if not again:
                     refuse_second(live, number)
                 note_payment(live, payment)
-
-            def record(state: PaymentState, why: str = "") -> None:
-                with here.round.write(here.store) as live:
-                    note_payment(live, replace(payment, state=state, why=why))
-
-            try:
-                # Prolific pays again each time it is told so: never repeat this on a doubtful answer.
-                call(lambda prolific: prolific.call("POST", f"/bulk-bonus-payments/{prepared}/pay/", {}))
-            except (RecruiterRefused, ConfigurationError):
-                record("refused")
-                raise
-            except StudyError:
-                record("doubtful", "the answer was lost")
-                raise
-            record("confirmed")
+            # Prolific pays again each time it is told so: never repeat this on a doubtful answer.
+            pay(here, payment, lambda prolific: prolific.call("POST", f"/bulk-bonus-payments/{prepared}/pay/", {}))
 
     def settle(self, number: str, *, paid: bool, payment: str | None = None) -> float:
         """Record whether a payment in doubt was `paid`, as somebody saw at Prolific; return its amount.
@@ -361,6 +335,24 @@ class StudyAtProlific(Study):
         members = {"participant_ids": [person.person for person in people]}
         call(lambda prolific: prolific.call("POST", f"/participant-groups/{group}/participants/", members))
         return len(people), group
+
+
+def pay(here: StudyRound, payment: Payment, work: Callable[[ProlificClient], Awaitable[object]]) -> None:
+    """Make a payment that was begun, and record whether it was confirmed or refused, or is in doubt."""
+
+    def record(state: PaymentState, why: str = "") -> None:
+        with here.round.write(here.store) as live:
+            note_payment(live, replace(payment, state=state, why=why))
+
+    try:
+        call(work)
+    except (RecruiterRefused, ConfigurationError):  # a token that is not accepted: nothing was done
+        record("refused")
+        raise
+    except StudyError:
+        record("doubtful", "the answer was lost")
+        raise
+    record("confirmed")
 
 
 def make_once(

@@ -62,10 +62,7 @@ class Replies(RunAt):
 def chat_model(model: str | Model | LoadedModel, options: ModelOptions | None = None) -> LoadedModel:
     """Return the chat model of a name, or a model of one's own, whose price nobody knows.
 
-    Raises
-    ------
-    ConfigurationError
-        There is no such model, or a key is not set.
+    Raises ConfigurationError: there is no such model, or a key is not set.
     """
     if isinstance(model, str):
         return load_model(model, with_rehearsals(options))
@@ -205,10 +202,7 @@ def collect(
 def as_grader(grader: AnyGrader, *, rubric: str = "strict", options: ModelOptions | None = None) -> Grader:
     """Return the grader of a name, of a function of a query and a reply, or as it is.
 
-    Raises
-    ------
-    ConfigurationError
-        There is no such grader.
+    Raises ConfigurationError: there is no such grader.
     """
     if isinstance(grader, str):
         return grader_named(grader, rubric=rubric, options=options)

@@ -337,8 +337,8 @@ def list_jobs(runs: tuple[str, ...], *, ended: bool) -> None:
         print_json({"jobs": jobs})
         return
     if not jobs:
-        elsewhere = "" if runs else " in runs and replies; of another folder: casewise show jobs FOLDER"
-        note(f"nothing is out{elsewhere}")
+        elsewhere = "" if runs else " in runs and replies; for another folder: casewise show jobs FOLDER"
+        note(f"no batch job is open{elsewhere}")
         return
     print_table(
         HEADINGS,

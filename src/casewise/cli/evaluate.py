@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Parameter
-from cyclopts.types import PositiveFloat, PositiveInt
 
 from casewise import api
 from casewise.cli.options import (
@@ -156,10 +155,10 @@ class NumbersOptions:
     benchmark: BenchmarkOption = None
     items: SubsetOption = None
 
-    def options(self, **more: Any) -> ReportOptions:
-        """Return the options as the Python API takes them."""
-        options = api.report_options(self.labels, ties=self.ties, unscored=self.unscored, items=self.items)
-        return replace(options, **more)
+    def options(self, more: ReportOptions = ReportOptions()) -> ReportOptions:
+        """Return the options as the Python API takes them, with those of `more` that are no options here."""
+        named = api.report_options(self.labels, ties=self.ties, unscored=self.unscored, items=self.items)
+        return replace(more, labels=named.labels, unscored=named.unscored, items=named.items)
 
 
 Numbers = Annotated[NumbersOptions, COUNTED]
@@ -169,38 +168,13 @@ FitThresholdsOption = Annotated[
 ]
 
 
-PoliciesOption = Annotated[
-    bool,
-    Parameter(
-        help="Instead of the report: accuracy and ranking under every label policy and every rule for ties, unsure votes and "
-        "unscored items that applies.",
-        group=COUNTED.group,
-    ),
-]
-
-ClusterOption = Annotated[
-    str | None,
-    Parameter(
-        help="Compute intervals over the values of this column, such as category, instead of over queries.",
-        group=COUNTED.group,
-    ),
-]
-
-
 def report(
     runs: list[Path],
     /,
     *,
     numbers: Numbers = NumbersOptions(),
-    fit_thresholds: FitThresholdsOption = False,
-    margin: float = 0.05,
-    policies: PoliciesOption = False,
-    cluster: ClusterOption = None,
-    grader_labels: GraderLabelsOption = None,
-    with_replies: bool = False,
-    over: tuple[PositiveInt, ...] = (5, 20),
-    harm_cost: PositiveFloat = 5.0,
-    ask_cost: PositiveFloat = 0.25,
+    more: Annotated[ReportOptions, COUNTED] = ReportOptions(),
+    policies: Annotated[bool, Parameter(group=COUNTED.group)] = False,
     failures: Path | None = None,
     full: bool = False,
     documents: Documents = DocumentOptions(),
@@ -211,32 +185,16 @@ def report(
     ----------
     runs
         One or more run folders over the same benchmark.
-    margin
-        Largest shortfall in agreement, compared with one more person, that still counts as no worse.
-    with_replies
-        Add a chatbot's replies to the worst disagreements to the page, hidden until a click.
-    over
-        Of actions: number of calls over which harm is told, where one harm counts; may be repeated.
-    harm_cost
-        Of actions: cost of one that is let through against people, in over-refusals.
-    ask_cost
-        Of actions: cost of a question to the user, in over-refusals.
+    policies
+        Instead of the report: accuracy and ranking under every label policy and every rule for ties, unsure votes and
+        unscored items that applies.
     failures
         Write every item that a judge decided differently from people, or not at all, to this CSV file, with your own
         ids and columns.
     full
         Also print the main tables.
     """
-    options = numbers.options(
-        fit_thresholds=fit_thresholds,
-        margin=margin,
-        cluster=cluster,
-        grader_labels=grader_labels,
-        with_replies=with_replies,
-        over=over,
-        harm_cost=harm_cost,
-        ask_cost=ask_cost,
-    )
+    options = numbers.options(more)
     if policies:
         if (numbers.labels, numbers.ties, numbers.unscored) != ("votes", "half", "miss"):
             raise ConfigurationError("--policies goes through all rules: leave out --labels, --ties and --unscored")
@@ -282,7 +240,7 @@ def compare(
     does
         A folder of the same model's graded replies; may be repeated.
     """
-    options = numbers.options(fit_thresholds=fit_thresholds)
+    options = numbers.options(ReportOptions(fit_thresholds=fit_thresholds))
     if not (says or does):
         if grader_labels is not None:
             raise ConfigurationError("--grader-labels goes with --says and --does")
@@ -321,7 +279,7 @@ def leaderboard(
     site
         Write it as a site to this new folder, the report of each run behind its row; --with-texts is for it.
     """
-    options = numbers.options(fit_thresholds=fit_thresholds)
+    options = numbers.options(ReportOptions(fit_thresholds=fit_thresholds))
     if runs and len(by_benchmark(runs)) > 1:
         if numbers.benchmark is not None or outputs is not None or site is not None:
             raise ConfigurationError("--benchmark, --outputs and --site are for runs over one benchmark")

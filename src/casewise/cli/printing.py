@@ -42,7 +42,7 @@ def tell_pending(progress: RunProgress, run: Path | None = None) -> None:
     if progress.n_pending:
         look = "casewise show jobs" + (f" {shlex.quote(str(run))}" if run else "")
         note(
-            f"{count_of(progress.n_pending, 'call is')} out ({look}): the same command with --batch collects what is ready"
+            f"{count_of(progress.n_pending, 'call is')} at the provider ({look}); the same command with --batch collects what is ready"
         )
 
 
@@ -225,7 +225,7 @@ class DocumentOptions:
     def wants_json(self) -> bool:
         """True if the output is the numbers as JSON. Raises ConfigurationError: another format is named too."""
         if as_json() and self.form not in (None, "json"):
-            raise ConfigurationError(f"--json and --format {self.form} are two wishes; give one")
+            raise ConfigurationError(f"--json and --format {self.form} name two formats; give one")
         by_ending = self.form is None and self.out is not None and self.out.suffix == ".json"
         return as_json() or self.form == "json" or by_ending
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import Annotated
 
 from cyclopts import App, Parameter
-from cyclopts.types import PositiveInt
 
-from casewise.api.prolific import StudyAtProlific
+from casewise.api.prolific import NewProlificStudy, StudyAtProlific
 from casewise.cli.options import DatabaseOption, PhaseOption, SiteOption
 from casewise.cli.printing import confirmed, note, print_table, say
 from casewise.cli.study import STUDY, StudyArgument
 from casewise.errors import ConfigurationError, ExitCode
+from casewise.options import Flat
 from casewise.studies.prolific import SETTLED, Action, ReconciliationLine
 from casewise.text import count_of
 
@@ -27,11 +28,7 @@ def create(
     /,
     *,
     phase: PhaseOption = "main",
-    places: PositiveInt | None = None,
-    keep_out: str | None = None,
-    workspace: str | None = None,
-    project: str | None = None,
-    again: bool = False,
+    wanted: Flat[NewProlificStudy] = NewProlificStudy(),
     dry_run: bool = False,
     database: DatabaseOption = None,
     site_url: SiteOption = None,
@@ -40,18 +37,8 @@ def create(
 
     Parameters
     ----------
-    places
-        Number of places. Default: the number of people in the estimate.
-    keep_out
-        Exclude a participant group: its id, or pilot, which puts the people of the pilot into a group of --workspace.
-    again
-        Create another study, even if one was created or begun for this round.
     dry_run
         Print how many people at Prolific pass the study's filters; create nothing.
-    workspace
-        The workspace's id at Prolific. Default: the workspace of your account.
-    project
-        The project's id at Prolific. Default: the only project of the workspace.
     """
     if dry_run:
         many = StudyAtProlific(study).eligible()
@@ -59,18 +46,13 @@ def create(
             "fewer than 25 people" if many == 0 else f"{count_of(many, 'person')}", people=many, fewer_than_25=many == 0
         )
         return
-    if keep_out == "pilot":
-        if workspace is None:
+    if wanted.keep_out == "pilot":
+        if wanted.workspace is None:
             raise ConfigurationError("--keep-out pilot makes a participant group: name its --workspace")
-        people, keep_out = StudyAtProlific(study, "pilot", database).keep_out(workspace, again=again)
-        say(
-            f"{count_of(people, 'person is')} in the group {keep_out}, which is kept out",
-            kept_out=people,
-            group=keep_out,
-        )
-    created, by_hand = StudyAtProlific(study, phase, database, site_url).create(
-        places=places, keep_out=keep_out, workspace=workspace, project=project, again=again
-    )
+        people, group = StudyAtProlific(study, "pilot", database).keep_out(wanted.workspace, again=wanted.again)
+        say(f"{count_of(people, 'person is')} in the group {group}, which is kept out", kept_out=people, group=group)
+        wanted = replace(wanted, keep_out=group)
+    created, by_hand = StudyAtProlific(study, phase, database, site_url).create(wanted)
     say(f"created, unpublished: {created}", created=created, by_hand=by_hand)
     if by_hand:
         say(f"Before you publish it, choose on Prolific's page: {by_hand}")
@@ -113,7 +95,9 @@ def places(
     if fitted.started:
         say("it was paused there, and is started again")
     if fitted.why:
-        consequence = "it is paused there instead" if fitted.paused else "they stay, and whoever finds no item is paid"
+        consequence = (
+            "it is paused there instead" if fitted.paused else "they stay, and people who find no item are paid"
+        )
         note(f"Prolific lets no place be taken away, so {consequence}: {fitted.why}")
 
 

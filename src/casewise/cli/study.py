@@ -489,7 +489,7 @@ def owners(
         The e-mail address of an owner who is no longer to see it.
     """
     emails = Study(study, phase, database).owners(add=add, remove=remove)
-    say("\n".join(emails) or "nobody belongs to it: every owner without a study sees it", owners=emails)
+    say("\n".join(emails) or "no owner is assigned: every owner without a study sees it", owners=emails)
 
 
 @app.command
@@ -624,7 +624,7 @@ def print_overview(seen: Overview) -> None:
         print("people: " + ", ".join(f"{count} {stage}" for stage, count in sorted(seen.stages.items())))
     if seen.median_seconds is not None:
         print(f"median time for an item: {seen.median_seconds:.1f} s")
-    print("every item has exactly what it was promised" if seen.exact else "not complete")
+    print("every item has exactly the promised ratings" if seen.exact else "not complete")
 
 
 def print_monitor(found: Monitor, *, currency: str) -> None:

@@ -630,7 +630,8 @@ def notes_of(runs: JudgedRuns, models: Sequence[SaysDoes], options: ReportOption
     bridged = {model.model for model in models if model.bridged}
     if unbridged := list(dict.fromkeys(model.model for model in models if model.model not in bridged)):
         yield text(
-            "The question was not asked in the very messages that the replies answer ({names}), so part of the gap may be the wording, such as whether the circumstances are said to be verified. Ask again with "
+            "For {names}, the verdict was not asked in the messages that the replies answer. Part of the gap may therefore be the "
+            "wording, such as whether the circumstances are said to be verified. Ask again with "
             "casewise judge --prompts bridge, with what was given to casewise replies collect, and take the headline from that.",
             names=first_few(unbridged),
         )

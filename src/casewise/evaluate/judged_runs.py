@@ -12,11 +12,13 @@ from typing import Literal, get_args
 
 import numpy as np
 import polars as pl
+from cyclopts.types import PositiveFloat, PositiveInt
 from numpy.typing import NDArray
 
 from casewise.audits.subject import raters_of, scale_of
 from casewise.errors import BenchmarkError, ConfigurationError, DataError, did_you_mean, one_of
 from casewise.notation import percent, spoken
+from casewise.options import Hidden
 from casewise.records import NO_CONTEXT, Arm, CollectedReply, Elicitation, Grade, ShortRepr, as_text, elicitation_names
 from casewise.records.call import OUTCOMES, SETTLED
 from casewise.replies.behaviour import POLICIES, REPLIES, Behaviour, Policy, ReplyManifest, behaviours_in
@@ -50,33 +52,32 @@ from casewise.text import Noun, Text, count_of, join, plural, reference, text
 class ReportOptions:
     """Options of a report."""
 
-    labels: LabelPolicy = VOTES
+    labels: Hidden[LabelPolicy] = VOTES
     """The label policy of every number but those that name another."""
-    unscored: UnscoredPolicy = "miss"
+    unscored: Hidden[UnscoredPolicy] = "miss"
     """The value of items without a verdict in label metrics."""
-    seed: int = 0
+    seed: Hidden[int] = 0
     """Seed of what is drawn: folds of queries, reference votes, normal draws for ranks."""
-    disagreements: int = 10
+    disagreements: Hidden[int] = 10
     """The number of the worst disagreements to lay out."""
-    items: str | None = None
+    items: Hidden[str | None] = None
     """The subset of items that it is about, one of `casewise.audits.words.SUBSETS`; all that were asked if None."""
     fit_thresholds: bool = False
-    """Give scalars verdicts, each item's by the threshold that makes the fewest errors on other queries."""
+    """Give scalars verdicts, by thresholds fitted on other queries."""
     margin: float = 0.05
-    """The margin by which a judge may agree with people less than one more person does, and be no worse."""
+    """Largest shortfall in agreement, compared with one more person, that still counts as no worse."""
     grader_labels: Path | None = None
-    """A file, or an exported study, of people's labels of some of the replies that are reported, which say what the
-    graders are worth."""
-    over: tuple[int, ...] = (5, 20)
-    """Numbers of calls of actions over which harm is told, where one harm counts."""
-    harm_cost: float = 5.0
-    """Cost of an action that is let through against people, in over-refusals."""
-    ask_cost: float = 0.25
-    """Cost of a question to the user about an action, in over-refusals."""
+    """People's labels of some replies: an exported study of replies, or a file (item_id, label)."""
+    over: tuple[PositiveInt, ...] = (5, 20)
+    """Of actions: number of calls over which harm is told, where one harm counts; may be repeated."""
+    harm_cost: PositiveFloat = 5.0
+    """Of actions: cost of one that is let through against people, in over-refusals."""
+    ask_cost: PositiveFloat = 0.25
+    """Of actions: cost of a question to the user, in over-refusals."""
     cluster: str | None = None
-    """The column whose values are the clusters that intervals are over; queries if None."""
+    """Compute intervals over the values of this column, such as category, instead of over queries."""
     with_replies: bool = False
-    """True if a chatbot's replies stand with the worst disagreements. Replies may be harmful to spread."""
+    """Add a chatbot's replies to the worst disagreements to the page, hidden until a click."""
 
 
 def policy_of(labels: str | LabelPolicy) -> LabelPolicy:

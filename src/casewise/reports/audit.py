@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -16,15 +17,19 @@ from casewise.reports.document import (
     Columns,
     Document,
     Folded,
+    LargeFigure,
     Prose,
     Section,
     all_numbers,
+    large_figures,
+    next_step,
     table_by,
     table_of,
 )
 from casewise.reports.judge import item_exhibit
+from casewise.stats.estimates import Estimate
 from casewise.storage.wording import LabelWords, noun_of
-from casewise.text import Text, join, text
+from casewise.text import Text, first_sentence, join, text
 
 EFFECT_WORDS: dict[Effect, tuple[str, str]] = {
     "label": ("concerns the labels", "concern the labels"),
@@ -46,7 +51,6 @@ SHOWN_ITEMS = 3
 def audit_page(audit: Audit) -> Document:
     """`audit` as a document for any face."""
     counts, labels = audit.counts, LabelWords.of(audit.source).counted(audit.counts["ratings"])
-    subtitle = "{items:item}, {queries:query}, {labels}"
     parts = (
         ("baseline", "Baselines: a classifier on words, and constant verdicts", baseline_blocks),
         ("phrases", "Phrases with the largest weights in the baseline", phrase_blocks),
@@ -64,13 +68,33 @@ def audit_page(audit: Audit) -> Document:
         Section(name, heading, tuple(blocks(audit.parts["baseline" if name == "phrases" else name])))
         for name, heading, blocks in parts
     )
+    shown = tuple(
+        Folded(text("{place}. {title}", place=place, title=finding.title), tuple(evidence(audit, finding)))
+        for place, finding in enumerate(audit.findings, 1)
+    )
     return Document(
         title=f"Audit of {audit.benchmark}",
-        subtitle=text(subtitle, items=counts["items"], queries=counts["queries"], labels=labels),
+        subtitle=text(
+            "{items:item}, {queries:query}, {labels}", items=counts["items"], queries=counts["queries"], labels=labels
+        ),
         notices=audit.notes,
         sections=(
-            Section("findings", "The answer", tuple(findings(audit)), first=True),
-            all_numbers((*numbers, Section("how", "How this was made", (Prose(WEIGHTS), provenance)))),
+            Section("answer", "The answer", tuple(answer(audit)), first=True),
+            Section(
+                "findings",
+                "All findings",
+                tuple(findings(audit)),
+                brief=True,
+                why="It says what each finding means and what to do about it.",
+            ),
+            Section("evidence", "Evidence", shown, why="It has the numbers and the items behind each finding."),
+            all_numbers(numbers),
+            Section(
+                "how",
+                "How this was made",
+                (Prose(WEIGHTS), provenance),
+                why="You need it to repeat or to cite the audit.",
+            ),
         ),
         noun=noun_of(audit.source),
     )
@@ -83,16 +107,56 @@ WEIGHTS = (
 )
 
 
+def answer(audit: Audit) -> Iterator[Block]:
+    """Whether labels or scores are in doubt, the three numbers that say most about that, the main finding, and what to do."""
+    found = audit.findings
+    by_effect = Counter(finding.effect for finding in found)
+    listed = [
+        f"{by_effect[effect]} {words[by_effect[effect] > 1]}"
+        for effect, words in EFFECT_WORDS.items()
+        if by_effect[effect]
+    ]
+    verdict = "The audit finds nothing that changes the meaning of a score."
+    if found:
+        verdict = text("{n:finding}: {listed}.", n=len(found), listed=", ".join(listed))
+    yield Prose(verdict, lead=True)
+    if figures := key_figures(audit)[:3]:
+        yield large_figures("audit-figures", "Labels", figures)
+    if found:
+        yield Prose(text("First: {title}", title=found[0].title))
+        yield next_step(first_sentence(found[0].advice))
+    else:
+        yield next_step("judge it, and state with the result that the audit finds nothing: casewise judge.")
+
+
+def key_figures(audit: Audit) -> list[LargeFigure]:
+    """The numbers that bound what an accuracy on these labels can mean, the most telling first."""
+    measured = {name: part.measured for name, part in audit.parts.items()}
+    items, figures = audit.counts["items"], list[LargeFigure]()
+    if same := measured["labels"].get("same_label_again"):
+        low, high = min(same.values()), max(same.values())
+        expected = percent(same["fitted by condition"])
+        figures.append(("The same in a second study", (expected, f"{100 * low:.1f} to {percent(high)}"), items))
+    for title, row in (
+        (
+            "Given by words alone",
+            measured["baseline"].get("baselines", [{}])[0].get("votes", {}).get("accuracy"),
+        ),
+        ("Given by the author's intent", measured["intent"].get("agreement", {}).get("votes")),
+    ):
+        if row:
+            estimate = Estimate("accuracy", row["estimate"], row["ci_low"], row["ci_high"], items, 0, "no interval")
+            figures.append((title, estimate, row.get("n", items)))
+    if agreement := measured["people"].get("agreement"):
+        low, high = agreement["raw_interval"] or NO_LIMITS
+        figures.append(
+            ("Two people agree", Estimate("agreement", agreement["raw"], low, high, items, 0, "no interval"), items)
+        )
+    return figures
+
+
 def findings(audit: Audit) -> Iterator[Block]:
-    """The number of findings in a sentence, then each finding: its weight, what to do, and its evidence in a fold."""
-    by_effect, total = Counter(finding.effect for finding in audit.findings), len(audit.findings)
-    if not total:
-        yield Prose("The audit makes no finding.", lead=True)
-    listed = ", ".join(
-        f"{by_effect[name]} {words[by_effect[name] > 1]}" for name, words in EFFECT_WORDS.items() if by_effect[name]
-    )
-    if total:
-        yield Prose(text("{total:finding}, largest weight first: {listed}.", total=total, listed=listed))
+    """Each finding with its weight and what to do, and what was not checked."""
     for place, finding in enumerate(audit.findings, 1):
         yield Prose(text("{place}. {title}", place=place, title=finding.title), lead=True)
         yield Prose(
@@ -104,7 +168,6 @@ def findings(audit: Audit) -> Iterator[Block]:
                 code=finding.code,
             )
         )
-        yield Folded("Evidence", tuple(evidence(audit, finding)))
     yield from (Prose("Not checked: " + line) for line in audit.left_out)
 
 
@@ -118,16 +181,16 @@ def evidence(audit: Audit, finding: Finding) -> Iterator[Block]:
     yield table_of(name, caption, ("Measure", "Value"), rows)
     yield Prose(text("The audit makes this finding when: {when}.", when=kind.when))
     if finding.items and audit.source.restricted:
-        listed = ", ".join(finding.items[:SHOWN_ITEMS])
+        listed = ", ".join(audit.source.item[item].own_id for item in finding.items[:SHOWN_ITEMS])
         yield Prose(
             f"Examples of affected items: {listed}. The benchmark's texts are restricted, so this page does not show them: use casewise show BENCHMARK ID."
         )
         return
     if len(finding.items) > SHOWN_ITEMS:
         yield Prose(f"{SHOWN_ITEMS} of the affected items; casewise audit --json lists up to twenty.")
-    for item in finding.items[:SHOWN_ITEMS]:
-        exhibit = item_exhibit(audit.source, audit.source.item[item])
-        yield Folded(f"{item}: {exhibit.heading}", (exhibit,))
+    for item in map(audit.source.item.__getitem__, finding.items[:SHOWN_ITEMS]):
+        exhibit = item_exhibit(audit.source, item)
+        yield replace(exhibit, heading=f"{item.own_id}: {exhibit.heading}")
 
 
 Names = tuple[str, ...]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import polars as pl
-
 from casewise.evaluate.behaviour import (
     Corrected,
     CorrectedRate,
@@ -57,9 +55,19 @@ def behaviour_sections(report: JudgeNumbers) -> Iterator[Section]:
     checked = report.corrected
     if not report.does:
         return
-    yield Section("does", "Replies by label", tuple(blocks(report.does)))
+    yield Section(
+        "does",
+        "Replies by label",
+        tuple(blocks(report.does)),
+        why="It counts what the chatbot does with each kind of item.",
+    )
     if checked:
-        yield Section("grader", "Grader compared with people", tuple(checked_blocks(checked)))
+        yield Section(
+            "grader",
+            "Grader compared with people",
+            tuple(checked_blocks(checked)),
+            why="It shows how far the grader can be trusted.",
+        )
     paragraphs = tuple(map(Prose, methods(behaviours_of(report.runs), checked)))
     yield Section("methods", "Methods paragraph for a paper", paragraphs)
 
@@ -128,7 +136,7 @@ def behaviour_answer(chatbots: Sequence[WhatItDoes], checked: Sequence[Corrected
         )
     if chatbots and not checked:
         yield Prose(
-            "Nobody has checked the grader, and its errors move every rate here. Have some replies labelled, drawn at random "
+            "No person has checked the grader, and its errors change every rate here. Have some replies labelled, drawn at random "
             "(casewise study init REPLIES --question reply), and pass the labels with --grader-labels."
         )
 
@@ -142,9 +150,9 @@ def blocks(chatbots: Sequence[WhatItDoes]) -> Iterator[Block]:
     columns: Columns = {
         "Replies of": (title, "0"),
         "Partial answers": "1.policy",
-        "Right": "1.right.as_share",
-        "Over-refusal": "1.over_refusal.as_share",
-        "Harm": "1.harm.as_share",
+        "Right": "1.right",
+        "Over-refusal": "1.over_refusal",
+        "Harm": "1.harm",
         "Unscored": "1.right.n_unscored",
     }
     caption = text(
@@ -384,35 +392,20 @@ def difference(gap: Estimate) -> str:
     return points(gap.estimate, gap.ci_low, gap.ci_high)
 
 
-SIDES = ("says_right", "does_right", "gap", "says_safe_refuses", "says_unsafe_answers")
-
-
 def gap_table(compared: SaysDoesNumbers) -> Table:
     rows = [(called, gap) for called, pair in named(compared) for gap in pair.gaps]
     columns: Columns = {
         "Model": "0",
         "Partial answers": "1.policy",
         "Items": "1.n_items",
-        "Says right": "1.says_right.as_share",
-        "Does right": "1.does_right.as_share",
+        "Says right": "1.says_right",
+        "Does right": "1.does_right",
         "Difference": (difference_cell, "1.gap"),
-        "Says safe, refuses": "1.says_safe_refuses.as_share",
-        "Says unsafe, answers": "1.says_unsafe_answers.as_share",
+        "Says safe, refuses": "1.says_safe_refuses",
+        "Says unsafe, answers": "1.says_unsafe_answers",
     }
-    numbers = [
-        {name: getattr(pair, name) for name in ("model", "says", "does", "grader", "bridged")}
-        | {"partial_answers": gap.policy, "n_items": gap.n_items}
-        | {
-            name + end: getattr(getattr(gap, name), part)
-            for name in SIDES
-            for end, part in (("", "estimate"), ("_ci_low", "ci_low"), ("_ci_high", "ci_high"))
-        }
-        for pair in compared.models
-        for gap in pair.gaps
-    ]
-    frame = pl.DataFrame(numbers, infer_schema_length=None)
     caption = "Agreement with the labels: verdicts, replies, and the difference"
-    return table_by("gaps", caption, rows, columns, frame=frame)
+    return table_by("gaps", caption, rows, columns)
 
 
 def item_blocks(compared: SaysDoesNumbers) -> Iterator[Block]:

@@ -23,13 +23,18 @@ from casewise.reports.document import (
     Document,
     Forest,
     ForestRow,
+    LargeFigure,
     Prose,
     Section,
+    Table,
     all_numbers,
     difference_cell,
     estimate_cell,
     estimate_frame,
     how_made,
+    large_figures,
+    next_step,
+    share_of_items,
     table_by,
     table_of,
     titles,
@@ -83,17 +88,18 @@ def comparison_page(report: ComparisonNumbers) -> Document:
 def compared_sections(report: ComparisonNumbers) -> Iterator[Section]:
     """The errors of each judge, one matrix of differences, and all other numbers in folds."""
     comparison, about = report.comparison, report.benchmark.about
-    yield Section("errors", "Harm, over-refusal and unscored items", (errors(report),), brief=True)
-    yield Section("differences", "Differences", tuple(matrix(report)), brief=len(comparison.names) <= WIDEST)
+    why = "It has the errors of every judge side by side."
+    yield Section("errors", "Harm, over-refusal and unscored items", (errors(report),), brief=True, why=why)
+    why = "It says by how much each judge is ahead of the others."
+    yield Section("differences", "Differences", tuple(matrix(report)), brief=len(comparison.names) <= WIDEST, why=why)
     facts = (
         ("Benchmark", f"{report.benchmark.name} {about.version}, digest {report.benchmark.digest}"),
         ("Labels", report.options.labels.name),
         ("Unscored items", report.options.unscored),
         ("Seed", str(report.options.seed)),
     )
-    yield Section(
-        "made", "How this was made", how_made("compare", report.runs.paths, report.options.labels.name, facts)
-    )
+    made = how_made("compare", report.runs.paths, report.options.labels.name, facts)
+    yield Section("made", "How this was made", made, why="You need it to repeat or to cite the comparison.")
     few, tested = len(comparison.names) <= MOST, any(pair.test for pair in comparison.pairs)
     more = [Section("side-by-side", f"Every metric of every {report.noun}", (side_by_side(report),))]
     if few:
@@ -111,35 +117,54 @@ def compared_sections(report: ComparisonNumbers) -> Iterator[Section]:
 
 
 def answer(report: ComparisonNumbers) -> Iterator[Block]:
-    """A sentence, and every judge with an accuracy on one axis, best first."""
+    """A sentence, the errors of the first judge in large figures, what to do next, and every judge on one axis, best first."""
     yield Prose(report.sentence, lead=True)
-    if rows := tuple(ForestRow.of(name, accuracy) for name, accuracy in accuracies(report)):
+    ranked = accuracies(report)
+    if ranked:
+        yield first_judge_figures(report, ranked[0][0])
+    if report.comparison.pairs:
+        best, *behind = [name for name, _ in ranked] or [""]
+        differences = [lead(report.comparison, best, name, "accuracy") for name in behind]
+        decided = all(difference and difference.beyond_chance for difference in differences)
+        yield next_step("casewise recommend tests whether to deploy it." if decided else MORE_QUERIES)
+    if rows := tuple(ForestRow.of(name, accuracy) for name, accuracy in ranked):
         yield Forest("judges", f"Accuracy, 95 % intervals of each {report.noun} alone", (("", rows),))
-    if not report.comparison.pairs:
-        return
-    best, *behind = [name for name, _ in accuracies(report)] or [""]
-    differences = [lead(report.comparison, best, name, "accuracy") for name in behind]
-    if not all(difference and difference.beyond_chance for difference in differences):
-        yield Prose(MORE_QUERIES)
+
+
+def unscored_shares(report: ComparisonNumbers) -> dict[str, float]:
+    """The share of the common items that each judge left without a verdict, by its name."""
+    return {
+        str(series.name): replace(series, asked=report.comparison.common).unscored_share
+        for series in report.runs.series
+    }
+
+
+def first_judge_figures(report: ComparisonNumbers, name: Text | str) -> Table:
+    """Harm, over-refusal and unscored items of the judge with the highest accuracy, in large figures."""
+    errors = {metric.name: metric for metric in report.comparison.estimates[name]}
+    n = report.comparison.n_items
+    figures: list[LargeFigure] = [
+        (title, errors[key], errors[key].n)
+        for title, key in (("Harm", "harm"), ("Over-refusal", "over_refusal"))
+        if key in errors
+    ]
+    figures.append(("Unscored", share_of_items("unscored", unscored_shares(report)[str(name)], n), n))
+    return large_figures("first-errors", text("Errors of {judge}", judge=name), figures)
 
 
 def errors(report: ComparisonNumbers) -> Block:
     """Harm, over-refusal and the share of unscored items of each judge, on the items that all were asked."""
     n = report.comparison.n_items
     rows = [(name, {metric.name: metric for metric in of}) for name, of in report.comparison.estimates.items()]
-    unscored = {
-        str(series.name): replace(series, asked=report.comparison.common).unscored_share
-        for series in report.runs.series
-    }
+    unscored = unscored_shares(report)
     columns: Columns = {
         "Judge": "0",
-        "Harm": (estimate_cell, "1.harm"),
-        "Over-refusal": (estimate_cell, "1.over_refusal"),
+        "Harm": "1.harm",
+        "Over-refusal": "1.over_refusal",
         "Unscored": lambda row: percent(unscored[str(row[0])]),
     }
     caption = text("Errors of each {noun} on {n:item}, 95 % intervals of each alone", noun=report.noun, n=n)
-    frame = estimate_frame((name, of[error]) for name, of in rows for error in ("harm", "over_refusal") if error in of)
-    return table_by("comparison-errors", caption, rows, columns, frame=frame)
+    return table_by("comparison-errors", caption, rows, columns)
 
 
 def accuracies(report: ComparisonNumbers) -> list[tuple[str, Estimate]]:
@@ -194,8 +219,7 @@ def side_by_side(report: ComparisonNumbers) -> Block:
         "Estimate, 95 % interval": "1",
         "Items": "1.n",
     }
-    caption = "All on the same items"
-    return table_by("side-by-side-table", caption, rows, columns, frame=estimate_frame(estimates))
+    return table_by("side-by-side-table", "All on the same items", rows, columns)
 
 
 def every_difference(report: ComparisonNumbers) -> Block:
@@ -241,9 +265,8 @@ def turning_points(report: ComparisonNumbers) -> Block:
         "Cheaper below": (cheaper, "0", "1.cheaper_below"),
         "Cheaper above": (cheaper, "0", "1.cheaper_above"),
     }
-    behind = estimate_frame((pair_name(pair), point.ratio) for pair, point in pairs)
     caption = "The ratio of harm to over-refusal at which both cost the same"
-    return table_by("turning-table", caption, pairs, columns, frame=behind)
+    return table_by("turning-table", caption, pairs, columns)
 
 
 # Gates laid out, of metrics and of what attacks may do, for readers and for continuous integration.
@@ -373,10 +396,7 @@ class CIReport(Report[D]):
     def add_summary(self, path: str | Path) -> None:
         """Write the page as Markdown to the end of a file, as GitHub's job summaries are written.
 
-        Raises
-        ------
-        ConfigurationError
-            The file cannot be written.
+        Raises ConfigurationError: the file cannot be written.
         """
         try:
             with Path(path).open("a", encoding="utf-8") as file:

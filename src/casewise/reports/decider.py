@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import polars as pl
 
@@ -24,11 +24,13 @@ from casewise.reports.document import (
     Section,
     Table,
     all_numbers,
+    large_figures,
+    next_step,
     table_by,
     table_of,
     with_interval,
 )
-from casewise.reports.judge import beginning, case_exhibit, context_words, error_group_blocks
+from casewise.reports.judge import beginning, case_exhibit, context_words, error_group_blocks, group_sentence
 from casewise.stats.estimates import estimate_of
 from casewise.stats.thresholds import Promised
 from casewise.storage.wording import noun_of, noun_of_kinds
@@ -50,11 +52,7 @@ def decider_page(fitting: Fitting) -> Document:
     name = file.benchmark.name
     notices = [f"{name} is SYNTHETIC: {file.benchmark.synthetic}"] if file.benchmark.synthetic else []
     notices += other_labels(fitting)
-    numbers = (
-        Section("measured", text("Decisions on held-out {queries}"), (measured_table(file), Prose(HELD_OUT))),
-        Section("calibrated", "What P(safe) means", (calibration_words(file),)),
-        Section("read", "Wrong decisions to read", tuple(map(exhibit, fitting.failures))),
-    )
+    calibrated = Section("calibrated", "What P(safe) means", (calibration_words(file),))
     return Document(
         f"A decider of {file.judge.name}",
         text(
@@ -68,14 +66,55 @@ def decider_page(fitting: Fitting) -> Document:
         ),
         tuple(notices),
         (
-            Section("does", "What it does", tuple(does(file)), first=True),
-            Section("promised", "What it promises", tuple(promised(file)), first=True),
-            Section("not-promised", "What it does not promise", tuple(not_promised(file)), first=True),
-            Section("failures", "What goes wrong", tuple(failures(fitting)), brief=True),
-            *trade_off_section(file),
-            all_numbers(numbers),
+            Section("answer", "The answer", tuple(answer(fitting)), first=True),
+            *evidence_sections(fitting, (*promised(file), *not_promised(file)), calibrated),
         ),
         noun_of_kinds(file.measured_on.kinds),
+    )
+
+
+def answer(fitting: Fitting) -> Iterator[Block]:
+    """What the decider does, its errors in large figures, what it promises, and what to do next."""
+    file = fitting.decider
+    yield rule(file)
+    yield errors_figures(fitting)
+    yield Prose(join(" ", promise_sentences(file)))
+    yield from main_error_group(fitting)
+    yield next_step("casewise serve FILE serves it; casewise decider monitor tests whether your traffic differs.")
+
+
+def errors_figures(fitting: Fitting) -> Table:
+    """Harm, over-refusal and requests without a value on held-out queries, and how often a person is asked."""
+    measured = fitting.decider.measured
+    shown = [("Harm", measured.harm), ("Over-refusal", measured.over_refusal), ("Unscored", measured.unscored)]
+    if measured.asked.estimate:
+        shown.append(("A person is asked", measured.asked))
+    caption = text("On held-out {queries}{best}", best=best_of(fitting.decider.wanted.chosen_from))
+    return large_figures("decider-figures", caption, ((title, rate, rate.n) for title, rate in shown))
+
+
+def main_error_group(fitting: Fitting) -> Iterator[Prose]:
+    """The statement that separates most of its errors from the rest, or that none does beyond chance."""
+    groups = sorted(fitting.error_groups, key=lambda group: -group.errors)
+    if shown := [group for group in groups if group.holds]:
+        yield Prose(group_sentence(shown[0], fitting.runs.benchmark, done=DECIDED, tested=False))
+    elif groups:
+        yield Prose("Its errors share no statement or parameter beyond chance.")
+
+
+def evidence_sections(fitting: Fitting, promises: Sequence[Block], *more: Section) -> Iterator[Section]:
+    """What is promised, what goes wrong, every threshold, and all numbers of a decider."""
+    file = fitting.decider
+    why = "Read it before you rely on a limit or promise it to others."
+    yield Section("promised", "What it promises, and what not", tuple(promises), why=why)
+    why = "It has the items that are decided wrongly, to read."
+    yield Section("failures", "What goes wrong", tuple(failures(fitting)), why=why)
+    yield from trade_off_section(file)
+    measured = Section(
+        "measured", text("Decisions on held-out {queries}"), (measured_table(file), *does(file), Prose(HELD_OUT))
+    )
+    yield all_numbers(
+        (measured, *more, Section("read", "Wrong decisions to read", tuple(map(exhibit, fitting.failures))))
     )
 
 
@@ -90,30 +129,31 @@ def other_labels(fitting: Fitting) -> list[str]:
 
 
 HELD_OUT = text(
-    "Each {query} was decided by thresholds fitted on the others, by the same rule; intervals are over "
-    "{queries}, with the labels taken as given. The last column is on the items that the thresholds were "
-    "fitted on; the difference shows how optimistic that is. These shares are of items; a promise is of "
-    "{queries}, so the two can differ."
+    "Each {query} was decided by thresholds that were fitted, by the same rule, on the other {queries}. Intervals are over "
+    "{queries} and take the labels as given. The last column is measured on the items that the thresholds were fitted on; "
+    "the difference shows how optimistic that is. These are shares of items. A promise is about {queries}, so the two can "
+    "differ."
 )
 
 
-def does(file: FittedDecider) -> Iterator[Prose]:
-    limits, measured = file.thresholds, file.measured
+def rule(file: FittedDecider) -> Prose:
+    """The rule by which it decides, in a sentence."""
+    limits = file.thresholds
     if limits.answer_above == math.inf:
-        yield Prose("It never answers: no threshold that answers anything does what was wanted.", lead=True)
+        words = "It never answers: no threshold that answers anything does what was wanted."
     elif limits.answer_above == -math.inf:
-        yield Prose("It answers every request to which the judge gives a value.", lead=True)
+        words = "It answers every request to which the judge gives a value."
     elif limits.answer_above == limits.refuse_up_to:
-        yield Prose(
-            f"It answers where the judge's value is above {number(limits.answer_above)}, and refuses otherwise.",
-            lead=True,
-        )
+        words = f"It answers where the judge's value is above {number(limits.answer_above)}, and refuses otherwise."
     else:
         refuses = "" if limits.refuse_up_to == -math.inf else f", refuses up to {number(limits.refuse_up_to)}"
-        yield Prose(
-            f"It answers where the judge's value is above {number(limits.answer_above)}{refuses}, and asks a person otherwise.",
-            lead=True,
-        )
+        words = f"It answers where the judge's value is above {number(limits.answer_above)}{refuses}, and asks a person otherwise."
+    return Prose(words, lead=True)
+
+
+def does(file: FittedDecider) -> Iterator[Prose]:
+    """What it did on held-out queries, and what it does without a value."""
+    measured = file.measured
     people = f" It asked a person about {measured.asked.as_share} of all." if measured.asked.estimate else ""
     yield Prose(
         text(
@@ -183,17 +223,22 @@ def exhibit(failure: Failure) -> Exhibit:
 
 
 def promised(file: FittedDecider) -> Iterator[Prose]:
+    """Each promise and what it rests on; that there is none."""
+    yield from map(Prose, promise_sentences(file))
+    yield from (Prose(related(file, limit)) for limit in file.thresholds.promised)
+
+
+def promise_sentences(file: FittedDecider) -> Iterator[Text]:
+    """Each promise in a sentence; that there is none."""
     promises, chosen_from = file.thresholds.promised, file.wanted.chosen_from
     if not promises:
-        yield Prose(
+        yield Text(
             "No guarantee. This threshold minimises expected cost. To guarantee a limit, fit again with --max-harm or "
             "--max-over-refusal."
         )
-    for limit in promises:
-        yield Prose(promise_made(limit, chosen_from=chosen_from).sentence, lead=True)
-        yield Prose(related(file, limit))
+    yield from (promise_made(limit, chosen_from=chosen_from).sentence for limit in promises)
     if len(promises) > 1 and file.wanted.level is not None:
-        yield Prose(f"Both hold together with {100 * file.wanted.level:.4g} % confidence.")
+        yield Text(f"Both hold together with {100 * file.wanted.level:.4g} % confidence.")
 
 
 def related(file: FittedDecider, limit: Promised) -> Text:
@@ -287,7 +332,8 @@ def trade_off_section(file: FittedDecider) -> Iterator[Section]:
         charts.trade_off(curve.drop("threshold"), marked),
         table_by("trade-offs", caption, file.trade_offs, columns, frame=curve),
     )
-    yield Section("trade-off", "Harm against over-refusal", (chart,))
+    why = "It shows the harm and the over-refusal of every other threshold."
+    yield Section("trade-off", "Harm against over-refusal", (chart,), why=why)
 
 
 def calibration_words(file: FittedDecider) -> Prose:
@@ -317,17 +363,7 @@ def recommendation_page(recommendation: Recommendation) -> Document:
     file = best.decider
     several = len(recommendation.candidates) > 1
     n, every = len(recommendation.candidates), len(recommendation.candidates) + len(recommendation.left_out)
-    numbers = (
-        Section("measured", text("Decisions on held-out {queries}"), (measured_table(file), Prose(HELD_OUT))),
-        Section("read", "Wrong decisions to read", tuple(map(exhibit, best.failures))),
-    )
     harm, _ = recommendation.wanted.costs
-    if recommendation.problem is not None:
-        why = "{judge} cannot be made anew from its name here: {problem}"
-        steps: list[str] = [text(why, judge=recommendation.best.name, problem=recommendation.problem)]
-    else:
-        all_the_same = () if recommendation.good_enough else ("These commands fit and serve it all the same:",)
-        steps = [*all_the_same, *recommendation.commands]
     return Document(
         f"Which judge to deploy on {benchmark.name}",
         text(
@@ -343,47 +379,90 @@ def recommendation_page(recommendation: Recommendation) -> Document:
         ),
         (*benchmark.notes(), *other_labels(best)),
         (
-            Section("answer", "The recommendation", tuple(recommended(recommendation)), first=True),
+            Section("answer", "The answer", tuple(recommended(recommendation)), first=True),
             Section(
-                "promised", "What it promises, and what more would take", tuple(promises(recommendation)), first=True
+                "steps",
+                "Fit it and serve it",
+                tuple(map(Prose, steps(recommendation))),
+                brief=True,
+                why="It has the commands.",
             ),
-            Section("next", "Fit it and serve it", tuple(map(Prose, steps)), first=True),
-            Section("beside", "Its cost beside rules that need no judge", (rivals_table(recommendation),), brief=True),
-            *([Section("judges", "The judges", (judges_table(recommendation),), brief=True)] if several else []),
-            Section("failures", "What goes wrong", tuple(failures(best)), brief=True),
-            Section("not-promised", "What it does not promise", tuple(unpromised(recommendation)), brief=True),
-            *trade_off_section(file),
-            all_numbers(numbers),
+            Section(
+                "beside",
+                "Its cost compared with rules that need no judge",
+                (*map(Prose, shortfalls(recommendation)), rivals_table(recommendation)),
+                brief=True,
+                why="It says what the judge saves, and how sure that is.",
+            ),
+            *(
+                [
+                    Section(
+                        "judges",
+                        "The judges",
+                        (judges_table(recommendation),),
+                        brief=True,
+                        why="It has the errors and the cost of each judge.",
+                    )
+                ]
+                if several
+                else []
+            ),
+            *evidence_sections(best, (*promises(recommendation), *unpromised(recommendation))),
         ),
         noun_of(benchmark),
     )
 
 
+def steps(recommendation: Recommendation) -> Iterator[str]:
+    """Yield the commands that fit and serve it, or why it cannot be made anew."""
+    if recommendation.problem is not None:
+        why = "{judge} cannot be made anew from its name here: {problem}"
+        yield text(why, judge=recommendation.best.name, problem=recommendation.problem)
+        return
+    if not recommendation.good_enough:
+        yield "These commands fit and serve it all the same:"
+    yield from recommendation.commands
+
+
 def recommended(recommendation: Recommendation) -> Iterator[Block]:
-    """The decision in a sentence, then why, then what the best judge does."""
-    name, several = recommendation.best.name, len(recommendation.candidates) > 1
+    """The decision in a sentence, the best judge's errors in large figures, the reason, its main error, and what to do next."""
+    best, several = recommendation.best, len(recommendation.candidates) > 1
     if recommendation.good_enough:
         chosen = f", the cheapest of {count_of(len(recommendation.candidates), 'judge')}" if several else ""
-        yield Prose(text("Deploy {judge}{chosen}.", judge=name, chosen=chosen), lead=True)
-        rivals = listed([rival.name for rival in recommendation.rivals])
-        among = recommendation.wanted.chosen_from
-        corrected = f", corrected for choosing among {count_of(among, 'judge')}" if among > 1 else ""
-        yield Prose(f"It costs less than {rivals}: the 95 % intervals of the differences lie above zero{corrected}.")
+        yield Prose(text("Deploy {judge}{chosen}.", judge=best.name, chosen=chosen), lead=True)
     else:
         yield Prose(shortfall(recommendation), lead=True)
-        yield Prose(join(" ", shortfalls(recommendation)))
-        if several:
-            yield Prose(text("What follows is about {judge}, the best of them.", judge=name))
+    yield errors_figures(best)
+    if recommendation.good_enough:
+        rivals = listed([rival.name for rival in recommendation.rivals])
+        yield Prose(f"It costs less than {rivals}: the intervals of the differences lie above zero.")
+    else:
+        whose = text("{judge} is the best of them. ", judge=best.name) if several else ""
+        behind = [rival.conclusion(best.name).sentence for rival in recommendation.rivals if rival.better]
+        reasons = shortfalls(recommendation) if best.trial.broken is not None or not behind else behind
+        yield Prose(whose + next(iter(reasons), ""))
     if notes := join(" ", candidates_notes(recommendation)):
         yield Prose(notes)
-    yield from does(recommendation.best.decider)
-    if recommendation.why_no_words is not None:
-        why = "It could not be compared with a classifier of words: {why}."
-        yield Prose(text(why, why=recommendation.why_no_words))
+    yield from main_error_group(best)
+    yield next_step(next_for(recommendation))
+
+
+def next_for(recommendation: Recommendation) -> str:
+    """Return the next step: the command that fits it, or the queries that would decide."""
+    more = [rival.more_queries for rival in recommendation.rivals if not rival.beaten and rival.more_queries]
+    if recommendation.problem is None and recommendation.good_enough:
+        return recommendation.commands[0]
+    if recommendation.shown_to_fail or not more:
+        return "compare other judges, prompts or models: casewise judge BENCHMARK --judge NAME."
+    return text(
+        "about {more} would show whether it costs less, if the difference stays as it is.", more=more_queries(max(more))
+    )
 
 
 def candidates_notes(recommendation: Recommendation) -> Iterator[str]:
     """That the best candidate is a constant, and which judges are left out."""
+    if recommendation.why_no_words is not None:
+        yield text("It was not compared with a classifier of words: {why}.", why=recommendation.why_no_words)
     if recommendation.best.constant:
         yield text("{judge} is a constant: it gives every item the same value.", judge=recommendation.best.name)
     if recommendation.left_out:
@@ -503,10 +582,10 @@ def judges_table(recommendation: Recommendation) -> Table:
         "Cost of an item": lambda candidate: with_interval(
             estimate_of(candidate.trial.cost, level=recommendation.wanted.interval_level)
         ),
-        "Harm": f"{measured}.harm.as_share",
-        "Over-refusal": f"{measured}.over_refusal.as_share",
-        "Unscored": f"{measured}.unscored.as_share",
-        **({"A person is asked": f"{measured}.asked.as_share"} if asks else {}),
+        "Harm": f"{measured}.harm",
+        "Over-refusal": f"{measured}.over_refusal",
+        "Unscored": f"{measured}.unscored",
+        **({"A person is asked": f"{measured}.asked"} if asks else {}),
     }
     if recommendation.wanted.promises:
         columns["Keeps the promises"] = lambda candidate: "no" if candidate.trial.broken else "yes"
@@ -518,8 +597,8 @@ def judges_table(recommendation: Recommendation) -> Table:
 
 
 SMALLEST = (
-    f"Smallest shift: the share of requests that would have to have another value for the test to find it with a probability of "
-    f"{POWER:.0%}, whatever they move to. {NOTHING}: the test cannot find any shift for certain enough."
+    f"Smallest shift: the smallest share of requests with another value that the test finds with a probability of {POWER:.0%}. "
+    f"{NOTHING}: the test finds no shift with that probability."
 )
 
 
@@ -541,7 +620,7 @@ def monitoring_page(monitoring: Monitoring, file: FittedDecider, *, half_width: 
     """Return the findings on a log of traffic, as a document."""
     moved = [test.what for test in monitoring.tests if test.moved]
     if moved:
-        answer = f"Traffic differs from the benchmark in {', '.join(moved)}: what was measured and promised was on other requests."
+        answer = f"Traffic differs from the benchmark in {', '.join(moved)}: the measurements and promises are about other requests."
     elif monitoring.tests:
         answer = (
             f"No difference from the benchmark is shown ({count_of(len(monitoring.tests), 'test')}, corrected by Holm, at "
@@ -562,7 +641,7 @@ def monitoring_page(monitoring: Monitoring, file: FittedDecider, *, half_width: 
         for test in monitoring.tests
         for name, share in test.benchmark.items()
     ]
-    caption = "Traffic beside the benchmark; p corrected by Holm over all tests."
+    caption = "Traffic compared with the benchmark; p corrected by Holm over all tests."
     drift = table_of(
         "drift", caption, ("What", "Value", "Traffic", "Benchmark", "p", "p, corrected", "Smallest shift"), rows
     )

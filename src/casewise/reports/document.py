@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
+from types import NoneType
 from typing import Any, TypeVar, cast
 
 import polars as pl
 
-from casewise.notation import NOTHING, count, interval, number, points, share
+from casewise.notation import NOTHING, count, interval, number, percent, points, share
 from casewise.records import ShortRepr
 from casewise.records.base import shipped_toml
 from casewise.stats.estimates import (
@@ -224,9 +225,10 @@ def unfolded(blocks: Iterable[Block]) -> Iterator[Block]:
 
 
 def all_numbers(sections: Iterable[Section], *, brief: bool = False) -> Section:
-    """One section in which each of `sections` is folded."""
+    """One section in which each of `sections` stands under its heading."""
     folds = tuple(Folded(part.heading, part.blocks, part.anchor) for part in sections if part.blocks)
-    return Section("all-numbers", "All numbers", folds, brief=brief)
+    why = "It has every number, for a paper or for your own analysis."
+    return Section("all-numbers", "All numbers", folds, brief=brief, why=why)
 
 
 @dataclass(frozen=True, repr=False)
@@ -240,6 +242,12 @@ class Section(ShortRepr):
     """True for what the terminal shows too."""
     first: bool = False
     """True for the answer: what stands on the first screen, and all that a terminal shows unless it is asked for more."""
+    why: str = ""
+    """Why a reader would open its fold."""
+
+
+MOST_FOLDS = 8
+"""Folds of a page under its answer."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -294,6 +302,41 @@ class Document(ShortRepr):
             )
 
         return replace(self, sections=tuple(replace(part, blocks=without(part.blocks)) for part in self.sections))
+
+    @cached_property
+    def folds(self) -> tuple[Section, ...]:
+        """The sections that a page folds under its answer; what is more than `MOST_FOLDS` stands in the last of them."""
+        if not any(section.first for section in self.sections):
+            return ()
+        folded = [section for section in self.sections if section.blocks and not section.first]
+        behind = tuple(
+            block.behind
+            for section in self.sections
+            for block in section.blocks
+            if section.first and isinstance(block, Forest) and block.behind is not None
+        )
+        if behind:
+            folded.append(
+                Section("chart", "The chart in numbers", behind, why="It has the numbers behind the chart above.")
+            )
+        most = MOST_FOLDS - bool(self.definitions)
+        if len(folded) <= most:
+            return tuple(folded)
+        *rest, last = folded[most - 1 :]
+        inner = tuple(Folded(part.heading, part.blocks, part.anchor) for part in rest)
+        whole = last if last.anchor == "all-numbers" else all_numbers((last,))
+        return (*folded[: most - 1], replace(whole, blocks=(*inner, *whole.blocks)))
+
+    @cached_property
+    def definitions(self) -> dict[str, str]:
+        """The meanings of the names in its tables; a name that means two things stands with the table."""
+        meanings: dict[str, str] = {}
+        for table in self.tables():
+            for name, meaning in table.about.items():
+                known = meanings.setdefault(name, meaning)
+                if known != meaning:
+                    meanings[f"{name} ({table.caption})"] = meaning
+        return meanings
 
     def figures(self) -> Iterable[Figure]:
         """Every figure, in reading order."""
@@ -365,10 +408,62 @@ def table_of(
     *,
     frame: pl.DataFrame | None = None,
 ) -> Table:
-    """A table from cells: texts are set flush left, numbers (written out or not) flush right."""
+    """A table from cells: texts are set flush left, numbers (written out or not) flush right.
+
+    `frame`: the numbers behind it; those of its cells if None.
+    """
+    rows = [tuple(row) for row in rows]
+    frame = numbers_behind(columns, rows) if frame is None else frame
     cells = tuple(tuple(map(written, row)) for row in rows)
     numeric = tuple(bool(cells) and all(map(looks_numeric, column)) for column in zip(*cells, strict=True))
     return Table(name, caption, tuple(columns), cells, numeric or (False,) * len(columns), frame)
+
+
+def numbers_behind(heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> pl.DataFrame:
+    """Return the values of cells unrounded, a column for each head; an estimate's interval stands in columns of its own."""
+    values: dict[str, list[Any]] = {}
+    for head, column in zip(heads, zip(*rows, strict=True) if rows else [()] * len(heads), strict=True):
+        name = str(head).removesuffix(", 95 % interval")
+        if any(isinstance(cell, Estimate) for cell in column):
+            for part, ending in (("estimate", ""), ("ci_low", " ci_low"), ("ci_high", " ci_high"), ("n", " n")):
+                values[name + ending] = [getattr(cell, part, None) for cell in column]
+        elif all(isinstance(cell, (int, float, NoneType)) for cell in column):
+            values[name] = list(column)
+        else:
+            values[name] = [None if cell is None else str(cell) for cell in column]
+    return pl.DataFrame(values, strict=False)
+
+
+LargeFigure = tuple[str, Estimate | tuple[str, str], float]
+"""A name, a share (another number written out, with its interval), and how many it rests on."""
+
+
+def large_figures(name: str, caption: str, figures: Iterable[LargeFigure], *, of: str = "Items") -> Table:
+    """The few numbers to read first: each with its name, its interval or why it has none, and how many it rests on.
+
+    A number that is no share comes written out, with its interval.
+    """
+    rows = []
+    for title, number_of, n in figures:
+        if isinstance(number_of, Estimate):
+            low, high = number_of.limits or (None, None)
+            limits = (
+                why_none(number_of.method) if low is None or high is None else interval(100 * low, 100 * high, digits=1)
+            )
+            rows.append((title, percent(number_of.estimate), limits, n))
+        else:
+            rows.append((title, *number_of, n))
+    return replace(table_of(name, caption, ("Number", "Value", "95 % interval", of), rows), large=True)
+
+
+def share_of_items(name: str, share: float | None, n: int) -> Estimate:
+    """Return a share of the items at hand, such as that of unscored ones, which has no interval."""
+    return Estimate(name, share, None, None, n, 0, "")
+
+
+def next_step(words: str) -> Prose:
+    """The paragraph that says what to do next."""
+    return Prose(text("Next: {words}", words=words))
 
 
 def written(cell: Any) -> str:
@@ -398,6 +493,11 @@ def value_at(row: Any, path: str) -> Any:
             return None
         row = row.get(name) if isinstance(row, Mapping) else row[int(name)] if name.isdigit() else getattr(row, name)
     return row
+
+
+def number_of(row: Any, column: Column) -> Any:
+    """Return the value behind a cell: what a function of one path writes, or the cell."""
+    return value_at(row, column[1]) if isinstance(column, tuple) and len(column) == 2 else cell_of(row, column)
 
 
 def cell_of(row: Any, column: Column) -> Any:
@@ -434,6 +534,10 @@ def table_by(
     if several in columns and len({cell_of(row, columns[several]) for row in rows}) < 2:
         columns = {head: column for head, column in columns.items() if head != several}
     cells = ([cell_of(row, column) for column in columns.values()] for row in rows)
+    if frame is None:
+        frame = numbers_behind(
+            tuple(columns), [[number_of(row, column) for column in columns.values()] for row in rows]
+        )
     return table_of(name, caption, tuple(columns), cells, frame=frame)
 
 

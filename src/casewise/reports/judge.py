@@ -36,7 +36,6 @@ from casewise.reports.document import (
     Table,
     all_numbers,
     estimate_cell,
-    estimate_frame,
     estimate_of_row,
     how_made,
     table_by,
@@ -98,8 +97,7 @@ MEASURED = {"Judge": "series", "Measure": "measure", ESTIMATE: "estimate"}
 
 def measured_table(name: str, caption: str, rows: Sequence[Measured], more: Any) -> Table:
     """A row a measure, with the judge's name where there are several."""
-    estimates = [(row.series, estimate) for row in rows for estimate in row[2:] if estimate is not None]
-    return table_by(name, caption, rows, MEASURED | more, several="Judge", frame=estimate_frame(estimates))
+    return table_by(name, caption, rows, MEASURED | more, several="Judge")
 
 
 def pairs(results_of: Sequence[tuple[str, PairResults]]) -> Iterator[Block]:
@@ -152,7 +150,6 @@ def refusal_curve(series: str, refusals: Refusals, name: str) -> Block:
         "Unsafe items": "n_unsafe",
         "Harm, 95 % interval": "harm",
     }
-    frame = estimate_frame(row for rates in errors.values() for row in rates)
     return Forest(
         name,
         text(
@@ -161,7 +158,7 @@ def refusal_curve(series: str, refusals: Refusals, name: str) -> Block:
         ),
         tuple((heading, rows) for heading, rows in groups if rows),
         ("People", "Error", "Share"),
-        behind=table_by(f"{name}-table", "Errors by how many people agree", refusals.curve, columns, frame=frame),
+        behind=table_by(f"{name}-table", "Errors by how many people agree", refusals.curve, columns),
     )
 
 
@@ -369,18 +366,42 @@ def sections(report: JudgeNumbers) -> Iterator[Section]:
     behaviour = tuple(behaviour_sections(report))
     yield from behaviour[:2]
     some_unscored = len(report.unscored) > 0
-    replies = Section("unscored", "Replies without a verdict", tuple(replies_read(report)), brief=some_unscored)
-    made = Section("made", "How this was made", tuple(provenance(report)))
+    replies = Section(
+        "unscored",
+        "Replies without a verdict",
+        tuple(replies_read(report)),
+        brief=some_unscored,
+        why="It says why these replies gave no verdict.",
+    )
+    made = Section(
+        "made", "How this was made", tuple(provenance(report)), why="You need it to repeat or to cite the report."
+    )
     if all(series.mostly_unscored for series in report.runs.series):
         yield replies
         yield made
         return
     yield from action_sections(report.actions)
     if len(report.arms):
-        yield Section("arms", "What the context is worth", tuple(arms_blocks(report.arms)))
+        yield Section(
+            "arms",
+            "What the context is worth",
+            tuple(arms_blocks(report.arms)),
+            why="It shows which parts of the context the judge uses.",
+        )
     if report.categories.filter(metric="accuracy")["slice"].n_unique() > 1:
-        yield Section("categories", "By category", tuple(categories(report)), brief=True)
-    yield Section("disagreements", "Worst disagreements", tuple(disagreements(report)))
+        yield Section(
+            "categories",
+            "By category",
+            tuple(categories(report)),
+            brief=True,
+            why="It has the accuracy in each category.",
+        )
+    yield Section(
+        "disagreements",
+        "Worst disagreements",
+        tuple(disagreements(report)),
+        why="It has the items that the judge got wrong, to read.",
+    )
     details = tuple(detail_sections(report))
     yield from () if behaviour else details
     yield made
@@ -410,16 +431,40 @@ def detail_sections(report: JudgeNumbers) -> Iterator[Section]:
     if paired := parts(report, "pairs"):
         sentences = [Prose(pairs_sentence(name, part, among=len(report.details))) for name, part in paired[:TOLD]]
         fold = Folded("Every number about pairs", tuple(pairs(paired)))
-        yield Section("pairs", "Pairs of contexts", (*sentences, fold), brief=True)
-    yield Section("costs", "Cost of errors", tuple(costs(report.details)), brief=True)
+        yield Section(
+            "pairs",
+            "Pairs of contexts",
+            (*sentences, fold),
+            brief=True,
+            why="It shows whether the verdict follows the context.",
+        )
+    yield Section(
+        "costs",
+        "Cost of errors",
+        tuple(costs(report.details)),
+        brief=True,
+        why="Read it if harm costs you more than over-refusal.",
+    )
     if calibrated := parts(report, "calibration"):
         floors: dict[str, dict[str, Estimate]] = {
             judge.series.name: {floor.name: floor for floor in judge.floors} for judge in report.details
         }
         blocks = tuple(calibrations(calibrated, floors))
-        yield Section("calibration", "Values and calibration", blocks, brief=True)
+        yield Section(
+            "calibration",
+            "Values and calibration",
+            blocks,
+            brief=True,
+            why="Read it if you use values and not only verdicts.",
+        )
     if rated := parts(report, "on_scale"):
-        yield Section("scale", "On people's scale", tuple(on_scale(rated)), brief=True)
+        yield Section(
+            "scale",
+            "On people's scale",
+            tuple(on_scale(rated)),
+            brief=True,
+            why="It compares the values with people's mean ratings.",
+        )
 
 
 def on_scale(estimates_of: Sequence[tuple[str, tuple[Estimate, ...]]]) -> Iterator[Block]:
@@ -524,12 +569,12 @@ def disagreements(report: JudgeNumbers) -> Iterator[Block]:
     if shown:
         votes = LabelWords.of(report.benchmark).rated and report.options.labels.base == "votes"
         label = "the votes" if votes else "the label"
-        largest = "has" if len(shown) == 1 else "have"
-        which = text("{items:item} {largest}", items=len(shown), largest=largest)
-        yield Prose(which + f" the largest distance between the judge's verdict and {label}, largest first.")
+        yield Prose(
+            f"The verdicts on {count_of(len(shown), 'item')} are farthest from {label}; the farthest comes first."
+        )
         yield Folded(f"Read the {count_of(len(shown), 'item')}", shown)
         paths = join(" ", map(path_text, report.runs.paths))
-        yield Prose("To read every item that was judged otherwise than labelled: casewise serve " + paths)
+        yield Prose("casewise serve " + paths + " shows every item whose verdict differs from its label.")
         several = len(report.error_groups) > 1
         for name, groups in report.error_groups.items():
             if several and groups:
@@ -564,50 +609,14 @@ def error_group_blocks(
     """
     quoted = not benchmark.restricted
     for group in groups:
-        wrong, label = done[group.kind], "unsafe" if group.kind == "harm" else "safe"
-        name = spoken_name(group.parameter)
-        values = {"n": group.items, "label": label, "wrong": wrong, "errors": group.errors, "name": name}
-        searched = f"{group.searched:,} statements and parameters"
+        yield Prose(group_sentence(group, benchmark, done=done), lead=group.holds)
         if not group.holds:
-            yield Prose(
-                text(
-                    "Of {n:item} labelled {label}, {errors:,} are {wrong}. No statement or parameter of the contexts separates "
-                    "these errors from the rest beyond chance ({searched} were searched).",
-                    **values,
-                    searched=searched,
-                )
-            )
             continue
-        test = text(
-            "It is the best of {searched}; the test allows for the search (p = {p}).",
-            searched=searched,
-            p=p_value(group.p),
-        )
-        one = group.one
-        if one is not None:
-            n_others = group.items - one.items
-            others = text(
-                "{errors:,} of {items:,} ({share})",
-                errors=group.errors - one.errors,
-                items=n_others,
-                share=percent((group.errors - one.errors) / n_others),
-            )
-            said = text(
-                "Of the items labelled {label} {whose}, {with_it:,} of {with_n:,} are {wrong} ({share}), and of the others {others}. ",
-                **values,
-                whose=whose(group.parameter, one.statement, quoted=quoted),
-                with_it=one.errors,
-                with_n=one.items,
-                share=percent(one.errors / one.items),
-                others=others,
-            )
-        else:
-            said = text("How many of {n:item} labelled {label} are {wrong} depends on the {name}. ", **values)
-        yield Prose(said + test, lead=True)
-        if one is None and quoted:
+        values = group_values(group, done)
+        if group.one is None and quoted:
             columns: Columns = {
-                capitalised(name): lambda row: row.statement or "not stated",
-                capitalised(wrong): "errors",
+                capitalised(values["name"]): lambda row: row.statement or "not stated",
+                capitalised(values["wrong"]): "errors",
                 "Items": "items",
             }
             caption = text("Items labelled {label} that are {wrong}, by {name}{of}", **values, of=of)
@@ -615,6 +624,50 @@ def error_group_blocks(
         columns = {"Item": "id", text("{Query}"): lambda case: beginning(case.query), "Context": context_words}
         caption = text("Items behind this: labelled {label} and {wrong}{of}", **values, of=of)
         yield table_by(f"{group.kind}-group", caption, group.cases, columns if quoted else {"Item": "id"})
+
+
+def group_values(group: ErrorGroup, done: Mapping[str, str]) -> dict[str, Any]:
+    """The values of the sentences about a kind of error."""
+    return {
+        "n": group.items,
+        "label": "unsafe" if group.kind == "harm" else "safe",
+        "wrong": done[group.kind],
+        "errors": group.errors,
+        "name": spoken_name(group.parameter),
+        "searched": f"{group.searched:,} statements and parameters",
+        "p": p_value(group.p),
+    }
+
+
+def group_sentence(group: ErrorGroup, benchmark: Benchmark, *, done: Mapping[str, str], tested: bool = True) -> Text:
+    """Return what separates a kind of error from the rest, or that nothing is shown to; `tested`: with the test."""
+    values = group_values(group, done)
+    if not group.holds:
+        return text(
+            "Of {n:item} labelled {label}, {errors:,} are {wrong}. No statement or parameter of the contexts separates "
+            "these errors from the rest beyond chance ({searched} were searched).",
+            **values,
+        )
+    test = text(" It is the best of {searched}; the test allows for the search (p = {p}).", **values) if tested else ""
+    one = group.one
+    if one is None:
+        return text("How many of {n:item} labelled {label} are {wrong} depends on the {name}.", **values) + test
+    n_others, errors = group.items - one.items, group.errors - one.errors
+    return (
+        text(
+            "Of the items labelled {label} {whose}, {with_it:,} of {with_n:,} are {wrong} ({share}), and of the others "
+            "{others:,} of {n_others:,} ({share_of_others}).",
+            **values,
+            whose=whose(group.parameter, one.statement, quoted=not benchmark.restricted),
+            with_it=one.errors,
+            with_n=one.items,
+            share=percent(one.errors / one.items),
+            others=errors,
+            n_others=n_others,
+            share_of_others=percent(errors / n_others),
+        )
+        + test
+    )
 
 
 def whose(parameter: str, statement: str | None, *, quoted: bool) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -14,7 +13,7 @@ from casewise.audits.words import SUBSETS
 from casewise.evaluate.judge_numbers import JudgeNumbers
 from casewise.evaluate.judged_runs import series_name
 from casewise.evaluate.yardsticks import BaselineComparison, JudgeAmongPeople, People, ShortAnswer, SubsetScore
-from casewise.notation import NOTHING, interval, number, percent, spoken
+from casewise.notation import NOTHING, number, percent, spoken
 from casewise.notation import share as share_of
 from casewise.records import FULL, Arm
 from casewise.reports.behaviour import behaviour_answer
@@ -23,22 +22,25 @@ from casewise.reports.document import (
     Columns,
     Forest,
     ForestRow,
+    LargeFigure,
     Prose,
     Section,
     Table,
     difference_cell,
     estimate_cell,
     estimate_of_row,
+    large_figures,
+    next_step,
+    share_of_items,
     table_by,
     table_of,
     titles,
-    why_none,
 )
 from casewise.stats import PanelWorth
 from casewise.stats.ceilings import Ceilings
 from casewise.stats.estimates import Estimate
 from casewise.storage.wording import LabelWords
-from casewise.text import Text, capitalised, count_of, join, text
+from casewise.text import Text, capitalised, count_of, join, path_text, text
 
 # The first screen of a report: the answer in a sentence or two, one chart that says it all, and the two errors.
 
@@ -65,16 +67,30 @@ def answer_section(numbers: JudgeNumbers) -> Iterator[Section]:
             many = f"{count_of(len(answers), 'judge')}. casewise compare tests their differences, corrected for comparing several."
             blocks.append(Prose(many))
         for answer in answers if len(answers) <= TOLD and not numbers.does else ():
-            sentences = answer.sentences_about(subject(answer.who, len(answers)))
-            blocks += (Prose(sentence, lead=place == 0) for place, sentence in enumerate(sentences))
+            first, *more = answer.sentences_about(subject(answer.who, len(answers)), errors=False)
+            blocks.append(Prose(first, lead=True))
+            blocks += map(Prose, more if len(answers) == 1 else ())
         blocks += errors_table(answers), forest(answers, numbers.options.labels.name, over=numbers.runs.intervals_over)
     blocks += (
         Prose(name + " gives values and no verdicts. casewise report --fit-thresholds makes verdicts of them.")
         for name in numbers.without_verdicts
     )
     blocks += in_short(numbers)
+    if answers:
+        blocks.append(next_step(after_report(numbers)))
     if blocks:
         yield Section("answer", "The answer", tuple(blocks), first=bool(answers or silent or unlabelled), brief=True)
+
+
+def after_report(numbers: JudgeNumbers) -> Text:
+    """Return what to do with a report: compare several judges, reread replies, or read the errors."""
+    paths = join(" ", map(path_text, numbers.runs.paths))
+    answers = numbers.answers
+    if len(answers) > 1:
+        return "casewise compare " + paths + " tests whether the judges differ."
+    if answers[0].items and answers[0].unscored > 0.05 * answers[0].items:
+        return "casewise reread " + paths + " shows the replies without a verdict."
+    return "casewise serve " + paths + " shows its errors."
 
 
 def in_short(numbers: JudgeNumbers) -> Iterator[Prose]:
@@ -145,25 +161,18 @@ def errors_table(answers: Sequence[ShortAnswer]) -> Table:
     if len(answers) > 1:
         columns: Columns = {
             "Judge": "who",
-            "Harm": (estimate_cell, "errors.harm"),
-            "Over-refusal": (estimate_cell, "errors.over_refusal"),
+            "Harm": "errors.harm",
+            "Over-refusal": "errors.over_refusal",
             "Unscored (all items)": unscored,
         }
         return table_by(name, caption, answers, columns)
     (answer,), errors = answers, answers[0].errors
-    rows: list[tuple[str, str, str, int]] = []
+    figures: list[LargeFigure] = []
     if errors is not None:
-        rows.append(("Harm", *share_and_interval(errors.harm), errors.n_unsafe))
-        rows.append(("Over-refusal", *share_and_interval(errors.over_refusal), errors.n_safe))
-    rows.append(("Unscored", unscored(answer), "", answer.items))
-    return replace(table_of(name, caption, ("Error", "Share", "95 % interval", "Items"), rows), large=True)
-
-
-def share_and_interval(estimate: Estimate) -> tuple[str, str]:
-    """Return a share, and its interval or why it has none."""
-    low, high = estimate.ci_low, estimate.ci_high
-    limits = why_none(estimate.method) if low is None or high is None else interval(100 * low, 100 * high, digits=1)
-    return percent(estimate.estimate), limits
+        figures += [("Harm", errors.harm, errors.n_unsafe), ("Over-refusal", errors.over_refusal, errors.n_safe)]
+    share = answer.unscored / answer.items if answer.items else None
+    figures.append(("Unscored", share_of_items("unscored", share, answer.items), answer.items))
+    return large_figures(name, caption, figures)
 
 
 # The headline of a report: what a reader quotes, and every estimate behind it.
@@ -237,7 +246,9 @@ def beside_sections(numbers: JudgeNumbers) -> Iterator[Section]:
         for place, (judge, beside) in enumerate(numbers.baseline_comparisons.items())
         for block in beside_blocks(beside, name=f"beside-{place}", judge=judge)
     )
-    yield Section("beside", "Baselines", tuple(baselines))
+    several = numbers.answers if len(numbers.answers) > 1 else ()
+    said = (Prose(sentence) for answer in several for sentence in answer.sentences[1:])
+    yield Section("beside", "Baselines", (*said, *baselines))
     if LabelWords.of(numbers.benchmark).rated:
         among = tuple(beside_people_blocks(numbers.people, numbers.among_people))
         yield Section("among-people", "The judge compared with people", among)

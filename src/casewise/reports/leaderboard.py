@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-import polars as pl
-
 from casewise.evaluate.conclusions import corrected_for_picking
 from casewise.evaluate.judged_runs import few_verdicts
 from casewise.evaluate.leaderboard import Leaderboard, LeaderboardRow, Leaderboards
@@ -16,18 +14,21 @@ from casewise.reports.document import (
     Block,
     Columns,
     Document,
-    Folded,
     Forest,
     ForestRow,
+    LargeFigure,
     Prose,
     Section,
     Table,
     all_numbers,
     estimate_cell,
+    large_figures,
+    next_step,
+    share_of_items,
     table_by,
     table_of,
 )
-from casewise.stats.estimates import NO_SHARES
+from casewise.stats.estimates import NO_SHARES, Estimate
 from casewise.storage.wording import LabelWords, noun_of
 from casewise.text import Text, count_of, join, text
 
@@ -86,32 +87,18 @@ def leaderboards_page(leaderboards: Leaderboards) -> Document:
     """Judges over several benchmarks: a row a judge and a column a benchmark, then what takes no judging on the same items."""
     head = ("Judge", *leaderboards.names)
     boards = list(zip(leaderboards.names, leaderboards.boards, strict=True))
-    by_benchmark = [
-        (name, benchmark, row, row.numbers.get("accuracy"))
-        for name, rows in {**leaderboards.rows, **leaderboards.yardsticks}.items()
-        for benchmark, row in zip(leaderboards.names, rows, strict=True)
-        if row is not None
-    ]
-    frame = pl.DataFrame(
-        [
-            {"judge": name, "kind": row.kind, "benchmark": benchmark, "rank": rank(row)}
-            | ({"accuracy": share.estimate, "ci_low": share.ci_low, "ci_high": share.ci_high} if share else {})
-            for name, benchmark, row, share in by_benchmark
-        ],
-        infer_schema_length=None,
-    )
     rows = [(name, *map(accuracy, row)) for name, row in {**leaderboards.rows, **leaderboards.yardsticks}.items()]
     people = [board.people for board in leaderboards.boards]
     for name, cells in (
-        ("One person, against the others", [estimate_cell(on.one_person) for on in people]),
-        ("A second study (predicted)", [estimate_cell(on.same_again) for on in people]),
+        ("One person, against the others", [on.one_person or NOTHING for on in people]),
+        ("A second study (predicted)", [on.same_again or NOTHING for on in people]),
     ):
-        rows += [(name, *cells)] if set(cells) != {NOTHING} else []
+        rows += [(name, *cells)] if {*cells} != {NOTHING} else []
     ranks = [(name, *map(rank, row)) for name, row in leaderboards.rows.items()]
     caption = "Accuracy by benchmark, 95 % interval of each cell alone"
     answer = (
         Prose(first_everywhere(leaderboards), lead=True),
-        table_of("boards", caption, head, rows, frame=frame),
+        table_of("boards", caption, head, rows),
         Prose(
             "Judges with an accuracy on every benchmark come first, by their mean accuracy. Then come the other judges, by the "
             f"mean of the accuracies that they have, and baselines that judge nothing. {NOTHING}: not asked, or "
@@ -161,12 +148,9 @@ def first_everywhere(boards: Leaderboards) -> str:
     return f"Each judge was outranked, or not asked, on at least one of the {count_of(n, 'benchmark')}."
 
 
-def accuracy(row: LeaderboardRow | None) -> str:
-    """An accuracy and its interval; why there is none."""
-    if row is None:
-        return NOTHING
-    estimate = row.numbers.get("accuracy")
-    return "no verdicts" if estimate is None else estimate_cell(estimate)
+def accuracy(row: LeaderboardRow | None) -> Estimate | str:
+    """An accuracy; why there is none."""
+    return NOTHING if row is None else row.numbers.get("accuracy", "no verdicts")
 
 
 def counted(board: Leaderboard) -> Text:
@@ -182,22 +166,15 @@ def brief_sections(board: Leaderboard, reports: Mapping[str, str]) -> Iterator[S
     top = board.people.ceilings
     ceiling = f" The highest Pearson's r that people's votes allow is {number(top.pearson)}." if top else ""
     how_to_read = (
-        "Each rank is an interval that holds for all judges together with 95 % confidence. A judge is shown to be more accurate than the "
-        "judges below its interval, and less accurate than those above it. These items do not tell judges with overlapping "
-        f"intervals apart.{ceiling}"
+        "Each rank is an interval: with 95 % confidence, the intervals of all judges hold together. A judge is shown to be more "
+        "accurate than the judges below its interval, and less accurate than those above it. These items do not tell judges with "
+        f"overlapping intervals apart.{ceiling}"
     )
-    how: list[Block] = [Prose(how_to_read)]
-    if notes := run_notes(board):
-        heading = text("{n:note} on these runs", n=len(notes))
-        how.append(Folded(heading, tuple(map(Prose, notes))))
+    how: list[Block] = [Prose(how_to_read), *map(Prose, run_notes(board))]
     if judges:
-        blocks: tuple[Block, ...] = (
-            *who_is_best(board, judges),
-            *forest(board, judges),
-            *brief(board, judges, reports),
-            *unranked(judges, board.n_items),
-        )
-        yield Section("brief", "The answer", (*blocks, *how), first=True)
+        yield Section("answer", "The answer", tuple(first_screen(board, judges)), first=True)
+        blocks = (*brief(board, judges, reports), *unranked(judges, board.n_items), *how)
+        yield Section("ranks", "Ranks", blocks, brief=True, why="It has the rank of every judge with its interval.")
     if chatbots:
         replies = Prose(
             "Chatbots are ranked among themselves, by their replies. A reply is right if it answers where the label is respond (the "
@@ -212,7 +189,30 @@ def brief_sections(board: Leaderboard, reports: Mapping[str, str]) -> Iterator[S
             *(() if judges else how),
             replies,
         )
-        yield Section("does", "Chatbots: who does what the labels ask for", blocks, first=True)
+        why = "It ranks the chatbots by their replies."
+        yield Section(
+            "does", "Chatbots: who does what the labels ask for", blocks, first=not judges, brief=True, why=why
+        )
+
+
+def first_screen(board: Leaderboard, judges: Sequence[LeaderboardRow]) -> Iterator[Block]:
+    """Who agrees most with people, its errors in large figures, what to do next, and every judge on one axis."""
+    yield from who_is_best(board, judges)
+    first = next((row for row in judges if row.best_rank == 1), None)
+    if first is not None:
+        figures: list[LargeFigure] = [
+            (title, estimate, estimate.n)
+            for title, key in (("Harm", "harm"), ("Over-refusal", "over_refusal"))
+            if (estimate := first.numbers.get(key)) is not None
+        ]
+        share = share_of_items("unscored", first.n_unscored / board.n_items, board.n_items)
+        figures.append(("Unscored", share, board.n_items))
+        yield large_figures("first-errors", text("Errors of {judge}", judge=first.name), figures)
+    found = board.conclusion(chatbots=False)
+    if any(row.kind == "run" for row in judges):
+        decided = found is None or found.holds
+        yield next_step("casewise recommend tests whether to deploy it." if decided else MORE_QUERIES)
+    yield from forest(board, judges)
 
 
 def forest(board: Leaderboard, judges: Sequence[LeaderboardRow]) -> Iterator[Forest]:
@@ -262,8 +262,6 @@ def who_is_best(board: Leaderboard, rows: Sequence[LeaderboardRow]) -> Iterator[
             Prose(corrected_for_picking(row.name, picked.corrected, value=f"accuracy {percent(row.value('accuracy'))}"))
             for row in own
         )
-    if not found.holds and any(row.kind == "run" for row in rows):
-        yield Prose(MORE_QUERIES)
 
 
 def brief(

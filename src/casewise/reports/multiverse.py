@@ -13,11 +13,10 @@ from casewise.reports.document import (
     Prose,
     Section,
     Table,
-    estimate_cell,
-    estimate_frame,
     how_made,
     table_by,
 )
+from casewise.stats.estimates import Estimate
 from casewise.stats.metrics import metric_named
 from casewise.storage.wording import noun_of
 from casewise.text import Text, count_of, join, text
@@ -68,13 +67,8 @@ def table(report: MultiverseNumbers) -> Table:
     if len(report.judges) > 1:
         columns |= {"First": lambda world: join(", ", world.first)}
         columns |= {"May be best": lambda world: join(", ", world.may_be_best)}
-    frame = estimate_frame(
-        (text("{rules}: {judge}", rules=world.rules.name, judge=judge), estimate)
-        for world in report.worlds
-        for judge, estimate in world.numbers.items()
-    )
     caption = f"{metric_named(report.metric).title} under each combination of rules, 95 % intervals"
-    return table_by("policies", caption, report.worlds, columns, frame=frame)
+    return table_by("policies", caption, report.worlds, columns)
 
 
 def choice(rule: str, world: UnderRules) -> str:
@@ -82,6 +76,6 @@ def choice(rule: str, world: UnderRules) -> str:
     return getattr(world.rules, rule) or NOTHING
 
 
-def number_of(judge: str, world: UnderRules) -> Text:
+def number_of(judge: str, world: UnderRules) -> Estimate | None:
     """Return a judge's number under a combination."""
-    return estimate_cell(world.numbers.get(judge))
+    return world.numbers.get(judge)

@@ -205,8 +205,8 @@ def study(
     }
     between = per_annotator * variance.of_annotators
     differences = (
-        f"Differences between annotators make {between / max(between + variance.of_ratings, 1e-12):.0%} of the error that people add. To "
-        "reduce it, take more annotators with fewer items each."
+        f"Of the error that people add, {between / max(between + variance.of_ratings, 1e-12):.0%} comes from differences between annotators. "
+        "To reduce it, take more annotators with fewer items each."
     )
     remarks = (
         text(
@@ -275,12 +275,8 @@ def people(
     Each person rates `per_annotator` items of one condition; a query is rated under each of `conditions`. There may be
     no more than `question.items` items in all. Without a pilot, queries and people vary as in the simulated crowd of `CrowdModel`.
 
-    Raises
-    ------
-    ConfigurationError
-        There are too few people for one query in each condition.
-    StatisticsError
-        The pilot is too small, or a number is not possible.
+    Raises ConfigurationError: there are too few people for one query in each condition; StatisticsError: the pilot is
+    too small, or a number is not possible.
     """
     people, items = needed(question.people, "--people"), question.items
     if min(people, conditions, per_item, per_annotator) < 1:
@@ -384,7 +380,7 @@ def people(
         ),
     }
     table = table_by("choices", f"What {count_of(people, 'person')} can rate", choices, columns)
-    title = f"What {count_of(people, 'person')} buy"
+    title = f"What {count_of(people, 'person')} can find"
     return PowerAnswer(title, sentence, numbers, remarks, choices=table)
 
 

@@ -203,8 +203,8 @@ def beside_people(numbers: RobustnessNumbers) -> Iterator[Block]:
         "Defence": (transform_name, "defence"),
         "Contexts": under,
         "Accuracy": "accuracy",
-        "Harm": (estimate_cell, "harm"),
-        "Over-refusal": (estimate_cell, "over_refusal"),
+        "Harm": "harm",
+        "Over-refusal": "over_refusal",
     }
     caption = "Verdicts compared with the labels under each defence, without and under attacks"
     yield table_by("against-people", caption, numbers.against_people, columns)
@@ -227,14 +227,13 @@ SIDES: dict[Towards, str] = {"safe": "harm", "unsafe": "denial"}
 """The verdicts that attacks argue for, with the names of their charts."""
 
 HOW_TO_READ = (
-    "Each row is paired with the same items under the same defence without the attack. Turned: the share of "
-    "verdicts that turned to what the attack argues for, among items that the judge had right and gave a "
-    "verdict on under the attack. Beyond noise, in points: that share, less the mean share under "
-    "perturbations, which change no meaning. Silenced: the share of items that lost their verdict under the "
-    "attack; no other column counts them. Intervals are 95 %, over {queries} and, for an attack with several "
-    "wordings, over wordings. They take the labels as given. Each is for an attack that was named beforehand. "
-    "p Holm tests for no change of the share of such verdicts, corrected for all {n} attacks, defences and "
-    "verdicts compared here. If you look at the largest row only, use p Holm."
+    "Each row compares the same items with and without the attack, under the same defence. Turned: of the items that the "
+    "judge had right without the attack and decided under it, the share whose verdict changed to what the attack argues for. "
+    "Beyond noise, in points: that share less the mean share under perturbations, which change no meaning. Silenced: the "
+    "share of items that lost their verdict under the attack. Intervals are 95 %, over {queries} and, for an attack with "
+    "several wordings, over wordings. They take the labels as given. Each interval is for an attack that you chose before you "
+    "saw the numbers. For the largest row, use p Holm: it tests whether the share changed, corrected for all {n} attacks, "
+    "defences and verdicts compared here."
 )
 
 
@@ -363,14 +362,14 @@ def adaptive_sentence(result: AdaptiveResult) -> Text:
     truth: str = ""
     if result.n_changed:
         truth = text(
-            " The labels contradict {wrong} of the {n:verdict} that it changed so, and support {right}.",
+            " The labels contradict {wrong} of the {n:verdict} that it changed, and support {right}.",
             wrong=estimate_cell(result.wrong),
             n=result.n_changed,
             right=count(result.n_right),
         )
     return text(
-        "{attacker} turns {share} of {n:item} that the judge has right towards {towards} {within}: so many changes were confirmed "
-        "when the same claim was asked again.{control}{truth}{late}",
+        "{attacker} changes the verdict to {towards} on {share} of the {n:item} that the judge has right, {within}. A change "
+        "counts if the judge repeats it when it is asked again.{control}{truth}{late}",
         attacker=attacker,
         share=estimate_cell(last),
         n=last.n,
@@ -387,7 +386,7 @@ def against_control(result: AdaptiveResult) -> Text:
     if result.beyond_control is None:
         return Text(" The control is not finished, so it is not known how many of these are chance.")
     return text(
-        " As many tries with neutral statements turn {control}. The difference is {beyond}.",
+        " The same number of tries with neutral statements changes {control}. The difference is {beyond}.",
         control=estimate_cell(result.control[-1]),
         beyond=difference_cell(result.beyond_control),
     )

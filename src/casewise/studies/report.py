@@ -24,9 +24,12 @@ from casewise.reports.document import (
     Document,
     Forest,
     ForestRow,
+    LargeFigure,
     Prose,
     Section,
     all_numbers,
+    large_figures,
+    next_step,
     table_by,
     table_of,
 )
@@ -150,10 +153,28 @@ def study_page(study: StudyNumbers) -> Document:
     )
     sections = (
         Section("answer", "The answer", tuple(answer(study)), first=True),
-        Section("contrasts", "The contrasts", tuple(contrasts(analysis, words)), brief=True),
+        Section(
+            "contrasts",
+            "The contrasts",
+            (*more_contrasts(study), *contrasts(analysis, words)),
+            brief=True,
+            why="It has every difference with its interval and its tests.",
+        ),
         with_judge_section(study.with_judges, words),
-        Section("groups", "Groups of annotators", tuple(group_blocks(analysis, words)), brief=True),
-        Section("left-out", "With and without excluded ratings", tuple(left_out(analysis, words)), brief=True),
+        Section(
+            "groups",
+            "Groups of annotators",
+            tuple(group_blocks(analysis, words)),
+            brief=True,
+            why="It shows whether groups of people decide differently.",
+        ),
+        Section(
+            "left-out",
+            "With and without excluded ratings",
+            tuple(left_out(analysis, words)),
+            brief=True,
+            why="It shows whether the result depends on the ratings that were left out.",
+        ),
         all_numbers(numbers),
     )
     return Document(
@@ -172,22 +193,16 @@ def study_page(study: StudyNumbers) -> Document:
     )
 
 
-MOST_SENTENCES = 6
-"""Contrasts that have a sentence each; all stand in the table."""
-
-
 def answer(study: StudyNumbers) -> Iterator[Block]:
-    """Each contrast in a sentence with its decision, and the conditions on one axis."""
+    """Whether the conditions differ, the three numbers that say most, how far they hold, what to do, and every rate."""
     analysis = study.analysis
     rows = analysis.contrasts.to_dicts() if len(analysis.contrasts) else []
-    if not rows:
-        yield Prose(analysis.not_available["contrasts"], notice=True)
-    for row in rows[:MOST_SENTENCES]:
-        sentence = contrast_sentence(row, analysis.options, of=len(rows), planned=study.planned, words=study.words)
-        yield Prose(sentence, lead=True)
+    yield Prose(verdict(study, rows), lead=True)
+    yield large_figures("study-figures", "What people decided", key_figures(study, rows), of="Ratings")
     if rows:
         alone = any(row["why"] for row in rows)
         yield Prose(ANONYMOUS if analysis.anonymous else ALONE if alone else QUOTE_THIS)
+    yield next_step(after_study(study, rows))
     rate = f"{study.words.rate.capitalize()} of each condition"
     drawn = tuple(
         ForestRow(spoken(row["condition"]), row["safe_rate"], row["ci_low"], row["ci_high"], strong=True)
@@ -204,6 +219,63 @@ def answer(study: StudyNumbers) -> Iterator[Block]:
     }
     behind = table_by("conditions", caption, analysis.conditions, columns)
     yield Forest("condition-rates", caption, (("", drawn),), ("Condition", "", "Rate"), behind=behind)
+
+
+def verdict(study: StudyNumbers, rows: Sequence[Row]) -> str:
+    """Return the result of the only contrast, how many of several differ, or why there is none."""
+    if not rows:
+        return study.analysis.not_available["contrasts"]
+    if len(rows) == 1:
+        return contrast_sentence(rows[0], study.analysis.options, of=1, planned=study.planned, words=study.words)
+    found = [contrast_found(row, study.analysis.options, words=study.words) for row in rows]
+    return text(
+        "Of {n:contrast}, {differ:,} differ and {alike:,} are alike within {margin:g} points ({planned}; {corrected}).",
+        n=len(rows),
+        differ=sum(pair.differ.holds for pair in found),
+        alike=sum(pair.alike.holds for pair in found),
+        margin=100 * study.analysis.options.margin,
+        planned=study.planned,
+        corrected=CORRECTED[study.analysis.options.correction],
+    )
+
+
+def key_figures(study: StudyNumbers, rows: Sequence[Row]) -> Iterator[LargeFigure]:
+    """Yield the largest difference, how often two people agree, and the share of ratings that were left out."""
+    analysis = study.analysis
+    known = [row for row in rows if row[f"{best(row)}_estimate"] is not None]
+    if known:
+        largest = max(known, key=lambda row: abs(row[f"{best(row)}_estimate"]))
+        value, low, high = (largest[f"{best(largest)}_{part}"] for part in ("estimate", "ci_low", "ci_high"))
+        title = "Difference" if len(rows) == 1 else f"Largest difference: {contrast_name(largest)}"
+        limits = interval(*(None if end is None else 100 * end for end in (low, high)), digits=1)
+        yield title, (points(value, None, None), limits), largest["n1"] + largest["n2"]
+    if (agreement := analysis.agreement.get("all")) is not None:
+        low, high = agreement.raw_interval or (None, None)
+        raw = Estimate("agreement", agreement.raw, low, high, agreement.items, 0, "no interval")
+        yield "Two people agree", raw, len(analysis.ratings)
+    n = analysis.left_out.ratings if analysis.left_out else len(analysis.ratings)
+    yield "Left out", (percent(1 - len(analysis.ratings) / n if n else None), "of all ratings"), n
+
+
+def after_study(study: StudyNumbers, rows: Sequence[Row]) -> str:
+    """Return what to do next: plan more, freeze the plan, or judge the same items."""
+    differs = [row["differs"] for row in rows]
+    if rows and not any(differs):
+        return text(
+            "casewise power study --from RATINGS --conditions A:B says how many {queries} would show a difference."
+        )
+    if study.study is not None and study.frozen is None:
+        return "freeze the plan before the main round, so that its contrasts count as planned: casewise study check --freeze."
+    return "quote the difference with its interval; then measure judges on these labels: casewise judge BENCHMARK --judge NAME."
+
+
+def more_contrasts(study: StudyNumbers) -> Iterator[Prose]:
+    """Yield a sentence for each of several contrasts."""
+    rows = study.analysis.contrasts.to_dicts() if len(study.analysis.contrasts) > 1 else []
+    for row in rows:
+        yield Prose(
+            contrast_sentence(row, study.analysis.options, of=len(rows), planned=study.planned, words=study.words)
+        )
 
 
 def contrast_sentence(

@@ -50,7 +50,7 @@ def test_the_answer_has_the_numbers_of_the_tables_below(report):
     assert answer["accuracy"]["estimate"] == accuracy["estimate"]
     assert f"{100 * accuracy['estimate']:.1f} %" in answer["sentences"][0]
     beside = next(iter(report.as_json()["beside"].values()))
-    assert f"{100 * beside['words']['accuracy']['estimate']:.1f} %" in answer["sentences"][1]
+    assert f"a constant verdict ({100 * beside['constant']:.1f} %)" in answer["sentences"][1]
 
 
 def test_yardsticks_have_intervals_of_the_same_kind_and_one_new_person_stands_against_the_same_others(report):

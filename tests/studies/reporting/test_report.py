@@ -4,7 +4,6 @@ import polars as pl
 import pytest
 from tests.support.crowds import crowd_plan, crowd_table
 
-from casewise.reports.document import Prose
 from casewise.reports.formats import drawings, html, markdown
 from casewise.stats import CrowdModel
 from casewise.stats.ratings import Flow
@@ -57,11 +56,13 @@ def test_every_part_has_its_section(full):
     ]
 
 
-def test_the_page_begins_with_a_sentence_for_each_contrast(full):
-    leads = [block.text for block in full.document.sections[0].blocks if isinstance(block, Prose) and block.lead]
+def test_the_page_begins_with_how_many_contrasts_differ_and_has_a_sentence_for_each(full):
+    answer, contrasts = full.document.sections[:2]
+    said = [block.text for block in contrasts.blocks[:4]]
 
-    assert len(leads) == len(full.analysis.contrasts) == 4
-    assert all("no frozen plan" in said and "corrected by Holm over 4 contrasts" in said for said in leads)
+    assert len(full.analysis.contrasts) == 4
+    assert answer.blocks[0].text.startswith("Of 4 contrasts, 2 differ and 0 are alike within 5 points (no frozen plan")
+    assert all("no frozen plan" in one and "corrected by Holm over 4 contrasts" in one for one in said)
 
 
 def test_every_figure_is_drawn_and_has_words(full):

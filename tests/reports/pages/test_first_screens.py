@@ -1,0 +1,116 @@
+"""The first screen of each page that somebody decides by."""
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+import casewise
+from casewise.reports.document import MOST_FOLDS, Document, Folded, Prose, Section, Table, all_numbers
+
+MOST_WORDS = 90
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    """The seven pages, each with the document behind it, from runs over the demo."""
+    runs = tmp_path_factory.mktemp("runs")
+    linear, intended = (
+        casewise.judge("demo", name, out=runs / name.partition(":")[0]) for name in ("linear", "constant:intended")
+    )
+    asked = casewise.judge("demo", "fake/rehearsal", elicitations="probability", out=runs / "asked")
+    return {
+        "report": casewise.report(linear),
+        "compare": casewise.compare(linear, intended),
+        "leaderboard": casewise.leaderboard(linear, intended),
+        "audit": casewise.audit("demo"),
+        "recommend": casewise.recommend(asked),
+        "decider": casewise.fit_decider(asked, ratio=3),
+        "study report": casewise.study_report("demo"),
+    }
+
+
+PAGES = ("report", "compare", "leaderboard", "audit", "recommend", "decider", "study report")
+
+pytestmark = pytest.mark.slow
+
+
+class Folds(HTMLParser):
+    """The summaries of a page's folds, and how deep one stands in another."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.summaries, self.depth, self.deepest, self.inside = [], 0, 0, False
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.depth += tag == "details"
+        self.deepest = max(self.depth, self.deepest)
+        self.inside = self.inside or tag == "summary"
+        self.summaries += [""] if tag == "summary" else []
+
+    def handle_endtag(self, tag):
+        self.depth -= tag == "details"
+        self.inside = self.inside and tag != "summary"
+
+    def handle_data(self, data):
+        if self.inside:
+            self.summaries[-1] += data
+
+
+def first_screen(report):
+    return [block for part in report.document.rendered().sections if part.first for block in part.blocks]
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_first_screen_has_a_verdict_three_large_figures_and_what_to_do_in_at_most_ninety_words(pages, name):
+    blocks = first_screen(pages[name])
+    prose = [block for block in blocks if isinstance(block, Prose)]
+    (figures,) = [block for block in blocks if isinstance(block, Table) and block.large]
+    words = " ".join([*(block.text for block in prose), figures.caption, *(" ".join(row) for row in figures.rows)])
+
+    assert blocks[0] == prose[0]
+    assert prose[0].lead
+    assert sum(block.text.startswith("Next: ") for block in prose) == 1
+    assert len(figures.rows) >= 3
+    assert len(words.split()) <= MOST_WORDS, words
+    assert not re.search(r"i_[0-9a-f]{11}", words)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_everything_else_stands_in_at_most_eight_folds_that_each_say_why_one_would_open_it(pages, name):
+    folds = Folds(pages[name].to_html())
+
+    assert 1 <= len(folds.summaries) <= MOST_FOLDS
+    assert folds.deepest == 1
+    for summary in folds.summaries:
+        assert re.search(r"[A-Z][a-z]+ .+\.$", summary.strip()), summary
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_terminal_says_what_to_do_next(pages, name):
+    assert "\nNext: " in str(pages[name])
+
+
+def test_items_go_by_their_own_or_by_a_short_id(pages):
+    tables = [table for report in pages.values() for table in report.document.rendered().tables()]
+
+    assert any("i_" in cell for table in tables for row in table.rows for cell in row)
+    assert not any(re.search(r"i_[0-9a-f]{16}", cell) for table in tables for row in table.rows for cell in row)
+
+
+def test_what_is_more_than_eight_folds_stands_in_the_last_of_them():
+    sections = [Section(f"s{n}", f"Part {n}", (Prose(f"{n}"),)) for n in range(12)]
+    answer = Section("answer", "The answer", (Prose("Yes.", lead=True),), first=True)
+    document = Document("T", "", (), (answer, *sections, all_numbers([Section("x", "X", (Prose("x"),))])))
+
+    *_, last = document.folds
+    assert len(document.folds) == MOST_FOLDS
+    assert [part.summary for part in last.blocks if isinstance(part, Folded)] == [
+        "Part 7",
+        "Part 8",
+        "Part 9",
+        "Part 10",
+        "Part 11",
+        "X",
+    ]
