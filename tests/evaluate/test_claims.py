@@ -51,10 +51,8 @@ CLAIMS = {
     ("robustness", "No verdict moved in any arm"): "no arm of the run has an item whose verdict differs from that without the attack",
     ("judge", "No category is shown to be below the others, after correction for the number of categories."): "Holm's p over all categories is above .05 in each",
     ("power", "More ratings of these items would not help: where the judges differ, people's verdict is clear."): "no item on which the judges differ has a label that may turn with twice as many people",
-    ("published", "the highest accuracy of "): "the highest estimate of the outputs that are scored by the paper's rules",
     ("published", " differ at 0.0125, on the two conditions that were released."): "the number of queries whose p is at most 0.0125",
     ("report_parts", "Each of {n:query} was tested by the Kruskal-Wallis test with permutation p values ({method}); {testable:,} were testable, and {significant:,} differed between conditions after Benjamini-Hochberg correction at {alpha:g}. Pairs of conditions were compared by Dunn's test."): "the number of queries whose corrected p is at most the level",
-    ("report_parts", " differ from those of the other people on the same items: "): "groups whose corrected p is at most the level",
     ("report_parts", "No group is shown to differ from the others at "): "every corrected p of a group is above the level",
     ("report_parts", ", none is shown to differ; "): "groups besides those that differ, whose corrected p is above the level",
     ("robustness", " attacks and defences turns a verdict."): "no item turned",
@@ -66,7 +64,6 @@ CLAIMS = {
 }  # fmt: skip
 
 DECIDER = {
-    " is at most ": "a promise that was fitted: it held at every threshold from the strictest on, at its level over queries",
     "Both hold together with ": "two promises, and a level that they share",
     "No guarantee. This threshold minimises expected cost.": "no promise was fitted",
     " is not promised. It is": "one of harm and over-refusal was promised, the other was not",
