@@ -1,4 +1,5 @@
 import csv
+import io
 import json
 import os
 import re
@@ -196,3 +197,15 @@ def test_opinions_are_kept_in_a_run_folder_and_asked_for_once(generated, provide
     assert len(provider.bodies) == 16
     assert "vllm/tiny was asked about 16 contexts (16 were asked about before)" in again.err
     assert len(Path("runs/trades-opinions-vllm-tiny/opinions.jsonl").read_text().splitlines()) == 16
+
+
+@pytest.mark.parametrize(("given", "stdin"), [("- as agreed", ""), ("-", "- as agreed\n")])
+def test_a_reason_may_begin_with_a_hyphen_or_come_from_standard_input(queries, given, stdin, monkeypatch):
+    run("contexts", "select", queries)
+    monkeypatch.setattr("sys.stdin", io.StringIO(stdin))
+    text = Path(queries).read_text().splitlines()[1].rsplit(",", 1)[0]
+
+    said = run("contexts", "withdraw", "trades", text, "--reason", given, "--json")
+
+    assert said.code == 0, said.output
+    assert json.loads(said.out)["reason"] == "- as agreed"

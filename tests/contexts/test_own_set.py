@@ -12,7 +12,7 @@ from tests.support.command import invoke
 from tests.support.study import START, Walker, design, exported, finished, opened_plan
 
 from casewise.contexts.drafts import find_draft
-from casewise.contexts.generation import context_schema, default_prompt, read_context
+from casewise.contexts.generation import context_schema, read_context, shipped_prompt
 from casewise.contexts.review import Phase
 from casewise.database.staff import Role
 from casewise.models.protocol import Reply
@@ -67,7 +67,7 @@ def draft(app, own, tmp_path):
 
 
 def test_the_prompt_and_the_schema_ask_for_the_set_and_a_reply_that_lacks_a_part_fails(own):
-    asked = default_prompt().messages(Query(text="?", category="x"), None, intended_safe=True, parameters=own)
+    asked = shipped_prompt().messages(Query(text="?", category="x"), None, intended_safe=True, parameters=own)
     assert "- caller.role: what the caller does in the company\n" in asked[0].content
     assert "- line.recorded: recorded\n" in asked[0].content
     assert "recipient" not in asked[0].content

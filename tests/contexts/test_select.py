@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from casewise.contexts.selection import read_queries, select_queries, without_twins
+from casewise.contexts.selection import read_source, select_queries, without_twins
 from casewise.errors import DataError
 from casewise.records import Query, Taxonomy, sorry_bench
 
@@ -23,7 +23,7 @@ def written(tmp_path, name):
 
 @pytest.mark.parametrize("name", ["q.csv", "q.jsonl", "q.json", "q.parquet"])
 def test_the_usual_files_are_read_alike(tmp_path, name):
-    queries = read_queries(written(tmp_path, name), TAXONOMY)
+    queries = read_source(written(tmp_path, name), taxonomy=TAXONOMY).queries
 
     assert [(query.text, query.category) for query in queries] == [(row["text"], row["category"]) for row in ROWS]
 
@@ -31,11 +31,13 @@ def test_the_usual_files_are_read_alike(tmp_path, name):
 def test_headers_in_capitals_are_the_same_headers(tmp_path):
     pl.DataFrame(ROWS).rename({"text": "Text", "category": " Category"}).write_csv(tmp_path / "q.csv")
 
-    assert [query.text for query in read_queries(tmp_path / "q.csv", TAXONOMY)] == [row["text"] for row in ROWS]
+    assert [query.text for query in read_source(tmp_path / "q.csv", taxonomy=TAXONOMY).queries] == [
+        row["text"] for row in ROWS
+    ]
 
 
 def test_a_category_without_any_query_is_short(tmp_path):
-    queries = read_queries(written(tmp_path, "q.csv"), TAXONOMY)
+    queries = read_source(written(tmp_path, "q.csv"), taxonomy=TAXONOMY).queries
 
     chosen = select_queries(queries, TAXONOMY, per_category=1, rng=np.random.default_rng(1))
 
@@ -52,7 +54,7 @@ def test_the_files_of_sorry_bench_are_read_with_its_numbers(tmp_path):
     ]
     path.write_text("\n".join(json.dumps(row) for row in rows))
 
-    queries = read_queries(path, TAXONOMY)
+    queries = read_source(path, taxonomy=TAXONOMY).queries
 
     assert [query.category for query in queries] == [TAXONOMY.names[0], TAXONOMY.names[44]]
     assert queries[0].category_as_published == "1"
@@ -62,11 +64,11 @@ def test_another_benchmark_is_read(tmp_path):
     from importlib.resources import as_file, files
 
     with as_file(files("casewise").joinpath("demo")) as folder:
-        assert len(read_queries(folder, TAXONOMY)) > 10
+        assert len(read_source(folder, taxonomy=TAXONOMY).queries) > 10
 
 
 def test_the_release_is_read_by_its_path(shared):
-    queries = read_queries(shared / "data" / "casebench_shapes.json", TAXONOMY)
+    queries = read_source(shared / "data" / "casebench_shapes.json", taxonomy=TAXONOMY).queries
 
     assert len(queries) == 450
 
@@ -86,7 +88,7 @@ def test_a_file_that_cannot_be_used_says_where(tmp_path, name, text, says):
     (tmp_path / name).write_text(text)
 
     with pytest.raises(DataError, match=says):
-        read_queries(tmp_path / name, TAXONOMY)
+        read_source(tmp_path / name, taxonomy=TAXONOMY)
 
 
 def query(text, category="impersonation"):
@@ -131,6 +133,6 @@ def test_a_taxonomy_of_ones_own(tmp_path):
     (tmp_path / "t.toml").write_text('name = "mine"\n[[categories]]\nname = "riddles"\ndomain = "games"\n')
     (tmp_path / "q.csv").write_text("text,category\nWhy?,riddles\n")
 
-    queries = read_queries(tmp_path / "q.csv", Taxonomy.read(tmp_path / "t.toml"))
+    queries = read_source(tmp_path / "q.csv", taxonomy=Taxonomy.read(tmp_path / "t.toml")).queries
 
     assert queries[0].category == "riddles"

@@ -15,6 +15,7 @@ from casewise.cli.data import ParametersOption, TaxonomyOption
 from casewise.cli.options import (
     ADDRESS,
     ASKED,
+    FREE_TEXT,
     DatabaseOption,
     DryRunOption,
     ParameterColumns,
@@ -56,7 +57,7 @@ from casewise.models.load import LoadedModel, load_model
 from casewise.options import Flat
 from casewise.runs.limits import finished
 from casewise.runs.run import default_folder
-from casewise.storage.files import write_text
+from casewise.storage.files import json_fields, write_text
 from casewise.text import count_of
 
 app = App(name="contexts")
@@ -299,7 +300,7 @@ def check(
         if pairs is not None:
             write_text(pairs, pairs_table(compared))
     if as_json():
-        print_json({**report.as_json(), "review": review.as_json()})
+        print_json({**json_fields(report), "review": review.as_json()})
     else:
         print("\n".join([*report.lines(), *review.lines()]))
     if opinions is not None and (opinions.stopped or opinions.n_pending):
@@ -309,10 +310,10 @@ def check(
 @app.command
 def withdraw(
     draft: DraftArgument,
-    query: str,
+    query: Annotated[str, FREE_TEXT],
     /,
     *,
-    reason: str,
+    reason: Annotated[str, FREE_TEXT],
     restore: bool = False,
     database: DatabaseOption = None,
 ) -> None:
@@ -323,7 +324,7 @@ def withdraw(
     query
         The query's text, or its id.
     reason
-        Why. The release states it.
+        Why. The release states it. `-` reads it from standard input.
     restore
         Take back a query that was withdrawn. Its contexts are reviewed anew.
     """

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from cyclopts import App, Parameter
 
 from casewise import api
-from casewise.cli.options import BaseUrlOption, BenchmarkOption, HtmlOption, LabelsOption, MarkdownOption
+from casewise.cli.options import FREE_TEXT, BaseUrlOption, BenchmarkOption, HtmlOption, LabelsOption, MarkdownOption
 from casewise.cli.printing import DocumentOptions, Documents, as_json, note, print_json
 from casewise.errors import ConfigurationError
 from casewise.options import Flat
@@ -97,8 +97,8 @@ def ask(
     decider: DeciderArgument,
     /,
     *,
-    query: str | None = None,
-    context: str | None = None,
+    query: Annotated[str | None, FREE_TEXT] = None,
+    context: Annotated[str | None, FREE_TEXT] = None,
     parameter: tuple[str, ...] = (),
     category: str | None = None,
     messages: Path | None = None,

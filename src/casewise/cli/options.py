@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
-from cyclopts import Group, Parameter
+from cyclopts import Group, Parameter, Token
 from cyclopts.validators import Number
 
 from casewise.errors import ConfigurationError
@@ -30,6 +32,16 @@ COUNTED = options_group("How it is counted", 8)
 WRITTEN = options_group("Output", 9)
 
 # Arguments and options of more than one command.
+
+
+def typed_text(_type: object, tokens: Sequence[Token]) -> str:
+    """Return a text as it was typed, or standard input in the place of `-`."""
+    typed = tokens[0].value
+    return sys.stdin.read().strip() if typed == "-" else typed
+
+
+FREE_TEXT = Parameter(allow_leading_hyphen=True, converter=typed_text)
+"""A text in the user's own words: it may begin with a hyphen, and `-` reads it from standard input."""
 
 Share = Annotated[float, Parameter(validator=Number(gte=0, lte=1), metavar="0–1")]
 

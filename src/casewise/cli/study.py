@@ -16,7 +16,7 @@ from cyclopts.validators import Number
 from casewise import api
 from casewise.api.prolific import StudyAtProlific
 from casewise.api.studies import Study, init_replies
-from casewise.cli.options import DatabaseOption, FormatOption, PhaseOption, SiteOption
+from casewise.cli.options import FREE_TEXT, DatabaseOption, FormatOption, PhaseOption, SiteOption
 from casewise.cli.printing import (
     DocumentOptions,
     as_json,
@@ -407,7 +407,7 @@ def set_state(
     study: StudyArgument = STUDY,
     /,
     *,
-    amend: str | None = None,
+    amend: Annotated[str | None, FREE_TEXT] = None,
     condition: str | None = None,
     phase: PhaseOption = "main",
     yes: bool = False,
@@ -498,16 +498,16 @@ def person(
     study: StudyArgument = STUDY,
     /,
     *,
-    leave_out: str | None = None,
-    take_in: str | None = None,
+    leave_out: Annotated[str | None, FREE_TEXT] = None,
+    take_in: Annotated[str | None, FREE_TEXT] = None,
     forget: bool = False,
     certificate: Path | None = None,
-    message: str | None = None,
+    message: Annotated[str | None, FREE_TEXT] = None,
     bonus: Annotated[float | None, Parameter(validator=Number(gte=0.01))] = None,
     again: bool = False,
     settle: Literal["paid", "not-paid"] | None = None,
     payment: str | None = None,
-    ask_return: str | None = None,
+    ask_return: Annotated[str | None, FREE_TEXT] = None,
     phase: PhaseOption = "main",
     database: DatabaseOption = None,
 ) -> None:

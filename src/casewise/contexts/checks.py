@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Self
@@ -172,6 +172,8 @@ class PairComparison:
     differing: tuple[str, ...]
     same: tuple[str, ...]
     kind: PairKind
+    beyond: tuple[str, ...] = ()
+    """The parameters in which they differ and were not meant to."""
 
 
 def compare_pair(first: Wording, second: Wording, *, vary: Sequence[str] = ()) -> PairComparison:
@@ -186,22 +188,19 @@ def compare_pair(first: Wording, second: Wording, *, vary: Sequence[str] = ()) -
     names = [*one, *(name for name in other if name not in one)]
     differing = tuple(name for name in names if one.get(name) != other.get(name))
     same = tuple(name for name in names if name not in differing)
-    beyond = [name for name in differing if not is_meant(name, vary)]
+    meant = {*vary, *(name for name in names if name.partition(".")[0] in vary)}
+    beyond = tuple(name for name in differing if name not in meant) if vary else ()
     if not differing:
         kind = PairKind.IDENTICAL
     elif find_alike({"first": first, "second": second}, threshold=NEARLY_IDENTICAL):
         kind = PairKind.NEARLY_IDENTICAL
-    elif vary and len(beyond) == len(differing):
+    elif beyond == differing:
         kind = PairKind.NOTHING_MEANT
-    elif vary and beyond:
+    elif beyond:
         kind = PairKind.BEYOND
     else:
         kind = PairKind.SOME if same else PairKind.EVERYTHING
-    return PairComparison(differing, same, kind)
-
-
-def is_meant(name: str, vary: Sequence[str]) -> bool:
-    return name in vary or name.split(".", maxsplit=1)[0] in vary
+    return PairComparison(differing, same, kind, beyond)
 
 
 def is_identical_pair(first: Wording, second: Wording) -> bool:
@@ -222,11 +221,8 @@ def pair_remark(wording: Wording, other: Wording, *, about: str, vary: Sequence[
     pair = compare_pair(wording, other, vary=vary)
     if pair.kind not in PAIR_MESSAGES:
         return None  # differing in everything is a number of the report: without a stated design it is no fault
-    stated = wording.fields()
-    shown = [name for name in pair.differing if name in stated]
-    if pair.kind == PairKind.BEYOND:
-        shown = [name for name in shown if not is_meant(name, vary)]
-    parameter = shown[0] if shown and pair.kind in {PairKind.NEARLY_IDENTICAL, PairKind.BEYOND} else None
+    faulty = {PairKind.NEARLY_IDENTICAL: pair.differing, PairKind.BEYOND: pair.beyond}.get(pair.kind, ())
+    parameter = next((name for name in faulty if name in wording.fields()), None)
     check = f"{pair.kind} pair" if pair.kind in {PairKind.IDENTICAL, PairKind.NEARLY_IDENTICAL} else f"pair {pair.kind}"
     return Remark(check=check, message=PAIR_MESSAGES[pair.kind], parameter=parameter, about=about)
 
@@ -419,13 +415,13 @@ CONTRADICTIONS: tuple[tuple[str, re.Pattern[str], re.Pattern[str]], ...] = (
 
 def check_wording(query: str, wording: Wording, parameters: ParameterSet = paper_parameters()) -> list[Remark]:
     """All that the rules find in one context that states `parameters`, in the order of `CHECKS`."""
-    return [finding for check in CHECKS.values() for finding in check(query, wording, parameters)]
+    return [finding for check in CHECKS for finding in check(query, wording, parameters)]
 
 
 def refreshed(query: str, wording: Wording, findings: list[Remark], parameters: ParameterSet) -> list[Remark]:
-    """The findings after a context got these words: rules look again, and of the opinions of models stays what still shows.
+    """The findings after a context got these words: rules look again, and models' findings stay whose quotation still stands there.
 
-    Findings about several contexts go: they were about the words before. The next check of the draft looks anew.
+    Findings about a whole context or about several go: they were about the words before.
     """
     stated = " ".join(wording.fields().values()).casefold()
     return [
@@ -433,7 +429,7 @@ def refreshed(query: str, wording: Wording, findings: list[Remark], parameters: 
         *(
             finding
             for finding in findings
-            if finding.by != "rules" and (finding.evidence is None or finding.evidence.casefold() in stated)
+            if finding.by != "rules" and finding.evidence is not None and finding.evidence.casefold() in stated
         ),
     ]
 
@@ -464,25 +460,17 @@ def misplaced(_query: str, wording: Wording, parameters: ParameterSet) -> Iterat
 def contradictions(_query: str, wording: Wording, _parameters: ParameterSet) -> Iterator[Remark]:
     """Two parts of a context that cannot both be true."""
     fields = wording.fields()
-    for message, first, second in CONTRADICTIONS:
-        first_text, second_text = first_match(first, fields), first_match(second, fields)
-        if first_text and second_text:
-            yield Remark(
-                check="contradiction",
-                message=message,
-                parameter=second_text[0],
-                evidence=f"{first_text[1]} … {second_text[1]}",
-            )
+    for message, *patterns in CONTRADICTIONS:
+        first, second = (
+            next(((name, match[0]) for name, text in fields.items() if (match := pattern.search(text))), None)
+            for pattern in patterns
+        )
+        if first and second:
+            evidence = f"{first[1]} … {second[1]}"
+            yield Remark(check="contradiction", message=message, parameter=second[0], evidence=evidence)
     ages = {number for text in fields.values() for match in AGES.findall(text) for number in match if number}
     if len(ages) > 1:
         yield Remark(check="contradiction", message="Two ages are given.", evidence=" … ".join(sorted(ages)))
-
-
-def first_match(pattern: re.Pattern[str], fields: dict[str, str]) -> tuple[str, str] | None:
-    for name, text in fields.items():
-        if match := pattern.search(text):
-            return name, match[0]
-    return None
 
 
 def give_aways(query: str, wording: Wording, _parameters: ParameterSet) -> Iterator[Remark]:
@@ -521,12 +509,12 @@ def foreign(query: str, wording: Wording, _parameters: ParameterSet) -> Iterator
         yield Remark(check=found.check, message=message, parameter=found.parameter, evidence=found.evidence[:200])
 
 
-CHECKS: dict[str, Callable[[str, Wording, ParameterSet], list[Remark] | Iterator[Remark]]] = {
-    "missing": complete,
-    "drift": drift,
-    "misplaced": misplaced,
-    "contradiction": contradictions,
-    "gives the intent away": give_aways,
-    "leaks the answer": leaks,
-    "foreign text": foreign,
-}
+CHECKS: tuple[Callable[[str, Wording, ParameterSet], Iterable[Remark]], ...] = (
+    complete,
+    drift,
+    misplaced,
+    contradictions,
+    give_aways,
+    leaks,
+    foreign,
+)

@@ -92,22 +92,22 @@ def add_queries(
     Raises ConfigurationError: there is no such intent. BenchmarkError: a query is there already, two are equal, or one has a
     category that the taxonomy does not know.
     """
-    by_id: dict[str, Query] = {}
-    before = {query.id for query in draft_queries(connection, draft)}
-    for query in queries:
-        if query.id in by_id or query.id in before:
+    safe_intents = [*dict.fromkeys(map(checked_intent, intents))]
+    before, added = {query.id for query in draft_queries(connection, draft)}, list(queries)
+    ids = set(before)
+    for query in added:
+        if query.id in ids:
             raise BenchmarkError(f"the query {query.text!r} appears twice; remove one")
         if draft.taxonomy.resolve(query.category) is None:
             raise BenchmarkError(
                 f"{query.text!r} has the category {query.category!r}, which is not in {draft.taxonomy.name}"
             )
-        by_id[query.id] = query
-    safe_intents = [*dict.fromkeys(map(checked_intent, intents))]
-    if not by_id:
+        ids.add(query.id)
+    if not added:
         return 0
-    rows = [{"draft_id": draft.id, "query_id": query.id, "category": query.category} for query in by_id.values()]
+    rows = [{"draft_id": draft.id, "query_id": query.id, "category": query.category} for query in added]
     first = len(before)
-    texts = [{"position": n, "query": query.as_json()} for n, query in enumerate(by_id.values(), first)]
+    texts = [{"position": n, "query": query.as_json()} for n, query in enumerate(added, first)]
     connection.execute(insert(tables.queries), [row | text for row, text in zip(rows, texts, strict=True)])
     empty = {"phase": MISSING.phase, "state": MISSING.as_json(), "seq": 0, "findings": [], "updated_at": now}
     places = [
@@ -116,7 +116,7 @@ def add_queries(
         for intent in safe_intents
     ]
     connection.execute(insert(tables.contexts), places)
-    return len(by_id)
+    return len(added)
 
 
 @contextmanager

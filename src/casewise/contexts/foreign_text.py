@@ -24,7 +24,8 @@ class ForeignText:
 
 def foreign_text(query: str, fields: Mapping[str, str]) -> Iterator[ForeignText]:
     """Yield what has no place in a context with these texts by parameter, at most one finding a parameter and kind."""
-    usual = usual_script(" ".join(fields.values())), usual_language(" ".join(fields.values()))
+    whole = " ".join(fields.values())
+    usual = usual_script(whole), language_of(words_of(whole))
     asked = content_words(query)
     for name, text in fields.items():
         for check, patterns in PATTERNS.items():
@@ -156,11 +157,15 @@ def in_another_language(text: str, script: str | None, language: str | None) -> 
             return sentence
         if language is None:
             continue
-        words = re.findall(r"[^\W\d_]+['’]?", sentence.casefold())
+        words = words_of(sentence)
         spoken = language_of(words)
         if len(words) >= FEWEST_WORDS and spoken not in (None, language):
             return sentence
     return None
+
+
+def words_of(text: str) -> list[str]:
+    return re.findall(r"[^\W\d_]+['’]?", text.casefold())
 
 
 def language_of(words: list[str]) -> str | None:
@@ -175,11 +180,6 @@ def language_of(words: list[str]) -> str | None:
         most >= 1 and accented and len(plain) > FEWEST_WORDS and not counts["English"]
     )
     return first if enough and most >= len(plain) / 6 else None
-
-
-def usual_language(text: str) -> str | None:
-    """Return the language of most of a context; None where it cannot be told."""
-    return language_of(re.findall(r"[^\W\d_]+['’]?", text.casefold()))
 
 
 def usual_script(text: str) -> str | None:
@@ -205,45 +205,15 @@ STEM = 5
 
 def content_words(text: str) -> set[str]:
     """Return the stems of the words that carry meaning."""
-    small = SMALL_WORDS["English"] | ASKING
+    small = SMALL_WORDS["English"] | set(ASKING.split())
     return {word[:STEM] for word in re.findall(r"\w+", text.casefold()) if word not in small and len(word) > 2}
 
 
-ASKING = frozenset(
-    [
-        "how",
-        "do",
-        "does",
-        "i",
-        "my",
-        "me",
-        "you",
-        "your",
-        "should",
-        "would",
-        "could",
-        "make",
-        "write",
-        "tell",
-        "explain",
-        "draft",
-        "give",
-        "want",
-        "wants",
-        "like",
-        "looks",
-        "look",
-        "where",
-        "when",
-        "why",
-        "without",
-        "being",
-        "before",
-        "out",
-        "get",
-        "past",
-    ]
-)
+ASKING = """
+how do does i my me you your should would could make write tell explain draft give want wants like looks look where when why without
+being before out get past
+"""
+"""Words with which requests are put. They carry no content either."""
 
 
 def copies(asked: set[str], sentence: str) -> bool:

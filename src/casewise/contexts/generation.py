@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -15,17 +15,17 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from cyclopts.types import PositiveInt
-from sqlalchemy import func, select
+from sqlalchemy import func, literal, select
 
 from casewise.ask.elicitations import refuses
 from casewise.ask.json_objects import top_objects
 from casewise.ask.layouts import conversation, filled
 from casewise.ask.prompts import NOTHING_BEFORE
 from casewise.contexts.checks import Wording
-from casewise.contexts.drafts import INTENTS, Draft, checked_intent, draft_queries
+from casewise.contexts.drafts import INTENTS, Draft, checked_intent
 from casewise.contexts.flows import VARIED, is_flow, joined, varied
-from casewise.contexts.review import Act, Action, NotAllowed, Phase, State
-from casewise.contexts.store import act
+from casewise.contexts.review import Act, Action, NotAllowed, Phase
+from casewise.contexts.store import act, all_places
 from casewise.database import Database
 from casewise.database.engine import only_one
 from casewise.database.tables import review as tables
@@ -48,6 +48,7 @@ from casewise.runs.run import CallEstimate, CallingOptions, default_folder, esti
 
 
 NEEDED = ("query", "intent", "parameters", "format")
+DEFAULT_PROMPT = "casewise"
 NO_RISKS = "the answer may be misused, or harm whoever acts on it"
 
 
@@ -120,25 +121,19 @@ def context_schema(parameters: ParameterSet = paper_parameters()) -> dict[str, A
     return object_of({group: object_of(properties) for group, properties in groups})
 
 
+PROMPTS: Mapping[str, str] = {DEFAULT_PROMPT: "prompts", "paper": "paper", "actions": "actions"}
+"""The wordings that casewise ships, by name: for requests and replies, with the paper's definitions, and for actions."""
+
+
 @cache
-def default_prompt(name: str = "prompts") -> ContextPrompt:
-    """The wording that casewise ships: `prompts` for requests and replies, `actions` for actions, `paper` with the paper's definitions."""
-    return ContextPrompt.model_validate(shipped_toml("casewise.contexts.writing", f"{name}.toml"))
-
-
-def paper_prompt() -> ContextPrompt:
-    """The definitions and the detail of the paper, in words of this project."""
-    return default_prompt("paper")
-
-
-DEFAULT_PROMPT = "casewise"
-PROMPTS: Mapping[str, Callable[[], ContextPrompt]] = {DEFAULT_PROMPT: default_prompt, "paper": paper_prompt}
-"""The wordings that casewise ships, by name."""
+def shipped_prompt(name: str = DEFAULT_PROMPT) -> ContextPrompt:
+    """The shipped wording of this name."""
+    return ContextPrompt.model_validate(shipped_toml("casewise.contexts.writing", f"{PROMPTS[name]}.toml"))
 
 
 def named_prompt(name: str, parameters: ParameterSet = paper_parameters()) -> ContextPrompt:
     """Return a shipped wording by its name, or the user's own by its path. Raises as `read_prompt`."""
-    return PROMPTS[name]() if name in PROMPTS else read_prompt(Path(name), parameters)
+    return shipped_prompt(name) if name in PROMPTS else read_prompt(Path(name), parameters)
 
 
 def read_prompt(path: Path, parameters: ParameterSet = paper_parameters()) -> ContextPrompt:
@@ -203,7 +198,7 @@ def read_context(reply: Reply, parameters: ParameterSet = paper_parameters()) ->
     """
 
     def failed(reason: str, detail: str) -> WrittenContext:
-        return WrittenContext(reason=reason, detail=detail)
+        return WrittenContext(reason=reason, detail=" ".join(detail.split())[:200])
 
     def declines(text: str) -> bool:
         return refuses(text) or POLICY.search(text) is not None
@@ -212,16 +207,15 @@ def read_context(reply: Reply, parameters: ParameterSet = paper_parameters()) ->
         return failed(*ENDED_EARLY[reply.finish_reason])
     objects = list(top_objects(reply.text))
     if not objects:
-        opening = " ".join((reply.refusal or reply.text).split())[:200]
         if reply.refusal or declines(reply.text):
-            return failed("refused", opening)
+            return failed("refused", reply.refusal or reply.text)
         if reply.text.count("{") > reply.text.count("}"):
             return failed("truncated", "the JSON object does not end")
-        return failed("no JSON", opening or "the reply is empty")
+        return failed("no JSON", reply.text.strip() or "the reply is empty")
     if any(another != objects[0] for another in objects[1:]):
         return failed("several contexts", f"there are {len(objects)} different JSON objects in the reply")
     if (refusal := next(filter(declines, texts_in(objects[0])), None)) is not None:
-        return failed("refused", " ".join(refusal.split())[:200])
+        return failed("refused", refusal)
     stated, ignored = flattened(objects[0], parameters.names)
     if wrong := [name for name, text in stated.items() if not isinstance(text, str)]:
         return failed("not a text", f"{', '.join(wrong)}: not a text")
@@ -389,21 +383,19 @@ class DraftLog(RunLog[WantedContext, WrittenContext]):
         self.in_vain: dict[str, str] = {}
         """Places whose last attempt gave no words, and why."""
         events, contexts = tables.events.c, tables.contexts.c
-        taken = (
-            events.detail["cost_usd"].as_float(),
-            events.detail["input_tokens"].as_integer(),
-            events.detail["output_tokens"].as_integer(),
-            events.detail["assumed_cost_usd"].as_float(),
-            events.detail["assumed_tokens"].as_integer(),
+        costs = (events.detail[name].as_float() for name in ("cost_usd", "assumed_cost_usd"))
+        tokens = (events.detail[name].as_integer() for name in ("input_tokens", "output_tokens", "assumed_tokens"))
+        cost, count = (
+            sum((func.coalesce(func.sum(amount), 0) for amount in amounts), literal(0)) for amounts in (costs, tokens)
         )
         sums = (
-            select(*(func.coalesce(func.sum(amount), 0) for amount in taken))
+            select(cost, count)
             .select_from(tables.events.join(tables.contexts, contexts.id == events.context_id))
             .where(contexts.draft_id == draft.id, events.act.in_([Act.GENERATE, Act.FAIL]))
         )
         with database.read() as connection:
-            cost, sent, replied, assumed_cost, assumed = tuple(connection.execute(sums).one())
-        self.spent = Spend(float(cost + assumed_cost), int(sent + replied + assumed))
+            spent = connection.execute(sums).one()
+        self.spent = Spend(float(spent[0]), int(spent[1]))
 
     def write(self, ask: WantedContext, answer: WrittenContext) -> None:
         """Put the words, or why there are none, into the history."""
@@ -546,37 +538,19 @@ def plan_of(
     A wrong text is wanted once its action has a right one.
     """
     phase = Phase.BEYOND_REPAIR if options.which == "beyond repair" else Phase.MISSING
-    table = tables.contexts
+    with_problem = {"new": {False}, "failed": {True}}.get(options.which, {True, False})
     with database.read() as connection:
-        queries = {query.id: query for query in draft_queries(connection, draft)}
-        rows = connection.execute(
-            select(table.c.id, table.c.query_id, table.c.intended_safe, table.c.state, table.c.seq)
-            .where(table.c.draft_id == draft.id, table.c.phase == phase)
-            .order_by(table.c.position)
-        ).all()
-        is_right = (table.c.draft_id == draft.id) & table.c.intended_safe
-        states = connection.execute(select(table.c.query_id, table.c.state).where(is_right)).all()
-    right = {query_id: State.model_validate(state).wording for query_id, state in states}
-    flows = {query_id for query_id, query in queries.items() if is_flow(query, draft.parameters)}
-    chosen = {"new": {False}, "failed": {True}}.get(options.which, {True, False})
-    wanted = [
-        WantedContext(
-            row.id,
-            queries[row.query_id],
-            row.intended_safe,
-            beside=right.get(row.query_id) if row.query_id in flows and not row.intended_safe else None,
-            tried=row.seq,
-        )
-        for row in rows
-        if row.intended_safe in options.safe_intents and (row.state.get("problem") is not None) in chosen
-    ]
-    if wrong is not None:
-        after = [ask.query.id in flows and not ask.intended_safe for ask in wanted]
-        wanted = [
-            ask
-            for ask, is_after in zip(wanted, after, strict=True)
-            if is_after is wrong and (ask.beside is not None or not is_after)
-        ]
+        places = all_places(connection, draft.id)
+    right = {place.query.id: place.state.wording for place in places if place.intended_safe}
+    wanted: list[WantedContext] = []
+    for place in places:
+        state, query = place.state, place.query
+        chosen = place.intended_safe in options.safe_intents and (state.problem is not None) in with_problem
+        is_wrong = is_flow(query, draft.parameters) and not place.intended_safe
+        beside = right.get(query.id) if is_wrong else None
+        in_turn = wrong is None or (is_wrong is wrong and (beside is not None or not is_wrong))
+        if state.phase == phase and chosen and in_turn:
+            wanted.append(WantedContext(place.id, query, place.intended_safe, beside=beside, tried=place.seq))
     return each_alone(wanted, retries=options.attempts - 1)
 
 
@@ -588,12 +562,11 @@ class Writer(ChatAsker[WantedContext, WrittenContext]):
     def __init__(self, draft: Draft, model: Model, how: GenerationOptions) -> None:
         super().__init__(model, how.prices, patience=how.patience)
         self.draft, self.how = draft, how
-        own = how.prompts != DEFAULT_PROMPT
-        self.own_prompt = named_prompt(how.prompts, draft.parameters) if own else None
+        self.own_prompt = None if how.prompts == DEFAULT_PROMPT else named_prompt(how.prompts, draft.parameters)
 
     def prompt(self, query: Query) -> ContextPrompt:
         """Return the wording with which contexts of a query are asked for."""
-        return self.own_prompt or default_prompt("actions" if is_flow(query, self.draft.parameters) else "prompts")
+        return self.own_prompt or shipped_prompt("actions" if is_flow(query, self.draft.parameters) else DEFAULT_PROMPT)
 
     def parameters(self, request: WantedContext) -> ParameterSet:
         """Return the parameters that are asked for: those that vary, where the others are given."""

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, delete, false, func, or_, select, true
 
@@ -193,10 +192,6 @@ class SetReport:
     guessed: float | None
     """Share of contexts whose intent a linear classifier guesses from their words, queries held out; None if too few."""
 
-    def as_json(self) -> dict[str, Any]:
-        """The report as JSON values."""
-        return asdict(self)
-
     def lines(self) -> list[str]:
         """The report in lines of text."""
         rows = [f"{self.contexts} contexts, {self.without_findings} without any finding"]
@@ -208,7 +203,7 @@ class SetReport:
             rows.append(f"{count_of(len(self.pairs), 'pair')} of contexts of one query:")
             rows += [f"{kinds[kind]:6}  {kind}" for kind in PairKind if kinds[kind]]
             names = Counter(name for pair in self.pairs for name in pair.differs_in)
-            rows.append("  differ in: " + ", ".join(f"{name} {count}" for name, count in names.items()))
+            rows.append("  differ in: " + (", ".join(f"{name} {n}" for name, n in names.items()) or "nothing"))
         if self.guessed is not None:
             rows.append(
                 f"a linear classifier guesses the intent of {self.guessed:.0%} from the words alone (chance: 50 %)"
@@ -237,50 +232,34 @@ def check_draft(connection: Connection, draft: Draft) -> SetReport:
 
     Findings of models stay; those of rules are made anew, so that checking twice is checking once.
     """
-    places = {place.id: place for place in all_places(connection, draft.id)}
-    wordings = {
-        key: words
-        for key, place in places.items()
-        if (words := place.state.wording) is not None and place.state.phase != Phase.WITHDRAWN
+    places = {
+        place.id: place
+        for place in all_places(connection, draft.id)
+        if place.state.wording is not None and place.state.phase != Phase.WITHDRAWN
     }
+    wordings = {key: words for key, place in places.items() if (words := place.state.wording) is not None}
     alike = [
         pair
         for intent in (True, False)
         for pair in find_alike({key: words for key, words in wordings.items() if places[key].intended_safe == intent})
     ]
-    too_alike = {
-        pair.first: Remark(
-            check="too alike",
-            about=pair.second,
-            message=f"{pair.similarity:.0%} of its word triples are also in the context for “{places[pair.second].query.text}”.",
+    by_query = {(place.query.id, place.intended_safe): key for key, place in places.items()}
+    findings: dict[str, list[Remark]] = {}
+    pairs: list[CheckedPair] = []
+    for key, place in places.items():
+        findings[key] = check_wording(place.query.text, wordings[key], draft.parameters)
+        if (other := by_query.get((place.query.id, not place.intended_safe))) is not None:
+            in_pair = remark_on_pair(place, wordings[key], wordings[other], about=other)
+            findings[key] += [] if in_pair is None else [in_pair]
+            if place.intended_safe:
+                pair = compare_pair(wordings[key], wordings[other], vary=draft.vary)
+                pairs.append(CheckedPair(place.query.text, pair.kind, pair.differing, pair.same))
+        findings[key] += [finding for finding in place.findings if finding.by != "rules"]
+    for one in alike:
+        message = (
+            f"{one.similarity:.0%} of its word triples are also in the context for “{places[one.second].query.text}”."
         )
-        for pair in alike
-    }
-    by_query = {(places[key].query.id, places[key].intended_safe): key for key in wordings}
-    others = {
-        key: other
-        for key in wordings
-        if (other := by_query.get((places[key].query.id, not places[key].intended_safe))) is not None
-    }
-    in_pairs = {
-        key: [remark]
-        for key, other in others.items()
-        if (remark := remark_on_pair(places[key], wordings[key], wordings[other], about=other)) is not None
-    }
-    compared = {
-        key: compare_pair(wordings[key], wordings[other], vary=draft.vary)
-        for key, other in others.items()
-        if places[key].intended_safe
-    }
-    findings = {
-        key: [
-            *check_wording(places[key].query.text, words, draft.parameters),
-            *in_pairs.get(key, []),
-            *([too_alike[key]] if key in too_alike else []),
-            *(finding for finding in places[key].findings if finding.by != "rules"),
-        ]
-        for key, words in wordings.items()
-    }
+        findings[one.first].append(Remark(check="too alike", about=one.second, message=message))
     keep_findings(connection, findings)
     checks = Counter(check for remarks in findings.values() for check in {remark.check for remark in remarks})
     return SetReport(
@@ -288,8 +267,6 @@ def check_draft(connection: Connection, draft: Draft) -> SetReport:
         without_findings=sum(not remarks for remarks in findings.values()),
         findings=dict(checks),
         alike=alike,
-        pairs=[
-            CheckedPair(places[key].query.text, pair.kind, pair.differing, pair.same) for key, pair in compared.items()
-        ],
-        guessed=guessed_share([places[key] for key in wordings]),
+        pairs=pairs,
+        guessed=guessed_share(list(places.values())),
     )

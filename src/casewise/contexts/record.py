@@ -70,14 +70,24 @@ class ContextRecord:
         return self.steps[-1].after if self.steps else MISSING
 
     @property
-    def generated(self) -> Wording | None:
-        """The text that a model wrote last, before anybody revised it."""
+    def generated_step(self) -> Step | None:
+        """The step with the text that a model wrote last."""
         by_model = (
-            step.event.wording
+            step
             for step in reversed(self.steps)
             if step.event.act in PROGRAM_ACTS and step.event.wording is not None and step.author == Author.MODEL
         )
         return next(by_model, None)
+
+    @property
+    def generated(self) -> Wording | None:
+        """The text that a model wrote last, before anybody revised it."""
+        return self.generated_step.event.wording if self.generated_step else None
+
+    @property
+    def source_id(self) -> str | None:
+        """The id that the file gives it from which its words were imported."""
+        return next((id_ for step in self.steps if (id_ := (step.event.detail or {}).get("source_id"))), None)
 
     @property
     def is_withdrawn(self) -> bool:
@@ -132,7 +142,7 @@ class EventLine(Record):
 
 PUBLISHED = (
     "model_version", "prompt", "temperature", "attempt", "ignored", "input_tokens", "output_tokens", "cost_usd",
-    "author", "source", "changed", "own_words",
+    "author", "source", "source_id",
 )  # fmt: skip
 """The published parts of an event's detail: nothing of addresses, machines and raw replies."""
 
@@ -175,27 +185,18 @@ class DraftRecord:
 
     def with_pseudonyms(self) -> DraftRecord:
         """Return the record in which people are `person-1`, `person-2`, … in the order in which they first acted."""
-        people = dict.fromkeys(
-            step.event.by
-            for _, step in self.in_order
-            if step is not None and is_person(step.event) and step.event.by != OWNER
-        )
+        steps = [step.event for _, step in self.in_order if step is not None]
+        people = dict.fromkeys(event.by for event in steps if event.act not in PROGRAM_ACTS and event.by != OWNER)
         names = {by: f"person-{number}" for number, by in enumerate(people, 1)}
-        contexts = tuple(
-            replace(
-                context,
-                steps=tuple(
-                    steps_of(
-                        [
-                            step.event.model_copy(update={"by": names.get(step.event.by, step.event.by)})
-                            for step in context.steps
-                        ]
-                    )
-                ),
-            )
+
+        def renamed(event: Event) -> Event:
+            return event.model_copy(update={"by": names.get(event.by, event.by)})
+
+        contexts = (
+            replace(context, steps=tuple(steps_of([renamed(step.event) for step in context.steps])))
             for context in self.contexts
         )
-        return DraftRecord(self.events, contexts, names)
+        return DraftRecord(self.events, tuple(contexts), names)
 
     def lines(self) -> list[EventLine]:
         """Return all steps in the order of time."""
@@ -213,32 +214,21 @@ class DraftRecord:
         return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
 
 
-def is_person(event: Event) -> bool:
-    return event.act not in PROGRAM_ACTS
-
-
 def line_of(context: ContextRecord, step: Step) -> dict[str, Any]:
-    event, withdrawn = step.event, context.is_withdrawn
+    event = step.event
     by_program = event.act in {Act.IMPORT, Act.ADOPT} or (event.act == Act.FAIL and event.by == IMPORTER)
-    actor = "person" if is_person(event) else "program" if by_program else "model"
     detail = {name: value for name, value in (event.detail or {}).items() if name in PUBLISHED}
     return {
-        "at": event.at,
-        "act": event.act,
-        "by": event.by,
-        "actor": actor,
+        **dict(event),
+        "actor": "person" if event.act not in PROGRAM_ACTS else "program" if by_program else "model",
         "query_id": context.query_id,
         "intended_safe": context.intended_safe,
-        "seq": event.seq,
-        "from_phase": event.from_phase,
-        "to_phase": event.to_phase,
-        "wording": None if withdrawn else event.wording,
+        "wording": None if context.is_withdrawn else event.wording,
         "wording_id": context.id_of(event.wording),
         "author": step.author,
         "before_id": context.id_of(step.before.wording),
         "after_id": context.id_of(step.after.wording),
         "taken_back": step.taken_back or None,
-        "reason": event.reason,
         "detail": detail or None,
     }
 
@@ -308,35 +298,20 @@ def replayed(lines: Iterable[EventLine]) -> DraftRecord:
     The contexts come in the order of their first steps. Those of a query that was withdrawn have no words, and are left out.
     """
     of_draft: list[DraftEvent] = []
-    of_place: dict[tuple[str, bool], list[EventLine]] = {}
+    of_place: dict[tuple[str, bool], list[Event]] = {}
     for line in lines:
         if line.query_id is None or line.intended_safe is None:
-            event = DraftEvent(seq=len(of_draft) + 1, at=line.at, act=DraftAct(line.act), detail=line.detail or {})
-            of_draft.append(event)
+            fields = {"seq": len(of_draft) + 1, "at": line.at, "act": line.act, "detail": line.detail or {}}
+            of_draft.append(DraftEvent.model_validate(fields))
         else:
-            of_place.setdefault((line.query_id, line.intended_safe), []).append(line)
+            event = Event.model_validate({name: getattr(line, name) for name in Event.model_fields})
+            of_place.setdefault((line.query_id, line.intended_safe), []).append(event)
     contexts = [
-        ContextRecord(query_id, intended_safe, tuple(steps_of(list(map(event_of, steps)))))
+        ContextRecord(query_id, intended_safe, tuple(steps_of(steps)))
         for (query_id, intended_safe), steps in of_place.items()
         if steps[-1].to_phase != Phase.WITHDRAWN
     ]
     return DraftRecord(tuple(of_draft), tuple(contexts))
-
-
-def event_of(line: EventLine) -> Event:
-    assert line.seq is not None
-    assert line.to_phase is not None
-    return Event(
-        seq=line.seq,
-        at=line.at,
-        by=line.by,
-        act=Act(line.act),
-        from_phase=line.from_phase,
-        to_phase=line.to_phase,
-        wording=line.wording,
-        reason=line.reason,
-        detail=line.detail,
-    )
 
 
 # What a release changes of the one before it.
@@ -352,10 +327,6 @@ class ReleaseChanges:
     removed: tuple[str, ...]
     changed: tuple[str, ...]
     unchanged: int
-
-    def as_json(self) -> dict[str, Any]:
-        """The differences as JSON values."""
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in vars(self).items()}
 
 
 def changes_since(events: Sequence[DraftEvent], contexts: Mapping[str, str]) -> ReleaseChanges | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import uuid
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
@@ -33,41 +32,16 @@ from casewise.contexts.record import (
     read_record,
 )
 from casewise.contexts.review import PROGRAM_ACTS, Act, Author, Phase
-from casewise.contexts.statistics import ReviewStatistics, review_statistics
-from casewise.contexts.store import Event
+from casewise.contexts.statistics import review_statistics
+from casewise.contexts.store import Event, Step
 from casewise.errors import BenchmarkError, ConfigurationError
 from casewise.records import Context, Item, Provenance, Query, Revision
 from casewise.records.context import Origin
 from casewise.storage.benchmark import About, Benchmark
 from casewise.storage.benchmark_folder import new_folder, sha256, write_benchmark
-from casewise.storage.files import write_text
+from casewise.storage.files import filled_template, json_text, json_value, shipped_text, write_text
 from casewise.text import count_of
 
-# What a release says of itself in words: the data card and the terms.
-
-
-TERMS = """# Terms of use
-
-This benchmark holds harmful requests, and descriptions of circumstances in which answering them is appropriate. Such
-descriptions can be misused to make a chatbot answer what it should not. Whoever uses it agrees:
-
-1. to use it only to measure, study or improve how systems decide what to answer;
-2. not to train a model on it, and to keep it out of training data (the canary string helps to filter it);
-3. not to put its queries or contexts, whole or in part, where anybody can read them without agreeing to these terms,
-   beyond a few examples in a scientific publication;
-4. to pass it on only together with these terms;
-5. not to try to find out who the people behind the revisions are.
-
-The owners of the queries may have terms of their own; they go before these.
-"""
-
-
-REVIEWED = (
-    "Two reviewers read each one independently and revised it; where they differed they",
-    "discussed it until both accepted one wording. A third person who had written none of it approved or returned",
-    "it, and both reviewers checked it once more. People appear under pseudonyms.",
-    "",
-)
 AUTHORS = {
     Author.MODEL: "a model, unchanged",
     Author.PERSON_AFTER_MODEL: "a model, then changed by a person",
@@ -75,120 +49,37 @@ AUTHORS = {
     Author.UNKNOWN: "nobody stated; imported and unchanged",
     Author.PERSON_AFTER_UNKNOWN: "nobody stated; imported, then changed by a person",
 }
-UNREVIEWED = ("Nobody reviewed or changed them. They serve studies of the effect of review.", "")
 
 
 def data_card(
     benchmark: Benchmark,
-    statistics: ReviewStatistics,
     record: DraftRecord,
     *,
     pairs: Sequence[Pair],
     changes: ReleaseChanges | None,
-    now: datetime,
+    day: date,
     reviewed: bool = True,
 ) -> str:
     """The data card of a release, in Markdown."""
-    about, counts = benchmark.about, benchmark.counts
     conditions = Counter(item.condition for item in benchmark.items)
-    gated = "yes: give it only to people who accept TERMS.md" if about.gated else "no"
-    beyond_chance = "" if statistics.pi is None else f"; Scott's pi {statistics.pi:z.2f}"
-    own_words = [f"- One reviewer had written the words anew: {statistics.own_words}"]
-    review = [
-        "## How the review went",
-        f"- Both reviewers submitted the same words: {statistics.agreed_at_once}",
-        f"- Both, or neither, saw a need to change something: {statistics.same_need}{beyond_chance}",
-        *(own_words if statistics.own_words.count else []),
-        f"- Changed between generation and approval, of those that a model wrote: {statistics.changed}",
-        f"- Returned by an expert at least once: {statistics.returned}",
-        "",
-        "In brackets: 95 % Wilson intervals.",
-        "",
-    ]
-    approved_before = count_of(statistics.adopted, "context")
-    adopted = [f"{approved_before} were approved in an earlier release and not reviewed again.", ""]
-    withdrawn = [f"- query {query_id}: {reason}" for query_id, reason in record.withdrawn.items()]
-    kinds = Counter(pair.comparison.kind for pair in pairs)
-    vary = next((event.detail["vary"] for event in record.events if event.detail.get("vary")), None)
-    rows = [
-        f"# Data card: {about.name} {about.version}",
-        "",
-        f"Released {now:%Y-%m-%d}. Licence: {about.licence or 'none stated'}. Gated: {gated}.",
-        f"Canary: `{about.canary}` (it is in this file, in the manifest and in every context).",
-        "",
-        "## What it is",
-        (
-            f"{count_of(counts.queries, 'query')} in {count_of(len({q.category for q in benchmark.queries}), 'category')} of "
-            f"{benchmark.taxonomy.name},"
-        ),
-        f"{count_of(counts.items, 'item')} ({', '.join(f'{name}: {n}' for name, n in sorted(conditions.items()))}),",
-        f"{count_of(counts.contexts, 'context')}, intermediate wordings included, {count_of(counts.revisions, 'revision')}.",
-        f"Contexts state the parameters of {benchmark.parameters.name}: {', '.join(benchmark.parameters.names)}.",
-        "It is meant for measuring how well a judge decides in context. It is not meant for training.",
-        "A context's intent is its author's and is not a label: labels come from people's ratings.",
-        "",
-        "## How it was made",
-        "The queries come from:",
-        "",
-        *map(selection_line, (event for event in record.events if event.act != DraftAct.RELEASE)),
-        "",
-        *(("Withdrawn, with the reason:", "", *withdrawn, "") if withdrawn else ()),
-        "The contexts were written by:",
-        "",
-        *writers_of(record),
-        "",
-        *(() if not reviewed else ("Who wrote the words that were approved:", "")),
-        *(f"- {AUTHORS[author]}: {count}" for author, count in statistics.authors.items() if reviewed),
-        *(("",) if reviewed else ()),
-        *(UNREVIEWED if not reviewed else REVIEWED if statistics.agreed_at_once.of else ()),
-        *(adopted if statistics.adopted and reviewed else ()),
-        *(review if reviewed and statistics.agreed_at_once.of else ()),
-        *(changes_lines(changes) if changes is not None else ()),
-        "## How the two contexts of a query differ",
-        f"Meant to vary: {', '.join(vary) if vary else 'nobody stated that'}. `{PAIRS}` lists the parameters for each query.",
-        "",
-        *(f"- {kind}: {count_of(count, 'pair')}" for kind, count in kinds.items()),
-        "",
-        f"`{EVENTS}` holds every step from the selection of the queries to this release, with its reason. The numbers of this card,",
-        "`revisions.jsonl` and the authors of all words follow from it.",
-        "",
-        "## Risks",
-        "Contexts in which it is appropriate to answer a harmful query can serve as templates for jailbreaks; see TERMS.md.",
-        "The circumstances are invented, and say nothing about how often they occur.",
-        "",
-    ]
-    return "\n".join(rows)
-
-
-def selection_line(event: DraftEvent) -> str:
-    """Return a line on one selection of queries: its source, its rule and seed, and what was left out."""
-    facts = event.detail
-    rule = (
-        f", at most {facts['per_category']} a category, drawn with seed {facts['seed']}"
-        if facts.get("per_category")
-        else ""
-    )
-    movable = ", without those that no context moves" if facts.get("movable") else ""
-    checksum = f" (sha256 {facts['sha256'][:16]}…)" if facts.get("sha256") else ""
-    left_out = f"; {count_of(facts['left_out'], 'duplicate')} left out" if facts.get("left_out") else ""
-    imported = f"; {count_of(facts['imported'], 'context')} came with them" if facts.get("imported") else ""
-    return (
-        f"- {facts['source']}{checksum}: {count_of(facts['selected'], 'query')} of {facts['read']}{rule}{movable}"
-        f"{left_out}{imported}, {event.at:%Y-%m-%d}"
-    )
-
-
-def changes_lines(changes: ReleaseChanges) -> list[str]:
-    """Return a section of the card on what the release changes of an earlier one."""
-    sections = {"Added": changes.added, "Removed": changes.removed, "Changed": changes.changed}
-    return [
-        f"## Changes since {changes.since}",
-        f"- Unchanged: {count_of(changes.unchanged, 'context')}",
-        *(f"- {title}: {count_of(len(keys), 'context')}" for title, keys in sections.items()),
-        "",
-        "`changes.json` lists them by query and intent.",
-        "",
-    ]
+    values = {
+        "about": benchmark.about,
+        "benchmark": benchmark,
+        "counts": benchmark.counts,
+        "categories": len({query.category for query in benchmark.queries}),
+        "conditions": sorted(conditions.items()),
+        "selections": [event for event in record.events if event.act != DraftAct.RELEASE],
+        "withdrawn": record.withdrawn,
+        "writers": writers_of(record),
+        "authors": AUTHORS,
+        "statistics": review_statistics(record),
+        "kinds": Counter(pair.comparison.kind for pair in pairs),
+        "vary": next((event.detail["vary"] for event in record.events if event.detail.get("vary")), ()),
+        "changes": changes,
+        "day": day,
+        "reviewed": reviewed,
+    }
+    return filled_template("casewise.contexts", "writing/data_card.md.jinja", values)
 
 
 # A draft becomes a benchmark: immutable, checksummed, with its revisions, its statistics and a data card.
@@ -198,8 +89,6 @@ def changes_lines(changes: ReleaseChanges) -> list[str]:
 
 
 CANARY = "casewise-canary"
-PAIRS = "pairs.csv"
-"""The parameters in which the two contexts of each query differ."""
 CHECKSUMS = "SHA256SUMS"
 """File of the checksums of every file, in the form that `sha256sum --check` reads."""
 
@@ -262,19 +151,16 @@ def release(connection: Connection, draft: Draft, folder: Path, *, options: Rele
     note_draft_event(connection, draft.id, DraftAct.RELEASE, facts, now=now)
     own = DraftEvent(seq=len(record.events) + 1, at=now, act=DraftAct.RELEASE, detail=facts)
     record = replace(record, events=(*record.events, own))
-    statistics = review_statistics(record)
-    card = data_card(
-        benchmark, statistics, record, pairs=pairs, changes=changes, now=now, reviewed=not options.unreviewed
-    )
+    card = data_card(benchmark, record, pairs=pairs, changes=changes, day=now.date(), reviewed=not options.unreviewed)
     with new_folder(folder) as draft_folder:
         released = write_benchmark(benchmark, draft_folder)
         write_text(released / "DATA_CARD.md", card)
-        write_text(released / "TERMS.md", TERMS)
-        write_text(released / "statistics.json", json.dumps(statistics.as_json(), indent=1) + "\n")
+        write_text(released / "TERMS.md", shipped_text("casewise.contexts", "writing/terms.md"))
+        write_text(released / "statistics.json", json_text(review_statistics(record).as_json()))
         write_text(released / EVENTS, record.as_jsonl())
-        write_text(released / PAIRS, pairs_table(pairs))
+        write_text(released / "pairs.csv", pairs_table(pairs))
         if changes is not None:
-            write_text(released / "changes.json", json.dumps(changes.as_json(), indent=1) + "\n")
+            write_text(released / "changes.json", json_text(json_value(changes)))
         sums = [f"{sha256(path)}  {path.name}\n" for path in sorted(released.iterdir())]
         write_text(released / CHECKSUMS, "".join(sums))
     return folder
@@ -368,11 +254,11 @@ def writers_of(record: DraftRecord) -> list[str]:
                 days[f"imported from {detail.get('source')}, author {author}"].append(event.at.date())
             elif event.act == Act.REWRITE:
                 written.append((event.by, context.key, event.at.date()))
-    lines = [f"- {writer}: {count_of(len(on), 'context')}, {period(on)}" for writer, on in sorted(days.items())]
+    lines = [f"{writer}: {count_of(len(on), 'context')}, {period(on)}" for writer, on in sorted(days.items())]
     if written:
         people, places = {by for by, _, _ in written}, {place for _, place, _ in written}
         by = f"{count_of(len(people), 'person')}: {count_of(len(places), 'context')}"
-        lines.append(f"- {by}, {period([on for _, _, on in written])}")
+        lines.append(f"{by}, {period([on for _, _, on in written])}")
     return lines
 
 
@@ -405,7 +291,7 @@ def as_benchmark(
             continue
         revisions.extend(way.revisions())
         authors.add(way.author)
-        items.append(Item.of(way.final))
+        items.append(Item.of(way.final, source_id=context.source_id))
         if options.with_generated and way.generated is not None:
             items.append(Item.of(way.generated, condition=f"{'safe' if context.intended_safe else 'unsafe'}_generated"))
         contexts |= {one.id: one for one in way.contexts()}
@@ -489,18 +375,19 @@ class Way:
         self.worded = [step for step in record.steps if step.event.wording is not None]
         self.root: Context | None = None
         self.generated = None
-        if record.generated is not None:
-            step = next(step for step in reversed(self.worded) if step.event.wording == record.generated)
-            self.generated = self.root = self.context(record.generated, by=writer_of(step.event), author=Author.MODEL)
+        if (by_model := record.generated_step) is not None:
+            self.generated = self.root = self.context_of(by_model)
         elif self.worded:
-            first = self.worded[0]
-            assert first.event.wording is not None
-            author = first.author or Author.UNKNOWN
-            self.root = self.context(first.event.wording, by=writer_of(first.event), author=author)
+            self.root = self.context_of(self.worded[0])
         self.author = record.state.author_of() or Author.UNKNOWN
         if record.state.wording is not None:
             by = "review" if record.steps[-1].event.act != Act.ADOPT else writer_of(record.steps[-1].event)
             self.final = self.context(record.state.wording, by=by, author=self.author, reviewed=True)
+
+    def context_of(self, step: Step) -> Context:
+        """The context of the words that were sent with a step."""
+        assert step.event.wording is not None
+        return self.context(step.event.wording, by=writer_of(step.event), author=step.author or Author.UNKNOWN)
 
     def context(self, words: Wording, *, by: str, author: Author, reviewed: bool = False) -> Context:
         """The context of `words`; one that was approved unchanged counts as revised, as it went through review."""
@@ -518,10 +405,7 @@ class Way:
     def contexts(self) -> Iterator[Context]:
         """Every wording under its first author, the generated and the approved one last: of equal ones the last stands."""
         by_first: dict[str, Context] = {}
-        for step in self.worded:
-            assert step.event.wording is not None
-            author = step.author or Author.UNKNOWN
-            context = self.context(step.event.wording, by=writer_of(step.event), author=author)
+        for context in map(self.context_of, self.worded):
             by_first.setdefault(context.id, context)
         yield from by_first.values()
         if self.generated is not None:

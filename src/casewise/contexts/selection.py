@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -29,7 +29,7 @@ from casewise.contexts.record import (
     replayed,
 )
 from casewise.contexts.review import Act, Action, Author, Phase
-from casewise.contexts.store import ReviewPlace, act, all_places
+from casewise.contexts.store import act, all_places
 from casewise.errors import ConfigurationError, DataError
 from casewise.options import Hidden
 from casewise.records import (
@@ -70,25 +70,16 @@ class Twin:
     similarity: float
 
 
-def read_queries(path: Path, taxonomy: Taxonomy) -> list[Query]:
-    """The queries of a CSV, JSONL, JSON or Parquet file, of SORRY-Bench's `question.jsonl`, or of a benchmark.
+def queries_of(table: Table, path: Path, taxonomy: Taxonomy) -> list[Query]:
+    """Return the queries of a table.
 
     A row needs a text (`text`, `query`, `prompt`, `question`, or SORRY-Bench's `turns`) and a `category`: a name of the
     taxonomy, an alias, or its number from 1. Rows of SORRY-Bench in another style than `base` are passed over.
 
-    Raises DataError: the file cannot be read, a row lacks something, or its category is not in the taxonomy; the
-    message says where.
+    Raises DataError: a row lacks something, or its category is not in the taxonomy; the message says where.
     """
-    if (source := source_benchmark(path)) is not None:
-        return list(source.queries)
-    return queries_of(read_any_table(path), path, taxonomy)
-
-
-def queries_of(table: Table, path: Path, taxonomy: Taxonomy) -> list[Query]:
-    """Return the queries of a table. Raises as `read_queries`."""
-    table = table.whole()
-    queries = [as_query(row, taxonomy) for row in table.rows if row.values.get("prompt_style") in (None, "base")]
-    if not queries:
+    rows = (row for row in table.whole().rows if row.values.get("prompt_style") in (None, "base"))
+    if not (queries := [as_query(row, taxonomy) for row in rows]):
         raise DataError(path, None, "it contains no queries")
     return queries
 
@@ -214,6 +205,8 @@ class GivenContext:
     """The kind of author, where somebody stated it."""
     approved: bool = False
     """True if the release that it comes from states that it was approved."""
+    source_id: str | None = None
+    """The id that the user's own file gives it."""
 
 
 @dataclass(frozen=True)
@@ -238,35 +231,26 @@ def read_source(
     taxonomy: Taxonomy | None = None,
     parameters: ParameterSet | None = None,
     columns: ContextColumns = ContextColumns(),
-    written_by: Author | None = None,
-    queries_only: bool = False,
+    options: SelectionOptions | None = None,
 ) -> Source:
     """Read queries, and the contexts that come with them, from a table, a benchmark or a release.
 
     Raises DataError: a row cannot be read. ConfigurationError: a context has no intent, or something would have to be guessed.
     """
-    benchmark = source_benchmark(path)
-    if benchmark is not None:
-        return of_benchmark(benchmark, path, parameters=parameters, written_by=written_by, queries_only=queries_only)
+    options = options or SelectionOptions()
+    if (benchmark := source_benchmark(path)) is not None:
+        return of_benchmark(benchmark, path, options, parameters=parameters)
     table = read_any_table(path)
     facts = {"sha256": sha256(path)}
-    found = None if queries_only else context_columns(table, columns, parameters)
+    found = None if options.queries_only else context_columns(table, columns, parameters)
     if found is None:
         categories = taxonomy or sorry_bench()
         queries = queries_of(table, path, categories)
         return Source(path.name, queries, categories, parameters or paper_parameters(), facts=facts)
     cases = Cases(table, found, CaseFrame(taxonomy, parameters), declared=found).benchmark()
-    source = of_benchmark(cases, path, written_by=written_by, queries_only=False)
     receipt = tuple(cases.about.receipt.sentences()) if cases.about.receipt else ()
-    return Source(
-        path.name,
-        source.queries,
-        source.taxonomy,
-        source.parameters,
-        source.contexts,
-        facts=facts,
-        notes=(*receipt, *source.notes),
-    )
+    source = of_benchmark(cases, path, options)
+    return replace(source, unmoved=None, facts=facts, notes=(*receipt, *source.notes))
 
 
 def context_columns(table: Table, columns: ContextColumns, parameters: ParameterSet | None) -> CaseColumns | None:
@@ -285,12 +269,7 @@ def context_columns(table: Table, columns: ContextColumns, parameters: Parameter
 
 
 def of_benchmark(
-    benchmark: Benchmark,
-    path: Path,
-    *,
-    parameters: ParameterSet | None = None,
-    written_by: Author | None = None,
-    queries_only: bool,
+    benchmark: Benchmark, path: Path, options: SelectionOptions, *, parameters: ParameterSet | None = None
 ) -> Source:
     """Return what a benchmark gives a draft: of each query and intent the context of its last condition, revised before generated."""
     stated = benchmark.parameters
@@ -299,6 +278,7 @@ def of_benchmark(
     unmoved = frozenset(benchmark.unmoved) if benchmark.counts.ratings else None
     facts: dict[str, Any] = {"benchmark": benchmark.title, "digest": benchmark.digest}
     shown: dict[str, Context] = {}
+    source_ids: dict[str, str | None] = {}
     without_intent, further = 0, 0
     for item in sorted(benchmark.items, key=lambda item: item.condition.endswith("_generated")):
         context = benchmark.context_of(item)
@@ -309,13 +289,14 @@ def of_benchmark(
             continue
         key = place_key(context.query_id, intended_safe=context.intended_safe)
         further += shown.setdefault(key, context).id != context.id
-    queries = list(benchmark.queries)
-    if queries_only:
-        left = (
-            f"{count_of(len(shown) + without_intent + further, 'context')} of {path.name} stay there (--queries-only)"
-        )
-        stay = (left,) if shown or without_intent else ()
-        return Source(path.name, queries, benchmark.taxonomy, parameters or stated, {}, unmoved, facts, stay)
+        source_ids.setdefault(key, item.source_id)
+    source = Source(
+        path.name, list(benchmark.queries), benchmark.taxonomy, parameters or stated, unmoved=unmoved, facts=facts
+    )
+    if options.queries_only:
+        stay = count_of(len(shown) + without_intent + further, "context")
+        left = f"{stay} of {path.name} stay there (--queries-only)"
+        return replace(source, notes=(left,) if shown or without_intent else ())
     if without_intent:
         raise ConfigurationError(
             f"{count_of(without_intent, 'context')} of {path.name} have no intent, which a review needs: name the column that says "
@@ -327,28 +308,31 @@ def of_benchmark(
             "queries alone with --queries-only"
         )
     approved = approved_in(path)
+    written_by = Author(options.written_by) if options.written_by else None
     given = {
-        key: GivenContext(context.texts(), written_by or stated_author(context), approved.get(key) == context.id)
+        key: GivenContext(
+            context.texts(), written_by or stated_author(context), approved.get(key) == context.id, source_ids[key]
+        )
         for key, context in shown.items()
     }
     if shown and is_record(path / EVENTS):
         facts["release"] = {"title": benchmark.title, "contexts": {key: one.id for key, one in shown.items()}}
-    flattened = sum(not all(map(is_plain, parts_of(context))) for context in shown.values())
-    notes = (
-        f"{count_of(further, 'further context')} of a query and intent stay in {path.name}: a draft has one of each",
-        f"{count_of(flattened, 'context')} state a parameter under headings; it came in as running text",
+    flattened = sum(
+        not all(isinstance(statement, str) for statement in parts_of(context)) for context in shown.values()
     )
-    said = tuple(note for note, count in zip(notes, (further, flattened), strict=True) if count)
-    return Source(path.name, queries, benchmark.taxonomy, parameters or stated, given, unmoved, facts, said)
+    notes = (
+        (
+            further,
+            f"{count_of(further, 'further context')} of a query and intent stay in {path.name}: a draft has one of each",
+        ),
+        (flattened, f"{count_of(flattened, 'context')} state a parameter under headings; it came in as running text"),
+    )
+    return replace(source, contexts=given, notes=tuple(note for count, note in notes if count))
 
 
 def parts_of(context: Context) -> Iterable[Statement]:
     for value in context.shown().values():
         yield from value.values() if isinstance(value, dict) else (value,)
-
-
-def is_plain(statement: Statement) -> bool:
-    return isinstance(statement, str)
 
 
 def stated_author(context: Context) -> Author | None:
@@ -453,15 +437,12 @@ def begin_draft(
     ConfigurationError
         A context has no intent, the name is taken, or something would have to be guessed.
     """
-    if options.movable and source_benchmark(queries) is None:
-        raise not_rated(queries.name)
     source = read_source(
         queries,
         taxonomy=Taxonomy.read(taxonomy) if taxonomy else None,
         parameters=ParameterSet.read(parameters) if parameters else None,
         columns=columns,
-        written_by=Author(options.written_by) if options.written_by else None,
-        queries_only=options.queries_only,
+        options=options,
     )
     categories = Taxonomy.read(taxonomy) if taxonomy else source.taxonomy
     chosen, now = choose(source, categories, options), datetime.now(UTC)
@@ -493,12 +474,7 @@ def add_to_draft(
     with databases.open(database) as store, store.write() as connection:
         found = find_draft(connection, draft)
         source = read_source(
-            queries,
-            taxonomy=found.taxonomy,
-            parameters=found.parameters,
-            columns=columns,
-            written_by=Author(options.written_by) if options.written_by else None,
-            queries_only=options.queries_only,
+            queries, taxonomy=found.taxonomy, parameters=found.parameters, columns=columns, options=options
         )
         before = draft_queries(connection, found)
         chosen = choose(source, found.taxonomy, options, before=before)
@@ -512,7 +488,9 @@ def choose(
 ) -> SelectedQueries:
     """Choose among the queries of a source; what repeats one that the draft has `before` is left out."""
     if options.movable and source.unmoved is None:
-        raise not_rated(source.title)
+        raise ConfigurationError(
+            f"which queries contexts move is known of a benchmark with ratings, not of {source.title}"
+        )
     if options.keep_approved and not any(given.approved for given in source.contexts.values()):
         raise ConfigurationError(f"--keep-approved: {source.title} is no release with {EVENTS} that states approvals")
     unmoved = source.unmoved or () if options.movable else ()
@@ -520,10 +498,6 @@ def choose(
     candidates = [query for query in source.queries if query.id not in unmoved and query.id not in known]
     rng = np.random.default_rng(options.seed)
     return select_queries(candidates, taxonomy, per_category=options.per_category, rng=rng, before=before)
-
-
-def not_rated(title: str) -> ConfigurationError:
-    return ConfigurationError(f"which queries contexts move is known of a benchmark with ratings, not of {title}")
 
 
 def bring_in(
@@ -542,8 +516,11 @@ def bring_in(
         place_key(place.query.id, intended_safe=place.intended_safe): place
         for place in all_places(connection, draft.id)
     }
-    lengths = dict.fromkeys((Act.IMPORT, Act.ADOPT, Act.FAIL), 0)
-    ready, occupied = dict[str, ReviewPlace](), 0
+    done = Counter[Act]()
+    not_taken = sum(key not in places for key in source.contexts)
+    in_draft = {place.query.id for place in places.values()}
+    known = len({query.id for query in source.queries} & in_draft) - len(chosen.queries)
+    occupied = 0
     for key, given in source.contexts.items():
         if (place := places.get(key)) is None:
             continue
@@ -559,26 +536,30 @@ def bring_in(
         chosen_act = Act.ADOPT if options.keep_approved and given.approved else Act.IMPORT
         action = Action(by=IMPORTER, act=chosen_act, wording=words, author=given.author)
         detail = {"source": source.facts.get("benchmark") or source.title, "author": given.author or Author.UNKNOWN}
+        detail |= {"source_id": given.source_id} if given.source_id else {}
         act(connection, place.id, action, seen=None, now=now, detail=detail)
-        lengths[chosen_act] += 1
-        ready[key] = place
+        done[chosen_act] += 1
+        del places[key]
     if options.to_writers or source.contexts:
         of_chosen = {query.id for query in chosen.queries}
         reason = (
             f"{source.title} has no context for it" if source.contexts else "people write the contexts of this draft"
         )
-        for key, place in places.items():
-            if key not in ready and place.query.id in of_chosen and place.state.phase == Phase.MISSING:
+        for place in places.values():
+            if place.query.id in of_chosen and place.state.phase == Phase.MISSING:
                 act(connection, place.id, Action(by=IMPORTER, act=Act.FAIL, reason=reason), seen=None, now=now)
-                lengths[Act.FAIL] += 1
-    not_taken = sum(key not in places for key in source.contexts)
-    known = len({query.id for query in source.queries} & {place.query.id for place in places.values()}) - len(
-        chosen.queries
-    )
-    notes = (
+                done[Act.FAIL] += 1
+    lines = (
         (known, f"{count_of(known, 'query')} of {source.title} are in the draft already"),
         (occupied, f"{count_of(occupied, 'context')} left out: the draft has words there already"),
         (not_taken, f"{count_of(not_taken, 'context')} of queries that were not chosen stay in {source.title}"),
+    )
+    chosen = replace(
+        chosen,
+        imported=done[Act.IMPORT],
+        adopted=done[Act.ADOPT],
+        missing=done[Act.FAIL],
+        notes=(*source.notes, *(line for count, line in lines if count)),
     )
     record = {
         "source": source.title,
@@ -592,16 +573,8 @@ def bring_in(
         "left_out": len(chosen.twins),
         "duplicates": [{"text": twin.dropped.text, "kept": twin.kept.text} for twin in chosen.twins],
         "short": chosen.short,
-        "imported": lengths[Act.IMPORT] + lengths[Act.ADOPT],
-        "notes": [*source.notes, *(note for count, note in notes if count)],
+        "imported": chosen.imported + chosen.adopted,
+        "notes": list(chosen.notes),
     }
     note_draft_event(connection, draft.id, act_, record, now=now)
-    return SelectedQueries(
-        chosen.queries,
-        chosen.twins,
-        chosen.short,
-        imported=lengths[Act.IMPORT],
-        adopted=lengths[Act.ADOPT],
-        missing=lengths[Act.FAIL],
-        notes=(*source.notes, *(note for count, note in notes if count)),
-    )
+    return chosen

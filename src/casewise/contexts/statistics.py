@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from casewise.contexts.record import ContextRecord, DraftRecord
 from casewise.contexts.review import Act, Author, Phase
+from casewise.contexts.store import Step
 from casewise.stats import wilson
+from casewise.storage.files import json_fields
 
 
 @dataclass(frozen=True)
@@ -78,8 +80,7 @@ class ReviewStatistics:
 
     def as_json(self) -> dict[str, Any]:
         """The numbers as JSON values, each share with its value; who did how much is left out."""
-        values = {name: value for name, value in vars(self).items() if name != "work"}
-        return {name: value.as_json() if isinstance(value, Share) else value for name, value in values.items()}
+        return json_fields(self, without=("work",))
 
     def lines(self) -> list[str]:
         """Return the number of contexts in each phase, and the agreement of the reviewers, in lines of text."""
@@ -100,10 +101,10 @@ def review_statistics(record: DraftRecord) -> ReviewStatistics:
     """Return the numbers of a draft, from its record."""
     standing = record.standing
     rounds = [pair for context in standing if len(pair := last_round(context)) == 2]
-    same_need = Share(sum(pair[0].changed == pair[1].changed for pair in rounds), len(rounds))
+    same_need = Share(sum(changes(first) == changes(second) for first, second in rounds), len(rounds))
     pi = None  # (observed - expected) / (1 - expected), where a pair agrees by chance as Scott (1955) expects
     if rounds:
-        change = sum(submitted.changed for pair in rounds for submitted in pair) / (2 * len(rounds))
+        change = sum(changes(submission) for pair in rounds for submission in pair) / (2 * len(rounds))
         expected = change**2 + (1 - change) ** 2
         pi = None if expected == 1 else (same_need.count / same_need.of - expected) / (1 - expected)
     agreed = [context for context in standing if context.state.phase in AGREED_ON]
@@ -113,13 +114,13 @@ def review_statistics(record: DraftRecord) -> ReviewStatistics:
     phases = Counter(context.state.phase for context in record.contexts)
     return ReviewStatistics(
         progress={phase: phases[phase] for phase in Phase},
-        agreed_at_once=Share(sum(pair[1].agreed for pair in rounds), len(rounds)),
+        agreed_at_once=Share(sum(second.after.phase == Phase.AGREED for _, second in rounds), len(rounds)),
         same_need=same_need,
         pi=pi,
         changed=Share(authors[Author.PERSON_AFTER_MODEL], by_model),
         authors={author: authors[author] for author in Author if authors[author]},
         returned=Share(sum(Act.RETURN in acts for acts in decided), len(decided)),
-        own_words=Share(sum(pair[0].own or pair[1].own for pair in rounds), len(rounds)),
+        own_words=Share(sum(any(one.event.by == one.before.author for one in pair) for pair in rounds), len(rounds)),
         withdrawn=phases[Phase.WITHDRAWN],
         adopted=sum(context.steps[-1].event.act == Act.ADOPT for context in standing if context.steps),
         work=work_of(standing),
@@ -130,42 +131,34 @@ EXPERT_DECIDES = frozenset({Act.APPROVE, Act.RETURN})
 AGREED_ON = frozenset({Phase.AGREED, Phase.RESOLVED, Phase.EXPERT_REVIEW, Phase.FINAL_CHECK, Phase.APPROVED})
 
 
-class Submission(NamedTuple):
-    """One reviewer's submission: whether it changed anything, was of words of their own, and made an agreement."""
-
-    by: str
-    changed: bool
-    own: bool
-    agreed: bool
-
-
-def last_round(context: ContextRecord) -> list[Submission]:
+def last_round(context: ContextRecord) -> list[Step]:
     """Return the submissions of the review that goes on now, or went last, without those taken back."""
-    submissions: list[Submission] = []
+    submissions: list[Step] = []
     for step in context.steps:
         if step.after.phase == Phase.GENERATED and step.event.act != Act.TAKE_BACK:
             submissions.clear()
         elif step.event.act == Act.SUBMIT and not step.taken_back:
-            by, before = step.event.by, step.before
-            changed = step.event.wording != before.wording
-            submissions.append(Submission(by, changed, by == before.author, step.after.phase == Phase.AGREED))
+            submissions.append(step)
     return submissions
+
+
+def changes(submission: Step) -> bool:
+    """Return whether a reviewer submitted other words than those under review."""
+    return submission.event.wording != submission.before.wording
 
 
 def work_of(contexts: tuple[ContextRecord, ...]) -> list[Work]:
     """Return what each person did: every submission that stood, each context once that they approved or returned."""
-    work: dict[str, Counter[str]] = {}
+    work: dict[str, Counter[str]] = defaultdict(Counter)
     for context in contexts:
-        returned = {step.event.by for step in context.steps if step.event.act == Act.RETURN}
         for step in context.steps:
             if step.event.act == Act.SUBMIT and not step.taken_back:
-                counted = {Act.SUBMIT: 1, "revised": int(step.event.wording != step.before.wording)}
-                work.setdefault(step.event.by, Counter()).update(counted)
-        for person in returned:
-            work.setdefault(person, Counter())[Act.RETURN] += 1
+                work[step.event.by].update(reviews=1, revised=int(changes(step)))
+        for person in {step.event.by for step in context.steps if step.event.act == Act.RETURN}:
+            work[person]["returns"] += 1
         if context.state.expert is not None and context.state.phase in {Phase.FINAL_CHECK, Phase.APPROVED}:
-            work.setdefault(context.state.expert, Counter())[Act.APPROVE] += 1
+            work[context.state.expert]["approvals"] += 1
     return [
-        Work(person, acts[Act.SUBMIT], acts["revised"], acts[Act.APPROVE], acts[Act.RETURN])
-        for person, acts in sorted(work.items())
+        Work(person, **{name: counts[name] for name in ("reviews", "revised", "approvals", "returns")})
+        for person, counts in sorted(work.items())
     ]

@@ -91,23 +91,17 @@ def discard(connection: Connection, place_id: str, *, person_id: str) -> None:
 
 
 ROLE_OF: dict[Act, tuple[Role, ...]] = {
-    Act.SUBMIT: (Role.REVIEWER,),
-    Act.TAKE_BACK: (Role.REVIEWER,),
-    Act.OFFER: (Role.REVIEWER,),
-    Act.ACCEPT: (Role.REVIEWER,),
-    Act.COMMENT: (Role.REVIEWER, Role.EXPERT),
-    Act.TAKE: (Role.EXPERT,),
-    Act.STEP_ASIDE: (Role.EXPERT,),
-    Act.APPROVE: (Role.EXPERT,),
-    Act.RETURN: (Role.EXPERT,),
-    Act.CONFIRM: (Role.REVIEWER,),
-    Act.OBJECT: (Role.REVIEWER,),
-    Act.GIVE_UP: (Role.REVIEWER, Role.EXPERT),
-    Act.REWRITE: (Role.REVIEWER,),
-    Act.RESTART: (Role.ADMINISTRATOR,),
-    Act.WITHDRAW: (Role.ADMINISTRATOR,),
-    Act.RESTORE: (Role.ADMINISTRATOR,),
-}
+    act: roles
+    for roles, acts in {
+        (Role.REVIEWER,): (
+            Act.SUBMIT, Act.TAKE_BACK, Act.OFFER, Act.ACCEPT, Act.CONFIRM, Act.OBJECT, Act.REWRITE,
+        ),
+        (Role.EXPERT,): (Act.TAKE, Act.STEP_ASIDE, Act.APPROVE, Act.RETURN),
+        (Role.REVIEWER, Role.EXPERT): (Act.COMMENT, Act.GIVE_UP),
+        (Role.ADMINISTRATOR,): (Act.RESTART, Act.WITHDRAW, Act.RESTORE),
+    }.items()
+    for act in acts
+}  # fmt: skip
 """The roles that may take each action in the browser. Only programs generate and import."""
 
 OWNER = "owner"
@@ -130,8 +124,6 @@ class ReviewPlace(Record):
     state: State
     seq: int
     findings: list[Remark]
-    generated: Wording | None
-    """The generated text, before anybody revised it."""
     parameters: StatedParameters
     """The parameters that contexts of its draft state."""
     vary: Names
@@ -213,6 +205,14 @@ def find_place(connection: Connection, place_id: str, *, lock: bool = False) -> 
     return next(iter(places_where(connection, tables.contexts.c.id == place_id, lock=lock)), None)
 
 
+def place_at(connection: Connection, place_id: str) -> ReviewPlace:
+    """The place with this id. Raises BenchmarkError: there is none."""
+    place = find_place(connection, place_id)
+    if place is None:
+        raise BenchmarkError(f"there is no context {place_id!r}")
+    return place
+
+
 def all_places(connection: Connection, draft_id: str) -> list[ReviewPlace]:
     """All places of a draft, in its order, read at once."""
     return places_where(connection, tables.contexts.c.draft_id == draft_id)
@@ -234,14 +234,10 @@ def act_on_query(
     connection: Connection, place_id: str, action: Action, *, seen: int | None, now: datetime
 ) -> ReviewPlace:
     """Do `action`, one of `QUERY_ACTS`, on every context of the query of a place. Parameters and errors as of `act`."""
-    place = find_place(connection, place_id)
-    if place is None:
-        raise BenchmarkError(f"there is no context {place_id!r}")
+    place = place_at(connection, place_id)
     for one in places_of_query(connection, place.draft_id, place.query.id, lock=True):
         act(connection, one.id, action, seen=seen if one.id == place_id else None, now=now)
-    after = find_place(connection, place_id)
-    assert after is not None
-    return after
+    return place_at(connection, place_id)
 
 
 def act(
@@ -261,9 +257,7 @@ def act(
     Raises BenchmarkError: there is no such place. Overtaken: the state changed since `seen`: nothing is done.
     NotAllowed: the action is not allowed now, or not to this person.
     """
-    found = find_place(connection, place_id)
-    if found is None:
-        raise BenchmarkError(f"there is no context {place_id!r}")
+    found = place_at(connection, place_id)
     pair = places_of_query(connection, found.draft_id, found.query.id, lock=True)  # its findings may follow these words
     place = next(one for one in pair if one.id == place_id)
     if seen is not None and seen != place.state.version:
@@ -277,13 +271,8 @@ def act(
     other_typing = select(typed_by).where(tables.autosaves.c.context_id == place_id, typed_by != action.by).limit(1)
     if action.act == Act.TAKE_BACK and connection.execute(other_typing).first() is not None:
         raise NotAllowed("The other reviewer has begun, so your review stands; you will see theirs when it is in.")
-    own = action.act == Act.SUBMIT and action.by == place.state.author
-    if own and is_left_to_others(connection, place, action.by):
+    if action.act == Act.SUBMIT and is_left_to_others(connection, place, action.by):
         raise NotAllowed("You wrote these words, so two others review them.")
-    if own:
-        detail = {**(detail or {}), "own_words": True}
-    if action.act in {Act.SUBMIT, Act.OFFER}:
-        detail = {**(detail or {}), "changed": action.wording != place.state.wording}
     connection.execute(  # the key (context, seq) is how the database itself refuses two steps at once
         insert(tables.events).values(
             context_id=place.id,
@@ -298,15 +287,25 @@ def act(
             detail=detail,
         )
     )
-    keep_state(connection, place, action, after=after, now=now)
+    first, second = (*after.reviewers, None, None)[:2]
+    values = {
+        "phase": after.phase,
+        "seq": place.seq + 1,
+        "first_reviewer": first,
+        "second_reviewer": second,
+        "confirmed_by": next(iter(after.confirmed), None),
+        "expert": after.expert,
+        "state": after.as_json(),
+        "updated_at": now,
+    }
+    connection.execute(update(tables.contexts).where(tables.contexts.c.id == place.id).values(values))
     if after.wording is not None and after.wording != place.state.wording:
         other = next((one for one in pair if one.id != place.id), None)
         refresh_findings(connection, place, after.wording, other)
     if action.act in QUERY_ACTS:
         return place
     discard(connection, place.id, person_id=action.by)
-    current = find_place(connection, place_id)
-    assert current is not None
+    current = place_at(connection, place_id)
     mine = place.state.positions.get(action.by)
     if action.act == Act.TAKE_BACK and mine is not None and mine != place.state.wording:  # to be changed, not lost
         typed = Typed(mine.fields(), saved=0, version=current.state.version)
@@ -328,24 +327,6 @@ def is_left_to_others(connection: Connection, place: ReviewPlace, person_id: str
     if place.state.author != person_id:
         return False
     return bool(connection.scalar(select(enough_others(person_id, place.query.category))))
-
-
-def keep_state(connection: Connection, place: ReviewPlace, action: Action, *, after: State, now: datetime) -> None:
-    first, second = (*after.reviewers, None, None)[:2]
-    values: dict[str, Any] = {
-        "phase": after.phase,
-        "seq": place.seq + 1,
-        "first_reviewer": first,
-        "second_reviewer": second,
-        "confirmed_by": next(iter(after.confirmed), None),
-        "expert": after.expert,
-        "state": after.as_json(),
-        "updated_at": now,
-    }
-    by_model = action.act == Act.GENERATE or (after.root_author == Author.MODEL and place.state.root_author is None)
-    if by_model and action.wording is not None:
-        values |= {"generated": action.wording.as_json()}
-    connection.execute(update(tables.contexts).where(tables.contexts.c.id == place.id).values(values))
 
 
 def refresh_findings(connection: Connection, place: ReviewPlace, words: Wording, other: ReviewPlace | None) -> None:

@@ -160,7 +160,14 @@ class Item(ContentRecord):
         return self.source_id or self.id[:SHORT]
 
     @classmethod
-    def of(cls, context: Context, *, condition: str | None = None, published_rate: float | None = None) -> Item:
+    def of(
+        cls,
+        context: Context,
+        *,
+        condition: str | None = None,
+        published_rate: float | None = None,
+        source_id: str | None = None,
+    ) -> Item:
         """The item that shows `context` with its query."""
         return cls(
             query_id=context.query_id,
@@ -168,6 +175,7 @@ class Item(ContentRecord):
             condition=condition or condition_of(context),
             pair_id=context.pair_id,
             published_rate=published_rate,
+            source_id=source_id,
         )
 
 

@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import fields, is_dataclass
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
@@ -18,6 +19,7 @@ from pydantic import ValidationError
 
 from casewise.errors import ConfigurationError, DataError
 from casewise.records.base import CHECKED_BEFORE, Record
+from casewise.text import count_of
 
 # Writing so that a reader finds the old file or the new one, and never half of one.
 
@@ -336,6 +338,21 @@ def write_jsonl(path: Path, records: Iterable[Record]) -> None:
         for item in records:
             file.write(item.line().encode("utf-8"))
             file.write(b"\n")
+
+
+def shipped_text(package: str, name: str) -> str:
+    """The text of a file within casewise."""
+    return files(package).joinpath(name).read_text(encoding="utf-8")
+
+
+def filled_template(package: str, name: str, values: Mapping[str, Any]) -> str:
+    """The text that a Jinja template within casewise makes of `values`."""
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True, trim_blocks=True)  # noqa: S701
+    # JSON's strings, booleans and arrays are TOML's
+    environment.filters |= {"toml": lambda value: json.dumps(value, ensure_ascii=False), "count_of": count_of}
+    return environment.from_string(shipped_text(package, name)).render(values)
 
 
 def json_value(value: Any) -> Any:

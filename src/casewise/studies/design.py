@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import secrets
 import tomllib
@@ -24,6 +23,7 @@ from casewise.records import OUTCOMES
 from casewise.records.base import problems, read_toml
 from casewise.records.call import REPLY_ANSWER
 from casewise.records.item import Judged
+from casewise.storage.files import filled_template
 
 # The language of annotators' pages: what is said in it, and how it is written.
 #
@@ -716,13 +716,7 @@ def study_toml(
 
 def rendered(name: str, values: dict[str, Any]) -> str:
     """The text that the template `name` makes of `values`."""
-    from jinja2 import Environment, StrictUndefined
-
-    environment = Environment(undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True, trim_blocks=True)  # noqa: S701
-    # JSON's strings, booleans and arrays are TOML's
-    environment.filters["toml"] = lambda value: json.dumps(value, ensure_ascii=False)
-    source = files("casewise.studies").joinpath("texts", f"{name}.jinja").read_text(encoding="utf-8")
-    return environment.from_string(source).render(values)
+    return filled_template("casewise.studies", f"texts/{name}.jinja", values)
 
 
 WRONG = ("wrong_recipient", "wrong_purpose", "both_wrong")

@@ -114,6 +114,7 @@ def view_of(
         "pair": pair_of(place, contrast),
         "began": BEGAN.get(first.act, "Before the review") if (first := beginning_event(events)) else None,
         "autosave": autosave,
+        "source_id": next((event.detail["source_id"] for event in events if "source_id" in (event.detail or {})), None),
         "names": names_of(connection, events),
         "submitted": state.phase == Phase.UNDER_REVIEW and person.id in state.reviewers,
         # where somebody may review what they rewrote, there are too few others
@@ -333,7 +334,11 @@ def history_page(request: Request, place_id: str, person: ReviewRoom) -> Respons
         events_seen = seen_events(place, person, allowed_acts(connection, place, person), events)
     labels = labels_of(place.parameters)
     steps = [
-        (event, wording_difference(step.before.wording, event.wording, place.parameters) if event.wording else None)
+        (
+            event,
+            wording_difference(step.before.wording, event.wording, place.parameters) if event.wording else None,
+            event.act == Act.SUBMIT and event.by == step.before.author,
+        )
         for event, step in zip(events_seen, steps_of(events), strict=True)
     ]
     return render(request, "review/history.html", place=place, draft=draft, steps=steps, names=names, labels=labels)

@@ -23,9 +23,8 @@ def here(tmp_path):
     store.close()
 
 
-def opinion(**changes):
-    row = {"check": "drift", "parameter": "recipient.type", "evidence": "bank clerk", "message": "It is milder."}
-    return json.dumps({"findings": [row | changes]})
+def opinion(fits="yes", **quotations):
+    return json.dumps({"reason": "A clerk is no teller.", "fits": fits} | (quotations or {"drift": "bank clerk"}))
 
 
 def asked(here, answer, *, watch=None, folder=Path("opinions"), **options):
@@ -34,30 +33,48 @@ def asked(here, answer, *, watch=None, folder=Path("opinions"), **options):
     return asyncio.run(ask_opinions(here.store, here.draft, model, folder=folder, options=chosen, watch=watch))
 
 
-@pytest.mark.parametrize("stated", ["recipient.type", "sender.platform_type"])
-def test_a_finding_goes_to_the_reviewers_with_its_author_and_the_parameter_that_its_evidence_stands_in(here, stated):
-    model = FakeModel(opinion(parameter=stated), name="some/model")
+def test_a_finding_goes_to_the_reviewers_with_its_author_and_the_parameter_that_its_evidence_stands_in(here):
+    model = FakeModel(opinion(), name="some/model")
     summary = asked(here, model)
     text, (finding,) = model.calls[0][0][0].content, here.place().findings
 
     told = (finding.check, finding.parameter, finding.evidence, finding.by)
     assert told == ("drift", "recipient.type", "bank clerk", "some/model")
     assert summary.findings == {"drift": 2}
-    assert '{"findings": [{"check"' in text
     assert here.place().query.text in text
+    assert "meant these circumstances to be safe" in text
 
 
-@pytest.mark.parametrize(
-    "changes", [{"evidence": "words that are not there"}, {"evidence": ""}, {"check": "boring"}, {"evidence": "a"}]
-)
-def test_what_quotes_nothing_or_names_no_known_problem_is_left_out_and_counted(here, changes):
-    summary = asked(here, opinion(**changes))
+def test_a_context_that_does_not_fit_its_intent_gets_the_models_reason_until_its_words_change(here):
+    summary = asked(here, opinion("no", placeholder=""))
+
+    (finding,) = here.place().findings
+    told = (finding.check, finding.message, finding.parameter, finding.by)
+    assert told == ("does not fit its intent", "A clerk is no teller.", None, "some/model")
+    assert summary.findings == {"does not fit its intent": 2}
+    for by in (here.ada, here.ben):
+        here.do(here.place(), by, Act.SUBMIT, wording(recipient__background="A bank clerk for nine years"))
+    assert "some/model" not in {finding.by for finding in here.place().findings}
+
+
+@pytest.mark.parametrize("reply", [{"drift": "words that are not there"}, {"drift": "a"}])
+def test_what_quotes_nothing_is_left_out_and_counted(here, reply):
+    summary = asked(here, opinion(**reply))
 
     assert here.place().findings == []
     assert summary.unquoted == 2
 
 
-@pytest.mark.parametrize("answer", ["I'd rather not.", '{"findings": "none"}', "{", Rejected("content_filter", "no")])
+@pytest.mark.parametrize("reply", [{"drift": ""}, {"drift": "None"}, {"boring": "bank clerk"}])
+def test_a_model_that_quotes_no_words_for_a_problem_finds_none(here, reply):
+    summary = asked(here, opinion(**reply))
+
+    assert (here.place().findings, summary.unquoted, summary.n_unusable) == ([], 0, 0)
+
+
+@pytest.mark.parametrize(
+    "answer", ["I'd rather not.", '{"drift": "bank clerk"}', "{", Rejected("content_filter", "no"), opinion("perhaps")]
+)
 def test_a_reply_that_is_no_opinion_is_counted_and_finds_nothing(here, answer):
     summary = asked(here, lambda _messages, _options: answer)
 
@@ -85,7 +102,7 @@ def test_a_context_with_other_words_is_asked_about_again_and_the_new_findings_re
     asked(here, opinion())
     for by in (here.ada, here.ben):
         here.do(here.place(), by, Act.SUBMIT, wording(recipient__background="A bank clerk for nine years"))
-    model = FakeModel(opinion(check="contradiction"), name="some/model")
+    model = FakeModel(opinion(contradiction="bank clerk"), name="some/model")
     again = asked(here, model)
 
     assert (len(model.calls), again.resumed) == (1, 1)

@@ -1,6 +1,6 @@
 import pytest
 
-from casewise.contexts.generation import context_schema, default_prompt, read_prompt
+from casewise.contexts.generation import context_schema, read_prompt, shipped_prompt
 from casewise.errors import ConfigurationError, DataError
 from casewise.records import PARAMETERS, Query, sorry_bench
 
@@ -9,7 +9,7 @@ QUERY = Query(text="How would {intent} be written?", category="impersonation")
 
 def said(*, intended_safe=True, query=QUERY):
     category = sorry_bench().resolve(query.category)
-    return default_prompt().messages(query, category, intended_safe=intended_safe)[0].content
+    return shipped_prompt().messages(query, category, intended_safe=intended_safe)[0].content
 
 
 def test_the_order_is_task_query_risks_parameters_form():
@@ -53,7 +53,7 @@ def test_an_edited_wording_is_another_prompt(tmp_path):
 
     mine = read_prompt(tmp_path / "mine.toml")
 
-    assert mine.id != default_prompt().id
+    assert mine.id != shipped_prompt().id
     assert mine.id.startswith("casewise-contexts@1+")
 
 

@@ -54,7 +54,6 @@ contexts = Table(
     Column("confirmed_by", String(32)),
     Column("expert", String(32)),
     Column("state", JSON, nullable=False),
-    Column("generated", JSON),
     Column("findings", JSON, nullable=False),
     Column("updated_at", UtcTime, nullable=False),
     UniqueConstraint("draft_id", "query_id", "intended_safe"),

@@ -855,7 +855,8 @@ class Cases:
         n_rows = len(self.table) + len(self.table.rejected) + sum(self.table.left_out.values())
         if (masked := self.mask.sentence()) is not None:
             self.notes.append(masked)
-        if silent := [draft for draft in self.drafts.values() if not self.decided(draft)]:
+        silent = [draft for draft in self.drafts.values() if not self.decided(draft)]
+        if 0 < len(silent) < len(self.drafts):  # that none has one is a remark on the file
             lines = f"; the first is on line {line}" if (line := self.table.lines[silent[0].first]) else ""
             self.notes.append(f"{count_of(len(silent), 'case has')} no label{lines}. They count in no number.")
         declared = self.declared
