@@ -87,7 +87,7 @@ class ContextRecord:
     @property
     def source_id(self) -> str | None:
         """The id that the file gives it from which its words were imported."""
-        return next((id_ for step in self.steps if (id_ := (step.event.detail or {}).get("source_id"))), None)
+        return next((step.event.source_id for step in self.steps if step.event.source_id), None)
 
     @property
     def is_withdrawn(self) -> bool:

@@ -148,6 +148,11 @@ class Event(Record):
     detail: dict[str, Any] | None = None
 
     @property
+    def source_id(self) -> str | None:
+        """The id of the words in the file that they were imported from."""
+        return (self.detail or {}).get("source_id")
+
+    @property
     def action(self) -> Action:
         """The action that the event records."""
         author = (self.detail or {}).get("author")

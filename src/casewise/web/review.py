@@ -114,7 +114,7 @@ def view_of(
         "pair": pair_of(place, contrast),
         "began": BEGAN.get(first.act, "Before the review") if (first := beginning_event(events)) else None,
         "autosave": autosave,
-        "source_id": next((event.detail["source_id"] for event in events if "source_id" in (event.detail or {})), None),
+        "source_id": next((event.source_id for event in events if event.source_id), None),
         "names": names_of(connection, events),
         "submitted": state.phase == Phase.UNDER_REVIEW and person.id in state.reviewers,
         # where somebody may review what they rewrote, there are too few others
