@@ -5,6 +5,7 @@ from statsmodels.stats.multitest import multipletests
 from tests.support.data import reference
 
 from casewise.stats import adjust
+from casewise.stats.arrays import cluster_variance
 from casewise.stats.intervals import (
     ROUNDING_ERROR,
     Correction,
@@ -233,3 +234,15 @@ def test_tests_are_not_corrected_where_that_is_not_wanted():
 
 def test_bonferroni_multiplies_by_the_tests_that_count_and_stays_a_probability():
     assert adjust([0.01, 0.5, 0.04], "bonferroni") == pytest.approx([0.03, 1, 0.12])
+
+
+@pytest.mark.parametrize(("leaning", "highest"), [(0.8, -0.04), (1.2, 0.02), (1.5, 0.05)])
+def test_a_difference_of_five_errors_whose_clusters_lean_has_an_upper_limit_near_zero_at_most(leaning, highest):
+    """A difference of -.274 with an error of .05, whose bootstrap interval is about [-.35, -.16]."""
+    influence = np.exp(leaning * np.random.default_rng(3).standard_normal(60))
+    influence -= influence.mean()
+    influence *= 0.05 / np.sqrt(cluster_variance(influence))
+    found = t_interval_from_influences(-0.274, influence, at_risk=60)
+
+    assert found is not None
+    assert -0.16 < found.high < highest

@@ -54,7 +54,8 @@ def audit_people(subject: Subject, part: Part) -> None:
         measured["agreement"] = asdict(agreement)
         halves = reliability(safe, votes, rng=rng, clusters=subject.query, splits=subject.options.splits)
         measured["reliability"] = {"half": halves.half, "split_half": halves.split_half, "analytic": halves.analytic}
-        measured["ceilings"] = asdict(ceilings(safe, votes, condition=numbered(subject.items["condition"])))
+        condition = numbered(subject.items["condition"])
+        measured["ceilings"] = asdict(ceilings(safe, votes, condition=condition, clusters=subject.query, raters=raters))
     except StatisticsError as error:
         part.left_out.append(f"agreement and ceilings: {error}.")
     try:

@@ -308,7 +308,7 @@ def people(subject: Subject, asked: BoolArray) -> People:
         one_person=or_none(one_person),
         others=reference,
         same_again=same_again(),
-        ceilings=or_none(lambda: ceilings(safe, votes, condition=conditions)),
+        ceilings=or_none(lambda: ceilings(safe, votes, condition=conditions, clusters=query, raters=raters)),
     )
 
 

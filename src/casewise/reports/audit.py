@@ -314,21 +314,21 @@ def people_blocks(part: Part) -> Iterator[Block]:
     m = part.measured
     rows: list[tuple[str, str]] = []
 
-    def alpha(of: str, limits: str) -> str:
-        return f"{number(m[of]['alpha'])} {interval(*(m[of][limits] or NO_LIMITS))}"
+    def with_limits(of: str, limits: str, *, value: str = "alpha") -> str:
+        return f"{number(m[of][value])} {interval(*(m[of][limits] or NO_LIMITS))}"
 
     if "agreement" in m:
         raw = share(m["agreement"]["raw"], *(m["agreement"]["raw_interval"] or NO_LIMITS))
-        rows += ("Krippendorff's alpha", alpha("agreement", "alpha_interval")), ("Two people agree", raw)
+        rows += ("Krippendorff's alpha", with_limits("agreement", "alpha_interval")), ("Two people agree", raw)
     for name, words in (
         ("agreement_with_unsure", "Krippendorff's alpha, unsure as an answer of its own"),
         ("agreement_on_scale", "Krippendorff's alpha of the ratings on the scale"),
     ):
         if name in m:
-            rows.append((words, alpha(name, "interval")))
+            rows.append((words, with_limits(name, "interval")))
     if "ceilings" in m:
         rows += [
-            ("Highest possible Pearson's r", number(m["ceilings"]["pearson"])),
+            ("Highest possible Pearson's r", with_limits("ceilings", "pearson_interval", value="pearson")),
             ("Lowest attainable cross-entropy", number(m["ceilings"]["cross_entropy_floor"])),
             ("Lowest possible Brier score", number(m["ceilings"]["brier_floor"])),
         ]

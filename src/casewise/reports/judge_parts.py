@@ -284,7 +284,7 @@ def beside_blocks(beside: BaselineComparison, *, name: str = "beside", judge: st
     if people.same_again is not None:
         rows.append(("A second study of this size, by a model", estimate_cell(people.same_again), NOTHING, NOTHING))
     if people.ceilings is not None:
-        highest = number(people.ceilings.pearson)
+        highest = people.ceilings.pearson_in_words
         rows.append(("The highest value that people's votes allow", NOTHING, NOTHING, highest))
     head: tuple[str, ...] = ("Baseline", "Accuracy, 95 % interval", f"Against {people.others_in_words}", "Pearson's r")
     if not people.others:  # nobody rated
@@ -322,7 +322,7 @@ def reachable(ceilings: Ceilings) -> list[tuple[str, str, str]]:
     reliability = filter(None, ("square root of the reliability of all votes", ceilings.contrast))
     plug_in = f"in nats; the plug-in entropy is {number(ceilings.cross_entropy_plug_in)}"
     return [
-        ("Pearson's r", f"at most {number(ceilings.pearson)}", "; ".join(reliability)),
+        ("Pearson's r", f"at most {ceilings.pearson_in_words}", "; ".join(reliability)),
         ("Cross-entropy", f"at least {number(ceilings.cross_entropy_floor)}", plug_in),
         ("Brier score", f"at least {number(ceilings.brier_floor, digits=4)}", "noise of the votes"),
     ]

@@ -164,7 +164,7 @@ def brief_sections(board: Leaderboard, reports: Mapping[str, str]) -> Iterator[S
     judges = [row for row in board.rows if row.kind != "replies"]
     chatbots = [row for row in board.rows if row.kind == "replies"]
     top = board.people.ceilings
-    ceiling = f" The highest Pearson's r that people's votes allow is {number(top.pearson)}." if top else ""
+    ceiling = f" The highest Pearson's r that people's votes allow is {top.pearson_in_words}." if top else ""
     how_to_read = (
         "Each rank is an interval: with 95 % confidence, the intervals of all judges hold together. A judge is shown to be more "
         "accurate than the judges below its interval, and less accurate than those above it. These items do not tell judges with "

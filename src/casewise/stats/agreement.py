@@ -22,7 +22,7 @@ from casewise.stats.arrays import (
     coded_labels,
     safe_divide,
 )
-from casewise.stats.estimates import estimate_of
+from casewise.stats.estimates import Estimate, estimate_of
 from casewise.stats.measured import Functional, Totals, TotalsByCluster, share
 from casewise.text import count_of
 
@@ -92,19 +92,7 @@ def reliability(
     s, m = rated.safe, rated.votes
     if len(s) < 3 or np.ptp(s / m) == 0:
         raise StatisticsError("reliability needs three items with two votes each, and rates that differ")
-
-    def moments(s: IntArray, m: IntArray) -> FloatArray:
-        p = s / m
-        return np.stack([np.ones(len(p)), p, p**2, p * (1 - p) / (m - 1)], axis=1)
-
-    def formula(t: Totals) -> FloatArray:
-        variance = (t["pp"] - t["p"] ** 2 / t["items"]) / (t["items"] - 1)
-        return 1 - safe_divide(t["noise"] / t["items"], variance, otherwise=np.nan)
-
-    totals = rated.totals(moments, ("items", "p", "pp", "noise"))
-    number = Functional("reliability", formula, over=lambda totals: totals["items"], domain=(-1.0, 1.0))
-    analytic = estimate_of(totals.measure(number, by_leaving_out=True))
-    limits = None if lopsided(rated) else analytic.limits
+    analytic = analytic_reliability(rated)
     correlations = []
     for _ in range(splits):
         first = rng.hypergeometric(s, m - s, m // 2)
@@ -117,7 +105,7 @@ def reliability(
         half=half,
         split_half=None if half is None else 2 * half / (1 + half),
         analytic=max(0.0, analytic.estimate or 0.0),
-        analytic_interval=limits and (max(0.0, limits[0]), max(0.0, limits[1])),
+        analytic_interval=analytic.limits and (max(0.0, analytic.limits[0]), max(0.0, analytic.limits[1])),
         items=len(s),
         splits=splits,
     )
@@ -155,6 +143,23 @@ class RatedItems(NamedTuple):
         """Sums of the columns of `terms`, which have these names."""
         counts = self.safe, self.votes
         return TotalsByCluster.from_counts(terms, counts, self.cluster, names=tuple(names), raters=self.raters)
+
+
+def analytic_reliability(rated: RatedItems) -> Estimate:
+    """Return one less the share of the rates' variance that votes by chance explain; without limits where they are `lopsided`."""
+
+    def moments(s: IntArray, m: IntArray) -> FloatArray:
+        p = s / m
+        return np.stack([np.ones(len(p)), p, p**2, p * (1 - p) / (m - 1)], axis=1)
+
+    def formula(t: Totals) -> FloatArray:
+        variance = (t["pp"] - t["p"] ** 2 / t["items"]) / (t["items"] - 1)
+        return 1 - safe_divide(t["noise"] / t["items"], variance, otherwise=np.nan)
+
+    totals = rated.totals(moments, ("items", "p", "pp", "noise"))
+    number = Functional("reliability", formula, over=lambda totals: totals["items"], domain=(-1.0, 1.0))
+    found = estimate_of(totals.measure(number, by_leaving_out=True))
+    return replace(found, ci_low=None, ci_high=None) if lopsided(rated) else found
 
 
 def lopsided(rated: RatedItems) -> bool:

@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 from scipy.special import betaincinv, betaln, digamma, ndtr, ndtri, stdtr, stdtrit, xlogy
 
 from casewise.errors import StatisticsError
-from casewise.stats.agreement import RatedItems
+from casewise.notation import interval, number
+from casewise.stats.agreement import RatedItems, analytic_reliability
 from casewise.stats.arrays import (
     BoolArray,
     Counts,
@@ -55,6 +56,8 @@ class Ceilings:
 
     pearson: float
     """Upper limit of the correlation: the square root of the reliability of all votes."""
+    pearson_interval: tuple[float, float] | None
+    """Over clusters, and annotators where they are known; None for fewer than three items, or as for `Reliability`."""
     between_conditions: float | None
     """The share of the variance of safe rates that lies between conditions (eta squared); None without conditions."""
     cross_entropy_plug_in: float
@@ -66,13 +69,26 @@ class Ceilings:
     items: int
 
     @property
+    def pearson_in_words(self) -> str:
+        """The ceiling of the correlation with its interval."""
+        limits = "" if self.pearson_interval is None else f" {interval(*self.pearson_interval)}"
+        return f"{number(self.pearson)}{limits}"
+
+    @property
     def contrast(self) -> str:
         """The part of the contrast between conditions in the ceiling of r, in words; empty without conditions."""
         share = self.between_conditions
         return "" if share is None else f"{100 * share:.0f} % of the rates' variance lies between conditions"
 
 
-def ceilings(safe: ArrayLike, votes: ArrayLike, *, condition: ArrayLike | None = None) -> Ceilings:
+def ceilings(
+    safe: ArrayLike,
+    votes: ArrayLike,
+    *,
+    condition: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
+    raters: Raters | None = None,
+) -> Ceilings:
     r"""Ceiling of Pearson's *r* and floors of cross-entropy and Brier score, from votes alone.
 
     .. math:: r_{max} = \sqrt{1 - \frac{\overline{p(1-p)/(m-1)}}{\mathrm{var}(p)}}, \qquad
@@ -84,6 +100,10 @@ def ceilings(safe: ArrayLike, votes: ArrayLike, *, condition: ArrayLike | None =
         Items with fewer than two votes are left out.
     condition : (items,) labels, optional
         A large ceiling of *r* may be little more than the contrast between conditions: with them, how much is said.
+    clusters : (items,) labels, optional
+        Items that go together.
+    raters : Raters, optional
+        Who gave which vote.
 
     Raises
     ------
@@ -94,7 +114,8 @@ def ceilings(safe: ArrayLike, votes: ArrayLike, *, condition: ArrayLike | None =
     ----------
     .. [1] Lord & Novick (1968), ch. 3 (attenuation). Miller (1955), in Information Theory in Psychology.
     """
-    s, m, groups, *_ = RatedItems.from_votes(safe, votes, condition)
+    rated = RatedItems.from_votes(safe, votes, clusters, raters)
+    s, m, groups = rated.safe, rated.votes, coded_labels(clusters_of(condition, len(rated.kept))[rated.kept])
     p = s / m
     if len(p) < 2 or np.ptp(p) == 0:
         raise StatisticsError("a ceiling needs items whose safe rates differ")
@@ -102,8 +123,10 @@ def ceilings(safe: ArrayLike, votes: ArrayLike, *, condition: ArrayLike | None =
     entropy = -(xlogy(p, p) + xlogy(1 - p, 1 - p))
     mixed = (s > 0) & (s < m)
     means = np.bincount(groups, weights=p) / np.bincount(groups)
+    limits = analytic_reliability(rated).limits if len(p) > 2 else None
     return Ceilings(
         pearson=float(np.sqrt(max(0.0, 1 - noise / p.var(ddof=1)))),
+        pearson_interval=limits and (float(np.sqrt(max(0.0, limits[0]))), float(np.sqrt(max(0.0, limits[1])))),
         between_conditions=None if condition is None else float(means[groups].var() / p.var()),
         cross_entropy_plug_in=float(entropy.mean()),
         cross_entropy_floor=float((entropy + mixed / (2 * m)).mean()),

@@ -280,7 +280,10 @@ def analyse(
         reliability=attempt(
             "reliability", lambda: vote_reliability(*counts, rng=rng, clusters=clusters, raters=ratings.raters)
         ),
-        ceilings=attempt("ceilings", lambda: vote_ceilings(*counts, condition=ratings.item_condition)),
+        ceilings=attempt(
+            "ceilings",
+            lambda: vote_ceilings(*counts, condition=ratings.item_condition, clusters=clusters, raters=ratings.raters),
+        ),
         panel=attempt(
             "panel",
             lambda: panel_curve(
