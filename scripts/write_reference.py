@@ -319,8 +319,8 @@ def _replies_read() -> str:
         "reason not to accept it. This page counts what the reader makes of replies that were written in the manner of model "
         "families, or to mislead it. Each was labelled before any reader saw it, twice by one author, who also wrote the rules: expect "
         "somewhat less on replies by others. Somebody who tries to mislead the rules finds ways: of "
-        "four batches of new hostile replies the rules of the day read 73 of 274, 0 of 43, 9 of 30 and 8 of 30 wrongly, and were extended each time by "
-        "what those showed. Of the newest batch they read 2 of 40 wrongly, and were left as they are: a share below 1 % is not reached "
+        "seven batches of new hostile replies the rules of the day read 73 of 274, 0 of 43, 9 of 30, 8 of 30, 2 of 40, 20 of 108 and 18 of 108 wrongly, and "
+        "were changed each time. Of the newest batch they read 7 of 51 wrongly, and were left as they are: a share below 1 % is not reached "
         "on replies that are written to mislead. The replies and labels are in `tests/ask/families`.",
         "*Right* is the labelled verdict, or none where the label is none. *Unscored* is no verdict where there is one. *Wrong* is any "
         "other verdict than the label. Replies of real models on your own prompts can differ: `casewise reread RUN` shows what was not "

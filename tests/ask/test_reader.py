@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from casewise.ask.elicitations import ELICITED, AskOptions, how_asked, label_place, read_outcome, refuses
-from casewise.ask.reader import LONGEST_READ, parse_binary, parse_score
+from casewise.ask.elicitations import ELICITED, AskOptions, how_asked, label_place, read_outcome
+from casewise.ask.reader import LONGEST_READ, parse_binary, parse_score, refuses
 from casewise.models.protocol import Position, Reply
 from casewise.records import Scored, Unscored, UnscoredReason
 

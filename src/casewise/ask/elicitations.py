@@ -22,29 +22,6 @@ from casewise.records import Elicitation, Scale, Scored, Unscored, UnscoredReaso
 from casewise.records.base import writable
 from casewise.records.call import WithScale
 
-# Recognising a reply that declines to do what it was asked.
-
-REFUSAL = re.compile(
-    r"\b(?:I\s+(?:can(?:not|['’]t)|won['’]t|will\s+not|am\s+(?:not\s+able|unable)|must\s+(?:decline|refuse)|decline|refuse|"
-    r"do\s+not\s+feel|don['’]t\s+feel|would\s+(?:rather|prefer)\s+not)|I['’]m\s+(?:unable|not\s+able|not\s+comfortable|sorry)|I['’]d\s+rather\s+not|"
-    r"(?:I\s+)?(?:cannot|can['’]t|unable\s+to)\s+(?:help|assist|comply|fulfil|provide|judge|evaluate|assess|make|give|rate))\b",
-    re.IGNORECASE,
-)
-APOLOGY = re.compile(r"\A\W*(?:I['’]m sorry|sorry|I apologi[sz]e|apologies|unfortunately)\b", re.IGNORECASE)
-OPENING = 300
-"""Characters in which a refusal is said; later ones argue about something else."""
-
-
-def refuses(text: str) -> bool:
-    """Return whether a reply begins by declining."""
-    return bool(APOLOGY.search(text.strip()[:OPENING]) or declines(text))
-
-
-def declines(text: str) -> bool:
-    """Return whether a reply begins by saying that it does not do what was asked; an apology alone is none."""
-    return bool(REFUSAL.search(text.strip()[:OPENING]))
-
-
 # What an elicitation is to who asks: the reply that it wants, and how that reply is read.
 
 

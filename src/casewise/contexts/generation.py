@@ -17,10 +17,10 @@ from typing import Any, ClassVar
 from cyclopts.types import PositiveInt
 from sqlalchemy import func, literal, select
 
-from casewise.ask.elicitations import refuses
 from casewise.ask.json_objects import top_objects
 from casewise.ask.layouts import conversation, filled
 from casewise.ask.prompts import NOTHING_BEFORE
+from casewise.ask.reader import refuses
 from casewise.contexts.checks import Wording
 from casewise.contexts.drafts import INTENTS, Draft, checked_intent
 from casewise.contexts.flows import VARIED, is_flow, joined, varied

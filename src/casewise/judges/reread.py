@@ -22,10 +22,10 @@ from typing import Any, Literal
 
 import polars as pl
 
-from casewise.ask.elicitations import AskOptions, elicited, read_outcome, refuses
+from casewise.ask.elicitations import AskOptions, elicited, read_outcome
 from casewise.ask.envelope import unwrapped
 from casewise.ask.json_objects import objects_in
-from casewise.ask.reader import ReadOutcome
+from casewise.ask.reader import ReadOutcome, refuses
 from casewise.errors import ConfigurationError, DataError, RunConflict
 from casewise.judges.llm import SecondReader
 from casewise.models.prices import Spend
@@ -226,7 +226,7 @@ def rules_reader(*, strict: bool = False) -> Rereader:
     return Rereader("rules", {"rules": RULES_VERSION}, read)
 
 
-RULES_VERSION = "2"
+RULES_VERSION = "3"
 """Raised when a change of `casewise.ask.reader` reads a reply otherwise."""
 
 

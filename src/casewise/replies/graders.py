@@ -9,10 +9,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from casewise.ask.elicitations import ENDED, declines, refuses
+from casewise.ask.elicitations import ENDED
 from casewise.ask.envelope import unwrapped
 from casewise.ask.json_objects import find_objects
 from casewise.ask.layouts import ShownItem, filled
+from casewise.ask.reader import declines, refuses
 from casewise.errors import ConfigurationError, DataError, unknown_key
 from casewise.judges.guard_profiles import GuardProfile, GuardPrompt, profile_named, read_guard
 from casewise.models.asker import Asker, ChatAsker, NoReplyReason

@@ -22,7 +22,7 @@ import numpy as np
 from scipy.special import expit
 
 from casewise import database as databases
-from casewise.ask.elicitations import refuses
+from casewise.ask.reader import refuses
 from casewise.database import Database
 from casewise.errors import StudyError
 from casewise.records import OUTCOMES
