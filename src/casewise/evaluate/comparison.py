@@ -508,6 +508,7 @@ def held_against(runs: JudgedRuns, *, same: bool) -> dict[str, tuple[Series, Ser
 def gate_notes(runs: JudgedRuns, before: Series, after: Series, options: ReportOptions) -> Iterator[str]:
     if runs.benchmark.about.synthetic:
         yield f"SYNTHETIC DATA: {runs.benchmark.about.synthetic}"
+    yield from runs.repeats_notes
     if (before.elicitation, before.arm) != (after.elicitation, after.arm):
         yield text("The two were not asked alike: {before} and {after}.", before=before.name, after=after.name)
     if left_out := int((before.asked ^ after.asked).sum()):

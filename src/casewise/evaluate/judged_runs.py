@@ -365,6 +365,7 @@ def how_asked(elicitation: str, arm: Arm) -> str:
 
 def noun_of_series(series: Sequence[Series]) -> str:
     """Return the noun for what tells series apart: judges, or of one judge its wordings, elicitations, arms or runs."""
+    series = [one for one in series if one.run.behaviour is None]
     judges = {one.run.manifest.judge_name for one in series}
     several = {
         "wording": {one.run.wording for one in series},

@@ -22,6 +22,7 @@ from casewise.evaluate.judged_runs import (
     against_full_context,
     by_benchmark,
     distinct,
+    noun_of_series,
     read_runs,
     series_name,
 )
@@ -201,6 +202,8 @@ class Leaderboard(ShortRepr):
     notes: tuple[str, ...]
     agreed_with: str = "people"
     """Whom or what the judges agree with."""
+    noun: str = "judge"
+    """The noun for what the rows that are no chatbots are: judges, or the wordings, elicitations, arms or runs of one."""
     winners: tuple[Picked, ...] = ()
     """The judge, and the chatbot, with the highest accuracy, where there are several with a rank."""
 
@@ -215,14 +218,14 @@ class Leaderboard(ShortRepr):
         if len(with_rank) < 2:
             return None
         first, behind = ([row.name for row in with_rank if (row.best_rank == 1) is best] for best in (True, False))
-        noun = "chatbot" if chatbots else "judge"
+        noun = "chatbot" if chatbots else self.noun
         return best_of(first, behind, metric="accuracy", people=self.agreed_with, noun=noun)
 
     def as_json(self) -> dict[str, Any]:
         """Return plain JSON values."""
         people = self.people
         return {
-            **json_fields(self, without=("benchmark", "people", "agreed_with", "winners")),
+            **json_fields(self, without=("benchmark", "people", "agreed_with", "noun", "winners")),
             "conclusions": conclusions_json(
                 found for chatbots in (False, True) if (found := self.conclusion(chatbots=chatbots)) is not None
             ),
@@ -311,6 +314,9 @@ def leaderboard(
             *([arms_note] if n_arms else []),
         ),
         agreed_with=LabelWords.of(runs.benchmark, options.labels.base).agreed_with,
+        noun="judge"
+        if theirs
+        else noun_of_series([one for one in runs.series if one.name in {row.name for row in rows}]),
         winners=tuple(winners),
     )
 

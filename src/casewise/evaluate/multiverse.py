@@ -13,6 +13,7 @@ from casewise.errors import BenchmarkError
 from casewise.evaluate.conclusions import in_words
 from casewise.evaluate.judged_runs import JudgedRuns, ReportOptions, RunNumbers, Series, read_runs
 from casewise.evaluate.yardsticks import select_series, without_attacks
+from casewise.notation import percent
 from casewise.records import ShortRepr
 from casewise.stats.comparison import BEST_BY, LEAST_SPREAD, rank_intervals
 from casewise.stats.estimates import Estimate, estimate_of, measure
@@ -105,7 +106,12 @@ class MultiverseNumbers(RunNumbers):
                 worlds.append(under_rules(rules, {name: has[metric] for name, has in measured.items()}, n_items))
         if not worlds:
             raise BenchmarkError("no item that all judges were asked has a label under any rule")
-        notes = (*runs.benchmark.notes(), *runs.cluster_notes, *runs.silent_notes, *runs.repeats_notes)
+        unread = (
+            text("{judge} gave no verdict on {share} of items.", judge=one.name, share=percent(one.unscored_share))
+            for one in series
+            if one.unscored_share
+        )
+        notes = (*runs.benchmark.notes(), *runs.cluster_notes, *runs.silent_notes, *runs.repeats_notes, *unread)
         return cls(runs, options, metric, tuple(worlds), without_effect, notes)
 
     @property

@@ -351,6 +351,7 @@ def notes_on_runs(runs: JudgedRuns | None, benchmark: Benchmark) -> Iterator[str
         return
     if numbers_beside(benchmark.about.published) is None:
         yield f"{benchmark.name} is not the CASE-Bench release: the paper's own numbers are left out."
+    yield from runs.repeats_notes
     for series in runs.series:
         n = int(series.asked.sum())
         if series.mostly_unscored:

@@ -12,6 +12,7 @@ from casewise.deciding.fitting import Failure, Fitting
 from casewise.deciding.monitor import FEWEST, POWER, Monitoring
 from casewise.deciding.recommending import Need, Recommendation
 from casewise.evaluate.conclusions import promise_made
+from casewise.evaluate.judged_runs import noun_of_series
 from casewise.notation import NOTHING, hyphened, number, p_value, percent, points
 from casewise.reports import charts
 from casewise.reports.document import (
@@ -367,10 +368,10 @@ def recommendation_page(recommendation: Recommendation) -> Document:
     return Document(
         f"Which judge to deploy on {benchmark.name}",
         text(
-            "{among}{every:judge}, {n_items:item} of {n_queries:query}, labels: {labels}; one harm counts as "
+            "{among}{every}, {n_items:item} of {n_queries:query}, labels: {labels}; one harm counts as "
             "{harm:g} over-refusal{s} (--ratio)",
             among=f"{n} of " if recommendation.left_out else "",
-            every=every,
+            every=count_of(every, noun_of_series(recommendation.runs.main_series)),
             n_items=file.benchmark.n_items,
             n_queries=file.benchmark.n_queries,
             labels=file.benchmark.label_source or file.benchmark.labels,

@@ -155,7 +155,7 @@ def accuracy(row: LeaderboardRow | None) -> Estimate | str:
 
 def counted(board: Leaderboard) -> Text:
     chatbots = sum(row.kind == "replies" for row in board.rows)
-    judges = [text("{n:judge}", n=len(board.rows) - chatbots)] if len(board.rows) > chatbots else []
+    judges = [count_of(len(board.rows) - chatbots, board.noun)] if len(board.rows) > chatbots else []
     return join(", ", judges + ([text("replies of {n:chatbot}", n=chatbots)] if chatbots else []))
 
 
