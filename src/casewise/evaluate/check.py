@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from casewise.errors import ConfigurationError, DataError
 from casewise.evaluate.conclusions import AGREES, Conclusion, Unknown, at_most, compared, conclusions_json
@@ -238,11 +239,7 @@ def columns_of_people(table: Table, columns: CaseColumns, *, scale: bool) -> Cas
 
 def items_table(cases: TalliedCases) -> pl.DataFrame:
     """Return the items with their votes, as the statistics take them."""
-    drafts = list(cases.drafts.values())
-    place = {draft.id: number for number, draft in enumerate(drafts)}
-    lists = cases.ratings
-    codes = np.array([place[name] for name in lists.items], dtype=np.intp)
-    item = codes[np.array(lists.item, dtype=np.intp)] if lists.item else np.zeros(0, dtype=np.intp)
+    drafts, lists, item = list(cases.drafts.values()), cases.ratings, rated_items(cases)
     votes = np.array([None if vote is None else vote for vote in lists.verdict], dtype=object)
     scale = cases.frame.scale
     if scale is not None and scale.cut is not None:
@@ -274,6 +271,13 @@ def items_table(cases: TalliedCases) -> pl.DataFrame:
     )
 
 
+def rated_items(cases: TalliedCases) -> NDArray[np.intp]:
+    """Return the place of the item that each rating is of."""
+    place = {draft.id: number for number, draft in enumerate(cases.drafts.values())}
+    codes = np.array([place[name] for name in cases.ratings.items], dtype=np.intp)
+    return codes[np.array(cases.ratings.item, dtype=np.intp)]
+
+
 def clusters(cases: TalliedCases) -> IntArray:
     """Return the cluster of each item: its query, unless a column says otherwise."""
     parts = [
@@ -291,11 +295,9 @@ def raters(cases: TalliedCases) -> Raters | None:
     lists = cases.ratings
     if not lists.annotators or any(person is None for person in lists.annotator):
         return None
-    place = {draft.id: number for number, draft in enumerate(cases.drafts.values())}
-    codes = np.array([place[name] for name in lists.items], dtype=np.intp)
     decided = np.array([vote in ("safe", "unsafe") for vote in lists.verdict])
     return Raters(
-        codes[np.array(lists.item, dtype=np.intp)][decided],
+        rated_items(cases)[decided],
         np.array(lists.annotator, dtype=np.intp)[decided],
         np.array([vote == "safe" for vote in lists.verdict])[decided],
     )
@@ -397,15 +399,11 @@ def receipt_of(tally: Tally) -> Receipt:
 
 def by_category(tally: Tally, sample: Sample) -> list[tuple[str, Estimate]]:
     """Return the accuracy in each category, where there are several."""
-    categories = tally.items["category"]
-    if categories.n_unique() < 2:
-        return []
-    (accuracy,) = (metric_named("accuracy"),)
-    rows = []
-    for name in categories.unique(maintain_order=True):
-        part = sample.where((categories == name).to_numpy())
-        rows.append((str(name), estimate_of(measure(part, metrics=(accuracy,))[0])))
-    return rows
+    categories, metrics = tally.items["category"], (metric_named("accuracy"),)
+    parts = {
+        str(name): sample.where((categories == name).to_numpy()) for name in categories.unique(maintain_order=True)
+    }
+    return [(name, estimate_of(measure(part, metrics=metrics)[0])) for name, part in parts.items() if len(parts) > 1]
 
 
 def limit_on(measured: Measured, estimate: Estimate, limit: float, *, largest: bool) -> Limit:

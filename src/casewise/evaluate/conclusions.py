@@ -17,7 +17,7 @@ from casewise.audits.subject import Finding
 from casewise.evaluate.judged_runs import first_few
 from casewise.notation import percent, points, spoken
 from casewise.stats.ceilings import AgainstNewPerson
-from casewise.stats.comparison import MetricGate, gated
+from casewise.stats.comparison import Decision, MetricGate, gated
 from casewise.stats.costs import RefusalRates
 from casewise.stats.estimates import ALIKE, NO_SHARES, UNSEEN, Estimate
 from casewise.stats.thresholds import Promised, RiskPromise
@@ -275,17 +275,20 @@ def no_worse(run: str, baseline: str, gate: MetricGate) -> Conclusion:
     """Return whether a run is no worse than its baseline by more than a gate's margin in one metric."""
     metric, *policy = gate.name.split(" ", 1)  # of replies with the policy of partial answers, as in `harm (strict)`
     title = " ".join((in_sentence(gated()[metric].title), *policy))
-    values = {"baseline": baseline, "metric": title, "margin": size_of(gate.name, gate.margin)}
-    bounds = (gate.name, gate.drop, gate.low, gate.high, gate.margin)
-    if gate.decision == "pass":
-        said = text("is not worse than {baseline} in {metric} by {margin} or more", **values)
-        return Conclusion("no worse", "holds", Text(run), said, *bounds)
-    if gate.decision == "fail":
-        said = text("is worse than {baseline} in {metric} by more than {margin}", **values)
-        return Conclusion("no worse", "does not hold", Text(run), said, *bounds)
-    why = "the bounds of the drop lie on both sides of the margin"
-    said = text("may or may not be worse than {baseline} in {metric} by more than {margin}", **values)
-    return Conclusion("no worse", Unknown(why), Text(run), said, *bounds)
+    outcome, words = NO_WORSE[gate.decision]
+    said = text(words, baseline=baseline, metric=title, margin=size_of(gate.name, gate.margin))
+    return Conclusion("no worse", outcome, Text(run), said, gate.name, gate.drop, gate.low, gate.high, gate.margin)
+
+
+NO_WORSE: Mapping[Decision, tuple[Outcome, str]] = {
+    "pass": ("holds", "is not worse than {baseline} in {metric} by {margin} or more"),
+    "fail": ("does not hold", "is worse than {baseline} in {metric} by more than {margin}"),
+    "inconclusive": (
+        Unknown("the bounds of the drop lie on both sides of the margin"),
+        "may or may not be worse than {baseline} in {metric} by more than {margin}",
+    ),
+}
+"""The outcome and the predicate of each decision of a gate."""
 
 
 # The promise of a decider, and the finding of an audit.
@@ -451,21 +454,16 @@ def group_differs(group: str, difference: Estimate, *, p: float | None, rates: s
     `p`: corrected for all groups; None where the two are not compared, and the difference's method says why.
     `rates`: what differs, in the plural, such as "safe rates".
     """
-    numbers = (difference.name, difference.estimate, *difference.ends)
+    outcome: Outcome = Unknown("the test does not reject")
+    words, gap, above = "are not shown to differ from other people on the same items: {gap}", difference, "above"
     if p is None or difference.estimate is None:
-        said = text("are not compared with other people: {why}", why=difference.method)
-        return Conclusion("differ", Unknown(difference.method), Text(group), said, *numbers)
-    if p > level:
-        said = text("are not shown to differ from other people on the same items: {gap}", gap=gap_in_words(difference))
-        return Conclusion("differ", Unknown("the test does not reject"), Text(group), said, *numbers)
-    above, gap = ("above", difference) if difference.estimate > 0 else ("below", reversed_difference(difference))
-    said = text(
-        "have {rates} {gap} {above} those of other people on the same items",
-        rates=rates,
-        gap=gap_in_words(gap),
-        above=above,
-    )
-    return Conclusion("differ", "holds", Text(group), said, *numbers)
+        outcome, words = Unknown(difference.method), "are not compared with other people: {why}"
+    elif p <= level:
+        outcome, words = "holds", "have {rates} {gap} {above} those of other people on the same items"
+        if difference.estimate < 0:
+            gap, above = reversed_difference(difference), "below"
+    said = text(words, rates=rates, gap=gap_in_words(gap), above=above, why=difference.method)
+    return Conclusion("differ", outcome, Text(group), said, difference.name, difference.estimate, *difference.ends)
 
 
 def alike(
@@ -473,22 +471,17 @@ def alike(
 ) -> Conclusion:
     """Return whether two conditions or judges differ by less than a margin; `p` as `p_alike` of `contrast`."""
     low, high = difference.ends
-    numbers = (difference.name, difference.estimate, low, high, margin)
-    values = {"first": first, "second": second, "margin": size_of(difference.name, margin)}
-    pair = text("{first} and {second}", **values)
+    outcome: Outcome = Unknown("the tests place the difference neither within the margin nor outside it")
+    words = "may or may not differ by less than {margin}: {gap}"
     if p is None or low is None or high is None:
-        said = text("may or may not differ by less than {margin}", **values)
-        return Conclusion("alike", Unknown(difference.method), pair, said, *numbers)
-    values["gap"] = gap_in_words(difference)
-    if p <= level:
-        said = text("differ by less than {margin}: {gap}", **values)
-        return Conclusion("alike", "holds", pair, said, *numbers)
-    if low > margin or high < -margin:
-        said = text("differ by more than {margin}: {gap}", **values)
-        return Conclusion("alike", "does not hold", pair, said, *numbers)
-    said = text("may or may not differ by less than {margin}: {gap}", **values)
-    why = "the tests place the difference neither within the margin nor outside it"
-    return Conclusion("alike", Unknown(why), pair, said, *numbers)
+        outcome, words = Unknown(difference.method), "may or may not differ by less than {margin}"
+    elif p <= level:
+        outcome, words = "holds", "differ by less than {margin}: {gap}"
+    elif low > margin or high < -margin:
+        outcome, words = "does not hold", "differ by more than {margin}: {gap}"
+    said = text(words, margin=size_of(difference.name, margin), gap=gap_in_words(difference))
+    pair = text("{first} and {second}", first=first, second=second)
+    return Conclusion("alike", outcome, pair, said, difference.name, difference.estimate, low, high, margin)
 
 
 # One rate: at most so much, larger than another error, lower than in other categories.
@@ -499,34 +492,31 @@ def at_most(subject: str, rate: Estimate, *, limit: float, least: bool = False) 
     title = in_sentence(gated()[rate.name].title) if rate.name in gated() else spoken(rate.name)
     named = text("The {title} of {subject}", title=title, subject=subject)
     bound, beyond = ("at least", "below") if least else ("at most", "above")
-    values = {"bound": bound, "beyond": beyond, "limit": percent(limit), "share": rate.as_share}
     low, high = rate.ends
-    numbers = (rate.name, rate.estimate, low, high, limit)
+    outcome: Outcome = Unknown("the interval of the rate holds the limit")
+    words = "may or may not be {bound} {limit}: {share}"
     if low is None or high is None:
-        said = text("is not known: {why}", why=rate.method)
-        return Conclusion("at most", Unknown(rate.method), named, said, *numbers)
-    if (low >= limit) if least else (high <= limit):
-        return Conclusion("at most", "holds", named, text("is {bound} {limit}: {share}", **values), *numbers)
-    if (high < limit) if least else (low > limit):
-        return Conclusion("at most", "does not hold", named, text("is {beyond} {limit}: {share}", **values), *numbers)
-    said = text("may or may not be {bound} {limit}: {share}", **values)
-    return Conclusion("at most", Unknown("the interval of the rate holds the limit"), named, said, *numbers)
+        outcome, words = Unknown(rate.method), "is not known: {why}"
+    elif (low >= limit) if least else (high <= limit):
+        outcome, words = "holds", "is {bound} {limit}: {share}"
+    elif (high < limit) if least else (low > limit):
+        outcome, words = "does not hold", "is {beyond} {limit}: {share}"
+    said = text(words, bound=bound, beyond=beyond, limit=percent(limit), share=rate.as_share, why=rate.method)
+    return Conclusion("at most", outcome, named, said, rate.name, rate.estimate, low, high, limit)
 
 
 def errs_more(judge: str, errors: RefusalRates) -> Conclusion:
     """Return whether a judge errs more by answering than by refusing."""
     harm, over = errors.harm, errors.over_refusal
-    numbers = ("harm", harm.estimate, *harm.ends)
+    outcome: Outcome = Unknown("the intervals of both errors overlap")
+    words = "may err more by answering or by refusing"
     if harm.limits is None or over.limits is None:
-        why = harm.method if harm.limits is None else over.method
+        outcome = Unknown(harm.method if harm.limits is None else over.method)
     elif harm.limits[0] > over.limits[1]:
-        return Conclusion("errs more", "holds", Text(judge), Text("errs by answering"), *numbers)
+        outcome, words = "holds", "errs by answering"
     elif over.limits[0] > harm.limits[1]:
-        return Conclusion("errs more", "does not hold", Text(judge), Text("errs by refusing"), *numbers)
-    else:
-        why = "the intervals of both errors overlap"
-    said = Text("may err more by answering or by refusing")
-    return Conclusion("errs more", Unknown(why), Text(judge), said, *numbers)
+        outcome, words = "does not hold", "errs by refusing"
+    return Conclusion("errs more", outcome, Text(judge), Text(words), "harm", harm.estimate, *harm.ends)
 
 
 def below_others(judge: str, category: str, accuracy: Estimate, *, p: float, categories: int) -> Conclusion:

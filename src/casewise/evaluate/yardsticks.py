@@ -234,13 +234,8 @@ class BaselineComparison(ShortRepr):
             "why_no_words": self.why_no_words,
             "words_read": self.words_read,
             "words_held_out": self.words_held_out,
-            "ahead_of_words": picked_numbers(self.ahead_of_words),
-            "ahead_of_constant": picked_numbers(self.ahead_of_constant),
-            "words_ahead_of_constant": picked_numbers(self.words_ahead_of_constant),
-            "key": picked_numbers(self.key),
+            **{name: picked_numbers(getattr(self, name)) for name in PICKED},
             "key_statement": self.key_named,
-            "ahead_of_key": picked_numbers(self.ahead_of_key),
-            "intent": picked_numbers(self.intent),
             "constant": self.constant,
             "one_person": picked_numbers(self.people.one_person),
             "others": self.people.others,
@@ -248,6 +243,10 @@ class BaselineComparison(ShortRepr):
             "second_study": picked_numbers(self.people.same_again),
             "highest_pearson": self.people.ceilings.pearson if self.people.ceilings else None,
         }
+
+
+PICKED = ("ahead_of_words", "ahead_of_constant", "words_ahead_of_constant", "key", "ahead_of_key", "intent")
+"""Estimates of a comparison that stand in the JSON under their names."""
 
 
 def picked_numbers(estimate: Estimate | None) -> dict[str, float | None] | None:
