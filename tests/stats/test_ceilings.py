@@ -74,6 +74,17 @@ def test_two_items_by_hand():
     assert result.cross_entropy_floor == pytest.approx(entropy + 1 / 8)
 
 
+def test_the_interval_of_the_pearson_ceiling_is_the_root_of_that_of_the_reliability():
+    _, safe, votes = crowd()
+    clusters = np.repeat(np.arange(100), 3)
+    low, high = reliability(
+        safe, votes, rng=np.random.default_rng(0), clusters=clusters, splits=2
+    ).analytic_interval or (0, 0)
+
+    assert ceilings(safe, votes, clusters=clusters).pearson_interval == pytest.approx((low**0.5, high**0.5))
+    assert ceilings(safe[:2], votes[:2]).pearson_interval is None
+
+
 def test_the_pearson_ceiling_is_what_the_true_rates_reach():
     true, safe, votes = crowd(items=20_000)
 
