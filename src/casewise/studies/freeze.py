@@ -254,8 +254,7 @@ def estimate(design: Design, material: Material) -> StudyEstimate:
     batches = play(design, material.items)
     pages = design.ratings.per_annotator + design.attention.checks_per_batch
     minutes = design.pay.minutes_before + pages * design.pay.seconds_per_page / 60
-    rate = design.quiz.expected_pass_rate
-    screened_out = ceil(round(len(batches) * (1 - rate) / rate, 6)) if rate > 0 else 0
+    screened_out = expected_to_fail(len(batches), pass_rate=design.quiz.expected_pass_rate)
     pay = len(batches) * design.pay.per_batch + screened_out * design.pay.screen_out
     return StudyEstimate(
         items=len(material.items),
@@ -270,6 +269,11 @@ def estimate(design: Design, material: Material) -> StudyEstimate:
         hourly=design.pay.per_batch / minutes * 60,
         hourly_floor=design.pay.hourly_floor,
     )
+
+
+def expected_to_fail(people: int, *, pass_rate: float) -> int:
+    """Return how many are expected not to pass the quiz until so many people pass; 0 where nobody is expected to pass."""
+    return ceil(round(people * (1 - pass_rate) / pass_rate, 6)) if pass_rate > 0 else 0
 
 
 def play(design: Design, items: Sequence[StudyItem]) -> list[int]:

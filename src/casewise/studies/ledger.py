@@ -17,7 +17,8 @@ from sqlalchemy import Row, select
 
 from casewise.database.tables import study as tables
 from casewise.errors import StudyError
-from casewise.studies.design import Pay
+from casewise.studies.design import Design, Pay
+from casewise.studies.freeze import expected_to_fail
 from casewise.studies.recruiters import Outcome
 from casewise.studies.rounds import LiveRound
 
@@ -224,13 +225,14 @@ def note_withdrawn(study: LiveRound, annotator: Row[Any], *, by: str) -> None:
         study.note(WITHDRAWN, by=by, detail={"cost": cost.spent, "doubtful": cost.doubtful})
 
 
-def cost_of_more(pay: Pay, stages: Mapping[str, int], *, people: int) -> float:
+def cost_of_more(design: Design, stages: Mapping[str, int], *, people: int) -> float:
     """Return the cost until `people` more have rated a batch, with those who will not pass the quiz meanwhile and the fee.
 
-    `stages`: how many people are where now, or ended how.
+    `stages`: how many people are where now, or ended how. Before the first of them it is the cost that `study check` states.
     """
     paid_in_full = (outcome for outcome, ending in ENDINGS.items() if ending.due != "screen-out")
     passed = sum(stages.get(stage, 0) for stage in (*paid_in_full, "rating"))
     failed = stages.get("screened_out", 0)
-    rate = (passed + 14) / (passed + failed + 20)  # as if fourteen of twenty had passed before the first came
-    return people * (pay.per_batch + pay.screen_out * (1 - rate) / rate) * (1 + pay.fee_percent / 100)
+    rate = (passed + 20 * design.quiz.expected_pass_rate) / (passed + failed + 20)  # as if twenty had come before
+    pay, failing = design.pay, expected_to_fail(people, pass_rate=rate)
+    return (people * pay.per_batch + failing * pay.screen_out) * (1 + pay.fee_percent / 100)

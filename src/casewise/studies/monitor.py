@@ -148,7 +148,7 @@ def money(study: LiveRound, stages: Mapping[str, int], *, people: int) -> Money:
         spent=cost.spent * fee,
         doubtful=cost.doubtful * fee,
         promised=(waiting_people(study) + study.count(*rating)) * pay.per_batch * fee,
-        to_come=cost_of_more(pay, stages, people=people),
+        to_come=cost_of_more(study.design, stages, people=people),
         budget=pay.budget,
     )
 

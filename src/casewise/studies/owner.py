@@ -506,7 +506,7 @@ def amendment_of(study: LiveRound, plan: StudyPlan) -> Amendment:
         )
     per_item = study.design.ratings.per_item, plan.design.ratings.per_item
     before, after = per_item
-    items, pay = shown_items(study), study.design.pay
+    items = shown_items(study)
     ratings = plan.design.ratings.model_copy(update={"per_item": before})
     same = plan.design.model_copy(update={"ratings": ratings, "benchmark": study.design.benchmark})
     old, new = study.design.model_dump(mode="json"), same.model_dump(mode="json")
@@ -526,8 +526,8 @@ def amendment_of(study: LiveRound, plan: StudyPlan) -> Amendment:
     for item in items:
         more[item.condition, item.query_id] += after - before
     people = people_needed(study, free), people_needed(study, more)
-    cost = cost_of_more(pay, stages, people=people[0]), cost_of_more(pay, stages, people=people[1])
-    return Amendment(per_item, (len(items) * before, len(items) * after), people, cost, pay.currency)
+    cost = cost_of_more(study.design, stages, people=people[0]), cost_of_more(study.design, stages, people=people[1])
+    return Amendment(per_item, (len(items) * before, len(items) * after), people, cost, study.design.pay.currency)
 
 
 def amend(study: LiveRound, amendment: Amendment, *, why: str, by: str) -> None:

@@ -1,8 +1,10 @@
 """What a round has cost and will cost: by how it ended for people, by bonuses, and by the slots that are open."""
 
-from tests.support.study import LATER, START, VAULT, answer, begun, design, opened
+import pytest
+from tests.support.study import LATER, START, VAULT, answer, begun, design, material, opened
 
 from casewise.studies.answers import finish_batch, lapse_and_void
+from casewise.studies.freeze import estimate
 from casewise.studies.ledger import Payment, note_payment
 from casewise.studies.monitor import monitor
 from casewise.studies.owner import forget
@@ -57,3 +59,12 @@ def test_nothing_is_promised_to_who_left_in_the_middle_and_the_slots_are_to_be_p
         lapse_and_void(study.at(connection, START + LATER))
         left = monitor(study.at(connection, START + LATER)).money
     assert [(money.promised, money.to_come) for money in (here, left)] == [(3.0, 3.0), (0.0, 6.0)]
+
+
+@pytest.mark.parametrize("pass_rate", [0.3, 0.7, 0.93, 1.0])
+def test_a_round_that_begins_costs_what_the_check_said(store, pass_rate):
+    pay, quiz = {"per_batch": 4.0, "screen_out": 1.0, "fee_percent": 33.3}, {"expected_pass_rate": pass_rate}
+    checked = design(ratings={"per_item": 7, "per_annotator": 5}, attention=NO_CHECKS, pay=pay, quiz=quiz)
+    study = opened(store, checked, queries=9)
+    with study.read(store, START) as live:
+        assert monitor(live).money.total == pytest.approx(estimate(checked, material(checked, queries=9)).total)
