@@ -141,10 +141,13 @@ def test_somebody_asks_on_their_own_page_and_gets_a_certificate_and_the_way_back
     study = opened(app.state.database, design())
     app.state.clock = lambda: START
     walker = Walker(app, study)
+    walker.to_quiz()
+    assert 'data">Delete my data' in walker.page
     walker.to_rating()
     walker.decide()
-    walker.open("/pause")
-    assert "Delete my data" in walker.page
+    for page in ("/tutorial", "/pause", "/rate"):
+        walker.open(page)
+        assert 'data">Delete my data' in walker.page
     walker.open("/data")
     assert walker.send("/data") == "/data"
     assert "please tick the box" in walker.page

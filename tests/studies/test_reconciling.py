@@ -193,7 +193,7 @@ def test_what_timed_out_and_cannot_be_approved_is_paid_a_bonus_instead(prolific,
     assert spent == pytest.approx(2 * 4.0 * 1.3), "a bonus instead of an approval is counted once"
 
 
-def test_one_that_is_refused_stops_no_other(prolific, place, study):
+def test_one_that_is_not_confirmed_stops_no_other(prolific, place, study):
     with database.open(str(place["database"])) as store, store.write() as connection:
         for name in ("one", "two"):
             comes(connection, study, name, "completed")
@@ -201,7 +201,7 @@ def test_one_that_is_refused_stops_no_other(prolific, place, study):
     prolific.breaks = "POST /submissions/s-one"
     done = reconciled(place, "--yes")
     assert (done.code, sorted(prolific.approved)) == (1, ["s-one", "s-two"]), "only the answer to the first was lost"
-    assert "s-one: approve was refused: " in done.err
+    assert "s-one: approve was not confirmed: " in done.err
 
 
 @pytest.mark.parametrize(
@@ -306,11 +306,12 @@ def lost_answers(place, study, prolific, *, done):
 @pytest.mark.parametrize("done", [True, False])
 def test_money_whose_answer_was_lost_is_in_doubt_until_somebody_looks(prolific, place, study, done):
     first = lost_answers(place, study, prolific, done=done)
-    assert (first.code, "refused: 5" in first.out) == (1, True)
+    assert (first.code, "not confirmed: 5" in first.out, "refused" in first.out) == (1, True, False)
+    assert "5 payments are in doubt (2.50 USD)" in first.err
     second = reconciled(place, "--yes")
     assert second.code == 1
     assert "0 settled, 5 not" in second.out
-    assert "5 payments (2.50 USD) are in doubt" in second.err
+    assert "5 payments are in doubt (2.50 USD)" in second.err
     assert len(prolific.bonuses) == 5, "nothing is paid twice"
 
     for name in "abcde":
@@ -364,7 +365,7 @@ def test_an_error_in_the_middle_stops_nothing_and_is_in_the_summary(prolific, pl
     prolific.fails = "POST /submissions/s-one"
     done = reconciled(place, "--yes")
     assert done.code == 1
-    assert "approve: 1 (4.00 USD); end: 1 (4.00 USD); refused: 1" in done.out
+    assert "approve: 1 (4.00 USD); end: 1 (4.00 USD); not confirmed: 1" in done.out
     prolific.fails = ""
     assert reconciled(place, "--yes").code == 0
     assert sorted(prolific.approved) == ["s-left", "s-one", "s-two"]

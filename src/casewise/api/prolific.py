@@ -22,6 +22,7 @@ from casewise.studies.ledger import (
     Purpose,
     due_of,
     note_payment,
+    payments,
     refuse_second,
     settle,
 )
@@ -182,16 +183,24 @@ class StudyAtProlific(Study):
                 account = round_account(live, vault=here.vault)
             return reconcile(submissions, account, design, vault=here.vault)
 
-    def carry_out(self, lines: Sequence[ReconciliationLine]) -> list[str]:
-        """Do what each line's action says; return the reason where one was refused, else "": it stops none of the others."""
-        refusals = []
+    def carry_out(self, lines: Sequence[ReconciliationLine]) -> list[CasewiseError | None]:
+        """Do what each line's action says; return the error where one failed, else None: it stops none of the others.
+
+        After a `RecruiterRefused` or a `ConfigurationError` nothing was done there. After another error that is not known.
+        """
+        errors: list[CasewiseError | None] = []
         for line in lines:
             try:
                 self._carry_out(line)
-                refusals.append("")
+                errors.append(None)
             except CasewiseError as error:
-                refusals.append(str(error))
-        return refusals
+                errors.append(error)
+        return errors
+
+    def in_doubt(self) -> list[Payment]:
+        """Return the payments of which it is not known whether they were made."""
+        with self.round() as here, here.round.read(here.store) as live:
+            return [payment for made in payments(live).values() for payment in made if not payment.settled]
 
     def _carry_out(self, line: ReconciliationLine) -> None:
         submission, standing = line.submission, line.standing

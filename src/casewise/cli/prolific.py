@@ -12,7 +12,7 @@ from casewise.api.prolific import NewProlificStudy, StudyAtProlific
 from casewise.cli.options import DatabaseOption, PhaseOption, SiteOption
 from casewise.cli.printing import confirmed, note, print_table, say
 from casewise.cli.study import STUDY, StudyArgument
-from casewise.errors import ConfigurationError, ExitCode
+from casewise.errors import ConfigurationError, ExitCode, RecruiterRefused
 from casewise.options import Flat
 from casewise.studies.prolific import SETTLED, Action, ReconciliationLine
 from casewise.text import count_of
@@ -149,22 +149,28 @@ def reconcile(
     agreed = {kind: agreed_to(kind, by_kind[kind], currency, yes=yes, doubtful=doubtful) for kind in by_kind}
     chosen = [line for kind, of_kind in by_kind.items() if agreed[kind] for line in of_kind]
     outcomes = list(zip(chosen, recruiting.carry_out(chosen), strict=True))
-    refused = [(reconciled_row(line), line.action, why) for line, why in outcomes if why]
-    for row, refused_action, why in refused:
-        note(f"{row[0] or row[2]}: {refused_action} was refused: {why}")
-    counts = Counter(str(line.action) for line, why in outcomes if not why)
-    amounts = {kind: sum(line.amount for line, why in outcomes if not why and line.action == kind) for kind in counts}
-    done = (
+    failed: dict[str, list[dict[str, str]]] = {"refused": [], "not confirmed": []}
+    for line, error in outcomes:
+        if error is not None:
+            submission, _, annotator, *_ = reconciled_row(line)
+            how = "refused" if isinstance(error, RecruiterRefused | ConfigurationError) else "not confirmed"
+            failed[how].append({"submission": submission, "why": str(error)})
+            note(f"{submission or annotator}: {line.action} was {how}: {error}")
+    carried_out = [line for line, error in outcomes if error is None]
+    counts = Counter(str(line.action) for line in carried_out)
+    amounts = {kind: sum(line.amount for line in carried_out if line.action == kind) for kind in counts}
+    done = [
         f"{kind}: {many}" + (f" ({amounts[kind]:,.2f} {currency})" if amounts[kind] else "")
         for kind, many in counts.items()
-    )
-    in_doubt = [payment for line in lines for payment in line.doubtful]
+    ]
+    in_doubt = recruiting.in_doubt()
     say(
-        ("; ".join(done) or "nothing was done") + (f"; refused: {len(refused)}" if refused else ""),
+        "; ".join([*(done or ["nothing was done"]), *(f"{how}: {len(lost)}" for how, lost in failed.items() if lost)]),
         done=dict(counts),
         amounts=amounts,
         currency=currency,
-        refused=[{"submission": row[0], "why": why} for row, _, why in refused],
+        refused=failed["refused"],
+        not_confirmed=failed["not confirmed"],
         in_doubt=[{"annotator": one.annotator_id, "payment": one.payment, "amount": one.amount} for one in in_doubt],
         lines=[
             dict(zip(("submission", "there", "annotator", "here", "advice"), reconciled_row(line), strict=True))
@@ -175,9 +181,9 @@ def reconcile(
     if in_doubt:
         total = sum(payment.amount for payment in in_doubt)
         note(
-            f"{len(in_doubt)} payments ({total:,.2f} {currency}) are in doubt. They count neither as paid nor as not paid."
+            f"{count_of(len(in_doubt), 'payment is')} in doubt ({total:,.2f} {currency}), and counted neither as paid nor as not paid."
         )
-    if refused or in_doubt:
+    if in_doubt or any(failed.values()):
         raise SystemExit(ExitCode.NO)
 
 

@@ -156,9 +156,6 @@ def money(study: LiveRound, stages: Mapping[str, int], *, people: int) -> Money:
 def funnel(study: LiveRound, counts: Overview) -> Funnel:
     tallies = study.execute(select(TALLIES.c.kind, TALLIES.c.count).where(TALLIES.c.study_id == study.id))
     counted = {row[0]: row[1] for row in tallies}
-    tried = select(func.count(EVENTS.c.annotator_id.distinct())).where(
-        EVENTS.c.study_id == study.id, EVENTS.c.kind == "quiz"
-    )
     finished = study.counts(
         ANNOTATORS.c.condition, where=[ANNOTATORS.c.outcome.in_(("completed", "failed_checks", "excluded"))]
     )
@@ -166,7 +163,7 @@ def funnel(study: LiveRound, counts: Overview) -> Funnel:
         arrived=counted.get("arrived", 0),
         turned_away=counted.get("turned away", 0),
         consented=sum(counts.stages.values()),
-        quiz=int(study.scalars(tried).one()),
+        quiz=study.count(ANNOTATORS.c.study_id == study.id, ANNOTATORS.c.quiz_attempts > 0),
         batch={condition.condition: condition.people for condition in counts.conditions},
         finished={name: finished[name] for name in study.design.conditions},
     )
