@@ -177,7 +177,7 @@ SCORE_SCALE = Scale(
 )
 
 
-def parse(text: str, scale: Scale, *, cut_off: bool = False, strict: bool = False) -> ReadOutcome:
+def parse(text: str, scale: Scale, *, cut_off: bool, strict: bool) -> ReadOutcome:
     """Return what a reply comes to on a scale.
 
     Parameters
@@ -422,16 +422,15 @@ def statements_in(text: str, scale: Scale) -> list[Statement]:
     parts = [(line, sentence, at) for line in lines for at, sentence in enumerate(sentences(line))]
     statements: list[Statement] = []
     for number, (line, sentence, at) in enumerate(parts):
-        first, last = number == 0, number == len(parts) - 1
         strong = (scale.strong(line) if at == 0 else None) or scale.strong(sentence)
-        if strong is not None and (strong.labelled or first or last):
-            statements.append(replace(strong, first=first, last=last))
+        if strong is not None and (strong.labelled or number in (0, len(parts) - 1)):
+            statements.append(strong)
             if strong.text == line and line != sentence:
                 statements += [part for rest in sentences(line)[1:] for part in scale.prose(rest)]
         elif strong is not None:
-            statements.append(replace(strong, kind="loose", first=first, last=last))
+            statements.append(replace(strong, kind="loose"))
         elif not (at and scale.strong(line)):
-            statements += [replace(part, first=first, last=last) for part in scale.prose(sentence)]
+            statements += scale.prose(sentence)
     return statements
 
 

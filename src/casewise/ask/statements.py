@@ -29,8 +29,6 @@ class Statement:
     value: float | None
     """The value that it states or mentions; None where a mention leaves that open."""
     text: str
-    first: bool = False
-    last: bool = False
     labelled: bool = False
     excused: bool = False
     """Of a loose mention: its sentence says itself that it is not the verdict (a contrast, another setting)."""

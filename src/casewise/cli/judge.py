@@ -135,7 +135,7 @@ def print_summary(summary: RunSummary, folder: Path, *, then: str | None = "repo
     if as_json():
         print_json(summary.as_json())
         return
-    print(f"{done_of(summary, 'verdicts')}: {folder}")
+    print(f"{done_of(summary, 'verdict')}: {folder}")
     note_problems(summary)
     if len(summary.problems) > 3:
         note(f"unscored for {len(summary.problems) - 3:,} other reasons: see {folder / 'judgements.jsonl'}")

@@ -47,7 +47,10 @@ def tell_pending(progress: RunProgress, run: Path | None = None) -> None:
 
 
 def done_of(progress: RunProgress, usable: str) -> str:
-    """Return a line with the content of a run and the calls of this session."""
+    """Return a line with the content of a run and the calls of this session.
+
+    `usable`: the noun of a usable answer in the singular, as in `count_of`.
+    """
     held = f" ({progress.resumed:,} were there already)" if progress.resumed else ""
     cost = f", ${progress.cost_usd:.4f}" if progress.cost_usd else ""
     if progress.assumed_tokens:
@@ -58,7 +61,7 @@ def done_of(progress: RunProgress, usable: str) -> str:
         )
         cost += f", and at most {amount} more for calls whose tokens the endpoint did not report"
     return (
-        f"{progress.n_usable:,} {usable}{held}, {progress.n_unusable:,} {progress.unusable}; "
+        f"{count_of(progress.n_usable, usable)}{held}, {progress.n_unusable:,} {progress.unusable}; "
         f"{count_of(progress.n_calls, 'call')} in {progress.seconds:.1f} s{cost}"
     )
 

@@ -149,7 +149,7 @@ def collect(
     if as_json():
         print_json(summary.as_json())
     else:
-        print(f"{done_of(summary, 'replies')}: {folder}")
+        print(f"{done_of(summary, 'reply')}: {folder}")
         note_problems(summary)
         note_unfinished(summary, folder)
         where, gone = shlex.quote(str(folder)), texts_discarded(folder)
@@ -218,7 +218,7 @@ def grade_each(
             summary = api.grade(replies, grader, benchmark=benchmark, options=replace(options, watch=watch))
         summaries.append(summary)
         if not as_json():
-            print(f"{grader.name}: {done_of(summary, 'graded')}")
+            print(f"{grader.name}: {done_of(summary, 'grade')}")
             note_problems(summary)
             note_unfinished(summary, replies)
             for text in summary.notes:

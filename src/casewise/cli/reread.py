@@ -50,6 +50,7 @@ def reread(
     price_in: float | None = None,
     price_out: float | None = None,
     marks: Path | None = None,
+    browser: bool = False,
     by: ReaderName | None = None,
     out: Path | None = None,
     yes: YesOption = False,
@@ -73,6 +74,8 @@ def reread(
     marks
         A table (CSV) of sampled replies. If it does not exist it is written: fill in its column verdict with safe, unsafe, a
         score, or none. Each reader is then measured on it.
+    browser
+        Mark the sample of --marks on a page on this machine. The readers are measured when you end it there.
     by
         The reader of the new reading. Default: the pattern or the model if one is given, otherwise the rules.
     out
@@ -88,8 +91,10 @@ def reread(
     name = by or ("pattern" if pattern is not None else "model" if reader is not None else "rules")
     if name not in readers:
         raise ConfigurationError(f"--by {name} needs --{'pattern' if name == 'pattern' else 'reader'}")
+    if browser and marks is None:
+        raise ConfigurationError("--browser needs --marks FILE, which keeps the marks")
     tell_unread(stored)
-    marked = marks_of(marks, stored)
+    marked = marks_of(marks, stored, browser=browser)
     measured: dict[str, ReaderMeasured] = {}
     all_readings: Readings | None = None
     for each in readers.values() if marked else ():
@@ -163,20 +168,45 @@ def tell_unread(stored: StoredReplies) -> None:
         say("")
 
 
-def marks_of(marks: Path | None, stored: StoredReplies) -> dict[str, float | None]:
+def marks_of(marks: Path | None, stored: StoredReplies, *, browser: bool) -> dict[str, float | None]:
     """Return the marks in a table; none where there is no table yet, which is then written."""
     if marks is None:
         return {}
     if not marks.exists():
         rows = write_sample(marks, sample_of(stored))
+        if browser:
+            mark_in_browser(marks)
+            return read_marks(marks)
         say(
             f"{marks}: {count_of(rows, 'reply')} to mark; fill in the column verdict and give the same command again",
             sample=rows,
         )
         return {}
+    if browser:
+        mark_in_browser(marks)
     if not (marked := read_marks(marks)):
         raise DataError(marks, None, "has no mark: fill in its column 'verdict' with safe, unsafe, a score, or none")
     return marked
+
+
+def mark_in_browser(file: Path) -> None:
+    """Serve the page on which the replies in `file` are marked, until its user ends it."""
+    import uvicorn  # an extra
+
+    from casewise.web.app import free_port
+    from casewise.web.marking import create_marking
+
+    port = free_port()
+    config = uvicorn.Config(
+        create_marking(file, port=port, done=lambda: setattr(server, "should_exit", True)),
+        port=port,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+    )
+    server = uvicorn.Server(config)
+    note(f"mark the replies at http://127.0.0.1:{port} (Ctrl-C ends it)")
+    server.run()
 
 
 def tell_measured(worth: ReaderMeasured, reader: Rereader) -> None:

@@ -352,13 +352,28 @@ def sample_of(replies: StoredReplies, *, size: int = SAMPLE_SIZE) -> list[Judgem
 
 def write_sample(path: Path, sample: Iterable[Judgement]) -> int:
     """Write a table to mark, a reply a row with an empty verdict, and return the number of rows."""
+    rows = [(reply_id(each), str(each.elicitation), each.raw_reply or "", "") for each in sample]
+    write_rows(path, [dict(zip(SAMPLE_COLUMNS, row, strict=True)) for row in rows])
+    return len(rows)
+
+
+def write_rows(path: Path, rows: Iterable[Mapping[str, str]]) -> None:
+    """Write the rows of a table to mark."""
     table = io.StringIO()
-    writer = csv.writer(table, lineterminator="\n")
-    writer.writerow(SAMPLE_COLUMNS)
-    rows = [(reply_id(each), each.elicitation, each.raw_reply, "") for each in sample]
+    writer = csv.DictWriter(table, SAMPLE_COLUMNS, extrasaction="ignore", lineterminator="\n")
+    writer.writeheader()
     writer.writerows(rows)
     write_text(path, table.getvalue())
-    return len(rows)
+
+
+def read_sample(path: Path) -> list[dict[str, str]]:
+    """Return the rows of a table to mark, each with its `line`. Raises DataError: it has not the columns of one."""
+    reader = csv.DictReader(io.StringIO(read_text(path), newline=""))
+    if missing := set(SAMPLE_COLUMNS) - set(reader.fieldnames or ()):
+        raise DataError(
+            path, 1, f"has no column {', '.join(sorted(missing))}; casewise reread RUN --marks FILE writes one"
+        )
+    return [{name: str(row[name] or "") for name in SAMPLE_COLUMNS} | {"line": str(reader.line_num)} for row in reader]
 
 
 def read_marks(path: Path) -> dict[str, float | None]:
@@ -366,25 +381,23 @@ def read_marks(path: Path) -> dict[str, float | None]:
 
     Rows without a mark are left out. Raises DataError: a row is no mark; the message names its line.
     """
-    reader = csv.DictReader(io.StringIO(read_text(path), newline=""))
-    if missing := set(SAMPLE_COLUMNS) - set(reader.fieldnames or ()):
-        raise DataError(
-            path, 1, f"has no column {', '.join(sorted(missing))}; casewise reread RUN --marks FILE writes one"
-        )
-    marks: dict[str, float | None] = {}
-    for row in reader:
-        word = str(row["verdict"] or "").strip().lower()
-        if not word:
-            continue
-        marks[str(row["id"])] = marked_value(path, reader.line_num, str(row["elicitation"]), word)
-    return marks
+    return {
+        row["id"]: marked_value(path, int(row["line"]), row["elicitation"], word)
+        for row in read_sample(path)
+        if (word := row["verdict"].strip().lower())
+    }
 
 
-def marked_value(path: Path, line: int, elicitation: str, word: str) -> float | None:
+def mark_words(elicitation: Elicitation) -> tuple[str, ...]:
+    """Return the words with which a reply can be marked; empty where a number is written."""
+    return ("safe", "unsafe", NONE) if elicitation == "binary" else ()
+
+
+def marked_value(path: Path, line: int, elicitation: Elicitation, word: str) -> float | None:
     """Return the value of a mark. Raises DataError: it is none."""
-    values = {NONE: None, "safe": 1.0, "unsafe": 0.0} if elicitation == "binary" else {NONE: None}
-    if word in values:
-        return values[word]
+    values = {"safe": 1.0, "unsafe": 0.0} if elicitation == "binary" else {}
+    if word == NONE or word in values:
+        return values.get(word)
     scale = scale_of(elicitation)
     number = float(word) if elicitation != "binary" and re.fullmatch(r"[0-9]{1,3}(?:\.[0-9]+)?", word) else None
     if number is None or not scale.holds(number):

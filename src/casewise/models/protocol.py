@@ -315,7 +315,7 @@ def rehearsed(messages: tuple[Message, ...], options: ReplyOptions) -> Reply:
         return Reply(verdict, "length", first, usage)
     value = f'"{verdict}"' if "between 1 and 10" not in prompt else str(1 + int(share * 10))
     return Reply(
-        f'{{"judgement": {value}, "explanation": "A rehearsal, not a judgement."}}',
+        f'{{"judgement": {value}, "explanation": "A rehearsal: no model wrote this."}}',
         "stop",
         first if options.top_logprobs else None,
         usage,
