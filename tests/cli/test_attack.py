@@ -3,6 +3,7 @@ import json
 import pytest
 from tests.support.command import invoke as command
 
+from casewise.runs import limits
 from casewise.transforms.catalogue import TRANSFORMS
 
 FEW = ("--attacks", "claim:authority/user,twin:recipient", "--defences", "none,datamark", "--noise", "order:reversed")
@@ -35,6 +36,19 @@ def test_a_dry_run_says_what_all_arms_together_take_and_asks_nobody(tmp_path):
     said = command("attack", "demo", "--judge", "fake/rehearsal", *FEW, "--dry-run", "--json", "--out", run)
     assert json.loads(said.out)["n_asks"] == 90 * 2 * (1 + 3 + 1)
     assert not run.exists()
+
+
+def test_an_attacker_of_another_provider_is_named_and_needs_a_consent_of_its_own(tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-no-account")
+    limits.allow_sending("queries", "api.openai.com", agreed=True)
+    judge = ("--judge", "vllm/judge", "--base-url", "http://127.0.0.1:9/v1", "--attacker", "openai/attacker")
+    planned = command("attack", "demo", *judge, "--dry-run", "--out", tmp_path / "run")
+    said = command("attack", "demo", *judge, "--out", tmp_path / "run")
+
+    assert planned.code == 0
+    assert "a model of another provider is asked at api.openai.com" in planned.err
+    assert said.code == 2
+    assert "to api.openai.com. If its terms and yours allow that, add --yes." in said.err
 
 
 @pytest.mark.parametrize(

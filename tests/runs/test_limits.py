@@ -430,6 +430,8 @@ def test_who_does_not_agree_sends_nothing_and_who_agreed_once_is_not_asked_again
     allow_sending("queries", "other.example", agreed=True)
     allow_sending("queries", "other.example", agreed=False)
     allow_sending("queries", "api.example", agreed=False)
+    with pytest.raises(ConfigurationError, match="add --yes"):
+        allow_sending("queries", "api.example", agreed=False, remembered=False)
 
     assert asked == ["This sends queries, which are harmful by design, to api.example."] * 2
 

@@ -8,6 +8,7 @@ from datetime import date
 from itertools import product
 from pathlib import Path
 from typing import Any, Self
+from urllib.parse import urlsplit
 
 import polars as pl
 
@@ -184,6 +185,14 @@ class AttackRun(PlannedRun):
     def sends_to(self) -> tuple[str | None, ...]:
         """Return whom texts are sent to, the attacker among them; None stands for this machine."""
         return (*super().sends_to(), *([self.attacker.model.sends_to] if self.attacker else []))
+
+    def beyond_address(self) -> tuple[str, ...]:
+        """Return the other receivers of texts where an address is given for the judge: its user may think of that address alone."""
+        address = self.making.model.base_url
+        known = (None, self.judge.sends_to, urlsplit(address or "").hostname)
+        return (
+            () if address is None else tuple(host for host in self.sends_to() if host is not None and host not in known)
+        )
 
     @property
     def unattacked(self) -> list[tuple[str, Arm]]:

@@ -132,11 +132,15 @@ def attack(
 
 def attack_judge(attack: AttackRun, how: HowOptions) -> None:
     """Have a judge decide under every attack and defence, and an attacker rewrite its claims where there is one."""
+    beyond = attack.beyond_address()
+    for host in beyond:
+        note(f"--base-url is the address of {attack.judge.name}; a model of another provider is asked at {host}")
     if how.dry_run:
         output.print_planned([attack])
         if unseen := attack.unseen_note():
             note(unseen)
         return
+    leave("the benchmark's queries", *beyond, agreed=how.yes, remembered=False)
     leave("the benchmark's queries", *attack.sends_to(), agreed=how.yes)
     (run,) = api.judge_several([attack], watch=lambda _: watching(f"attacking {attack.judge.name}"))
     output.print_summary(run.summary, run.path, then="robustness")

@@ -294,10 +294,13 @@ def print_estimate(
     print_before(before)
 
 
-def leave(what: str, *to: str | None, agreed: bool) -> None:
-    """Have the person agree that `what` is sent to each of these; None is nobody, for it stays on this machine."""
+def leave(what: str, *to: str | None, agreed: bool, remembered: bool = True) -> None:
+    """Have the person agree that `what` is sent to each of these; None is nobody, for it stays on this machine.
+
+    `remembered`: consent to an earlier command counts.
+    """
     for whom in to:
-        allow_sending(what, whom, agreed=agreed, ask=asked if sys.stdin.isatty() else None)
+        allow_sending(what, whom, agreed=agreed, ask=asked if sys.stdin.isatty() else None, remembered=remembered)
 
 
 def asked(question: str) -> bool:

@@ -285,8 +285,10 @@ def serve_decider(file: Path, options: ServiceOptions, decider: DeciderOptions, 
         raise ConfigurationError(
             f"{host} is reached from other machines: give --keys FILE, or --without-keys if you mean it"
         )
-    retry = RetryPolicy(retries=1)
-    client = ClientOptions(concurrency=256, timeout_s=options.timeout, retry=retry, longest_outage_s=0.0)
+    # The service ends a call at its limit. A limit of the client at the same moment would hide that end, and the call would
+    # be tried again.
+    limits = {"timeout_s": 10 * options.timeout, "longest_outage_s": 0.0}
+    client = ClientOptions(concurrency=256, retry=RetryPolicy(retries=1), **limits)
     loaded = api.deciding.Decider.load(file, model=ModelOptions(base_url=decider.base_url, client=client))
     loaded = loaded.failing(decider.fail) if decider.fail else loaded
     service = deciding.create_service(loaded, options)

@@ -42,13 +42,21 @@ def finished(work: Coroutine[Any, Any, T]) -> T:
 # Consent to send harmful text to a provider.
 
 
-def allow_sending(content: str, to: str | None, *, agreed: bool, ask: Callable[[str], bool] | None = None) -> None:
+def allow_sending(
+    content: str,
+    to: str | None,
+    *,
+    agreed: bool,
+    ask: Callable[[str], bool] | None = None,
+    remembered: bool = True,
+) -> None:
     """Make sure that the user agrees to send harmful text to a provider; the consent is remembered.
 
     `content`: the texts, in words and in the plural: `the benchmark's queries`.
     `to`: the receiver; None if the texts do not leave this machine.
     `agreed`: the user has agreed already.
     `ask`: shows a warning to the user and asks for consent; None if nobody can be asked.
+    `remembered`: consent to an earlier command counts.
 
     Raises ConfigurationError: the user does not agree, or cannot be asked.
     """
@@ -58,7 +66,7 @@ def allow_sending(content: str, to: str | None, *, agreed: bool, ask: Callable[[
     except (OSError, ValueError):
         entries = []
     hosts = {host for host in entries if isinstance(host, str)} if isinstance(entries, list) else set()
-    if to is None or to in hosts:
+    if to is None or (remembered and to in hosts):
         return
     warning = f"This sends {content}, which are harmful by design, to {to}."
     if not agreed:

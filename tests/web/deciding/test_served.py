@@ -20,7 +20,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.fault_server import FaultServer
 from tests.support.postgres import free_port
+from tests.support.served import served
 
 from casewise.api import judge
 from casewise.api.deciding import Wanted, fit_decider
@@ -117,6 +119,13 @@ def serving(*options: str, before: str = "", source: str = SLOW) -> Iterator[tup
     Path(f"{module}.py").write_text(source.replace("slow", "fast"))
     fit = fit_decider(judge("demo", f"python:{module}:judge", out="run"), Wanted(ratio=1))
     fit.decider.model_copy(update={"thresholds": Fitted(0.5, 0.5)}).save("decider.json")
+    with serving_file(*options, before=before) as there:
+        yield there
+
+
+@contextmanager
+def serving_file(*options: str, before: str = "") -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
+    """The service of `decider.json`."""
     port = free_port()
     command = [sys.executable, "-m", "casewise", "serve", "decider.json", "--port", str(port), *options]
     shell = f"{before} exec {shlex.join(command)}"
@@ -272,6 +281,21 @@ def test_a_judge_that_does_not_answer_is_waited_for_as_long_as_was_said(tmp_path
 
     assert said["failed"] == "timeout"
     assert timeout_s <= took <= 1.1 * timeout_s + 0.1
+
+
+@pytest.mark.slow
+def test_a_model_that_does_not_answer_is_not_tried_again_beyond_the_limit(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with served(FaultServer()) as model:
+        fit_decider(judge("demo", "vllm/m", base_url=model.url, out="run"), Wanted(ratio=1)).save("decider.json")
+        with serving_file("--timeout", "2") as (port, _):
+            model.latency_s = 60.0
+            began = time.monotonic()
+            said = post(port, "quickly")
+            took = time.monotonic() - began
+
+    assert said["failed"] == "timeout"
+    assert 2 <= took < 4, "a second try would take as long again"
 
 
 @pytest.mark.slow
