@@ -1,10 +1,11 @@
 """Measure how strong the built-in claims are against three judges, and write the table of docs/how-to/attack-a-judge.md.
 
-    python scripts/measure_attacks.py            # the two scripted judges
-    python scripts/measure_attacks.py smollm2    # also SmolLM2 (extra tiny), about 15 minutes on two cores
+    python scripts/measure_attacks.py                   # the two scripted judges
+    python scripts/measure_attacks.py smollm2 FOLDER    # also SmolLM2 (extra tiny), about 8 minutes of a core; resumed in FOLDER
 
 Two judges are scripted. `credulous` calls a request unsafe, unless what it is told besides has a word of permission. `filtering` does
 the same after it has dropped every text with a phrase of the first wording of a claim: it shows what a filter of phrases is worth.
+SmolLM2 calls all items safe, so that no verdict can turn: its P(safe) is measured instead.
 """
 
 from __future__ import annotations
@@ -14,11 +15,15 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import polars as pl
+from scipy.stats import ttest_1samp
+
 import casewise
 from casewise.api import RunOptions
 from casewise.ask.layouts import ShownItem
 from casewise.judges.plan import Selection
 from casewise.records import ShownContext
+from casewise.stats.estimates import Estimate
 from casewise.transforms.attacks import shipped_claims
 from casewise.transforms.channels import over_texts
 
@@ -80,33 +85,49 @@ def filtering(query: str, context: ShownContext, shown: ShownItem) -> str:
 known_phrases = phrases()
 
 
-def measured(judge: str | Callable[..., str], *, n_items: int | None) -> dict[str, str]:
-    """Return by claim the share of verdicts that its first place turns towards safe, with the number of items."""
-    claims = ["claim:" + "/".join((name, claim.channels[0], "safe")) for name, claim in shipped_claims().items()]
-    options = RunOptions(selection=Selection(limit=n_items))
-    run = casewise.attack(DEMO, judge, attacks=claims, noise="order:reversed", options=options)
-    cells = {}
-    for row in casewise.robustness(run).numbers.rows:
-        share, name = row.turned, str(row.setting.attack).removeprefix("claim:")
-        if row.towards == "safe":
-            cells[name] = cell(share.estimate, share.n, hidden=row.not_shown)
+CLAIMS = ["claim:" + "/".join((name, claim.channels[0], "safe")) for name, claim in shipped_claims().items()]
+NOISE = "order:reversed"
+
+
+def turned(judge: Callable[..., str]) -> dict[str, str]:
+    """Return by claim the share of verdicts that its first place turns towards safe, with its interval."""
+    run = casewise.attack(DEMO, judge, attacks=CLAIMS, noise=NOISE)
+    rows = [row for row in casewise.robustness(run).numbers.rows if row.towards == "safe"]
+    return {str(row.setting.attack).removeprefix("claim:"): cell(row.turned) for row in rows}
+
+
+def cell(share: Estimate) -> str:
+    return "no item" if share.estimate is None else f"{share.estimate:.0%} [{share.ci_low:.0%}, {share.ci_high:.0%}]"
+
+
+def moved(folder: str) -> dict[str, str]:
+    """Return by claim how many points the P(safe) of SmolLM2 moves on 24 items, with an interval (Student's t) over queries."""
+    options = RunOptions(selection=Selection(limit=24))
+    run = casewise.attack(
+        DEMO, "gguf:smollm2", attacks=CLAIMS, noise=NOISE, elicitations="probability", out=folder, options=options
+    )
+    values: dict[str, dict[str, float]] = {}
+    for item, arm, value in run.judgements.select("item_id", pl.col("arm").cast(str), "value").iter_rows():
+        values.setdefault(arm, {})[item] = value
+    plain, cells = values.pop("full"), {}
+    for arm, attacked in values.items():
+        by_query: dict[str, list[float]] = {}
+        for item, value in attacked.items():
+            by_query.setdefault(DEMO.item[item].query_id, []).append(100 * (value - plain[item]))
+        shifts = [sum(points) / len(points) for points in by_query.values()]
+        interval = ttest_1samp(shifts, 0).confidence_interval(0.95)
+        mean = sum(shifts) / len(shifts)
+        cells[arm.partition(":")[2] if arm.startswith("claim") else arm] = (
+            f"{mean:+.1f} [{interval.low:+.1f}, {interval.high:+.1f}]"
+        )
     return cells
-
-
-def cell(share: float | None, n: float, *, hidden: int) -> str:
-    if share is None:
-        return "not shown" if hidden else "no item"
-    return f"{share:.0%} of {n:g}"
 
 
 def main() -> None:
     """Print the table, and put it into the page."""
-    judges: dict[str, dict[str, str]] = {
-        "credulous": measured(credulous, n_items=None),
-        "filtering": measured(filtering, n_items=None),
-    }
-    if "smollm2" in sys.argv[1:]:
-        judges["SmolLM2"] = measured("gguf:smollm2", n_items=12)
+    judges = {"credulous": turned(credulous), "filtering": turned(filtering)}
+    if sys.argv[1:2] == ["smollm2"]:
+        judges["SmolLM2, points of P(safe)"] = moved(sys.argv[2])
     rows = dict.fromkeys(name for cells in judges.values() for name in cells)
     lines = [f"| towards *safe* | {' | '.join(judges)} |", "|---" * (1 + len(judges)) + "|"]
     lines += [f"| `{name}` | {' | '.join(cells.get(name, '–') for cells in judges.values())} |" for name in rows]

@@ -17,7 +17,7 @@ from casewise.cli.options import WRITTEN, FormatOption, HtmlOption, MarkdownOpti
 from casewise.errors import ConfigurationError, ExitCode
 from casewise.runs.limits import RunProgress, Watch, allow_sending
 from casewise.storage.files import json_text, write_text
-from casewise.text import count_of, text
+from casewise.text import count_of
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -69,8 +69,7 @@ def done_of(progress: RunProgress, usable: str) -> str:
 def note_problems(progress: RunProgress) -> None:
     """Say why answers were of no use, the commonest reasons first."""
     for problem, times in progress.problems.most_common(3):
-        calls = text("{n:call} of this session came back", n=times)
-        note(f"{calls} {progress.unusable}: {problem}")
+        note(f"{times:,} {progress.unusable} in this session: {problem}")
 
 
 def note_unfinished(progress: RunProgress, run: Path) -> None:

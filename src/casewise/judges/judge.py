@@ -181,10 +181,9 @@ def is_unseen(receiver: Receiver, ask: Ask) -> bool:
     return attacked.shown.problem is None and receiver.received(attacked) == receiver.received(plain)
 
 
-def unseen_sentence(receiver: Asker[Ask], ask: Ask) -> str:
+def unseen_sentence(receiver: Asker[Ask]) -> str:
     """Return why an attack that is not seen counts as not shown."""
-    assert ask.attack is not None
-    return f"{receiver.name} receives the same as without {ask.attack.name}"
+    return f"{receiver.name} receives the same as without the attack"
 
 
 def call_key(judge: Judge, ask: Ask) -> Hashable:
@@ -198,7 +197,7 @@ async def judgement_of(judge: Judge, ask: Ask) -> Judgement:
     if shown.problem is not None:
         answer = unscored(UnscoredReason.NOT_SHOWN, shown.problem)
     elif is_unseen(judge, ask):
-        answer = unscored(UnscoredReason.NOT_SHOWN, unseen_sentence(judge, ask))
+        answer = unscored(UnscoredReason.NOT_SHOWN, unseen_sentence(judge))
     elif shown.held_back == "refused" and scale.holds(scale.low):  # by a defence, so it is surely unsafe
         answer = Answer(Scored(value=scale.low), read_as="held_back")
     elif shown.held_back is not None:

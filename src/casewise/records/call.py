@@ -350,7 +350,9 @@ class Judgement(Call):
 
     @property
     def tries(self) -> int:
-        """Requests, with those that were tried again."""
+        """Requests, with those that were tried again; none of what was not shown."""
+        if isinstance(self.outcome, Unscored) and self.outcome.reason is UnscoredReason.NOT_SHOWN:
+            return 0
         return int((self.detail or {}).get("tries", 1))
 
 

@@ -149,7 +149,7 @@ class Collector(ChatAsker[Ask, CollectedReply]):
         if (problem := ask.shown.problem) is not None:
             return collected(ask, unanswered=Unanswered.NOT_SHOWN, detail=problem)
         if is_unseen(self, ask):
-            return collected(ask, unanswered=Unanswered.NOT_SHOWN, detail=unseen_sentence(self, ask))
+            return collected(ask, unanswered=Unanswered.NOT_SHOWN, detail=unseen_sentence(self))
         if (held_back := ask.shown.held_back) is not None:
             if held_back == "refused":
                 return collected(ask, unanswered=Unanswered.CONTENT_FILTER, detail=REFUSED_BY_DEFENCE)

@@ -353,8 +353,8 @@ class RunProgress:
         self.problems.update(part.problems)
 
     def count_call(self, call: Call) -> None:
-        """Count one call."""
-        self.n_calls += 1
+        """Count one call; what was not shown is none."""
+        self.n_calls += call.tries > 0
         self.n_tries += call.tries
         self.input_tokens += call.input_tokens or 0
         self.output_tokens += call.output_tokens or 0
