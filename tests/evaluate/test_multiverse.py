@@ -72,3 +72,10 @@ def test_of_one_judge_it_is_said_how_far_its_number_moves(numbers):
 def test_judges_without_verdicts_leave_nothing_to_count(numbers):
     with pytest.raises(BenchmarkError, match="no judge has a verdict on at least half"):
         numbers(World("silent", ("sss", "uuu") * 3, {"silent": always("?", 6)}))
+
+
+def test_a_combination_that_leaves_no_number_is_counted_and_not_taken_for_zero(numbers):
+    found = numbers(World("all tied", ("su",) * 8, {"bold": always("s", 8)}))
+
+    assert {world.rules.ties for world in found.worlds if world.rules.labels == "votes"} == {"half", "safe", "unsafe"}
+    assert any("left out: the number of a judge cannot be computed" in note for note in found.notes)

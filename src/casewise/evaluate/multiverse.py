@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
@@ -72,6 +73,13 @@ class UnderRules(ShortRepr):
     """The judges that none is shown to be better than; all where there is one query."""
 
 
+def value_of(world: UnderRules, judge: str) -> float:
+    """Return the number of a judge there, which is known: a combination under which it is not is no world."""
+    value = world.numbers[judge].estimate
+    assert value is not None
+    return value
+
+
 @dataclass(frozen=True, repr=False)
 class MultiverseNumbers(RunNumbers):
     """The headline and the ranking of judges under every combination of rules that applies to the data."""
@@ -98,12 +106,15 @@ class MultiverseNumbers(RunNumbers):
                 "no judge has a verdict on at least half of its items, so no rule has anything to count"
             )
         chosen, without_effect = applicable(runs, series, options)
-        metric, worlds = "", list[UnderRules]()
+        metric, worlds, n_undefined = "", list[UnderRules](), 0
         for rules in chosen:
             measured, n_items = measured_under(rules, runs, series, options)
             metric = metric or next((name for name in BEST_BY if all(name in has for has in measured.values())), "")
-            if n_items and metric and all(metric in has for has in measured.values()):
-                worlds.append(under_rules(rules, {name: has[metric] for name, has in measured.items()}, n_items))
+            numbers = {name: has[metric] for name, has in measured.items() if metric in has}
+            if n_items and len(numbers) == len(series) and not any(math.isnan(one.value) for one in numbers.values()):
+                worlds.append(under_rules(rules, numbers, n_items))
+            else:
+                n_undefined += 1
         if not worlds:
             raise BenchmarkError("no item that all judges were asked has a label under any rule")
         unread = (
@@ -111,7 +122,19 @@ class MultiverseNumbers(RunNumbers):
             for one in series
             if one.unscored_share
         )
-        notes = (*runs.benchmark.notes(), *runs.cluster_notes, *runs.silent_notes, *runs.repeats_notes, *unread)
+        undefined = (
+            [f"{count_of(n_undefined, 'combination is')} left out: the number of a judge cannot be computed there."]
+            if n_undefined
+            else []
+        )
+        notes = (
+            *runs.benchmark.notes(),
+            *runs.cluster_notes,
+            *runs.silent_notes,
+            *runs.repeats_notes,
+            *unread,
+            *undefined,
+        )
         return cls(runs, options, metric, tuple(worlds), without_effect, notes)
 
     @property
@@ -175,7 +198,7 @@ class MultiverseNumbers(RunNumbers):
     def range_sentence(self) -> Text:
         """Return how far the number of the only judge moves, and which rule moves it most."""
         (judge,) = self.judges
-        values = [world.numbers[judge].estimate or 0.0 for world in self.worlds]
+        values = [value_of(world, judge) for world in self.worlds]
         title = metric_named(self.metric).title
         if max(values) - min(values) < LEAST_SPREAD:
             return text(
@@ -188,7 +211,7 @@ class MultiverseNumbers(RunNumbers):
         moves: dict[str, float] = {}
         for a, b in self.pairs():
             rule = differing_rule(a, b)
-            moved = abs((a.numbers[judge].estimate or 0.0) - (b.numbers[judge].estimate or 0.0))
+            moved = abs(value_of(a, judge) - value_of(b, judge))
             moves[rule] = max(moves.get(rule, 0.0), moved)
         most = max(moves, key=lambda rule: moves[rule], default="labels")
         return text(
