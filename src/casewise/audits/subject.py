@@ -19,9 +19,11 @@ from casewise.notation import spoken
 from casewise.records import CONDITIONS, ShortRepr, paper_parameters
 from casewise.records.base import Record, shipped_toml
 from casewise.records.item import INTENT_UNKNOWN
-from casewise.stats.arrays import BoolArray, FloatArray, IntArray, Raters
+from casewise.stats.arrays import BoolArray, FloatArray, IntArray, Raters, coded_labels
 from casewise.stats.ceilings import UNIFORM, fit_beta, same_label
+from casewise.stats.estimates import Estimate, estimate_of
 from casewise.stats.labels import UNSURE_WEIGHT, VOTES, Unsure, column, labels
+from casewise.stats.measured import TotalsByCluster, share
 from casewise.stats.sample import OnScale, query_numbers
 from casewise.stats.words import Design, HeldOut, PhraseCounts, out_of_fold
 from casewise.storage.benchmark import Benchmark
@@ -407,6 +409,18 @@ class Subject(ShortRepr):
             return same
 
         return worked_out(self.benchmark, "same label again, by condition", chances, made_with="scipy")
+
+    def second_study(self, rows: BoolArray) -> Estimate | None:
+        """Return the predicted share of labels of these items that a second study of this size would give again; None without two votes.
+
+        Its interval is over clusters.
+        """
+        known = rows & ~np.isnan(self.same_again)
+        if not known.any() or self.n_votes[rows].max() < 2:
+            return None
+        terms = {"same": self.same_again[known], "items": np.ones(int(known.sum()))}
+        totals = TotalsByCluster.from_terms(terms, coded_labels(self.cluster[known]))
+        return estimate_of(totals.measure(share("same_again", "same", "items")))
 
     def words(self, reads: Features) -> PhraseCounts:
         """The phrases of the items that are read."""

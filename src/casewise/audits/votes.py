@@ -345,6 +345,8 @@ def stability(subject: Subject, part: Part) -> None:
     means = {name: float(np.nanmean(chances)) for name, chances in same.items()}
     close = np.nan_to_num(subject.same_again, nan=1.0) < 0.8
     part.measured |= {"same_label_again": means, "labels_below_80_percent": int(close.sum())}
+    if (again := subject.second_study(subject.n_votes > 0)) is not None:
+        part.measured["second_study"] = again.picked("n")
     if max(means.values()) >= LEAST_STABLE:
         return
     low, high = (percent(end(means.values())) for end in (min, max))

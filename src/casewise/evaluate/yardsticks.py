@@ -294,19 +294,10 @@ def people(subject: Subject, asked: BoolArray) -> People:
 
     conditions = subject.items["condition"].fill_null("").to_numpy()[rows]
 
-    def same_again() -> Estimate | None:
-        chance = subject.same_again[rows]
-        known = ~np.isnan(chance)
-        if votes.max() < 2 or not known.any():
-            return None
-        terms = {"same": chance[known], "items": np.ones(int(known.sum()))}
-        totals = TotalsByCluster.from_terms(terms, coded_labels(query[known]))
-        return estimate_of(totals.measure(share("same_again", "same", "items")))
-
     return People(
         one_person=or_none(one_person),
         others=reference,
-        same_again=same_again(),
+        same_again=subject.second_study(rows),
         ceilings=or_none(lambda: ceilings(safe, votes, condition=conditions, clusters=query, raters=raters)),
     )
 

@@ -133,11 +133,8 @@ def key_figures(audit: Audit) -> list[LargeFigure]:
     """The numbers that bound what an accuracy on these labels can mean, the most telling first."""
     measured = {name: part.measured for name, part in audit.parts.items()}
     items, figures = audit.counts["items"], list[LargeFigure]()
-    if same := measured["labels"].get("same_label_again"):
-        low, high = min(same.values()), max(same.values())
-        expected = percent(same["fitted by condition"])
-        figures.append(("The same in a second study", (expected, f"{100 * low:.1f} to {percent(high)}"), items))
     for title, row in (
+        ("The same in a second study", measured["labels"].get("second_study")),
         (
             "Given by words alone",
             measured["baseline"].get("baselines", [{}])[0].get("votes", {}).get("accuracy"),
