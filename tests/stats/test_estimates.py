@@ -584,7 +584,10 @@ def test_an_interval_reaches_what_may_be_unseen_where_that_is_known():
     assert estimate_of(replace(found, unseen=NAN)).limits == alone
     assert estimate_of(replace(found, unseen=0.1)).limits == (0.1, alone[1])
     assert estimate_of(replace(found, unseen=0.9)).limits == (alone[0], 0.9)
-    assert estimate_of(constant).limits == pytest.approx((0.1, 0.2))
+    assert estimate_of(constant).limits == pytest.approx((0.1, 0.2 + 0.8 * (1 - 0.025 ** (1 / 6))))
+    assert estimate_of(replace(constant, domain=(0.0, np.inf))).limits == pytest.approx((0.1, 0.2))
+    assert estimate_of(constant).method == UNSEEN
+    assert estimate_of(replace(constant, unseen=0.3)).ci_high == 0.3
 
 
 def test_an_interval_says_whether_it_is_over_wordings():

@@ -163,10 +163,23 @@ def estimate_of(measured: Measured, *, level: float = LEVEL) -> Estimate:
         return with_interval(bare, interval_without_spread(measured, more, level=level), method)
     if limits is None and measured.unseen is None:
         return replace(bare, method=NO_SPREAD)
-    limits = limits or Interval(measured.value, measured.value)
+    method = UNSEEN if limits is None else STUDENT if measured.wordings < 2 else OVER_WORDINGS
+    if limits is None:  # to the side on which what is unseen lies, that is the floor
+        moves = 0.0 if measured.unseen is None else measured.unseen - measured.value
+        below, above = (
+            [reach] if np.isfinite(reach) and not side * moves > ROUNDING_ERROR else []
+            for side, reach in zip((-1, 1), reaches(measured), strict=True)
+        )
+        limits = floored(measured.value, None, below=below, above=above, clusters=measured.at_risk, level=level)
     if measured.unseen is not None and not np.isnan(measured.unseen):
         limits = Interval(min(limits.low, measured.unseen), max(limits.high, measured.unseen))
-    return with_interval(bare, limits, STUDENT if measured.wordings < 2 else OVER_WORDINGS)
+    return with_interval(bare, limits, method)
+
+
+def reaches(measured: Measured) -> tuple[float, float]:
+    """Return the distances of a number to the lower and to the upper end of its scale."""
+    low, high = measured.domain
+    return measured.value - low, high - measured.value
 
 
 def interval_from_spread(measured: Measured, rare: Interval | None, *, level: float) -> Interval | None:
@@ -316,9 +329,9 @@ def unseen_parts(first: Measured, second: Measured) -> UnseenParts:
     sides: tuple[Side, Side] = ("below", "above")
     for number, (falls, rises) in ((first, sides), (second, sides[::-1])):
         if not shows_spread(number.influence):
-            low, high = number.domain
-            parts[falls].append(number.value - low)
-            parts[rises].append(high - number.value)
+            fall, rise = reaches(number)
+            parts[falls].append(fall)
+            parts[rises].append(rise)
     return parts
 
 
