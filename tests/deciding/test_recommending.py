@@ -15,7 +15,7 @@ import casewise
 from casewise.api.deciding import Wanted
 from casewise.deciding.recommending import Need, Rival
 from casewise.errors import ConfigurationError
-from casewise.reports.decider import candidates_notes, need_words, shortfall, shortfalls
+from casewise.reports.decider import candidates_notes, need_words, next_for, shortfall, shortfalls
 from casewise.stats.estimates import ALIKE, Estimate
 from casewise.stats.thresholds import RiskPromise
 
@@ -232,3 +232,11 @@ def test_what_a_promise_takes_is_said_of_the_rate_now(at_this_rate, sentence):
 
     assert sentence in need_words(need, "Harm")
     assert need_words(need, "Harm").startswith("Harm of at most 5 %")
+
+
+def test_no_number_of_queries_is_said_to_show_a_difference_that_is_none(tmp_path):
+    judged = casewise.judge("demo", "fake/rehearsal", elicitations="binary", out=tmp_path / "run")
+    found = casewise.recommend(judged, wanted=Wanted(ratio=3)).numbers
+
+    assert any(not rival.beaten and rival.saved.estimate == 0 for rival in found.rivals)
+    assert next_for(found).startswith("compare other judges")

@@ -450,10 +450,11 @@ def recommended(recommendation: Recommendation) -> Iterator[Block]:
 
 def next_for(recommendation: Recommendation) -> str:
     """Return the next step: the command that fits it, or the queries that would decide."""
-    more = [rival.more_queries for rival in recommendation.rivals if not rival.beaten and rival.more_queries]
+    unbeaten = [rival.more_queries for rival in recommendation.rivals if not rival.beaten]
+    more = [n for n in unbeaten if n]
     if recommendation.problem is None and recommendation.good_enough:
         return recommendation.commands[0]
-    if recommendation.shown_to_fail or not more:
+    if recommendation.shown_to_fail or not more or len(more) < len(unbeaten):
         return "compare other judges, prompts or models: casewise judge BENCHMARK --judge NAME."
     return text(
         "about {more} would show whether it costs less, if the difference stays as it is.", more=more_queries(max(more))
