@@ -258,3 +258,10 @@ def test_what_was_never_released_has_a_preset_which_needs_generated_contexts(cas
     assert "approval_rate = 98" in written
     assert "over 10,000 approved HITs" in written
     assert "floor 9.00" in casewise("study check")
+
+
+def test_a_closed_condition_is_marked_while_the_others_go_on(casewise, opened_study):
+    assert "safe_revised is closed" in casewise("study set closed --condition safe_revised")
+    assert re.findall(r"^\w+ \(closed\)", casewise("study status"), re.MULTILINE) == ["safe_revised (closed)"]
+    casewise("study set open --condition safe_revised")
+    assert "(closed)" not in casewise("study status")

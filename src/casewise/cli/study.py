@@ -617,7 +617,10 @@ def print_plan(plan: StudyPlan) -> None:
 def print_overview(seen: Overview) -> None:
     """Each condition on a line, then where people are."""
     names = ("promised", "valid", "reserved", "open", "surplus", "void", "skipped", "people")
-    rows = [[state.condition, *(getattr(state, name) for name in names)] for state in seen.conditions]
+    rows = [
+        [state.condition + (" (closed)" if state.closed else ""), *(getattr(state, name) for name in names)]
+        for state in seen.conditions
+    ]
     total = ["all", *(sum(getattr(state, name) for state in seen.conditions) for name in names)]
     print_table(["condition", *names], [*rows, total])
     if seen.stages:
