@@ -157,6 +157,7 @@ def test_somebody_asks_on_their_own_page_and_gets_a_certificate_and_the_way_back
     assert "THANKS42" in walker.page
     assert walker.open("/rate") == "/end"
     assert "What we had about you is deleted" in walker.page
+    assert "Delete my data" not in walker.page
     with study.read(app.state.database) as live:
         assert overview(live).valid == 0
     assert app.state.erasures.path.stat().st_size > 0

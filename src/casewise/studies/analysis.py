@@ -44,7 +44,7 @@ def settle(
 ) -> tuple[AnalysisOptions, tuple[Departure, ...]]:
     """The options that hold, and where those chosen depart from what was frozen.
 
-    `chosen`: those of `AnalysisOptions` that somebody asks for; None is as planned.
+    `chosen`: the options of `AnalysisOptions` asked for; None is as planned.
     `planned`: the study's own settings, by the same names.
     `frozen`: whether they were frozen: a departure needs a promise.
 

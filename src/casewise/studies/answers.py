@@ -26,7 +26,7 @@ PAGES, ANNOTATORS, ITEMS, SLOTS = tables.pages, tables.annotators, tables.items,
 ITEM_OF_PAGE = (ITEMS.c.study_id == PAGES.c.study_id) & (ITEMS.c.item_id == PAGES.c.item_id)
 
 COUNTS_FOR_QUALITY = PAGES.c.verdict.is_not(None) | ((PAGES.c.kind == "check") & (PAGES.c.state == "skipped"))
-"""Pages that say something of how somebody rates: skipping a check is missing it."""
+"""Pages by which an annotator's care is judged: skipping a check is missing it."""
 
 VERDICTS = {"respond": "safe", "refuse": "unsafe", "ask": "ask"}
 
@@ -316,7 +316,7 @@ def finish_batch(study: LiveRound, annotator_id: str, *, outcome: BatchOutcome =
 
 
 def answered_items(study: LiveRound, annotator_id: str) -> int:
-    """Count the items that somebody rated or skipped."""
+    """Count the items that an annotator rated or skipped."""
     return study.count(PAGES.c.annotator_id == annotator_id, PAGES.c.kind == "item", PAGES.c.answered_at.is_not(None))
 
 
@@ -402,7 +402,7 @@ def counted_as(decision: Decision, own: Mapping[str, OwnAnswer]) -> Decision:
 
 
 def chosen_demographics(questions: Sequence[Demographic], form: Mapping[str, str]) -> dict[str, str]:
-    """Return what somebody chose to say about themselves, of what was offered."""
+    """Return what an annotator chose to say about themselves, of the options offered."""
     places = {question: whole_number(form.get(f"about-{question.name}", "")) for question in questions}
     return {q.name: q.options[place] for q, place in places.items() if 0 <= place < len(q.options)}
 

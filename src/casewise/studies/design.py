@@ -52,7 +52,7 @@ class Speech:
     language: LanguageCode
 
     def __call__(self, english: str, **values: object) -> str:
-        """`english` in this language, its `{places}` filled in once. Words that nobody translated stay as they are."""
+        """`english` in this language, its `{places}` filled in once. Words without a translation stay as they are."""
         translated = messages_in(self.language).get(english, english)
         return PLACE.sub(lambda place: str(values.get(place[1], place[0])), translated) if values else translated
 
@@ -265,7 +265,7 @@ CHILD_RELATED = "child-related crimes"
 
 
 EXAMPLE_DOMAINS = {"example.org", "example.com", "example.net", "example", "invalid", "test", "localhost"}
-"""Domains to which nobody's mail goes (RFC 2606)."""
+"""Domains that take no mail (RFC 2606)."""
 
 
 class Contact(DesignSection):
@@ -279,7 +279,7 @@ class Contact(DesignSection):
 
     @property
     def placeholders(self) -> tuple[str, ...]:
-        """The fields that `study init` wrote and nobody has filled in; an address at an example domain is one."""
+        """The fields that are still as `study init` wrote them; an address at an example domain is one."""
         domain = self.email.rpartition("@")[2].lower()
         example = "@" not in self.email or not {domain, domain.rpartition(".")[2]}.isdisjoint(EXAMPLE_DOMAINS)
         blank = (
@@ -340,7 +340,7 @@ class Exclusion(DesignSection):
     fast_share: Share = 0.3
     """Exclude annotators who answer more than this share of their items too fast."""
     same_answer_share: float | None = Field(None, gt=0.5, le=1)
-    """Exclude annotators who give one answer to at least this share of ten items or more; absent: nobody."""
+    """Exclude annotators who give one answer to at least this share of ten items or more; absent: the rule is off."""
 
 
 class Quiz(DesignSection):

@@ -214,7 +214,7 @@ def about_study(study: LiveRound, design: Design, counts: Overview) -> dict[str,
 
 
 def without_codes(design: Design) -> dict[str, Any]:
-    """The design, without what somebody could pass by for one who completed it, and any path."""
+    """The design, without completion codes and paths."""
     plain = design.model_dump(mode="json", exclude={"alerts"})
     return plain | {"recruiter": {"kind": design.recruiter.kind}, "benchmark": Path(design.benchmark).name}
 

@@ -26,7 +26,7 @@ from casewise.studies.wording import StudyWording
 
 @dataclass(frozen=True, slots=True)
 class OpenItem:
-    """An item with slots that nobody holds."""
+    """An item with open slots."""
 
     item_id: str
     query_id: str
@@ -210,7 +210,7 @@ class StudyEstimate:
     ratings: int
     """Valid ratings promised in all."""
     annotators: int
-    """People who pass the quiz and rate, if nobody drops out, skips or is voided."""
+    """People who pass the quiz and rate, without drop-out, skips and voided ratings."""
     short_batches: int
     screened_out: int
     """People expected not to pass the quiz at the stated rate."""
@@ -272,7 +272,7 @@ def estimate(design: Design, material: Material) -> StudyEstimate:
 
 
 def expected_to_fail(people: int, *, pass_rate: float) -> int:
-    """Return how many are expected not to pass the quiz until so many people pass; 0 where nobody is expected to pass."""
+    """Return how many are expected not to pass the quiz until so many people pass; 0 for a pass rate of 0."""
     return ceil(round(people * (1 - pass_rate) / pass_rate, 6)) if pass_rate > 0 else 0
 
 

@@ -53,7 +53,7 @@ WITHDRAWN = "cost of withdrawn"
 """An event of no annotator: what a person had cost stays spent when all that is known of them is deleted."""
 
 Purpose = Literal["pay", "bonus"]
-"""`pay` is what somebody is owed by how their part ended; a `bonus` comes on top of it."""
+"""`pay` is owed by how a person's part ended; a `bonus` comes on top of it."""
 PaymentState = Literal["begun", "confirmed", "refused", "doubtful"]
 UNSETTLED: tuple[PaymentState, ...] = ("begun", "doubtful")
 APPROVAL = "approval"
@@ -219,7 +219,7 @@ def with_payments(owed: float, made: Iterable[Payment]) -> RoundCost:
 
 
 def note_withdrawn(study: LiveRound, annotator: Row[Any], *, by: str) -> None:
-    """Keep what somebody has cost, and nothing else, before all that is known of them is deleted."""
+    """Keep the cost of a person, and nothing else, before all that is known of them is deleted."""
     cost = with_payments(pay_of(study.design.pay, annotator.outcome), payments(study)[annotator.id])
     if cost.spent or cost.doubtful:
         study.note(WITHDRAWN, by=by, detail={"cost": cost.spent, "doubtful": cost.doubtful})

@@ -43,12 +43,12 @@ class Money:
     doubtful: float
     """Payments that were begun, and of which it is not known whether they were made."""
     promised: float
-    """To those who are in the tutorial, the quiz or a batch now; not to whoever left and whose lease has ended."""
+    """To people in the tutorial, the quiz or a batch now; not to those who left and whose lease has ended."""
     to_come: float
     """For the people whom it takes to fill the open slots, without those in the tutorial or the quiz, and for those who
     will not pass the quiz meanwhile.
 
-    Nothing in a closed round: nobody new begins.
+    Nothing in a closed round, which lets no new person begin.
     """
     budget: float | None
 

@@ -63,7 +63,7 @@ class ConditionState:
     safe: int
     """Valid ratings that say safe; kept from those who rate, and not shown before the study is closed."""
     closed: bool = False
-    """True where nobody gets a batch in it any more, while other conditions go on."""
+    """True where it gives no new batch, while other conditions go on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +185,7 @@ class ItemState:
     valid: int
     skipped: int
     votes: Mapping[str, int] | None
-    """How many gave each answer. None before the round is closed: nobody is to see where it leads while people rate."""
+    """How many gave each answer. None before the round is closed, so that results cannot influence a study that runs."""
 
     @property
     def split(self) -> float:
@@ -424,7 +424,7 @@ def erase(study: LiveRound, annotator: Row[Any], *, ratings: Ratings, by: str) -
 def replay_erasures(connection: Connection, erasures: Sequence[Erasure], *, now: datetime) -> int:
     """Erase again whom a restored backup brought back, or whose erasure was begun and not ended; return how many.
 
-    Whoever is not in the database, or is erased in it already, is passed over.
+    People who are not in the database, or are erased in it already, are passed over.
     """
     again = 0
     for erasure in erasures:
@@ -500,7 +500,7 @@ def amendment_of(study: LiveRound, plan: StudyPlan) -> Amendment:
 
     Raises StudyError: the round is not paused, the ratings an item are not more than they were, or anything else differs.
     """
-    if round_state(study) != "paused":  # servers read a round once a minute, and nobody must rate by two designs
+    if round_state(study) != "paused":  # servers read a round once a minute, and a person must not rate by two designs
         raise StudyError(
             "pause the round first (casewise study set paused), amend it, and reopen it (casewise study set open)"
         )

@@ -149,7 +149,7 @@ def missed_before(study: LiveRound, annotator_id: str) -> tuple[int, ...]:
 
 
 def leave_before_batch(study: LiveRound, annotator_id: str) -> None:
-    """Somebody stops in the tutorial or the quiz: nothing was rated, and their time is paid as a screen-out's is."""
+    """End the part of a person who stops in the tutorial or the quiz: their time is paid as a screen-out's is."""
     row = study.execute(
         select(ANNOTATORS.c.stage).where(ANNOTATORS.c.id == annotator_id).with_for_update(key_share=True)
     ).one()
@@ -158,7 +158,7 @@ def leave_before_batch(study: LiveRound, annotator_id: str) -> None:
 
 
 def halt(study: LiveRound, annotator: Annotator) -> RoundState:
-    """Return the state of the round, for somebody without a batch: they wait while it is paused.
+    """Return the state of the round, for a person without a batch: they wait while it is paused.
 
     In a closed round they never get one: they end here, and are paid as those who found no item left.
     """
@@ -293,12 +293,12 @@ def took_part(study: LiveRound, fingerprint: str) -> bool:
 
 
 def excluded_under(study: Round) -> str:
-    """Rehearsals and previews exclude nobody from the study itself."""
+    """Rehearsals and previews exclude no person from the study itself."""
     return study.name if study.phase in {"pilot", "main"} else f"{study.id} {study.phase}"
 
 
 def admit(study: LiveRound, person: RecruiterIds, *, vault: Vault) -> Annotator | None:
-    """Add somebody who consented: only now are their ids kept, sealed. The same person again is the same annotator.
+    """Add a person who consented: only now are their ids kept, sealed. The same person again is the same annotator.
 
     None when the person took part in another round of this study.
     """

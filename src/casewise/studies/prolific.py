@@ -24,7 +24,7 @@ from casewise.studies.people import Vault
 # A thin client for Prolific's API: what running a study needs, and nothing that rejects anyone.
 #
 # There is no call that rejects a submission. Those who do not pass the quiz are screened out and paid; those whose
-# ratings are voided are asked to return, or paid; whoever wants to reject someone has to do it at Prolific by hand.
+# ratings are voided are asked to return, or paid; an owner who wants to reject a submission has to do it at Prolific by hand.
 
 
 API = "https://api.prolific.com/api/v1"
@@ -279,7 +279,7 @@ class FittedPlaces:
     """More people whom the round needs now, beside those in the tutorial or the quiz."""
     after: int
     paused: bool
-    """True where the study was paused there instead, since nobody is needed and places could not be taken away."""
+    """True where the study was paused there instead, since no person is needed and places could not be taken away."""
     why: str = ""
     """Prolific's words where it let nothing be taken away."""
     started: bool = False
@@ -318,7 +318,7 @@ Action = Literal["approve", "decide", "pay", "ask return", "end", "leave out"]
 
 RETURN_REASON = "Did not finish study"
 LIVELIEST = ("APPROVED", "AWAITING REVIEW", "ACTIVE", "RESERVED", "SCREENED OUT", "TIMED-OUT", "REJECTED", "RETURNED")
-"""Of somebody's several submissions the first in this order is the one that counts."""
+"""States of submissions; of a person's several submissions the first in this order counts."""
 SETTLED = "settled"
 
 
@@ -380,7 +380,7 @@ def without_second_request(
 
 
 def unknown_submission(submission: Submission, *, all_known: bool, finished: bool) -> ReconciliationLine:
-    """Return what to do about a submission of nobody known here; `finished` with the code of those who did their part."""
+    """Return what to do about a submission of an unknown person; `finished`: it has the code of those who did their part."""
     action: Action | None = None
     if submission.status in {"RESERVED", "ACTIVE"}:
         advice = f"has not consented yet: {WAIT}"
@@ -435,13 +435,13 @@ RULES: dict[tuple[str, str], tuple[str, Action | None]] = {
     ("*", ""): ("no such submission at Prolific: the link was invented, or belongs to another study", None),
     ("*", "*"): ("unexpected state: check it at Prolific", None),
 }
-"""By what somebody is owed (`away`: under way, and their lease has ended) and how their submission stands there."""
+"""Advice and action, by what a person is owed (`away`: under way, and their lease has ended) and how their submission stands there."""
 
 
 def known_person(
     person: Standing, submission: Submission | None, design: Design, made: Sequence[Payment]
 ) -> ReconciliationLine:
-    """Somebody here, with the submission of theirs that counts and the payments that were `made` or begun."""
+    """Return what to do about a person, by the submission of theirs that counts and the payments `made` or begun."""
     pay, due, status = design.pay, str(person.due), submission.status if submission else ""
     bonuses = [payment for payment in made if payment.payment != APPROVAL]
     if doubtful := tuple(payment for payment in bonuses if not payment.settled):

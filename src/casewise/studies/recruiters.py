@@ -145,7 +145,7 @@ def make_recruiter(settings: RecruiterSettings, *, invitation_key: bytes) -> Rec
 
 
 def known_as(text: str, settings: RecruiterSettings) -> str:
-    """Return the id that somebody typed as it was kept on arrival; capitals tell people apart where they may."""
+    """Return a typed id as it was kept on arrival; capitals count where they may tell people apart."""
     whole = "".join(text.split())
     if settings.kind == "invitation":
         return whole.lower()[:NAME_LENGTH]

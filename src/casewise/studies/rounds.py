@@ -340,7 +340,7 @@ def round_state(study: LiveRound) -> RoundState:
 
 
 def set_state(study: LiveRound, state: RoundState, *, by: str) -> None:
-    """Pause a round, let people in again, or close it. Whoever is in the middle of a batch may finish it."""
+    """Pause a round, let people in again, or close it. People in the middle of a batch may finish it."""
     study.execute(update(tables.studies).where(tables.studies.c.id == study.id).values(state=state))
     study.note(state, by=by)
 
@@ -349,7 +349,7 @@ CONDITION_CLOSED, CONDITION_OPENED = "condition closed", "condition opened"
 
 
 def closed_conditions(study: LiveRound) -> frozenset[str]:
-    """Return the conditions in which nobody gets a batch any more, while others go on."""
+    """Return the conditions that give no new batch, while others go on."""
     table = tables.events
     mine = (table.c.study_id == study.id, table.c.annotator_id.is_(None))
     changes = select(table.c.kind, table.c.detail).where(*mine, table.c.kind.in_((CONDITION_CLOSED, CONDITION_OPENED)))
@@ -358,7 +358,7 @@ def closed_conditions(study: LiveRound) -> frozenset[str]:
 
 
 def set_condition(study: LiveRound, condition: str, *, closed: bool, by: str) -> None:
-    """Give nobody new a batch in one condition, or give batches in it again. People who have a batch may finish it.
+    """Stop giving batches in one condition, or give them again. People who have a batch may finish it.
 
     Raises StudyError: the study has no such condition.
     """

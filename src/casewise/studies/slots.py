@@ -1,7 +1,7 @@
 """Slots in the database: reserved in one transaction, re-opened when a lease runs out, never counted twice.
 
-Order of locks on PostgreSQL, so that nobody waits in a circle: the study's row, then an annotator's, then slots. Slots
-are only ever taken with SKIP LOCKED: what somebody else is taking is not waited for. Studies and annotators are locked
+Order of locks on PostgreSQL, so that no two transactions wait for each other: the study's row, then an annotator's, then slots. Slots
+are only ever taken with SKIP LOCKED: what another transaction is taking is not waited for. Studies and annotators are locked
 with `key_share` (FOR NO KEY UPDATE), because every event that is added holds a key-share lock on its study's row: two
 who both had added one would wait for each other. On SQLite every write has the database to itself.
 """
@@ -66,7 +66,7 @@ def assign(study: LiveRound, annotator_id: str) -> int:
 
 
 def hold_study(study: LiveRound) -> None:
-    """Have whoever else gives out places in this round wait until this transaction ends."""
+    """Have other transactions that give out places in this round wait until this one ends."""
     study.execute(select(tables.studies.c.id).where(tables.studies.c.id == study.id).with_for_update(key_share=True))
 
 

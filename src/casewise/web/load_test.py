@@ -99,7 +99,7 @@ class RehearsalResult:
 
     @property
     def for_nothing(self) -> float:
-        """Share of those who were let in who passed the quiz and found no place; NaN where nobody was let in."""
+        """Share of those who were let in who passed the quiz and found no place; NaN without any."""
         let_in = self.people - self.outcomes[TURNED_AWAY]
         return self.outcomes[FOR_NOTHING] / let_in if let_in else float("nan")
 

@@ -104,7 +104,7 @@ def whole_number(text: str | None) -> int | None:
 # Forms can only be sent from our own pages: each carries a token made from a cookie of the same browser.
 #
 # Every browser gets a random, signed `casewise_browser` cookie with its first page. The token is a keyed hash of that
-# and of the session, so a page of somebody else, who can read neither, cannot make one.
+# and of the session, so a page of another site, which can read neither, cannot make one.
 
 
 BROWSER_COOKIE = "casewise_browser"
@@ -212,7 +212,7 @@ COMMON = tuple(COMMON_WORDS.split())
 
 
 def password_problem(password: str, email: str) -> str | None:
-    """Return why `password` cannot be chosen by whoever signs in with `email`, or None."""
+    """Return why `password` cannot be chosen by the person who signs in with `email`, or None."""
     if len(password) < SHORTEST_PASSWORD:
         return f"Choose a password of at least {SHORTEST_PASSWORD} characters; a few unrelated words are good."
     if len(password) > LONGEST_PASSWORD:

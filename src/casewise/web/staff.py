@@ -53,7 +53,7 @@ KNOWN_COOKIE = "casewise_known"
 KNOWN_LASTS_S = 60 * 60 * 24 * 365
 
 Administrator = Annotated[Person, Depends(require(Role.ADMINISTRATOR))]
-Somebody = Annotated[Person, Depends(require())]
+SignedIn = Annotated[Person, Depends(require())]
 
 
 @router.get("/health")
@@ -64,7 +64,7 @@ def health(request: Request) -> Response:
 
 
 @router.get("/")
-def home(request: Request, person: Somebody) -> Response:
+def home(request: Request, person: SignedIn) -> Response:
     """The first page that this person's roles have."""
     for address, _label, roles in NAVIGATION:
         if person.has(*roles):
@@ -88,7 +88,7 @@ def sign_in(request: Request, form: SentForm, at: Now) -> Response:
     with database_of(request).read() as connection:
         person = find_by_email(connection, email)
         stored = password_hash_of(connection, person.id) if person else None
-    fits = password_fits(form.get("password", ""), stored)  # takes as long for an address that nobody has
+    fits = password_fits(form.get("password", ""), stored)  # takes as long for an unknown address
     if person is None or not fits or not person.active:
         problem = "The e-mail address or the password is wrong."
         return render(request, "staff/sign_in.html", status=400, wanted=target, problem=problem)
@@ -98,7 +98,7 @@ def sign_in(request: Request, form: SentForm, at: Now) -> Response:
 def may_try(request: Request, email: str, *, now: datetime) -> bool:
     host = request.client.host if request.client else "unknown"
     mac = request.app.state.signing.mac
-    # Whoever signed in with this browser before has attempts that others cannot use up.
+    # A browser in which this person signed in before has attempts that others cannot use up.
     known_browser = read_cookie(request, KNOWN_COOKIE) == mac(email, use="known browser")
     mine = f"{email}\0{browser_id(request)}" if known_browser else f"{email}\0{host}"
     with database_of(request).write() as connection:
@@ -200,7 +200,7 @@ def shown_people(request: Request, *, status: int = 200, **values: object) -> Re
 
 @router.post("/people/invite")
 async def invite_person(request: Request, administrator: Administrator, at: Now) -> Response:
-    """Make an invitation link, or a link to a new password for somebody who is known."""
+    """Make an invitation link, or a link to a new password for a person who is known."""
     form = await request.form()
     email, roles = str(form.get("email", "")), roles_in(form)
     try:
@@ -217,7 +217,7 @@ def roles_in(form: FormData) -> frozenset[Role]:
 
 @router.post("/people/{person_id}")
 async def change_person(request: Request, person_id: str, administrator: Administrator, at: Now) -> Response:
-    """Give a person other roles, let them in or shut them out. Nobody shuts out or demotes themselves."""
+    """Give a person other roles, let them in or shut them out. Administrators cannot shut out or demote themselves."""
     form = await request.form()
     roles = roles_in(form)
     active = form.get("active") == "yes"

@@ -159,7 +159,7 @@ def read_arrival(request: Request, study: Round) -> RecruiterIds | None:
 class StepToken:
     """The content of a token in an annotator's form: the step at which its page was shown, and when.
 
-    It lets this annotator, and nobody else, make the next step once: pass the tutorial, send the quiz, answer the page at
+    It lets this annotator alone make the next step, once: pass the tutorial, send the quiz, answer the page at
     `position`, take an answer back, stop, or end.
     """
 
@@ -209,7 +209,7 @@ def count_attempt(request: Request, study: Round, at: datetime) -> None:
             check_limit(request, live, annotator_id=annotator_id)
 
 
-# Where an annotator belongs: the page of their stage, and nobody on another one.
+# Where an annotator belongs: the page of their stage.
 
 
 STAGE_PAGES: dict[Stage, str] = {"tutorial": "tutorial", "quiz": "quiz", "rating": "rate", "done": "end"}
@@ -252,7 +252,7 @@ def to_stage(study: Round, annotator: Annotator) -> Response:
 def standing_at(request: Request, study: LiveRound, *stages: Stage) -> Annotator:
     """Return the annotator who continues in this browser, at one of `stages` (any, if none is named).
 
-    Raises Redirection: nobody does, or they stand at another stage: the browser is sent there.
+    Raises Redirection: there is none, or they stand at another stage: the browser is sent there.
     """
     annotator = visitor(request, study)
     if annotator is None:
@@ -287,7 +287,7 @@ NO_LINK = "The link you followed lacks your id. Please start again from the page
 
 @arrival_router.get("")
 def arrive(request: Request, study: ThisRound, at: Now) -> Response:
-    """The first page: what would be read here. Whoever was here before continues where they were."""
+    """Show the warning, the first page. A person who was here before continues where they were."""
     try:
         if study.phase == "preview" and not request.query_params:  # anybody may come in
             person = RecruiterIds(secrets.token_hex(12))
@@ -340,7 +340,7 @@ def consent_page(request: Request, study: ThisRound) -> Response:
 
 @arrival_router.post("/consent")
 def consent(request: Request, study: ThisRound, form: SentForm, at: Now) -> Response:
-    """Keep the ids of those who agree, and of nobody else."""
+    """Keep the ids of a person who agrees; of others nothing is kept."""
     person = read_arrival(request, study)
     if person is None:
         return redirect(here(study))
@@ -465,7 +465,7 @@ SCRIPT_HEADER = "X-Casewise-Script"
 
 @rating_router.get("/rate")
 def rating_page(request: Request, study: ThisRound, at: Now) -> Response:
-    """The next item. Somebody whose lease ran out gets back what is still open."""
+    """Show the next item. An annotator whose lease ran out gets back what is still open."""
     with study.read(database_of(request), at) as live:
         annotator = standing_at(request, live, "rating")
         page = None if annotator.lapsed else next_page(live, annotator.id)
@@ -680,7 +680,7 @@ def delete_data(request: Request, study: ThisRound, form: SentForm, at: Now) -> 
 
 
 def way_back(request: Request, study: LiveRound, annotator: Annotator) -> Finish:
-    """Return the way back to the recruiter for somebody whose part has ended; empty where the recruiter knows it already."""
+    """Return the way back to the recruiter for a person whose part has ended; empty where the recruiter knows it already."""
     outcome = annotator.outcome or "completed"
     if outcome in {"withdrawn", "returned"}:
         return Finish()
