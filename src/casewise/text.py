@@ -18,7 +18,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from string import Formatter
@@ -282,6 +282,11 @@ def first_sentence(words: str) -> Text:
             return Text(*pieces, part.partition(". ")[0] + ".")
         pieces.append(part)
     return Text(*pieces)
+
+
+def first_few(names: Sequence[str], *, most: int = 3, sep: str = ", ") -> Text:
+    """Return names in a row; of more than `most` the first, and how many more."""
+    return join(sep, names[:most]) + (f" and {len(names) - most:,} more" if len(names) > most else "")
 
 
 def capitalised(words: str) -> Text:

@@ -15,7 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from casewise.errors import BenchmarkError, ConfigurationError, StatisticsError
-from casewise.evaluate.judged_runs import JudgedRun, JudgedRuns, ReportOptions, RunNumbers, Series, first_few, read_runs
+from casewise.evaluate.judged_runs import JudgedRun, JudgedRuns, ReportOptions, RunNumbers, Series, read_runs
 from casewise.evaluate.yardsticks import notes_on_items, select_series
 from casewise.records import OUTCOMES, Arm
 from casewise.replies.behaviour import POLICIES, WORTH, Behaviour, Policy
@@ -29,7 +29,7 @@ from casewise.stats.sample import right
 from casewise.storage.files import json_fields, json_value
 from casewise.storage.load import Source
 from casewise.storage.run_folder import AnyRun
-from casewise.text import text
+from casewise.text import first_few, text
 
 Places = NDArray[np.intp]
 """(replies,) or (items,); a query or a place, as an integer from 0."""

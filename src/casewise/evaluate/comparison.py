@@ -27,7 +27,6 @@ from casewise.evaluate.judged_runs import (
     RunNumbers,
     Series,
     against_full_context,
-    first_few,
     noun_of_series,
     read_runs,
 )
@@ -53,7 +52,7 @@ from casewise.storage.files import json_fields, json_value
 from casewise.storage.load import Source
 from casewise.storage.run_folder import AnyRun, asked_so, folder_of, last_session
 from casewise.storage.wording import LabelWords
-from casewise.text import count_of, join, text
+from casewise.text import count_of, first_few, join, text
 
 
 @dataclass(frozen=True, repr=False)

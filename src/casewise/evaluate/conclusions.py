@@ -11,17 +11,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from casewise.audits.subject import Finding
-from casewise.evaluate.judged_runs import first_few
 from casewise.notation import percent, points, spoken
 from casewise.stats.ceilings import AgainstNewPerson
 from casewise.stats.comparison import Decision, MetricGate, gated
 from casewise.stats.costs import RefusalRates
 from casewise.stats.estimates import ALIKE, NO_SHARES, UNSEEN, Estimate
 from casewise.stats.thresholds import Promised, RiskPromise
-from casewise.text import Text, capitalised, count_of, join, text
+from casewise.text import Text, capitalised, count_of, first_few, join, text
+
+if TYPE_CHECKING:
+    from casewise.audits.subject import Finding
 
 ConclusionKind = Literal[
     "better",

@@ -45,7 +45,7 @@ from casewise.storage.run_folder import (
     read_run,
     run_notes,
 )
-from casewise.text import Noun, Text, count_of, join, plural, reference, text
+from casewise.text import Noun, Text, count_of, first_few, join, plural, reference, text
 
 
 @dataclass(frozen=True)
@@ -775,11 +775,6 @@ def against_full_context(names: Sequence[str], items: pl.DataFrame) -> tuple[str
             few=few,
         ),
     )
-
-
-def first_few(names: Sequence[str], *, most: int = 3, sep: str = ", ") -> Text:
-    """`names` in a row; of more than `most` the first, and how many more."""
-    return join(sep, names[:most]) + (f" and {len(names) - most:,} more" if len(names) > most else "")
 
 
 @dataclass(frozen=True)
