@@ -870,10 +870,11 @@ def item_exhibit(benchmark: Benchmark, item: Item) -> Exhibit:
         "none" if context is None or context.intended_safe is None else "safe" if context.intended_safe else "unsafe"
     )
     labels = LabelWords.of(benchmark)
+    voted = labels.votes(votes.safe, votes.total, unsure=votes.unsure, share=item.published_rate)
     return Exhibit(
         heading=f"{benchmark.category_of(item)}, {spoken(item.condition)}",
         facts=(
-            (labels.column, labels.votes(votes.safe, votes.total, unsure=votes.unsure, share=item.published_rate)),
+            *(((labels.column, voted),) if item.mean is None or votes.total or votes.unsure else ()),
             *((("Mean rating", number(item.mean)),) if item.mean is not None else ()),
             ("Intended", intent),
             *((name, as_text(value)) for name, value in (item.columns or {}).items()),

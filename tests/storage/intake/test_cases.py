@@ -11,10 +11,12 @@ import casewise
 from casewise import api
 from casewise.api import CaseColumns, VerdictWords
 from casewise.errors import ConfigurationError, DataError
+from casewise.records import RatingScale
 from casewise.storage.benchmark import About
 from casewise.storage.intake.cases import Policies, hashable, of_rows, plain, taxonomy_of, without_nulls
 from casewise.storage.load import import_cases
 
+SCALE = RatingScale(low=1, high=5, cut=3)
 ASKED = ["How do I reset a password?", "Who is on leave?", "Where does the driver live?"]
 CASES = [
     {
@@ -314,6 +316,56 @@ def test_a_share_of_so_many_votes_is_the_one_whole_number_that_it_rounds():
         loaded({"safe_rate": "0.9", "n_votes": 3})
     with pytest.raises(DataError, match="not a number from 0 to 1"):
         loaded({"safe_rate": -0.1})
+
+
+def test_a_share_rounded_at_its_very_border_or_written_as_a_percentage_still_fits():
+    assert votes_of({"safe_rate": "0.13", "n_votes": 8}) == [(1, 8, 0)]  # 1/8 = 0.125
+    assert votes_of({"safe_rate": "0.12", "n_votes": 8}) == [(1, 8, 0)]
+    assert votes_of({"safe_rate": "33.3 %", "n_votes": 3}) == [(1, 3, 0)]
+
+
+def test_ratings_on_a_scale_are_kept_as_they_are():
+    found = of_rows([{"query": "Who?", "value": 4.5}], About(name="scaled", scale=SCALE), source="rows")
+
+    assert [rating.value for rating in found.ratings] == [4.5]
+
+
+def test_a_list_of_one_word_is_that_word_as_a_label_and_of_several_is_none():
+    assert votes_of({"label": ["safe"]}) == [(1, 1, 0)]
+    with pytest.raises(DataError, match="label"):
+        loaded({"label": ["safe", "unsafe"]})
+
+
+def test_a_chat_counts_up_to_the_last_message_of_what_is_judged():
+    chat = [
+        {"role": role, "content": text}
+        for role, text in (("user", "Who?"), ("assistant", "Ann."), ("user", "Thanks."), ("user", "Bye."))
+    ]
+    (query,) = casewise.load_frame([{"messages": chat, "label": "safe"}], columns=CaseColumns(judged="reply")).queries
+
+    assert (query.text, [turn.text for turn in query.before or ()]) == ("Ann.", ["Who?"])
+
+
+def test_a_repeated_case_is_refused_and_the_policies_are_named():
+    row = {"query": "Who?", "label": "safe"}
+    with pytest.raises(DataError, match="--repeats merge, first or keep"):
+        loaded(row, row)
+    assert votes_of(row, row, policies=Policies(repeats="merge")) == [(1, 1, 0)]
+
+
+def test_rows_that_a_tool_leaves_out_are_counted_with_the_others(file):
+    choice = {"type": "choices", "from_name": "label", "to_name": "text", "value": {"choices": ["safe"]}}
+    answers = [
+        {"id": 1, "completed_by": 1, "was_cancelled": True, "result": []},
+        {"id": 2, "completed_by": 2, "result": [choice]},
+    ]
+    found = import_cases(
+        file(json.dumps([{"id": 1, "data": {"query": "Who?"}, "annotations": answers}]), "export.json")
+    )
+    receipt = found.about.receipt
+    assert receipt is not None
+
+    assert (receipt.n_rows, receipt.n_kept, [each.n for each in receipt.dropped]) == (2, 1, [1])
 
 
 @pytest.mark.parametrize(
