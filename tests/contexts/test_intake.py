@@ -193,3 +193,17 @@ def test_a_query_is_withdrawn_once_and_restored(table):
     here = open_room("cases")
     assert here.place().state.phase == Phase.GENERATED
     here.store.close()
+
+
+def test_the_tables_own_ids_stay_with_their_contexts_to_the_release_and_the_next_one(tmp_path):
+    rows = [{"ID": f"HR-{number}", **row("bread", intent)} for number, intent in enumerate(("safe", "unsafe"))]
+    run("contexts", "select", written(tmp_path / "own.csv", rows))
+    here = open_room("own")
+    approve_all(here)
+    here.store.close()
+    run("contexts", "release", "own", "--version", "1.0.0")
+    run("contexts", "select", "own-1.0.0", "--draft", "next", "--keep-approved")
+    run("contexts", "release", "next", "--version", "1.1.0")
+
+    for folder in ("own-1.0.0", "next-1.1.0"):
+        assert {item.source_id for item in load(folder).items} == {"HR-0", "HR-1"}

@@ -284,28 +284,21 @@ def rehearsed_context(messages: tuple[Message, ...], options: ReplyOptions) -> d
     topic = " ".join(query[1].split()[:3]) if query else "something"
     place, work = PLACES[number % 6], WORK[number // 6 % 6]
     samples = {
-        "sender": {
-            "nature_of_the_interaction": f"A conversation at {place}, rehearsal {number % 100_000}, in which it came up: {topic}",
-            "platform_type": f"An assistant that {place} runs for its members",
-        },
-        "recipient": {
-            "type": f"{work[0].upper()}{work[1:]}",
-            "background": f"Has been {work} for {number // 36 % 30 + 1} years, as the records of {place} show",
-        },
-        "transmission_principle": {
-            "urgency": f"Wanted {TIMES[number // 1080 % 4]}",
-            "sender_purpose": f"To help the members of {place} with questions from their work",
-            "confidentiality": READERS[number // 4320 % 3],
-            "source_accountability": f"The staff of {place} answer for what it says",
-        },
+        "nature_of_the_interaction": f"A conversation at {place}, rehearsal {number % 100_000}, in which it came up: {topic}",
+        "platform_type": f"An assistant that {place} runs for its members",
+        "type": f"{work[0].upper()}{work[1:]}",
+        "background": f"Has been {work} for {number // 36 % 30 + 1} years, as the records of {place} show",
+        "urgency": f"Wanted {TIMES[number // 1080 % 4]}",
+        "sender_purpose": f"To help the members of {place} with questions from their work",
+        "confidentiality": READERS[number // 4320 % 3],
+        "source_accountability": f"The staff of {place} answer for what it says",
     }
-    properties = (options.json_schema or context_schema())["properties"]
+    groups = (options.json_schema or context_schema())["properties"]
     return {
         group: {
-            name: samples.get(group, {}).get(name, f"Of {place}, {number % 100_000}: {name.replace('_', ' ')}")
-            for name in value["properties"]
+            name: samples.get(name, f"Of {place}, {number % 100_000}: {spoken(name)}") for name in value["properties"]
         }
-        for group, value in properties.items()
+        for group, value in groups.items()
     }
 
 

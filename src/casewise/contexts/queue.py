@@ -7,15 +7,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+import numpy as np
 from sqlalchemy import ColumnElement, Connection, and_, delete, false, func, or_, select, true
 
-from casewise.contexts.checks import Alike, PairKind, Remark, check_wording, compare_pair, find_alike
+from casewise.contexts.checks import Alike, PairComparison, PairKind, Remark, check_wording, compare_pair, find_alike
 from casewise.contexts.drafts import Draft
 from casewise.contexts.review import Phase
 from casewise.contexts.store import ReviewPlace, all_places, enough_others, keep_findings, remark_on_pair
 from casewise.database.staff import Person, Role
 from casewise.database.tables import review as tables
 from casewise.database.tables.metadata import insert_if_absent
+from casewise.stats.words import Folds, out_of_fold
 from casewise.text import count_of
 
 # What waits for whom: the list of a draft's contexts with its filters, a page at a time; what reviewers need not
@@ -169,16 +171,6 @@ FEWEST = 20
 
 
 @dataclass(frozen=True)
-class CheckedPair:
-    """A row of the table of pairs: a query, and the parameters in which its two contexts differ."""
-
-    query: str
-    kind: PairKind
-    differs_in: tuple[str, ...]
-    same_in: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class SetReport:
     """The results of the checks over a whole set."""
 
@@ -187,8 +179,8 @@ class SetReport:
     findings: dict[str, int]
     """Contexts with at least one finding, by check."""
     alike: list[Alike]
-    pairs: list[CheckedPair]
-    """The pairs of contexts, in the draft's order."""
+    pairs: dict[str, PairComparison]
+    """How the two contexts of each query differ, by the query's id, in the draft's order."""
     guessed: float | None
     """Share of contexts whose intent a linear classifier guesses from their words, queries held out; None if too few."""
 
@@ -199,10 +191,10 @@ class SetReport:
         if self.alike:
             rows.append(f"{len(self.alike)} contexts are too similar to another of the same intent")
         if self.pairs:
-            kinds = Counter(pair.kind for pair in self.pairs)
+            kinds = Counter(pair.kind for pair in self.pairs.values())
             rows.append(f"{count_of(len(self.pairs), 'pair')} of contexts of one query:")
             rows += [f"{kinds[kind]:6}  {kind}" for kind in PairKind if kinds[kind]]
-            names = Counter(name for pair in self.pairs for name in pair.differs_in)
+            names = Counter(name for pair in self.pairs.values() for name in pair.differing)
             rows.append("  differ in: " + (", ".join(f"{name} {n}" for name, n in names.items()) or "nothing"))
         if self.guessed is not None:
             rows.append(
@@ -212,19 +204,13 @@ class SetReport:
 
 
 def guessed_share(places: Sequence[ReviewPlace]) -> float | None:
-    """Accuracy of a logistic regression on TF-IDF words, with the queries of each fold held out."""
-    queries, intents = [place.query.id for place in places], [place.intended_safe for place in places]
-    if len(set(queries)) < FEWEST or len(set(intents)) < 2:
+    """Share of contexts whose intent the word baseline guesses, with the queries of each fold held out."""
+    queries, intents = [place.query.id for place in places], np.array([place.intended_safe for place in places])
+    if len(set(queries)) < FEWEST or len(np.unique(intents)) < 2:
         return None
-    from sklearn.feature_extraction.text import TfidfVectorizer
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.model_selection import GroupKFold, cross_val_predict
-    from sklearn.pipeline import make_pipeline
-
-    model = make_pipeline(TfidfVectorizer(sublinear_tf=True), LogisticRegression(C=10, max_iter=1000))
+    folds = Folds.from_groups(np.unique(queries, return_inverse=True)[1], n=FOLDS)
     texts = [" ".join(place.state.wording.fields().values()) for place in places if place.state.wording is not None]
-    guesses = cross_val_predict(model, texts, intents, groups=queries, cv=GroupKFold(FOLDS))
-    return float(sum(guess == intent for guess, intent in zip(guesses, intents, strict=True)) / len(intents))
+    return float(np.mean((out_of_fold(texts, intents.astype(float), folds=(folds,)) > 0.5) == intents))
 
 
 def check_draft(connection: Connection, draft: Draft) -> SetReport:
@@ -245,15 +231,14 @@ def check_draft(connection: Connection, draft: Draft) -> SetReport:
     ]
     by_query = {(place.query.id, place.intended_safe): key for key, place in places.items()}
     findings: dict[str, list[Remark]] = {}
-    pairs: list[CheckedPair] = []
+    pairs: dict[str, PairComparison] = {}
     for key, place in places.items():
         findings[key] = check_wording(place.query.text, wordings[key], draft.parameters)
         if (other := by_query.get((place.query.id, not place.intended_safe))) is not None:
             in_pair = remark_on_pair(place, wordings[key], wordings[other], about=other)
             findings[key] += [] if in_pair is None else [in_pair]
             if place.intended_safe:
-                pair = compare_pair(wordings[key], wordings[other], vary=draft.vary)
-                pairs.append(CheckedPair(place.query.text, pair.kind, pair.differing, pair.same))
+                pairs[place.query.id] = compare_pair(wordings[key], wordings[other], vary=draft.vary)
         findings[key] += [finding for finding in place.findings if finding.by != "rules"]
     for one in alike:
         message = (

@@ -178,7 +178,13 @@ def step(state: State, action: Action) -> State:
         raise NotAllowed("Say why, in a few words.")
     if action.act in NEED_WORDING and action.wording is None:
         raise NotAllowed("The text is missing.")
-    return STEPS[action.act](state, action)
+    do, phases = STEPS[action.act]
+    if state.phase not in phases:
+        if len(phases) > len(Phase) / 2:
+            raise NotAllowed(f"This context is {state.phase}: this step is not possible now.")
+        possible = " or ".join(phase for phase in Phase if phase in phases)
+        raise NotAllowed(f"This context is {state.phase}; this step is only possible while it is {possible}.")
+    return do(state, action)
 
 
 def replay(actions: Iterable[Action]) -> State:
@@ -200,13 +206,6 @@ def is_allowed(state: State, by: str, act: Act) -> bool:
 
 
 ANY_WORDING = Wording(subject="-")
-
-
-def require_phase(state: State, *phases: Phase) -> None:
-    if state.phase not in phases:
-        raise NotAllowed(
-            f"This context is {state.phase}; this step is only possible while it is {' or '.join(phases)}."
-        )
 
 
 def require_own(state: State, action: Action) -> None:
@@ -236,12 +235,10 @@ def begun(state: State, action: Action, author: Author) -> State:
 
 
 def generate(state: State, action: Action) -> State:
-    require_phase(state, Phase.MISSING, Phase.BEYOND_REPAIR)
     return begun(state, action, Author.MODEL)
 
 
 def import_words(state: State, action: Action) -> State:
-    require_phase(state, Phase.MISSING)
     return begun(state, action, action.author or Author.UNKNOWN)
 
 
@@ -250,12 +247,10 @@ def adopt(state: State, action: Action) -> State:
 
 
 def fail(state: State, action: Action) -> State:
-    require_phase(state, Phase.MISSING, Phase.BEYOND_REPAIR)
     return state.model_copy(update={"problem": action.reason})
 
 
 def rewrite(state: State, action: Action) -> State:
-    require_phase(state, Phase.MISSING, Phase.BEYOND_REPAIR)
     written = begun(state, action, Author.PERSON)
     return written.model_copy(update={"involved": with_person(state.involved, action.by), "author": action.by})
 
@@ -263,32 +258,18 @@ def rewrite(state: State, action: Action) -> State:
 KEPT_WHEN_BEGUN_ANEW = ("wording", "root", "root_author", "involved", "author", "problem")
 
 
-def begun_anew(state: State) -> State:
+def begun_anew(state: State, _action: Action) -> State:
     """The state with all of the review undone, but for the words, their authors, and who was involved."""
     kept = {name: getattr(state, name) for name in KEPT_WHEN_BEGUN_ANEW}
     phase = Phase.MISSING if state.wording is None else Phase.GENERATED
     return State(phase=phase, version=state.version + 1).model_copy(update=kept)
 
 
-def restart(state: State, _action: Action) -> State:
-    if state.phase in {Phase.MISSING, Phase.GENERATED, Phase.BEYOND_REPAIR, Phase.WITHDRAWN}:
-        raise NotAllowed(f"This context is {state.phase}: there is no review to restart.")
-    return begun_anew(state)
-
-
 def withdraw(state: State, _action: Action) -> State:
-    if state.phase == Phase.WITHDRAWN:
-        raise NotAllowed("This query is withdrawn already.")
     return changed(state, phase=Phase.WITHDRAWN)
 
 
-def restore(state: State, _action: Action) -> State:
-    require_phase(state, Phase.WITHDRAWN)
-    return begun_anew(state)
-
-
 def submit(state: State, action: Action) -> State:
-    require_phase(state, Phase.GENERATED, Phase.UNDER_REVIEW)
     if action.by in state.reviewers:
         raise NotAllowed("You have submitted your review of this context already.")
     assert action.wording is not None
@@ -304,7 +285,6 @@ def submit(state: State, action: Action) -> State:
 
 
 def take_back(state: State, action: Action) -> State:
-    require_phase(state, Phase.UNDER_REVIEW)
     if action.by not in state.reviewers:
         raise NotAllowed("You have submitted nothing here that you could take back.")
     return state.model_copy(update={"phase": Phase.GENERATED, "reviewers": (), "positions": {}})
@@ -319,7 +299,6 @@ def compared(state: State, when_equal: Phase) -> State:
 
 
 def offer(state: State, action: Action) -> State:
-    require_phase(state, Phase.IN_DISCUSSION)
     require_own(state, action)
     return compared(
         state.model_copy(update={"positions": {**state.positions, action.by: action.wording}}), Phase.RESOLVED
@@ -327,7 +306,6 @@ def offer(state: State, action: Action) -> State:
 
 
 def accept(state: State, action: Action) -> State:
-    require_phase(state, Phase.IN_DISCUSSION)
     require_own(state, action)
     theirs = next((words for reviewer, words in state.positions.items() if reviewer != action.by), None)
     if theirs is None:
@@ -336,21 +314,18 @@ def accept(state: State, action: Action) -> State:
 
 
 def comment(state: State, action: Action) -> State:
-    require_phase(state, *TALKED_ABOUT)
     if action.by not in (*state.reviewers, state.expert):
         raise NotAllowed("Only the reviewers and the expert of this context can comment on it.")
     return state
 
 
 def take(state: State, action: Action) -> State:
-    require_phase(state, Phase.AGREED, Phase.RESOLVED)
     if action.by in state.involved:
         raise NotAllowed("You reviewed or wrote this context, so somebody else has to be its expert.")
     return changed(state, phase=Phase.EXPERT_REVIEW, expert=action.by, before_expert=state.phase)
 
 
 def require_expert(state: State, action: Action) -> None:
-    require_phase(state, Phase.EXPERT_REVIEW)
     if action.by != state.expert:
         raise NotAllowed("Another expert has taken this context.")
 
@@ -376,7 +351,6 @@ def send_back(state: State, action: Action) -> State:
 
 
 def confirm(state: State, action: Action) -> State:
-    require_phase(state, Phase.FINAL_CHECK)
     require_own(state, action)
     if action.by in state.confirmed:
         raise NotAllowed("You have confirmed this context already.")
@@ -387,7 +361,6 @@ def confirm(state: State, action: Action) -> State:
 
 
 def object_to(state: State, action: Action) -> State:
-    require_phase(state, Phase.FINAL_CHECK)
     require_own(state, action)
     return back_to_discussion(state)
 
@@ -401,25 +374,27 @@ def give_up(state: State, action: Action) -> State:
     return changed(state, phase=Phase.BEYOND_REPAIR, involved=with_person(state.involved, action.by))
 
 
-STEPS: dict[Act, Callable[[State, Action], State]] = {
-    Act.GENERATE: generate,
-    Act.IMPORT: import_words,
-    Act.ADOPT: adopt,
-    Act.FAIL: fail,
-    Act.SUBMIT: submit,
-    Act.TAKE_BACK: take_back,
-    Act.OFFER: offer,
-    Act.ACCEPT: accept,
-    Act.COMMENT: comment,
-    Act.TAKE: take,
-    Act.STEP_ASIDE: step_aside,
-    Act.APPROVE: approve,
-    Act.RETURN: send_back,
-    Act.CONFIRM: confirm,
-    Act.OBJECT: object_to,
-    Act.GIVE_UP: give_up,
-    Act.REWRITE: rewrite,
-    Act.RESTART: restart,
-    Act.WITHDRAW: withdraw,
-    Act.RESTORE: restore,
+WITHOUT_WORDS = frozenset({Phase.MISSING, Phase.BEYOND_REPAIR})
+STEPS: dict[Act, tuple[Callable[[State, Action], State], frozenset[Phase]]] = {
+    Act.GENERATE: (generate, WITHOUT_WORDS),
+    Act.IMPORT: (import_words, frozenset({Phase.MISSING})),
+    Act.ADOPT: (adopt, frozenset({Phase.MISSING})),
+    Act.FAIL: (fail, WITHOUT_WORDS),
+    Act.SUBMIT: (submit, frozenset({Phase.GENERATED, Phase.UNDER_REVIEW})),
+    Act.TAKE_BACK: (take_back, frozenset({Phase.UNDER_REVIEW})),
+    Act.OFFER: (offer, frozenset({Phase.IN_DISCUSSION})),
+    Act.ACCEPT: (accept, frozenset({Phase.IN_DISCUSSION})),
+    Act.COMMENT: (comment, TALKED_ABOUT),
+    Act.TAKE: (take, frozenset({Phase.AGREED, Phase.RESOLVED})),
+    Act.STEP_ASIDE: (step_aside, frozenset({Phase.EXPERT_REVIEW})),
+    Act.APPROVE: (approve, frozenset({Phase.EXPERT_REVIEW})),
+    Act.RETURN: (send_back, frozenset({Phase.EXPERT_REVIEW})),
+    Act.CONFIRM: (confirm, frozenset({Phase.FINAL_CHECK})),
+    Act.OBJECT: (object_to, frozenset({Phase.FINAL_CHECK})),
+    Act.GIVE_UP: (give_up, TALKED_ABOUT | {Phase.GENERATED, Phase.UNDER_REVIEW}),
+    Act.REWRITE: (rewrite, WITHOUT_WORDS),
+    Act.RESTART: (begun_anew, frozenset(Phase) - WITHOUT_WORDS - {Phase.GENERATED, Phase.WITHDRAWN}),
+    Act.WITHDRAW: (withdraw, frozenset(Phase) - {Phase.WITHDRAWN}),
+    Act.RESTORE: (begun_anew, frozenset({Phase.WITHDRAWN})),
 }
+"""The step of each act, and the phases in which it is possible."""

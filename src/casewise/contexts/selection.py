@@ -401,9 +401,6 @@ class SelectedQueries:
     notes: tuple[str, ...] = ()
     """What was left out, or read otherwise than it stands in the file."""
 
-    def __repr__(self) -> str:
-        return f"<SelectedQueries: {len(self.queries):,}, {len(self.twins):,} left out as duplicates>"
-
 
 def begin_draft(
     queries: Path,

@@ -20,6 +20,7 @@ from typing import Any, Literal
 from sqlalchemy.engine import URL
 
 from casewise.errors import ConfigurationError, DataError
+from casewise.storage.files import filled_template
 
 FILE_NAME = "casewise-erasures.jsonl"
 Ratings = Literal["withdrawn", "kept"]
@@ -123,35 +124,5 @@ def erasures_file(database: URL, named: str) -> Path:
 
 def certificate(erasure: Erasure, *, study: str, facts: Mapping[str, Any]) -> str:
     """Return a text that says what was erased, to hand to the person or to an ethics board."""
-    deleted = [
-        "the key of the recruiter's ids, and the ids",
-        "the hash by which the person would be recognised in this round",
-        "what the person said about themselves, and their remarks",
-    ]
-    if erasure.ratings == "withdrawn":
-        deleted += [
-            "every rating, answer and time",
-            "every event about the person",
-            "the hash against taking part twice",
-        ]
-        stays = "how many cents the study had spent on the person, without any id"
-    else:
-        stays = "the ratings, under the random number, which nothing joins to a person; and a hash against taking part twice"
-    lines = [
-        f"# Certificate of erasure {erasure.number}",
-        "",
-        f"Study: {study}",
-        *(f"{name}: {value}" for name, value in facts.items()),
-        f"Random number of the person: {erasure.annotator_id}",
-        f"Erased at: {erasure.at}",
-        "",
-        "Deleted:",
-        *(f"- {what}" for what in deleted),
-        "",
-        f"What stays: {stays}.",
-        "",
-        "The erasure is on a signed list outside the database. It is done again whenever a backup is restored.",
-        f"Signature: {erasure.signature}",
-        "",
-    ]
-    return "\n".join(lines)
+    values = {"erasure": erasure, "study": study, "facts": facts}
+    return filled_template("casewise.database", "certificate.md.jinja", values)

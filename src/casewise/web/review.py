@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 from starlette.responses import JSONResponse, Response
 
 from casewise.ask.layouts import labels_of
-from casewise.contexts.checks import PairComparison, Wording, WordingProblem, compare_pair, is_same, wording_difference
+from casewise.contexts.checks import Wording, WordingProblem, compare_pair, is_same, wording_difference
 from casewise.contexts.drafts import Draft, all_drafts, find_draft, progress
 from casewise.contexts.queue import (
     Filter,
@@ -82,6 +82,7 @@ def view_of(
     originals, current = (wording.fields() if wording else {} for wording in (state.root, state.wording))
     changes = wording_difference(state.root, state.wording, place.parameters)
     contrast = sibling(connection, place)
+    other = contrast.state.wording if contrast else None
     fields = []
     groups: dict[str, list[dict[str, Any]]] = {}
     for name in place.parameters.every:
@@ -111,8 +112,8 @@ def view_of(
         "turned": turns[-1] if turns and state.phase != Phase.APPROVED else None,
         "general_findings": [finding for finding in place.findings if not finding.parameter],
         "contrast": contrast,
-        "pair": pair_of(place, contrast),
-        "began": BEGAN.get(first.act, "Before the review") if (first := beginning_event(events)) else None,
+        "pair": compare_pair(state.wording, other, vary=place.vary) if state.wording and other else None,
+        "began": next((BEGAN[event.act] for event in reversed(events) if event.act in BEGAN), None),
         "autosave": autosave,
         "source_id": next((event.source_id for event in events if event.source_id), None),
         "names": names_of(connection, events),
@@ -124,18 +125,6 @@ def view_of(
 
 BEGAN = {Act.GENERATE: "Generated", Act.IMPORT: "Imported", Act.ADOPT: "Imported", Act.REWRITE: "As it was written"}
 """Name of the text that the review began with."""
-
-
-def beginning_event(events: list[Event]) -> Event | None:
-    """Return the event whose words the review began with."""
-    return next((event for event in reversed(events) if event.act in BEGAN), None)
-
-
-def pair_of(place: ReviewPlace, contrast: ReviewPlace | None) -> PairComparison | None:
-    """Return how the two contexts of a query differ; None where one has no words."""
-    if contrast is None or place.state.wording is None or contrast.state.wording is None:
-        return None
-    return compare_pair(place.state.wording, contrast.state.wording, vary=place.vary)
 
 
 def proposals_for(connection: Connection, place: ReviewPlace, person: Person) -> list[dict[str, Any]]:
@@ -255,7 +244,6 @@ def queue_page(request: Request, name: str, person: ReviewRoom) -> Response:
         page=page,
         counts=counts,
         works=works(person),
-        total=sum(counts.values()),
         waiting=waiting,
         chosen=chosen,
         phases=list(Phase),
