@@ -512,10 +512,7 @@ def weak_category(sample: Sample, category: pl.Series) -> WeakCategory | None:
     The mean share right over a category's queries is compared with that of as many queries drawn from all
     (`casewise.stats.contrasts.low_group_p`), with Holm's correction over the categories.
 
-    Parameters
-    ----------
-    category
-        Of each item of `sample`.
+    `category`: of each item of `sample`.
     """
     used = sample.in_label_metrics
     if not sample.gives_verdicts or not used.any():

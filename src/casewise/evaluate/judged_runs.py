@@ -117,10 +117,7 @@ def output_files(outputs: Outputs) -> list[Path]:
 
     `casebench` names those that `casewise data fetch casebench --outputs` fetched, unless there is something of that name here.
 
-    Raises
-    ------
-    ConfigurationError
-        `CASEWISE_OUTPUTS` is asked, and names no folder; or what is named is not there.
+    Raises ConfigurationError: `CASEWISE_OUTPUTS` is asked, and names no folder; or what is named is not there.
     """
     if outputs is None:
         folder = outputs_folder()
@@ -477,10 +474,11 @@ class JudgedRuns:
         if self.clustered_by is None:
             return ()
         query, clusters = query_numbers(self.items), int(self.cluster.max()) + 1
-        split = len(np.unique(np.column_stack([query, self.cluster]), axis=0)) > len(np.unique(query))
+        split = len(np.unique(np.column_stack([query, self.cluster]), axis=0)) > query.max() + 1
         return (
             text(
-                "Intervals and tests are over {n:,} {clusters}: items with one value of {column} count as one cluster.{split}{few}",
+                "Intervals and tests are over {n:,} {clusters}: items with one value of {column} count as one cluster. The "
+                "weakest category is found by its {queries}.{split}{few}",
                 n=clusters,
                 column=self.clustered_by,
                 split=" These clusters divide queries, so that items of one query count as independent."

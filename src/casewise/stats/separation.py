@@ -59,12 +59,8 @@ def separation(
     normal. The largest of a family is compared with the largest of each permutation, which allows for the search and
     for features that stand together; the smaller p of the two families counts twice.
 
-    Parameters
-    ----------
-    error
-        (items,) True for an error.
-    cluster
-        (items,) the query of each item, from 0.
+    `error`: (items,) True for an error.
+    `cluster`: (items,) the query of each item, from 0.
 
     Source: Westfall & Young (1993), Resampling-based multiple testing, chapter 2 (maxT); Wilson & Hilferty (1931), PNAS 17.
     """
