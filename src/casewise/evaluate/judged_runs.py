@@ -477,8 +477,8 @@ class JudgedRuns:
         split = len(np.unique(np.column_stack([query, self.cluster]), axis=0)) > query.max() + 1
         return (
             text(
-                "Intervals and tests are over {n:,} {clusters}: items with one value of {column} count as one cluster. The "
-                "weakest category is found by its {queries}.{split}{few}",
+                "Intervals and tests are over {n:,} {clusters}: items with one value of {column} count as one cluster. "
+                "Categories are compared by their {queries}.{split}{few}",
                 n=clusters,
                 column=self.clustered_by,
                 split=" These clusters divide queries, so that items of one query count as independent."
