@@ -275,7 +275,13 @@ def join(separator: str, texts: Iterable[str]) -> Text:
 
 
 def first_sentence(words: str) -> Text:
-    """Return the first sentence of a text of several, with its references."""
+    """Return the first sentence of a text of several, with its references.
+
+    Examples
+    --------
+    >>> str(first_sentence(text("Pair the {queries}. Then stop.")))
+    'Pair the queries.'
+    """
     pieces: list[str | Reference] = []
     for part in parts_of(words):
         if isinstance(part, str) and ". " in part:

@@ -101,7 +101,7 @@ def test_a_defence_is_attacked_by_claims_written_against_it(tmp_path):
     assert by_defence["none"].by_turn[-1].estimate == 1.0
     assert by_defence["datamark"].by_turn[-1].estimate == 0.0  # the mark stands between the two words
     page = casewise.robustness(run).to_html()
-    assert "The attacker writer, under datamark, turns 0.0 %" in page
+    assert "The attacker writer, under datamark, changes the verdict to safe on 0.0 %" in page
     assert CLAIMS[2] in page
 
 

@@ -23,7 +23,7 @@ def test_replies_are_collected_graded_and_reported(graded):
 
     assert said.code == 0
     assert "Replies by label" in (graded / "report.html").read_text()
-    assert "No person has checked the grader" in said.out
+    assert "The grader is not checked" in said.out
 
 
 @pytest.mark.slow

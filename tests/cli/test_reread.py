@@ -147,7 +147,7 @@ def test_the_rules_of_this_version_read_every_reply_again(run):
         (("--pattern", "safe"), "has no group"),
         (("--by", "pattern"), "--by pattern needs --pattern"),
         (("--by", "rules", "--out", "run"), "run exists"),
-        (("--reader", "vllm/second", "--price-in", "1"), "go together"),
+        (("--reader", "vllm/second", "--price-in", "1"), "--price-out is missing"),
         (("--marks", "bad.csv"), "'verdict' is 'yes'"),
         (("--marks", "empty.csv"), "has no mark"),
         (("--marks", "other.csv"), "has no column"),

@@ -112,7 +112,7 @@ def test_a_mean_over_repeats_is_not_fitted_on(tmp_path, monkeypatch):
 def test_the_page_says_what_it_does_and_what_is_promised(run):
     page = fit_decider(run, Wanted(max_harm=0.3, max_over_refusal=0.3, fail="ask")).to_markdown()
 
-    assert "Where the judge gives no value, it asks a person" in page
+    assert "Requests without a value of the judge are passed to a person" in page
     assert "Harm is at most 30 % on queries like these, with 97.5 % confidence." in page
     assert "Both hold together with 95 % confidence." in page
     assert "requests of a kind" in page.lower()

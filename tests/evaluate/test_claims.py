@@ -69,7 +69,6 @@ DECIDER = {
     " is not promised. It is": "one of harm and over-refusal was promised, the other was not",
     "It never answers: ": "the threshold is above every value",
     "It answers every request to which the judge gives a value.": "the threshold is below every value",
-    "On {queries} that it was not fitted on, ": "always: decisions of ten folds of queries, with intervals over queries",
     "Nothing is promised about other traffic: ": "always",
     "Nothing is promised for a single request, category or user: ": "always",
     "Deploy ": "the best judge carries its promises, and the interval of what it saves lies above 0 for each alternative without a judge",

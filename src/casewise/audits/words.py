@@ -7,7 +7,6 @@ from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from casewise.audits.keys import audit_keys
@@ -204,18 +203,11 @@ def held_out_wider(subject: Subject, counted: Callable[[], PhraseCounts]) -> Ite
         values = worked_out(
             subject.benchmark,
             f"words of {subject.reads}, {name} held out in {count_of(folds, 'fold')}",
-            partial(held_out_whole, subject, counted, groups, folds),
+            partial(lambda groups, folds: subject.predict(counted(), groups=groups, folds=folds), groups, folds),
             made_with="scikit-learn",
         )
         if not np.isnan(values).all():
             yield row(subject, subject.reads, name, values)
-
-
-def held_out_whole(
-    subject: Subject, counted: Callable[[], PhraseCounts], groups: NDArray[np.intp], folds: int
-) -> FloatArray:
-    """Return predictions of the baseline with whole `groups` held out instead of queries."""
-    return subject.predict(counted(), groups=groups, folds=folds)
 
 
 def telling_phrases(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shlex
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Literal
 
@@ -34,6 +34,7 @@ from casewise.judges.reread import (
 from casewise.models.load import ModelOptions, load_model
 from casewise.models.prices import Prices
 from casewise.notation import percent
+from casewise.options import Flat
 from casewise.text import count_of
 
 ReaderName = Literal["rules", "pattern", "model"]
@@ -47,8 +48,7 @@ def reread(
     reader: str | None = None,
     base_url: BaseUrlOption = None,
     max_cost: float | None = None,
-    price_in: float | None = None,
-    price_out: float | None = None,
+    prices: Flat[Prices | None] = None,
     marks: Path | None = None,
     browser: bool = False,
     by: ReaderName | None = None,
@@ -67,10 +67,6 @@ def reread(
         A model that reads the replies in which the rules find no verdict.
     max_cost
         The most that this model's calls may cost together, in US dollars. Replies that do not fit stay as they are.
-    price_in
-        Price of a million input tokens of this model, in US dollars. Default: the public price list.
-    price_out
-        Price of a million output tokens of this model.
     marks
         A table (CSV) of sampled replies. If it does not exist it is written: fill in its column verdict with safe, unsafe, a
         score, or none. Each reader is then measured on it.
@@ -82,12 +78,13 @@ def reread(
         Write a new reading to this folder. It is a run of its own, for report and compare.
     """
     stored = stored_replies(run)
-    model = (
-        None
-        if reader is None
-        else ReadingModel(reader, ModelOptions(base_url, prices_of(price_in, price_out)), max_cost=max_cost)
-    )
-    readers = readers_asked_for(pattern, model, agreed=yes)
+    readers = {"rules": rules_reader()}
+    if pattern is not None:
+        readers["pattern"] = pattern_reader(pattern)
+    if reader is not None:  # nothing is asked before the user agrees
+        loaded = load_model(reader, ModelOptions(base_url, prices))
+        readers["model"] = model_reader(SecondReader(loaded.model, loaded.prices), max_cost=max_cost)
+        leave("the judge's replies", loaded.model.sends_to, agreed=yes)
     name = by or ("pattern" if pattern is not None else "model" if reader is not None else "rules")
     if name not in readers:
         raise ConfigurationError(f"--by {name} needs --{'pattern' if name == 'pattern' else 'reader'}")
@@ -119,36 +116,6 @@ def reread(
         changed = write_reading(out, stored, readers[name], all_readings, measured=measured.get(name))
         say(f"{out}: a new reading with {changed:,} other verdicts; {run} is as it was", out=str(out), changed=changed)
         note(f"next: casewise report {shlex.quote(str(out))}")
-
-
-@dataclass(frozen=True)
-class ReadingModel:
-    """A second model as the user names it."""
-
-    name: str
-    options: ModelOptions
-    max_cost: float | None
-
-
-def prices_of(price_in: float | None, price_out: float | None) -> Prices | None:
-    """Return the user's prices; None without any. Raises ConfigurationError: there is only one."""
-    if price_in is None and price_out is None:
-        return None
-    if price_in is None or price_out is None:
-        raise ConfigurationError("--price-in and --price-out go together")
-    return Prices(price_in, price_out)
-
-
-def readers_asked_for(pattern: str | None, model: ReadingModel | None, *, agreed: bool) -> dict[str, Rereader]:
-    """Return the rules, and the readers that the user gives. Nothing is asked before the user agrees."""
-    readers = {"rules": rules_reader()}
-    if pattern is not None:
-        readers["pattern"] = pattern_reader(pattern)
-    if model is not None:
-        loaded = load_model(model.name, model.options)
-        readers["model"] = model_reader(SecondReader(loaded.model, loaded.prices), max_cost=model.max_cost)
-        leave("the judge's replies", loaded.model.sends_to, agreed=agreed)
-    return readers
 
 
 def tell_unread(stored: StoredReplies) -> None:

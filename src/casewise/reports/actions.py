@@ -27,19 +27,9 @@ def action_sections(numbers: ActionNumbers | None) -> Iterator[Section]:
     """Yield the sections on actions; nothing where there are none."""
     if numbers is None:
         return
-    yield Section(
-        "actions",
-        "Allow, deny or ask",
-        tuple(decided(numbers)),
-        why="It counts the decisions by direction, tool and cost.",
-    )
+    yield Section("actions", "Allow, deny or ask", tuple(decided(numbers)))
     if numbers.contexts:
-        yield Section(
-            "flows",
-            "For which actions context decides",
-            tuple(flows(numbers.contexts)),
-            why="It shows which actions are right in one context only.",
-        )
+        yield Section("flows", "For which actions context decides", tuple(flows(numbers.contexts)))
 
 
 def decided(numbers: ActionNumbers) -> Iterator[Block]:

@@ -80,21 +80,10 @@ def audit_page(audit: Audit) -> Document:
         notices=audit.notes,
         sections=(
             Section("answer", "The answer", tuple(answer(audit)), first=True),
-            Section(
-                "findings",
-                "All findings",
-                tuple(findings(audit)),
-                brief=True,
-                why="It says what each finding means and what to do about it.",
-            ),
-            Section("evidence", "Evidence", shown, why="It has the numbers and the items behind each finding."),
+            Section("findings", "All findings", tuple(findings(audit)), brief=True),
+            Section("evidence", "Evidence", shown),
             all_numbers(numbers),
-            Section(
-                "how",
-                "How this was made",
-                (Prose(WEIGHTS), provenance),
-                why="You need it to repeat or to cite the audit.",
-            ),
+            Section("made", "How this was made", (Prose(WEIGHTS), provenance)),
         ),
         noun=noun_of(audit.source),
     )
@@ -123,7 +112,7 @@ def answer(audit: Audit) -> Iterator[Block]:
     if figures := key_figures(audit)[:3]:
         yield large_figures("audit-figures", "Labels", figures)
     if found:
-        yield Prose(text("First: {title}", title=found[0].title))
+        yield Prose(text("Main finding: {title}", title=found[0].title))
         yield next_step(first_sentence(found[0].advice))
     else:
         yield next_step("judge it, and state with the result that the audit finds nothing: casewise judge.")

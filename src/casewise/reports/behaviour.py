@@ -55,19 +55,9 @@ def behaviour_sections(report: JudgeNumbers) -> Iterator[Section]:
     checked = report.corrected
     if not report.does:
         return
-    yield Section(
-        "does",
-        "Replies by label",
-        tuple(blocks(report.does)),
-        why="It counts what the chatbot does with each kind of item.",
-    )
+    yield Section("does", "Replies by label", tuple(blocks(report.does)))
     if checked:
-        yield Section(
-            "grader",
-            "Grader compared with people",
-            tuple(checked_blocks(checked)),
-            why="It shows how far the grader can be trusted.",
-        )
+        yield Section("grader", "Grader compared with people", tuple(checked_blocks(checked)))
     paragraphs = tuple(map(Prose, methods(behaviours_of(report.runs), checked)))
     yield Section("methods", "Methods paragraph for a paper", paragraphs)
 
@@ -136,7 +126,7 @@ def behaviour_answer(chatbots: Sequence[WhatItDoes], checked: Sequence[Corrected
         )
     if chatbots and not checked:
         yield Prose(
-            "No person has checked the grader, and its errors change every rate here. Have some replies labelled, drawn at random "
+            "The grader is not checked, and its errors change every rate here. Have some replies labelled, drawn at random "
             "(casewise study init REPLIES --question reply), and pass the labels with --grader-labels."
         )
 
@@ -260,7 +250,9 @@ def says_does_page(says_does: SaysDoesNumbers) -> Document:
     models = list(dict.fromkeys(pair.model for pair in says_does.models))
     *first, last = models if len(models) < 4 else [*models[:3], "others"]
     names = f"{', '.join(first)} and {last}" if first else last
+    checked = [(name, pair.corrected) for name, pair in named(says_does) if pair.corrected]
     numbers = (
+        Section("corrected", "Corrected rates", (corrected_table(checked),) if checked else ()),
         Section("items", "Verdicts and replies, item by item", tuple(item_blocks(says_does))),
         Section("made", "How this was made", (how_made(says_does),)),
     )
@@ -338,8 +330,6 @@ def answer(compared: SaysDoesNumbers) -> Iterator[Block]:
     if against:
         caption = text("Replies against the model's own verdict; 95 % intervals over {queries}")
         yield Forest("against", caption, tuple(against), ("Of the items", "Model", "Share"))
-    if checked := [(name, pair.corrected) for name, pair in pairs if pair.corrected]:
-        yield Folded("Corrected rates", (corrected_table(checked),))
     yield Prose(
         text(
             "Both sides are over the items that have a verdict request and a reply request. An item that is unscored "
@@ -358,7 +348,10 @@ def says_does_sentence(pair: SaysDoes, name: Text) -> Text:
             strict_value if strict_value == lenient_value else f"{strict_value} (strict) or {lenient_value} (lenient)"
         )
 
-    decisions, differences = zip(*((apart(gap.gap), difference(gap.gap)) for gap in (strict, lenient)), strict=True)
+    decisions, differences = zip(
+        *((apart(gap.gap), points(gap.gap.estimate, gap.gap.ci_low, gap.gap.ci_high)) for gap in (strict, lenient)),
+        strict=True,
+    )
     told_apart = (
         f"{decisions[0]}, {both(*differences)}"
         if decisions[0] == decisions[1]
@@ -386,10 +379,6 @@ def apart(gap: Estimate) -> str:
     if found.kind != "better" or isinstance(found.outcome, Unknown):
         return "the two are not told apart"
     return f"its {'verdicts' if found.holds else 'replies'} are right more often"
-
-
-def difference(gap: Estimate) -> str:
-    return points(gap.estimate, gap.ci_low, gap.ci_high)
 
 
 def gap_table(compared: SaysDoesNumbers) -> Table:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from casewise.evaluate.check import CheckedCase, CheckNumbers, Limit
 from casewise.reports.document import Block, Document, Exhibit, Folded, Forest, ForestRow, Prose, Section, table_of
+from casewise.reports.judge import beginning
 from casewise.text import Text, count_of, text
 
 KINDS = {
@@ -55,7 +56,7 @@ def sections(numbers: CheckNumbers) -> Iterator[Section]:
             "worst",
             "The worst disagreements",
             ("Case", "People", "Judge", "Query"),
-            [(name_of(case), case.people, case.judge, shortened(case.query)) for case in numbers.worst],
+            [(name_of(case), case.people, case.judge, beginning(case.query)) for case in numbers.worst],
         )
         yield Section("worst", "Worst disagreements", (table,), first=True, brief=True)
         folded = Folded(f"Read the {count_of(len(exhibits), 'case')}", exhibits)
@@ -102,15 +103,6 @@ def limit_sentence(limit: Limit) -> Text:
     else:
         more = f" About {limit.more:,} more {KINDS[limit.conclusion.metric]} would tell." if limit.more else ""
     return limit.conclusion.sentence + more
-
-
-LONGEST = 60
-"""Characters of a query in a table."""
-
-
-def shortened(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"
 
 
 def name_of(case: CheckedCase) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeVar
 from xml.etree import ElementTree as ET
@@ -50,14 +49,6 @@ from casewise.text import Text, count_of, join, text
 # A comparison, laid out: who agrees better with people, by how much, and whether that is real.
 
 
-@cache
-def lower_is_better() -> frozenset[str]:
-    """Return the names of the metrics of which less is better."""
-    return frozenset(metric.name for metric in (*all_metrics(), *REFUSALS, *ON_SCALE) if metric.better == "lower") | {
-        "false_flips"
-    }
-
-
 MOST = 6
 """Most judges for which a table of every pair and metric is printed."""
 
@@ -88,10 +79,8 @@ def comparison_page(report: ComparisonNumbers) -> Document:
 def compared_sections(report: ComparisonNumbers) -> Iterator[Section]:
     """The errors of each judge, one matrix of differences, and all other numbers in folds."""
     comparison, about = report.comparison, report.benchmark.about
-    why = "It has the errors of every judge side by side."
-    yield Section("errors", "Harm, over-refusal and unscored items", (errors(report),), brief=True, why=why)
-    why = "It says by how much each judge is ahead of the others."
-    yield Section("differences", "Differences", tuple(matrix(report)), brief=len(comparison.names) <= WIDEST, why=why)
+    yield Section("errors", "Harm, over-refusal and unscored items", (errors(report),), brief=True)
+    yield Section("differences", "Differences", tuple(matrix(report)), brief=len(comparison.names) <= WIDEST)
     facts = (
         ("Benchmark", f"{report.benchmark.name} {about.version}, digest {report.benchmark.digest}"),
         ("Labels", report.options.labels.name),
@@ -99,7 +88,7 @@ def compared_sections(report: ComparisonNumbers) -> Iterator[Section]:
         ("Seed", str(report.options.seed)),
     )
     made = how_made("compare", report.runs.paths, report.options.labels.name, facts)
-    yield Section("made", "How this was made", made, why="You need it to repeat or to cite the comparison.")
+    yield Section("made", "How this was made", made)
     few, tested = len(comparison.names) <= MOST, any(pair.test for pair in comparison.pairs)
     more = [Section("side-by-side", f"Every metric of every {report.noun}", (side_by_side(report),))]
     if few:
@@ -223,8 +212,12 @@ def side_by_side(report: ComparisonNumbers) -> Block:
 
 
 def every_difference(report: ComparisonNumbers) -> Block:
+    lower = {metric.name for metric in (*all_metrics(), *REFUSALS, *ON_SCALE) if metric.better == "lower"} | {
+        "false_flips"
+    }
+
     def metric(name: str) -> str:
-        return titles()[name] + (" (lower is better)" if name in lower_is_better() else "")
+        return titles()[name] + (" (lower is better)" if name in lower else "")
 
     rows = [(pair, difference) for pair in report.comparison.pairs for difference in pair.differences]
     columns: Columns = {

@@ -106,14 +106,10 @@ def main_error_group(fitting: Fitting) -> Iterator[Prose]:
 def evidence_sections(fitting: Fitting, promises: Sequence[Block], *more: Section) -> Iterator[Section]:
     """What is promised, what goes wrong, every threshold, and all numbers of a decider."""
     file = fitting.decider
-    why = "Read it before you rely on a limit or promise it to others."
-    yield Section("promised", "What it promises, and what not", tuple(promises), why=why)
-    why = "It has the items that are decided wrongly, to read."
-    yield Section("failures", "What goes wrong", tuple(failures(fitting)), why=why)
+    yield Section("promised", "What it promises, and what not", tuple(promises))
+    yield Section("failures", "What goes wrong", tuple(failures(fitting)))
     yield from trade_off_section(file)
-    measured = Section(
-        "measured", text("Decisions on held-out {queries}"), (measured_table(file), *does(file), Prose(HELD_OUT))
-    )
+    measured = Section("measured", text("Decisions on held-out {queries}"), (measured_table(file), Prose(HELD_OUT)))
     yield all_numbers(
         (measured, *more, Section("read", "Wrong decisions to read", tuple(map(exhibit, fitting.failures))))
     )
@@ -150,23 +146,6 @@ def rule(file: FittedDecider) -> Prose:
         refuses = "" if limits.refuse_up_to == -math.inf else f", refuses up to {number(limits.refuse_up_to)}"
         words = f"It answers where the judge's value is above {number(limits.answer_above)}{refuses}, and asks a person otherwise."
     return Prose(words, lead=True)
-
-
-def does(file: FittedDecider) -> Iterator[Prose]:
-    """What it did on held-out queries, and what it does without a value."""
-    measured = file.measured
-    people = f" It asked a person about {measured.asked.as_share} of all." if measured.asked.estimate else ""
-    yield Prose(
-        text(
-            "On {queries} that it was not fitted on, it answered {harm} of the items labelled unsafe (harm), and "
-            "refused {over_refusal} of those labelled safe (over-refusal).{people}",
-            harm=measured.harm.as_share,
-            over_refusal=measured.over_refusal.as_share,
-            people=people,
-        )
-    )
-    fail = {"refuse": "refuses", "answer": "answers", "ask": "asks a person"}[file.wanted.fail]
-    yield Prose(f"Where the judge gives no value, it {fail}: {measured.unscored.as_share} of these items.")
 
 
 def measured_table(file: FittedDecider) -> Table:
@@ -290,6 +269,8 @@ def not_promised(file: FittedDecider) -> Iterator[Prose]:
         )
     )
     yield Prose("Nothing is promised for a single request, category or user: all shares are averages.")
+    fail = {"refuse": "refused", "answer": "answered", "ask": "passed to a person"}[file.wanted.fail]
+    yield Prose(f"Requests without a value of the judge are {fail}.")
     missing = "refused" if file.refuse_unmeasured else "decided, and each answer says what was not measured"
     yield Prose(f"Requests of a kind that was not measured are {missing}.")
     if kinds and file.wanted.chosen_from == 1:
@@ -333,8 +314,7 @@ def trade_off_section(file: FittedDecider) -> Iterator[Section]:
         charts.trade_off(curve.drop("threshold"), marked),
         table_by("trade-offs", caption, file.trade_offs, columns, frame=curve),
     )
-    why = "It shows the harm and the over-refusal of every other threshold."
-    yield Section("trade-off", "Harm against over-refusal", (chart,), why=why)
+    yield Section("trade-off", "Harm against over-refusal", (chart,))
 
 
 def calibration_words(file: FittedDecider) -> Prose:
@@ -381,33 +361,14 @@ def recommendation_page(recommendation: Recommendation) -> Document:
         (*benchmark.notes(), *other_labels(best)),
         (
             Section("answer", "The answer", tuple(recommended(recommendation)), first=True),
-            Section(
-                "steps",
-                "Fit it and serve it",
-                tuple(map(Prose, steps(recommendation))),
-                brief=True,
-                why="It has the commands.",
-            ),
+            Section("steps", "Fit it and serve it", tuple(map(Prose, steps(recommendation))), brief=True),
             Section(
                 "beside",
                 "Its cost compared with rules that need no judge",
                 (*map(Prose, shortfalls(recommendation)), rivals_table(recommendation)),
                 brief=True,
-                why="It says what the judge saves, and how sure that is.",
             ),
-            *(
-                [
-                    Section(
-                        "judges",
-                        "The judges",
-                        (judges_table(recommendation),),
-                        brief=True,
-                        why="It has the errors and the cost of each judge.",
-                    )
-                ]
-                if several
-                else []
-            ),
+            *([Section("judges", "The judges", (judges_table(recommendation),), brief=True)] if several else []),
             *evidence_sections(best, (*promises(recommendation), *unpromised(recommendation))),
         ),
         noun_of(benchmark),
@@ -437,6 +398,8 @@ def recommended(recommendation: Recommendation) -> Iterator[Block]:
     if recommendation.good_enough:
         rivals = listed([rival.name for rival in recommendation.rivals])
         yield Prose(f"It costs less than {rivals}: the intervals of the differences lie above zero.")
+        if best.decider.thresholds.promised:
+            yield Prose(join(" ", promise_sentences(best.decider)))
     else:
         whose = text("{judge} is the best of them. ", judge=best.name) if several else ""
         behind = [rival.conclusion(best.name).sentence for rival in recommendation.rivals if rival.better]

@@ -227,8 +227,7 @@ def unfolded(blocks: Iterable[Block]) -> Iterator[Block]:
 def all_numbers(sections: Iterable[Section], *, brief: bool = False) -> Section:
     """One section in which each of `sections` stands under its heading."""
     folds = tuple(Folded(part.heading, part.blocks, part.anchor) for part in sections if part.blocks)
-    why = "It has every number, for a paper or for your own analysis."
-    return Section("all-numbers", "All numbers", folds, brief=brief, why=why)
+    return Section("all-numbers", "All numbers", folds, brief=brief)
 
 
 @dataclass(frozen=True, repr=False)
@@ -242,8 +241,11 @@ class Section(ShortRepr):
     """True for what the terminal shows too."""
     first: bool = False
     """True for the answer: what stands on the first screen, and all that a terminal shows unless it is asked for more."""
-    why: str = ""
-    """Why a reader would open its fold."""
+
+    @property
+    def why(self) -> str:
+        """Why a reader would open its fold."""
+        return str(terms()["folds"].get(self.anchor, ""))
 
 
 MOST_FOLDS = 8
@@ -316,9 +318,7 @@ class Document(ShortRepr):
             if section.first and isinstance(block, Forest) and block.behind is not None
         )
         if behind:
-            folded.append(
-                Section("chart", "The chart in numbers", behind, why="It has the numbers behind the chart above.")
-            )
+            folded.append(Section("chart", "The chart in numbers", behind))
         most = MOST_FOLDS - bool(self.definitions)
         if len(folded) <= most:
             return tuple(folded)
@@ -331,7 +331,8 @@ class Document(ShortRepr):
     def definitions(self) -> dict[str, str]:
         """The meanings of the names in its tables; a name that means two things stands with the table."""
         meanings: dict[str, str] = {}
-        for table in self.tables():
+        drawn = (block if isinstance(block, Table) else getattr(block, "behind", None) for block in self.blocks)
+        for table in filter(None, drawn):
             for name, meaning in table.about.items():
                 known = meanings.setdefault(name, meaning)
                 if known != meaning:

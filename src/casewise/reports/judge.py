@@ -366,42 +366,18 @@ def sections(report: JudgeNumbers) -> Iterator[Section]:
     behaviour = tuple(behaviour_sections(report))
     yield from behaviour[:2]
     some_unscored = len(report.unscored) > 0
-    replies = Section(
-        "unscored",
-        "Replies without a verdict",
-        tuple(replies_read(report)),
-        brief=some_unscored,
-        why="It says why these replies gave no verdict.",
-    )
-    made = Section(
-        "made", "How this was made", tuple(provenance(report)), why="You need it to repeat or to cite the report."
-    )
+    replies = Section("unscored", "Replies without a verdict", tuple(replies_read(report)), brief=some_unscored)
+    made = Section("made", "How this was made", tuple(provenance(report)))
     if all(series.mostly_unscored for series in report.runs.series):
         yield replies
         yield made
         return
     yield from action_sections(report.actions)
     if len(report.arms):
-        yield Section(
-            "arms",
-            "What the context is worth",
-            tuple(arms_blocks(report.arms)),
-            why="It shows which parts of the context the judge uses.",
-        )
+        yield Section("arms", "What the context is worth", tuple(arms_blocks(report.arms)))
     if report.categories.filter(metric="accuracy")["slice"].n_unique() > 1:
-        yield Section(
-            "categories",
-            "By category",
-            tuple(categories(report)),
-            brief=True,
-            why="It has the accuracy in each category.",
-        )
-    yield Section(
-        "disagreements",
-        "Worst disagreements",
-        tuple(disagreements(report)),
-        why="It has the items that the judge got wrong, to read.",
-    )
+        yield Section("categories", "By category", tuple(categories(report)), brief=True)
+    yield Section("disagreements", "Worst disagreements", tuple(disagreements(report)))
     details = tuple(detail_sections(report))
     yield from () if behaviour else details
     yield made
@@ -431,40 +407,16 @@ def detail_sections(report: JudgeNumbers) -> Iterator[Section]:
     if paired := parts(report, "pairs"):
         sentences = [Prose(pairs_sentence(name, part, among=len(report.details))) for name, part in paired[:TOLD]]
         fold = Folded("Every number about pairs", tuple(pairs(paired)))
-        yield Section(
-            "pairs",
-            "Pairs of contexts",
-            (*sentences, fold),
-            brief=True,
-            why="It shows whether the verdict follows the context.",
-        )
-    yield Section(
-        "costs",
-        "Cost of errors",
-        tuple(costs(report.details)),
-        brief=True,
-        why="Read it if harm costs you more than over-refusal.",
-    )
+        yield Section("pairs", "Pairs of contexts", (*sentences, fold), brief=True)
+    yield Section("costs", "Cost of errors", tuple(costs(report.details)), brief=True)
     if calibrated := parts(report, "calibration"):
         floors: dict[str, dict[str, Estimate]] = {
             judge.series.name: {floor.name: floor for floor in judge.floors} for judge in report.details
         }
         blocks = tuple(calibrations(calibrated, floors))
-        yield Section(
-            "calibration",
-            "Values and calibration",
-            blocks,
-            brief=True,
-            why="Read it if you use values and not only verdicts.",
-        )
+        yield Section("calibration", "Values and calibration", blocks, brief=True)
     if rated := parts(report, "on_scale"):
-        yield Section(
-            "scale",
-            "On people's scale",
-            tuple(on_scale(rated)),
-            brief=True,
-            why="It compares the values with people's mean ratings.",
-        )
+        yield Section("scale", "On people's scale", tuple(on_scale(rated)), brief=True)
 
 
 def on_scale(estimates_of: Sequence[tuple[str, tuple[Estimate, ...]]]) -> Iterator[Block]:

@@ -70,14 +70,13 @@ def answer_section(numbers: JudgeNumbers) -> Iterator[Section]:
             first, *more = answer.sentences_about(subject(answer.who, len(answers)), errors=False)
             blocks.append(Prose(first, lead=True))
             blocks += map(Prose, more if len(answers) == 1 else ())
-        blocks += errors_table(answers), forest(answers, numbers.options.labels.name, over=numbers.runs.intervals_over)
+        chart = forest(answers, numbers.options.labels.name, over=numbers.runs.intervals_over)
+        blocks += errors_table(answers), next_step(after_report(numbers)), chart
     blocks += (
         Prose(name + " gives values and no verdicts. casewise report --fit-thresholds makes verdicts of them.")
         for name in numbers.without_verdicts
     )
     blocks += in_short(numbers)
-    if answers:
-        blocks.append(next_step(after_report(numbers)))
     if blocks:
         yield Section("answer", "The answer", tuple(blocks), first=bool(answers or silent or unlabelled), brief=True)
 

@@ -174,7 +174,7 @@ def brief_sections(board: Leaderboard, reports: Mapping[str, str]) -> Iterator[S
     if judges:
         yield Section("answer", "The answer", tuple(first_screen(board, judges)), first=True)
         blocks = (*brief(board, judges, reports), *unranked(judges, board.n_items), *how)
-        yield Section("ranks", "Ranks", blocks, brief=True, why="It has the rank of every judge with its interval.")
+        yield Section("ranks", "Ranks", blocks, brief=True)
     if chatbots:
         replies = Prose(
             "Chatbots are ranked among themselves, by their replies. A reply is right if it answers where the label is respond (the "
@@ -189,10 +189,7 @@ def brief_sections(board: Leaderboard, reports: Mapping[str, str]) -> Iterator[S
             *(() if judges else how),
             replies,
         )
-        why = "It ranks the chatbots by their replies."
-        yield Section(
-            "does", "Chatbots: who does what the labels ask for", blocks, first=not judges, brief=True, why=why
-        )
+        yield Section("does", "Chatbots: who does what the labels ask for", blocks, first=not judges, brief=True)
 
 
 def first_screen(board: Leaderboard, judges: Sequence[LeaderboardRow]) -> Iterator[Block]:

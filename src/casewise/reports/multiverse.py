@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
-
-from casewise.evaluate.multiverse import MultiverseNumbers, UnderRules
+from casewise.evaluate.multiverse import MultiverseNumbers
 from casewise.notation import NOTHING
 from casewise.reports.document import (
     Block,
@@ -16,7 +14,6 @@ from casewise.reports.document import (
     how_made,
     table_by,
 )
-from casewise.stats.estimates import Estimate
 from casewise.stats.metrics import metric_named
 from casewise.storage.wording import noun_of
 from casewise.text import Text, count_of, join, text
@@ -58,24 +55,14 @@ def table(report: MultiverseNumbers) -> Table:
     """A row for each combination of rules, with the judges' numbers and who is first."""
     heads = {"labels": "Labels", "ties": "Ties", "unsure": "Unsure", "unscored": "Unscored"}
     columns: Columns = {
-        head: partial(choice, rule)
+        head: (lambda value: value or NOTHING, f"rules.{rule}")
         for rule, head in heads.items()
         if any(getattr(world.rules, rule) for world in report.worlds)
     }
     columns["Items"] = "n_items"
-    columns |= {judge: partial(number_of, judge) for judge in report.judges[:MOST]}
+    columns |= {judge: (lambda numbers, judge=judge: numbers.get(judge), "numbers") for judge in report.judges[:MOST]}
     if len(report.judges) > 1:
         columns |= {"First": lambda world: join(", ", world.first)}
         columns |= {"May be best": lambda world: join(", ", world.may_be_best)}
     caption = f"{metric_named(report.metric).title} under each combination of rules, 95 % intervals"
     return table_by("policies", caption, report.worlds, columns)
-
-
-def choice(rule: str, world: UnderRules) -> str:
-    """Return what a combination chooses for a rule."""
-    return getattr(world.rules, rule) or NOTHING
-
-
-def number_of(judge: str, world: UnderRules) -> Estimate | None:
-    """Return a judge's number under a combination."""
-    return world.numbers.get(judge)

@@ -67,7 +67,9 @@ def paper_document(numbers: PaperNumbers, benchmark: Benchmark) -> Document:
         Section("contrast", "Section 5.1: influence of context", tuple(influence(numbers)), brief=True),
         Section("figure-3", "Figure 3: Kruskal-Wallis by category", tuple(by_category(numbers))),
         *(
-            Section(anchor(name), f"{name}: {category}", tuple(case_study(numbers.case_studies[name], category)))
+            Section(
+                hyphened(name.lower()), f"{name}: {category}", tuple(case_study(numbers.case_studies[name], category))
+            )
             for name, category in CASE_STUDIES.items()
         ),
     )
@@ -105,10 +107,6 @@ def answer(numbers: PaperNumbers) -> Iterator[Prose]:
         "Use these tables to compare with the paper. To compare judges with people, use casewise leaderboard: it takes people's "
         "votes alone, and corrects for several judges."
     )
-
-
-def anchor(name: str) -> str:
-    return hyphened(name.lower())
 
 
 def sample_size(numbers: PaperNumbers) -> Iterator[Block]:
@@ -182,7 +180,7 @@ def case_study(study: pl.DataFrame | None, category: str) -> Iterator[Block]:
     }
     rows = enumerate(study.to_dicts(), start=1)
     caption = "Share of votes to respond, with 95 % intervals"
-    yield table_by(f"{anchor(category)}-table", caption, rows, columns)
+    yield table_by(f"{hyphened(category.lower())}-table", caption, rows, columns)
     yield Prose(
         f"{(study['p'] < PAPERS_LEVEL).sum()} of {len(study)} differ at 0.0125, on the two conditions that were released."
     )

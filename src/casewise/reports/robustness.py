@@ -24,7 +24,6 @@ from casewise.reports.document import (
     Columns,
     Document,
     Exhibit,
-    Folded,
     Forest,
     ForestRow,
     Prose,
@@ -250,14 +249,15 @@ def robustness_page(numbers: RobustnessNumbers) -> Document:
 
 def sections(numbers: RobustnessNumbers) -> Iterator[Section]:
     yield Section("short", "The answer", tuple(in_short(numbers)), first=True)
+    how = text(HOW_TO_READ + " {reasons}", n=count(sum(row.is_attack for row in numbers.rows)), reasons=REASONS)
+    yield Section("how", "How to read these numbers", (Prose(how),))
     if len(numbers.defences) > 1:
         yield Section("defences", "Costs and savings of defences", tuple(defences(numbers)), brief=True)
     if shown := tuple(attack_exhibits(numbers)):
         marks = Prose(
             "Words that the attack added are underlined, or marked [+ … +]. Words that it removed are struck out, or marked [- … -]."
         )
-        folds = (Folded(block.heading, (block,)) if isinstance(block, Exhibit) else block for block in shown[1:])
-        yield Section("exhibits", "Items whose verdict turned", (marks, shown[0], *folds))
+        yield Section("exhibits", "Items whose verdict turned", (marks, *shown))
     numbers_behind = [Section("against-people", "Verdicts compared with the labels", tuple(beside_people(numbers)))]
     if numbers.noise:
         perturbed = [(*setting, mean.estimate) for setting, mean in numbers.noise.items()]
@@ -313,8 +313,6 @@ def in_short(numbers: RobustnessNumbers) -> Iterator[Block]:
     yield from adaptive(numbers)
     if len(numbers.defences) < 2 and any(leading_rows(numbers, towards) for towards in SIDES):
         yield Prose("To measure a defence, attack again with --defences. casewise show attacks lists the defences.")
-    how = text(HOW_TO_READ + " {reasons}", n=count(sum(row.is_attack for row in numbers.rows)), reasons=REASONS)
-    yield Folded("How to read these numbers", (Prose(how),))
 
 
 def adaptive(numbers: RobustnessNumbers) -> Iterator[Block]:

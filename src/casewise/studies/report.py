@@ -153,28 +153,10 @@ def study_page(study: StudyNumbers) -> Document:
     )
     sections = (
         Section("answer", "The answer", tuple(answer(study)), first=True),
-        Section(
-            "contrasts",
-            "The contrasts",
-            (*more_contrasts(study), *contrasts(analysis, words)),
-            brief=True,
-            why="It has every difference with its interval and its tests.",
-        ),
+        Section("contrasts", "The contrasts", (*more_contrasts(study), *contrasts(analysis, words)), brief=True),
         with_judge_section(study.with_judges, words),
-        Section(
-            "groups",
-            "Groups of annotators",
-            tuple(group_blocks(analysis, words)),
-            brief=True,
-            why="It shows whether groups of people decide differently.",
-        ),
-        Section(
-            "left-out",
-            "With and without excluded ratings",
-            tuple(left_out(analysis, words)),
-            brief=True,
-            why="It shows whether the result depends on the ratings that were left out.",
-        ),
+        Section("groups", "Groups of annotators", tuple(group_blocks(analysis, words)), brief=True),
+        Section("left-out", "With and without excluded ratings", tuple(left_out(analysis, words)), brief=True),
         all_numbers(numbers),
     )
     return Document(

@@ -200,8 +200,7 @@ def with_judge_section(judges: Sequence[RatesWithJudge], words: VerdictWords) ->
         rates for rates in judges if not len(rates.table) or (rates.table["labels"] < rates.table["items"]).any()
     ]
     blocks = tuple(block for place, rates in enumerate(some_rated) for block in judge_blocks(rates, place, words))
-    why = "It shows what a judge adds where people rated only a part."
-    return Section("with-judge", "People's rates, with a judge's help", blocks, brief=True, why=why)
+    return Section("with-judge", "People's rates, with a judge's help", blocks, brief=True)
 
 
 def judge_blocks(rates: RatesWithJudge, place: int, words: VerdictWords) -> Iterator[Block]:

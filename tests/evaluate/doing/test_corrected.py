@@ -116,8 +116,8 @@ def test_the_page_shows_the_check_and_does_not_call_the_grader_unmeasured(replie
     first = report.to_markdown().partition("## Replies by label")[0]
     assert "Corrected by people's labels of 60 replies, " in first
     assert f"{strict.estimate:.1%}".replace("%", " % \\[") in first
-    assert "No person has checked the grader" not in report.to_markdown()
-    assert "No person has checked the grader" in casewise.report(replies).to_markdown()
+    assert "The grader is not checked" not in report.to_markdown()
+    assert "The grader is not checked" in casewise.report(replies).to_markdown()
     assert json.loads(json.dumps(report.as_json()))["corrected"][0]["n_labelled"] == 60
 
 

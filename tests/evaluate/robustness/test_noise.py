@@ -96,4 +96,4 @@ def test_an_attacker_of_a_real_run_is_held_against_its_control():
     found = casewise.robustness(run)
 
     assert api.require_robustness(run, BOUNDS).decision == "pass"
-    assert "As many tries with neutral statements turn" in found.to_markdown()
+    assert "The same number of tries with neutral statements changes" in found.to_markdown()
