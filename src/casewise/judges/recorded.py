@@ -197,7 +197,11 @@ class VerdictColumn:
                     raise
                 row.refuse(f"{str(error).partition(';')[0]}; write {self.ask}#{self.name},true=safe or ,true=unsafe")
             if reading is None or reading.vote not in WORDS:
-                how = f"{self.ask}#{self.name},WORD=safe" if self.ask else "--safe-word and --unsafe-word"
+                how = (
+                    f"{self.ask}#{self.name},WORD=safe"
+                    if self.ask
+                    else "--safe-word and --unsafe-word; a word for no verdict: --missing-word"
+                )
                 row.refuse(f"{self.name!r} is {brief(cell)}; it is safe or unsafe. Other words: {how}")
             return WORDS[reading.vote]
         scale = scale_of(elicitation)
