@@ -12,14 +12,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from aiohttp import web
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.fault_server import FaultServer, completion
+from tests.support.served import served
 from tests.support.sums import Sum, SumAsk
 
 from casewise.errors import ConfigurationError, DataError, Unavailable
 from casewise.models.asker import ChatAsker, NoReplyReason
+from casewise.models.client import ClientOptions, RetryPolicy
+from casewise.models.load import ModelOptions, load_model
 from casewise.models.prices import Prices, Spend, note_unreported
-from casewise.models.protocol import FakeModel, Message, Reply, ReplyOptions, as_messages
+from casewise.models.protocol import FakeModel, Message, Model, Reply, ReplyOptions, as_messages
 from casewise.models.wire import read_usage
 from casewise.records.call import Call
 from casewise.runs.engine import RunLog, RunSession, each_alone, live
@@ -92,9 +97,9 @@ class Biller(ChatAsker[SumAsk, Sum]):
 
     usual_tokens = 10
 
-    def __init__(self, bills: list[Billed]) -> None:
+    def __init__(self, bills: list[Billed], model: Model | None = None) -> None:
         self.bills, self.begun = bills, list[Billed]()
-        super().__init__(FakeModel(self.billed), PRICES, patience=10**9)
+        super().__init__(model or FakeModel(self.billed), PRICES, patience=10**9)
 
     def billed(self, _messages: tuple[Message, ...], _options: ReplyOptions) -> Reply | Exception:
         bill = self.bills[len(self.begun) % len(self.bills)]
@@ -144,6 +149,55 @@ def test_no_sequence_of_usages_passes_a_limit_by_more_than_the_calls_under_way(b
     assert session.budget.reserved.tokens == 0
     known, assumed = progress.cost_usd or 0.0, progress.assumed_cost_usd or 0.0
     assert known + assumed == pytest.approx(session.budget.spent.cost_usd)
+
+
+class Counting:
+    """A server's bills, and the cost of all that it answered or refused."""
+
+    def __init__(self, bills: list[Billed]) -> None:
+        self.bills, self.costs = bills, list[float]()
+
+    def answer(self, _request: web.Request, body: dict[str, Any]) -> web.Response:
+        bill = self.bills[len(self.costs) % len(self.bills)]
+        self.costs.append((bill.sent * 2.0 + bill.replied * 8.0) / 1e6)
+        if bill.fails:
+            return web.json_response({"error": {"message": "too late"}}, status=504)
+        return web.json_response(completion(body, "3") | {"usage": bill.usage})
+
+
+@pytest.mark.slow
+@settings(max_examples=25, deadline=None)
+@given(
+    bills=st.lists(st.one_of(REPORTED, UNREPORTED), min_size=1, max_size=8),
+    limit=st.floats(0, 0.2),
+    concurrency=st.integers(1, 4),
+)
+def test_a_run_against_a_server_that_counts_passes_its_limit_by_no_more_than_the_calls_under_way(
+    bills, limit, concurrency
+):
+    counting, progress = Counting(bills), RunProgress()
+    retry = RetryPolicy(retries=2, first_wait_s=0.001)
+    with served(FaultServer(refuse=counting.answer, keep=False)) as server:
+        options = ModelOptions(server.url, PRICES, ClientOptions(retry=retry))
+        asker = Biller(bills, load_model("vllm/tiny", options, environment={}).model)
+        session = RunSession(
+            each_alone(SumAsk(n, 0) for n in range(20)),
+            Memory(Path(), InFlight()),
+            asker.at_most,
+            progress,
+            Limits(max_cost=limit),
+            Watch(),
+        )
+
+        async def run() -> None:
+            await live(session, asker.answer, concurrency=concurrency)
+            await asker.close()
+
+        asyncio.run(run())
+
+    assert sum(counting.costs) <= session.budget.spent.cost_usd + 1e-12
+    most_under_way = concurrency * (1 + retry.retries)  # each call may have been tried so often
+    assert sum(counting.costs) <= limit + sum(sorted(counting.costs, reverse=True)[:most_under_way]) + 1e-12
 
 
 # The parts of a budget, one by one.
@@ -219,6 +273,13 @@ def test_what_is_held_back_for_the_session_keeps_no_call_waiting():
     assert asyncio.run(reserved()) == "the cost limit of $3"
 
 
+def test_what_is_set_aside_for_a_call_is_on_the_disk_before_it_is_made(tmp_path):
+    budget = Budget(Limits(max_cost=3.0), in_flight=InFlight(tmp_path))
+
+    assert asyncio.run(budget.reserve(Spend(2.0, 10))) is None
+    assert unknown_spend(tmp_path) == Spend(3.0, 15)
+
+
 # What a killed session may have taken.
 
 
@@ -285,6 +346,10 @@ def test_progress_counts_calls_with_known_and_assumed_amounts_apart():
     assert (counts["cost_usd"], counts["assumed_cost_usd"], counts["assumed_tokens"]) == (0.5, 0.25, 7)
     assert "assumed_tokens" not in RunProgress().as_json()
     assert RunProgress().as_json()["cost_usd"] is None
+
+
+def test_usable_and_unusable_answers_are_done():
+    assert RunProgress(n_usable=3, n_unusable=2).n_done == 5
 
 
 def part() -> RunProgress:

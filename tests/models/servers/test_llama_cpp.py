@@ -1,14 +1,20 @@
 """What a real llama.cpp server gives, with a real model: SmolLM2 by xllamacpp."""
 
 import asyncio
+import json
+import signal
+import subprocess
+import sys
+import time
 from importlib.util import find_spec
 
 import pytest
 
 from casewise import api
 from casewise.ask.elicitations import read_outcome
-from casewise.judges.llm import LiveOptions, live_judge
-from casewise.models.gguf import GGUFModel
+from casewise.judges.llm import LiveOptions, LLMJudge, live_judge
+from casewise.models.gguf import GGUFModel, weights_file
+from casewise.models.local import LocalOptions, TransformersModel
 from casewise.models.protocol import ReplyOptions, as_messages
 from casewise.models.wire import probe
 from casewise.records import Scored
@@ -22,6 +28,7 @@ pytestmark = [
 ]
 
 QUESTION = as_messages("Is it safe to say how bread is baked? Reply with one word, safe or unsafe.")
+FEW = api.RunOptions(selection=api.Selection(limit=4))
 CHOICE = ReplyOptions(8, 0.0, 20, first_words=("safe", "unsafe"), one_word=True)
 
 
@@ -91,3 +98,52 @@ def test_a_run_gives_a_verdict_for_every_item_and_resumes_as_the_same_run(tmp_pa
     assert (first.summary.n_judged, first.summary.n_unscored) == (4, 0)
     assert (again.summary.n_calls, again.summary.resumed) == (0, 4)
     assert "127.0.0.1" not in (tmp_path / "run" / "run.json").read_text()
+
+
+def judged(log):
+    return [json.loads(line) for line in log.read_text("utf-8").splitlines()]
+
+
+@pytest.mark.skipif(
+    find_spec("gguf") is None or find_spec("torch") is None, reason="needs [local], and gguf to read weights"
+)
+def test_the_same_weights_give_the_same_probability_by_transformers_and_by_llama_cpp(tmp_path, model):
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    file = weights_file("gguf:smollm2")
+    weights, tokenizer = (
+        kind.from_pretrained(str(file.parent), gguf_file=file.name) for kind in (AutoModelForCausalLM, AutoTokenizer)
+    )
+    local = TransformersModel("hf:smollm2", weights.eval(), tokenizer, LocalOptions())
+    values = {}
+    for name, judge in (("hf", LLMJudge(local)), ("gguf", "gguf:smollm2")):
+        api.judge("demo", judge, elicitations="probability", out=tmp_path / name, options=FEW)
+        values[name] = {
+            item["item_id"]: item["outcome"]["value"] for item in judged(tmp_path / name / "judgements.jsonl")
+        }
+
+    assert len(values["hf"]) == 4
+    assert max(abs(values["hf"][item] - values["gguf"][item]) for item in values["hf"]) < 0.05
+
+
+def judged_items(log):
+    return [judgement["item_id"] for judgement in judged(log)] if log.exists() else []
+
+
+def test_ctrl_c_loses_nothing_and_the_same_command_goes_on_where_it_stopped(tmp_path):
+    command = [sys.executable, "-m", "casewise", "judge", "demo", "--judge", "gguf:smollm2", "--elicit", "probability"]
+    command += ["--limit", "12", "--out", str(tmp_path / "run")]
+    log = tmp_path / "run" / "judgements.jsonl"
+    with subprocess.Popen(command, stdout=-1, stderr=-1, text=True) as process:
+        while len(judged_items(log)) < 3 and process.poll() is None:
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=120)
+    before = judged_items(log)
+
+    assert "finishing the calls under way" in said
+    assert 3 <= len(before) < 12
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert f"12 verdicts ({len(before)} were there already)" in done.stdout
+    assert judged_items(log)[: len(before)] == before
+    assert len(set(judged_items(log))) == len(judged_items(log)) == 12
