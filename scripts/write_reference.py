@@ -287,8 +287,8 @@ def _guard_profiles() -> str:
     ]
     return _page(
         "Guard profiles",
-        "No weights of a guard were available in development, and no prompt was compared byte for byte with the one that a guard was "
-        "trained on. This page names the facts of each profile that could not be read at their source. `casewise show guards NAME` has "
+        "No weights of a guard were available in development, and no prompt as a chat template writes it was compared with the one "
+        "that a guard was trained on. This page names the facts of each profile that could not be read at their source. `casewise show guards NAME` has "
         "their words. [Guards](../how-to/guards.md) shows how to use them.",
         _table(("guard", "prompt", "facts that are not verified"), rows),
     )

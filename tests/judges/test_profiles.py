@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import math
 
 import pytest
@@ -89,6 +90,28 @@ def test_every_fact_says_where_it_is_from_and_none_of_a_gated_template_is_checke
         assert profile.facts, profile.name
         if "gated" in profile.licence:
             assert profile.unverified, profile.name
+
+
+QUERY, REPLY = "May I see the rota?", "It hangs by the door."
+
+REQUESTS = {
+    "a request": (None, '[{"role": "user", "content": "May I see the rota?"}]'),
+    "a reply": (
+        REPLY,
+        '[{"role": "user", "content": "May I see the rota?"}, {"role": "assistant", "content": "It hangs by the door."}]',
+    ),
+}
+"""Messages of the two calls in the README of QwenLM/Qwen3Guard (commit 019b2e3b), with a harmless request and reply."""
+
+
+@pytest.mark.parametrize("what", REQUESTS)
+def test_qwen3guard_is_sent_the_messages_of_its_makers_examples_byte_for_byte(what):
+    reply, published = REQUESTS[what]
+    prompt = GuardPrompt(profile_named("qwen3guard"), "conversation")
+    sent = [{"role": turn.role, "content": turn.content} for turn in prompt.messages(ShownItem(QUERY, {}), reply)]
+
+    assert json.dumps(sent) == published
+    assert prompt.template_arguments(ShownItem(QUERY, {})) is None
 
 
 PUBLISHED = [

@@ -16,10 +16,13 @@ from casewise.api import RunOptions, plan_run
 from casewise.api.attacks import AttackRun
 from casewise.api.replying import PlannedReplies
 from casewise.errors import ConfigurationError
+from casewise.judges.guard import GuardJudge
+from casewise.judges.guard_profiles import GuardPrompt, profile_named
 from casewise.judges.judge import Answer
-from casewise.judges.llm import LiveOptions
+from casewise.judges.llm import LiveOptions, LLMJudge
 from casewise.judges.plan import Selection, select
 from casewise.models.load import ModelOptions, load_model
+from casewise.models.protocol import FakeModel, Message, Reply
 from casewise.records import Scored
 from casewise.replies.collect import CollectOptions, chat_plan
 from casewise.storage.run_folder import JUDGEMENTS, judgement_table, last_attempts
@@ -107,6 +110,27 @@ def test_a_judge_is_asked_under_an_attack_exactly_where_it_receives_another_thin
         assert kind == "one" or len(set(seen)) == len(seen)
     else:
         assert not hidden
+
+
+@pytest.mark.parametrize("name", ["openai/m", "hf:./m", "gguf:m", "inspect:openai/m"])
+@pytest.mark.parametrize("guard", [False, True])
+def test_a_model_is_asked_under_an_attack_exactly_where_its_messages_differ(name, guard):
+    seen: list[tuple[Message, ...]] = []
+
+    def spy(messages, _options):
+        seen.append(messages)
+        return Reply("unsafe" if guard else '{"verdict": "unsafe"}')
+
+    model = FakeModel(spy, name=name)
+    prompt = GuardPrompt(profile_named("llama-guard-3"), "conversation")
+    judge: Any = GuardJudge(name, model, None, prompt) if guard else LLMJudge(model)
+    run = casewise.attack("demo", judge, attacks=CLAIMS, noise="format:json,order:reversed", options=EIGHT)
+    shown, hidden = shown_under(run)
+
+    assert not hidden
+    items = len([row for row in rows(run).iter_rows(named=True) if row["value"] is not None])
+    assert len({str(messages) for messages in seen}) >= items, "each attacked item is another prompt"
+    assert {"format:json", "order:reversed"} <= shown
 
 
 @pytest.mark.slow
