@@ -35,7 +35,7 @@ def fitted(rng: np.random.Generator, *, unreadable: float) -> FittedDecider:
 @pytest.mark.parametrize("unreadable", [0.0, 0.01, 0.05])
 def test_ten_healthy_hours_of_a_thousand_requests_raise_no_alarm(unreadable):
     rng = np.random.default_rng(1)
-    alarms = []
+    alarms: list[str] = []
     for _hour in range(10):
         recent = Recent(fitted(rng, unreadable=unreadable))
         for number in range(1, 1001):
