@@ -351,6 +351,9 @@ def test_a_repeated_case_is_refused_and_the_policies_are_named():
     with pytest.raises(DataError, match="--repeats merge, first or keep"):
         loaded(row, row)
     assert votes_of(row, row, policies=Policies(repeats="merge")) == [(1, 1, 0)]
+    receipt = loaded(row, row, policies=Policies(repeats="first")).about.receipt
+    assert receipt is not None
+    assert (receipt.n_rows, receipt.n_kept, receipt.dropped[0].n) == (2, 1, 1)
 
 
 def test_rows_that_a_tool_leaves_out_are_counted_with_the_others(file):
