@@ -8,10 +8,8 @@ from casewise.errors import ConfigurationError
 from casewise.models.batches.anthropic import VERSION, AnthropicBatches
 from casewise.models.batches.gemini import GeminiBatches
 from casewise.models.batches.interface import BatchInterface
-from casewise.models.batches.mistral import MistralBatches
-from casewise.models.batches.openai import OpenAIBatches
+from casewise.models.batches.openai import MistralBatches, OpenAIBatches, TogetherBatches
 from casewise.models.batches.terms import Shape, terms_of
-from casewise.models.batches.together import TogetherBatches
 from casewise.models.batches.wire import BatchWire
 from casewise.models.client import EndpointClient, OpenAICompatibleModel
 from casewise.models.protocol import Model

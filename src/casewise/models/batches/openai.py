@@ -1,4 +1,4 @@
-"""Files of JSON lines and `/v1/batches`, as OpenAI, Azure, Groq and many servers have them."""
+"""Files of JSON lines and `/v1/batches`, as OpenAI, Azure, Groq and many servers have them, and two interfaces close to these."""
 
 from __future__ import annotations
 
@@ -89,3 +89,23 @@ def openai_result(line: Mapping[str, Any]) -> BatchResult:
         expired = isinstance(error, Mapping) and error.get("code") == "batch_expired"
         status, body = 408 if expired else status or 500, error
     return BatchResult(name, int(status or 200), body if isinstance(body, str) else json.dumps(body))
+
+
+class MistralBatches(OpenAIBatches):
+    """Mistral: jobs, which state the model."""
+
+    batches = "batch/jobs"
+    repeats_path = False
+
+    def creation(self, job: BatchJob) -> dict[str, Any]:
+        files = {"input_files": [job.file], "endpoint": f"/v1/{job.intended.path}", "model": job.intended.model}
+        return {**files, "timeout_hours": 24, "metadata": {MARK: job.mark}}
+
+
+class TogetherBatches(OpenAIBatches):
+    """Together: the upload has another address, and no mark is documented."""
+
+    upload_to, purpose = "files/upload", "batch-api"
+
+    def creation(self, job: BatchJob) -> dict[str, Any]:
+        return {name: value for name, value in super().creation(job).items() if name != "metadata"}
