@@ -39,7 +39,7 @@ def test_select_movable_leaves_them_out(tmp_path):
     chosen = begin_draft(tmp_path / "bench", options=SelectionOptions(movable=True), database=database)
     assert {query.text for query in chosen.queries} == {"moved", "a tie", "one context", "not rated"}
 
-    (tmp_path / "queries.csv").write_text("query,category\nWho?,x\n")
+    (tmp_path / "queries.csv").write_text("query,category\nWho?,1\n")
     for source in (tmp_path / "queries.csv", tmp_path / "unrated"):
         if source.name == "unrated":
             write_benchmark(benchmark_of([Row("not rated", True, [])]), source)
