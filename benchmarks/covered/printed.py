@@ -73,6 +73,7 @@ DERIVED: dict[str, str] = {
     "anova_power": "noncentral F, against R's pwr",
     "power_of_queries": "noncentral F, and `judges-power`",
     "queries_needed": "noncentral F, and `judges-power`",
+    "newcombe": "the interval of a difference of two shares without clusters, against statsmodels's; not simulated by itself",
     "further_queries": "`queries_needed`, of the queries at hand",
     "detectable_shift": "noncentral t, against scipy's",
     "f_critical": "noncentral F, against R's pwr",

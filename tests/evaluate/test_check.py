@@ -2,6 +2,7 @@
 
 import json
 import sys
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -214,3 +215,24 @@ def test_an_estimate_next_to_its_limit_is_said_in_words_and_not_by_an_odd_number
     assert "The estimate is next to the limit, so no practical number of labels would tell." in " ".join(
         said.out.split()
     )
+
+
+def test_a_verdict_that_cannot_be_read_is_skipped_where_bad_rows_are(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("c.csv").write_text('query,judge,label\nA?,safe,safe\nB?,"I am not sure, really",safe\nC?,unsafe,safe\n')
+
+    refused = invoke("check", "c.csv")
+    skipped = json.loads(invoke("check", "c.csv", "--skip-bad", "--json").out)
+
+    assert refused.code == 2
+    assert "c.csv:3: 'judge' is 'I am not sure, really'" in refused.err
+    assert (skipped["receipt"]["n_rows"], skipped["receipt"]["n_kept"]) == (3, 2)
+
+
+def test_an_elicitation_that_there_is_not_is_named_without_a_word_of_a_library(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("c.csv").write_text("query,judge,label\nA?,safe,safe\n")
+    said = invoke("check", "c.csv", "--elicit", "reply").err
+
+    assert said.startswith("error: --elicit: no elicitation is called 'reply'")
+    assert "pydantic" not in said

@@ -176,6 +176,12 @@ def problem(error: Exception) -> str:
         return f"{error.argument.name} is missing; casewise COMMAND --help says what it is"
     if isinstance(error, RepeatArgumentError):
         return f"{error.token.keyword} is given more than once; it takes one value"
+    if isinstance(error, CycloptsError) and isinstance(error.__cause__, ValueError) and error.argument is not None:
+        import pydantic
+
+        if isinstance(error.__cause__, pydantic.ValidationError):
+            reason = error.__cause__.errors(include_url=False)[0]["msg"].removeprefix("Value error, ")
+            return f"{error.argument.name}: {reason}"
     return str(error)
 
 

@@ -21,7 +21,7 @@ from casewise.stats.estimates import Estimate, difference_of, estimate_of, influ
 from casewise.stats.measured import Measured
 from casewise.stats.metrics import REFUSALS, metric_named
 from casewise.stats.sample import Sample, judged
-from casewise.storage.intake.cases import CaseFrame, Cases, Draft, Policies
+from casewise.storage.intake.cases import CaseFrame, Cases, Draft, Policies, rejected_row
 from casewise.storage.intake.formats.find import read_any_table
 from casewise.storage.intake.formats.format import FileOptions
 from casewise.storage.intake.roles import CaseColumns, columns_of, listed, parts_of_objects
@@ -183,6 +183,8 @@ def read_check(
     verdicts = replace(VerdictColumn.find(table, column=judge, elicitation=check.elicit, words=judge_words), ask="")
     if judge == "reply":
         verdicts = replace(verdicts, name=None)
+    if policies.skip_bad:
+        table = without_unreadable(table, verdicts)
     people = replace(table, columns={name: cells for name, cells in table.columns.items() if name != judge})
     found = columns_of_people(people, columns, scale=options.scale is not None)
     frame = CaseFrame(words=words, scale=options.scale, policies=policies)
@@ -194,6 +196,20 @@ def read_check(
     values = judge_values(table, verdicts, cases, draft_of_row)
     column = table.columns[verdicts.name or "reply"]
     return Tally(cases, verdicts, items_table(cases), values, clusters(cases), raters(cases), column)
+
+
+def without_unreadable(table: Table, verdicts: VerdictColumn) -> Table:
+    """Return the table without the rows whose verdict cannot be read; they join the rejected rows, each with its reason."""
+    bad: dict[int, str] = {}
+    for place, row in enumerate(table.rows):
+        try:
+            verdicts.answer(row)
+        except DataError as error:
+            bad[place] = error.problem
+    rejected = [*table.rejected, *(rejected_row(table, place, problem) for place, problem in bad.items())]
+    keep = [place for place in range(len(table)) if place not in bad]
+    columns = {name: [cells[place] for place in keep] for name, cells in table.columns.items()}
+    return replace(table, columns=columns, lines=[table.lines[place] for place in keep], rejected=rejected)
 
 
 def judge_column(table: Table, check: CheckOptions, columns: CaseColumns) -> str:

@@ -146,20 +146,26 @@ class RatedItems(NamedTuple):
 
 
 def analytic_reliability(rated: RatedItems) -> Estimate:
-    """Return one less the share of the rates' variance that votes by chance explain; without limits where they are `lopsided`."""
+    """Return one less the share of the rates' variance that votes by chance explain.
+
+    It has no limits where votes are `lopsided`, or where without one cluster no two items are left.
+    """
 
     def moments(s: IntArray, m: IntArray) -> FloatArray:
         p = s / m
         return np.stack([np.ones(len(p)), p, p**2, p * (1 - p) / (m - 1)], axis=1)
 
     def formula(t: Totals) -> FloatArray:
-        variance = (t["pp"] - t["p"] ** 2 / t["items"]) / (t["items"] - 1)
-        return 1 - safe_divide(t["noise"] / t["items"], variance, otherwise=np.nan)
+        items = np.where(t["items"] > 1, t["items"], np.nan)
+        variance = (t["pp"] - t["p"] ** 2 / items) / (items - 1)
+        return 1 - safe_divide(t["noise"] / items, variance, otherwise=np.nan)
 
     totals = rated.totals(moments, ("items", "p", "pp", "noise"))
     number = Functional("reliability", formula, over=lambda totals: totals["items"], domain=(-1.0, 1.0))
-    found = estimate_of(totals.measure(number, by_leaving_out=True))
-    return replace(found, ci_low=None, ci_high=None) if lopsided(rated) else found
+    measured = totals.measure(number, by_leaving_out=True)
+    found = estimate_of(measured)
+    unlimited = lopsided(rated) or bool(np.isnan(measured.influence).any())
+    return replace(found, ci_low=None, ci_high=None) if unlimited else found
 
 
 def lopsided(rated: RatedItems) -> bool:

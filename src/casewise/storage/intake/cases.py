@@ -355,8 +355,7 @@ class Cases:
                     if isinstance(error, DataError):
                         raise
                     self.table.row(place).refuse(problem)
-                row = {name: cells[place] for name, cells in self.table.columns.items()}
-                self.rejected.append(Rejected(self.table.lines[place], problem, canonical_json(plain(row))))
+                self.rejected.append(rejected_row(self.table, place, problem))
                 draft_of_row.append(None)
         return draft_of_row
 
@@ -957,6 +956,11 @@ def hashable(cells: list[Any]) -> Iterable[Hashable]:
         cell if cell.__hash__ is not None and not isinstance(cell, float) else canonical_json(plain(cell))
         for cell in cells
     ]
+
+
+def rejected_row(table: Table, place: int, problem: str) -> Rejected:
+    """Return a row that cannot be used, with the reason and its cells as JSON."""
+    return Rejected(table.lines[place], problem, canonical_json(plain(table.row(place).values)))
 
 
 def plain(cell: Any) -> Any:
