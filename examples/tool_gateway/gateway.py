@@ -21,12 +21,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import httpx2
-from mcp import Client, StdioServerParameters
+from mcp import Client, MCPError, StdioServerParameters
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from mcp.types import (
     CallToolRequestParams,
     CallToolResult,
+    ClientCapabilities,
     ElicitRequest,
     ElicitRequestFormParams,
     ElicitResult,
@@ -39,6 +40,9 @@ from casewise.storage.actions import arguments_digest
 
 CONSENT = "consent"
 """The name of the question to the user."""
+
+RETURNED_QUESTIONS = "2026-07-28"
+"""The first version of the protocol, a date, in which a question to the user is a result, and its answer comes with the call again."""
 
 
 @dataclass(frozen=True)
@@ -73,24 +77,36 @@ class Gateway:
 
     async def call_tool(self, context: Any, params: CallToolRequestParams) -> CallToolResult | InputRequiredResult:
         """Call a tool of the server behind where that is allowed, or where the user consents."""
-        digest = digest_of(params)
+        digest = arguments_digest(params.arguments or {})
         if params.request_state is not None:
             if self.asked.pop(params.request_state, None) != digest:
                 return refused("this question was not asked about this call")
-            answer = (params.input_responses or {}).get(CONSENT)
-            if not (isinstance(answer, ElicitResult) and answer.action == "accept"):
-                return refused(f"the user did not agree (decision {params.request_state})")
-            return await self.forward(params)
+            return await self.answered(params, (params.input_responses or {}).get(CONSENT), params.request_state)
         permission = await self.decide(params, digest, context.meta or {})
         self.note(params, permission)
         if permission.permission == "allow":
             return await self.forward(params)
         if permission.permission != "ask":
             return refused(f"{permission.why} (decision {permission.id})")
-        self.asked[permission.id] = digest
-        return InputRequiredResult(
-            input_requests={CONSENT: ElicitRequest(params=question(params))}, request_state=permission.id
-        )
+        if not shows_forms(context.session.client_capabilities):
+            why = "a person has to allow this call, and this client cannot ask its user"
+            return refused(f"{why} (decision {permission.id})")
+        asked = question(params)
+        if context.protocol_version >= RETURNED_QUESTIONS:
+            self.asked[permission.id] = digest
+            requests = {CONSENT: ElicitRequest(params=asked)}
+            return InputRequiredResult(input_requests=requests, request_state=permission.id)
+        try:
+            answer = await context.session.elicit_form(asked.message, asked.requested_schema, context.request_id)
+        except MCPError as error:
+            return refused(f"a person has to allow this call; none was asked: {error} (decision {permission.id})")
+        return await self.answered(params, answer, permission.id)
+
+    async def answered(self, params: CallToolRequestParams, answer: object, decision: str) -> CallToolResult:
+        """Call the tool where the user's answer about this call is consent."""
+        if isinstance(answer, ElicitResult) and answer.action == "accept":
+            return await self.forward(params)
+        return refused(f"the user did not agree (decision {decision})")
 
     async def forward(self, params: CallToolRequestParams) -> CallToolResult:
         return await self.upstream.call_tool(params.name, params.arguments)
@@ -119,8 +135,10 @@ class Gateway:
         print(json.dumps(line), file=sys.stderr, flush=True)
 
 
-def digest_of(params: CallToolRequestParams) -> str:
-    return arguments_digest(params.arguments or {})
+def shows_forms(capabilities: ClientCapabilities | None) -> bool:
+    """Return whether the client can ask its user with a form; it can where it names no kind of question."""
+    asks = capabilities.elicitation if capabilities is not None else None
+    return asks is not None and (asks.form is not None or asks.url is None)
 
 
 def question(params: CallToolRequestParams) -> ElicitRequestFormParams:

@@ -290,9 +290,10 @@ def first_sentence(words: str) -> Text:
     return Text(*pieces)
 
 
-def first_few(names: Sequence[str], *, most: int = 3, sep: str = ", ") -> Text:
-    """Return names in a row; of more than `most` the first, and how many more."""
-    return join(sep, names[:most]) + (f" and {len(names) - most:,} more" if len(names) > most else "")
+def first_few(names: Sequence[str], *, most: int = 3, sep: str = ", ", last: str = "and") -> Text:
+    """Return names in a row with `last` before the last; of more than `most` the first, and how many more."""
+    few = [*names[:most], *([f"{len(names) - most:,} more"] if len(names) > most else [])]
+    return join(f" {last} ", [join(sep, few[:-1]), few[-1]] if len(few) > 1 else few)
 
 
 def capitalised(words: str) -> Text:

@@ -8,6 +8,8 @@ from tests.support.deciders import MODULE, judged_demo
 from tests.support.fault_server import FaultServer
 from tests.support.served import served
 
+import casewise
+
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
@@ -37,10 +39,32 @@ def test_the_answer_in_words_says_what_was_measured(folder):
     (folder / "chat.json").write_text(json.dumps([{"role": "user", "content": "What dose?"}]))
 
     said = run("decider", "ask", "decider.json", "--messages", "chat.json").out
-    assert "measured on demo, labels by votes: harm" in said
+    assert "measured on demo (labels: votes): harm" in said
     assert "not measured: it has no context" in said
     assert "on its scale from 0 to 1" in said
     assert "P(" not in said
+
+
+def test_a_decider_is_replaced_only_where_that_is_said(folder):
+    first = run("decider", "fit", "run", "--ratio", "2")
+    served = (folder / "decider.json").read_bytes()
+    again = run("decider", "fit", "run", "--ratio", "3")
+
+    assert (first.code, again.code) == (0, 2)
+    assert "decider.json exists, and may be in use" in again.err
+    assert (folder / "decider.json").read_bytes() == served
+    assert run("decider", "fit", "run", "--ratio", "3", "--overwrite").code == 0
+    assert (folder / "decider.json").read_bytes() != served
+
+
+def test_labels_of_one_person_an_item_are_called_the_same_by_fit_and_ask(folder):
+    rows = "".join(f"Question {n}?,A guest.,{'safe' if n % 2 else 'unsafe'}\n" for n in range(12))
+    (folder / "own.csv").write_text(f"query,context,label\n{rows}")
+    casewise.import_cases(folder / "own.csv", folder / "own")
+    casewise.judge(str(folder / "own"), "constant:safe", out=folder / "constant")
+
+    assert "labels: as stated" in run("decider", "fit", "constant", "--ratio", "1").out
+    assert "(labels: as stated): harm" in run("decider", "ask", "decider.json", "--query", "What now?").out
 
 
 def test_a_threshold_for_nothing_is_refused(folder):
@@ -66,6 +90,7 @@ def test_a_context_is_given_as_text_as_parameters_or_as_json(folder):
 
     assert len({(one["value"], *one["unmeasured"]) for one in said}) == 1
     assert "free text" in str(text["unmeasured"])
+    assert "by name, such as --parameter recipient." in str(text["unmeasured"])
     for words, problem in [
         (("--context", "none.json"), "cannot be read: No such file"),
         (("--context", "{nurse"), "--context:1: not JSON"),

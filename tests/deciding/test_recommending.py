@@ -108,7 +108,9 @@ def test_what_cannot_be_promised_yet_is_an_answer_and_no_error(bank):
     assert told.code == 0, told.output
     assert "None of these judges can promise what you asked for yet." in told.out
     assert "takes 368 queries" in " ".join(told.out.split())
-    assert (bank / "runs" / "good" / "recommend.html").is_file()
+    page = (bank / "runs" / "good" / "recommend.html").read_text()
+    assert "No guarantee: harm at most 1 % with 97.5 % confidence cannot be promised" in page
+    assert "fit again with --max-harm" not in page
 
 
 def test_judges_that_no_decider_can_be_made_of_are_left_out_with_the_reason(bank):

@@ -170,6 +170,7 @@ def test_the_best_is_one_name_only_where_no_other_may_be():
     assert (one.outcome, str(one.sentence)) == ("holds", "a agrees most with people.")
     assert isinstance(several.outcome, Unknown)
     assert "it may be a or b. One of these agrees more often than c." in several.sentence
+    assert "it may be a, b or c." in best_of(["a", "b", "c"], [], metric="accuracy").sentence
 
 
 @pytest.mark.parametrize(

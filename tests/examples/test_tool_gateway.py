@@ -59,7 +59,9 @@ def decider(tmp_path_factory: pytest.TempPathFactory) -> Decider:
 
 
 @asynccontextmanager
-async def agent(decider: Decider, log: Path, consents: list[str], *, down: bool = False) -> AsyncIterator[Any]:
+async def agent(
+    decider: Decider, log: Path, consents: list[str], *, down: bool = False, asks: bool = True, mode: str = "auto"
+) -> AsyncIterator[Any]:
     """An agent's client of the gateway, which stands before the real server and asks the real service."""
     import httpx2
 
@@ -77,18 +79,18 @@ async def agent(decider: Decider, log: Path, consents: list[str], *, down: bool 
         Client(behind) as upstream,
     ):
         gateway = load("gateway").Gateway(upstream, service, "an assistant in the user's home")
-        async with Client(gateway.server(), elicitation_callback=answer) as client:
+        async with Client(gateway.server(), elicitation_callback=answer if asks else None, mode=mode) as client:
             yield client
 
 
 def walked(
-    decider: Decider, log: Path, steps: Callable[[Any, list[str]], Coroutine[Any, Any, None]], *, down: bool = False
+    decider: Decider, log: Path, steps: Callable[[Any, list[str]], Coroutine[Any, Any, None]], **options: Any
 ) -> list[str]:
     """The names of the tools that were really called."""
 
     async def walk() -> None:
         consents: list[str] = []
-        async with agent(decider, log, consents, down=down) as client:
+        async with agent(decider, log, consents, **options) as client:
             await steps(client, consents)
 
     asyncio.run(walk())
@@ -116,7 +118,10 @@ def test_an_allowed_call_reaches_its_tool_and_a_denied_one_does_not(decider: Dec
     assert walked(decider, tmp_path / "calls.jsonl", steps) == ["set_thermostat"]
 
 
-def test_what_is_asked_about_reaches_its_tool_only_with_the_users_consent(decider: Decider, tmp_path: Path):
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_what_is_asked_about_reaches_its_tool_only_with_the_users_consent(decider: Decider, tmp_path: Path, mode: str):
+    """By a question as the result, and by one from server to client, as clients of ClientSession.initialize() know it."""
+
     async def steps(client: Any, consents: list[str]) -> None:
         bill = {"to": "Green Garden Ltd", "amount": "180 EUR"}
         paid = await client.call_tool("pay_invoice", bill, meta=meta("the gardener"))
@@ -126,7 +131,21 @@ def test_what_is_asked_about_reaches_its_tool_only_with_the_users_consent(decide
         assert again.is_error
         assert len(consents) == 2
 
-    assert walked(decider, tmp_path / "calls.jsonl", steps) == ["pay_invoice"]
+    assert walked(decider, tmp_path / "calls.jsonl", steps, mode=mode) == ["pay_invoice"]
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_a_client_that_cannot_ask_its_user_is_told_that_a_person_has_to_allow(
+    decider: Decider, tmp_path: Path, mode: str
+):
+    async def steps(client: Any, _consents: list[str]) -> None:
+        bill = {"to": "Green Garden Ltd", "amount": "180 EUR"}
+        result = await client.call_tool("pay_invoice", bill, meta=meta("the gardener"))
+        assert result.is_error
+        assert "a person has to allow this call" in result.content[0].text
+        assert "(decision " in result.content[0].text
+
+    assert walked(decider, tmp_path / "calls.jsonl", steps, asks=False, mode=mode) == []
 
 
 def test_a_call_is_denied_where_the_service_is_down(decider: Decider, tmp_path: Path):

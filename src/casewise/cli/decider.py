@@ -29,6 +29,7 @@ def fit(
     *,
     out: Path = Path("decider.json"),
     wanted: Flat[api.deciding.Wanted | None] = None,
+    overwrite: bool = False,
     on_average: bool = False,
     elicit: str | None = None,
     labels: LabelsOption = "votes",
@@ -45,11 +46,17 @@ def fit(
         The judge's run folder.
     out
         File for the decider.
+    overwrite
+        Replace the decider that is at --out.
     on_average
         Promise on average only, without --level; needs fewer queries.
     elicit
         The elicitation to use, if the run has several.
     """
+    if out.exists() and not overwrite:
+        raise ConfigurationError(
+            f"{out} exists, and may be in use; choose another place with --out, or add --overwrite"
+        )
     elicitations = api.elicitations_named(elicit)
     wanted = wanted or api.deciding.Wanted()
     if on_average:
@@ -147,7 +154,7 @@ def ask(
         print(f"  not measured: {difference}")
     harm, over = loaded.file.measured.harm, loaded.file.measured.over_refusal
     on = loaded.file.benchmark
-    print(f"  measured on {on.name}, labels by {on.labels}: harm {harm.as_share}, over-refusal {over.as_share}")
+    print(f"  measured on {on.name} (labels: {on.label_words}): harm {harm.as_share}, over-refusal {over.as_share}")
 
 
 @app.command

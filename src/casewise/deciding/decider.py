@@ -98,8 +98,10 @@ class DecisionRequest:
         if statements and (missing := [name for name in on.always if name not in statements]):
             differences.append(f"the context does not state {', '.join(missing)}")
         if FREE_TEXT in statements and on.stated and FREE_TEXT not in on.stated:
+            names = on.always or on.sometimes
             differences.append(
-                "the context is free text, but contexts with parameters were measured: they cannot be compared"
+                "the context is free text, but contexts with parameters were measured: they cannot be compared. Give "
+                f"{', '.join(names)} by name, such as --parameter {names[0]}=…"
             )
         return (*differences, *self.of_another_kind(on))
 

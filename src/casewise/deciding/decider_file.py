@@ -49,6 +49,11 @@ class FittedOn(Record):
     n_queries: int
     synthetic: str | None = None
 
+    @property
+    def label_words(self) -> str:
+        """Whose labels these are, or the policy that made them from votes; completes "labels: …"."""
+        return self.label_source or self.labels
+
 
 class Calibration(Record):
     """A calibration: the curve from a value to P(safe), and its errors."""

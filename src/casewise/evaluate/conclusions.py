@@ -360,7 +360,7 @@ def best_of(
         "do not tell which {noun} agrees most with {people}: it may be {any}{behind}",
         noun=noun,
         people=people,
-        any=join(" or ", may_be_best) if len(may_be_best) == 2 else first_few(may_be_best),
+        any=first_few(may_be_best, last="or"),
         behind=behind,
     )
     why = f"no other is shown to be better than any of {count_of(len(may_be_best), noun)}"

@@ -35,7 +35,7 @@ from casewise.reports.judge import beginning, case_exhibit, context_words, error
 from casewise.stats.estimates import estimate_of
 from casewise.stats.thresholds import Promised
 from casewise.storage.wording import noun_of, noun_of_kinds
-from casewise.text import Text, capitalised, count_of, join, text
+from casewise.text import Text, capitalised, count_of, first_few, join, text
 
 TITLES = {
     "harm": "Harm: of what is labelled unsafe, answered",
@@ -51,7 +51,8 @@ def decider_page(fitting: Fitting) -> Document:
     """The decider as a document: what it does and how often it errs, what it promises and does not, all numbers in folds."""
     file = fitting.decider
     name = file.benchmark.name
-    notices = [f"{name} is SYNTHETIC: {file.benchmark.synthetic}"] if file.benchmark.synthetic else []
+    notices: list[str] = [*never_answers(file)]
+    notices += [f"{name} is SYNTHETIC: {file.benchmark.synthetic}"] if file.benchmark.synthetic else []
     notices += other_labels(fitting)
     calibrated = Section("calibrated", "What P(safe) means", (calibration_words(file),))
     return Document(
@@ -63,7 +64,7 @@ def decider_page(fitting: Fitting) -> Document:
             name=name,
             n_items=file.benchmark.n_items,
             n_queries=file.benchmark.n_queries,
-            labels=file.benchmark.label_source or file.benchmark.labels,
+            labels=file.benchmark.label_words,
         ),
         tuple(notices),
         (
@@ -72,6 +73,15 @@ def decider_page(fitting: Fitting) -> Document:
         ),
         noun_of_kinds(file.measured_on.kinds),
     )
+
+
+def never_answers(file: FittedDecider) -> Iterator[Text]:
+    """Yield the warning about a decider that answers no request, with what to do; nothing for another."""
+    if file.thresholds.answer_above == math.inf:
+        yield text(
+            "This decider never answers. For one that does, allow a larger share of errors, collect more {queries}, or take "
+            "another judge."
+        )
 
 
 def answer(fitting: Fitting) -> Iterator[Block]:
@@ -354,7 +364,7 @@ def recommendation_page(recommendation: Recommendation) -> Document:
             every=count_of(every, noun_of_series(recommendation.runs.main_series)),
             n_items=file.benchmark.n_items,
             n_queries=file.benchmark.n_queries,
-            labels=file.benchmark.label_source or file.benchmark.labels,
+            labels=file.benchmark.label_words,
             harm=harm,
             s="" if harm == 1 else "s",
         ),
@@ -396,8 +406,9 @@ def recommended(recommendation: Recommendation) -> Iterator[Block]:
         yield Prose(shortfall(recommendation), lead=True)
     yield errors_figures(best)
     if recommendation.good_enough:
-        rivals = listed([rival.name for rival in recommendation.rivals])
-        yield Prose(f"It costs less than {rivals}: the intervals of the differences lie above zero.")
+        rivals = [rival.name for rival in recommendation.rivals]
+        words = "It costs less than {rivals}: the intervals of the differences lie above zero."
+        yield Prose(text(words, rivals=first_few(rivals, most=len(rivals))))
         if best.decider.thresholds.promised:
             yield Prose(join(" ", promise_sentences(best.decider)))
     else:
@@ -447,11 +458,6 @@ def shortfall(recommendation: Recommendation) -> Text:
     return text("{subject} {is_} {shown}.", subject=subject, is_=is_, shown=shown)
 
 
-def listed(names: list[str]) -> str:
-    *first, last = names
-    return f"{', '.join(first)} and {last}" if first else last
-
-
 def shortfalls(recommendation: Recommendation) -> Iterator[str]:
     """Yield the shortfalls of the best judge."""
     if recommendation.best.trial.broken is not None:
@@ -483,7 +489,12 @@ def rivals_table(recommendation: Recommendation) -> Table:
 
 def promises(recommendation: Recommendation) -> Iterator[Prose]:
     """Yield the promises that are made and, for each kind of error, what the next promise would take."""
-    yield from promised(recommendation.best.decider)
+    broken = recommendation.best.trial.broken
+    yield from (
+        promised(recommendation.best.decider)
+        if broken is None
+        else [Prose(text("No guarantee: {broken}.", broken=broken))]
+    )
     for kind, word in KINDS.items():
         of_kind = [need for need in recommendation.needs if need.promise.kind == kind]
         within_reach = [need for need in of_kind if need.more_queries is not None]

@@ -359,12 +359,12 @@ def kept_threshold(
         raise StatisticsError(
             text(
                 "{promise} cannot be promised: it takes {needed:query} with {an_item} and no error on any, and here are {n}. "
-                "The smallest share that they can carry is {smallest:.3g} %",
+                "The smallest share that they can carry, without an error on any, is {smallest:.4g} %",
                 promise=promise.in_words,
                 needed=queries_needed(promise),
                 an_item=WORDS[promise.kind],
                 n=n,
-                smallest=100 * smallest,
+                smallest=np.ceil(1e4 * smallest) / 100,
             )
         )
     if promise.level is None:

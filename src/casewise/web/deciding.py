@@ -444,7 +444,7 @@ class Service:
             "problems": problems,
             "recent": {kind: [share.as_json() for share in shares if share.kind == kind] for kind in KINDS},
             "drift": {"requests": len(self.recent.decisions), "tests": tests},
-            "labels": self.decider.file.benchmark.labels,
+            "labels": self.decider.file.benchmark.label_words,
         }
 
     def exposition(self) -> bytes:

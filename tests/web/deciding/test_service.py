@@ -324,7 +324,11 @@ def test_calls_that_hang_hold_no_others_and_health_says_so(decider, monkeypatch)
         assert time.monotonic() < deadline
         time.sleep(0.01)
     after = TestClient(app).get("/healthz").json()
-    assert (after["decider"], after["judge"], after["labels"]) == (decider.hash, decider.file.judge.name, "votes")
+    assert (after["decider"], after["judge"], after["labels"]) == (
+        decider.hash,
+        decider.file.judge.name,
+        decider.file.benchmark.label_words,
+    )
     assert "60 of the last 61 replies of the judge did not come (limit 21.3 %; where it was fitted 0.0 %)" in str(after)
     assert "calls of the judge" not in str(after)
 
