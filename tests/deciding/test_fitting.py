@@ -16,7 +16,7 @@ import casewise
 from casewise.api.deciding import Fit, FitOptions, Wanted, fit_decider
 from casewise.deciding.decider_file import read_decider
 from casewise.errors import BenchmarkError, ChecksumMismatch, ConfigurationError, DataError, JudgeError, StatisticsError
-from casewise.reports.decider import decider_page
+from casewise.reports.decider import decider_page, never_answers
 from casewise.stats.thresholds import Fitted, WantedFields
 
 
@@ -117,6 +117,15 @@ def test_the_page_says_what_it_does_and_what_is_promised(run):
     assert "Both hold together with 95 % confidence." in page
     assert "requests of a kind" in page.lower()
     assert "the decider stands at harm" in page
+
+
+def test_a_decider_that_answered_nothing_held_out_says_so_first(run):
+    fitting = fit_decider(run, Wanted(ratio=3)).numbers
+    silent = fitting.decider.measured_on.model_copy(update={"decisions": {"refuse": 1.0, "ask": 0.0, "answer": 0.0}})
+
+    assert list(never_answers(fitting.decider)) == []
+    (warning,) = never_answers(fitting.decider.model_copy(update={"measured_on": silent}))
+    assert warning.startswith("This decider answered none of the held-out ")
 
 
 def test_a_decider_that_never_answers_says_so_and_its_json_holds_no_number_that_is_none(run):

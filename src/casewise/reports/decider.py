@@ -76,11 +76,13 @@ def decider_page(fitting: Fitting) -> Document:
 
 
 def never_answers(file: FittedDecider) -> Iterator[Text]:
-    """Yield the warning about a decider that answers no request, with what to do; nothing for another."""
-    if file.thresholds.answer_above == math.inf:
+    """Yield the warning about a decider that answers nothing, or nothing held out, with what to do; nothing for another."""
+    never = file.thresholds.answer_above == math.inf
+    if never or file.measured_on.decisions.get("answer") == 0:
         yield text(
-            "This decider never answers. For one that does, allow a larger share of errors, collect more {queries}, or take "
-            "another judge."
+            "This decider {answers}. For one that does, allow a larger share of errors, collect more {queries}, or take another "
+            "judge.",
+            answers="never answers" if never else text("answered none of the held-out {queries}"),
         )
 
 
