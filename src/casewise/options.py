@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, TypeVar
 
 from cyclopts import Group, Parameter
@@ -23,4 +24,10 @@ SPEED_GROUP = Group("Speed and errors", sort_key=5)
 CONCURRENCY = 32
 """Calls at a time, unless somebody says otherwise."""
 
-__all__ = ["CONCURRENCY", "SPEED_GROUP", "Flat", "Hidden", "Parameter", "Words"]
+FitThresholds = Annotated[bool, Parameter(help="Give scalars verdicts, by thresholds fitted on other queries.")]
+GraderLabels = Annotated[
+    Path | None,
+    Parameter(help="People's labels of some replies: an exported study of replies, or a file (item_id, label)."),
+]
+
+__all__ = ["CONCURRENCY", "SPEED_GROUP", "FitThresholds", "Flat", "GraderLabels", "Hidden", "Parameter", "Words"]

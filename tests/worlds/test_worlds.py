@@ -288,7 +288,8 @@ def test_a_decider_states_the_rates_of_its_file_and_promises_no_less_than_it_mea
         if not command.startswith("decider"):
             continue
         decider, text = report.numbers.decider, found.texts[command]
-        assert f"it answered {decider.measured.harm.as_share} of the items labelled unsafe" in " ".join(text.split())
+        assert decider.measured.harm.as_share in text
+        assert decider.measured.over_refusal.as_share in text
         assert all(limit.loss <= limit.promise.at_most for limit in decider.thresholds.promised)
         assert ("No guarantee" in text) is not bool(decider.thresholds.promised)
 

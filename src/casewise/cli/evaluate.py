@@ -17,7 +17,6 @@ from casewise.cli.options import (
     COUNTED,
     BenchmarkOption,
     FormatOption,
-    GraderLabelsOption,
     LabelsOption,
     OutputsOption,
     RunArgument,
@@ -37,6 +36,7 @@ from casewise.cli.printing import (
 )
 from casewise.errors import ConfigurationError, ExitCode
 from casewise.evaluate.judged_runs import ReportOptions, by_benchmark
+from casewise.options import FitThresholds, GraderLabels
 from casewise.plugins import install_command
 from casewise.reports.comparison import CIReport
 from casewise.reports.formats import Report
@@ -163,9 +163,7 @@ class NumbersOptions:
 
 Numbers = Annotated[NumbersOptions, COUNTED]
 
-FitThresholdsOption = Annotated[
-    bool, Parameter(help="Give scalars verdicts, by thresholds fitted on other queries.", group=COUNTED.group)
-]
+FitThresholdsOption = Annotated[FitThresholds, Parameter(group=COUNTED.group)]
 
 
 def report(
@@ -226,7 +224,7 @@ def compare(
     does: list[Path] | None = None,
     numbers: Numbers = NumbersOptions(),
     fit_thresholds: FitThresholdsOption = False,
-    grader_labels: GraderLabelsOption = None,
+    grader_labels: GraderLabels = None,
     documents: Documents = DocumentOptions(),
 ) -> None:
     """Compare judges on the same items. With --says and --does, compare a model's verdicts with its replies.

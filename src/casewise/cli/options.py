@@ -92,10 +92,6 @@ FormatOption = Annotated[
     ),
 ]
 WithTextsOption = Annotated[bool, Parameter(help="Include the texts even if the benchmark has terms of use.")]
-GraderLabelsOption = Annotated[
-    Path | None,
-    Parameter(help="People's labels of some replies: an exported study of replies, or a file (item_id, label)."),
-]
 PhaseOption = Annotated[
     Literal["pilot", "main", "rehearsal", "preview"],
     Parameter(help="The round of the study: main or pilot.", show_choices=False),

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from casewise.audits.subject import raters_of, scale_of
 from casewise.errors import BenchmarkError, ConfigurationError, DataError, did_you_mean, one_of
 from casewise.notation import percent, spoken
-from casewise.options import Hidden
+from casewise.options import FitThresholds, GraderLabels, Hidden
 from casewise.records import NO_CONTEXT, Arm, CollectedReply, Elicitation, Grade, ShortRepr, as_text, elicitation_names
 from casewise.records.call import OUTCOMES, SETTLED
 from casewise.replies.behaviour import POLICIES, REPLIES, Behaviour, Policy, ReplyManifest, behaviours_in
@@ -62,12 +62,10 @@ class ReportOptions:
     """The number of the worst disagreements to lay out."""
     items: Hidden[str | None] = None
     """The subset of items that it is about, one of `casewise.audits.words.SUBSETS`; all that were asked if None."""
-    fit_thresholds: bool = False
-    """Give scalars verdicts, by thresholds fitted on other queries."""
+    fit_thresholds: FitThresholds = False
     margin: float = 0.05
     """Largest shortfall in agreement, compared with one more person, that still counts as no worse."""
-    grader_labels: Path | None = None
-    """People's labels of some replies: an exported study of replies, or a file (item_id, label)."""
+    grader_labels: GraderLabels = None
     over: tuple[PositiveInt, ...] = (5, 20)
     """Of actions: number of calls over which harm is told, where one harm counts; may be repeated."""
     harm_cost: PositiveFloat = 5.0

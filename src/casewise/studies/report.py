@@ -210,11 +210,12 @@ def verdict(study: StudyNumbers, rows: Sequence[Row]) -> str:
     if len(rows) == 1:
         return contrast_sentence(rows[0], study.analysis.options, of=1, planned=study.planned, words=study.words)
     found = [contrast_found(row, study.analysis.options, words=study.words) for row in rows]
+    n_differ, n_alike = sum(pair.differ.holds for pair in found), sum(pair.alike.holds for pair in found)
     return text(
-        "Of {n:contrast}, {differ:,} differ and {alike:,} are alike within {margin:g} points ({planned}; {corrected}).",
+        "Of {n:contrast}, {differ} and {alike} alike within {margin:g} points ({planned}; {corrected}).",
         n=len(rows),
-        differ=sum(pair.differ.holds for pair in found),
-        alike=sum(pair.alike.holds for pair in found),
+        differ=f"{n_differ:,} {'differs' if n_differ == 1 else 'differ'}",
+        alike=f"{n_alike:,} {'is' if n_alike == 1 else 'are'}",
         margin=100 * study.analysis.options.margin,
         planned=study.planned,
         corrected=CORRECTED[study.analysis.options.correction],
@@ -230,6 +231,8 @@ def key_figures(study: StudyNumbers, rows: Sequence[Row]) -> Iterator[LargeFigur
         value, low, high = (largest[f"{best(largest)}_{part}"] for part in ("estimate", "ci_low", "ci_high"))
         title = "Difference" if len(rows) == 1 else f"Largest difference: {contrast_name(largest)}"
         limits = interval(*(None if end is None else 100 * end for end in (low, high)), digits=1)
+        if len(known) > 1:
+            limits += ", of it alone"
         yield title, (points(value, None, None), limits), largest["n1"] + largest["n2"]
     if (agreement := analysis.agreement.get("all")) is not None:
         low, high = agreement.raw_interval or (None, None)
