@@ -167,7 +167,7 @@ def test_clusters_of_another_column_change_intervals_and_no_estimate(asked_five_
 
     assert accuracies[0].estimate == accuracies[1].estimate
     assert accuracies[0].limits != accuracies[1].limits
-    assert "4 clusters of items with one value of domain" in str(by_domain.document.notices)
+    assert "Intervals and tests are over 4 domains: items with one value of domain" in by_domain.to_markdown()
 
 
 def test_an_unknown_column_is_refused_with_those_there_are(asked_five_times):

@@ -36,6 +36,7 @@ from casewise.records import (
     Context,
     ParameterSet,
     Query,
+    ShortRepr,
     Taxonomy,
     action_parameters,
     paper_parameters,
@@ -384,12 +385,12 @@ class SelectionOptions:
         return tuple(intent.strip() for intent in self.intents.split(","))
 
 
-@dataclass(frozen=True)
-class SelectedQueries:
+@dataclass(frozen=True, repr=False)
+class SelectedQueries(ShortRepr):
     """The chosen queries, the duplicates left out, and the categories with fewer queries than asked for."""
 
-    queries: list[Query]
-    twins: list[Twin]
+    queries: list[Query] = field(repr=False)
+    twins: list[Twin] = field(repr=False)
     short: dict[str, int]
     """Category to how many were found, none included, where that is fewer than wanted."""
     imported: int = 0

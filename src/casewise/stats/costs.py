@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from casewise.records import ShortRepr
 from casewise.stats.arrays import BoolArray, FloatArray, safe_divide
-from casewise.stats.estimates import Estimate, estimate_of
+from casewise.stats.estimates import NO_SPREAD, Estimate, estimate_of
 from casewise.stats.intervals import degrees_of_freedom, student_quantile
 from casewise.stats.measured import Functional, Measured, Totals, TotalsByCluster, share
 from casewise.stats.sample import AGREEMENT, Sample, of_one_answer, refusal_terms, totals_by_query
@@ -386,6 +386,8 @@ def fieller(measured: Measured, totals: TotalsByCluster) -> Estimate:
     if steepness <= 0:
         return replace(bare, method="no interval: their harms are not told apart")
     middle, half = (over * harm - oh) / steepness, float(np.sqrt(max(root, 0.0))) / steepness
+    if half <= 1e-9 * abs(middle):  # both errors rise and fall together: the queries say nothing of another ratio
+        return replace(bare, method=NO_SPREAD)
     return replace(bare, ci_low=max(0.0, middle - half), ci_high=middle + half, method="Fieller's, over queries")
 
 

@@ -54,7 +54,7 @@ def test_groups_are_compared_with_the_power_there_is_and_what_cannot_be_told(fol
     assert rows["Man"]["differs"]
     assert rows["Woman"]["p"] is None, "of two groups there is one comparison"
     page = markdown(report.document)
-    assert "Safe rates differ from those of the other people on the same items: Man (gender) by" in page
+    assert "People who answered 'Man' (gender) have safe rates 67.3 points" in page
     assert "These ratings cannot tell why groups differ" in page
     assert report.as_json()["groups"][0]["detectable"] == rows["Man"]["detectable"]
     assert (report.analysis.options.groups, report.numbers.departures) == (("gender",), ())
