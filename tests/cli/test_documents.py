@@ -65,7 +65,7 @@ def test_what_names_no_format_is_refused(runs, tmp_path):
     for words, says in (
         (("--format", "markdwon"), "did you mean 'markdown'?"),
         (("--out", tmp_path / "page.odt"), "its ending tells no format"),
-        (("--format", "html", "--json"), "two wishes"),
+        (("--format", "html", "--json"), "name two formats"),
     ):
         said = program("leaderboard", runs["RUN"], *words)
         assert said.code == 2

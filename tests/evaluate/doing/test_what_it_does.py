@@ -135,8 +135,8 @@ def test_compare_and_leaderboard_take_replies_beside_judges(tmp_path):
     rows = board.as_json()["rows"]
     assert [row["rank"] for row in rows if row["kind"] == "run"] == [[1, 1]]
     assert min(row["rank"][0] for row in rows if row["kind"] == "replies") == 1
-    assert [section.anchor for section in board.document.sections][:2] == ["brief", "does"]
-    (table,) = [block for block in board.document.sections[0].blocks if isinstance(block, Table)]
+    assert [section.anchor for section in board.document.sections][:3] == ["answer", "ranks", "does"]
+    (table,) = [block for block in board.document.sections[1].blocks if isinstance(block, Table)]
     assert not any("replies" in row[1] for row in table.rows)
 
 
