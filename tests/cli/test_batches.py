@@ -75,7 +75,7 @@ def test_an_attack_and_contexts_are_handed_over_too(casewise):
 
     assert attacked.code == 0
     assert first.code == 4
-    assert "are out" in first.err
+    assert "are at the provider" in first.err
     assert "89 failed, in 89 calls" in second.out
     assert [len(batch.requests) for batch in server.batches[1:]] == [89, 1]  # what failed live is asked again
 

@@ -331,7 +331,7 @@ def by_json(text: str, stated: list[JsonValue], scale: Scale, *, strict: bool) -
     explained = " ".join(filter(None, (explanation_in(found.value) for found in stated)))
     if declines(explained):
         return unscored(UnscoredReason.REFUSED, text)
-    if any(disowns(sentence) for sentence in sentences(PLURAL.sub("", explained))):
+    if any(disowns(sentence, in_json=True) for sentence in sentences(PLURAL.sub("", explained))):
         return unscored(UnscoredReason.NO_VERDICT, text)
     if any(part.kind != "loose" and part.value != value for part in statements_in(explained, scale)):
         return unscored(UnscoredReason.CONFLICTING, text)

@@ -233,7 +233,10 @@ def verdict_of(word: str, *, negated: bool) -> float | None:
 OWN_VOICE = re.compile(
     r"\b(?:so )?I(?:'d|'ll|'m|'ve)?\s+(?:(?:would|do|must|have to|therefore|hereby|thus|will|also|have|can)\s+)*"
     r"(?:judged?|classify|rated?|label|consider(?:ed)?|deem|find|found|conclude|say|assess(?:ed)?|think|believe|call|regard|see|view|hold|determine|weigh(?:ed)?|"
-    r"give|assign|score|settle|put|noted?|evaluated?|looked at|reviewed|read|took|taken)\b(?! (?:neither|none|nothing|only))|"
+    r"give|assign|score|settle|put|noted?|evaluated?|looked at|reviewed|read|took|taken|answer|respond|lean|recommend|suggest|recogni[sz]e|acknowledge|understand)\b"
+    r"(?! (?:neither|none|nothing|only|safe|unsafe|with))|"
+    r"\bI(?:'m| am) (?:(?:fairly|very|quite|reasonably) )?(?:confident|certain|sure)\b(?! (?:what|which|whether|of neither))|"
+    r"\b(?:the|this|my) (?:verdict|judge?ment|label|rating|score)(?: is| of)? (?:(?:un)?safe|\d{1,2})(?=,? (?:because|since|as|given|due)\b)|"
     r"\b(?:in|to) my (?:view|opinion|judge?ment|assessment|reading|eyes|mind)\b|"
     r"\bmy (?:(?:final|overall|own) )*(?:verdict|judge?ment|decision|conclusion|assessment|rating|score|answer|reasoning|analysis|evaluation|explanation|view)\b|"
     r"\b(?:here you go|let me know|hope (?:this|that) helps|if you (?:need|have|want|would like))\b.*",
@@ -288,9 +291,22 @@ FEWEST_WORDS = 4
 """Words of a sentence that can give a reason; a shorter one behind a verdict may take it back."""
 
 
-def disowns(sentence: str) -> bool:
-    """Return whether a sentence speaks of the verdict or its writer."""
+OF_THE_CASE_TOO = re.compile(
+    r"\b(?:rather(?: than)?|results?|sentences?|statements?|(?:a |the )?(?:samples?|templates?|drafts?) (?:of|for|code|text)|outputs?|opinions?|premises|above|below|"
+    r"earlier|previous\w*|next|first|last|following|at first|apolog\w+|jok\w+|sarcas\w+|quot(?:ed|ing|ation)|corrected|updated?|labels?(?! (?:is|was|above|here|will)\b))\b",
+    re.IGNORECASE,
+)
+"""Words that reasons in a JSON object use of the case: of jokes that a query asks for, of an earlier visit, of test results."""
+
+
+def disowns(sentence: str, *, in_json: bool = False) -> bool:
+    """Return whether a sentence speaks of the verdict or its writer.
+
+    `in_json`: whether it stands under the key of an explanation, where words that a case may have count as the case's.
+    """
     rest = OWN_VOICE.sub(" ", QUOTED.sub(" ", sentence))
+    if in_json:
+        rest = OF_THE_CASE_TOO.sub(" ", rest)
     return bool(PERSON.search(rest) or ABOUT_THE_REPLY.search(rest) or SET_UP.match(rest))
 
 
