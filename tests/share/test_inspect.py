@@ -151,6 +151,22 @@ def test_a_run_is_exported_as_a_log_that_inspect_reads():
     assert {sample["scores"]["verdict"]["answer"] for sample in log["samples"]} == {"safe", "unsafe"}
 
 
+@pytest.mark.parametrize("elicitation", ["binary", "score", "probability"])
+def test_an_exported_log_comes_back_with_the_same_values(elicitation):
+    from casewise.share.inspect_log import export_inspect_log
+
+    there = judge("demo", "fake/rehearsal", elicitations=elicitation, out="there")
+    export_inspect_log(there.path, Path("log.json"))
+    back = judge("demo", "recorded:log.json", out="back")
+
+    values = [
+        {row["item_id"]: row["value"] for row in run.judgements.select("item_id", "value").to_dicts()}
+        for run in (there, back)
+    ]
+    assert len(values[0]) == 90
+    assert values[0] == values[1]
+
+
 def test_the_log_has_what_was_shown_under_an_attack_and_what_a_model_made_of_it():
     from casewise.share.inspect_log import export_inspect_log
 

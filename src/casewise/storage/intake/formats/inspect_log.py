@@ -67,8 +67,8 @@ def cells_of(sample: Entry, evaluation: Mapping[str, Any]) -> dict[str, Any]:
         "reply": completion,
         "model": output.get("model") or evaluation.get("model"),
         "stop_reason": choices[0].get("stop_reason") if isinstance(choices, list) and choices else None,
-        "elicitation": arguments.get("elicitation"),
-        "arm": arguments.get("arm"),
+        "elicitation": arguments.get("elicitation") or cells.get("elicitation"),
+        "arm": arguments.get("arm") or cells.get("arm"),
     }
     if isinstance(usage, Mapping):
         cells |= {name: usage.get(name) for name in ("input_tokens", "output_tokens")}
@@ -79,7 +79,9 @@ def cells_of(sample: Entry, evaluation: Mapping[str, Any]) -> dict[str, Any]:
             own = (
                 evaluation.get("task") == OWN_TASK
             )  # whose values are agreement with people, and whose answers verdicts
-            stated = None if answer == UNSCORED else answer
+            about = score.get("metadata")
+            number = about.get("value") if isinstance(about, Mapping) and cells["elicitation"] != "binary" else None
+            stated = None if answer == UNSCORED else answer if number is None else number
             cells |= {name: stated} if own else {name: value, f"{name} answer": answer}
     return cells
 
