@@ -135,6 +135,7 @@ def test_a_decider_that_never_answers_says_so_and_its_json_holds_no_number_that_
 
     assert str(decider_page(fit.numbers).notices[0]).startswith("This decider never answers. For one that does, allow ")
     assert "It never answers" in fit.to_markdown()
+    assert "Next: compare other judges" in fit.to_markdown()
     assert json.loads(json.dumps(fit.as_json(), allow_nan=False))["thresholds"]["answer_above"] == "Infinity"
 
 

@@ -93,7 +93,10 @@ def answer(fitting: Fitting) -> Iterator[Block]:
     yield errors_figures(fitting)
     yield Prose(join(" ", promise_sentences(file)))
     yield from main_error_group(fitting)
-    yield next_step("casewise serve FILE serves it; casewise decider monitor tests whether your traffic differs.")
+    if any(never_answers(file)):
+        yield next_step("compare other judges, prompts or models: casewise judge BENCHMARK --judge NAME.")
+    else:
+        yield next_step("casewise serve FILE serves it; casewise decider monitor tests whether your traffic differs.")
 
 
 def errors_figures(fitting: Fitting) -> Table:
