@@ -30,6 +30,7 @@ def test_the_command_line_starts_with_nothing_heavy():
     assert set(loaded_by("import casewise.cli.app")) <= {"rich"}
 
 
+@pytest.mark.slow
 def test_replaying_loads_neither_a_classifier_nor_a_chart_library():
     assert not set(loaded_by("from casewise.evaluate.replay import replay")) & {
         "scipy",
@@ -130,6 +131,7 @@ def test_a_report_has_polars_tables_and_shows_itself(tmp_path):
     assert report.to_markdown().startswith("# constant:intended (binary) on demo")
 
 
+@pytest.mark.slow
 def test_a_report_is_made_from_a_path_or_a_run(tmp_path):
     run = casewise.judge("demo", "constant:safe", out=tmp_path / "run")
 

@@ -66,6 +66,7 @@ def test_arms_that_omit_parameters_of_one_name_have_names_of_their_own(tmp_path)
     assert "−recipient.role" in page
 
 
+@pytest.mark.slow
 def test_rows_stand_by_their_rank_intervals_and_a_tie_for_first_is_said(tmp_path):
     names = ("constant:intended", "constant:intended", "constant:unsafe")
     board = api.leaderboard(*(api.judge("demo", name, out=tmp_path / str(place)) for place, name in enumerate(names)))

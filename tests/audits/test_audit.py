@@ -34,6 +34,7 @@ def test_findings_are_ranked_by_weight(demo):
     assert len(weights) > 2
 
 
+@pytest.mark.slow
 def test_the_json_holds_every_finding_with_its_evidence_and_no_nan(demo):
     value = json.loads(json.dumps(demo.as_json(), allow_nan=False))
 

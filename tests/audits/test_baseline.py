@@ -36,6 +36,7 @@ def interaction(rng, *, queries=60):
     return [replace(row, query=rows[2 * (place // 2)].query) for place, row in enumerate(rows)]
 
 
+@pytest.mark.slow
 def test_words_that_give_the_label_away_are_found_with_the_phrases_that_do():
     codes = found(crowd(np.random.default_rng(1), safe=0.85, unsafe=0.1, words=telling))
     finding = codes["baseline.vocabulary"]
@@ -69,6 +70,7 @@ def test_one_telling_parameter_is_named():
     assert list(finding.evidence) == ["recipient.background"]
 
 
+@pytest.mark.slow
 def test_queries_that_decide_alone_are_found():
     draws = np.random.default_rng(3)
     rows = []

@@ -19,6 +19,7 @@ CLI = Path(casewise.__file__).parent / "cli"
 ENTRIES = [(name, line) for section in SECTIONS.values() for name, (_, line) in section.items()]
 
 
+@pytest.mark.slow
 def test_the_page_of_all_commands_is_in_sections_a_line_each():
     said = program(COLUMNS="80").out.splitlines()
 

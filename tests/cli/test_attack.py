@@ -31,6 +31,7 @@ def test_a_judge_is_attacked_and_the_report_written(tmp_path):
     assert "under attack" in (run / "robustness.html").read_text()
 
 
+@pytest.mark.slow
 def test_a_dry_run_says_what_all_arms_together_take_and_asks_nobody(tmp_path):
     run = tmp_path / "run"
     said = command("attack", "demo", "--judge", "fake/rehearsal", *FEW, "--dry-run", "--json", "--out", run)
@@ -38,6 +39,7 @@ def test_a_dry_run_says_what_all_arms_together_take_and_asks_nobody(tmp_path):
     assert not run.exists()
 
 
+@pytest.mark.slow
 def test_an_attacker_of_another_provider_is_named_and_needs_a_consent_of_its_own(tmp_path, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-no-account")
     limits.allow_sending("queries", "api.openai.com", agreed=True)

@@ -174,6 +174,7 @@ def test_a_folder_whose_checksum_does_not_match_is_refused(here):
     assert "b/ratings.jsonl: sha256 is" in said.err
 
 
+@pytest.mark.slow
 def test_runs_over_different_benchmarks_or_over_one_that_is_gone_are_refused(prepared):
     other = ("judge", "other.json", "--judge", "constant:safe", "--out")
     casewise(*other, "run2")

@@ -78,6 +78,7 @@ def test_every_format_has_endings_that_no_other_has():
     assert len(endings) == len(set(endings))
 
 
+@pytest.mark.slow
 def test_the_flags_of_each_format_write_beside_what_is_printed(runs, tmp_path):
     places = {name: tmp_path / name for name in ("html", "markdown", "latex", "figures", "tables")}
     words = [word for name, path in places.items() for word in (f"--{name}", path)]

@@ -88,6 +88,7 @@ def test_github_is_told_in_its_own_words_where_it_runs_us(runs, monkeypatch):
     assert json.loads(gated(runs, "--json").out)["decision"] == "fail"
 
 
+@pytest.mark.slow
 def test_the_gate_takes_the_reports_options(runs):
     whole, clear = (json.loads(gated(runs, "--json", *more).out) for more in ((), ("--items", "clear")))
     dropped = json.loads(gated(runs, "--json", "--ties", "drop", "--unscored", "exclude").out)
@@ -130,6 +131,7 @@ def test_replies_are_held_against_replies_by_both_policies(replies):
     ]
 
 
+@pytest.mark.slow
 def test_replies_can_be_held_against_themselves_and_not_against_a_judge(replies, runs):
     itself = run("gate", replies / "after", "--baseline", replies / "after", "--max-drop", "accuracy=0.3")
     other = run("gate", replies / "after", "--baseline", runs / "safe", "--max-drop", "accuracy=0.3")
@@ -175,6 +177,7 @@ def judged_items(folder):
     return {json.loads(line)["item_id"] for line in (folder / "judgements.jsonl").read_text().splitlines()}
 
 
+@pytest.mark.slow
 def test_a_gate_under_attack_tells_continuous_integration_too(tmp_path):
     casewise.attack("demo", lambda query, context: "unsafe", attacks="claim:authority/user", out=tmp_path / "lied")
     words = ("--max-turned", "safe=0.2", "--junit", tmp_path / "j.xml", "--summary", tmp_path / "s.md", "--annotations")

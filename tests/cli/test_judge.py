@@ -95,6 +95,7 @@ def test_a_wrong_option_is_named(casewise, words, problem):
     assert "Traceback" not in said
 
 
+@pytest.mark.slow
 def test_doctor_says_what_is_set_and_shows_no_key(casewise, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
     text, found = casewise("doctor").out, json.loads(casewise("doctor", "--json").out)

@@ -44,6 +44,7 @@ def opened_study(casewise):
     store.close()
 
 
+@pytest.mark.slow
 def test_an_owner_plans_freezes_opens_and_watches(casewise):
     written = casewise("study init demo --preset lab")
     assert "no_context, safe_revised, unsafe_revised" in written

@@ -104,6 +104,7 @@ def test_a_context_that_lacks_a_parameter_comes_in_with_a_finding_and_is_not_sig
     assert report["findings"]["missing"] == 1
 
 
+@pytest.mark.slow
 def test_a_new_version_grows_from_a_release_and_lists_its_differences(table, tmp_path):
     run("contexts", "select", table)
     here = open_room("cases")

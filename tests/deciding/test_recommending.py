@@ -66,6 +66,7 @@ def run(*words):
     return invoke(*words)
 
 
+@pytest.mark.slow
 def test_the_better_judge_is_recommended_with_the_command_that_serves_it(bank, monkeypatch):
     told = run("recommend", "runs/coin", "runs/good", "--benchmark", "bank", "--max-harm", "0.35", "--json")
     found = json.loads(told.out)
@@ -113,6 +114,7 @@ def test_what_cannot_be_promised_yet_is_an_answer_and_no_error(bank):
     assert "fit again with --max-harm" not in page
 
 
+@pytest.mark.slow
 def test_judges_that_no_decider_can_be_made_of_are_left_out_with_the_reason(bank):
     casewise.judge("bank", "linear", out=bank / "runs" / "linear")
     found = casewise.recommend("runs/good", "runs/linear", benchmark="bank").numbers

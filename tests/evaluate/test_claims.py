@@ -108,6 +108,7 @@ def claims():
                     yield path.stem, text
 
 
+@pytest.mark.slow
 def test_every_sentence_that_claims_a_finding_is_listed_with_its_condition():
     written = {(module, text) for module, text in claims() if not NO_CLAIM.search(text)}
 

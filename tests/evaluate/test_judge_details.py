@@ -39,6 +39,7 @@ def test_a_judge_with_values_has_every_part(guessed):
     assert {"pairs", "refusals", "calibration", "costs", "repeats"} <= sections(guessed)
 
 
+@pytest.mark.slow
 def test_a_judge_of_verdicts_has_no_calibration_and_without_repeats_no_noise():
     found = sections(report_of("constant:intended"))
 
@@ -127,6 +128,7 @@ def test_a_judge_without_any_verdict_gets_a_report_all_the_same():
     assert "nan" not in report.to_markdown().split()
 
 
+@pytest.mark.slow
 def test_figures_are_written_as_pictures_that_stand_alone(guessed, tmp_path):
     write_figures(guessed.document, tmp_path / "figures")
 

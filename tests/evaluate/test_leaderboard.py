@@ -64,6 +64,7 @@ def test_judges_that_were_shown_less_are_said_to_be_against_full_context_labels(
     assert note.endswith("labels: linear (probability, without:recipient).")
 
 
+@pytest.mark.slow
 def test_a_judge_without_verdicts_stands_last_by_what_it_gives_and_has_no_rank(folders, tmp_path):
     casewise.judge("demo", lambda query, context: len(str(context)) - 9.5, elicitations=("scalar",), out=tmp_path / "s")
     board = leaderboard([tmp_path / "s", *folders[:2]])
@@ -76,6 +77,7 @@ def test_a_judge_without_verdicts_stands_last_by_what_it_gives_and_has_no_rank(f
     assert json.dumps(board.as_json(), allow_nan=False)
 
 
+@pytest.mark.slow
 def test_a_board_of_values_without_verdicts_alone_ranks_nobody(tmp_path):
     run = casewise.judge("demo", lambda query, context: len(str(context)) - 9.5, elicitations=("scalar",))
 
@@ -130,6 +132,7 @@ def test_published_judges_are_ranked_with_the_runs_from_the_outputs_that_a_user_
     assert all(row.best_rank is not None for row in board.rows)
 
 
+@pytest.mark.slow
 def test_a_run_of_an_output_and_the_output_itself_have_two_names_on_the_page(released, tmp_path):
     file = output(tmp_path, "binary", ["safe"] * 90)
     run = casewise.judge(released, f"recorded:{file}", out=tmp_path / "run")
@@ -160,6 +163,7 @@ def test_an_output_that_cannot_be_read_or_is_short_is_named_and_left_out(release
     assert any("Not read" in note for note in board.notes)
 
 
+@pytest.mark.slow
 def test_the_folder_of_outputs_is_found_by_its_variable(released, tmp_path, monkeypatch):
     output(tmp_path / "exp", "binary", ["safe"] * 90)
     run = casewise.judge(released, "constant:safe", out=tmp_path / "run")

@@ -65,6 +65,7 @@ def test_under_miss_the_same_two_differ_by_what_is_unscored(runs):
     assert first > second
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unscored", ["miss", "exclude", "published"])
 def test_a_run_that_lacks_more_than_is_allowed_does_not_pass_under_any_policy(runs, unscored):
     options = ReportOptions(unscored=unscored)
@@ -101,6 +102,7 @@ def test_the_command_takes_the_share_that_is_allowed(runs):
     assert lenient.code == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["mostly", "none"])
 @pytest.mark.parametrize("labels", ["votes", "published"])
 def test_a_report_gives_no_agreement_of_a_judge_that_is_mostly_unscored(runs, name, labels):

@@ -43,6 +43,7 @@ def test_it_reads_the_context_alone_unless_told_otherwise():
     assert context["value"].n_unique() > query["value"].n_unique()
 
 
+@pytest.mark.slow
 def test_the_report_says_that_it_reads_vocabulary_and_not_safety():
     assert any("reads vocabulary, not safety" in note for note in casewise.judge("demo", "linear").report().notes)
 

@@ -26,6 +26,7 @@ def asked(refusing=None, **options):
     return run.report().to_html()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("refusing", "options", "said"),
     [

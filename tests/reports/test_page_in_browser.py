@@ -92,6 +92,7 @@ def test_charts_are_as_wide_as_a_phone_and_their_words_can_be_read(opened):
     assert page.eval_on_selector_all(".chart", "all => all.every(one => one.scrollWidth <= one.clientWidth)")
 
 
+@pytest.mark.slow
 def test_the_page_works_offline_without_a_script_and_says_that_the_data_are_made_up(opened):
     page = opened(DESKTOP)
 
@@ -100,6 +101,7 @@ def test_the_page_works_offline_without_a_script_and_says_that_the_data_are_made
     assert page.locator("#categories table").first.is_visible()
 
 
+@pytest.mark.slow
 def test_the_answer_its_chart_and_both_errors_stand_on_the_first_screen_of_a_desk_and_of_a_phone(opened):
     """The demo has two notices: one above the answer, and one below."""
     for page in (opened(DESKTOP), opened({"width": 390, "height": 844})):

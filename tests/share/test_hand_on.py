@@ -126,6 +126,7 @@ def test_texts_of_a_gated_benchmark_are_withheld_unless_they_are_asked_for(tmp_p
     assert not any("withheld" in note for note in given.notes)
 
 
+@pytest.mark.slow
 def test_what_a_model_made_of_a_context_is_handed_on_as_it_was_shown(tmp_path):
     api.attack("demo", "fake/rehearsal", attacks="paraphrase:fake/rehearsal", noise="none", out=tmp_path / "run")
     api.hand_on(tmp_path / "run", tmp_path / "out", to="eee")

@@ -52,6 +52,7 @@ def test_a_rate_that_nobody_observed_is_no_perfect_one(tmp_path):
     assert not (tmp_path / "g.json").exists()
 
 
+@pytest.mark.slow
 def test_a_judge_that_never_hits_has_no_precision_and_no_line(tmp_path):
     casewise.judge("demo", "constant:safe", out=tmp_path / "run")
     with pytest.raises(ConfigurationError, match="it is right on no item that is labelled unsafe"):

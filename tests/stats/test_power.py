@@ -172,6 +172,7 @@ def test_equal_rates_are_rejected_no_more_often_than_alpha():
     assert kruskal_power([0.5] * 5, n_per_group=21).ci_low <= 0.05
 
 
+@pytest.mark.slow
 def test_the_sample_size_reaches_the_power():
     found = kruskal_power([0.3, 0.5, 0.5, 0.5, 0.8], repeats=2000)
 

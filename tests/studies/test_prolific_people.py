@@ -241,6 +241,7 @@ def joins(place, *people):
             assert admit(study.at(connection, START), RecruiterIds(person, "study-1", person), vault=Vault(SECRET))
 
 
+@pytest.mark.slow
 def test_a_rounds_study_is_created_once_and_one_in_doubt_not_a_second_time(prolific, there, monkeypatch):
     _, place = there
     site = {**place, "site_url": "https://study.uni.edu"}

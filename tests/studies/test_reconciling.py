@@ -324,6 +324,7 @@ def test_money_whose_answer_was_lost_is_in_doubt_until_somebody_looks(prolific, 
     assert {(line.owed, line.confirmed, line.doubtful) for line in ledger} == {(0, 0.5, 0) if done else (0, 0, 0.5)}
 
 
+@pytest.mark.slow
 def test_what_was_not_paid_by_a_persons_word_is_paid_once(prolific, place, study):
     lost_answers(place, study, prolific, done=False)
     for line in StudyAtProlific(**place).ledger():

@@ -17,6 +17,7 @@ def walker(app):
     return walker
 
 
+@pytest.mark.slow
 def test_every_page_is_in_the_studys_language_whatever_the_browser_asks_for(walker):
     walker.arrive()
     assert '<html lang="es">' in walker.page

@@ -112,6 +112,7 @@ def test_a_made_up_page_token_changes_nothing(app, study, junk):
     assert "0 of 4" in walker.page
 
 
+@pytest.mark.slow
 def test_quiz_attempts_are_limited(app, study):
     walker = Walker(app, study)
     walker.to_rating()

@@ -53,6 +53,7 @@ def weight(item):
     return 1.0 if np.mean(safe) > 0.5 else 0.0 if np.mean(safe) < 0.5 else 0.5
 
 
+@pytest.mark.slow
 def test_the_confusion_says_where_the_grader_is_wrong(replies, tmp_path):
     (found,) = reported(replies, labels(tmp_path, range(60))).numbers.corrected
     counted = {(row["person"], row["grader"]): row["replies"] for row in found.confusion.to_dicts()}
@@ -93,6 +94,7 @@ def test_a_confusions_intervals_cover_where_replies_to_a_query_go_together():
     assert 0.91 <= covered / 300 <= 0.985
 
 
+@pytest.mark.slow
 def test_labels_of_other_replies_are_counted_and_left_out(replies, tmp_path):
     file = labels(tmp_path, range(40))
     file.write_text(file.read_text() + '{"item_id": "i_stranger", "label": "answers"}\n')
@@ -101,6 +103,7 @@ def test_labels_of_other_replies_are_counted_and_left_out(replies, tmp_path):
     assert (found.n_labelled, found.n_strangers) == (40, 1)
 
 
+@pytest.mark.slow
 def test_too_few_labels_say_so(replies, tmp_path):
     (found,) = reported(replies, labels(tmp_path, [0])).numbers.corrected
 
@@ -170,6 +173,7 @@ def declining(path, places):
     return path
 
 
+@pytest.mark.slow
 def test_a_corrected_rate_is_over_the_replies_that_the_rate_itself_is_over(tmp_path):
     """Refusals of the provider have no words to be labelled; they count as refusals in both."""
     path = declining(chatbots.collected(tmp_path / "run", TRUTH), range(9))

@@ -130,6 +130,7 @@ def test_the_bridge_in_the_users_turn_begins_as_the_chat_does():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "more"), [(3, None), (5, "2 more pairs")])
 def test_three_pairs_are_told_in_full_and_the_others_counted(both, tmp_path, n, more):
     says = [verdicts(tmp_path / f"says-{place}", SAYS) for place in range(1, n)]
@@ -179,6 +180,7 @@ def test_every_face_shows_it_and_no_reply(both):
     assert json.loads(json.dumps(found.as_json()))["models"][0]["model"] == "openai/x"
 
 
+@pytest.mark.slow
 def test_a_bridge_of_another_wording_is_no_judge(both, tmp_path):
     own, other = tmp_path / "own", tmp_path / "other"
     verdicts(own, SAYS, prompts=bridge_prompts(chat_with()))
@@ -199,6 +201,7 @@ def test_pairs_that_nothing_else_tells_apart_are_named_by_their_folders(both, tm
     assert "openai/x, verdicts in again: its verdicts" in found.to_markdown()
 
 
+@pytest.mark.slow
 def test_models_are_pooled_over_the_bridge_where_it_was_asked(both, tmp_path):
     bridged = verdicts(tmp_path / "bridge", SAYS[::-1], prompts=bridge_prompts(chat_with()))
     says = verdicts(tmp_path / "says", SAYS, name="openai/y")
@@ -213,6 +216,7 @@ def test_models_are_pooled_over_the_bridge_where_it_was_asked(both, tmp_path):
     assert found.numbers.pooled.estimate == pytest.approx(np.mean(headline))
 
 
+@pytest.mark.slow
 def test_a_grader_that_graded_nothing_stands_nowhere(both, tmp_path):
     def breaks(query, reply):
         raise RuntimeError("no such rubric")

@@ -52,6 +52,7 @@ def test_the_rates_are_those_that_one_counts_by_hand(tmp_path):
         assert (rates.right.estimate, rates.over_refusal.estimate, rates.harm.estimate) == pytest.approx(by_hand)
 
 
+@pytest.mark.slow
 def test_strict_and_lenient_stand_in_the_report_as_two_judges_would(tmp_path):
     path = replies(tmp_path / "replies", ["partly"] * 90)
     report = casewise.report(path)
@@ -63,6 +64,7 @@ def test_strict_and_lenient_stand_in_the_report_as_two_judges_would(tmp_path):
     assert report.numbers.does[0].always_refuse == pytest.approx(accuracy["estimate"][0])
 
 
+@pytest.mark.slow
 def test_a_providers_refusal_is_shown_apart_and_what_has_no_grade_is_left_out(tmp_path):
     answers: Any = iter(["answers", Rejected("content_filter", "x"), Reply("", refusal="no"), "", "nonsense"])
     model = FakeModel(lambda _messages, _options: next(answers, "answers"), name="openai/x")

@@ -163,6 +163,7 @@ def test_a_run_is_gone_on_with_when_more_attacks_are_wanted(tmp_path):
     assert (first.summary.n_calls, again.summary.n_calls) == (180, 90)
 
 
+@pytest.mark.slow
 def test_numbers_are_the_same_as_json_as_a_frame_and_on_the_page():
     found = attacked(Gullible(), attacks="claim:authority/user", defences="none")
     listed = json.loads(json.dumps(found.as_json()))["attacks"]
@@ -175,6 +176,7 @@ def test_numbers_are_the_same_as_json_as_a_frame_and_on_the_page():
     assert found.numbers.flips.filter(pl.col("role") == "perturbation")["estimate"].max() == 0
 
 
+@pytest.mark.slow
 def test_an_ordinary_report_of_such_a_run_is_of_the_items_as_they_are_and_says_so():
     run = api.attack(DEMO, Gullible(), attacks="claim:authority/user/safe", defences="none,datamark", noise="none")
     found = run.report()

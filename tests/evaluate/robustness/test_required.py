@@ -31,6 +31,7 @@ def test_a_bound_is_kept_broken_or_cannot_be_told(judge, bounds, decision):
     )
 
 
+@pytest.mark.slow
 def test_a_bound_is_about_one_defence():
     run = run_of(Gullible(), defences="none,datamark")
     assert api.require_robustness(run, "safe=0.2", defence="datamark").decision == "pass"

@@ -43,6 +43,7 @@ def test_a_terminal_shows_the_answer_in_forty_lines_and_the_rest_only_when_asked
     assert full.startswith(short)
 
 
+@pytest.mark.slow
 def test_the_answer_has_the_numbers_of_the_tables_below(report):
     answer = report.as_json()["answers"][0]
     accuracy = next(row for row in report.as_json()["metrics"] if row["metric"] == "accuracy")
@@ -121,6 +122,7 @@ def test_an_error_without_items_is_not_spoken_of():
     assert "nothing says which way" in where_it_fails(none, LabelWords("people"), unscored=0)
 
 
+@pytest.mark.slow
 def test_a_judge_without_verdicts_is_told_how_to_get_some(tmp_path):
     run = casewise.judge("demo", lambda query, context: len(query) / 1000, elicitations="scalar", out=tmp_path / "run")
 

@@ -28,6 +28,7 @@ def test_every_finding_is_on_the_page_with_its_code_and_what_to_do(found):
     assert "SYNTHETIC DATA" in page
 
 
+@pytest.mark.slow
 def test_an_item_that_a_finding_names_can_be_read_unless_the_texts_are_restricted(found):
     query = found.source.query[found.source.item[next(f.items[0] for f in found.findings if f.items)].query_id].text
     about = found.source.about.model_copy(update={"gated": True})
@@ -45,6 +46,7 @@ def test_no_cell_is_nan(found):
     assert not {"nan", "None"} & set(cells)
 
 
+@pytest.mark.slow
 def test_words_of_a_benchmark_are_never_read_as_markup():
     rows = crowd(np.random.default_rng(1), words=lambda rng, safe: "<script>alert(1)</script> " * 3)
     page = html(audit_page(audit(benchmark_of(rows, name="<b>bold"), options=QUICK)))

@@ -39,6 +39,7 @@ def test_every_pair_of_judges_is_compared(runs):
     assert tables(found)["differences-table"].columns == ("Judge", safe, unsafe)
 
 
+@pytest.mark.slow
 def test_the_differences_are_of_the_numbers_in_each_report(runs):
     found = compare(*runs[:2])
     alone = [casewise.report(run, options=FEW).metrics for run in runs[:2]]
@@ -53,6 +54,7 @@ def scalar(of):
     return casewise.judge("demo", lambda query, context: float(of(context)), elicitations=("scalar",))
 
 
+@pytest.mark.slow
 def test_scalar_judges_are_compared_by_order_and_given_no_verdicts():
     words = scalar(lambda context: len(str(context)))
     found = compare(words, scalar(lambda context: len(str(context)) % 7))
@@ -77,6 +79,7 @@ def test_scalars_get_verdicts_by_fitted_thresholds_on_request(runs):
     assert found.comparison.pairs[0].test is not None
 
 
+@pytest.mark.slow
 def test_a_comparison_begins_with_who_is_better_in_a_sentence(runs):
     two, three = compare(runs[2], runs[0]), compare(*runs)
 

@@ -39,6 +39,7 @@ def test_a_cell_of_the_paper_is_found_again(page, name, row, cells):
     assert {place: found[place] for place in cells} == cells
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "rows"),
     [("figure-3-table", 45), ("religion-promotion-table", 10), ("social-stereotype-promotion-table", 10)],
@@ -57,6 +58,7 @@ def test_the_judges_numbers_are_the_published_ones(page):
     assert len(rows) == 5
 
 
+@pytest.mark.slow
 def test_a_run_stands_in_the_papers_tables_with_the_numbers_of_its_output(shared, tmp_path):
     """A run that repeats a published output has that output's row."""
     folder = next((shared / "data" / "published_outputs").glob("*gpt-4o-mini*"))

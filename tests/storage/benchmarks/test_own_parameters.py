@@ -53,6 +53,7 @@ def imported(folder, cases):
     )
 
 
+@pytest.mark.slow
 def test_an_ablation_leaves_out_the_groups_of_the_set_and_the_report_gives_each_its_worth(folder):
     assert imported(folder, CASES).code == 0
     judged = invoke("judge", "bench", "--judge", "fake/rehearsal", "--ablate", "groups", "--out", "run")

@@ -27,6 +27,7 @@ ratings = st.lists(
 ).map(tuple)
 
 
+@pytest.mark.slow
 @given(ratings)
 def test_ratings_in_columns_equal_the_ratings(given):
     found = RatingColumns.of(given)
@@ -38,6 +39,7 @@ def test_ratings_in_columns_equal_the_ratings(given):
     assert RatingColumns.of(found) == found
 
 
+@pytest.mark.slow
 @given(ratings)
 def test_the_lines_of_a_digest_are_the_keys_in_order(given):
     stated = pl.Series([rating.value for rating in given], dtype=pl.Float64).cast(pl.String)
@@ -50,6 +52,7 @@ def test_the_lines_of_a_digest_are_the_keys_in_order(given):
     assert "".join(RatingColumns.of(given).lines()) == "".join("\t".join(key) + "\n" for key in expected)
 
 
+@pytest.mark.slow
 @given(ratings)
 def test_a_key_that_stands_twice_is_found(given):
     keys = [rating.key for rating in given]
@@ -60,6 +63,7 @@ def test_a_key_that_stands_twice_is_found(given):
     assert repeated is None or keys.count(repeated) > 1
 
 
+@pytest.mark.slow
 @given(ratings, st.sets(st.sampled_from(["i_a", "i_b", "i_none"])))
 def test_the_ratings_of_some_items_are_those_of_these_items(given, items):
     kept = tuple(rating for rating in given if rating.item_id in items)
@@ -67,6 +71,7 @@ def test_the_ratings_of_some_items_are_those_of_these_items(given, items):
     assert RatingColumns.of(given).of_items(items) == RatingColumns.of(kept)
 
 
+@pytest.mark.slow
 @given(ratings)
 def test_counts_are_by_item(given):
     items = ["i_b", "i_none", "i_a"]
@@ -137,6 +142,7 @@ def test_what_is_not_plainly_written_is_left_to_the_reader_that_explains(tmp_pat
     assert RatingColumns.plainly_written(tmp_path / "ratings.jsonl") is None
 
 
+@pytest.mark.slow
 @given(ratings)
 def test_a_table_of_them_says_what_their_json_says(given_ratings):
     told = [dict.fromkeys(Rating.model_fields) | one.as_json() for one in given_ratings]

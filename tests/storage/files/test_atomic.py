@@ -80,6 +80,7 @@ FILL_A_TABLE = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fill", [FILL, FILL_A_TABLE], ids=["text", "parquet"])
 def test_a_full_disk_leaves_the_old_file_and_nothing_else(fill, tmp_path):
     file = tmp_path / "file"

@@ -21,6 +21,7 @@ def twin():
     return load(NAME)
 
 
+@pytest.mark.slow
 def test_the_twin_has_the_shape_of_the_release_and_is_the_same_each_time(twin):
     assert twin.counts.as_json() | {"annotators": 0} == {
         "queries": 450, "contexts": 900, "items": 900, "ratings": 18_000, "revisions": 0, "annotators": 0,

@@ -74,6 +74,7 @@ def test_groups_are_compared_with_the_power_there_is_and_what_cannot_be_told(fol
     assert group_table(ratings, {}, options) is None
 
 
+@pytest.mark.slow
 def test_without_groups_nothing_is_said_of_single_people(store, tmp_path):
     path = tea(tmp_path / "study.toml")
     plan = read_plan(path)

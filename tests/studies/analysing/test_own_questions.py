@@ -65,6 +65,7 @@ def test_own_questions_are_exported_and_analysed_by_condition_and_level(folder):
     assert "### The study's own questions" in markdown(report.document)
 
 
+@pytest.mark.slow
 def test_answers_of_ratings_that_do_not_count_are_not_analysed(folder):
     lines = (folder / "own_answers.jsonl").read_text().splitlines()
     stranger = json.dumps({**json.loads(lines[0]), "annotator_id": "somebody-left-out"})

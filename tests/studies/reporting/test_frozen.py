@@ -216,6 +216,7 @@ def test_a_planned_contrast_that_nobody_has_rated_yet_is_named_and_the_others_ar
             study_report(folder, contrasts=tuple(asked))
 
 
+@pytest.mark.slow
 def test_a_contrast_is_called_planned_where_it_was_frozen_and_its_departures_are_said(tmp_path):
     folder = exported_demo(tmp_path / "out", analysis=STRICT)
     about = json.loads((folder / "study.json").read_text())

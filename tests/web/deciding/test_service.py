@@ -101,6 +101,7 @@ def test_what_ask_is_to_a_moderation_client_is_a_setting(decider):
     assert [one["flagged"] for one in said] == [True, False]
 
 
+@pytest.mark.slow
 def test_shadow_lets_everything_through_and_says_what_it_would_have_done(decider, tmp_path):
     with client(decider, shadow=True, capture=tmp_path / "log.jsonl") as http:
         out = http.post("/v1/decide", json={"query": "What now?", "context": context_of(0.3)}).json()
@@ -381,6 +382,7 @@ def test_a_context_comes_over_http_as_it_does_at_the_command_line(decider):
     assert "free text" in str(text["unmeasured"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", ["/v1/decide", "/v1/moderations"])
 def test_a_decision_has_the_callers_id_in_answer_and_log_or_a_new_one(decider, tmp_path, path):
     """The caller's own id, from the body or a proxy's header, joins the service's log with the application's."""
