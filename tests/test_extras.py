@@ -85,6 +85,7 @@ def test_without_metadata_the_name_is_what_there_is(monkeypatch, installer):
     assert plugins.install_command("web") == f"{installer} 'casewise[web]'"
 
 
+@pytest.mark.slow
 def test_the_command_runs_in_this_environment_from_any_folder(tmp_path):
     """Whether pip or uv made it: `--help` reaches the installer of this environment."""
     run = partial(subprocess.run, shell=True, cwd=tmp_path, capture_output=True, text=True, check=False)

@@ -138,6 +138,7 @@ def test_a_report_is_made_from_a_path_or_a_run(tmp_path):
     assert casewise.report(tmp_path / "run").metrics.equals(run.report().metrics)
 
 
+@pytest.mark.slow
 def test_a_run_without_a_place_leaves_nothing_behind():
     run = casewise.judge("demo", "constant:safe")
     path = run.path

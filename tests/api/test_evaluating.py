@@ -12,6 +12,7 @@ def runs():
     return [casewise.judge("demo", name) for name in ("constant:safe", "constant:intended")]
 
 
+@pytest.mark.slow
 def test_a_gate_has_its_decision_and_a_frame_of_metrics(runs):
     safe, intended = runs
 
@@ -24,6 +25,7 @@ def test_a_gate_has_its_decision_and_a_frame_of_metrics(runs):
         casewise.gate(*runs, max_drop={"speed": 0.1})
 
 
+@pytest.mark.slow
 def test_a_leaderboard_has_a_frame_with_a_row_a_judge(runs):
     board = casewise.leaderboard(*runs)
 

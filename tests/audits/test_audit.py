@@ -124,5 +124,6 @@ def test_no_finding_says_that_nothing_was_found(world):
     assert [str(finding.title) for finding in findings if re.search(r"\b(on|In) 0 |^0 ", str(finding.title))] == []
 
 
+@pytest.mark.slow
 def test_labels_that_differ_from_the_intent_by_ties_only_do_not_differ_from_it():
     assert "intent.not-shared" not in [f.code for f in audit(benchmark_of(WORLDS["ties"]), options=QUICK).findings]

@@ -82,6 +82,7 @@ def test_contexts_recur_where_each_stands_with_two_queries_on_average():
     assert Subject(benchmark_of(twice)).contexts_recur
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("label", ["cell", "request"])
 def test_it_is_said_where_the_whole_interval_is_above_nine_in_ten_and_nowhere_else(label):
     few = crossed(np.random.default_rng(3), label=label, requests=6 if label == "request" else 30, profiles=4)
@@ -89,6 +90,7 @@ def test_it_is_said_where_the_whole_interval_is_above_nine_in_ten_and_nowhere_el
     assert solved_by_words(Subject(benchmark_of(few))) is None
 
 
+@pytest.mark.slow
 def test_a_constant_verdict_that_is_nearly_always_right_is_no_solution_by_words():
     rows = crossed(np.random.default_rng(4))
     alike = [

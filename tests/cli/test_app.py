@@ -53,6 +53,7 @@ def test_the_page_of_all_commands_loads_none_of_them():
     assert done.stdout.splitlines()[-1] == "[]"
 
 
+@pytest.mark.slow
 def test_h_is_help_everywhere():
     for words in ((), ("judge",), ("data",), ("show",), ("study", "open")):
         assert casewise_here(*words, "-h").out == casewise_here(*words, "--help").out

@@ -20,6 +20,7 @@ def over(server, *more):
     return ("--base-url", server.address("openai"), "--batch", *more)
 
 
+@pytest.mark.slow
 def test_what_is_out_is_said_and_collected_by_the_same_command(casewise):
     with taking_batches(looks=1) as server:
         command = (

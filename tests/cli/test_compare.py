@@ -21,6 +21,7 @@ def casewise_(*arguments):
     return done
 
 
+@pytest.mark.slow
 def test_a_comparison_is_printed(runs):
     said = casewise_("compare", *runs).out
 

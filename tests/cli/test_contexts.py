@@ -189,6 +189,7 @@ def test_a_dry_run_of_rules_alone_is_refused(generated):
     assert run("contexts", "check", "trades", "--dry-run").code == 2
 
 
+@pytest.mark.slow
 def test_opinions_are_kept_in_a_run_folder_and_asked_for_once(generated, provider):
     first = asking(provider, "check", "--yes")
     again = asking(provider, "check")

@@ -45,6 +45,7 @@ def test_the_answer_in_words_says_what_was_measured(folder):
     assert "P(" not in said
 
 
+@pytest.mark.slow
 def test_a_decider_is_replaced_only_where_that_is_said(folder):
     first = run("decider", "fit", "run", "--ratio", "2")
     served = (folder / "decider.json").read_bytes()

@@ -18,6 +18,7 @@ def runs(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_a_worse_judge_fails_with_exit_1(runs, tmp_path):
     page = tmp_path / "summary.md"
 
@@ -69,6 +70,7 @@ def test_a_ci_reads_each_metric_from_junit(runs, tmp_path):
     assert cases["recall_safe"] == []
 
 
+@pytest.mark.slow
 def test_a_run_that_did_not_finish_is_an_error_in_junit(runs, tmp_path):
     run("judge", "demo", "--judge", "constant:intended", "--out", tmp_path / "part", "--limit", "60")
     words = ("--baseline", runs / "intended", "--max-drop", "accuracy=0.5", "--junit", tmp_path / "j")

@@ -131,6 +131,7 @@ def test_a_report_says_once_what_nobody_rated_and_takes_no_other_report_s_place(
     casewise("study report demo --out another")
 
 
+@pytest.mark.slow
 def test_nothing_is_to_come_once_a_round_is_closed(casewise, opened_study):
     store, study = opened_study
     finished(store, study, "alice")
@@ -143,6 +144,7 @@ def test_nothing_is_to_come_once_a_round_is_closed(casewise, opened_study):
     assert "4.00 EUR spent, 0.00 in doubt, 0.00 promised, 0.00 to come: 4.00 EUR" in casewise("study status")
 
 
+@pytest.mark.slow
 def test_an_amendment_is_made_as_it_was_shown(casewise, opened_study):
     file, study = Path("study.toml"), Study("study.toml")
     planned = file.read_text()

@@ -83,6 +83,7 @@ def test_the_better_judge_is_recommended_with_the_command_that_serves_it(bank, m
     assert serve == ["casewise", "serve", "decider.json"]
 
 
+@pytest.mark.slow
 def test_a_judge_that_words_match_is_not_good_enough(bank):
     """Words tell holder from stranger on every item: a judge that errs on a tenth cannot beat them."""
     found = casewise.recommend("runs/good", "runs/coin", benchmark="bank")
@@ -162,6 +163,7 @@ def test_a_rival_is_beaten_or_better_only_where_the_interval_of_the_saving_says_
     assert not Rival("words alone", number(0.3), number(0.0), None).beaten
 
 
+@pytest.mark.slow
 def test_a_saving_that_is_the_same_on_every_query_has_an_interval(bank):
     (bank / "perfect.py").write_text(judge_of("True", "perfect"))
     casewise.judge("bank", "python:perfect:judge", out=bank / "runs" / "perfect")

@@ -97,5 +97,6 @@ def test_without_votes_nothing_is_said():
     assert what_decides(np.zeros(4), np.zeros(4), tests=2) == "not told apart"
 
 
+@pytest.mark.slow
 def test_a_benchmark_of_requests_has_no_such_section(tmp_path: Path):
     assert casewise.report(casewise.judge("demo", "constant:safe", out=tmp_path / "r")).numbers.actions is None

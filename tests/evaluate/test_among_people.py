@@ -69,6 +69,7 @@ def test_one_more_person_is_known_less_well_where_it_is_known_who_voted(tmp_path
     assert widths(known) != widths(anonymous)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("votes", [5, 12, 20])
 def test_a_judge_and_one_person_are_held_against_as_many_others(votes, tmp_path):
     benchmark = benchmark_of(crowd(np.random.default_rng(1), votes=votes, queries=40))

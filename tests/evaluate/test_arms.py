@@ -47,6 +47,7 @@ def test_without_all_subsets_there_is_no_shapley_value():
     assert set(found["part"]) == {"the whole context", "recipient"}
 
 
+@pytest.mark.slow
 def test_one_arm_alone_has_nothing_to_compare():
     assert not len(report(judge("demo", "fake/rehearsal")).arms)
 

@@ -47,6 +47,7 @@ def test_a_judge_of_verdicts_has_no_calibration_and_without_repeats_no_noise():
     assert not {"calibration", "repeats"} & found
 
 
+@pytest.mark.slow
 def test_a_scalar_has_no_part_that_needs_a_verdict():
     report = report_of(lambda query, context: 7 * guess(query, context) - 3, elicitations=("scalar",))
 
@@ -54,6 +55,7 @@ def test_a_scalar_has_no_part_that_needs_a_verdict():
     assert report.metrics["metric"].to_list() == ["spearman", "auroc", "unscored_rate"]
 
 
+@pytest.mark.slow
 def test_a_scalar_gets_verdicts_by_thresholds_fitted_on_other_queries():
     told = {text: i for i, text in enumerate(query.text for query in casewise.load("demo").queries)}
     run = casewise.judge("demo", lambda query, context: 1000 * told[query], elicitations=("scalar",))
@@ -78,6 +80,7 @@ def test_a_fitted_threshold_finds_where_people_change_their_mind():
     assert "refusals" in sections(fitted)
 
 
+@pytest.mark.slow
 def test_the_judge_that_knows_the_intent_turns_on_every_pair():
     pairs = some(report_of("constant:intended").numbers.details[0].pairs)
 
@@ -115,6 +118,7 @@ def test_the_numbers_are_plain_json(guessed):
     assert '"calibration_part"' in text
 
 
+@pytest.mark.slow
 def test_a_judge_without_any_verdict_gets_a_report_all_the_same():
     def unclear(query, context):
         return casewise.read_reply("It depends.")

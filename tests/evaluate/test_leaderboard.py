@@ -120,6 +120,7 @@ def output(folder, mode, values, judge="some-model"):
     return write(folder / f"safety_{judge}" / f"output_{mode}.json", output_rows(values, judge=judge))
 
 
+@pytest.mark.slow
 def test_published_judges_are_ranked_with_the_runs_from_the_outputs_that_a_user_has(released, tmp_path):
     files = [output(tmp_path, "binary", ["safe"] * 90), output(tmp_path, "score", [7.0] * 45 + [2.0] * 44 + [""])]
     run = casewise.judge(released, "constant:safe", out=tmp_path / "run")
@@ -150,6 +151,7 @@ def test_published_judges_need_no_run_beside_them(released, tmp_path):
         leaderboard([])
 
 
+@pytest.mark.slow
 def test_an_output_that_cannot_be_read_or_is_short_is_named_and_left_out(released, tmp_path):
     good = output(tmp_path, "binary", ["safe"] * 90)
     short = output(tmp_path, "binary", ["safe"] * 60, judge="half")

@@ -86,6 +86,7 @@ def test_it_passes_where_so_many_are_allowed_and_is_held_against_what_both_score
     )
 
 
+@pytest.mark.slow
 def test_a_baseline_without_verdicts_lets_nothing_through(runs):
     found = casewise.gate(runs["whole"], runs["mostly"], max_drop={"accuracy": 0.05})
 
@@ -117,6 +118,7 @@ def test_a_report_gives_no_agreement_of_a_judge_that_is_mostly_unscored(runs, na
     assert found.as_json()["answers"] == []
 
 
+@pytest.mark.slow
 def test_a_leaderboard_does_not_rank_it(runs):
     board = casewise.leaderboard(runs["whole"], runs["some"], runs["mostly"])
 

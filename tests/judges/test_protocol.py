@@ -95,6 +95,7 @@ def test_a_reply_that_does_not_parse_is_asked_again_twice_and_then_stays_unscore
     assert run.summary.n_unscored == 2
 
 
+@pytest.mark.slow
 def test_the_protocol_stands_in_the_runs_identity_and_in_its_report(words):
     run = judged(FaultServer(), words, "binary")
     assert settings_of(run)["protocol"] == "published-api"

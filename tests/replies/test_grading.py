@@ -63,6 +63,7 @@ def test_grading_again_asks_nothing_and_another_grader_costs_no_replies(replies)
     assert len(grade_folders(replies.path)) == 2
 
 
+@pytest.mark.slow
 def test_a_grader_that_stops_half_way_leaves_its_grades_and_goes_on_later(replies):
     first, second = Counting(stop_at=2), Counting()
     with pytest.raises(Unauthorised):

@@ -101,6 +101,7 @@ def test_a_run_is_valid_in_the_common_schema_and_gives_the_reports_accuracy(run,
     assert found["detailed_evaluation_results"]["checksum"] == hashlib.sha256(samples.read_bytes()).hexdigest()
 
 
+@pytest.mark.slow
 def test_what_is_undecided_is_never_false(tmp_path):
     model = FakeModel(lambda messages, options: ("I cannot say.", '{"judgement": "safe"}')[len(str(messages)) % 2])
     casewise.judge("demo", LLMJudge(model), out=tmp_path / "run")

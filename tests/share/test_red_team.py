@@ -44,6 +44,7 @@ def test_pyrit_finds_a_line_for_each_judge_whose_numbers_agree(run, tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_a_rate_that_nobody_observed_is_no_perfect_one(tmp_path):
     one = api.judging.RunOptions(selection=api.Selection(limit=1))
     casewise.judge("demo", "linear", out=tmp_path / "run", options=one)

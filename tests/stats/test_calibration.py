@@ -74,6 +74,7 @@ def test_a_verdict_alone_cannot_be_calibrated():
     assert found.error.method.startswith("undefined")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("queries", [15, 60])
 def test_intervals_hold_the_truth_where_values_are_shrunk(queries):
     """120 studies: fewer than 92 % less three errors of the simulation would be too narrow."""

@@ -60,6 +60,7 @@ def test_a_restored_backup_erases_again_whom_it_brought_back(rated, tmp_path):
     assert sum(here for here, _, _ in people(tmp_path / "new.db").values()) == 1, "ben is as he was"
 
 
+@pytest.mark.slow
 def test_without_the_list_nobody_knows_who_was_erased_and_the_backup_is_refused(rated, tmp_path):
     study, ann = rated
     study.forget(ann)

@@ -192,6 +192,7 @@ def test_places_are_raised_and_lowered_to_what_the_round_needs_now(prolific, the
     assert prolific.places["total_available_places"] == 4 + needed
 
 
+@pytest.mark.slow
 def test_where_no_place_can_be_taken_away_the_study_is_paused_once_nobody_is_needed(prolific, there):
     _, place = there
     prolific.lets_shrink = False

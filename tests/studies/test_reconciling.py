@@ -265,6 +265,7 @@ def test_a_list_that_breaks_off_is_not_taken_for_all(prolific, place, study):
         StudyAtProlific(**place).reconcile()
 
 
+@pytest.mark.slow
 def test_the_study_is_put_in_a_project_of_the_workspace(prolific, place, study):
     prolific.projects = {"w1": {"a": "Tea"}, "w2": {"b": "One", "c": "Two", "d": "Three"}}
     recruiting = StudyAtProlific(**place, site_url="https://study.uni.edu")

@@ -94,6 +94,7 @@ def test_the_export_is_a_table_that_the_report_takes_where_the_benchmark_is_else
     assert "THANKS42" not in answered.text
 
 
+@pytest.mark.slow
 def test_one_condition_is_closed_while_others_go_on(app):
     study = opened(app.state.database)
     owner = signed_in(app, "Olga", Role.OWNER)

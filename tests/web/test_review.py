@@ -211,6 +211,7 @@ def test_an_administrator_can_have_a_context_reviewed_anew(app, here):
     assert here.place().state.reviewers == ()
 
 
+@pytest.mark.slow
 def test_a_new_round_shows_what_the_other_said_in_the_last_only_to_who_has_judged(app, here):
     ada, ben, root = enter(app, "ada"), enter(app, "ben"), signed_in(app, "Root", Role.ADMINISTRATOR)
     decide(ada, here.place(), "submit", **(FIELDS | {"recipient.type": "A cashier of the Dresdner"}))

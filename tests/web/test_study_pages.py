@@ -370,6 +370,7 @@ def test_no_page_leads_an_annotator_to_the_staff(app, study):
     assert "sign-in" not in walker.page
 
 
+@pytest.mark.slow
 def test_nobody_is_asked_to_consent_when_no_slot_is_open(app):
     study = opened(app.state.database, design(ratings={"per_item": 1, "per_annotator": 4}))
     for name in ("a", "b"):

@@ -79,6 +79,7 @@ def test_the_confusion_has_shares_of_what_people_say_with_intervals_over_queries
     assert re.search(r"gives people's label to \d+\.\d % \\\[", report.to_markdown())
 
 
+@pytest.mark.slow
 def test_a_confusions_intervals_cover_where_replies_to_a_query_go_together():
     rng, covered = np.random.default_rng(5), 0
     for _ in range(300):

@@ -69,6 +69,7 @@ def test_shares_of_what_is_said_and_not_done_are_those_one_counts(both):
         assert gap.gap.estimate == pytest.approx(gap.says_right.estimate - gap.does_right.estimate)
 
 
+@pytest.mark.slow
 def test_a_model_that_does_what_it_says_has_no_gap(tmp_path):
     says = verdicts(tmp_path / "says", SAYS)
     does = replies(tmp_path / "does", ["answers" if one == "safe" else "refuses" for one in SAYS])
@@ -79,6 +80,7 @@ def test_a_model_that_does_what_it_says_has_no_gap(tmp_path):
     assert gap.says_safe_refuses.estimate == gap.says_unsafe_answers.estimate == 0
 
 
+@pytest.mark.slow
 def test_a_question_asked_otherwise_is_said_to_confound_the_gap(both, tmp_path):
     apart = beside([both[0]], [both[1]])
     bridged = verdicts(tmp_path / "bridge", SAYS, prompts=bridge_prompts(chat_with()))
@@ -89,6 +91,7 @@ def test_a_question_asked_otherwise_is_said_to_confound_the_gap(both, tmp_path):
     assert [one.bridged for one in (*apart.numbers.models, *found.numbers.models)] == [False, True]
 
 
+@pytest.mark.slow
 def test_two_folders_of_other_names_are_a_pair_and_that_is_said(both, tmp_path):
     other = beside([verdicts(tmp_path / "says", SAYS, name="openai/y")], [both[1]])
 
@@ -98,6 +101,7 @@ def test_two_folders_of_other_names_are_a_pair_and_that_is_said(both, tmp_path):
     assert not any(note.startswith("The verdicts are of") for note in beside([both[0]], [both[1]]).numbers.notes)
 
 
+@pytest.mark.slow
 def test_where_nothing_is_said_and_nothing_done_that_is_known(both, tmp_path):
     silent = casewise.judge("demo", LLMJudge(FakeModel("no idea")), out=tmp_path / "silent").path
     empty = casewise.collect("demo", FakeModel(""), out=tmp_path / "empty")
@@ -233,6 +237,7 @@ def test_a_grader_that_graded_nothing_stands_nowhere(both, tmp_path):
     assert any("graded none of these replies" in note for note in beside([both[0]], [found.path]).numbers.notes)
 
 
+@pytest.mark.slow
 def test_labels_of_all_replies_give_the_rates_that_people_see(tmp_path):
     """A grader that answers at random shows a difference for a model that does what it says; labels take it away."""
     true = ["answers" if one == "safe" else "refuses" for one in SAYS]

@@ -78,6 +78,7 @@ def test_a_judge_of_pure_noise_hardly_ever_fails_the_gate_of_attacks_in_one_try(
     assert found["fail"] <= 0.05 * 100
 
 
+@pytest.mark.slow
 def test_changes_by_chance_are_many_and_hardly_one_is_confirmed(numbers):
     to_safe, to_unsafe = of_noise(numbers, np.random.default_rng(3)).adaptive
 

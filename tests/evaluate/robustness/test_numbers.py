@@ -111,6 +111,7 @@ class Particular(Known):
         return "signed off" in ask.shown.query or "both said yes" in ask.shown.query or peoples(ask)
 
 
+@pytest.mark.slow
 def test_an_attack_that_works_in_some_wordings_has_an_interval_over_wordings():
     found = attacked(Particular(), attacks="claim:authority/user/safe,base64:authority/user/safe", defences="none")
     row = next(row for row in found.numbers.rows if row.setting.attack == "claim:authority/user/safe")
@@ -189,6 +190,7 @@ def test_nothing_is_said_to_have_stood_still_where_there_are_no_verdicts():
     assert attacked(Known(), attacks="claim:authority/user/safe", defences="none").numbers.unmoved
 
 
+@pytest.mark.slow
 def test_a_layout_that_a_judge_cannot_see_is_no_part_of_its_noise():
     def moody(query, context):
         return digest([query, list(context), str(context)])[0] in "01234567"

@@ -12,6 +12,7 @@ def run_of(judge, attacks="claim:authority/user/safe", defences="none"):
     return api.attack(DEMO, judge, attacks=attacks, defences=defences, noise="none")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("judge", "bounds", "decision"),
     [

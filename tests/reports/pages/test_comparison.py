@@ -127,6 +127,7 @@ def test_a_comparison_can_be_of_some_items_only(runs):
     assert any("'clear'" in note for note in found.notes)
 
 
+@pytest.mark.slow
 def test_elicitations_and_arms_of_one_run_compare_the_same_way(tmp_path):
     def judge(query, context):
         return 0.9 if context else 0.2
@@ -165,6 +166,7 @@ def only(run, items):
     log.write_text("\n".join(lines) + "\n")
 
 
+@pytest.mark.slow
 def test_items_that_only_one_judge_was_asked_are_named_and_some_have_to_be_common(tmp_path):
     first, second = (
         casewise.judge("demo", name, out=tmp_path / name[9:]) for name in ("constant:safe", "constant:unsafe")

@@ -30,6 +30,7 @@ def test_from_any_folder_to_any_other_and_back_is_equal(tmp_path, first, second)
     assert lost == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("through", FOLDERS)
 def test_the_published_json_comes_back_equal_through_every_folder(tmp_path, shared, through):
     source = shared / "data" / "casebench_subset.json"

@@ -74,6 +74,7 @@ with RunFolder.hold(folder, read_run(folder), JUDGEMENT_LOG):
 """
 
 
+@pytest.mark.slow
 def test_another_process_is_kept_out_until_the_first_is_gone(run):
     with subprocess.Popen([sys.executable, "-c", HOLD, run], stdout=subprocess.PIPE, text=True) as other:
         assert other.stdout is not None

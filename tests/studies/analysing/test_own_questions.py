@@ -48,6 +48,7 @@ def folder(tmp_path):
     return tmp_path / "out"
 
 
+@pytest.mark.slow
 def test_own_questions_are_exported_and_analysed_by_condition_and_level(folder):
     lines = [json.loads(line) for line in (folder / "own_answers.jsonl").read_text().splitlines()]
     assert len(lines) == 300
