@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from dataclasses import replace
@@ -303,9 +304,10 @@ def test_a_judge_that_is_given_must_be_deployable_too(tmp_path):
 
 
 def test_a_judge_without_a_value_for_some_items_has_a_calibration_error(tmp_path):
-    def silent_at_times(query, context, asked=[]):  # noqa: B006 - counts its calls
-        asked.append(query)
-        return None if len(asked) == 5 else mostly_right(query, context)
+    calls = itertools.count(1)
+
+    def silent_at_times(query, context):
+        return None if next(calls) == 5 else mostly_right(query, context)
 
     run = casewise.judge("demo", silent_at_times, elicitations="probability")
     fit = fit_decider(run, Wanted(ratio=1), judge=silent_at_times, options=FitOptions(elicitation="probability"))

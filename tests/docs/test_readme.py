@@ -38,11 +38,12 @@ def test_the_command_reference_is_what_the_commands_say(commands):
 def test_a_page_of_facts_is_what_the_code_says(name, monkeypatch):
     monkeypatch.setattr(plugins, "entry_points_of", lambda _kind: ())  # whatever packages are installed here
     forget()
-    written = (write_reference.FOLDER / name).read_text(encoding="utf-8")
-
-    assert written == write_reference.pages()[name], "run: python scripts/write_reference.py"
+    page = write_reference.pages()[name]
     monkeypatch.undo()
     forget()
+
+    written = (write_reference.FOLDER / name).read_text(encoding="utf-8")
+    assert written == page, "run: python scripts/write_reference.py"
 
 
 def test_no_page_names_a_folder_of_a_developers_machine():

@@ -156,6 +156,8 @@ class Conclusion:
     margin: float | None = None
     other: str = ""
     """What the subject is compared with."""
+    words: str = ""
+    """The template of the predicate, of a comparison with an interval."""
 
     @property
     def sentence(self) -> Text:
@@ -233,22 +235,26 @@ def compared(first: str, second: str, difference: Estimate | None, *, words: Com
         return Conclusion("better", Unknown(why), subject, said, metric, estimate, None, None)
     numbers = (difference.name, difference.estimate, *difference.limits)
     low, high = difference.limits
-    if low > 0:
-        said = text(words.more, other=second, gap=gap_in_words(difference))
-        return Conclusion("better", "holds", subject, said, *numbers, other=Text(second))
-    if high < 0:
-        said = text(words.less, other=second, gap=gap_in_words(reversed_difference(difference)))
-        return Conclusion("better", "does not hold", subject, said, *numbers, other=Text(second))
-    said = text(words.apart, other=second, gap=gap_in_words(difference))
-    return Conclusion("not told apart", "holds", subject, said, *numbers, other=Text(second))
+    gap = gap_in_words(reversed_difference(difference) if high < 0 else difference)
+    kind: ConclusionKind = "better" if low > 0 or high < 0 else "not told apart"
+    template = words.more if low > 0 else words.less if high < 0 else words.apart
+    return Conclusion(
+        kind,
+        "does not hold" if high < 0 else "holds",
+        subject,
+        text(template, other=second, gap=gap),
+        *numbers,
+        other=Text(second),
+        words=template,
+    )
 
 
 def in_one_sentence(conclusions: Iterable[Conclusion]) -> Text:
     """Return the predicates of conclusions on one subject in a row, each verb once with all that it is said of."""
     said_of: dict[str, list[str]] = {}
     for found in conclusions:
-        words = next((words for words in AGREES if text(words, other=found.other) == found.predicate), "{other}")
-        said_of.setdefault(words, []).append(found.predicate if words == "{other}" else found.other)
+        alone = not found.words or "{gap}" in found.words
+        said_of.setdefault("{other}" if alone else found.words, []).append(found.predicate if alone else found.other)
     separator = {AGREES.apart: " or from ", "{other}": ", and "}
     return join(
         ", and ", (text(words, other=join(separator.get(words, " and than "), of)) for words, of in said_of.items())

@@ -14,7 +14,7 @@ import hashlib
 import io
 import re
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -357,10 +357,11 @@ def write_sample(path: Path, sample: Iterable[Judgement]) -> int:
     return len(rows)
 
 
-def write_rows(path: Path, rows: Iterable[Mapping[str, str]]) -> None:
-    """Write the rows of a table to mark."""
+def write_rows(path: Path, rows: Sequence[Mapping[str, str]]) -> None:
+    """Write the rows of a table to mark, with the columns that its user has added."""
     table = io.StringIO()
-    writer = csv.DictWriter(table, SAMPLE_COLUMNS, extrasaction="ignore", lineterminator="\n")
+    columns = [name for name in (rows[0] if rows else SAMPLE_COLUMNS) if name != "line"]
+    writer = csv.DictWriter(table, columns, extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
     write_text(path, table.getvalue())
@@ -373,7 +374,8 @@ def read_sample(path: Path) -> list[dict[str, str]]:
         raise DataError(
             path, 1, f"has no column {', '.join(sorted(missing))}; casewise reread RUN --marks FILE writes one"
         )
-    return [{name: str(row[name] or "") for name in SAMPLE_COLUMNS} | {"line": str(reader.line_num)} for row in reader]
+    names = reader.fieldnames or ()
+    return [{name: str(row[name] or "") for name in names} | {"line": str(reader.line_num)} for row in reader]
 
 
 def read_marks(path: Path) -> dict[str, float | None]:

@@ -196,7 +196,14 @@ def test_a_local_model_held_to_the_schema_says_nothing_else(folder, tmp_path, el
     rows = [json.loads(line) for line in (tmp_path / "run" / "judgements.jsonl").read_text().splitlines()]
 
     assert len(rows) == 6
-    assert {row["outcome"].get("detail", row["raw_reply"]) for row in rows} == {row["raw_reply"] for row in rows}
+    judged_rows = [
+        row for row in rows if row["outcome"]["kind"] == "scored"
+    ]  # noise may read as a remark on the verdict
+    stated = [json.loads(row["raw_reply"])["judgement"] for row in judged_rows]
+    assert len(stated) >= 3
+    assert [row["outcome"]["value"] for row in judged_rows] == [
+        {"safe": 1, "unsafe": 0}.get(word, word) for word in stated
+    ]
     assert all(json.loads(row["raw_reply"]).keys() == {"judgement", "explanation"} for row in rows)
     assert judge.settings()["structured"] is True
 
