@@ -8,6 +8,7 @@ from tests.support.samples import some
 
 import casewise
 from casewise.evaluate.judged_runs import ReportOptions
+from casewise.records import Rating
 from casewise.reports.document import Figure, Folded
 from casewise.reports.formats import latex, write_figures, write_tables
 
@@ -27,6 +28,34 @@ def report_of(judge, **more):
 @pytest.fixture(scope="module")
 def guessed():
     return report_of(guess, elicitations=("probability",), repeats=2)
+
+
+def labelled(kind):
+    """Some cases of the demo with labels of another kind than votes by named people."""
+    demo = casewise.load("demo").keeping(casewise.load("demo").items[:20])
+    if kind == "share":
+        items = [item.model_copy(update={"published_rate": 0.3 + 0.4 * (i % 2)}) for i, item in enumerate(demo.items)]
+        return replace(demo, items=items, ratings=())
+    of_item = {item.id: [rating.verdict for rating in demo.ratings if rating.item_id == item.id] for item in demo.items}
+    votes = 1 if kind == "one label" else 5
+    return replace(
+        demo,
+        ratings=[
+            Rating(item_id=item, position=place, verdict=verdict)
+            for item, verdicts in of_item.items()
+            for place, verdict in enumerate(verdicts[:votes])
+        ],
+        annotators=(),
+    )
+
+
+@pytest.mark.parametrize("kind", ["anonymous votes", "one label", "share"])
+def test_a_judge_that_is_asked_again_has_every_page_whatever_the_labels_are(kind):
+    run = casewise.judge(labelled(kind), guess, elicitations=("probability",), repeats=3)
+    report = casewise.report(run)
+
+    assert all(form() for form in (report.to_html, report.to_markdown, report.as_json))
+    assert latex(report.document)
 
 
 def sections(report):

@@ -286,9 +286,9 @@ def repeats(noise_of: Sequence[tuple[str, JudgeNoise]]) -> Iterator[Block]:
     )
 
 
-def in_points(error: float) -> str:
-    """Return a standard error in points."""
-    return f"{100 * error:.1f}"
+def in_points(error: float | None) -> str:
+    """Return a standard error in points; a dash where it is unknown."""
+    return number(None if error is None else 100 * error, digits=1)
 
 
 def error_table(sources_of: Sequence[tuple[str, ErrorSources]]) -> Table:

@@ -427,13 +427,13 @@ class ErrorSources:
     """The standard error of a judge's accuracy by what it comes from; the squares of the three parts add up to its own."""
 
     queries: float
-    """Variance from the choice of queries, with people's votes on them; 0 where the answers alone explain what is seen."""
+    """Standard error from the choice of queries, with people's votes on them; 0 where the answers alone explain what is seen."""
     answers: float
-    """Variance from chance in the judge's answers, at the number of answers that there are."""
+    """Standard error from chance in the judge's answers, at the number of answers that there are."""
     annotators: float | None
-    """Variance from the choice of annotators; None where votes are anonymous, or labels are no votes."""
+    """Standard error from the choice of annotators; None where votes are anonymous, or labels are no votes."""
     one_answer: float
-    """Variance from chance in the judge's answers if each item had been asked once."""
+    """Standard error from chance in the judge's answers if each item had been asked once."""
 
 
 def error_sources(sample: Sample) -> ErrorSources | None:
