@@ -89,7 +89,7 @@ CATEGORY = "category"
 
 LEVEL = 0.05
 
-MOST_ITEMS = 20_000
+MOST_ITEMS = 10_000
 """Most items on which an error can be made that are searched; of more, whole queries are drawn."""
 
 MOST_CASES = 10

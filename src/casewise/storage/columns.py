@@ -148,7 +148,7 @@ def fields_of(row: Mapping[str, Any], model: type[Record], *, path: Path) -> dic
 # Queries or items in columns: a million of them in a hundred megabytes, each a record again when it is asked for.
 
 
-MOST_HELD = 200_000
+MOST_HELD = 20_000
 """Records that are kept once they were made, where there are no more of them; of more, each is made whenever it is asked for."""
 
 DIGITS = 15
