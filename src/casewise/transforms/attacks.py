@@ -174,6 +174,7 @@ def claim(kind: str, shown: ShownItem, scene: Scene, rest: str) -> ShownItem:
     return attack_named(kind, rest).show(shown, scene.query.id)
 
 
+@cache
 def attack_named(kind: str, rest: str) -> Attack:
     """Return the attack that a transform of this kind makes: casewise's own, a user's (`toml`), or either in another form.
 
