@@ -11,7 +11,7 @@ from unittest.mock import patch
 
 from cyclopts import App
 
-from casewise.cli.app import SECTIONS, app, prepare
+from casewise.cli.app import SECTIONS, app, show_docstring_as_help
 from casewise.cli.help import HELP
 
 ROOT = Path(__file__).parents[1]
@@ -42,7 +42,7 @@ def _index() -> str:
 
 
 def _page(noun: str) -> str:
-    prepare(noun)
+    show_docstring_as_help(noun)
     names = leaves(app[noun], noun)
     parts = [f"# casewise {noun}", ""]
     for name in names:

@@ -12,7 +12,7 @@ from tests.support.command import invoke as casewise_here
 from tests.support.command import program
 
 import casewise
-from casewise.cli.app import SECTIONS, app, prepare
+from casewise.cli.app import SECTIONS, app, show_docstring_as_help
 from casewise.plugins import install_command
 
 CLI = Path(casewise.__file__).parent / "cli"
@@ -32,7 +32,7 @@ def test_the_page_of_all_commands_is_in_sections_a_line_each():
 
 @pytest.mark.parametrize("name", [name for name, _ in ENTRIES])
 def test_every_entry_is_a_command_with_help_of_its_own(name):
-    prepare(name)
+    show_docstring_as_help(name)
 
     assert app[name].name == (name,)
     assert app[name].help or list(app[name])

@@ -5,7 +5,7 @@ import re
 import pytest
 from tests.support.command import invoke
 
-from casewise.cli.app import SECTIONS, app, prepare
+from casewise.cli.app import SECTIONS, app, show_docstring_as_help
 from casewise.cli.help import MOST_SHOWN, USUAL
 
 
@@ -22,7 +22,7 @@ def leaves(command, *above):
 def commands():
     names = [name for section in SECTIONS.values() for name in section]
     for name in names:
-        prepare(name)
+        show_docstring_as_help(name)
     return [leaf for name in names for leaf in leaves(app[name], name)]
 
 

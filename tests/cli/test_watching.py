@@ -3,7 +3,7 @@ import io
 import pytest
 from rich.console import Console
 
-from casewise.cli.printing import bar_for
+from casewise.cli.printing import progress_bar
 
 
 @pytest.mark.parametrize("width", [80, 120])
@@ -11,7 +11,7 @@ from casewise.cli.printing import bar_for
 def test_every_number_of_a_run_can_be_read(width, label):
     written = io.StringIO()
     console = Console(file=written, width=width, force_terminal=True, color_system=None)
-    bar = bar_for(console)
+    bar = progress_bar(console)
     more = "$12.34, 1,234 unscored, 12 retries"
     task = bar.add_task(label, total=100_000, rate="1,234/s", more=more)
     bar.update(task, completed=43_210)

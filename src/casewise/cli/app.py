@@ -137,25 +137,25 @@ def main() -> None:
     """The program. What a user can act on is said in a line and ends with its exit code; nobody sees a traceback."""
     gc.set_threshold(GARBAGE)
     atexit.register(gc.freeze)  # or Python looks through all that was imported as it ends: a fifth of a second
-    open_what_is_closed()
-    print_what_the_terminal_can()
-    refuse_what_is_no_text(sys.argv[1:])
+    open_closed_streams()
+    escape_unprintable_characters()
+    refuse_undecodable_arguments(sys.argv[1:])
     try:
-        prepare(next((word for word in sys.argv[1:] if not word.startswith("-")), None))
+        show_docstring_as_help(next((word for word in sys.argv[1:] if not word.startswith("-")), None))
         HELP.whole = "--help-all" in sys.argv
         app.meta(sys.argv[1:])
     except (CasewiseError, CycloptsError) as error:
-        fail(problem(error), code=getattr(error, "exit_code", ExitCode.USAGE))
+        fail(error_message(error), code=getattr(error, "exit_code", ExitCode.USAGE))
     except KeyboardInterrupt:
         fail("interrupted; the same command resumes", code=ExitCode.INTERRUPTED)
     except BrokenPipeError:
-        pipe_closed()
+        exit_on_closed_pipe()
     except SystemExit as error:  # rich exits with 1 where nobody reads: that would be a "no"
         if isinstance(error.__context__, BrokenPipeError):
-            pipe_closed()
+            exit_on_closed_pipe()
         raise
     except OSError as error:
-        fail(unusable(error), code=ExitCode.USAGE)
+        fail(os_error_message(error), code=ExitCode.USAGE)
     except Exception as error:
         if os.environ.get("CASEWISE_DEBUG"):
             raise
@@ -170,7 +170,7 @@ def main() -> None:
         )
 
 
-def problem(error: Exception) -> str:
+def error_message(error: Exception) -> str:
     """Return the message of an error in the command line or in the data."""
     if isinstance(error, MissingArgumentError) and error.argument:
         return f"{error.argument.name} is missing; casewise COMMAND --help says what it is"
@@ -185,7 +185,7 @@ def problem(error: Exception) -> str:
     return str(error)
 
 
-def prepare(name: str | None) -> None:
+def show_docstring_as_help(name: str | None) -> None:
     """Have a command say of itself what its docstring does: its line was for the page of all commands.
 
     Raises ConfigurationError: there is no such command.
@@ -200,14 +200,14 @@ def prepare(name: str | None) -> None:
     app[name].help = None
 
 
-def open_what_is_closed() -> None:
+def open_closed_streams() -> None:
     """A scheduler may start a program with its streams closed; the next file that is opened would stand in their place."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115 (as long as the program)
 
 
-def refuse_what_is_no_text(words: list[str]) -> None:
+def refuse_undecodable_arguments(words: list[str]) -> None:
     """A path may be any bytes; what a run records of it has to be UTF-8."""
     if strange := next((word for word in words if any("\ud800" <= letter <= "\udfff" for letter in word)), None):
         fail(
@@ -217,19 +217,19 @@ def refuse_what_is_no_text(words: list[str]) -> None:
         )
 
 
-def pipe_closed() -> None:
+def exit_on_closed_pipe() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(ExitCode.PIPE_CLOSED)
 
 
-def print_what_the_terminal_can() -> None:
+def escape_unprintable_characters() -> None:
     """Characters that the terminal's encoding has not are written as escapes, so that no text stops a command."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
 
 
-def unusable(error: OSError) -> str:
+def os_error_message(error: OSError) -> str:
     """A path that cannot even be looked at: a name that is too long, a folder that may not be entered, a full disk."""
     where = f"{error.filename}: " if error.filename else ""
     return f"{where}{error.strerror or error}"

@@ -20,13 +20,13 @@ from casewise.cli.printing import (
     DocumentOptions,
     Documents,
     as_json,
-    end,
+    exit_with_status,
     leave,
     note,
     print_estimate,
     print_json,
-    tell_pending,
-    watching,
+    print_pending,
+    progress_display,
 )
 from casewise.cli.replies import grade_each
 from casewise.errors import ConfigurationError
@@ -123,7 +123,7 @@ def attack(
         makers=reached,
         **calls.common(),
     )
-    plan = chat_plan(select(loaded, items.of(loaded)), arms)
+    plan = chat_plan(select(loaded, items.select_from(loaded)), arms)
     chatbot = chat_model(str(model), reached)
     replies = PlannedReplies(out or Path("replies") / folder.name, loaded, chatbot, plan, options=collecting)
     bare = replace(reached, local=replace(local, adapter=None))  # the adapter is the chatbot's
@@ -142,9 +142,9 @@ def attack_judge(attack: AttackRun, how: HowOptions) -> None:
         return
     leave("the benchmark's queries", *beyond, agreed=how.yes, remembered=False)
     leave("the benchmark's queries", *attack.sends_to(), agreed=how.yes)
-    (run,) = api.judge_several([attack], watch=lambda _: watching(f"attacking {attack.judge.name}"))
+    (run,) = api.judge_several([attack], watch=lambda _: progress_display(f"attacking {attack.judge.name}"))
     output.print_summary(run.summary, run.path, then="robustness")
-    end(run.summary)
+    exit_with_status(run.summary)
 
 
 def attack_replies(planned: PlannedReplies, graders: Sequence[Grader], how: HowOptions) -> None:
@@ -157,7 +157,7 @@ def attack_replies(planned: PlannedReplies, graders: Sequence[Grader], how: HowO
         return
     receivers = (*planned.sends_to(), *(grader.sends_to for grader in graders))
     leave("the benchmark's queries and the replies", *receivers, agreed=how.yes)
-    with watching(f"attacking {chatbot}") as watch:
+    with progress_display(f"attacking {chatbot}") as watch:
         replies = planned.perform(watch)
     options = planned.options
     grading = GradeOptions(limits=options.limits, command=options.command, batch=options.batch)
@@ -169,9 +169,9 @@ def attack_replies(planned: PlannedReplies, graders: Sequence[Grader], how: HowO
     elif not replies.summary.n_pending:
         print(f"{replies.summary.n_usable:,} replies: {replies.path}")
         note(f"next: casewise robustness {shlex.quote(str(replies.path))}")
-    tell_pending(replies.summary, replies.path)
+    print_pending(replies.summary, replies.path)
     for progress in (replies.summary, *summaries):
-        end(progress)
+        exit_with_status(progress)
 
 
 def robustness(

@@ -62,6 +62,6 @@ class Items:
     items: SubsetOption = None
     seed: SeedOption = None
 
-    def of(self, benchmark: Benchmark) -> Selection:
+    def select_from(self, benchmark: Benchmark) -> Selection:
         """The items that these options name."""
         return replace(self.selection, seed=self.seed or 0, ids=api.judging.ids_in(benchmark, self.items))

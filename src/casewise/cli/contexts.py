@@ -24,15 +24,15 @@ from casewise.cli.options import (
 )
 from casewise.cli.printing import (
     as_json,
-    end,
+    exit_with_status,
     leave,
     note,
-    note_first,
     print_estimate,
+    print_first_notes,
     print_json,
+    print_pending,
+    progress_display,
     say,
-    tell_pending,
-    watching,
 )
 from casewise.contexts.drafts import draft_queries, open_draft
 from casewise.contexts.generation import REHEARSALS, GenerationOptions, estimate_generation, named_prompt
@@ -101,12 +101,12 @@ def select(
         draft=name,
         options=options,
         columns=replace(columns, parameters=columns_of_parameters(parameter)),
-        vary=separated(vary),
+        vary=split_names(vary),
         taxonomy=taxonomy,
         parameters=parameters,
         database=database,
     )
-    tell_selected(name, chosen, options)
+    print_selection(name, chosen, options)
 
 
 @app.command
@@ -134,15 +134,15 @@ def add(
         columns=replace(columns, parameters=columns_of_parameters(parameter)),
         database=database,
     )
-    tell_selected(draft, chosen, options)
+    print_selection(draft, chosen, options)
 
 
-def separated(names: str) -> list[str]:
+def split_names(names: str) -> list[str]:
     """Return the names in a text that separates them by commas."""
     return [name.strip() for name in names.split(",") if name.strip()]
 
 
-def tell_selected(name: str, chosen: SelectedQueries, options: SelectionOptions) -> None:
+def print_selection(name: str, chosen: SelectedQueries, options: SelectionOptions) -> None:
     """Say which queries were chosen, which contexts came with them, and everything that was left out."""
     twins = [
         {
@@ -152,8 +152,8 @@ def tell_selected(name: str, chosen: SelectedQueries, options: SelectionOptions)
         }
         for twin in chosen.twins
     ]
-    note_first([f"left out, {twin['how']}: {twin['left_out']!r} (kept: {twin['kept']!r})" for twin in twins])
-    note_first(
+    print_first_notes([f"left out, {twin['how']}: {twin['left_out']!r} (kept: {twin['kept']!r})" for twin in twins])
+    print_first_notes(
         [f"{category}: only {count} of {options.per_category}" for category, count in chosen.short.items() if count]
     )
     if absent := [category for category, count in chosen.short.items() if not count]:
@@ -226,22 +226,22 @@ def generate(
             note(f"prompt {prompt.id}" + (f": {prompt.about}" if prompt.about else ""))
             return
         leave("the draft's queries", loaded.model.sends_to, agreed=yes)
-        with watching(f"generating {draft}") as watch:
+        with progress_display(f"generating {draft}") as watch:
             summary = finished(generate_contexts(store, contexts, loaded.model, options=options, watch=watch))
     if as_json():
         print_json(summary.as_json())
-        end(summary)
+        exit_with_status(summary)
         return
     print(f"{summary.generated} contexts generated, {summary.failed.total()} failed, in {summary.n_calls} calls")
     for reason, count in summary.failed.most_common():
         note(f"  {count} {reason}")
-    tell_pending(summary)
+    print_pending(summary)
     if summary.stopped:
         note(f"stopped: {summary.stopped}; the same command resumes")
     if summary.failed:
         note(f"again, these alone: casewise contexts generate {draft} --which failed --model MODEL")
     note(f"next: casewise contexts check {draft}")
-    end(summary)
+    exit_with_status(summary)
 
 
 @app.command
@@ -287,7 +287,7 @@ def check(
                 return
             leave("the draft's queries and contexts", loaded.model.sends_to, agreed=yes)
             folder = out or default_folder(f"{draft}-opinions-{ask}")
-            with watching(f"asking {ask}") as watch:
+            with progress_display(f"asking {ask}") as watch:
                 opinions = finished(
                     ask_opinions(store, contexts, loaded.model, folder=folder, options=options, watch=watch)
                 )

@@ -25,7 +25,7 @@ from casewise.cli.printing import (
     DocumentOptions,
     Documents,
     as_json,
-    confirmed,
+    confirm,
     note,
     print_json,
     print_table,
@@ -113,7 +113,7 @@ def fetch(
     """
     fetched = api.fetch(
         name,
-        accept_terms=accept_terms or asked,
+        accept_terms=accept_terms or accepts_terms,
         prompts=prompts,
         outputs=outputs,
         copies=from_,
@@ -126,12 +126,12 @@ def fetch(
         say(f"{title} is at {path}", **{title: str(path)})
 
 
-def asked(terms: str) -> bool:
+def accepts_terms(terms: str) -> bool:
     """Return True if the user accepts the terms at a terminal, and False if there is no terminal."""
     if not sys.stdin.isatty():
         return False
     note(terms)
-    if not confirmed("Do you accept?"):
+    if not confirm("Do you accept?"):
         raise ConfigurationError("the terms are not accepted, so nothing was fetched")
     return True
 
@@ -197,14 +197,14 @@ def import_(
     assert out is not None
     benchmark = api.import_cases(file, out, **given)
     receipt = benchmark.about.receipt
-    for text in (*unusual(receipt), *(benchmark.about.remarks or ()), *benchmark.notes()):
+    for text in (*noteworthy_lines(receipt), *(benchmark.about.remarks or ()), *benchmark.notes()):
         note(f"note: {text}")
     if bad_rows_file(out).exists():
         note(f"note: rows that could not be read are in {bad_rows_file(out)}, each with the reason")
-    say_written(benchmark, out)
+    print_written(benchmark, out)
 
 
-def unusual(receipt: Receipt | None) -> tuple[str, ...]:
+def noteworthy_lines(receipt: Receipt | None) -> tuple[str, ...]:
     """Return what of a receipt a user should read unasked: rows that were merged or dropped, and what was decided for a file."""
     if receipt is None:
         return ()
@@ -212,7 +212,7 @@ def unusual(receipt: Receipt | None) -> tuple[str, ...]:
     return tuple(rows) if receipt.n_kept < receipt.n_rows else receipt.notes
 
 
-def say_written(benchmark: Benchmark, folder: Path) -> None:
+def print_written(benchmark: Benchmark, folder: Path) -> None:
     """Say where a written benchmark is, with its counts. The word for its labels follows their origin."""
     from casewise.storage.wording import LabelWords
 
@@ -412,7 +412,7 @@ def export(
     if join is not None:
         if to != "folder":
             raise ConfigurationError("--join makes one benchmark folder of two benchmarks: leave --to out")
-        say_written(api.join(source, join, out), out)
+        print_written(api.join(source, join, out), out)
         return
     handed = api.hand_on(
         source,

@@ -306,7 +306,7 @@ class ContinuousIntegration:
     annotations: Annotated[bool | None, Parameter(negative="--no-annotations")] = None
     """Print ::error lines that GitHub annotates a run with. Default: where GITHUB_ACTIONS is set."""
 
-    def tell(self, found: CIReport[Any]) -> None:
+    def write_and_print(self, found: CIReport[Any]) -> None:
         """Write and print what is wanted."""
         if self.junit is not None:
             write_text(self.junit, found.to_junit())
@@ -365,5 +365,5 @@ def gate(
             options=numbers.options(),
         )
     documents.present(report)
-    in_ci.tell(report)
+    in_ci.write_and_print(report)
     raise SystemExit(report.exit_code)

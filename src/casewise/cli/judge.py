@@ -29,17 +29,17 @@ from casewise.cli.options import (
 )
 from casewise.cli.printing import (
     as_json,
-    done_of,
-    end,
+    exit_with_status,
     leave,
     note,
-    note_problems,
-    note_unfinished,
     print_before,
     print_cost,
+    print_failures,
     print_json,
+    print_unfinished,
+    progress_display,
+    session_line,
     show,
-    watching,
 )
 from casewise.errors import ConfigurationError, DataError
 from casewise.judges.judge import Judge
@@ -110,7 +110,7 @@ def run_options(source: str, benchmark: Benchmark, live: LiveOptions, *, items: 
     """Return the options of a run over a benchmark, named `source`."""
     return RunOptions(
         seed=items.seed or 0,
-        selection=items.of(benchmark),
+        selection=items.select_from(benchmark),
         live=live,
         **calls.common(),
         benchmark_source=source_of(source, benchmark),
@@ -135,20 +135,20 @@ def print_summary(summary: RunSummary, folder: Path, *, then: str | None = "repo
     if as_json():
         print_json(summary.as_json())
         return
-    print(f"{done_of(summary, 'verdict')}: {folder}")
-    note_problems(summary)
+    print(f"{session_line(summary, 'verdict')}: {folder}")
+    print_failures(summary)
     if len(summary.problems) > 3:
         note(f"unscored for {len(summary.problems) - 3:,} other reasons: see {folder / 'judgements.jsonl'}")
     for text in summary.notes:
         note(f"note: {text}")
-    note_unfinished(summary, folder)
+    print_unfinished(summary, folder)
     if then and not summary.n_pending:
         note(f"next: casewise {then} {shlex.quote(str(folder))}")
     if many_unread(folder, n_unscored=summary.n_unscored, n_judged=summary.n_judged):
         note(f"more than 5 % of the replies could not be read: casewise reread {shlex.quote(str(folder))}")
 
 
-def in_words(plan: PlannedRun, planned: Sequence[PlannedRun], name: str) -> str:
+def title_with_prompts(plan: PlannedRun, planned: Sequence[PlannedRun], name: str) -> str:
     """Return `name`, with the prompts of a run where several were asked for."""
     prompts = plan.options.live.prompts
     return f"{name}, prompts {prompts}" if len({run.options.live.prompts for run in planned}) > 1 else name
@@ -160,9 +160,9 @@ def print_several(runs: Sequence[Run], planned: Sequence[PlannedRun]) -> None:
         print_json({"runs": runs_json(runs, planned)})
         return
     for run, plan in zip(runs, planned, strict=False):
-        print(f"{in_words(plan, planned, plan.label)}:")
+        print(f"{title_with_prompts(plan, planned, plan.label)}:")
         print_summary(run.summary, run.path, then=None)
-    if all_done(runs, planned):
+    if all_complete(runs, planned):
         paths = [run.path for run in runs]
         note(f"next: casewise leaderboard {shlex.join(map(str, paths))}")
         several = len({plan.benchmark.digest for plan in planned}) > 1
@@ -175,7 +175,7 @@ def runs_json(runs: Sequence[Run], planned: Sequence[PlannedRun]) -> Any:
     """Return the summaries of runs by judge or, where there are several benchmarks, by benchmark and judge."""
     summaries: dict[str, dict[str, Any]] = {}
     for run, plan in zip(runs, planned, strict=False):
-        summaries.setdefault(benchmark_folder(plan), {})[in_words(plan, planned, plan.judge.name)] = (
+        summaries.setdefault(benchmark_folder(plan), {})[title_with_prompts(plan, planned, plan.judge.name)] = (
             run.summary.as_json()
         )
     several = len({benchmark_folder(plan) for plan in planned}) > 1
@@ -187,7 +187,7 @@ def benchmark_folder(planned: PlannedRun) -> str:
     return planned.folder.parent.name
 
 
-def all_done(runs: Sequence[Run], planned: Sequence[PlannedRun]) -> bool:
+def all_complete(runs: Sequence[Run], planned: Sequence[PlannedRun]) -> bool:
     """Return whether every run was performed to its end."""
     return len(runs) == len(planned) and not any(run.summary.stopped or run.summary.n_pending for run in runs)
 
@@ -200,7 +200,7 @@ def print_planned(planned: Sequence[PlannedRun]) -> None:
         rows = [
             {
                 **({"benchmark": run.benchmark.name} if several else {}),
-                "judge": in_words(run, planned, run.judge.name),
+                "judge": title_with_prompts(run, planned, run.judge.name),
                 **estimate.as_json(),
                 **({"label_tokens": labels} if (labels := label_tokens(run.judge)) else {}),
             }
@@ -209,7 +209,9 @@ def print_planned(planned: Sequence[PlannedRun]) -> None:
         print_json(rows[0] if len(rows) == 1 else {"judges": rows})
         return
     for run, estimate in zip(planned, estimates, strict=True):
-        name = in_words(run, planned, f"{run.judge.name} on {run.benchmark.name}" if several else run.judge.name)
+        name = title_with_prompts(
+            run, planned, f"{run.judge.name} on {run.benchmark.name}" if several else run.judge.name
+        )
         print(
             f"{name}: {count_of(estimate.n_asks, 'judgement')} of {count_of(estimate.n_items, 'item')} in {count_of(estimate.n_calls, 'call')}"
         )
@@ -291,20 +293,20 @@ def judge(
     if how.dry_run:
         print_planned(planned)
         return
-    runs = performed(planned, agreed=how.yes)
+    runs = perform_with_consent(planned, agreed=how.yes)
     if len(planned) > 1:
         print_several(runs, planned)
     else:
         print_summary(runs[0].summary, runs[0].path)
     for run in runs:
-        end(run.summary)
+        exit_with_status(run.summary)
 
 
-def performed(planned: Sequence[PlannedRun], *, agreed: bool) -> list[Run]:
+def perform_with_consent(planned: Sequence[PlannedRun], *, agreed: bool) -> list[Run]:
     """Perform runs under one budget, once the person agrees to what is sent."""
     for to in dict.fromkeys(to for run in planned for to in run.sends_to()):
         leave(QUERIES, to, agreed=agreed)
-    return api.judge_several(planned, watch=lambda run: watching(f"judging {run.label}"))
+    return api.judge_several(planned, watch=lambda run: progress_display(f"judging {run.label}"))
 
 
 def folders_of(benchmarks: Sequence[str], judges: Sequence[str], out: Path) -> dict[str, dict[str, Path]]:

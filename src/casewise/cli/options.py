@@ -34,13 +34,13 @@ WRITTEN = options_group("Output", 9)
 # Arguments and options of more than one command.
 
 
-def typed_text(_type: object, tokens: Sequence[Token]) -> str:
+def text_or_stdin(_type: object, tokens: Sequence[Token]) -> str:
     """Return a text as it was typed, or standard input in the place of `-`."""
     typed = tokens[0].value
     return sys.stdin.read().strip() if typed == "-" else typed
 
 
-FREE_TEXT = Parameter(allow_leading_hyphen=True, converter=typed_text)
+FREE_TEXT = Parameter(allow_leading_hyphen=True, converter=text_or_stdin)
 """A text in the user's own words: it may begin with a hyphen, and `-` reads it from standard input."""
 
 Share = Annotated[float, Parameter(validator=Number(gte=0, lte=1), metavar="0–1")]

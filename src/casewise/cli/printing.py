@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 # How commands speak: results to stdout, everything else to stderr.
 
 
-def end(progress: RunProgress) -> None:
+def exit_with_status(progress: RunProgress) -> None:
     """End the command with the exit code of a run that may have stopped early, be out in part, or come to nothing."""
     if progress.stopped or progress.n_pending or progress.n_unavailable:
         raise SystemExit(ExitCode.STOPPED)
@@ -37,7 +37,7 @@ def end(progress: RunProgress) -> None:
         raise SystemExit(ExitCode.NOTHING_SCORED)
 
 
-def tell_pending(progress: RunProgress, run: Path | None = None) -> None:
+def print_pending(progress: RunProgress, run: Path | None = None) -> None:
     """Say what was handed over for `run` and is not answered yet."""
     if progress.n_pending:
         look = "casewise show jobs" + (f" {shlex.quote(str(run))}" if run else "")
@@ -46,7 +46,7 @@ def tell_pending(progress: RunProgress, run: Path | None = None) -> None:
         )
 
 
-def done_of(progress: RunProgress, usable: str) -> str:
+def session_line(progress: RunProgress, usable: str) -> str:
     """Return a line with the content of a run and the calls of this session.
 
     `usable`: the noun of a usable answer in the singular, as in `count_of`.
@@ -66,15 +66,15 @@ def done_of(progress: RunProgress, usable: str) -> str:
     )
 
 
-def note_problems(progress: RunProgress) -> None:
+def print_failures(progress: RunProgress) -> None:
     """Say why answers were of no use, the commonest reasons first."""
     for problem, times in progress.problems.most_common(3):
         note(f"{times:,} {progress.unusable} in this session: {problem}")
 
 
-def note_unfinished(progress: RunProgress, run: Path) -> None:
+def print_unfinished(progress: RunProgress, run: Path) -> None:
     """Say what is left of a run, and that the same command goes on with it."""
-    tell_pending(progress, run)
+    print_pending(progress, run)
     if progress.stopped:
         note(f"stopped: {progress.stopped}; the same command resumes")
     if progress.n_unavailable:
@@ -139,7 +139,7 @@ def note(text: str) -> None:
     print(text, file=sys.stderr)
 
 
-def note_first(lines: Sequence[str]) -> None:
+def print_first_notes(lines: Sequence[str]) -> None:
     """The first three of what --json has whole, and how many more there are."""
     for line in lines[:3]:
         note(line)
@@ -147,7 +147,7 @@ def note_first(lines: Sequence[str]) -> None:
         note(f"and {len(more):,} more like the last (all of them: --json)")
 
 
-def confirmed(question: str) -> bool:
+def confirm(question: str) -> bool:
     """Return True if the person at the terminal says yes. Ctrl-C ends the command at once, in spite of polars."""
     signal.siginterrupt(signal.SIGINT, True)
     while True:
@@ -299,16 +299,18 @@ def leave(what: str, *to: str | None, agreed: bool, remembered: bool = True) -> 
     `remembered`: consent to an earlier command counts.
     """
     for whom in to:
-        allow_sending(what, whom, agreed=agreed, ask=asked if sys.stdin.isatty() else None, remembered=remembered)
+        allow_sending(
+            what, whom, agreed=agreed, ask=ask_at_terminal if sys.stdin.isatty() else None, remembered=remembered
+        )
 
 
-def asked(question: str) -> bool:
+def ask_at_terminal(question: str) -> bool:
     note(question)
-    return confirmed("Do its terms and yours allow that?")
+    return confirm("Do its terms and yours allow that?")
 
 
 @contextmanager
-def watching(label: str) -> Iterator[Watch]:
+def progress_display(label: str) -> Iterator[Watch]:
     """A line on stderr that follows a run: done, rate, time left, cost, failures, retries; none where it is no terminal."""
     if as_json() or not sys.stderr.isatty():
         yield Watch(say=note)
@@ -317,18 +319,18 @@ def watching(label: str) -> Iterator[Watch]:
     from rich.console import Console
 
     console = Console(stderr=True)
-    with bar_for(console) as bar:
+    with progress_bar(console) as bar:
         task = bar.add_task(label, total=None, rate="", more="")
 
-        def follow(progress: RunProgress, total: int) -> None:
+        def update_progress(progress: RunProgress, total: int) -> None:
             speed = bar.tasks[0].speed
             rate = f"{speed:,.0f}/s" if speed else ""
-            bar.update(task, completed=progress.n_done, total=total, rate=rate, more=so_far(progress))
+            bar.update(task, completed=progress.n_done, total=total, rate=rate, more=progress_fields(progress))
 
-        yield Watch(follow, say=lambda text: bar.console.print(text, markup=False, highlight=False))
+        yield Watch(update_progress, say=lambda text: bar.console.print(text, markup=False, highlight=False))
 
 
-def bar_for(console: Console) -> Progress:
+def progress_bar(console: Console) -> Progress:
     """Return the progress of a run in one line. The label gives way where the numbers need the room."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
     from rich.table import Column
@@ -344,7 +346,7 @@ def bar_for(console: Console) -> Progress:
     return Progress(*columns, console=console, transient=True, expand=True)
 
 
-def so_far(progress: RunProgress) -> str:
+def progress_fields(progress: RunProgress) -> str:
     retries = progress.n_tries - progress.n_calls
     parts = [f"{progress.n_unusable:,} {progress.unusable}", *([f"{count_of(retries, 'retry')}"] if retries else [])]
     if progress.cost_usd is not None:

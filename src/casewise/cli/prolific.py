@@ -10,7 +10,7 @@ from cyclopts import App, Parameter
 
 from casewise.api.prolific import NewProlificStudy, StudyAtProlific
 from casewise.cli.options import DatabaseOption, PhaseOption, SiteOption
-from casewise.cli.printing import confirmed, note, print_table, say
+from casewise.cli.printing import confirm, note, print_table, say
 from casewise.cli.study import STUDY, StudyArgument
 from casewise.errors import ConfigurationError, ExitCode, RecruiterRefused
 from casewise.options import Flat
@@ -146,7 +146,7 @@ def reconcile(
     say(f"{settled:,} settled, {len(unsettled):,} not", settled=settled)
     by_kind = {kind: chosen for kind in KINDS if (chosen := [line for line in unsettled if line.action == kind])}
     print_kinds(by_kind, currency)
-    agreed = {kind: agreed_to(kind, by_kind[kind], currency, yes=yes, doubtful=doubtful) for kind in by_kind}
+    agreed = {kind: agrees_to(kind, by_kind[kind], currency, yes=yes, doubtful=doubtful) for kind in by_kind}
     chosen = [line for kind, of_kind in by_kind.items() if agreed[kind] for line in of_kind]
     outcomes = list(zip(chosen, recruiting.carry_out(chosen), strict=True))
     failed: dict[str, list[dict[str, str]]] = {"refused": [], "not confirmed": []}
@@ -202,7 +202,7 @@ def print_kinds(by_kind: dict[Action, list[ReconciliationLine]], currency: str) 
         print_table(("action", "how many", "cost without the fee", "ratings that stop counting"), rows)
 
 
-def agreed_to(
+def agrees_to(
     kind: Action, lines: list[ReconciliationLine], currency: str, *, yes: bool | None, doubtful: bool | None
 ) -> bool:
     """Return whether somebody agrees to all actions of one kind."""
@@ -213,7 +213,7 @@ def agreed_to(
         return given
     cost = sum(line.amount for line in lines)
     words = KINDS[kind][:1].upper() + KINDS[kind][1:]
-    return confirmed(f"{words}: {len(lines):,}" + (f", for {cost:,.2f} {currency} without the fee?" if cost else "?"))
+    return confirm(f"{words}: {len(lines):,}" + (f", for {cost:,.2f} {currency} without the fee?" if cost else "?"))
 
 
 def reconciled_row(line: ReconciliationLine) -> tuple[str, str, str, str, str]:

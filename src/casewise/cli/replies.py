@@ -30,16 +30,16 @@ from casewise.cli.options import (
 )
 from casewise.cli.printing import (
     as_json,
-    done_of,
-    end,
+    exit_with_status,
     leave,
     note,
-    note_problems,
-    note_unfinished,
     print_estimate,
+    print_failures,
     print_json,
+    print_unfinished,
+    progress_display,
     say,
-    watching,
+    session_line,
 )
 from casewise.evaluate.judged_runs import find_benchmark
 from casewise.judges.plan import select
@@ -136,7 +136,7 @@ def collect(
         folder,
         loaded,
         chat_model(model, reached),
-        chat_plan(select(loaded, items.of(loaded)), api.arms_named(arms) or (FULL,), repeats),
+        chat_plan(select(loaded, items.select_from(loaded)), api.arms_named(arms) or (FULL,), repeats),
         chat_with(role=chat.context_role, verified=chat.verified, system=chat.system),
         options,
     )
@@ -144,18 +144,18 @@ def collect(
         print_estimate(planned.estimate(), model, planned.estimate_before())
         return
     leave("the benchmark's queries", *planned.sends_to(), agreed=yes)
-    with watching(f"asking {model}") as watch:
+    with progress_display(f"asking {model}") as watch:
         summary = planned.perform(watch).summary
     if as_json():
         print_json(summary.as_json())
     else:
-        print(f"{done_of(summary, 'reply')}: {folder}")
-        note_problems(summary)
-        note_unfinished(summary, folder)
+        print(f"{session_line(summary, 'reply')}: {folder}")
+        print_failures(summary)
+        print_unfinished(summary, folder)
         where, gone = shlex.quote(str(folder)), texts_discarded(folder)
         if not summary.n_pending:
             note(f"next: casewise {f'report {where}' if gone else f'replies grade {where} --grader rubric:MODEL'}")
-    end(summary)
+    exit_with_status(summary)
 
 
 @app.command
@@ -205,7 +205,7 @@ def grade(
     elif not any(summary.n_pending for summary in summaries):
         note(f"next: casewise report {shlex.quote(str(replies))}")
     for summary in summaries:
-        end(summary)
+        exit_with_status(summary)
 
 
 def grade_each(
@@ -214,13 +214,13 @@ def grade_each(
     """Have each grader grade all replies, and print what came of it."""
     summaries = []
     for grader in graders:
-        with watching(f"grading by {grader.name}") as watch:
+        with progress_display(f"grading by {grader.name}") as watch:
             summary = api.grade(replies, grader, benchmark=benchmark, options=replace(options, watch=watch))
         summaries.append(summary)
         if not as_json():
-            print(f"{grader.name}: {done_of(summary, 'grade')}")
-            note_problems(summary)
-            note_unfinished(summary, replies)
+            print(f"{grader.name}: {session_line(summary, 'grade')}")
+            print_failures(summary)
+            print_unfinished(summary, replies)
             for text in summary.notes:
                 note(f"note: {text}")
     return summaries

@@ -90,7 +90,7 @@ def reread(
         raise ConfigurationError(f"--by {name} needs --{'pattern' if name == 'pattern' else 'reader'}")
     if browser and marks is None:
         raise ConfigurationError("--browser needs --marks FILE, which keeps the marks")
-    tell_unread(stored)
+    print_unread(stored)
     marked = marks_of(marks, stored, browser=browser)
     measured: dict[str, ReaderMeasured] = {}
     all_readings: Readings | None = None
@@ -100,7 +100,7 @@ def reread(
             read_again(each, [reply for reply in stored.replies if whole_run or reply_id(reply) in marked])
         )
         measured[each.name] = measure(each, stored, marked, readings)
-        tell_measured(measured[each.name], each)
+        print_measured(measured[each.name], each)
         all_readings = readings if whole_run else all_readings
     if out is None and (marked or (name == "rules" and by is None)):
         return
@@ -118,7 +118,7 @@ def reread(
         note(f"next: casewise report {shlex.quote(str(out))}")
 
 
-def tell_unread(stored: StoredReplies) -> None:
+def print_unread(stored: StoredReplies) -> None:
     """Print the unread replies by shape, each with a sample and what to do."""
     unread, replies = len(stored.unread), len(stored.replies)
     groups = unread_groups(stored.unread)
@@ -176,7 +176,7 @@ def mark_in_browser(file: Path) -> None:
     server.run()
 
 
-def tell_measured(worth: ReaderMeasured, reader: Rereader) -> None:
+def print_measured(worth: ReaderMeasured, reader: Rereader) -> None:
     """Print what a reader is worth on marked replies."""
     say(
         f"{worth.reader}: {worth.right} right, {worth.missed} missed, {worth.wrong} wrong of {worth.marked} marked replies "

@@ -23,9 +23,9 @@ from cyclopts.annotations import resolve_optional
 from casewise import api
 from casewise.cli.judge import (
     HowOptions,
-    all_done,
+    all_complete,
     folders_of,
-    performed,
+    perform_with_consent,
     plan_runs,
     print_planned,
     print_summary,
@@ -177,24 +177,24 @@ def tokens_of(table: Mapping[str, Any], command: str, where: str = "") -> list[s
     return [
         f"{keys[key].name}={item}" if keys[key].name.startswith("-") else str(item)
         for key, value in table.items()
-        for item in listed(value)
+        for item in as_list(value)
         if item != ""
     ]
 
 
-def listed(value: Any) -> list[Any]:
+def as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
 @contextmanager
-def naming(path: Path) -> Iterator[None]:
+def errors_naming(path: Path) -> Iterator[None]:
     """Have errors name the file, the key where the value in question stands, and options as keys."""
     try:
         yield
     except (CasewiseError, CycloptsError) as error:
-        from casewise.cli.app import problem
+        from casewise.cli.app import error_message
 
-        raise ConfigurationError(f"{path}: {as_keys(problem(error))}") from error
+        raise ConfigurationError(f"{path}: {as_keys(error_message(error))}") from error
 
 
 @dataclass(frozen=True)
@@ -225,8 +225,8 @@ class RunFile:
         Raises DataError: it is no TOML. ConfigurationError: a key is not known, is missing, or holds no such value.
         """
         tables = dict(read_toml(path, "a run file"))
-        with naming(path):
-            report, gates = tables.pop("report", {}), listed(tables.pop("gate", []))
+        with errors_naming(path):
+            report, gates = tables.pop("report", {}), as_list(tables.pop("gate", []))
             judging = read_judging(tables)
             if not isinstance(report, dict):
                 raise ConfigurationError("report is no table; write [report]")
@@ -292,7 +292,7 @@ def read_gate(table: Any, judging: Mapping[str, Any], *, where: str) -> Gate:
         raise ConfigurationError(f"{where}max_drop or max_turned is missing, or both are there; give one of them")
     if table.get("max_drop"):
         comparison.parse_margins(table["max_drop"])
-    chosen = {key: listed(table.get(key) or judging[key]) for key in ("judge", "benchmark")}
+    chosen = {key: as_list(table.get(key) or judging[key]) for key in ("judge", "benchmark")}
     for key, names in chosen.items():
         for name in names:
             one_of(name, judging[key], f"{where}{key}")
@@ -323,7 +323,7 @@ def run(file: Path, /, *, how: Annotated[HowOptions, HOW] = HowOptions()) -> Non
     """
     run_file = RunFile.read(file)
     options = {name: run_file.judging[name] for name in ("plan", "items", "model", "calls", "local")}
-    with naming(file):
+    with errors_naming(file):
         planned = plan_runs(run_file.folders(), **options, needs_key=not how.dry_run)
     if how.test_connection:
         test_connection([plan.judge for plan in planned], run_file.judging["calls"], agreed=how.yes)
@@ -333,24 +333,24 @@ def run(file: Path, /, *, how: Annotated[HowOptions, HOW] = HowOptions()) -> Non
         n = len(list(run_file.gate_calls()))
         note(f"then: reports in {run_file.out}, {n} gate{'' if n == 1 else 's'}")
         return
-    runs = performed(planned, agreed=how.yes)
+    runs = perform_with_consent(planned, agreed=how.yes)
     run_file.keep()
     document: dict[str, Any] = {"runs": runs_json(runs, planned)}
     if not as_json():
         for plan, performed_run in zip(planned, runs, strict=False):
             print(f"{plan.label}:")
             print_summary(performed_run.summary, performed_run.path, then=None)
-    if not all_done(runs, planned) or any(plan.summary.n_unavailable for plan in runs):
+    if not all_complete(runs, planned) or any(plan.summary.n_unavailable for plan in runs):
         if as_json():
             print_json(document)
         raise SystemExit(ExitCode.STOPPED)
-    codes = [*reported(run_file, document), *gated(run_file, document)]
+    codes = [*write_reports(run_file, document), *check_gates(run_file, document)]
     if as_json():
         print_json(document)
-    raise SystemExit(worst(codes))
+    raise SystemExit(combined_exit_code(codes))
 
 
-def worst(codes: Sequence[int]) -> int:
+def combined_exit_code(codes: Sequence[int]) -> int:
     """Return the exit code of several commands: a gate's no, else that it cannot tell, else the first that is not 0.
 
     Examples
@@ -362,13 +362,13 @@ def worst(codes: Sequence[int]) -> int:
     return next((code for code in (*of_gates, *codes) if code), ExitCode.DONE.value)
 
 
-def reported(run_file: RunFile, document: dict[str, Any]) -> Iterator[int]:
+def write_reports(run_file: RunFile, document: dict[str, Any]) -> Iterator[int]:
     """Write the report of each benchmark and, of several runs, the leaderboard; yield exit codes."""
     reports: dict[str, Any] = {}
     for source, of_judges in run_file.folders().items():
         folders = [str(folder) for folder in of_judges.values()]
         page = next(iter(of_judges.values())).parent / "report.html"
-        code, reports[source] = called("report", [*folders, *run_file.report, f"--html={page}"])
+        code, reports[source] = run_command("report", [*folders, *run_file.report, f"--html={page}"])
         yield code
     document["reports"] = reports
     every = [str(folder) for of_judges in run_file.folders().values() for folder in of_judges.values()]
@@ -376,22 +376,22 @@ def reported(run_file: RunFile, document: dict[str, Any]) -> Iterator[int]:
         options = {argument.name for argument in keys_of("leaderboard").values()}
         shared = [token for token in run_file.report if token.partition("=")[0] in options]
         page = run_file.out / "leaderboard.html"
-        code, document["leaderboard"] = called("leaderboard", [*every, *shared, f"--html={page}"])
+        code, document["leaderboard"] = run_command("leaderboard", [*every, *shared, f"--html={page}"])
         yield code
 
 
-def gated(run_file: RunFile, document: dict[str, Any]) -> Iterator[int]:
+def check_gates(run_file: RunFile, document: dict[str, Any]) -> Iterator[int]:
     """Check every gate; yield exit codes."""
     document["gates"] = []
     for source, judge, tokens in run_file.gate_calls():
         if not as_json():
             print(f"\ngate: {judge} on {source}")
-        code, printed = called("gate", tokens)
+        code, printed = run_command("gate", tokens)
         document["gates"].append({"benchmark": source, "judge": judge, "exit_code": code, "gate": printed})
         yield code
 
 
-def called(command: str, tokens: Sequence[str]) -> tuple[int, Any]:
+def run_command(command: str, tokens: Sequence[str]) -> tuple[int, Any]:
     """Call a command; return its exit code and, with --json, its document."""
     function, bound = parse(command, tokens)
     printed = io.StringIO()

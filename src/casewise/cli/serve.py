@@ -196,9 +196,9 @@ def serve(
     if kind in ("runs", "study") and host != "127.0.0.1":
         raise ConfigurationError(f"{NAMED[kind]} listens on 127.0.0.1 only: leave --host out")
     if kind == "app":
-        serve_app(app, host, free(host, 8000 if port is None else port))
+        serve_app(app, host, free_port(host, 8000 if port is None else port))
     elif kind == "decider":
-        serve_decider(what[0], service, decider, host, free(host, 8108 if port is None else port))
+        serve_decider(what[0], service, decider, host, free_port(host, 8108 if port is None else port))
     elif kind == "runs":
         serve_runs(what, view, 8109 if port is None else port)
     else:
@@ -221,7 +221,7 @@ def kind_of(what: tuple[Path, ...]) -> str:
     return kinds.pop()
 
 
-def free(host: str, port: int) -> int:
+def free_port(host: str, port: int) -> int:
     """`port`, which nobody listens on yet.
 
     Raises ConfigurationError: somebody does, or the address is not this machine's.
@@ -322,7 +322,7 @@ def serve_runs(runs: tuple[Path, ...], options: ViewOptions, port: int) -> None:
         raise ConfigurationError("--only and --with-texts are for --out")
     viewed = api.view(*runs, benchmark=options.benchmark, labels=options.labels)
     if options.out is not None:
-        copy(viewed, options.out, only=options.only, with_texts=options.with_texts)
+        write_copy(viewed, options.out, only=options.only, with_texts=options.with_texts)
         return
     import uvicorn  # an extra
 
@@ -330,7 +330,7 @@ def serve_runs(runs: tuple[Path, ...], options: ViewOptions, port: int) -> None:
 
     address = f"http://127.0.0.1:{port}"
     table = viewed.table
-    free("127.0.0.1", port)
+    free_port("127.0.0.1", port)
     announce(
         f"{count_of(len(table.items), 'item is')} at {address} (Ctrl-C ends it)",
         err=True,
@@ -348,7 +348,7 @@ def serve_runs(runs: tuple[Path, ...], options: ViewOptions, port: int) -> None:
     )
 
 
-def copy(viewed: Viewed, out: Path, *, only: str, with_texts: bool) -> None:
+def write_copy(viewed: Viewed, out: Path, *, only: str, with_texts: bool) -> None:
     from casewise.evaluate.viewing import ItemsWanted  # and all that is looked at
     from casewise.web.viewing import write_view
 

@@ -20,7 +20,7 @@ from casewise.cli.options import FREE_TEXT, DatabaseOption, FormatOption, PhaseO
 from casewise.cli.printing import (
     DocumentOptions,
     as_json,
-    confirmed,
+    confirm,
     note,
     print_json,
     print_table,
@@ -437,7 +437,7 @@ def set_state(
     if amend is not None:
         if state != "open":
             raise ConfigurationError("--amend goes with open: a round is paused, amended, and opened again")
-        if not amended(study, why=amend, phase=phase, yes=yes, database=database):
+        if not amend_round(study, why=amend, phase=phase, yes=yes, database=database):
             note("Nothing was changed; the round is still paused: casewise study set open lets people in again.")
             return
 
@@ -450,7 +450,7 @@ def set_state(
     say("{name} {version} ({phase}) is {state}".format(**facts), **facts)
 
 
-def amended(study: Path, *, why: str, phase: str, yes: bool, database: str | None) -> bool:
+def amend_round(study: Path, *, why: str, phase: str, yes: bool, database: str | None) -> bool:
     """Say what study.toml changes in the round, and change it after a yes; whether it was."""
     place = Study(study, phase, database)
     amendment = place.amendment()
@@ -460,10 +460,10 @@ def amended(study: Path, *, why: str, phase: str, yes: bool, database: str | Non
     cost = f"{cost_before:,.2f} {amendment.currency}, then {cost_after:,.2f} {amendment.currency}"
     say(f"cost to come: {cost}", to_come=[cost_before, cost_after])
     say("Every report will say that this was changed while people rated, as a departure from the frozen design.")
-    agreed = yes or confirmed("Continue?")
+    agreed = yes or confirm("Continue?")
     if agreed:
         place.amend(amendment, why=why)
-    say("The round is amended." if agreed else "", amended=agreed)
+    say("The round is amended." if agreed else "", amend_round=agreed)
     return agreed
 
 
