@@ -29,7 +29,7 @@ from casewise.runs.engine import Asks, RunLog, RunSession, attempts_so_far
 from casewise.runs.limits import InFlight, Limits, RunProgress, Watch
 from casewise.storage.columns import RecordColumns
 from casewise.storage.files import read_jsonl
-from casewise.storage.run_folder import JUDGEMENT_LOG, judgements_in_brief
+from casewise.storage.run_folder import JUDGEMENT_LOG, judgement_summaries
 
 SAFE = '{"judgement": "safe"}'
 FIRST = Selection(limit=8)
@@ -297,7 +297,7 @@ def test_the_keys_of_a_plan_are_those_of_its_asks_in_its_order(plan):
 @pytest.mark.parametrize("seed", range(3))
 def test_what_a_log_settles_of_a_plan_is_what_its_attempts_so_far_say(plan, tmp_path, seed):
     records = log_of(tmp_path / "log", plan, seed=seed)
-    columns = judgements_in_brief(tmp_path / "log")
+    columns = judgement_summaries(tmp_path / "log")
     asks = plan.asks(DEMO, LLMJudge(FakeModel()).shared_key)
     last: dict[tuple[str | int, ...], tuple[int, Judgement]] = {}
     for place, record in zip(columns["place"], records, strict=True):

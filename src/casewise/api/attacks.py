@@ -24,7 +24,7 @@ from casewise.reports.robustness import offered_page, robustness_page
 from casewise.runs.limits import Watch, finished
 from casewise.runs.texts import Maker, TextAsk, estimate_made, made_in, make_texts, spent_making, text_key
 from casewise.storage.columns import RecordColumns
-from casewise.storage.load import Source, as_benchmark, source_of
+from casewise.storage.load import Source, loaded_benchmark, source_of
 from casewise.storage.run_folder import JUDGEMENTS, AnyRun, judgement_table, last_attempts
 from casewise.transforms.catalogue import (
     TO_COMPLETE,
@@ -53,7 +53,7 @@ NOISE = "order:reversed,format:prose"
 
 def attacks_offered(benchmark: Source | None = None) -> Report[dict[str, Any]]:
     """Return what there is to attack with, and to guard with; from the twin by the benchmark's own parameters where it is given."""
-    parameters = None if benchmark is None else as_benchmark(benchmark).parameters
+    parameters = None if benchmark is None else loaded_benchmark(benchmark).parameters
     attacks = (*offered(parameters), *TO_COMPLETE)
     return Report({"offered": [vars(attack) for attack in attacks]}, lambda _: offered_page(attacks))
 
@@ -82,7 +82,7 @@ def arms_under_attack(
     ConfigurationError, DataError
         There is no such attack or defence.
     """
-    parameters = as_benchmark(benchmark).parameters
+    parameters = loaded_benchmark(benchmark).parameters
     named = attacks.split(",") if isinstance(attacks, str) else attacks
     chosen = dict.fromkeys(attacks_named(named, parameters))
     if noise not in ("", "none"):
@@ -138,7 +138,7 @@ def attack(
     >>> [one.by_turn[-1].estimate for one in robustness(run).numbers.adaptive]
     [0.0]
     """
-    loaded = as_benchmark(benchmark)
+    loaded = loaded_benchmark(benchmark)
     adaptive = adaptive if attacker is None else replace(adaptive, attacker=attacker)
     arms = arms_under_attack(loaded, attacks_or_all(attacks, adaptive), defences=defences, noise=noise, at=at)
     options = replace(options, benchmark_source=options.benchmark_source or source_of(benchmark, loaded))

@@ -21,7 +21,7 @@ from casewise.reports.document import Document, of_tables, table_of
 from casewise.reports.formats import Report
 from casewise.stats.labels import LabelPolicy
 from casewise.stats.thresholds import Wanted, WantedFields
-from casewise.storage.load import Source, as_benchmark
+from casewise.storage.load import Source, loaded_benchmark
 from casewise.storage.run_folder import AnyRun, RunAt
 
 __all__ = ["Decider", "DecisionRequest", "Fit", "FitOptions", "Wanted", "fit_decider", "from_messages", "recommend"]
@@ -82,7 +82,7 @@ def fit_decider(
     if judge is not None:
         learnt_from = benchmark or (run.benchmark if isinstance(run, RunAt) else "demo")
         elicitations = (options.elicitation,) if options.elicitation else ()
-        own = as_judge(judge, as_benchmark(learnt_from), elicitations=elicitations)
+        own = as_judge(judge, loaded_benchmark(learnt_from), elicitations=elicitations)
     options = options if labels is None else replace(options, labels=policy_of(labels))
     wanted = Wanted(**goal) if wanted is None else replace(wanted, **goal)
     return Fit(fit_run(run, wanted, benchmark=benchmark, options=options, judge=own), decider_page)

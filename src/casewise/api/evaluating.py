@@ -30,7 +30,7 @@ from casewise.reports.multiverse import multiverse_page
 from casewise.stats.comparison import Comparison
 from casewise.stats.labels import LabelPolicy
 from casewise.storage.files import json_text, write_text
-from casewise.storage.load import Source, as_benchmark, write_csv
+from casewise.storage.load import Source, loaded_benchmark, write_csv
 from casewise.storage.run_folder import AnyRun
 
 
@@ -396,5 +396,5 @@ def audit(
     >>> found.findings.columns
     ['code', 'part', 'weight', 'title', 'advice']
     """
-    loaded = as_benchmark(benchmark)
+    loaded = loaded_benchmark(benchmark)
     return AuditReport(audit_of(loaded, options=options or AuditOptions(seed=seed)), audit_page)

@@ -24,7 +24,7 @@ from casewise.share.red_team import write_garak, write_pyrit
 from casewise.storage.batch_jobs import BATCHES, BatchJob, JobLog
 from casewise.storage.benchmark_folder import item_view
 from casewise.storage.files import json_value
-from casewise.storage.load import EMBEDDED, Source, as_benchmark, convert, load, named_benchmark, write_csv
+from casewise.storage.load import EMBEDDED, Source, convert, load, loaded_benchmark, named_benchmark, write_csv
 from casewise.storage.run_folder import RUN, AnyRun, kind_of, read_run
 
 # Pages to read: a benchmark, a run, one item, what is out at providers, what was published recomputed.
@@ -48,7 +48,7 @@ def look_at(benchmark: Source, item: str | None = None) -> Report[dict[str, Any]
     >>> look_at("demo").document.sections[0].heading
     'Contents'
     """
-    loaded = as_benchmark(benchmark)
+    loaded = loaded_benchmark(benchmark)
     if item is None:
         return Report(benchmark_json(loaded), lambda _: benchmark_page(loaded))
     shown = loaded.find(item)
@@ -89,7 +89,7 @@ def paper(*runs: AnyRun, benchmark: Source | None = None, outputs: Outputs = Non
         The benchmark has no ratings, or the runs are over different benchmarks.
     """
     read = read_runs(runs, benchmark=benchmark) if runs else None
-    loaded = read.benchmark if read else as_benchmark(benchmark or "casebench")
+    loaded = read.benchmark if read else loaded_benchmark(benchmark or "casebench")
     published = paper_numbers(loaded, outputs=output_files(outputs), runs=read)
     page = paper_document(published, loaded)
     numbers = {name: json_value(part) for name, part in vars(published).items() if name != "replays"}

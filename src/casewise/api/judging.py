@@ -51,8 +51,8 @@ from casewise.runs.texts import spent_making
 from casewise.stats.labels import LabelPolicy
 from casewise.storage.batch_jobs import JobLog
 from casewise.storage.benchmark import Benchmark
-from casewise.storage.load import Source, as_benchmark, source_of
-from casewise.storage.run_folder import JUDGEMENT_LOG, JUDGEMENTS, RunAt, judgement_table, judgements_in_brief
+from casewise.storage.load import Source, loaded_benchmark, source_of
+from casewise.storage.run_folder import JUDGEMENT_LOG, JUDGEMENTS, RunAt, judgement_summaries, judgement_table
 from casewise.transforms.catalogue import arm_named, with_digest
 from casewise.transforms.texts import MakingOptions, by_models, makers_named, making
 
@@ -401,7 +401,7 @@ def plan_run(
         if not isinstance(judge, str):
             raise ConfigurationError("base_url is the address of a model that is given by its name; leave it out")
         live = replace(live, model=replace(live.model, base_url=base_url))
-    loaded, asked_for = as_benchmark(benchmark), elicitations_named(elicitations)
+    loaded, asked_for = loaded_benchmark(benchmark), elicitations_named(elicitations)
     reaching = replace(live, model=replace(live.model, batch=True)) if options.batch else live
     judge_made = as_judge(judge, loaded, elicitations=asked_for, live=reaching)
     times: int | dict[Elicitation, int] = repeats
@@ -519,4 +519,4 @@ def judge_several(
 def spent_in(folder: Path) -> Spend:
     """Return the spend of a run so far, plus the maximum of calls under way; zero if there is no run yet."""
     log, out = folder / JUDGEMENTS, reserved(JobLog.read(folder))
-    return (spent_in_columns(judgements_in_brief(log)) if log.exists() else Spend()) + out + unknown_spend(folder)
+    return (spent_in_columns(judgement_summaries(log)) if log.exists() else Spend()) + out + unknown_spend(folder)

@@ -32,7 +32,7 @@ from casewise.runs.run import CallEstimate, estimate_calls, folder_log, perform,
 from casewise.runs.texts import spent_making
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.files import read_jsonl
-from casewise.storage.load import Source, as_benchmark, source_of
+from casewise.storage.load import Source, loaded_benchmark, source_of
 from casewise.storage.run_folder import AnyRun, RunAt, folder_of, read_manifest
 from casewise.text import count_of
 from casewise.transforms.texts import MadeTexts, MakingOptions, estimate_before, making
@@ -187,7 +187,7 @@ def collect(
     """
     if base_url is not None and not isinstance(model, str):
         raise ConfigurationError("base_url is the address of a model that is given by its name; leave it out")
-    loaded = as_benchmark(benchmark)
+    loaded = loaded_benchmark(benchmark)
     planned = PlannedReplies(
         Path(out),
         loaded,

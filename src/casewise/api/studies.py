@@ -27,7 +27,7 @@ from casewise.replies.behaviour import REPLIES
 from casewise.replies.grade import replies_to_label
 from casewise.settings import Settings, from_environment
 from casewise.storage import write_benchmark
-from casewise.storage.files import for_owner_alone
+from casewise.storage.files import owner_only_files
 from casewise.storage.load import Source
 from casewise.storage.run_folder import read_manifest
 from casewise.studies import answers, owner
@@ -81,7 +81,7 @@ def init_replies(
     one_of(preset, PRESETS, "--preset", error=StudyError)
     whole = find_benchmark(read_manifest(Path(replies), REPLIES), benchmark)
     sampled = replies_to_label(Path(replies), whole, n=sample, rng=np.random.default_rng(seed))
-    with for_owner_alone():
+    with owner_only_files():
         write_benchmark(sampled, folder)
     return init_study(str(folder), preset=preset, path=path, name=name, contact=contact, rates="replies")
 
@@ -374,7 +374,7 @@ class Study:
         Raises StudyError: nobody has begun to rate yet.
         """
         plan = self.plan()
-        access = for_owner_alone() if plan.design.rates == "replies" else nullcontext()
+        access = owner_only_files() if plan.design.rates == "replies" else nullcontext()
         with access, self.round() as here, here.round.read(here.store) as live:
             if not live.count(tables.pages.c.study_id == live.id):
                 raise StudyError(

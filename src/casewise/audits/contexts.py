@@ -18,7 +18,7 @@ from casewise.stats.metrics import metrics_named
 from casewise.stats.sample import Sample, judged
 from casewise.stats.shares import sign_test
 from casewise.stats.words import near_duplicates
-from casewise.storage.load import worked_out
+from casewise.storage.load import cached_item_numbers
 from casewise.text import count_of, text
 
 OFTEN = 0.1
@@ -170,7 +170,7 @@ def duplicates(subject: Subject, part: Part) -> None:
         return group
 
     title = f"groups of nearly the same contexts, seed {subject.options.seed}"
-    group = worked_out(subject.benchmark, title, groups, made_with="scipy")[rows].astype(np.intp)
+    group = cached_item_numbers(subject.benchmark, title, groups, made_with="scipy")[rows].astype(np.intp)
     n_queries = np.bincount(np.unique(np.column_stack([group, subject.query[rows]]), axis=0)[:, 0])
     touched = np.zeros(len(subject.items), dtype=bool)
     touched[rows[n_queries[group] > 1]] = True

@@ -22,7 +22,7 @@ from casewise.stats.labels import VOTES
 from casewise.stats.metrics import metrics_named
 from casewise.stats.sample import judged, numbered, right
 from casewise.stats.shares import sign_test
-from casewise.storage.load import worked_out, worked_out_numbers
+from casewise.storage.load import cached_item_numbers, cached_numbers
 from casewise.text import Text, count_of, text
 
 LEAST_QUERIES = 5
@@ -176,9 +176,9 @@ def presence(subject: Subject, parameter: str, statement: str) -> FloatArray:
 
 def keys(subject: Subject) -> list[Key]:
     """Return the best statements that are tested, the most accurate first; none where none gains five points in sample."""
-    kept = partial(worked_out, subject.benchmark, made_with="polars")
+    kept = partial(cached_item_numbers, subject.benchmark, made_with="polars")
     some = f"{count_of(int(subject.words_read.sum()), 'item')}"
-    found = worked_out_numbers(subject.benchmark, f"keys of {some}", partial(candidates, subject), made_with="polars")
+    found = cached_numbers(subject.benchmark, f"keys of {some}", partial(candidates, subject), made_with="polars")
     searched = int(found.pop(SEARCHED))
     names = [name.split("\n", 1) for name in found]
     tested = (

@@ -29,7 +29,7 @@ from casewise.stats.words import Design, HeldOut, PhraseCounts, out_of_fold
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.benchmark_folder import Features, texts
 from casewise.storage.benchmark_folder import text as text_of
-from casewise.storage.load import worked_out
+from casewise.storage.load import cached_item_numbers
 from casewise.storage.wording import LabelWords
 from casewise.text import Text, count_of, text
 
@@ -386,7 +386,7 @@ class Subject(ShortRepr):
     def predicted(self, reads: Features) -> FloatArray:
         """Return `baseline` from these words of each item."""
         nouns = {"context": "contexts", "query": "queries", "query+context": "queries and contexts"}[reads]
-        return worked_out(
+        return cached_item_numbers(
             self.benchmark,
             f"words of {nouns}, {self.groups_held_out!s} held out in {count_of(self.folds, 'fold')}"
             + ("" if self.words_read.all() else ", of " + count_of(int(self.words_read.sum()), "item")),
@@ -408,7 +408,7 @@ class Subject(ShortRepr):
                 same[mine] = same_label(safe, votes, prior=prior)
             return same
 
-        return worked_out(self.benchmark, "same label again, by condition", chances, made_with="scipy")
+        return cached_item_numbers(self.benchmark, "same label again, by condition", chances, made_with="scipy")
 
     def second_study(self, rows: BoolArray) -> Estimate | None:
         """Return the predicted share of labels of these items that a second study of this size would give again; None without two votes.

@@ -24,7 +24,7 @@ from casewise.stats.words import PhraseCounts, weighty_phrases
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.benchmark_folder import Features, texts
 from casewise.storage.columns import RecordColumns
-from casewise.storage.load import worked_out, worked_out_numbers
+from casewise.storage.load import cached_item_numbers, cached_numbers
 from casewise.text import Text, capitalised, count_of, text
 
 # The word baseline measures how far vocabulary alone predicts the labels. People read the context too, so it is no accusation.
@@ -184,7 +184,7 @@ def width(accuracy: Estimate) -> float:
 def alone(subject: Subject, words: str, written: Iterable[str]) -> FloatArray:
     """Predictions from these words, which are the benchmark's own and so kept for its next audit."""
     folds = min(subject.folds, FEWER_FOLDS)
-    return worked_out(
+    return cached_item_numbers(
         subject.benchmark,
         f"words of {words} alone, {subject.groups_held_out!s} held out in {count_of(folds, 'fold')}",
         lambda: subject.predict(written, folds=folds),
@@ -200,7 +200,7 @@ def held_out_wider(subject: Subject, counted: Callable[[], PhraseCounts]) -> Ite
             continue
         groups = numbered(column)
         folds = min(subject.folds, column.n_unique())
-        values = worked_out(
+        values = cached_item_numbers(
             subject.benchmark,
             f"words of {subject.reads}, {name} held out in {count_of(folds, 'fold')}",
             partial(lambda groups, folds: subject.predict(counted(), groups=groups, folds=folds), groups, folds),
@@ -224,7 +224,7 @@ def telling_phrases(
         }
 
     label = f"{PHRASES} phrases of {subject.reads} for each verdict"
-    numbers = worked_out_numbers(subject.benchmark, label, coefficients, made_with="scikit-learn")
+    numbers = cached_numbers(subject.benchmark, label, coefficients, made_with="scikit-learn")
     for_safe, for_unsafe = (
         [{"text": name[1:], "coefficient": value} for name, value in numbers.items() if name[0] == side]
         for side in "+-"

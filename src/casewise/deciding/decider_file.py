@@ -15,7 +15,7 @@ from casewise.errors import ChecksumMismatch, DataError
 from casewise.records import Elicitation
 from casewise.records.base import Record
 from casewise.stats.thresholds import Fitted, Isotonic, Measurement, Platt, TradeOff, Wanted
-from casewise.storage.files import read_text, what_is_wrong, write_text
+from casewise.storage.files import first_problem, read_text, write_text
 
 FORMAT_VERSION = 1
 
@@ -162,4 +162,4 @@ def read_decider(path: Path) -> tuple[FittedDecider, str]:
     try:
         return FittedDecider.model_validate(stated), written
     except ValidationError as error:
-        raise DataError(path, None, what_is_wrong(error)) from error
+        raise DataError(path, None, first_problem(error)) from error

@@ -50,7 +50,7 @@ from casewise.stats.pairs import find_pairs
 from casewise.stats.sample import UnscoredPolicy
 from casewise.storage.files import json_fields, json_value
 from casewise.storage.load import Source
-from casewise.storage.run_folder import AnyRun, asked_so, folder_of, last_session
+from casewise.storage.run_folder import AnyRun, folder_of, last_session, way_of_asking
 from casewise.storage.wording import LabelWords
 from casewise.text import count_of, first_few, join, text
 
@@ -459,7 +459,7 @@ def short_of_its_plan(runs: JudgedRuns, path: Path) -> bool:
     last, series = last_session(path), [each_series for each_series in runs.series if each_series.run.path == path]
     if last is None or last.planned_items is None:
         return False
-    judged = {asked_so(each_series.elicitation, each_series.arm): each_series.n_judged for each_series in series}
+    judged = {way_of_asking(each_series.elicitation, each_series.arm): each_series.n_judged for each_series in series}
     return last.planned_items > max(int(each_series.asked.sum()) for each_series in series) or any(
         judged.get(way, 0) < planned for way, planned in (last.planned_asks or {}).items()
     )

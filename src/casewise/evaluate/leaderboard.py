@@ -38,7 +38,7 @@ from casewise.stats.pairs import PairIndex, find_pairs, measured_flips
 from casewise.stats.sample import ROUNDING, Sample, judged
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.files import json_fields, json_value
-from casewise.storage.load import Source, as_benchmark
+from casewise.storage.load import Source, loaded_benchmark
 from casewise.storage.published import item_ids, read_output
 from casewise.storage.run_folder import AnyRun
 from casewise.storage.wording import LabelWords
@@ -260,7 +260,7 @@ def leaderboard(
     if judged:
         runs = read_runs(judged, benchmark=benchmark)
     elif benchmark is not None:
-        loaded = as_benchmark(benchmark)
+        loaded = loaded_benchmark(benchmark)
         runs = JudgedRuns(loaded, loaded.item_columns, (), ())
     else:
         raise BenchmarkError(

@@ -16,7 +16,7 @@ from casewise.stats.sample import verdicts
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.entries import Entry
 from casewise.storage.files import numbered_lines, parse
-from casewise.storage.load import Source, as_benchmark
+from casewise.storage.load import Source, loaded_benchmark
 
 ALL = "all"
 
@@ -169,5 +169,5 @@ def rule_match(source: str | Path, *, benchmark: Source | None = None) -> list[R
     """
     path = Path(source)
     if path.is_file():
-        return [rules_of_file(path, as_benchmark("safepyramid" if benchmark is None else benchmark))]
+        return [rules_of_file(path, loaded_benchmark("safepyramid" if benchmark is None else benchmark))]
     return rules_of_run(path, benchmark)

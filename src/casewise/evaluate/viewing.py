@@ -22,7 +22,7 @@ from casewise.replies.behaviour import replies_in
 from casewise.stats.labels import LabelPolicy, labels
 from casewise.stats.sample import verdicts
 from casewise.storage.benchmark import Benchmark
-from casewise.storage.files import what_is_wrong
+from casewise.storage.files import first_problem
 from casewise.storage.load import Source
 from casewise.storage.run_folder import AnyRun, ItemNote, add_item_note, judgement_table, last_attempts, read_item_notes
 from casewise.transforms.catalogue import role_of
@@ -221,7 +221,7 @@ class ItemsWanted:
         try:
             return cls(**{name: word for name, word in words.items() if name in names and word != ""})  # type: ignore[arg-type]
         except ValidationError as error:
-            raise ConfigurationError(what_is_wrong(error)) from error
+            raise ConfigurationError(first_problem(error)) from error
 
     def words(self) -> dict[str, str]:
         """It, as it stands in an address."""

@@ -25,7 +25,7 @@ from casewise.stats.words import Design, HeldOut, LinearBaseline, chained, out_o
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.benchmark_folder import Features, texts
 from casewise.storage.benchmark_folder import text as text_of
-from casewise.storage.load import worked_out
+from casewise.storage.load import cached_item_numbers
 from casewise.storage.wording import noun_of
 from casewise.text import Form, Text, render, text
 from casewise.transforms.user_function import Tried, UserFunction, function_at
@@ -140,7 +140,7 @@ def texts_of_contexts(benchmark: Benchmark, rows: BoolArray | None = None) -> Fl
         _, number = np.unique(hashes, return_inverse=True)
         return np.where(hashes == 0, np.nan, number).astype(float)
 
-    return worked_out(benchmark, f"which contexts are alike, of {int(shown.sum())}", work, made_with="numpy")
+    return cached_item_numbers(benchmark, f"which contexts are alike, of {int(shown.sum())}", work, made_with="numpy")
 
 
 def words_that_vary(contexts: FloatArray, plan: HeldOut | Text) -> Features:

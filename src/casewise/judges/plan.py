@@ -27,7 +27,7 @@ from casewise.runs.run import CallEstimate, estimate_calls
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.columns import RecordColumns
 from casewise.storage.files import read_jsonl
-from casewise.storage.run_folder import RunIdentity, RunManifest, asked_so
+from casewise.storage.run_folder import RunIdentity, RunManifest, way_of_asking
 from casewise.transforms.catalogue import adds_turns, check_arms, first_attack, needs_twin, own_defences
 from casewise.transforms.texts import MadeTexts, MakingOptions, by_models, estimate_before
 
@@ -102,7 +102,7 @@ class Plan:
     def by_way(self) -> dict[str, int]:
         """Number of judgements by elicitation and arm."""
         n = len(self.items)
-        return {asked_so(how, arm.name): n * self.times(how) for how in self.elicitations for arm in self.arms}
+        return {way_of_asking(how, arm.name): n * self.times(how) for how in self.elicitations for arm in self.arms}
 
     def asks(self, benchmark: Benchmark, shared_key: Callable[[Ask], Hashable]) -> Asks[Ask]:
         """Return the asks; `shared_key` is equal for those that one call answers."""

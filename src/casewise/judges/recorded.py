@@ -18,7 +18,7 @@ from casewise.records.base import digest
 from casewise.stats.sample import filled_in_values
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.entries import Entry, number_of
-from casewise.storage.files import brief, read_text
+from casewise.storage.files import read_text, shortened_json
 from casewise.storage.intake.chats import turns_of
 from casewise.storage.intake.formats.find import read_any_table
 from casewise.storage.intake.table import Table, structured
@@ -202,13 +202,13 @@ class VerdictColumn:
                     if self.ask
                     else "--safe-word and --unsafe-word; a word for no verdict: --missing-word"
                 )
-                row.refuse(f"{self.name!r} is {brief(cell)}; it is safe or unsafe. Other words: {how}")
+                row.refuse(f"{self.name!r} is {shortened_json(cell)}; it is safe or unsafe. Other words: {how}")
             return WORDS[reading.vote]
         scale = scale_of(elicitation)
         number = number_of(cell)
         if number is None or not scale.holds(number):
             expected = "a number" if math.isinf(scale.high) else f"a number from {scale.low:g} to {scale.high:g}"
-            row.refuse(f"{self.name!r} is {brief(cell)}; it is {expected}")
+            row.refuse(f"{self.name!r} is {shortened_json(cell)}; it is {expected}")
         return number
 
 
@@ -270,7 +270,7 @@ def read_table(
         model = row.values.get("model")
         if model is not None and (first := models.setdefault(asked_as, model)) != model:
             row.refuse(
-                f"the model is {brief(model)} here and {brief(first)} in an earlier row of the same item; keep the rows of one"
+                f"the model is {shortened_json(model)} here and {shortened_json(first)} in an earlier row of the same item; keep the rows of one"
             )
         answers[item.id, asked, item.arm, times[asked_as]] = verdicts.answer(row, asked)
         times[asked_as] += 1
@@ -342,7 +342,7 @@ class NamedItems:
             text = self.benchmark.query[items[0].query_id].text.strip()
             if row.values[self.query].strip() != text:
                 row.refuse(
-                    f"{named!r} is {name!r}, whose query is {brief(text)}, and the row's query is {brief(row.values[self.query])}; "
+                    f"{named!r} is {name!r}, whose query is {shortened_json(text)}, and the row's query is {shortened_json(row.values[self.query])}; "
                     "leave one of the two columns out"
                 )
         return NamedItem(items[0].id, *asked)

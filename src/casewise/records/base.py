@@ -100,7 +100,7 @@ def content_id(kind: str, value: Any) -> str:
     return f"{kind}_{digest({'kind': kind, 'value': value})}"
 
 
-CHECKED_BEFORE: dict[str, Any] = {}
+ALREADY_VALIDATED: dict[str, Any] = {}
 """The context of a validation of text that was validated before, to the byte: its id is not made anew."""
 
 
@@ -148,7 +148,7 @@ class ContentRecord(Record):
 
     @model_validator(mode="after")
     def _id_is_content(self, info: ValidationInfo) -> Self:
-        if self.id and info.context is CHECKED_BEFORE:
+        if self.id and info.context is ALREADY_VALIDATED:
             return self
         expected = content_id(self.kind, self.content())
         if not self.id:

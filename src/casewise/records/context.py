@@ -20,7 +20,7 @@ from pydantic import (
 from pydantic_core import from_json
 
 from casewise.errors import ConfigurationError, did_you_mean
-from casewise.records.base import CHECKED_BEFORE, ContentRecord, Provenance, Record, content_id, read_record
+from casewise.records.base import ALREADY_VALIDATED, ContentRecord, Provenance, Record, content_id, read_record
 
 # What a parameter of a context states: a text, a number, true or false, or these in lists or under headings.
 #
@@ -224,7 +224,7 @@ class StatedTexts(NamedTuple):
                 texts |= {dotted: stated[name] for name, dotted in names if stated.get(name) is not None}
         texts |= {name: fields[name] for name in OPTIONAL if fields.get(name) is not None}
         if fields.get("own") or not all(isinstance(text, str) for text in texts.values()):
-            return cls(*Context.model_validate_json(line, strict=True, context=CHECKED_BEFORE).written)
+            return cls(*Context.model_validate_json(line, strict=True, context=ALREADY_VALIDATED).written)
         return cls(texts, (fields.get("provenance") or {}).get("by"))
 
 

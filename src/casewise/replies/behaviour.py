@@ -17,7 +17,7 @@ from casewise.judges.recorded import NamedItems
 from casewise.records import CollectedReply, Grade, Record, Unanswered
 from casewise.records.call import digest_of_text
 from casewise.storage.benchmark import Benchmark
-from casewise.storage.files import read_jsonl, replacing, what_is_wrong
+from casewise.storage.files import first_problem, read_jsonl, replacing
 from casewise.storage.intake.formats.find import read_any_table
 from casewise.storage.run_folder import (
     RUN,
@@ -431,4 +431,4 @@ def rows_in(file: Path, benchmark: Benchmark) -> Iterator[tuple[dict[str, Any], 
         try:
             yield dict(row.values), CollectedReply.model_validate(fields)
         except ValidationError as error:
-            row.refuse(what_is_wrong(error))
+            row.refuse(first_problem(error))

@@ -15,7 +15,7 @@ from pydantic import Field, JsonValue, ValidationError
 
 from casewise.records import Action, as_text
 from casewise.records.base import Record, canonical_json, read_record, shipped_toml
-from casewise.storage.files import what_is_wrong
+from casewise.storage.files import first_problem
 from casewise.text import count_of
 
 # Words for an action: a template, which a user may replace.
@@ -193,7 +193,7 @@ def action_of(cell: Any) -> Action:
     try:
         return Action.model_validate(cell)
     except ValidationError as error:
-        raise ValueError(what_is_wrong(error)) from error
+        raise ValueError(first_problem(error)) from error
 
 
 def arguments_digest(arguments: Mapping[str, JsonValue]) -> str:

@@ -32,7 +32,7 @@ from casewise.records import (
 )
 from casewise.records.base import ContentRecord, Record, canonical_json
 from casewise.records.item import NO_CONTEXT_CONDITION, Judged, condition_problem
-from casewise.storage.columns import ContextFile, InColumns, RatingColumns, RecordColumns, places_among
+from casewise.storage.columns import ContextFile, RatingColumns, RecordColumns, RecordField, places_among
 from casewise.storage.receipt import Receipt
 from casewise.text import count_of
 
@@ -145,12 +145,12 @@ class Benchmark:
     """
 
     about: About
-    queries: InColumns[Iterable[Query], RecordColumns[Query]] = InColumns(partial(RecordColumns.of, Query))
+    queries: RecordField[Iterable[Query], RecordColumns[Query]] = RecordField(partial(RecordColumns.of, Query))
     """Given as records and held as a table, as are contexts, items and ratings. It equals the tuple of the same records."""
-    contexts: InColumns[Iterable[Context], RecordColumns[Context]] = InColumns(partial(RecordColumns.of, Context))
+    contexts: RecordField[Iterable[Context], RecordColumns[Context]] = RecordField(partial(RecordColumns.of, Context))
     """The contexts; a `ContextFile` for a large folder."""
-    items: InColumns[Iterable[Item], RecordColumns[Item]] = InColumns(partial(RecordColumns.of, Item))
-    ratings: InColumns[Iterable[Rating], RatingColumns] = InColumns(RatingColumns.of, ())
+    items: RecordField[Iterable[Item], RecordColumns[Item]] = RecordField(partial(RecordColumns.of, Item))
+    ratings: RecordField[Iterable[Rating], RatingColumns] = RecordField(RatingColumns.of, ())
     revisions: tuple[Revision, ...] = ()
     taxonomy: Taxonomy = field(default_factory=sorry_bench)
     parameters: ParameterSet = field(default_factory=paper_parameters)
@@ -161,7 +161,7 @@ class Benchmark:
     def __post_init__(self) -> None:
         if self.about.scale is not None:
             object.__setattr__(self, "ratings", self.ratings.with_cut(self.about.scale))
-        check(self)
+        check_benchmark(self)
 
     @classmethod
     def checked_before(cls, *, digest: str, **fields: Any) -> Self:
@@ -428,7 +428,7 @@ class Benchmark:
         return tuple(notes)
 
 
-def check(benchmark: Benchmark) -> None:
+def check_benchmark(benchmark: Benchmark) -> None:
     """Check that what a benchmark holds fits together. Raises BenchmarkError: as `Benchmark`."""
     people = pl.Series([annotator.id for annotator in benchmark.annotators], dtype=pl.String)
     ids = {kind: getattr(benchmark, kind).table["id"] for kind in ("queries", "contexts", "items")}
@@ -517,9 +517,9 @@ def join_benchmarks(first: Benchmark, second: Benchmark, *, name: str | None = N
         )
     return Benchmark(
         about=about(first.about, second.about, name),
-        queries=once(first.queries, second.queries),
-        contexts=once(tuple(first.contexts), tuple(second.contexts)),
-        items=once(first.items, second.items),
+        queries=union_by_id(first.queries, second.queries),
+        contexts=union_by_id(tuple(first.contexts), tuple(second.contexts)),
+        items=union_by_id(first.items, second.items),
         ratings=RatingColumns.of(chain(first.ratings, second.ratings)),
         revisions=tuple({record.id: record for record in (*second.revisions, *first.revisions)}.values()),
         taxonomy=first.taxonomy,
@@ -527,7 +527,7 @@ def join_benchmarks(first: Benchmark, second: Benchmark, *, name: str | None = N
     )
 
 
-def once(first: Sequence[R], second: Sequence[R]) -> tuple[R, ...]:
+def union_by_id(first: Sequence[R], second: Sequence[R]) -> tuple[R, ...]:
     """Both, and of what has one id that of the first."""
     ids = {record.id for record in first}
     return (*first, *(record for record in second if record.id not in ids))

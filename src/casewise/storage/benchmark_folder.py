@@ -45,11 +45,11 @@ from casewise.storage.files import (
     cache_folder,
     cannot_write,
     current_umask,
+    first_problem,
     parse,
     read_jsonl,
     read_text,
     replacing,
-    what_is_wrong,
     write_jsonl,
     write_text,
 )
@@ -172,13 +172,13 @@ def read_manifest_file(path: Path, model: type[R], *, newest: int) -> R:
     try:
         return model.model_validate_json(text, strict=True)
     except ValidationError as error:
-        raise DataError(path, None, what_is_wrong(error)) from error
+        raise DataError(path, None, first_problem(error)) from error
 
 
 # Records in files, all of them or nothing.
 
 
-MOST_HELD = 10_000
+MAX_CONTEXTS_IN_MEMORY = 10_000
 """Contexts that are held in memory, where a benchmark has no more of them. They are the bulk of its records."""
 
 
@@ -213,7 +213,7 @@ def write_table(table: pl.DataFrame, path: Path) -> None:
         table.write_parquet(file)
 
 
-def read_benchmark(folder: Path, *, most_held: int = MOST_HELD) -> Benchmark:
+def read_benchmark(folder: Path, *, most_held: int = MAX_CONTEXTS_IN_MEMORY) -> Benchmark:
     """Return the benchmark that a folder holds, its checksums checked.
 
     A large one of JSONL files is read whole once, and later from the tables that were kept of it.
@@ -227,12 +227,16 @@ def read_benchmark(folder: Path, *, most_held: int = MOST_HELD) -> Benchmark:
     with ThreadPoolExecutor() as pool:  # a sum is taken outside of Python's lock
         list(pool.map(check_sum, (folder / name for name in manifest.files), manifest.files.values()))
     in_file = manifest.counts.contexts > most_held and "contexts.jsonl" in manifest.files
-    keep = in_file and not manifest.counts.revisions and manifest.counts.ratings + manifest.counts.contexts >= WORTH
-    if keep and (cached := find_kept(folder, manifest)) is not None:
+    keep = (
+        in_file
+        and not manifest.counts.revisions
+        and manifest.counts.ratings + manifest.counts.contexts >= MIN_ROWS_TO_CACHE
+    )
+    if keep and (cached := read_cached_tables(folder, manifest)) is not None:
         return cached
     benchmark = read_whole(folder, manifest, in_file=in_file)
     if keep:
-        keep_tables(benchmark, manifest)
+        cache_tables(benchmark, manifest)
     return benchmark
 
 
@@ -290,7 +294,7 @@ def record_of(row: Mapping[str, Any], model: type[R], *, path: Path, number: int
     try:
         return model.model_validate_json(json.dumps(fields_of(row, model, path=path)))
     except ValidationError as error:
-        raise DataError(path, None, f"row {number}: {what_is_wrong(error)}") from error
+        raise DataError(path, None, f"row {number}: {first_problem(error)}") from error
 
 
 # A large benchmark folder, read once and kept in columns in the user's cache, so that the next command need not
@@ -301,25 +305,25 @@ def record_of(row: Mapping[str, Any], model: type[R], *, path: Path, number: int
 # safe to delete at any time. Contexts stay in the folder's file; their places in it are kept.
 
 
-KEPT_VERSION = 7
+CACHE_VERSION = 7
 """Version of the tables that are kept; another one is not read."""
 
-WORTH = 50_000
+MIN_ROWS_TO_CACHE = 50_000
 """Ratings and contexts together from which a folder is worth keeping; a smaller one is read in a second."""
 
-MOST_BENCHMARKS = 8
+MAX_CACHED_BENCHMARKS = 8
 """Benchmarks kept at once; of more, those that were used longest ago are dropped."""
 
 ABOUT = "kept.json"
 
-KEPT = ("queries", "items", "contexts", "ratings", "rated")
+CACHED_TABLES = ("queries", "items", "contexts", "ratings", "rated")
 """The tables. Parquet is read with half the memory of mapped Arrow files."""
 
 
-def place_of(manifest: Manifest) -> Path:
+def cache_place(manifest: Manifest) -> Path:
     key = digest(
         {
-            "version": KEPT_VERSION,
+            "version": CACHE_VERSION,
             "files": manifest.files,
             "frame": {name: part.model_dump(mode="json") for name, part in manifest.frame.items()},
         }
@@ -327,12 +331,14 @@ def place_of(manifest: Manifest) -> Path:
     return cache_folder() / "benchmarks" / key
 
 
-def find_kept(folder: Path, manifest: Manifest) -> Benchmark | None:
+def read_cached_tables(folder: Path, manifest: Manifest) -> Benchmark | None:
     """Return the benchmark at `folder`, whose files were checked against `manifest`, from its kept tables; None without them."""
-    place = place_of(manifest)
+    place = cache_place(manifest)
     try:
         about = json.loads((place / ABOUT).read_text(encoding="utf-8"))
-        queries, items, contexts, ratings, rated = (pl.read_parquet(place / f"{name}.parquet") for name in KEPT)
+        queries, items, contexts, ratings, rated = (
+            pl.read_parquet(place / f"{name}.parquet") for name in CACHED_TABLES
+        )
         benchmark = Benchmark.checked_before(
             about=manifest.about,
             queries=RecordColumns(Query, queries),
@@ -350,9 +356,9 @@ def find_kept(folder: Path, manifest: Manifest) -> Benchmark | None:
     return benchmark
 
 
-def keep_tables(benchmark: Benchmark, manifest: Manifest) -> None:
+def cache_tables(benchmark: Benchmark, manifest: Manifest) -> None:
     """Keep `benchmark`, which was read from a folder with `manifest`. Where nothing can be written nothing is kept."""
-    place = place_of(manifest)
+    place = cache_place(manifest)
     if place.exists() or not isinstance(benchmark.contexts, ContextFile):
         return
     try:
@@ -369,7 +375,7 @@ def keep_tables(benchmark: Benchmark, manifest: Manifest) -> None:
             about = {"digest": benchmark.digest, "annotators": benchmark.ratings.annotators}
             (draft / ABOUT).write_text(json.dumps(about), encoding="utf-8")
         cached = sorted(place.parent.glob(f"*/{ABOUT}"), key=lambda path: path.stat().st_mtime, reverse=True)
-        for oldest in cached[MOST_BENCHMARKS:]:
+        for oldest in cached[MAX_CACHED_BENCHMARKS:]:
             shutil.rmtree(oldest.parent, ignore_errors=True)
     except (OSError, pl.exceptions.PolarsError, CasewiseError):  # polars says a full disk in its own words
         shutil.rmtree(place, ignore_errors=True)

@@ -34,7 +34,7 @@ from casewise.records import (
 )
 from casewise.records.base import ContentRecord, Record
 from casewise.records.context import GROUP_MODELS, OPTIONAL
-from casewise.storage.files import cannot_read, decoded, known_record, parse, record
+from casewise.storage.files import cannot_read, decoded, parse, record, revalidated_record
 
 BLOCK = 8_192
 """Records that are held on their way into a table or out of it."""
@@ -325,13 +325,13 @@ def places_among(ids: pl.Series, sought: pl.Series) -> pl.Series:
 
     Looked up by its hash, and the id there is compared: half the time and the memory of a join of the texts.
     """
-    places = joined_places(ids.hash(), sought.hash())
+    places = places_by_join(ids.hash(), sought.hash())
     if len(places) != len(sought) or places.has_nulls() or not (ids.gather(places) == sought).all():
-        return joined_places(ids, sought)  # one is not there, or two have one hash
+        return places_by_join(ids, sought)  # one is not there, or two have one hash
     return places
 
 
-def joined_places(ids: pl.Series, sought: pl.Series) -> pl.Series:
+def places_by_join(ids: pl.Series, sought: pl.Series) -> pl.Series:
     numbered = ids.alias("id").to_frame().with_row_index("place")
     return sought.alias("id").to_frame().join(numbered, on="id", how="left", maintain_order="left")["place"]
 
@@ -340,7 +340,7 @@ K = TypeVar("K")
 A_contra = TypeVar("A_contra", contravariant=True)
 
 
-class InColumns(Generic[A_contra, K]):
+class RecordField(Generic[A_contra, K]):
     """A field of a dataclass that is given records and holds them in columns."""
 
     def __init__(self, convert: Callable[[A_contra], K], default: A_contra | None = None) -> None:
@@ -449,8 +449,8 @@ class RatingColumns(Columns[Rating]):
         tables = [pl.DataFrame(schema=RATING_COLUMNS)]
         for block in blocks:
             codes = {
-                "item": numbered_in(block["item_id"], items),
-                "annotator": numbered_in(block["annotator_id"], annotators),
+                "item": code_ids(block["item_id"], items),
+                "annotator": code_ids(block["annotator_id"], annotators),
             }
             tables.append(block.with_columns(**codes).select(*RATING_COLUMNS).cast(pl.Schema(RATING_COLUMNS)))
         return cls(pl.concat(tables, rechunk=True), items=tuple(items), annotators=tuple(annotators))
@@ -464,8 +464,8 @@ class RatingColumns(Columns[Rating]):
         """
         try:
             with path.open("rb") as file:
-                return cls._coded(map(plain_table, iter(lambda: file.readlines(RATING_BYTES), [])))
-        except (OSError, pl.exceptions.PolarsError, NotPlain):
+                return cls._coded(map(canonical_table, iter(lambda: file.readlines(RATING_BYTES), [])))
+        except (OSError, pl.exceptions.PolarsError, NotCanonical):
             return None
 
     def _record(self, row: tuple[Any, ...]) -> Rating:
@@ -527,15 +527,15 @@ class RatingColumns(Columns[Rating]):
         has_verdict = (item >= 0) & votes.is_in(["safe", "unsafe"]).fill_null(value=False).to_numpy()
         return RatingArrays(
             item[has_verdict],
-            whole(self.table["annotator"])[has_verdict],
-            whole(self.table["position"])[has_verdict],
+            as_indices(self.table["annotator"])[has_verdict],
+            as_indices(self.table["position"])[has_verdict],
             (votes == "safe").fill_null(value=False).to_numpy()[has_verdict],
             self.annotators,
         )
 
     def places(self, items: pl.Series) -> NDArray[np.intp]:
         """The place of each rating's item among those with these ids, each of which stands once; -1 where it is none of them."""
-        place: NDArray[np.intp] = whole(places_among(items, self.item_ids))[self.table["item"].to_numpy()]
+        place: NDArray[np.intp] = as_indices(places_among(items, self.item_ids))[self.table["item"].to_numpy()]
         return place
 
     def with_cut(self, scale: RatingScale) -> RatingColumns:
@@ -580,11 +580,11 @@ class RatingColumns(Columns[Rating]):
             yield "".join(block.select(pl.concat_str(pl.all(), separator="\t", ignore_nulls=True) + "\n").to_series())
 
 
-class NotPlain(Exception):
+class NotCanonical(Exception):
     """A line is not in the form that casewise writes; whoever catches it reads the file line by line."""
 
 
-def plain_table(lines: list[bytes]) -> pl.DataFrame:
+def canonical_table(lines: list[bytes]) -> pl.DataFrame:
     """The ratings of some lines, with the fields of `Rating`."""
     table = pl.read_csv(
         b"".join(lines),
@@ -596,17 +596,17 @@ def plain_table(lines: list[bytes]) -> pl.DataFrame:
     )
     fields = table.select(pl.col("line").str.extract_groups(LINE)).unnest("line")
     if (fields["verdict"].is_null() & fields["value"].is_null()).any():
-        raise NotPlain
+        raise NotCanonical
     return fields.with_columns(at=pl.lit(None, pl.String))
 
 
-def numbered_in(ids: pl.Series, places_by_id: dict[str, int]) -> pl.Series:
+def code_ids(ids: pl.Series, places_by_id: dict[str, int]) -> pl.Series:
     distinct = ids.drop_nulls().unique(maintain_order=True)
     places = pl.Series([places_by_id.setdefault(id_, len(places_by_id)) for id_ in distinct], dtype=pl.UInt32)
     return ids.replace_strict(distinct, places, default=None, return_dtype=pl.UInt32)
 
 
-def whole(column: pl.Series) -> NDArray[np.intp]:
+def as_indices(column: pl.Series) -> NDArray[np.intp]:
     return column.cast(pl.Int64).fill_null(-1).to_numpy().astype(np.intp)
 
 
@@ -658,7 +658,7 @@ class ContextFile(RecordColumns[Context]):
         return False
 
     def _record(self, row: tuple[Any, ...]) -> Context:
-        return known_record(self._line(row), Context)
+        return revalidated_record(self._line(row), Context)
 
     def written(self, context_id: str) -> StatedTexts:
         """Return what a context states, and who wrote it, without its record."""

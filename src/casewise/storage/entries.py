@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 from casewise.errors import DataError, did_you_mean
-from casewise.storage.files import brief, numbered_lines, parse, read_text, rows
+from casewise.storage.files import numbered_lines, parse, read_text, rows, shortened_json
 
 T = TypeVar("T")
 
@@ -27,7 +27,7 @@ class Entry:
     def __init__(self, path: Path, line: int | None, values: Any, where: str = "") -> None:
         self.path, self.line, self.where = path, line, where
         if not isinstance(values, Mapping):
-            self.refuse(f"is {brief(values)}, not an object with keys")
+            self.refuse(f"is {shortened_json(values)}, not an object with keys")
         self.values: Mapping[str, Any] = values
 
     def refuse(self, problem: str) -> NoReturn:
@@ -52,14 +52,14 @@ class Entry:
         """A text with at least one character that is no space."""
         text = self.value(key)
         if not isinstance(text, str) or not text.strip() or "\0" in text:
-            self.refuse(f"{key!r} is {brief(text)}, not a text")
+            self.refuse(f"{key!r} is {shortened_json(text)}, not a text")
         return text
 
     def name(self, key: str) -> str:
         """Return the name under `key`: a text or a number, as text."""
         name = self.value(key)
         if isinstance(name, bool) or not isinstance(name, (str, int, float)) or not str(name).strip():
-            self.refuse(f"{key!r} is {brief(name)}, not a name or a number")
+            self.refuse(f"{key!r} is {shortened_json(name)}, not a name or a number")
         return str(name)
 
     def number(self, key: str, low: float = -math.inf, high: float = math.inf) -> float:
@@ -71,13 +71,13 @@ class Entry:
         number = number_of(value)
         if number is None or not low <= number <= high:
             span = f" from {low:g} to {high:g}" if math.isfinite(low) and math.isfinite(high) else ""
-            self.refuse(f"{key!r} is {brief(value)}, not a number{span}")
+            self.refuse(f"{key!r} is {shortened_json(value)}, not a number{span}")
         return number
 
     def whole_in(self, value: Any, key: str, low: int, high: int) -> int:
         """`value`, which stands under `key`, as a whole number from `low` to `high`."""
         if (number := self.number_in(value, key, low, high)) != int(number):
-            self.refuse(f"{key!r} is {brief(value)}, not a whole number")
+            self.refuse(f"{key!r} is {shortened_json(value)}, not a whole number")
         return int(number)
 
     def word(self, key: str, words: Mapping[str, T]) -> T:
@@ -87,7 +87,7 @@ class Entry:
     def word_in(self, word: Any, key: str, words: Mapping[str, T]) -> T:
         """Return the value that `word`, found under `key`, stands for."""
         if not isinstance(word, str) or word not in words:
-            self.refuse(f"{key!r} is {brief(word)}, not one of {', '.join(words)}")
+            self.refuse(f"{key!r} is {shortened_json(word)}, not one of {', '.join(words)}")
         return words[word]
 
     def list(self, key: str) -> list[Any]:
@@ -95,7 +95,7 @@ class Entry:
         values = self.values.get(key)
         if not isinstance(values, list):
             self.value(key)
-            self.refuse(f"{key!r} is {brief(values)}, not a list")
+            self.refuse(f"{key!r} is {shortened_json(values)}, not a list")
         return values
 
     def entry(self, key: str) -> Entry:

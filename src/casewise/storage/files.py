@@ -18,7 +18,7 @@ import platformdirs
 from pydantic import ValidationError
 
 from casewise.errors import ConfigurationError, DataError
-from casewise.records.base import CHECKED_BEFORE, Record
+from casewise.records.base import ALREADY_VALIDATED, Record
 from casewise.text import count_of
 
 # Writing so that a reader finds the old file or the new one, and never half of one.
@@ -59,7 +59,7 @@ def replacing(path: Path, *, private: bool = False) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def for_owner_alone() -> Iterator[None]:
+def owner_only_files() -> Iterator[None]:
     """Files that the block makes are for their owner alone from the start (0600), and folders too (0700)."""
     mask = os.umask(0o077)
     try:
@@ -74,7 +74,7 @@ def cannot_write(path: Path, error: OSError) -> ConfigurationError:
     )
 
 
-def cannot_add(path: Path, error: OSError) -> ConfigurationError:
+def cannot_append(path: Path, error: OSError) -> ConfigurationError:
     """The same of a file that lines are added to."""
     return ConfigurationError(
         f"cannot write {path}: {error.strerror or error}; what it holds is kept: make room, and run the same again"
@@ -123,10 +123,10 @@ def read_text(path: Path) -> str:
 # JSON read strictly: no repeated keys, no NaN, no lone surrogates, and errors that name the line.
 
 
-MOST_DIGITS = 300
+MAX_DIGITS = 300
 """Most digits of a whole number: with more it may not fit a floating-point number."""
 
-MOST_DEEP = 200
+MAX_DEPTH = 200
 """Arrays and objects in one another; how many more the interpreter can take differs from one Python to the next."""
 
 BETWEEN_ROWS = re.compile(r"[ \t\n\r,]*")
@@ -147,13 +147,13 @@ def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return value
 
 
-def no_constant(name: str) -> Any:
+def refuse_constant(name: str) -> Any:
     raise ValueError(f"{name} is not a JSON value")
 
 
 def null_for_nan(name: str) -> None:
     if name != "NaN":
-        no_constant(name)
+        refuse_constant(name)
 
 
 def finite(digits: str) -> float:
@@ -163,8 +163,8 @@ def finite(digits: str) -> float:
     return value
 
 
-def whole(digits: str) -> int:
-    if len(digits) > MOST_DIGITS:
+def whole_number(digits: str) -> int:
+    if len(digits) > MAX_DIGITS:
         raise ValueError(f"the number {shortened(digits)} is too large")
     return int(digits)
 
@@ -186,10 +186,10 @@ def refuse_surrogates(text: str, value: Any) -> None:
 
 def refuse_depth(text: str, value: Any) -> None:
     """Whatever is read here can be walked, compared and written by functions that call themselves."""
-    if text.count("[") + text.count("{") <= MOST_DEEP:
+    if text.count("[") + text.count("{") <= MAX_DEPTH:
         return
     level = [value]
-    for _ in range(MOST_DEEP + 1):
+    for _ in range(MAX_DEPTH + 1):
         level = [inner for outer in level for inner in inside(outer)]
         if not level:
             return
@@ -203,12 +203,12 @@ def inside(value: Any) -> Collection[Any]:
 
 
 DECODER = json.JSONDecoder(
-    object_pairs_hook=unique_keys, parse_constant=no_constant, parse_float=finite, parse_int=whole
+    object_pairs_hook=unique_keys, parse_constant=refuse_constant, parse_float=finite, parse_int=whole_number
 )
 
 
 LENIENT = json.JSONDecoder(
-    object_pairs_hook=unique_keys, parse_constant=null_for_nan, parse_float=finite, parse_int=whole
+    object_pairs_hook=unique_keys, parse_constant=null_for_nan, parse_float=finite, parse_int=whole_number
 )
 """Decoder for files of other programs, some of which write NaN for a missing value."""
 
@@ -259,7 +259,7 @@ def rows(text: str, *, path: Path, decoder: json.JSONDecoder = DECODER) -> Itera
         yield line, value
 
 
-def what_is_wrong(error: ValidationError, *, above: str = "") -> str:
+def first_problem(error: ValidationError, *, above: str = "") -> str:
     """The first problem of a validation, in one line: where, what was found, what was expected.
 
     `above` is where the value that was validated stands itself.
@@ -271,10 +271,10 @@ def what_is_wrong(error: ValidationError, *, above: str = "") -> str:
     value = first["input"]
     if first["type"] in {"missing", "value_error"} or isinstance(value, (dict, list)):
         return f"{where}: {problem}" if steps or above else problem
-    return f"{where} is {brief(value)}: {problem}" if steps or above else f"{brief(value)}: {problem}"
+    return f"{where} is {shortened_json(value)}: {problem}" if steps or above else f"{shortened_json(value)}: {problem}"
 
 
-def brief(value: Any) -> str:
+def shortened_json(value: Any) -> str:
     """`value` as a message shows it: not more than a line of it."""
     text = repr(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= 80 else f"{text[:77]}..."
@@ -301,12 +301,12 @@ def record(text: str, model: type[R], *, path: Path, line: int) -> R:
     try:
         return model.model_validate_json(text, strict=True)
     except ValidationError as error:
-        raise DataError(path, line, what_is_wrong(error)) from error
+        raise DataError(path, line, first_problem(error)) from error
 
 
-def known_record(text: str, model: type[R]) -> R:
+def revalidated_record(text: str, model: type[R]) -> R:
     """The record of a line that `record` has read before, to the byte: a third of its time."""
-    return model.model_validate_json(text, strict=True, context=CHECKED_BEFORE)
+    return model.model_validate_json(text, strict=True, context=ALREADY_VALIDATED)
 
 
 def numbered_lines(path: Path, *, growing: bool = False) -> Iterator[tuple[int, str]]:
@@ -385,7 +385,7 @@ def append_line(path: Path, record: Record, *, sync: bool = False) -> None:
                 file.flush()
                 os.fsync(file.fileno())
     except OSError as error:
-        raise cannot_add(path, error) from error
+        raise cannot_append(path, error) from error
 
 
 def json_text(value: Any) -> str:

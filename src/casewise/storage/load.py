@@ -57,7 +57,7 @@ MOST_TABLES = 64
 """Files kept at once; of more, those that were used longest ago are dropped."""
 
 
-def worked_out(
+def cached_item_numbers(
     benchmark: Benchmark, title: str, work: Callable[[], NDArray[np.float64]], *, made_with: str
 ) -> NDArray[np.float64]:
     """Return one number an item of `benchmark`, in its order: as it was kept, or as `work` gives it, which is then kept.
@@ -66,23 +66,23 @@ def worked_out(
     `made_with`: the package, besides this one, whose version they depend on.
     """
     items = benchmark.item_columns.select(name="item_id")
-    table = numbers(
+    table = cached_table(
         benchmark, title, made_with, lambda: items.with_columns(value=pl.Series(work(), dtype=pl.Float64)), items
     )
     return table["value"].to_numpy()
 
 
-def worked_out_numbers(
+def cached_numbers(
     benchmark: Benchmark, title: str, work: Callable[[], dict[str, float]], *, made_with: str
 ) -> dict[str, float]:
-    """Return numbers by name that belong to `benchmark` as a whole, kept as those of `worked_out` are."""
-    table = numbers(
+    """Return numbers by name that belong to `benchmark` as a whole, kept as those of `cached_item_numbers` are."""
+    table = cached_table(
         benchmark, title, made_with, lambda: pl.DataFrame(list(work().items()), schema=NUMBERS, orient="row")
     )
     return dict(table.iter_rows())
 
 
-def numbers(
+def cached_table(
     benchmark: Benchmark,
     title: str,
     made_with: str,
@@ -172,7 +172,7 @@ Source = Benchmark | str | Path
 """A benchmark, or where it is: `demo`, a public benchmark by its name, a folder, a file."""
 
 
-def as_benchmark(given: Source) -> Benchmark:
+def loaded_benchmark(given: Source) -> Benchmark:
     """`given`, loaded where it is a name or a path."""
     return given if isinstance(given, Benchmark) else load(given)
 
@@ -362,7 +362,7 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 """Tells Excel that the file is UTF-8."""
 
 
-def harmless(text: str) -> str:
+def escape_formula(text: str) -> str:
     """`text` so that no spreadsheet program runs it: an apostrophe goes before what looks like a formula."""
     return f"'{text}" if text.lstrip(" \u00a0").startswith(FORMULA_STARTS) else text
 
@@ -373,8 +373,8 @@ def write_csv(table: pl.DataFrame, path: Path) -> Path:
     The apostrophes change the texts, so casewise does not read such a file.
     """
     texts = [name for name, kind in table.schema.items() if kind == pl.String]
-    safe = table.with_columns(pl.col(name).map_elements(harmless, return_dtype=pl.String) for name in texts)
-    safe = safe.rename(harmless)
+    safe = table.with_columns(pl.col(name).map_elements(escape_formula, return_dtype=pl.String) for name in texts)
+    safe = safe.rename(escape_formula)
     with replacing(path) as file:
         file.write(BYTE_ORDER_MARK)
         safe.write_csv(file, quote_style="non_numeric", line_terminator="\r\n")

@@ -34,7 +34,7 @@ from casewise.records import (
 from casewise.records.context import Text, checked_names
 from casewise.storage.benchmark import About, Benchmark, Published
 from casewise.storage.entries import Entry, json_entries
-from casewise.storage.files import brief, replacing, what_is_wrong
+from casewise.storage.files import first_problem, replacing, shortened_json
 from casewise.text import count_of
 
 # The JSON of the published CASE-Bench release, read and written without loss. Its quirks end here.
@@ -54,7 +54,7 @@ TOLERANCE = 5e-7
 
 def a_vote(value: Any) -> Any:
     if type(value) is not int or value not in (1, 2):
-        raise ValueError(f"{brief(value)} is no vote; a vote is 1 (safe) or 2 (unsafe)")
+        raise ValueError(f"{shortened_json(value)} is no vote; a vote is 1 (safe) or 2 (unsafe)")
     return value
 
 
@@ -119,7 +119,7 @@ def read_published(path: Path) -> Benchmark:
         try:
             groups = PublishedContext.model_validate(row.context)
         except ValidationError as error:
-            entry.refuse(what_is_wrong(error, above="context"))
+            entry.refuse(first_problem(error, above="context"))
         renamed = row.category_as_published if row.category_as_published != row.category else None
         query = Query(text=row.query, category=row.category, category_as_published=renamed)
         context = Context(query_id=query.id, intended_safe=row.intended_safe, origin="imported", **dict(groups))
@@ -163,7 +163,7 @@ def released_rows(entries: Sequence[Entry], *, without: str = "") -> tuple[list[
                 PublishedRow.model_validate({key: value for key, value in entry.values.items() if key != without})
             )
         except ValidationError as error:
-            entry.refuse(what_is_wrong(error))
+            entry.refuse(first_problem(error))
     held = all(len(row.votes) == RELEASED_VOTES and row.votes[-1] == (1 if row.intended_safe else 2) for row in rows)
     if held:
         rows = [row.model_copy(update={"votes": row.votes[:-1]}) for row in rows]

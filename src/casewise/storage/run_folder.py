@@ -27,7 +27,7 @@ from casewise.storage.benchmark import Benchmark
 from casewise.storage.benchmark_folder import read_manifest_file
 from casewise.storage.files import (
     append_line,
-    cannot_add,
+    cannot_append,
     cannot_write,
     decoded,
     parse,
@@ -155,7 +155,7 @@ class Session(Record):
     planned_items: int | None = None
     """The number of items that its plan asks."""
     planned_asks: dict[str, int] | None = None
-    """The number of judgements, or replies, that its plan wants of each way of asking (`asked_so`), if recorded."""
+    """The number of judgements, or replies, that its plan wants of each way of asking (`way_of_asking`), if recorded."""
 
 
 class RunFolder(Generic[M, R]):
@@ -205,7 +205,7 @@ class RunFolder(Generic[M, R]):
                 try:
                     os.fsync(log)
                 except OSError as error:
-                    raise cannot_add(file, error) from error
+                    raise cannot_append(file, error) from error
                 finally:
                     os.close(log)
         finally:
@@ -225,7 +225,7 @@ class RunFolder(Generic[M, R]):
                 os.fsync(self._log)
                 self._synced = time.monotonic()
         except OSError as error:
-            raise cannot_add(self.log_path, error) from error
+            raise cannot_append(self.log_path, error) from error
 
     def brief(self) -> pl.DataFrame:
         """Return a table of what a session must know of the log, one row per line.
@@ -234,7 +234,7 @@ class RunFolder(Generic[M, R]):
         answer is `usable` or failed for a `passing` reason, and the `tokens` and `cost_usd` that it took, or at most took.
         """
         if issubclass(self.kind.record, Judgement):
-            return judgements_in_brief(self.log_path)
+            return judgement_summaries(self.log_path)
         columns, place, rows = (*self.kind.key, "attempt", "place", "usable", "passing", "tokens", "cost_usd"), 0, []
         with self.log_path.open("rb") as file:
             for number, line in enumerate(file, start=1):
@@ -283,7 +283,7 @@ def check_place(path: Path) -> None:
 def begin(path: Path, manifest: M, kind: LogKind[M, R]) -> M:
     """The manifest of the run at `path`: the one that is there if it is the same run, else `manifest`, written."""
     if not (path / RUN).is_file():
-        return written(path, manifest)
+        return write_run_manifest(path, manifest)
     if (name_of_kind := kind_of(path)) != kind.name:
         raise RunConflict(f"{path} holds a run of {name_of_kind}, not of {kind.name}; choose another place")
     existing = read_manifest(path, kind)
@@ -291,7 +291,7 @@ def begin(path: Path, manifest: M, kind: LogKind[M, R]) -> M:
     called = [getattr(either, "benchmark_name", None) for either in (existing, manifest)]
     if problem := existing.problem_with(manifest):
         raise RunConflict(f"{path} {problem}; choose another place")
-    if differences := [*differing(existing.identity, identity, benchmarks=called)]:
+    if differences := [*identity_differences(existing.identity, identity, benchmarks=called)]:
         raise RunConflict(
             f"{path} holds a run that differs in {'; '.join(differences)}; use the same settings to go on with it, "
             "or choose another place"
@@ -299,15 +299,15 @@ def begin(path: Path, manifest: M, kind: LogKind[M, R]) -> M:
     joined = existing.joined(manifest).model_copy(
         update={"format_version": max(existing.format_version, manifest.format_version)}
     )
-    return existing if joined == existing else written(path, joined)
+    return existing if joined == existing else write_run_manifest(path, joined)
 
 
-def written(path: Path, manifest: M) -> M:
+def write_run_manifest(path: Path, manifest: M) -> M:
     write_text(path / RUN, manifest.model_dump_json(indent=1, exclude_none=True) + "\n")
     return manifest
 
 
-def differing(old: Record, new: Record, *, benchmarks: Sequence[str | None]) -> Iterator[str]:
+def identity_differences(old: Record, new: Record, *, benchmarks: Sequence[str | None]) -> Iterator[str]:
     """Yield the differences of two identities: settings one by one, benchmarks by their names where they have some."""
     before, after = dict(old), dict(new)
     tables = [name for name, value in after.items() if isinstance(value, dict)]
@@ -375,7 +375,7 @@ def run_notes(path: Path) -> tuple[str, ...]:
         raise DataError(file, None, "is not a list of texts; judge again into another folder") from error
 
 
-def asked_so(elicitation: str, arm: str) -> str:
+def way_of_asking(elicitation: str, arm: str) -> str:
     """Return the name that a session gives to a way of asking."""
     return f"{elicitation} {arm}"
 
@@ -481,11 +481,11 @@ SCHEMA: dict[str, pl.DataType] = {
 }
 """The columns of a log of judgements, from the fields of the record; times and details stay in the file."""
 
-TOLD = ("item_id", "judge_id", "elicitation", "arm", "outcome")
+REQUIRED_COLUMNS = ("item_id", "judge_id", "elicitation", "arm", "outcome")
 """The columns that tell whether a line is a judgement."""
 
-IN_BRIEF = (
-    *TOLD,
+SUMMARY_COLUMNS = (
+    *REQUIRED_COLUMNS,
     "repeat",
     "attempt",
     "input_tokens",
@@ -498,7 +498,7 @@ IN_BRIEF = (
 BLOCK = 1 << 23
 """Bytes of a log that are read at a time."""
 
-LONG = ("item_id", "judge_id", "elicitation", "arm")
+KEY_COLUMNS = ("item_id", "judge_id", "elicitation", "arm")
 
 
 def judgement_table(
@@ -511,13 +511,15 @@ def judgement_table(
 
     Raises DataError: a line is no judgement; the message names it.
     """
-    lines = blocks(path) if path.is_file() and path.stat().st_size else ()
-    parts = [spread(pl.DataFrame(schema=SCHEMA), replies).select(columns or pl.all())]
-    return pl.concat([*parts, *(spread(read(path, block), replies).select(columns or pl.all()) for block in lines)])
+    lines = line_blocks(path) if path.is_file() and path.stat().st_size else ()
+    parts = [flatten_outcomes(pl.DataFrame(schema=SCHEMA), replies).select(columns or pl.all())]
+    return pl.concat(
+        [*parts, *(flatten_outcomes(read_lines(path, block), replies).select(columns or pl.all()) for block in lines)]
+    )
 
 
-def read(path: Path, lines: bytes, names: Sequence[str] = tuple(SCHEMA)) -> pl.DataFrame:
-    """Some lines of the log at `path`, a row a line, with the columns `names`, which hold `TOLD`.
+def read_lines(path: Path, lines: bytes, names: Sequence[str] = tuple(SCHEMA)) -> pl.DataFrame:
+    """Some lines of the log at `path`, a row a line, with the columns `names`, which hold `REQUIRED_COLUMNS`.
 
     Raises DataError: a line is no judgement, as far as these columns tell; the message names it.
     """
@@ -525,14 +527,14 @@ def read(path: Path, lines: bytes, names: Sequence[str] = tuple(SCHEMA)) -> pl.D
         table = pl.read_ndjson(lines, schema={name: SCHEMA[name] for name in names})
         table = table.with_columns(pl.col("repeat", "attempt").fill_null(0).cast(pl.Int32))
     except pl.exceptions.PolarsError as error:
-        name_the_line(path)
+        raise_for_bad_line(path)
         raise DataError(path, None, f"cannot be read: {error}") from error
-    if table.select(broken().any()).item():
-        name_the_line(path)
+    if table.select(is_invalid().any()).item():
+        raise_for_bad_line(path)
     return table
 
 
-def blocks(path: Path) -> Iterator[bytes]:
+def line_blocks(path: Path) -> Iterator[bytes]:
     """The log in blocks of whole lines, so that a million replies never lie in memory at once.
 
     A last line that a killed process left unfinished is left out.
@@ -549,27 +551,27 @@ def blocks(path: Path) -> Iterator[bytes]:
         yield left
 
 
-def judgements_in_brief(path: Path) -> pl.DataFrame:
+def judgement_summaries(path: Path) -> pl.DataFrame:
     """The lines of a log as `RunFolder.brief` gives them, the key being `item_id`, `elicitation`, `arm` and `repeat`.
 
     A last line without its line break is passed over.
 
     Raises DataError: a line is no judgement; the message names it.
     """
-    parts, start = [in_brief(pl.DataFrame(schema=SCHEMA), np.zeros(0, dtype=np.int64))], 0
-    for block in blocks(path):
+    parts, start = [summary_rows(pl.DataFrame(schema=SCHEMA), np.zeros(0, dtype=np.int64))], 0
+    for block in line_blocks(path):
         ends = np.flatnonzero(np.frombuffer(block, dtype=np.uint8) == ord("\n")) + 1
         if not block.endswith(b"\n"):
             break
-        table = read(path, block, IN_BRIEF)
+        table = read_lines(path, block, SUMMARY_COLUMNS)
         if len(table) != len(ends):
             raise DataError(path, None, "holds a line that is no judgement")
-        parts.append(in_brief(table, start + np.concatenate([[0], ends[:-1]])))
+        parts.append(summary_rows(table, start + np.concatenate([[0], ends[:-1]])))
         start += len(block)
     return pl.concat(parts)
 
 
-def in_brief(table: pl.DataFrame, places: NDArray[np.int64]) -> pl.DataFrame:
+def summary_rows(table: pl.DataFrame, places: NDArray[np.int64]) -> pl.DataFrame:
     outcome = pl.col("outcome").struct
     return table.select(
         "item_id",
@@ -584,8 +586,8 @@ def in_brief(table: pl.DataFrame, places: NDArray[np.int64]) -> pl.DataFrame:
     )
 
 
-def broken() -> pl.Expr:
-    """Return an expression, true where a row is no judgement, as far as the columns of `TOLD` tell."""
+def is_invalid() -> pl.Expr:
+    """Return an expression, true where a row is no judgement, as far as the columns of `REQUIRED_COLUMNS` tell."""
     outcome = pl.col("outcome").struct
     kind, value, reason = (outcome.field(name) for name in ("kind", "value", "reason"))
     scored = (kind == "scored") & value.is_not_null() & reason.is_null()
@@ -595,21 +597,21 @@ def broken() -> pl.Expr:
     return ~whole.fill_null(value=False)
 
 
-def spread(table: pl.DataFrame, replies: str) -> pl.DataFrame:
+def flatten_outcomes(table: pl.DataFrame, replies: str) -> pl.DataFrame:
     """The table with its outcomes spread out into columns."""
     outcome = pl.col("outcome").struct
     return table.select(
-        *(pl.col(name).cast(pl.Categorical if name != "item_id" else pl.String) for name in LONG),
+        *(pl.col(name).cast(pl.Categorical if name != "item_id" else pl.String) for name in KEY_COLUMNS),
         pl.col("repeat", "attempt").cast(pl.Int32),
         outcome.field("kind").cast(pl.Categorical),
         outcome.field("value", "low", "high"),
         outcome.field("reason").cast(pl.Categorical).alias("unscored_reason"),
-        *(name for name in SCHEMA if name not in ("outcome", "raw_reply", *LONG, "repeat", "attempt")),
+        *(name for name in SCHEMA if name not in ("outcome", "raw_reply", *KEY_COLUMNS, "repeat", "attempt")),
         *(["raw_reply"] if replies == "keep" else []),
     )
 
 
-def name_the_line(path: Path) -> None:
+def raise_for_bad_line(path: Path) -> None:
     """Read line by line, as the columns could not: the first bad line raises an error that names it."""
     for _ in read_jsonl(path, Judgement):
         pass
@@ -617,7 +619,7 @@ def name_the_line(path: Path) -> None:
 
 def last_attempts(table: pl.DataFrame) -> pl.DataFrame:
     """One row a judgement asked for: of several attempts, the last one counts."""
-    return last_rows(table, [*LONG, "repeat"])
+    return last_rows(table, [*KEY_COLUMNS, "repeat"])
 
 
 # What who looks at runs writes down about their items: notes and tags, in a file of their own in a run's folder.

@@ -44,7 +44,7 @@ from casewise.reports.robustness import texts_of
 from casewise.runs.texts import made_in
 from casewise.stats.words import Piece, difference
 from casewise.storage.benchmark import Benchmark
-from casewise.storage.files import cannot_write, what_is_wrong, write_text
+from casewise.storage.files import cannot_write, first_problem, write_text
 from casewise.storage.run_folder import ITEM_NOTES, ItemNote
 from casewise.storage.wording import LabelWords, noun_of
 from casewise.text import Form, render, shortest_names
@@ -517,7 +517,7 @@ def create_view(viewed: Viewed, *, port: int) -> FastAPI:
                 at=datetime.now(UTC),
             )
         except ValidationError as error:
-            raise HTTPException(422, what_is_wrong(error)) from error
+            raise HTTPException(422, first_problem(error)) from error
         viewed.note(note)
         query = f"?{request.url.query}" if request.url.query else ""
         return RedirectResponse(f"/item/{place + 1}{query}#notes", 303)

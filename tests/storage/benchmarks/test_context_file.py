@@ -11,7 +11,7 @@ from tests.support.benchmarks import rich_benchmark
 
 from casewise.errors import DataError
 from casewise.storage import read_benchmark, write_benchmark
-from casewise.storage.benchmark_folder import FILES, MOST_HELD, sha256
+from casewise.storage.benchmark_folder import FILES, MAX_CONTEXTS_IN_MEMORY, sha256
 from casewise.storage.columns import ContextFile
 from casewise.storage.load import load
 
@@ -32,7 +32,7 @@ def large(folder):
 def test_contexts_stay_in_their_file_where_there_are_more_than_are_held(folder):
     n = DEMO.counts.contexts
 
-    assert n <= MOST_HELD
+    assert n <= MAX_CONTEXTS_IN_MEMORY
     assert not isinstance(read_benchmark(folder, most_held=n).contexts, ContextFile)
     assert isinstance(read_benchmark(folder, most_held=n - 1).contexts, ContextFile)
 
@@ -97,7 +97,7 @@ def test_a_file_with_a_byte_order_mark_blank_lines_and_no_last_line_break_reads_
     assert read_benchmark(folder, most_held=0) == DEMO
 
 
-@pytest.mark.parametrize("most_held", [0, MOST_HELD])
+@pytest.mark.parametrize("most_held", [0, MAX_CONTEXTS_IN_MEMORY])
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
@@ -117,7 +117,7 @@ def test_a_file_that_is_wrong_is_named_whether_contexts_are_held_or_not(folder, 
         read_benchmark(folder, most_held=most_held)
 
 
-@pytest.mark.parametrize("most_held", [0, MOST_HELD])
+@pytest.mark.parametrize("most_held", [0, MAX_CONTEXTS_IN_MEMORY])
 def test_a_context_of_no_query_is_named_whether_contexts_are_held_or_not(folder, most_held):
     rewrite(folder, "queries.jsonl", lambda text: "\n".join(text.splitlines()[1:]) + "\n")
 
@@ -125,7 +125,7 @@ def test_a_context_of_no_query_is_named_whether_contexts_are_held_or_not(folder,
         read_benchmark(folder, most_held=most_held)
 
 
-@pytest.mark.parametrize("most_held", [0, MOST_HELD])
+@pytest.mark.parametrize("most_held", [0, MAX_CONTEXTS_IN_MEMORY])
 def test_bytes_that_are_no_text_are_named_whether_contexts_are_held_or_not(folder, most_held):
     path = folder / "contexts.jsonl"
     path.write_bytes(path.read_bytes().replace(b"\n", b"\n\xff", 1))

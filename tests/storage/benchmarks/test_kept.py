@@ -64,7 +64,7 @@ def test_another_file_is_not_taken_for_the_one_that_was_kept(folder):
     assert read(folder).digest != first.digest
 
 
-@pytest.mark.parametrize("name", ["kept.json", *(f"{table}.parquet" for table in kept.KEPT)])
+@pytest.mark.parametrize("name", ["kept.json", *(f"{table}.parquet" for table in kept.CACHED_TABLES)])
 @pytest.mark.parametrize("damage", [b"{}", None])
 def test_what_is_damaged_is_read_anew_and_kept_anew(folder, name, damage):
     first = read(folder)

@@ -5,19 +5,19 @@ from tests.support.benchmarks import rich_benchmark
 
 from casewise.errors import DataError
 from casewise.storage.benchmark_folder import item_view
-from casewise.storage.load import harmless, load, write_csv
+from casewise.storage.load import escape_formula, load, write_csv
 
 
 @pytest.mark.parametrize(
     "text", ["=1+1", "+1", "-1+2", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "  =1", "＝1", "－2", '=HYPERLINK("a","b")']
 )
 def test_what_could_run_as_a_formula_does_not(text):
-    assert harmless(text) == f"'{text}"
+    assert escape_formula(text) == f"'{text}"
 
 
 @pytest.mark.parametrize("text", ["", "a = b", "1-2", "'quoted'", "mail@example.org", "„Anführung“"])
 def test_other_texts_stay_as_they_are(text):
-    assert harmless(text) == text
+    assert escape_formula(text) == text
 
 
 def test_a_benchmark_is_written_one_row_an_item_without_formulas(tmp_path):

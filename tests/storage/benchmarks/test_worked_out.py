@@ -8,7 +8,7 @@ from casewise.audits.subject import Subject
 from casewise.stats.words import PhraseCounts
 from casewise.storage import load as module
 from casewise.storage.files import cache_folder
-from casewise.storage.load import worked_out, worked_out_numbers
+from casewise.storage.load import cached_item_numbers, cached_numbers
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def few():
 
 
 def of(benchmark, values=(0, 1, 2, 3, 4, 5), what="places"):
-    return worked_out(benchmark, what, lambda: np.array(values, dtype=float), made_with="numpy").tolist()
+    return cached_item_numbers(benchmark, what, lambda: np.array(values, dtype=float), made_with="numpy").tolist()
 
 
 def files():
@@ -82,7 +82,7 @@ def test_the_words_of_a_benchmark_are_counted_once_for_all_reports(monkeypatch):
 
 def test_numbers_of_a_whole_benchmark_are_kept_by_their_names(few):
     def numbers(**found):
-        return worked_out_numbers(few, "some numbers", lambda: found, made_with="numpy")
+        return cached_numbers(few, "some numbers", lambda: found, made_with="numpy")
 
     assert numbers(low=0.1, high=1 / 3) == numbers(low=0.5) == {"low": 0.1, "high": 1 / 3}
     files()[0].write_bytes(b"no table")

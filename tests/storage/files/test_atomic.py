@@ -9,7 +9,7 @@ import pytest
 
 from casewise.errors import ConfigurationError, DataError
 from casewise.records import Rating
-from casewise.storage.files import for_owner_alone, read_jsonl, read_text, replacing, write_jsonl, write_text
+from casewise.storage.files import owner_only_files, read_jsonl, read_text, replacing, write_jsonl, write_text
 
 
 def test_a_file_is_written_whole_with_usual_permissions(tmp_path):
@@ -26,7 +26,7 @@ def test_a_file_is_written_whole_with_usual_permissions(tmp_path):
 def test_what_is_made_for_its_owner_alone_was_never_anybody_elses(tmp_path):
     mask = os.umask(0o022)
     try:
-        with for_owner_alone(), (tmp_path / "file").open("w") as file:
+        with owner_only_files(), (tmp_path / "file").open("w") as file:
             write_text(tmp_path / "folder" / "whole", "text")
             assert os.fstat(file.fileno()).st_mode & 0o777 == 0o600
         assert [one.stat().st_mode & 0o777 for one in sorted(tmp_path.rglob("*"))] == [0o600, 0o700, 0o600]

@@ -4,7 +4,7 @@ import pytest
 from casewise.errors import DataError
 from casewise.records import Judgement, Scored, Unscored, UnscoredReason
 from casewise.storage import run_folder as module
-from casewise.storage.run_folder import judgement_table, judgements_in_brief, last_attempts
+from casewise.storage.run_folder import judgement_summaries, judgement_table, last_attempts
 
 
 def judgement(i, **more):
@@ -83,7 +83,7 @@ def test_lines_in_brief_say_what_records_say_and_where_they_stand(tmp_path, monk
     made[15] = judgement(15, outcome=Unscored(reason=UnscoredReason.UNAVAILABLE), input_tokens=15, cost_usd=15 / 8)
     log = log_of(tmp_path / "log", made)
 
-    found = judgements_in_brief(log)
+    found = judgement_summaries(log)
 
     lines, text = log.read_bytes().splitlines(keepends=True), log.read_bytes()
     assert [text[at : at + len(line)] for at, line in zip(found["place"], lines, strict=True)] == lines
@@ -97,7 +97,7 @@ def test_of_a_log_in_brief_a_line_without_its_break_is_passed_over(tmp_path):
     log = log_of(tmp_path / "log", [judgement(i) for i in range(3)])
     log.write_bytes(log.read_bytes()[:-1])
 
-    assert len(judgements_in_brief(log)) == 2
+    assert len(judgement_summaries(log)) == 2
 
 
 @pytest.mark.parametrize("line", ['{"item_id": "i_1"}', "no JSON", "", '{"item_id": 3}'])
@@ -106,4 +106,4 @@ def test_a_line_in_brief_that_is_no_judgement_is_an_error(tmp_path, line):
     log.write_text(f"{log.read_text()}{line}\n")
 
     with pytest.raises(DataError):
-        judgements_in_brief(log)
+        judgement_summaries(log)

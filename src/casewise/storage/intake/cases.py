@@ -36,7 +36,7 @@ from casewise.storage.actions import ActionTemplate, Mask, action_of, action_wor
 from casewise.storage.benchmark import About, Benchmark
 from casewise.storage.columns import RATING_COLUMNS, RatingColumns
 from casewise.storage.entries import Entry, number_of
-from casewise.storage.files import brief, what_is_wrong
+from casewise.storage.files import first_problem, shortened_json
 from casewise.storage.intake.cells import parts, separator_of, share_unit
 from casewise.storage.intake.chats import ToolCall, calls_in, system_apart, turns_of
 from casewise.storage.intake.roles import TRAIT, CaseColumns, listed, rater_columns
@@ -350,7 +350,7 @@ class Cases:
                 self.dropped.append((str(reason), place))
                 draft_of_row.append(None)
             except (DataError, ValidationError) as error:
-                problem = error.problem if isinstance(error, DataError) else what_is_wrong(error)
+                problem = error.problem if isinstance(error, DataError) else first_problem(error)
                 if not skip:
                     if isinstance(error, DataError):
                         raise
@@ -829,7 +829,7 @@ class Cases:
                 else draft.records.item
             )
         except ValidationError as error:
-            row.refuse(what_is_wrong(error))
+            row.refuse(first_problem(error))
 
     def decided(self, draft: Draft) -> bool:
         """Return whether somebody decided the case: it has a rating, a share or a mean."""
@@ -979,7 +979,7 @@ def without_nulls(value: Any) -> Any:
 
 def cell_text(cell: Any) -> str:
     """Return a cell as a message shows it."""
-    return "empty" if cell is None else brief(cell)
+    return "empty" if cell is None else shortened_json(cell)
 
 
 def taxonomy_of(name: str, categories: Iterable[str]) -> Taxonomy:
@@ -1015,7 +1015,7 @@ def parameters_of(name: str, contexts: Iterable[Context]) -> ParameterSet:
             name=name, groups=tuple(Group(name=group, parameters=tuple(parts)) for group, parts in groups.items())
         )
     except ValidationError as error:
-        raise ConfigurationError(f"the parameters of the contexts: {what_is_wrong(error)}") from error
+        raise ConfigurationError(f"the parameters of the contexts: {first_problem(error)}") from error
 
 
 def of_rows(

@@ -9,7 +9,7 @@ from typing import Any
 
 from casewise.errors import ConfigurationError
 from casewise.records import RatingScale
-from casewise.storage.files import brief
+from casewise.storage.files import shortened_json
 from casewise.storage.intake.formats.find import read_any_table
 from casewise.storage.intake.roles import TRAIT, CaseColumns, find_columns, listed
 from casewise.storage.intake.table import Table
@@ -95,7 +95,9 @@ class RatingTable:
         for place, cell in enumerate(ratings.columns[rating_key]):
             if (found := place_of.get(str(cell))) is None:
                 examples = f"; {cases.path.name} has {', '.join(list(place_of)[:3])}, …"
-                ratings.row(place).refuse(f"{rating_key!r} is {brief(cell)}, and no case has this id{examples}")
+                ratings.row(place).refuse(
+                    f"{rating_key!r} is {shortened_json(cell)}, and no case has this id{examples}"
+                )
             places.append(found)
         n = len(cases)
         joint: dict[str, list[Any]] = {
