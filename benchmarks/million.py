@@ -106,7 +106,7 @@ def build_items(folder: Path, n: int) -> None:
                     ratings.write(f'{{"item_id":"{items[-1].id}","position":{position},"verdict":"{verdict}"}}\n')
     for name, records in (("queries", queries), ("items", items), ("revisions", ())):
         (bench / f"{name}.jsonl").write_text("".join(f"{one.line()}\n" for one in records))
-    held = Benchmark.checked_before(
+    held = Benchmark.from_validated_parts(
         digest="",
         about=About(name="made-up"),
         queries=queries,

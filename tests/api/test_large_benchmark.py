@@ -41,5 +41,5 @@ def test_an_audit_of_it_finds_the_same(large):
 
 
 def test_it_is_written_and_cut_down_as_any_other(large, tmp_path):
-    assert large.keeping(large.items[:4]) == DEMO.keeping(DEMO.items[:4])
+    assert large.restricted_to(large.items[:4]) == DEMO.restricted_to(DEMO.items[:4])
     assert read_benchmark(write_benchmark(large, tmp_path / "copy")) == DEMO

@@ -32,7 +32,7 @@ def guessed():
 
 def labelled(kind):
     """Some cases of the demo with labels of another kind than votes by named people."""
-    demo = casewise.load("demo").keeping(casewise.load("demo").items[:20])
+    demo = casewise.load("demo").restricted_to(casewise.load("demo").items[:20])
     if kind == "share":
         items = [item.model_copy(update={"published_rate": 0.3 + 0.4 * (i % 2)}) for i, item in enumerate(demo.items)]
         return replace(demo, items=items, ratings=())

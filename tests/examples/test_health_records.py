@@ -181,12 +181,12 @@ def test_requests_become_a_benchmark_whose_arms_show_only_what_the_records_suppo
     facts = f"verified:{tmp_path / 'ward' / 'facts.jsonl'}"
     shown: dict[str, list[dict[str, object]]] = {}
 
-    def keeping(query, context):
+    def restricted_to(query, context):
         shown.setdefault(query, []).append(context)
         return "safe"
 
     _, arm = api.arms_under_attack(benchmark, (), defences=facts, noise="none", at="2026-06-01")
-    casewise.judge(benchmark, keeping, arms=[arm])
+    casewise.judge(benchmark, restricted_to, arms=[arm])
 
     role, member = {"type": "Ward nurse, Made-up Hospital, ward 3"}, {"background": "in care team: yes"}
     terms = {"urgency": "emergency: yes", "confidentiality": "consent: yes"}

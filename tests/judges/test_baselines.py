@@ -50,14 +50,14 @@ def test_the_report_says_that_it_reads_vocabulary_and_not_safety():
 
 def test_too_few_queries_to_hold_out_are_an_error():
     with pytest.raises(BenchmarkError, match="in 10 folds, and only 3 have labels"):
-        casewise.judge(DEMO.keeping(DEMO.items[:6]), "linear")
+        casewise.judge(DEMO.restricted_to(DEMO.items[:6]), "linear")
 
 
 def test_verdicts_that_are_all_alike_are_an_error():
     safe = [item for item in DEMO.items if (DEMO.votes[item.id].rate or 0) > 0.5]
 
     with pytest.raises(BenchmarkError, match="are all alike"):
-        casewise.judge(DEMO.keeping(safe), "linear")
+        casewise.judge(DEMO.restricted_to(safe), "linear")
 
 
 @pytest.mark.parametrize("name", ["gpt", "", "Linear", "constant", "lineer:query"])

@@ -102,7 +102,7 @@ def test_another_benchmark_judge_seed_or_setting_is_another_run(go, tmp_path):
     casewise.judge("demo", "constant:safe", out=out)
 
     with pytest.raises(RunConflict, match="benchmark: it has"):
-        casewise.judge(DEMO.keeping(DEMO.items[:10]), "constant:safe", out=out)
+        casewise.judge(DEMO.restricted_to(DEMO.items[:10]), "constant:safe", out=out)
     with pytest.raises(RunConflict, match="judge: it has 'constant:safe', now 'constant:unsafe'"):
         casewise.judge("demo", "constant:unsafe", out=out)
     with pytest.raises(RunConflict, match="seed: it has 0, now 7"):

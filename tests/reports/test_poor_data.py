@@ -26,15 +26,15 @@ def with_one_vote_each(demo):
 
 
 def of_one_item(demo):
-    return demo.keeping(demo.items[:1])
+    return demo.restricted_to(demo.items[:1])
 
 
 def of_one_query(demo):
-    return demo.keeping(demo.items[:2])
+    return demo.restricted_to(demo.items[:2])
 
 
 def of_one_class(demo):
-    return demo.keeping([item for item in demo.items if demo.votes[item.id].safe > 12])
+    return demo.restricted_to([item for item in demo.items if demo.votes[item.id].safe > 12])
 
 
 @pytest.mark.slow

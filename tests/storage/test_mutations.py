@@ -29,7 +29,7 @@ fewer = settings(many, max_examples=150)
 ROWS = released_rows(4)
 OUTPUTS = output_rows(["safe", "unsafe", "", 7, 5.333])
 DEMO = load("demo")
-SMALL = DEMO.keeping(DEMO.items[:4])
+SMALL = DEMO.restricted_to(DEMO.items[:4])
 
 
 @pytest.fixture(scope="module")

@@ -78,7 +78,7 @@ def test_the_other_context_of_a_pair_is_its_twin_both_ways():
         assert context is not None
         assert twin is not None
         assert (twin.query_id, twin.intended_safe) == (context.query_id, not context.intended_safe)
-    alone = DEMO.keeping(DEMO.items[:1])
+    alone = DEMO.restricted_to(DEMO.items[:1])
     assert alone.twin_of(ITEM) is None
 
 

@@ -192,7 +192,7 @@ def duplicates(subject: Subject, part: Part) -> None:
 
 def unmoved(subject: Subject, part: Part) -> None:
     """Find queries whose contexts all get the same verdict from people."""
-    verdicts = subject.benchmark.unmoved
+    verdicts = subject.benchmark.unmoved_queries
     by_verdict = {
         word: sorted(query for query, verdict in verdicts.items() if verdict == word) for word in ("unsafe", "safe")
     }

@@ -276,7 +276,7 @@ def of_benchmark(
     stated = benchmark.parameters
     if not benchmark.contexts and {query.judged for query in benchmark.queries} == {"action"}:
         stated = action_parameters()
-    unmoved = frozenset(benchmark.unmoved) if benchmark.counts.ratings else None
+    unmoved = frozenset(benchmark.unmoved_queries) if benchmark.counts.ratings else None
     facts: dict[str, Any] = {"benchmark": benchmark.title, "digest": benchmark.digest}
     shown: dict[str, Context] = {}
     source_ids: dict[str, str | None] = {}

@@ -46,7 +46,7 @@ class ActionTemplate(Record):
         return read_record(path, cls, "words for actions")
 
     def render(self, action: Action) -> str:
-        """Return an action in words. A line with a place that is not known is left out; what a value says is never read as a place."""
+        """Return an action in words. A line with an unknown placeholder is left out. Values are never read as templates."""
         own = self.tools.get(action.tool)
         known: dict[str, str] = {
             "tool": tool_in_words(action.tool),
@@ -66,7 +66,7 @@ class ActionTemplate(Record):
         return "\n".join(lines)
 
     def arguments(self, arguments: Mapping[str, JsonValue] | None) -> str:
-        """Return what a call hands over, an argument a line."""
+        """Return the arguments of a call, one in each line."""
         if arguments is None:
             return self.not_recorded
         return (
@@ -93,7 +93,7 @@ def tool_in_words(name: str) -> str:
 
 
 def argument_in_words(value: JsonValue) -> str:
-    """Return a value in words; a text is left as it is, and nothing stands as a dash."""
+    """Return a value in words. A text is unchanged, and a missing value is a dash."""
     return "–" if value in (None, "", [], {}) else as_text(value)
 
 
@@ -164,7 +164,7 @@ class Mask:
         return [{**turn, "text": self.text(turn["text"])} if has_text(turn) else turn for turn in turns]
 
     def sentence(self) -> str | None:
-        """Return what was masked, in a sentence; None where nothing was."""
+        """Return a sentence about the masked values, or None if there are none."""
         if not self.found:
             return None
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in self.found.most_common())

@@ -1,4 +1,4 @@
-"""Batch jobs on disk: what was sent, what came back, and what is still out."""
+"""Batch jobs on disk: what was sent, what came back, and what is pending."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class JobEvent(Record):
 
 @dataclass
 class BatchJob:
-    """A job, as its steps say that it stands."""
+    """The state of a job after its recorded steps."""
 
     mark: str
     intended: JobEvent
@@ -94,7 +94,8 @@ class JobLog:
 
     @classmethod
     def at(cls, folder: Path) -> JobLog:
-        """The jobs of the run at `folder`, which the caller holds. Raises DataError: a line of their log is none."""
+        """Return the jobs of the run at `folder`, which the caller has locked. Raises DataError: a line of their log is
+        invalid."""
         log = cls(folder)
         cut_torn_line(log.path)
         return log.with_steps()
@@ -155,13 +156,13 @@ class JobLog:
                 offset += len(line)
 
     def text_at(self, place: ResultPlace) -> str:
-        """The body that lies there."""
+        """Return the body at this place."""
         with self.results_of(place.job).open("rb") as file:
             file.seek(place.offset)
             return str(json.loads(file.readline())[2])
 
 
 def discard_results(folder: Path) -> None:
-    """Remove the results that providers sent, with all that was said in them; the jobs' steps stay."""
+    """Remove the results that providers sent. The jobs' steps stay."""
     for file in (folder / RESULTS).glob("*.jsonl"):
         file.unlink()

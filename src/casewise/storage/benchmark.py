@@ -65,7 +65,7 @@ as a share of the scale, 1 at its safe end; `mean_is_safe` says on which side of
 
 
 class Published(Record):
-    """The form in which a published JSON file gave its votes, kept so that it can be written back."""
+    """The form in which a published JSON file gave its votes, so that the file can be written back."""
 
     file: str
     rates_count_intent: bool
@@ -137,7 +137,7 @@ class Votes(NamedTuple):
 
 @dataclass(frozen=True)
 class Benchmark:
-    """Queries, contexts, items and ratings that fit together.
+    """Queries, contexts, items and ratings, checked to be consistent.
 
     Raises BenchmarkError: when made: an id stands twice, a parent is missing, a category is not in the taxonomy, a
     condition does not fit its context, an annotator rated an item twice, or a value lies beside the scale. The message
@@ -164,8 +164,8 @@ class Benchmark:
         check_benchmark(self)
 
     @classmethod
-    def checked_before(cls, *, digest: str, **fields: Any) -> Self:
-        """A benchmark of `fields` (all but `revisions`, perhaps) that were found to fit together when they were last read."""
+    def from_validated_parts(cls, *, digest: str, **fields: Any) -> Self:
+        """Return a benchmark of `fields`, which were checked when they were read before. `revisions` may be left out."""
         benchmark = cls.__new__(cls)
         benchmark.__dict__.update({"revisions": ()} | fields | {"digest": digest})
         return benchmark
@@ -211,7 +211,7 @@ class Benchmark:
 
     @cached_property
     def labels_by(self) -> LabelsBy | None:
-        """The source of labels: as stated; else people, where an item has several ratings; else None, nobody said."""
+        """The source of labels: as stated, or people if an item has several ratings. None if it is not stated."""
         if self.about.labels_by is not None:
             return self.about.labels_by
         return "people" if self.most_ratings > 1 else None
@@ -274,8 +274,7 @@ class Benchmark:
 
     @cached_property
     def digest(self) -> str:
-        """A hash (128 bits) of the items, their clusters and means, and the ratings: what a run's numbers depend on, names
-        and versions aside."""
+        """A hash (128 bits) of the items, their clusters and means, and the ratings. A run's numbers depend on nothing else."""
         state = hashlib.blake2b(digest_size=16)
         own = self.items.table.select("id", "cluster", "mean").iter_rows()
         for line in sorted(
@@ -302,7 +301,7 @@ class Benchmark:
         return self.context[item.context_id] if item.context_id is not None else None
 
     def written_of(self, item: Item) -> StatedTexts | None:
-        """Return the texts of the context that `item` shows, and who wrote it; of one in a file no record is made."""
+        """Return the texts and the author of the context that `item` shows. No record is made of a context in a file."""
         if item.context_id is None:
             return None
         if isinstance(self.contexts, ContextFile):
@@ -319,8 +318,8 @@ class Benchmark:
         return {pair_id: tuple(items) for pair_id, items in pairs.items()}
 
     @cached_property
-    def unmoved(self) -> dict[str, Verdict]:
-        """Queries whose verdict by people's majority is the same under each of two contexts or more, with that verdict."""
+    def unmoved_queries(self) -> dict[str, Verdict]:
+        """Verdict of people's majority, by query, for queries with two contexts or more and the same verdict under each."""
         voted = self.item_columns.filter(pl.col("condition") != NO_CONTEXT_CONDITION, pl.col("n_votes") > 0)
         side = (2 * pl.col("n_safe") - pl.col("n_votes")).sign()
         queries = voted.group_by("query_id", maintain_order=True).agg(n=pl.len(), low=side.min(), high=side.max())
@@ -328,7 +327,8 @@ class Benchmark:
         return {query_id: "safe" if low > 0 else "unsafe" for query_id, _, low, _ in agreed.iter_rows()}
 
     def twin_of(self, item: Item) -> Context | None:
-        """The other context of the item's pair; of a larger group the first whose intent is the other one. None without one."""
+        """Return the other context of the item's pair, or None. In a larger group it is the first context of the other
+        intent."""
         candidates = [candidate for candidate in self.pairs.get(item.pair_id or "", ()) if candidate.id != item.id]
         if len(candidates) > 1:
             mine = self.intent_of(item)
@@ -338,12 +338,12 @@ class Benchmark:
         return self.context_of(candidates[0]) if candidates else None
 
     def intent_of(self, item: Item) -> bool | None:
-        """Return what the author of the item's context meant; None for an item without one."""
+        """Return whether the author of the item's context meant it to be safe. None for an item without a context."""
         context = self.context_of(item)
         return None if context is None else context.intended_safe
 
     def find(self, which: str) -> Item:
-        """The item that its owner's file calls `which`, whose id is or begins with it, or that stands at that place (from 1).
+        """Return the item with the owner's id `which`, with an id that begins with it, or at that place (from 1).
 
         Raises BenchmarkError: there is no such item, or more than one.
         """
@@ -359,8 +359,8 @@ class Benchmark:
             raise BenchmarkError(f"{problem}; give an item's id, its beginning, or a place from 1 to {len(self.items)}")
         return matches[0]
 
-    def keeping(self, items: Iterable[Item]) -> Benchmark:
-        """The same benchmark with these items only, and what belongs to them."""
+    def restricted_to(self, items: Iterable[Item]) -> Benchmark:
+        """Return the benchmark of these items alone, with their queries, contexts, ratings and annotators."""
         chosen = tuple(items)
         ids = {item.id for item in chosen}
         contexts = {item.context_id for item in chosen}
@@ -429,7 +429,7 @@ class Benchmark:
 
 
 def check_benchmark(benchmark: Benchmark) -> None:
-    """Check that what a benchmark holds fits together. Raises BenchmarkError: as `Benchmark`."""
+    """Check that the parts of a benchmark are consistent. Raises BenchmarkError: as `Benchmark`."""
     people = pl.Series([annotator.id for annotator in benchmark.annotators], dtype=pl.String)
     ids = {kind: getattr(benchmark, kind).table["id"] for kind in ("queries", "contexts", "items")}
     for kind, column in (ids | {"annotators": people}).items():
@@ -468,7 +468,7 @@ def check_scale(benchmark: Benchmark) -> None:
 
 
 def check_contexts(benchmark: Benchmark) -> None:
-    """Check contexts and the items that show them; each context is read once, for it may lie in a file."""
+    """Check contexts and the items that show them. Each context is read once, because contexts may be in a file."""
     queries, items = set(benchmark.queries.table["id"]), benchmark.items.table
     shown: defaultdict[str, list[list[str]]] = defaultdict(list)
     for context_id, *item in items.select("context_id", "id", "query_id", "condition").iter_rows():
@@ -497,7 +497,7 @@ R = TypeVar("R", bound=ContentRecord)
 
 
 def join_benchmarks(first: Benchmark, second: Benchmark, *, name: str | None = None) -> Benchmark:
-    """All queries, contexts, items and ratings of both; what stands in both is taken once.
+    """Return a benchmark with the queries, contexts, items and ratings of both. A record that is in both is taken once.
 
     `name`: of the new benchmark; by default the names of both.
 
@@ -528,7 +528,7 @@ def join_benchmarks(first: Benchmark, second: Benchmark, *, name: str | None = N
 
 
 def union_by_id(first: Sequence[R], second: Sequence[R]) -> tuple[R, ...]:
-    """Both, and of what has one id that of the first."""
+    """Return the records of both; of two records with one id the first is taken."""
     ids = {record.id for record in first}
     return (*first, *(record for record in second if record.id not in ids))
 

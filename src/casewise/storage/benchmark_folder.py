@@ -1,4 +1,4 @@
-"""A benchmark on disk: its manifest, its JSON Lines or Parquet files, and what is kept of a large one."""
+"""A benchmark on disk: its manifest, its JSON Lines or Parquet files, and the cache of a large one."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ class Manifest(Record):
 
 @contextmanager
 def new_folder(folder: Path) -> Iterator[Path]:
-    """A folder to fill that becomes `folder` when the block ends well, and disappears when it does not.
+    """Yield a temporary folder that becomes `folder` when the block ends, and is removed when the block raises.
 
     Raises ConfigurationError: there is something at `folder` already (a benchmark is immutable), or it cannot be written.
     """
@@ -159,7 +159,7 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def read_manifest_file(path: Path, model: type[R], *, newest: int) -> R:
-    """A manifest, of this format version or an older one; no value passes for one of another type.
+    """Return a manifest of this format version or an older one. Types are checked strictly.
 
     Raises DataError: the file is no such manifest, or was written by a newer casewise.
     """
@@ -214,9 +214,9 @@ def write_table(table: pl.DataFrame, path: Path) -> None:
 
 
 def read_benchmark(folder: Path, *, most_held: int = MAX_CONTEXTS_IN_MEMORY) -> Benchmark:
-    """Return the benchmark that a folder holds, its checksums checked.
+    """Return the benchmark in a folder after its checksums are verified.
 
-    A large one of JSONL files is read whole once, and later from the tables that were kept of it.
+    A large benchmark of JSONL files is read once, and later from cached tables.
 
     `folder`: where it lies; JSONL files, Parquet files, or a Hugging Face dataset folder that casewise wrote.
     `most_held`: with more contexts than this they stay in their file, and each is read when it is asked for.
@@ -256,7 +256,7 @@ def sha256(path: Path) -> str:
 
 
 def read_whole(folder: Path, manifest: Manifest, *, in_file: bool) -> Benchmark:
-    """Return the benchmark of a folder whose files were checked, every record checked itself.
+    """Return the benchmark of a folder whose checksums were verified, and validate every record.
 
     Raises DataError: they do not fit together, or the manifest counts others.
     """
@@ -284,13 +284,13 @@ def read_all(path: Path, model: type[Record], *, in_file: bool) -> Iterable[Reco
     if model is Context and in_file:
         return ContextFile(path)
     if model is Rating:
-        plain = RatingColumns.plainly_written(path)
+        plain = RatingColumns.from_canonical_lines(path)
         return RatingColumns.of(read_jsonl(path, Rating)) if plain is None else plain
     return tuple(read_jsonl(path, model))
 
 
 def record_of(row: Mapping[str, Any], model: type[R], *, path: Path, number: int) -> R:
-    """Return the record that a row of a table holds; `number` is its place, from 1."""
+    """Return the record in a row of a table. `number` is the row's place, from 1."""
     try:
         return model.model_validate_json(json.dumps(fields_of(row, model, path=path)))
     except ValidationError as error:
@@ -332,14 +332,15 @@ def cache_place(manifest: Manifest) -> Path:
 
 
 def read_cached_tables(folder: Path, manifest: Manifest) -> Benchmark | None:
-    """Return the benchmark at `folder`, whose files were checked against `manifest`, from its kept tables; None without them."""
+    """Return the benchmark at `folder` from its cached tables, or None if there are none. Its files were checked against
+    `manifest`."""
     place = cache_place(manifest)
     try:
         about = json.loads((place / ABOUT).read_text(encoding="utf-8"))
         queries, items, contexts, ratings, rated = (
             pl.read_parquet(place / f"{name}.parquet") for name in CACHED_TABLES
         )
-        benchmark = Benchmark.checked_before(
+        benchmark = Benchmark.from_validated_parts(
             about=manifest.about,
             queries=RecordColumns(Query, queries),
             contexts=ContextFile(folder / "contexts.jsonl", contexts),
@@ -357,7 +358,7 @@ def read_cached_tables(folder: Path, manifest: Manifest) -> Benchmark | None:
 
 
 def cache_tables(benchmark: Benchmark, manifest: Manifest) -> None:
-    """Keep `benchmark`, which was read from a folder with `manifest`. Where nothing can be written nothing is kept."""
+    """Cache the tables of a `benchmark` that was read from a folder with `manifest`. An error while writing leaves no cache."""
     place = cache_place(manifest)
     if place.exists() or not isinstance(benchmark.contexts, ContextFile):
         return
@@ -391,7 +392,7 @@ Features = Literal["context", "query", "query+context"]
 def item_view(benchmark: Benchmark) -> pl.DataFrame:
     """The items of `benchmark` in their order, with the query, every parameter of the context, and people's votes.
 
-    It is for people who open a table, not for reading back.
+    People open this table; casewise does not read it back.
     """
     of_the_paper = benchmark.parameters == paper_parameters()
     statements = STATEMENTS if of_the_paper else (*benchmark.parameters.names, *OPTIONAL_STATEMENTS)
@@ -415,7 +416,7 @@ def item_view(benchmark: Benchmark) -> pl.DataFrame:
 
 
 def texts(benchmark: Benchmark, features: Features = "context") -> Iterator[str]:
-    """The text of one item after another, in order; without a context there is nothing of it to read."""
+    """Yield the text of each item, in order. An item without a context has no text of a context."""
     return (text(benchmark, item, features) for item in benchmark.items)
 
 

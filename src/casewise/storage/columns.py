@@ -1,4 +1,4 @@
-"""Records held by column: made when somebody looks at one."""
+"""Records stored in columns, each created on access."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def column_of(name: str) -> str:
 
 @cache
 def dotted_names(model: type[Record]) -> tuple[str, ...]:
-    """Return what the columns of a record type hold, by dotted names in order."""
+    """Return the dotted names of a record type's columns, in order."""
     return tuple(
         f"{field}.{part}" if part else field
         for field in model.model_fields
@@ -100,7 +100,7 @@ def record_table(records: Iterable[Record], model: type[Record]) -> pl.DataFrame
 
 
 def table_of_rows(rows: Iterable[Any], columns: Mapping[str, pl.DataType]) -> pl.DataFrame:
-    """Return rows as they come, some at a time, as one table."""
+    """Return one table of rows that are consumed in blocks."""
     rows, blocks = iter(rows), [pl.DataFrame(schema=columns)]
     while block := list(islice(rows, BLOCK)):
         blocks.append(pl.DataFrame(block, schema=columns, orient="row"))
@@ -128,7 +128,7 @@ def row_of(record: Record) -> dict[str, Any]:
 
 
 def fields_of(row: Mapping[str, Any], model: type[Record], *, path: Path) -> dict[str, Any]:
-    """Return the fields of the record that a row holds; `path` is the file that errors name."""
+    """Return the fields of the record in a row. Errors name the file `path`."""
     nested = parse(row[NESTED], path=path) if model is Context and row.get(NESTED) is not None else {}
     names = {column_of(name): name for name in dotted_names(model)}
     fields: dict[str, Any] = {}
@@ -167,7 +167,8 @@ DECODED: dict[str, Callable[[str | None], Any]] = {
 
 
 class Columns(Sequence[R]):
-    """Records as rows of a table, each made when it is asked for. It equals the tuple of the same."""
+    """A sequence of records over the rows of a table. Each record is created on access; it equals the tuple of the same
+    records."""
 
     table: pl.DataFrame
 
@@ -207,7 +208,7 @@ class Columns(Sequence[R]):
 
 
 class RecordColumns(Columns[C]):
-    """The records of a table, which were checked when it was written.
+    """The records of a table that were validated before the table was written.
 
     `model`: what they are.
     `table`: a column for each of its fields; of contexts, the columns `id` and `intended_safe`.
@@ -223,7 +224,7 @@ class RecordColumns(Columns[C]):
 
     @classmethod
     def of(cls, model: type[C], records: Iterable[C]) -> RecordColumns[C]:
-        """Return records of this type in columns; they are read once."""
+        """Return records of this type in columns. The iterable is consumed once."""
         if isinstance(records, RecordColumns):
             return records
         if model is not Context:
@@ -234,7 +235,7 @@ class RecordColumns(Columns[C]):
 
     @property
     def is_held(self) -> bool:
-        """True if each record is made once and kept."""
+        """True if each record is created once and stays in memory."""
         return len(self) <= MOST_HELD or "_held" in self.__dict__
 
     @cached_property
@@ -279,7 +280,7 @@ class RecordColumns(Columns[C]):
         return keys[order], order
 
     def place(self, record_id: object) -> int:
-        """Return the place of the record with this id: 12 bytes an id, where a dict takes 200.
+        """Return the place of the record with this id. The index takes 12 bytes an id; a dict takes 200.
 
         Ids end in hexadecimal digits (`content_id`). Their last ones are looked up as a number, and the id there is compared.
 
@@ -299,7 +300,7 @@ class RecordColumns(Columns[C]):
 
 
 class RecordsById(Mapping[str, C], Generic[C]):
-    """Records in columns by id, each made when it is asked for."""
+    """A mapping from id to record over columns. Each record is created on access."""
 
     def __init__(self, records: RecordColumns[C]) -> None:
         self._records = records
@@ -321,9 +322,9 @@ class RecordsById(Mapping[str, C], Generic[C]):
 
 
 def places_among(ids: pl.Series, sought: pl.Series) -> pl.Series:
-    """Return the place of each id that is `sought` among `ids`, of which no two are alike; null where it is not among them.
+    """Return the place of each id of `sought` among the distinct `ids`; null if it is not among them.
 
-    Looked up by its hash, and the id there is compared: half the time and the memory of a join of the texts.
+    Ids are looked up by hash and then compared, which takes half the time and memory of a join of the texts.
     """
     places = places_by_join(ids.hash(), sought.hash())
     if len(places) != len(sought) or places.has_nulls() or not (ids.gather(places) == sought).all():
@@ -341,7 +342,7 @@ A_contra = TypeVar("A_contra", contravariant=True)
 
 
 class RecordField(Generic[A_contra, K]):
-    """A field of a dataclass that is given records and holds them in columns."""
+    """A descriptor for a dataclass field: it takes records and stores them in columns."""
 
     def __init__(self, convert: Callable[[A_contra], K], default: A_contra | None = None) -> None:
         self.convert, self.default = convert, default
@@ -397,7 +398,7 @@ LINE = (
 
 @dataclass(frozen=True)
 class RatingArrays:
-    """The ratings that say safe or unsafe as arrays of one length, in their order."""
+    """The safe and unsafe ratings as arrays of one length, in their order."""
 
     item: NDArray[np.intp]
     """(ratings,) integers: place of the rating's item among the items asked about."""
@@ -430,7 +431,7 @@ class RatingColumns(Columns[Rating]):
 
     @classmethod
     def of(cls, ratings: Iterable[Rating]) -> RatingColumns:
-        """The same ratings in columns; they are read once, and not kept."""
+        """Return ratings in columns. The iterable is consumed once."""
         if isinstance(ratings, RatingColumns):
             return ratings
         fields = ("item_id", "annotator_id", "position", "verdict", "value", "seconds")
@@ -456,11 +457,12 @@ class RatingColumns(Columns[Rating]):
         return cls(pl.concat(tables, rechunk=True), items=tuple(items), annotators=tuple(annotators))
 
     @classmethod
-    def plainly_written(cls, path: Path) -> RatingColumns | None:
-        """The ratings of a JSONL file each of whose lines is as casewise writes them, without times; None of another file.
+    def from_canonical_lines(cls, path: Path) -> RatingColumns | None:
+        """Return the ratings of a JSONL file in the form that casewise writes, without times. None for a file in another
+        form.
 
-        Such lines need no parser and no record, which is a tenth of the time: what does not match `LINE` to the letter is
-        read, and explained, one by one.
+        Such lines need no JSON parser and no record, which takes a tenth of the time. A file with a line that does not
+        match `LINE` is read, and its errors are explained, line by line.
         """
         try:
             with path.open("rb") as file:
@@ -482,7 +484,7 @@ class RatingColumns(Columns[Rating]):
 
     @property
     def written(self) -> pl.DataFrame:
-        """A row a rating, with the fields of `Rating` in their order, written as its JSON has them."""
+        """A table with a row for each rating and the fields of `Rating`, in the form of its JSON."""
         people = pl.Series(self.annotators, dtype=pl.String)
         return self.table.select(
             item_id=self.item_ids.gather(self.table["item"]),
@@ -495,7 +497,7 @@ class RatingColumns(Columns[Rating]):
         )
 
     def first_repeated_key(self) -> tuple[str, str] | None:
-        """The key of a rating that stands twice, or None: an annotator rates an item once, and a place is filled once."""
+        """Return the key of a repeated rating, or None. An annotator rates an item once, and a position holds one vote."""
         is_named = self.table["annotator"].is_in([code for code, name in enumerate(self.annotators) if name])
         key = self.table.select(
             "item",
@@ -534,12 +536,12 @@ class RatingColumns(Columns[Rating]):
         )
 
     def places(self, items: pl.Series) -> NDArray[np.intp]:
-        """The place of each rating's item among those with these ids, each of which stands once; -1 where it is none of them."""
+        """Return the place of each rating's item among these distinct ids; -1 if it is not among them."""
         place: NDArray[np.intp] = as_indices(places_among(items, self.item_ids))[self.table["item"].to_numpy()]
         return place
 
     def with_cut(self, scale: RatingScale) -> RatingColumns:
-        """The same with a verdict from the scale's cut for each value that has none."""
+        """Return the ratings with a verdict from the scale's cut for each value without a verdict."""
         open_ = self.table["verdict"].is_null() & self.table["value"].is_not_null()
         if scale.cut is None or not open_.any():
             return self
@@ -581,7 +583,7 @@ class RatingColumns(Columns[Rating]):
 
 
 class NotCanonical(Exception):
-    """A line is not in the form that casewise writes; whoever catches it reads the file line by line."""
+    """A line is not in the form that casewise writes, so the file has to be read line by line."""
 
 
 def canonical_table(lines: list[bytes]) -> pl.DataFrame:
@@ -661,7 +663,7 @@ class ContextFile(RecordColumns[Context]):
         return revalidated_record(self._line(row), Context)
 
     def written(self, context_id: str) -> StatedTexts:
-        """Return what a context states, and who wrote it, without its record."""
+        """Return the statements and the author of a context without creating its record."""
         return StatedTexts.of_line(self._line(self.table.row(self.place(context_id))))
 
     def _line(self, row: tuple[Any, ...]) -> str:

@@ -20,7 +20,7 @@ MOST_LISTED = 30
 
 
 class Entry:
-    """One object of a file: a row of a table or an object in JSON, with the place where it stands."""
+    """One object of a file, such as a row or a JSON object, with its place for error messages."""
 
     __slots__ = ("line", "path", "values", "where")
 
@@ -35,7 +35,7 @@ class Entry:
         raise DataError(self.path, self.line, f"{self.where}{': ' if self.where else ''}{problem}")
 
     def value(self, key: str) -> Any:
-        """The value of `key`; the entry is refused without one."""
+        """Return the value of `key`. Refuse an entry without it."""
         value = self.values.get(key)
         if value is None or value == "":
             keys = [str(name) for name in self.values]
@@ -49,7 +49,7 @@ class Entry:
         return self.values.get(key) not in (None, "")
 
     def text(self, key: str) -> str:
-        """A text with at least one character that is no space."""
+        """Return a text that is not blank."""
         text = self.value(key)
         if not isinstance(text, str) or not text.strip() or "\0" in text:
             self.refuse(f"{key!r} is {shortened_json(text)}, not a text")
@@ -91,7 +91,7 @@ class Entry:
         return words[word]
 
     def list(self, key: str) -> list[Any]:
-        """A list, perhaps an empty one."""
+        """Return a list, which may be empty."""
         values = self.values.get(key)
         if not isinstance(values, list):
             self.value(key)
@@ -165,7 +165,7 @@ OF_SO_MANY = re.compile(r"(?P<number>\S+?)\s*/\s*(?P<high>\d+(?:\.\d+)?)")
 
 
 def number_of(cell: Any, *, decimal_comma: bool = False, high: float | None = None) -> float | None:
-    """Return a cell as a number; None where it is none, or could be one of two.
+    """Return a cell as a number, or None if it is not a number or is ambiguous.
 
     Parameters
     ----------

@@ -30,8 +30,8 @@ OS_ERROR = re.compile(r"\(os error (\d+)\)")
 
 @contextmanager
 def replacing(path: Path, *, private: bool = False) -> Iterator[BinaryIO]:
-    """A file to write to that becomes `path` when the block ends well, and disappears when it does not; only its owner may
-    read a `private` one (0600), as all that holds chatbots' replies.
+    """Yield a temporary file that becomes `path` when the block ends, and is removed when the block raises. A `private`
+    file (mode 0600), such as one with chatbots' replies, is readable by its owner alone.
 
     Raises ConfigurationError: the folder is not writable, or the disk is full; `path` is as it was.
     """
@@ -60,7 +60,7 @@ def replacing(path: Path, *, private: bool = False) -> Iterator[BinaryIO]:
 
 @contextmanager
 def owner_only_files() -> Iterator[None]:
-    """Files that the block makes are for their owner alone from the start (0600), and folders too (0700)."""
+    """Create files (0600) and folders (0700) in the block with permissions for their owner alone."""
     mask = os.umask(0o077)
     try:
         yield
@@ -174,7 +174,7 @@ def shortened(digits: str) -> str:
 
 
 def refuse_surrogates(text: str, value: Any) -> None:
-    """Halves of characters can be escaped in JSON, but are no text: they can be neither written nor printed."""
+    """Refuse escaped lone surrogates. They are valid in JSON, but can be neither written nor printed."""
     if MAY_BE_SURROGATE.search(text) is None:
         return
     try:
@@ -185,7 +185,7 @@ def refuse_surrogates(text: str, value: Any) -> None:
 
 
 def refuse_depth(text: str, value: Any) -> None:
-    """Whatever is read here can be walked, compared and written by functions that call themselves."""
+    """Refuse values that are nested too deep for recursive functions."""
     if text.count("[") + text.count("{") <= MAX_DEPTH:
         return
     level = [value]
@@ -260,7 +260,7 @@ def rows(text: str, *, path: Path, decoder: json.JSONDecoder = DECODER) -> Itera
 
 
 def first_problem(error: ValidationError, *, above: str = "") -> str:
-    """The first problem of a validation, in one line: where, what was found, what was expected.
+    """Return the first problem of a validation in one line: the place, the value, and the expected value.
 
     `above` is where the value that was validated stands itself.
     """
@@ -275,7 +275,7 @@ def first_problem(error: ValidationError, *, above: str = "") -> str:
 
 
 def shortened_json(value: Any) -> str:
-    """`value` as a message shows it: not more than a line of it."""
+    """Return `value` as one line of at most 80 characters, for a message."""
     text = repr(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= 80 else f"{text[:77]}..."
 
@@ -287,7 +287,7 @@ R = TypeVar("R", bound=Record)
 
 
 def read_jsonl(path: Path, model: type[R], *, growing: bool = False) -> Iterator[R]:
-    """The records of a JSONL file, one at a time; of a `growing` one, a last line without its line break is passed over.
+    """Yield the records of a JSONL file. In a `growing` file a last line without a line break is skipped.
 
     Raises DataError: a line is not UTF-8, not JSON or not such a record; the message names it. A missing file, too.
     """
@@ -296,7 +296,7 @@ def read_jsonl(path: Path, model: type[R], *, growing: bool = False) -> Iterator
 
 
 def record(text: str, model: type[R], *, path: Path, line: int) -> R:
-    """The record that one line of a file holds; no value passes for one of another type."""
+    """Return the record in one line of a file. Types are checked strictly."""
     parse(text, path=path, line=line)
     try:
         return model.model_validate_json(text, strict=True)
@@ -305,12 +305,13 @@ def record(text: str, model: type[R], *, path: Path, line: int) -> R:
 
 
 def revalidated_record(text: str, model: type[R]) -> R:
-    """The record of a line that `record` has read before, to the byte: a third of its time."""
+    """Return the record of a line that `record` has read before, byte for byte. It takes a third of the time."""
     return model.model_validate_json(text, strict=True, context=ALREADY_VALIDATED)
 
 
 def numbered_lines(path: Path, *, growing: bool = False) -> Iterator[tuple[int, str]]:
-    """Lines of a UTF-8 file with their numbers from 1; blank ones are passed over, and the torn last one of a `growing` file."""
+    """Yield the lines of a UTF-8 file with their numbers from 1. Blank lines are skipped, and an incomplete last line of a
+    `growing` file."""
     try:
         with path.open("rb") as file:
             for number, raw in enumerate(file, start=1):
@@ -324,7 +325,7 @@ def numbered_lines(path: Path, *, growing: bool = False) -> Iterator[tuple[int, 
 
 
 def decoded(raw: bytes, *, path: Path, line: int) -> str:
-    """The text of one line of a UTF-8 file; a byte order mark before the first is passed over."""
+    """Return the text of one line of a UTF-8 file, without a byte order mark before the first line."""
     try:
         return raw.decode("utf-8-sig" if line == 1 else "utf-8")
     except UnicodeDecodeError as error:

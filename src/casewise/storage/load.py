@@ -60,7 +60,8 @@ MOST_TABLES = 64
 def cached_item_numbers(
     benchmark: Benchmark, title: str, work: Callable[[], NDArray[np.float64]], *, made_with: str
 ) -> NDArray[np.float64]:
-    """Return one number an item of `benchmark`, in its order: as it was kept, or as `work` gives it, which is then kept.
+    """Return one number for each item of `benchmark`, in its order: the cached numbers, or those of `work`, which are then
+    cached.
 
     `title`: what the numbers are, with every setting that they depend on.
     `made_with`: the package, besides this one, whose version they depend on.
@@ -75,7 +76,7 @@ def cached_item_numbers(
 def cached_numbers(
     benchmark: Benchmark, title: str, work: Callable[[], dict[str, float]], *, made_with: str
 ) -> dict[str, float]:
-    """Return numbers by name that belong to `benchmark` as a whole, kept as those of `cached_item_numbers` are."""
+    """Return numbers by name that belong to `benchmark` as a whole, cached as those of `cached_item_numbers`."""
     table = cached_table(
         benchmark, title, made_with, lambda: pl.DataFrame(list(work().items()), schema=NUMBERS, orient="row")
     )
@@ -89,7 +90,7 @@ def cached_table(
     work: Callable[[], pl.DataFrame],
     names: pl.DataFrame | None = None,
 ) -> pl.DataFrame:
-    """Return the table that was kept under `title`, in the order of `names`; without a whole one that of `work`, which is kept."""
+    """Return the table that is cached under `title`, in the order of `names`, or that of `work`, which is then cached."""
     versions = {"casewise": __version__, made_with: version(made_with)}
     path = cache_folder() / "worked-out" / f"{digest([benchmark.digest, title, versions])}.arrow"
     try:
@@ -240,7 +241,8 @@ def import_cases(
     ratings: RatingTable = RatingTable(),
     file: FileOptions = FileOptions(),
 ) -> Benchmark:
-    """A benchmark of one's own labelled cases: a table with a case or a rating a row, or an annotation tool's export.
+    """Return a benchmark of your labelled cases: a table with a case or a rating in each row, or an annotation tool's
+    export.
 
     Parameters
     ----------
@@ -291,7 +293,7 @@ def case_frame(
     scale: RatingScale | None,
     policies: Policies,
 ) -> CaseFrame:
-    """Return the facts about a file of cases, with the taxonomy and the set of parameters that lie at these paths."""
+    """Return the facts about a file of cases, with the taxonomy and the parameters at these paths."""
     return CaseFrame(
         Taxonomy.read(Path(taxonomy)) if taxonomy else None,
         ParameterSet.read(Path(parameters)) if parameters else None,
@@ -307,7 +309,7 @@ def bad_rows_file(target: Path) -> Path:
 
 
 def write_rejected(rejected: Sequence[Rejected], path: Path) -> None:
-    """Write rows that could not be read, one a line, with the line and the reason of each."""
+    """Write the rows that could not be read as JSON Lines, each with its line number and the reason."""
     lines = (
         json.dumps({"line": row.line, "reason": row.problem, "row": row.content}, ensure_ascii=False)
         for row in rejected
@@ -316,7 +318,7 @@ def write_rejected(rejected: Sequence[Rejected], path: Path) -> None:
 
 
 def join(first: str | Path, second: str | Path, target: str | Path, *, name: str | None = None) -> Benchmark:
-    """Two benchmarks over the same queries as one, in a new folder: a release, and what people said of other items since.
+    """Join two benchmarks over the same queries in a new folder, for instance a release and later ratings of other items.
 
     Raises
     ------
@@ -363,7 +365,7 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def escape_formula(text: str) -> str:
-    """`text` so that no spreadsheet program runs it: an apostrophe goes before what looks like a formula."""
+    """Return `text` with an apostrophe before anything that a spreadsheet program could run as a formula."""
     return f"'{text}" if text.lstrip(" \u00a0").startswith(FORMULA_STARTS) else text
 
 
@@ -420,7 +422,7 @@ def write_hugging_face(benchmark: Benchmark, folder: Path) -> Path:
 
 
 def card(benchmark: Benchmark) -> str:
-    """The dataset card: its settings, and what a reader must know."""
+    """Return the dataset card: its settings and its notes."""
     about, tables = benchmark.about, [table for table in RECORDS if getattr(benchmark, table)]
     notices = "".join(f"> {note}\n\n" for note in benchmark.notes())
     notices += f"> {about.canary}\n\n" if about.canary else ""
@@ -453,7 +455,7 @@ Format = Literal["folder", "published", "parquet", "huggingface"]
 
 
 def convert(source: str | Path, target: Path, *, to: Format | None = None) -> tuple[str, ...]:
-    """Write the benchmark at `source` anew at `target`, in another format.
+    """Write the benchmark at `source` to `target` in another format.
 
     `source`: whatever `load` takes: a name, a folder of any of the formats, or a published JSON file.
     `to`: the format; by default `published` for a name that ends in `.json`, and `folder` for any other.

@@ -78,7 +78,7 @@ def in_taxonomy(name: str) -> str:
 
 
 class PublishedRow(BaseModel):
-    """One row of the release. `context` is left as it is here: judge outputs may hold parts of one."""
+    """One row of the release. `context` is not validated here, because judge outputs may hold parts of one."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -148,7 +148,7 @@ def read_published(path: Path) -> Benchmark:
 
 
 def released_rows(entries: Sequence[Entry], *, without: str = "") -> tuple[list[PublishedRow], bool]:
-    """Return the checked rows of a file, and whether the author's intent stood at the end of every row's votes.
+    """Return the validated rows of a file, and whether each row's last vote is the author's intent.
 
     It is left out of the votes. In the release's judge outputs it stands there. Agreement alone is no proof: where people
     follow the intent in nine of ten votes, the last votes of 20 rows all equal it in one file of eight. So the number of
@@ -276,7 +276,7 @@ class PublishedOutput(NamedTuple):
 
     @property
     def misnamed(self) -> str | None:
-        """The values that the file holds instead, and the name for them; None where the name is right."""
+        """Return the kind of values in the file if its name announces another kind, else None."""
         raw = [value for value in self.raw if value not in (None, "")]
         if not raw or any(isinstance(outcome, Scored) for outcome in self.outcomes):
             return None
@@ -355,7 +355,7 @@ def item_ids(output: PublishedOutput, benchmark: Benchmark) -> list[str | None]:
 
 
 def judge_key(entries: Sequence[Entry]) -> str:
-    """Return the one key that every row has besides the release's own: the judge's name."""
+    """Return the judge's name: the one key that every row has in addition to the release's."""
     names = [[key for key in entry.values if key not in KEYS] for entry in entries]
     counts = Counter(name for keys in names for name in keys)
     if not counts:

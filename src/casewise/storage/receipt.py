@@ -10,7 +10,7 @@ from casewise.text import count_of
 
 
 class ColumnRead(Record):
-    """A column and what it was taken for."""
+    """A column and the role that it was read in."""
 
     column: str
     role: str
@@ -56,7 +56,7 @@ class Receipt(Record):
     """The encoding, separators and units that were read."""
 
     def known_words(self, column: str) -> dict[str, str]:
-        """Return the verdicts of words that somebody declared, for a table with a verdict in `column`.
+        """Return the verdicts of declared words, for a table with a verdict in `column`.
 
         True and false, yes and no, 1 and 0 answer the question of their own column, and are known in that one only.
         """
@@ -70,7 +70,7 @@ class Receipt(Record):
         }
 
     def own_words(self) -> dict[str, str]:
-        """Return the file's word for a verdict, where it has one word for it that is another than casewise's."""
+        """Return the file's own word for a verdict if it has exactly one and casewise's differs."""
         of_labels = {read.column for read in self.columns if read.role in ("label", "vote")}
         words: dict[str, set[str]] = {}
         for word in self.words:

@@ -60,7 +60,7 @@ def folder_of(run: AnyRun) -> Path:
 
 
 class AnyManifest(Record):
-    """The fields of every `run.json`. Each kind has its own, which says more.
+    """The fields of every `run.json`. Each kind of run adds fields.
 
     Kinds other than judgements declare a field `kind` as well, so that a folder says what it holds.
     """
@@ -84,7 +84,7 @@ R = TypeVar("R", bound=Call)
 
 @dataclass(frozen=True)
 class LogKind(Generic[M, R]):
-    """A kind of run folder: its manifest, its log, and what tells what one record was asked from what another was."""
+    """A kind of run folder: its manifest, its log, and the fields that identify a record's question."""
 
     name: str
     """Name in plain words and in the plural, `judgements`; the log is called so too."""
@@ -112,7 +112,7 @@ def last_records(log: Path, kind: LogKind[M, R], *, growing: bool = False) -> li
 
 
 def last_rows(table: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
-    """Return the rows of a log that count: one for each `key`. There is a column `attempt`."""
+    """Return the last attempt for each `key` of a log with the column `attempt`."""
     if table.select(pl.struct(key).hash()).to_series().n_unique() == len(table):
         return table  # no two have one key, as far as hashes tell: a fifth of the memory of comparing the keys
     if not (table["attempt"] > 0).any():
@@ -144,7 +144,7 @@ JUDGEMENT_RUN = "judgements"
 
 
 class Session(Record):
-    """One stretch of work on a run."""
+    """One session of a run, from its start to its end or stop."""
 
     started: datetime
     versions: dict[str, str]
@@ -159,7 +159,7 @@ class Session(Record):
 
 
 class RunFolder(Generic[M, R]):
-    """A run folder, held by this process until it is closed.
+    """A run folder, locked by this process until it is closed.
 
     Use `RunFolder.hold`; `read_manifest` reads one without holding it.
     """
@@ -172,7 +172,7 @@ class RunFolder(Generic[M, R]):
     @classmethod
     @contextmanager
     def hold(cls, path: Path, manifest: M, kind: LogKind[M, R], *, private: bool = False) -> Iterator[Self]:
-        """Begin the run at `path`, or go on with it, with nobody else at it; a `private` one is its owner's alone (0700).
+        """Lock and start the run at `path`, or resume it. A `private` folder (mode 0700) is accessible to its owner alone.
 
         Raises RunConflict: another process holds it, something else lies there, or the run there has another identity;
         the message names what differs. ConfigurationError: the place cannot be written.
@@ -212,7 +212,7 @@ class RunFolder(Generic[M, R]):
             os.close(lock)
 
     def add(self, answered: R) -> None:
-        """Append a record: one write, and a sync to disk when a second has passed since the last.
+        """Append a record with one write, and sync to disk if a second has passed since the last sync.
 
         Raises ConfigurationError: it cannot be written, because the disk is full for example; what was written before
         stays readable.
@@ -228,7 +228,7 @@ class RunFolder(Generic[M, R]):
             raise cannot_append(self.log_path, error) from error
 
     def brief(self) -> pl.DataFrame:
-        """Return a table of what a session must know of the log, one row per line.
+        """Return a table with the facts that a session needs about each line of the log.
 
         Its columns are those of the key, the `attempt`, the `place` of the line in bytes, whether the
         answer is `usable` or failed for a `passing` reason, and the `tokens` and `cost_usd` that it took, or at most took.
@@ -254,12 +254,12 @@ class RunFolder(Generic[M, R]):
             return self.kind.record.model_validate_json(file.readline())
 
     def sync(self) -> None:
-        """Put what was added on the disk, now."""
+        """Sync the added records to disk."""
         os.fsync(self._log)
         self._synced = time.monotonic()
 
     def keep_notes(self, notes: Iterable[str]) -> None:
-        """Keep what the judge says that a reader must know, beside what it said in earlier sessions."""
+        """Add the judge's notes for readers to those of earlier sessions."""
         earlier = run_notes(self.path)
         if fresh := [note for note in dict.fromkeys(notes) if note not in earlier]:
             write_text(self.path / NOTES, json.dumps([*earlier, *fresh], ensure_ascii=False, indent=1) + "\n")
@@ -281,7 +281,7 @@ def check_place(path: Path) -> None:
 
 
 def begin(path: Path, manifest: M, kind: LogKind[M, R]) -> M:
-    """The manifest of the run at `path`: the one that is there if it is the same run, else `manifest`, written."""
+    """Return the manifest of the run at `path`: the existing one if it is the same run, else `manifest`, which is written."""
     if not (path / RUN).is_file():
         return write_run_manifest(path, manifest)
     if (name_of_kind := kind_of(path)) != kind.name:
@@ -429,7 +429,7 @@ class RunManifest(AnyManifest):
     created: datetime
 
     def problem_with(self, now: Self) -> str | None:
-        """Return that an elicitation was asked for in other words before; None where it was not."""
+        """Return the problem that an elicitation had another wording before, or None."""
         for elicitation, wording in now.wordings.items():
             if (before := self.wordings.get(elicitation, wording)) != wording:
                 return f"asked for {elicitation} in other words: it has {before}, now {wording}"
@@ -459,7 +459,7 @@ def read_run(path: Path) -> RunManifest:
 
 
 def plain_type(annotation: Any) -> Any:
-    """The Python type of a field's values, without None, bounds and what a tuple or a dictionary holds."""
+    """Return the Python type of a field's values, without None, bounds and type parameters."""
     kinds = [kind for kind in get_args(annotation) if kind is not type(None)]
     if get_origin(annotation) is Literal:
         return str
@@ -535,7 +535,7 @@ def read_lines(path: Path, lines: bytes, names: Sequence[str] = tuple(SCHEMA)) -
 
 
 def line_blocks(path: Path) -> Iterator[bytes]:
-    """The log in blocks of whole lines, so that a million replies never lie in memory at once.
+    """Yield the log in blocks of whole lines, so that a million replies are never in memory at once.
 
     A last line that a killed process left unfinished is left out.
     """
@@ -612,13 +612,13 @@ def flatten_outcomes(table: pl.DataFrame, replies: str) -> pl.DataFrame:
 
 
 def raise_for_bad_line(path: Path) -> None:
-    """Read line by line, as the columns could not: the first bad line raises an error that names it."""
+    """Read the log line by line, so that the first invalid line raises an error with its number."""
     for _ in read_jsonl(path, Judgement):
         pass
 
 
 def last_attempts(table: pl.DataFrame) -> pl.DataFrame:
-    """One row a judgement asked for: of several attempts, the last one counts."""
+    """Return the last attempt at each judgement."""
     return last_rows(table, [*KEY_COLUMNS, "repeat"])
 
 
@@ -639,8 +639,8 @@ class ItemNote(Record):
     at: datetime
 
     @property
-    def says_nothing(self) -> bool:
-        """True if the note takes back what was noted before."""
+    def is_retraction(self) -> bool:
+        """True if the note removes an earlier note."""
         return not (self.text.strip() or self.tags)
 
 
@@ -653,7 +653,7 @@ def read_item_notes(runs: Iterable[Path]) -> dict[str, ItemNote]:
     notes = sorted(
         (note for file in files if file.is_file() for note in read_jsonl(file, ItemNote)), key=lambda n: n.at
     )
-    return {item: note for item, note in {note.item_id: note for note in notes}.items() if not note.says_nothing}
+    return {item: note for item, note in {note.item_id: note for note in notes}.items() if not note.is_retraction}
 
 
 def add_item_note(run: Path, note: ItemNote) -> None:

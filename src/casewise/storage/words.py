@@ -1,4 +1,4 @@
-"""Words for verdicts: which of them say themselves what they mean, and what a user has to declare."""
+"""Words for verdicts: those with a known meaning, and those that a user has to declare."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ class VerdictWords:
         return cell is None or (isinstance(cell, str) and plain_word(cell) in self.missing)
 
     def read(self, word: object, column: str) -> Reading | None:
-        """Return what a word means in a column; None where it does not say so.
+        """Return the verdict of a word in a column, or None if its meaning is not known.
 
         Raises ConfigurationError: it is true or false, yes or no, 1 or 0, and nobody declared what these mean.
         """

@@ -119,7 +119,7 @@ def with_ratings(study: LiveRound, benchmark: Benchmark, ratings: list[Rating]) 
     """The benchmark with the items that the study showed and their counted ratings, in the order of the items."""
     shown = set(study.scalars(select(tables.items.c.item_id).where(tables.items.c.study_id == study.id)))
     items = tuple(item for item in rated_items(study.design, benchmark) if item.id in shown)
-    rated = benchmark.keeping(item for item in benchmark.items if item.id in shown)
+    rated = benchmark.restricted_to(item for item in benchmark.items if item.id in shown)
     queries = {item.query_id for item in items}
     order = {item.id: place for place, item in enumerate(items)}
     synthetic = "rated by a rehearsal's simulated people, not by people" if study.phase == "rehearsal" else None

@@ -82,14 +82,14 @@ def test_an_item_that_is_none_or_several_is_an_error(which):
 
 
 def test_items_without_ratings_and_single_contexts_are_said():
-    alone = DEMO.keeping(DEMO.items[:3])
+    alone = DEMO.restricted_to(DEMO.items[:3])
 
     assert any("1 of 2 queries have one context only" in note for note in alone.notes())
     assert any("3 of 3 items have no ratings" in note for note in replace(alone, ratings=()).notes())
 
 
 def test_keeping_items_keeps_what_belongs_to_them():
-    two = DEMO.keeping(DEMO.items[:2])
+    two = DEMO.restricted_to(DEMO.items[:2])
 
     assert (two.counts.queries, two.counts.contexts, two.counts.items, two.counts.ratings) == (1, 2, 2, 42)
     assert two.votes[FIRST.id] == DEMO.votes[FIRST.id]

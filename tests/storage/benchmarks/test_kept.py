@@ -26,7 +26,7 @@ def everything_is_large(monkeypatch):
 @pytest.fixture
 def folder(tmp_path):
     demo = load("demo")
-    return write_benchmark(demo.keeping(demo.items[:9]), tmp_path / "nine")
+    return write_benchmark(demo.restricted_to(demo.items[:9]), tmp_path / "nine")
 
 
 def places():
@@ -47,7 +47,7 @@ def test_a_kept_benchmark_equals_the_one_that_was_read(folder, monkeypatch):
     assert again.digest == first.digest
     assert again.item_columns.equals(first.item_columns)
     assert [again.intent_of(item) for item in again.items] == [first.intent_of(item) for item in first.items]
-    assert again.keeping(again.items[:3]) == first.keeping(first.items[:3])
+    assert again.restricted_to(again.items[:3]) == first.restricted_to(first.items[:3])
 
 
 def test_another_file_is_not_taken_for_the_one_that_was_kept(folder):
@@ -105,7 +105,7 @@ def test_those_used_longest_ago_are_dropped(tmp_path, monkeypatch):
     monkeypatch.setattr(kept, "MOST_BENCHMARKS", 2)
     demo = load("demo")
     for n in (2, 3, 4):
-        read(write_benchmark(demo.keeping(demo.items[:n]), tmp_path / f"some-{n}"))
+        read(write_benchmark(demo.restricted_to(demo.items[:n]), tmp_path / f"some-{n}"))
 
     assert len(places()) == 2
 
@@ -145,7 +145,7 @@ def test_places_by_id_tell_ids_apart_whose_last_digits_are_alike():
 def test_what_is_in_columns_is_chosen_and_written_as_the_records_are(folder, tmp_path, monkeypatch, most_held):
     monkeypatch.setattr(record_columns, "MOST_HELD", most_held)
     demo, _ = load("demo"), read(folder)
-    records, columns = demo.keeping(demo.items[:9]), read(folder)
+    records, columns = demo.restricted_to(demo.items[:9]), read(folder)
 
     for name, model in RECORDS.items():
         table = record_table(tuple(getattr(records, name)), model)

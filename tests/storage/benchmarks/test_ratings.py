@@ -110,7 +110,7 @@ def test_plainly_written_ratings_are_read_as_records_are_or_not_at_all(given):
     with TemporaryDirectory() as folder:
         path = Path(folder) / "ratings.jsonl"
         write_jsonl(path, given)
-        found = RatingColumns.plainly_written(path)
+        found = RatingColumns.from_canonical_lines(path)
 
     odd = any(
         rating.at or "\t" in rating.item_id or "e" in f"{rating.seconds!r}{rating.value!r}".replace("None", "")
@@ -139,7 +139,7 @@ def test_what_is_not_plainly_written_is_left_to_the_reader_that_explains(tmp_pat
     good = b'{"item_id":"i","position":0,"verdict":"safe"}\n'
     (tmp_path / "ratings.jsonl").write_bytes(good + line + b"\n" + good.replace(b"0", b"2"))
 
-    assert RatingColumns.plainly_written(tmp_path / "ratings.jsonl") is None
+    assert RatingColumns.from_canonical_lines(tmp_path / "ratings.jsonl") is None
 
 
 @pytest.mark.slow

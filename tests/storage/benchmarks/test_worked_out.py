@@ -14,7 +14,7 @@ from casewise.storage.load import cached_item_numbers, cached_numbers
 @pytest.fixture
 def few():
     demo = casewise.load("demo")
-    return demo.keeping(demo.items[:6])
+    return demo.restricted_to(demo.items[:6])
 
 
 def of(benchmark, values=(0, 1, 2, 3, 4, 5), what="places"):
@@ -73,7 +73,7 @@ def test_those_used_longest_ago_are_dropped(few, monkeypatch):
 
 def test_the_words_of_a_benchmark_are_counted_once_for_all_reports(monkeypatch):
     demo = casewise.load("demo")
-    some = demo.keeping(demo.items[:40])
+    some = demo.restricted_to(demo.items[:40])
     first = Subject(some).baseline
     monkeypatch.setattr(PhraseCounts, "from_texts", lambda _: pytest.fail("the words were counted again"))
 

@@ -111,7 +111,7 @@ def test_other_items_and_other_texts_are_another_study(store, study, path, tmp_p
         set_state(live, "paused", by="owner")
     demo = load("demo")
     some = {query.id for query in demo.queries[:6]}
-    write_benchmark(demo.keeping(item for item in demo.items if item.query_id in some), tmp_path / "few")
+    write_benchmark(demo.restricted_to(item for item in demo.items if item.query_id in some), tmp_path / "few")
     changed(path, r"per_item = 2 ", "per_item = 3 ")
     changed(path, r'benchmark = "demo" ', 'benchmark = "few" ')
     with pytest.raises(StudyError, match="the items differ from those being rated"):

@@ -126,7 +126,7 @@ def test_a_text_that_was_changed_before_the_study_was_opened_is_a_departure_and_
 
 def test_another_benchmark_than_the_one_rated_is_refused(store, plan, tmp_path):
     study = opened_plan(store, plan)
-    other = plan.benchmark.keeping(plan.benchmark.items[:4])
+    other = plan.benchmark.restricted_to(plan.benchmark.items[:4])
     with pytest.raises(StudyError, match="was rated"), study.read(store) as live:
         export(live, benchmark=other, design=plan.design, folder=tmp_path / "out")
 
