@@ -16,13 +16,13 @@ Flat = Annotated[T, Parameter(name="*")]
 """Options whose fields are options of the command that takes them."""
 
 Words = Annotated[tuple[str, ...], Parameter(allow_leading_hyphen=True)]
-"""Words of somebody's file, which may be - or -1."""
+"""Words of a user's file, which may be - or -1."""
 
 SPEED_GROUP = Group("Speed and errors", sort_key=5)
 """The heading of options that change how fast calls are made and what follows a failure, wherever they are declared."""
 
 CONCURRENCY = 32
-"""Calls at a time, unless somebody says otherwise."""
+"""Default number of calls at a time."""
 
 FitThresholds = Annotated[bool, Parameter(help="Give scalars verdicts, by thresholds fitted on other queries.")]
 GraderLabels = Annotated[

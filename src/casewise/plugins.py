@@ -1,6 +1,6 @@
 """The parts of casewise by kind and name: its own and those of other packages; and its optional packages.
 
-A part is an object of one class for each kind, whoever brings it: casewise's own parts stand in a mapping of the room that
+A part is an object of one class for each kind, also in other packages: casewise's own parts stand in a mapping of the room that
 they belong to, and another package names its parts in its `pyproject.toml`, under one group for each kind:
 
     [project.entry-points."casewise.judges"]

@@ -27,7 +27,7 @@ class Settings:
     database: str = DEFAULT_DATABASE
     """A path (SQLite) or an URL: `sqlite:///…`, `postgresql://…`."""
     secret_key: str = field(repr=False)
-    """Signs cookies, links and form tokens. Whoever knows it can be anyone."""
+    """Signs cookies, links and form tokens. A person who knows it can act as any other."""
     erasures: str = ""
     """The file of the list of erasures; empty for the one beside the database."""
     site_url: str = DEFAULT_SITE_URL

@@ -162,7 +162,7 @@ class AttackRun(PlannedRun):
 
     @classmethod
     def of(cls, planned: PlannedRun, adaptive: Adaptive) -> Self:
-        """Return a planned run with its attacker. Nobody is called.
+        """Return a planned run with its attacker. No call is made.
 
         Raises ConfigurationError: there is no such model, its key is not set, or an attacker meets a judge that is
         asked for several elicitations or for a scalar.
@@ -201,7 +201,7 @@ class AttackRun(PlannedRun):
         return [(setting.defence, arm) for setting, arm in settings if setting.attack is None]
 
     def estimate(self) -> RunEstimate:
-        """Return what the run would take if every verdict changed at the last turn, with the control's. Nobody is called."""
+        """Return what the run would take if every verdict changed at the last turn, with the control's. No call is made."""
         if self.attacker is None:
             return super().estimate()
         adaptive, numbers = self.adaptive, range(1, self.adaptive.turns + 1)
@@ -244,7 +244,7 @@ class AttackRun(PlannedRun):
         return Run(self.folder, self.benchmark, summary, self.temporary)
 
     def unseen_note(self) -> str | None:
-        """Return which attacks the judge cannot see, in a sentence; None if it sees them all. Nobody is called."""
+        """Return which attacks the judge cannot see, in a sentence; None if it sees them all. No call is made."""
         return unseen_note(self.judge.name, unseen_attacks(self.benchmark, self.judge, self.plan))
 
     async def decide(

@@ -274,7 +274,7 @@ class BoardReport(Report[Leaderboard]):
             shown = document if with_texts or not benchmark.restricted else document.without_exhibits
             write_text(place / file, html(shown, path=lambda place: place.resolve().name))
         numbers = self.as_json()
-        for row in numbers["rows"]:  # paths of this machine are nobody else's concern
+        for row in numbers["rows"]:  # other people need no paths of this machine
             row["run"] = reports.get(row["run"], Path(row["run"]).name)
         write_text(place / "leaderboard.json", json_text(numbers))
         write_text(place / "index.html", html(leaderboard_page(self.numbers, reports)))

@@ -124,7 +124,7 @@ def job_row(run: Path, job: BatchJob) -> dict[str, Any]:
 
 
 def batch_jobs(runs: Sequence[str | Path] = (), *, ended: bool = False) -> list[dict[str, Any]]:
-    """The batch jobs of runs that are out, as rows, the oldest first. Nobody is called.
+    """Return the pending batch jobs of runs as rows, the oldest first. No call is made.
 
     Parameters
     ----------

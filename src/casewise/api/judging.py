@@ -246,7 +246,7 @@ def try_connection(judge: Judge) -> Probe:
 
 
 class PassingFolder:
-    """A temporary folder that is gone when nobody holds this object any more."""
+    """A temporary folder that is removed with this object."""
 
     def __init__(self) -> None:
         self.path = Path(tempfile.mkdtemp(prefix="casewise-"))
@@ -283,7 +283,7 @@ class Run(RunAt):
 
 @dataclass(frozen=True)
 class PlannedRun:
-    """A judge's planned run over a benchmark, with its folder. Everything is loaded and checked; nobody has been asked."""
+    """A judge's planned run over a benchmark, with its folder. Everything is loaded and checked, and no call is made."""
 
     folder: Path
     benchmark: Benchmark
@@ -305,7 +305,7 @@ class PlannedRun:
         return MakingOptions(options.live.model, asked, options.limits, options.watch, options.command)
 
     def estimate(self) -> RunEstimate:
-        """Return the calls, tokens and cost of the run. Nobody is called."""
+        """Return the calls, tokens and cost of the run. No call is made."""
         return estimate_run(self.benchmark, self.judge, self.plan, making=self.making)
 
     def sends_to(self) -> tuple[str | None, ...]:
@@ -387,7 +387,7 @@ def plan_run(
     base_url: str | None = None,
     options: RunOptions = RunOptions(),
 ) -> PlannedRun:
-    """Plan a run, with the parameters of `judge`. Nobody is called.
+    """Plan a run, with the parameters of `judge`. No call is made.
 
     Raises
     ------

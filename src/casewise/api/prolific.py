@@ -1,4 +1,5 @@
-"""Recruiting at Prolific: create the study there, add places, approve, keep returners out. Nobody is ever rejected."""
+"""Recruiting at Prolific: create the study, add places, approve submissions, exclude returning people. casewise rejects no
+submission."""
 
 from __future__ import annotations
 
@@ -229,7 +230,7 @@ class StudyAtProlific(Study):
             live.note(ASKED_TO_RETURN, by="owner", annotator_id=standing.annotator if standing else None, detail=asked)
 
     def _end(self, line: ReconciliationLine, standing: Standing) -> None:
-        """End the part of somebody who left, and pay what its outcome is worth where that can be paid."""
+        """End the participation of a person who left, and pay for its outcome if that can be paid."""
         with self.round() as here, here.round.write(here.store) as live:
             leave_before_batch(live, standing.annotator)
             finish_batch(live, standing.annotator, outcome="stopped")
@@ -266,7 +267,7 @@ class StudyAtProlific(Study):
     def _annotator(self, number: str) -> Iterator[tuple[StudyRound, RecruiterIds]]:
         """Yield the round and an annotator's ids there.
 
-        Raises StudyError: nobody in the round has that number, or the ids are deleted by now.
+        Raises StudyError: no annotator in the round has that number, or the ids were deleted.
         """
         with self.round() as here:
             with here.round.read(here.store) as live:
@@ -317,7 +318,7 @@ class StudyAtProlific(Study):
             pay(here, payment, lambda prolific: prolific.call("POST", f"/bulk-bonus-payments/{prepared}/pay/", {}))
 
     def settle(self, number: str, *, paid: bool, payment: str | None = None) -> float:
-        """Record whether a payment in doubt was `paid`, as somebody saw at Prolific; return its amount.
+        """Record whether a payment in doubt was `paid`, as seen at Prolific. Return its amount.
 
         One that was not is not spent, and can be paid. `payment` is Prolific's id of it, where several are in doubt.
 

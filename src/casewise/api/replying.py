@@ -60,7 +60,7 @@ class Replies(RunAt):
 
 
 def chat_model(model: str | Model | LoadedModel, options: ModelOptions | None = None) -> LoadedModel:
-    """Return the chat model of a name, or a model of one's own, whose price nobody knows.
+    """Return the chat model of a name, or a user's own model, whose price is unknown.
 
     Raises ConfigurationError: there is no such model, or a key is not set.
     """
@@ -71,7 +71,7 @@ def chat_model(model: str | Model | LoadedModel, options: ModelOptions | None = 
 
 @dataclass(frozen=True)
 class PlannedReplies:
-    """A planned collection of a chatbot's replies. Everything is loaded and checked; nobody has been asked."""
+    """A planned collection of a chatbot's replies. Everything is loaded and checked, and no call is made."""
 
     folder: Path
     benchmark: Benchmark
@@ -98,7 +98,7 @@ class PlannedReplies:
         return Collector(self.model, self.chat, self.options)
 
     def unseen_note(self) -> str | None:
-        """Return which attacks change nothing that the chatbot is sent, in a sentence; None if all do. Nobody is called."""
+        """Return which attacks change nothing that the chatbot is sent, in a sentence; None if all do. No call is made."""
         return unseen_note(self.model.model.name, unseen_attacks(self.benchmark, self.collector, self.plan))
 
     def estimate_before(self) -> dict[str, CallEstimate]:
@@ -274,7 +274,7 @@ def compare_says_does(
     BenchmarkError
         They are over different benchmarks, or no model has both.
     DataError
-        A folder is no run, or nobody has graded the replies.
+        A folder is not a run, or its replies are not graded.
     """
     numbers = SaysDoesNumbers.of(says, does, benchmark=benchmark, options=options_of(labels, options))
     return Report(numbers, says_does_page)

@@ -306,7 +306,8 @@ class Study:
             owner.amend(live, amendment, why=why, by="owner")
 
     def set_state(self, state: RoundState, *, wait: Callable[[float], object] = time.sleep) -> Round:
-        """Pause or close a round (nobody new begins, whoever has a batch may finish), or open it again.
+        """Pause or close a round, or open it again. While it is closed no new person begins, and people with a batch may
+        finish.
 
         After an amendment, opening waits until every server has read it: `wait` is called with the seconds.
         """
@@ -321,7 +322,7 @@ class Study:
         return here.round
 
     def set_condition(self, condition: str, *, closed: bool) -> Round:
-        """Give nobody new a batch in one condition while others go on, or give batches in it again."""
+        """Stop or restart new batches in one condition. Other conditions continue."""
         with self.round() as here, here.round.write(here.store) as live:
             set_condition(live, condition, closed=closed, by="owner")
         return here.round
@@ -329,7 +330,7 @@ class Study:
     def owners(self, *, add: str | None = None, remove: str | None = None) -> list[str]:
         """Return who sees this study on the owners' pages, by e-mail address, after adding or removing one of them.
 
-        Raises ConfigurationError: nobody with that address can sign in as an owner.
+        Raises ConfigurationError: no owner has that address.
         """
         with self.round() as here, here.store.write() as connection:
             for email, belongs in ((add, True), (remove, False)):
@@ -339,7 +340,7 @@ class Study:
 
     @contextmanager
     def _person(self, number: str) -> Iterator[LiveRound]:
-        """Yield a transaction about an annotator. Raises StudyError: nobody in this round has that number."""
+        """Yield a transaction about an annotator. Raises StudyError: no annotator in this round has that number."""
         with self.round() as here, here.round.write(here.store) as study:
             person = annotator(study, number)
             if person is None or person.study_id != study.id:
@@ -352,7 +353,7 @@ class Study:
             return answers.void(study, number, why=why, by="owner")
 
     def restore(self, number: str, *, why: str) -> int:
-        """Take in again somebody who was left out; return how many ratings count, for their items still have room."""
+        """Include an excluded annotator again. Return the number of ratings that count, because their items still have room."""
         with self._person(number) as study:
             return answers.restore(study, number, why=why, by="owner")
 
@@ -371,7 +372,7 @@ class Study:
     def export(self, folder: str | Path) -> Export:
         """Write the ratings as a benchmark folder; one with replies only its owner may read.
 
-        Raises StudyError: nobody has begun to rate yet.
+        Raises StudyError: no annotator has begun to rate.
         """
         plan = self.plan()
         access = owner_only_files() if plan.design.rates == "replies" else nullcontext()

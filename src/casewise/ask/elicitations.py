@@ -57,7 +57,7 @@ class HowAsked:
     name."""
 
     wants: Callable[[AskOptions], ReplyOptions]
-    """The options wanted of a reply; a seed is put in by whoever asks."""
+    """The options of a reply. The caller sets a seed."""
     read: Callable[[Reply, AskOptions], ReadOutcome]
     """Returns the outcome of a reply that no filter cut off."""
     usual_reply_tokens: int
@@ -437,7 +437,7 @@ def protocol_for(name: str, judge: str) -> Protocol:
     return protocol
 
 
-# Elicitations by name, whoever brings them.
+# Elicitations by name: casewise's own and those of other packages.
 
 
 def elicited(elicitation: Elicitation) -> Elicited:

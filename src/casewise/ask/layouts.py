@@ -116,7 +116,7 @@ def in_words(shown: ShownContext) -> str:
     return "\n".join(lines)
 
 
-# How a context is laid out for whoever reads it: as a list, as prose, as JSON or as XML. What it says is the same.
+# The layout of a context for its reader: a list, prose, JSON or XML. The statements are the same.
 
 Layout = Literal["list", "prose", "json", "xml"]
 

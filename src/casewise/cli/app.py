@@ -134,7 +134,7 @@ def start(
 
 
 def main() -> None:
-    """The program. What a user can act on is said in a line and ends with its exit code; nobody sees a traceback."""
+    """Run the program. An error that a user can act on is one line with its own exit code. No traceback is printed."""
     gc.set_threshold(GARBAGE)
     atexit.register(gc.freeze)  # or Python looks through all that was imported as it ends: a fifth of a second
     open_closed_streams()
@@ -186,7 +186,7 @@ def error_message(error: Exception) -> str:
 
 
 def show_docstring_as_help(name: str | None) -> None:
-    """Have a command say of itself what its docstring does: its line was for the page of all commands.
+    """Use a command's docstring as its description; the line in `SECTIONS` is for the page of all commands.
 
     Raises ConfigurationError: there is no such command.
     """
@@ -201,14 +201,15 @@ def show_docstring_as_help(name: str | None) -> None:
 
 
 def open_closed_streams() -> None:
-    """A scheduler may start a program with its streams closed; the next file that is opened would stand in their place."""
+    """Open closed standard streams on the null device. A scheduler may close them, and the next opened file would take
+    their place."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115 (as long as the program)
 
 
 def refuse_undecodable_arguments(words: list[str]) -> None:
-    """A path may be any bytes; what a run records of it has to be UTF-8."""
+    """Refuse arguments that are not UTF-8: a run records paths as UTF-8."""
     if strange := next((word for word in words if any("\ud800" <= letter <= "\udfff" for letter in word)), None):
         fail(
             f"{strange} is not {sys.getfilesystemencoding()}: rename the file, or set the locale that it was named under "
@@ -223,14 +224,14 @@ def exit_on_closed_pipe() -> None:
 
 
 def escape_unprintable_characters() -> None:
-    """Characters that the terminal's encoding has not are written as escapes, so that no text stops a command."""
+    """Write characters that the terminal cannot encode as escapes, so that no text stops a command."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
 
 
 def os_error_message(error: OSError) -> str:
-    """A path that cannot even be looked at: a name that is too long, a folder that may not be entered, a full disk."""
+    """Return the message of a system error, such as a name that is too long, a folder without permission, or a full disk."""
     where = f"{error.filename}: " if error.filename else ""
     return f"{where}{error.strerror or error}"
 

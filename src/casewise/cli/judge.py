@@ -335,7 +335,7 @@ def plan_runs(
     local: LocalOptions,
     needs_key: bool,
 ) -> list[PlannedRun]:
-    """Return a run for each benchmark and judge. Everything is loaded and checked; nobody is called.
+    """Return a run for each benchmark and judge. Everything is loaded and checked, and no call is made.
 
     `folders`: for each benchmark, by what the user called it, the folder of each judge.
     """

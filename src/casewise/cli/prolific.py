@@ -205,7 +205,7 @@ def print_kinds(by_kind: dict[Action, list[ReconciliationLine]], currency: str) 
 def agrees_to(
     kind: Action, lines: list[ReconciliationLine], currency: str, *, yes: bool | None, doubtful: bool | None
 ) -> bool:
-    """Return whether somebody agrees to all actions of one kind."""
+    """Return whether the user agrees to all actions of one kind."""
     given = yes if kind != "decide" else doubtful
     if kind == "decide" and given is None and yes is not None:
         given = False

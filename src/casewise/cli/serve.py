@@ -222,9 +222,9 @@ def kind_of(what: tuple[Path, ...]) -> str:
 
 
 def free_port(host: str, port: int) -> int:
-    """`port`, which nobody listens on yet.
+    """Return `port` if it is free.
 
-    Raises ConfigurationError: somebody does, or the address is not this machine's.
+    Raises ConfigurationError: another program uses it, or the address is not this machine's.
     """
     with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as trying:
         trying.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

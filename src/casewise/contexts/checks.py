@@ -179,7 +179,7 @@ class PairComparison:
 def compare_pair(first: Wording, second: Wording, *, vary: Sequence[str] = ()) -> PairComparison:
     """Compare the two contexts of a query, by parameter in reading order.
 
-    `vary`: the parameters and groups in which they are meant to differ; empty where nobody stated that.
+    `vary`: the parameters and groups in which they are meant to differ; empty if that is not stated.
     """
     one, other = (
         {name: re.findall(r"\w+", text.casefold()) for name, text in wording.fields().items()}

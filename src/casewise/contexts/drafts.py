@@ -43,7 +43,7 @@ class Draft(Record):
     created_at: datetime
     parameters: StatedParameters
     vary: Names = ()
-    """The parameters and groups in which the two contexts of a query are meant to differ; empty where nobody said so."""
+    """The parameters and groups in which the two contexts of a query are meant to differ; empty if that is not stated."""
 
 
 def create_draft(

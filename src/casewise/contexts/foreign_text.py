@@ -45,7 +45,7 @@ def pattern(text: str) -> re.Pattern[str]:
     return re.compile(text, re.IGNORECASE)
 
 
-# Verdicts: the context says whether the chatbot should answer, which is for whoever judges it to decide.
+# Verdicts: the context says whether the chatbot should answer, which the judge has to decide.
 
 
 ANSWER = (
@@ -87,7 +87,7 @@ INTENTIONS = (
     pattern(rf"\b(?:in order to|so that he can|so that she can|so as to) {HARM}\b"),
 )
 
-# Instructions to whoever reads the context.
+# Instructions to the reader of the context.
 
 INJECTIONS = (
     pattern(r"\b(?:ignore|disregard|forget|override|bypass|do not follow|stop following|skip)\b[^.;]{0,40}\b(?:instructions?|rules?|guidelines?|settings?|evaluation|filters?|prompts?|told)\b"),
@@ -103,7 +103,7 @@ INJECTIONS = (
     pattern(r"\bclassify the following\b|\banswer the following\b|\bas the (?:judge|evaluator|annotator|moderator) of (?:this|the)\b"),
 )  # fmt: skip
 
-# What a model or a template left standing: slots that nobody filled, and a model that speaks of itself.
+# Remains of a template or a model: unfilled slots, and a model that writes about itself.
 
 PLACEHOLDERS = (
     pattern(r"\[\s*(?:insert|add|your|name|role|fill|enter|specify|describe|company|organi[sz]ation|occupation|city|background|placeholder|redacted|n/?a)\b[^\]]*\]|\[[^\]]*\b(?:here|redacted|omitted)\]"),

@@ -172,7 +172,7 @@ class WrittenContext(Call):
 
     wording: Wording | None = None
     ignored: tuple[str, ...] = ()
-    """Keys of the reply that nobody asked for."""
+    """Keys of the reply that the prompt does not ask for."""
     reason: str | None = None
     """The reason why there are no words, such as `refused`, `truncated` or `content filter`."""
     detail: str = ""
@@ -194,7 +194,7 @@ def read_context(reply: Reply, parameters: ParameterSet = paper_parameters()) ->
     """The context in `reply`, which was to state all of `parameters`, or why there is none.
 
     The reply may wrap its one JSON object in prose or a code fence. A parameter that is missing, empty or no text
-    makes it fail; keys that nobody asked for are left out and named.
+    makes it fail; unrequested keys are left out and named.
     """
 
     def failed(reason: str, detail: str) -> WrittenContext:
@@ -236,7 +236,7 @@ def texts_in(value: object) -> Iterator[str]:
 
 
 def flattened(value: dict[str, Any], names: tuple[str, ...]) -> tuple[dict[str, Any], list[str]]:
-    """Dotted names to what stands there, and the names of what nobody asked for.
+    """Return the values by dotted name, and the unrequested names.
 
     The key `Transmission Principle` is `transmission_principle`.
     """
@@ -406,7 +406,7 @@ class DraftLog(RunLog[WantedContext, WrittenContext]):
         else:
             action = Action(by=self.by, act=Act.FAIL, reason=answer.failure)
             self.in_vain[ask.place_id] = answer.reason
-        # Where somebody wrote or generated it meanwhile, theirs stays.
+        # A version that was written or generated meanwhile stays.
         with suppress(NotAllowed), self.database.write() as connection:
             act(connection, ask.place_id, action, seen=None, now=datetime.now(UTC), detail=detail)
 

@@ -94,7 +94,7 @@ class ContextRecord:
         return self.state.phase == Phase.WITHDRAWN
 
     def id_of(self, words: Wording | None) -> str | None:
-        """The id of the context that states `words` here, whoever wrote it."""
+        """The id of the context that states `words` here, whoever its author is."""
         if words is None:
             return None
         context = Context(

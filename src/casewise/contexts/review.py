@@ -32,7 +32,7 @@ class Phase(StrEnum):
     """The phase of a context in its review."""
 
     MISSING = "missing"
-    """It has no words yet: nobody generated them, generating failed, or an imported table had none."""
+    """It has no words yet: they were not generated, generating failed, or an imported table had none."""
     GENERATED = "generated"
     UNDER_REVIEW = "under review"
     """One reviewer has submitted; the other has not, and does not see it."""
@@ -79,7 +79,7 @@ class Act(StrEnum):
     """Beyond repair."""
     REWRITE = "rewrite"
     RESTART = "restart"
-    """An administrator has it reviewed anew, for instance because somebody left."""
+    """An administrator restarts its review, for instance because a reviewer left."""
     WITHDRAW = "withdraw"
     """An administrator leaves the query out of releases, with both of its contexts."""
     RESTORE = "restore"
@@ -95,7 +95,7 @@ class Author(StrEnum):
     PERSON_AFTER_MODEL = "person after model"
     """A model wrote it, and people changed it."""
     UNKNOWN = "unknown"
-    """It was imported, and nobody stated who wrote it."""
+    """It was imported without a stated author."""
     PERSON_AFTER_UNKNOWN = "person after unknown"
     """It was imported without a statement of who wrote it, and people changed it here."""
 
@@ -129,7 +129,7 @@ class Action(Record):
     wording: Wording | None = None
     reason: str | None = None
     author: Author | None = None
-    """The kind of author of imported words, where somebody stated it."""
+    """The stated kind of author of imported words, or None."""
 
 
 class State(Record):

@@ -203,7 +203,7 @@ class GivenContext:
 
     fields: Mapping[str, str]
     author: Author | None
-    """The kind of author, where somebody stated it."""
+    """The stated kind of author, or None."""
     approved: bool = False
     """True if the release that it comes from states that it was approved."""
     source_id: str | None = None
@@ -220,7 +220,7 @@ class Source:
     parameters: ParameterSet
     contexts: Mapping[str, GivenContext] = field(default_factory=dict)
     unmoved: frozenset[str] | None = None
-    """The queries that no context moves; None where nobody rated any."""
+    """The queries that no context moves; None without ratings."""
     facts: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     """What was left out of the file or read otherwise than it stands there, in words."""

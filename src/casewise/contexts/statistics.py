@@ -75,7 +75,7 @@ class ReviewStatistics:
     withdrawn: int
     """Contexts whose query was withdrawn; no other number but the progress counts them."""
     adopted: int
-    """Contexts that an earlier release had approved and that nobody reviewed again."""
+    """Contexts that were approved for an earlier release and not reviewed again."""
     work: list[Work]
 
     def as_json(self) -> dict[str, Any]:

@@ -109,7 +109,7 @@ OWNER = "owner"
 
 
 class Overtaken(CasewiseError):
-    """Somebody else acted first, so nothing was done; the message says what they did."""
+    """Another person acted first, so nothing was done. The message says what they did."""
 
 
 class ReviewPlace(Record):
@@ -127,7 +127,7 @@ class ReviewPlace(Record):
     parameters: StatedParameters
     """The parameters that contexts of its draft state."""
     vary: Names
-    """The parameters and groups in which the two contexts of a query are meant to differ; empty where nobody said so."""
+    """The parameters and groups in which the two contexts of a query are meant to differ; empty if that is not stated."""
 
     @property
     def intent(self) -> str:

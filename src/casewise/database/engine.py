@@ -316,7 +316,7 @@ LIMITS_KEPT = timedelta(days=1)
 
 
 def expire_limits(connection: Connection, *, now: datetime) -> None:
-    """Delete the buckets that nobody has used for a day."""
+    """Delete the buckets that were not used for a day."""
     connection.execute(delete(staff.rate_limits).where(staff.rate_limits.c.updated_at < now - LIMITS_KEPT))
 
 
@@ -378,7 +378,7 @@ def number_of(job: str) -> int:
 
 
 WITHDRAWN = "EXISTS (SELECT 1 FROM study_annotators a WHERE a.id = OLD.annotator_id AND a.withdrawn_at IS NOT NULL)"
-"""The events of a study's annotator who withdrew can be deleted, of nobody else; and none can be changed."""
+"""Only the events of an annotator who withdrew can be deleted. No event can be changed."""
 
 POSTGRESQL_APPEND_ONLY = (
     (

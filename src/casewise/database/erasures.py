@@ -39,7 +39,7 @@ class Erasure:
     at: str
     """When, in UTC, as ISO 8601."""
     ratings: Ratings
-    """`withdrawn`: the ratings were deleted too. `kept`: they stay, joined to nobody."""
+    """`withdrawn`: the ratings were deleted too. `kept`: they stay, without a link to the person."""
     signature: str = ""
 
     def body(self) -> str:

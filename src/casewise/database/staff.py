@@ -39,7 +39,7 @@ class Role(StrEnum):
 
 @dataclass(frozen=True)
 class Person:
-    """Somebody who can sign in."""
+    """A person who can sign in."""
 
     id: str
     email: str
@@ -66,9 +66,9 @@ def token_hash(token: str) -> str:
 
 
 def invite(connection: Connection, email: str, *, roles: frozenset[Role], by: str | None, now: datetime) -> str:
-    """The token of a new invitation of `email`; somebody who is known already gets a way to a new password.
+    """Return the token of a new invitation of `email`. A person with an account can choose a new password with it.
 
-    Raises ConfigurationError: `email` is no e-mail address, or no role is given to somebody new.
+    Raises ConfigurationError: `email` is no e-mail address, or no role is given to a new person.
     """
     email = email.strip().lower()
     if "@" not in email.strip("@") or any(letter.isspace() for letter in email):
@@ -204,7 +204,7 @@ def note(
 def set_study_owner(connection: Connection, study_name: str, email: str, *, belongs: bool) -> None:
     """Have a person belong to a study, or no longer.
 
-    Raises ConfigurationError: nobody with that address is an owner.
+    Raises ConfigurationError: no owner has that address.
     """
     person = find_by_email(connection, email)
     if person is None or not person.has(Role.OWNER):
@@ -260,7 +260,7 @@ def start_session(connection: Connection, person: Person, *, now: datetime) -> s
 
 
 def session_person(connection: Connection, token: str, *, now: datetime) -> Person | None:
-    """Return who is signed in with `token`; None when nobody (any more), or the person was shut out."""
+    """Return the person signed in with `token`. None if the session has ended or the person was deactivated."""
     table = staff.sessions
     person_id = connection.scalars(
         select(table.c.person_id).where(

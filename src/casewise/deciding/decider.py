@@ -66,7 +66,7 @@ class DecisionRequest:
     reply: str | None = None
     """A chatbot's reply, for a guard that judges replies."""
     category: str | None = None
-    """The query's category of harm, in the benchmark's words; None where nobody says."""
+    """The query's category of harm, in the benchmark's words; None if it is not stated."""
     judged: Judged = "request"
     """`action` where the query tells an action of an agent."""
     id: str = field(default_factory=partial(secrets.token_hex, 12))
@@ -511,7 +511,7 @@ class Decider:
 
     @property
     def hung_calls(self) -> int:
-        """The number of calls of a sync judge function that have not returned although nobody waits for them."""
+        """The number of abandoned calls of a sync judge function that have not returned."""
         return self.judge.own.hung if isinstance(self.judge, CallableJudge) else 0
 
     @cached_property

@@ -1,7 +1,7 @@
 """Conclusions: what estimates and the design behind them allow one to say, each with its condition and its sentence.
 
 A conclusion holds, does not hold, or is unknown for a stated reason. It is made here from an estimate whose interval has a
-floor for errors that nobody saw (`casewise.stats.intervals`), or from a test that has it too, so that two commands cannot
+floor for unseen errors (`casewise.stats.intervals`), or from a test that has it too, so that two commands cannot
 contradict each other on the same runs. `KINDS` states the condition of each kind, and which simulations of
 `benchmarks/coverage.py` count how often it is drawn wrongly; `scripts/write_reference.py` writes both into
 `docs/reference/conclusions.md`.

@@ -310,7 +310,7 @@ class Series(ShortRepr):
 
     @property
     def who(self) -> Text:
-        """The judge; where its verdicts are a chatbot's replies, that they are, whoever graded them and however."""
+        """The name of the judge. Where its verdicts are a chatbot's replies, it says so, whatever the grader."""
         behaviour = self.run.behaviour
         if behaviour is not None:
             return Text(f"Replies of {behaviour.manifest.identity.model}")
@@ -675,7 +675,7 @@ def distinct(names: Sequence[str]) -> list[str]:
 def read_series(
     run: JudgedRun, judge: str, items: pl.DataFrame, *, judgements: pl.DataFrame | None = None
 ) -> list[Series]:
-    """The series of one run, from its judgements where somebody has read them already."""
+    """Return the series of one run, from its judgements if they were read before."""
     every = run.judgements(NEEDED) if judgements is None else judgements.select(NEEDED)
     if not len(every):
         raise DataError(run.log, None, "holds no judgements yet; run casewise judge again to go on with it")

@@ -139,7 +139,7 @@ class ReferenceScores(ShortRepr):
         )
 
     def people(self, asked: BoolArray) -> People:
-        """Return the ceilings that people's votes on the items of `asked` allow; nothing where nobody rated."""
+        """Return the ceilings that people's votes on the items of `asked` allow; nothing without votes."""
         if not LabelWords.of(self.benchmark).rated:
             return People(None, 0, None, None)
         key = asked.tobytes()

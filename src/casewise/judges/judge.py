@@ -96,7 +96,8 @@ def failed(error: Rejected | Unavailable) -> Answer:
 class Judge(Asker[Ask]):
     """Turns an item, shown in an arm, into an outcome.
 
-    A subclass has an `id`, a `name`, `elicitations` and `answer`. The defaults are those of a judge that asks nobody, costs
+    A subclass has an `id`, a `name`, `elicitations` and `answer`. The defaults are those of a judge that calls no service,
+    costs
     nothing, and shares no call.
 
     A judge never raises because of one item: without a verdict the answer is `Unscored`. It raises a

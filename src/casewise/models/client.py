@@ -71,7 +71,7 @@ class AdaptiveGate:
             self._room.notify(int(self.limit) - self.in_flight)
 
     def rest(self) -> None:
-        """Prepare for another event loop: nobody is under way or waits."""
+        """Prepare for another event loop. No call is under way or waiting."""
         self._room = asyncio.Condition()
 
     def succeeded(self) -> None:

@@ -18,7 +18,7 @@ def one_or_several(value: Any) -> Any:
 
 
 class Action(Record):
-    """A call of a tool by an agent. What nobody stated is None, which is not the same as nothing."""
+    """A call of a tool by an agent. An unstated part is None, which differs from an empty one."""
 
     tool: Text
     """The tool's name, as the agent calls it."""

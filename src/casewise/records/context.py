@@ -151,7 +151,7 @@ class Context(ContentRecord):
 
     query_id: str
     intended_safe: bool | None = None
-    """The author's intent; None where nobody stated it."""
+    """The author's intent; None if it is not stated."""
     sender: Sender | None = None
     recipient: Recipient | None = None
     transmission_principle: TransmissionPrinciple | None = None

@@ -97,7 +97,7 @@ class Query(ContentRecord):
     before: Annotated[tuple[Turn, ...], Field(min_length=1)] | None = None
     """The conversation before what is judged."""
     action: Action | None = None
-    """The call of a tool that `text` tells in words, where an action is judged and somebody recorded it."""
+    """The recorded tool call that `text` states in words, where an action is judged."""
     category: Text
     """A category's name in the benchmark's taxonomy."""
     source: str | None = None
@@ -182,7 +182,7 @@ class Item(ContentRecord):
 def condition_of(context: Context) -> str:
     """The condition that a context's intent and origin put it in; imported contexts count as revised.
 
-    A context whose author's intent nobody stated is in one of its own.
+    A context without a stated intent has a condition of its own.
     """
     if context.intended_safe is None:
         return INTENT_UNKNOWN
@@ -212,7 +212,7 @@ Vote = Literal["safe", "unsafe", "unsure", "ask"]
 """An `unsure` vote, or one that the user is to be asked first (`ask`), is counted and shown; a label policy says what it is worth."""
 
 LabelsBy = Literal["people", "author", "law", "policy", "models", "experts"]
-"""The source of labels: several people, whoever wrote the item, a law, a policy, models, or experts."""
+"""The source of labels: several people, the item's author, a law, a policy, models, or experts."""
 
 
 class RatingScale(Record):

@@ -243,7 +243,7 @@ def behaviours_in(folder: Path) -> tuple[Behaviour, ...]:
 
     A grader that graded none of them, where some have words, is left out, and the others' notes say so.
 
-    Raises DataError: the folder holds no replies, or nobody has graded any of them.
+    Raises DataError: the folder holds no replies, or none of them is graded.
     """
     manifest, replies = read_manifest(folder, REPLIES), replies_in(folder)
     graders = GraderRuns.of(folder, replies)

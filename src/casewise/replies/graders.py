@@ -63,7 +63,7 @@ class CallableGrader(Grader):
     `outcome` and perhaps a `ground`.
 
     An edited one is another grader. Until it has graded a first reply it is asked alone, and what it raises stops the run; later
-    that costs the reply only. Nobody but the user knows what it costs."""
+    that costs the reply only. Only the user knows what it costs."""
 
     prices: Prices | None = None
     counts_tokens = False

@@ -92,7 +92,7 @@ MOST_TIMES = 20
 
 
 def out_of_reach(more: int | None, n: int) -> bool:
-    """Return whether so many more queries are needed that nobody would label them."""
+    """Return whether more queries are needed than people could label."""
     return more is not None and more > MOST_TIMES * max(1, n)
 
 

@@ -37,7 +37,7 @@ class Prose(ShortRepr):
     lead: bool = False
     """True for the sentence to take away."""
     notice: bool = False
-    """True for what nobody may miss."""
+    """True for a warning that every reader has to see."""
 
 
 PHONE = 48

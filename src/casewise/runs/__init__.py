@@ -1,1 +1,1 @@
-"""One durable run, whatever is asked and whoever answers: in any order, within limits, and nothing paid for twice."""
+"""One durable run for every kind of call: in any order, within limits, and without paying twice."""

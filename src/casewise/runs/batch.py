@@ -61,12 +61,12 @@ def reserve(job: BatchJob) -> Spend:
 
 
 def is_unaccounted(job: BatchJob) -> bool:
-    """Return whether a job is settled, and nobody knows what it took: it was lost, or its results are gone."""
+    """Return whether a job is settled with unknown usage: it was lost, or its results were deleted."""
     return job.stands == "lost" or job.state == GONE
 
 
 def reserved(log: JobLog) -> Spend:
-    """Return the budget that is set aside for all jobs that are out, or that nobody knows the cost of."""
+    """Return the budget that is reserved for all pending jobs and those with unknown cost."""
     return sum((reserve(job) for job in log.jobs.values() if job.unsettled or is_unaccounted(job)), Spend())
 
 

@@ -55,7 +55,7 @@ def allow_sending(
     `content`: the texts, in words and in the plural: `the benchmark's queries`.
     `to`: the receiver; None if the texts do not leave this machine.
     `agreed`: the user has agreed already.
-    `ask`: shows a warning to the user and asks for consent; None if nobody can be asked.
+    `ask`: shows a warning to the user and asks for consent; None if there is no terminal.
     `remembered`: consent to an earlier command counts.
 
     Raises ConfigurationError: the user does not agree, or cannot be asked.

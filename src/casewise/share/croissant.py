@@ -53,7 +53,7 @@ class CroissantAbout(Record):
 def read_croissant_about(path: Path | None) -> CroissantAbout:
     """Return the content of `path`; an empty record without a file.
 
-    Raises DataError: it cannot be read, is no TOML, or says what nobody asked.
+    Raises DataError: it cannot be read, is not TOML, or has an unknown key.
     """
     return CroissantAbout() if path is None else read_record(path, CroissantAbout, "what Croissant asks for")
 

@@ -153,7 +153,7 @@ def clopper_pearson_interval(share: float, clusters: int, *, level: float = LEVE
     return Interval(float(interval.low), float(interval.high))
 
 
-# The floor: what errors that nobody saw can do to a number.
+# The floor: the effect that unseen errors can have on a number.
 
 
 def largest_unseen_share(clusters: int, *, level: float = LEVEL) -> float:

@@ -155,7 +155,7 @@ class TotalsByCluster:
     """(clusters, terms), or (1, terms) of all together: the same if everything were judged wrongly; None where that is
     not asked."""
     votes: PerVote | None = None
-    """The addition of each vote to the terms, and whose it is; None where nobody knows."""
+    """The addition of each vote to the terms, with its annotator; None for anonymous votes."""
 
     @classmethod
     def from_terms(
@@ -241,7 +241,8 @@ class TotalsByCluster:
         )
 
     def added_by_annotators(self, gradients: FloatArray) -> FloatArray:
-        """Return the part of annotators in the covariance of numbers with these gradients, (terms, numbers); 0 where nobody knows."""
+        """Return the part of annotators in the covariance of numbers with these gradients, (terms, numbers); 0 for
+        anonymous votes."""
         if self.votes is None:
             return np.zeros((gradients.shape[1], gradients.shape[1]))
         votes = self.votes

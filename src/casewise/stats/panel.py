@@ -86,7 +86,7 @@ def usual_reference(votes: ArrayLike) -> int:
 def reference_weight(safe: ArrayLike, votes: ArrayLike, *, reference_size: int) -> FloatArray:
     """The majority's weight of "safe" among so many of an item's people, averaged over all draws of them.
 
-    Ties count half. nan where an item has no more votes than that: then nobody is left to be held against them.
+    Ties count half. nan where an item has no further vote to compare with.
     """
     s, m = Counts.from_arrays(safe, votes)
     weight = np.full(len(s), np.nan)
@@ -208,7 +208,8 @@ def panel_worth(
 
 
 def _interval(measured: Measured, domain: Domain) -> Interval:
-    """Return the interval of a share or of a difference of two; where all clusters are alike, as wide as errors allow that nobody saw."""
+    """Return the interval of a share or of a difference of two shares. Where all clusters are alike, it is as wide as
+    unseen errors allow."""
     value, limits = measured.value, estimate_of(measured).limits
     if limits is not None:
         return Interval(*limits)
@@ -344,7 +345,7 @@ def prediction_powered_rate(
     variance above takes for impossible. The labelled items must be drawn at random.
 
     `grader`: (items,) numbers; its value for every item, on any scale.
-    `labels`: (items,) numbers in [0, 1]; a verdict, or the share of an item's people; nan where nobody labelled it.
+    `labels`: (items,) numbers in [0, 1]; a verdict, or the share of an item's people; nan without a label.
     `clusters`: (items,) labels; items that go together, such as those of a query.
     `raters`: who gave the votes whose shares the labels are: the interval then holds what people differ by throughout.
 

@@ -168,7 +168,7 @@ def _row(mask: pl.Series) -> int:
 
 
 def _check_annotators(annotator: Coded, item: Coded, condition: Coded | None, source: Path | str) -> None:
-    """Nobody rates an item twice; nor, where annotators are not crossed with them, under two conditions."""
+    """Check that no annotator rates an item twice, nor under two conditions unless annotators are crossed with conditions."""
     keys, times = np.unique(item.codes * len(annotator) + annotator.codes, return_counts=True)
     if (times > 1).any():
         first = int(keys[times > 1][0])
@@ -460,7 +460,7 @@ def simulate_ratings(model: CrowdModel, design: CrowdDesign, *, rng: np.random.G
 
     All effects are drawn anew, so repeated calls repeat the study with other queries and other people. In each round a
     condition's queries are shuffled and dealt in equal hands, which hold at most `items_per_annotator` queries and differ by at
-    most one; an annotator works in one round, so nobody sees a query twice.
+    most one; an annotator works in one round, so no annotator sees a query twice.
     """
     hands = -(-design.queries // design.items_per_annotator)
     rounds = len(design.safe_rates) * design.ratings_per_item

@@ -379,7 +379,7 @@ def kept_threshold(
     return Promised(promise, float(curve.thresholds[place]), float(curve.loss[place]), curve.n_queries)
 
 
-# Thresholds for what somebody wants, and what decisions with them cost on queries that they were not fitted on.
+# Thresholds for a wanted trade-off, and the cost of decisions with them on held-out queries.
 
 
 Codes = NDArray[np.intp]

@@ -33,7 +33,7 @@ class ActionTemplate(Record):
     name: str
     version: str
     not_recorded: str
-    """Stands in place of the arguments where nobody recorded them."""
+    """The text for arguments that were not recorded."""
     nothing: str
     """Stands in place of the arguments where there are none."""
     default: ToolWords

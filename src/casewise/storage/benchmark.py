@@ -103,7 +103,7 @@ class About(Record):
     """Record of how each column and word of the imported file was read, and what became of its rows."""
     published: Published | None = None
     labels_by: LabelsBy | None = None
-    """The source of the labels, where somebody stated it; see `Benchmark.labels_by`."""
+    """The stated source of the labels, or None; see `Benchmark.labels_by`."""
     scale: RatingScale | None = None
     """The scale that people rate on."""
 

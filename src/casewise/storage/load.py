@@ -211,7 +211,7 @@ class ImportOptions:
     def scale(self) -> RatingScale | None:
         """The scale; None where none is stated.
 
-        Raises ConfigurationError: one end is missing, the cut does not lie on it, or nobody said which side of it is safe.
+        Raises ConfigurationError: one end is missing, the cut is not on it, or its safe side is not stated.
         """
         if self.scale_low is None and self.scale_high is None and self.cut is None:
             return None

@@ -19,7 +19,7 @@ AGREED_WITH: dict[LabelsBy | None, str] = {
     "models": "the models' labels",
     None: "the labels",
 }
-"""Whom or what a judge agrees with, by the origin of labels. None: nobody said, and no item has several ratings."""
+"""The source of labels in words, by the origin of labels. None: it is not stated, and no item has several ratings."""
 
 LABELS_OF: dict[LabelsBy | None, str] = {
     "people": "one person's an item",

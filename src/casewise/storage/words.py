@@ -54,7 +54,7 @@ POLARITY: dict[str, Verdict] = {"safe": "safe", "is_safe": "safe", "unsafe": "un
 NotApplicable = Literal["not applicable"]
 
 How = Literal["declared", "listed", "by the column's name"]
-"""Why a word means what it means: somebody declared it, it is in the lists of casewise, or the column's name says it."""
+"""The source of a word's meaning: the user's declaration, casewise's lists, or the column's name."""
 
 
 class Reading(NamedTuple):
@@ -129,7 +129,7 @@ class VerdictWords:
     def read(self, word: object, column: str) -> Reading | None:
         """Return the verdict of a word in a column, or None if its meaning is not known.
 
-        Raises ConfigurationError: it is true or false, yes or no, 1 or 0, and nobody declared what these mean.
+        Raises ConfigurationError: it is true or false, yes or no, 1 or 0, and their meaning is not declared.
         """
         plain = plain_word(word)
         if plain in self.declared:

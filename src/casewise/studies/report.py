@@ -622,7 +622,7 @@ def study_report(
 def without_unrated(
     options: AnalysisOptions, study: ExportedStudy, ratings: pl.DataFrame
 ) -> tuple[AnalysisOptions, tuple[str, ...]]:
-    """The options without the contrasts of the study's plan that nobody's ratings can tell yet, and a note on each.
+    """Return the options without the planned contrasts that have too few ratings, and a note on each of these.
 
     Where none can be told, or one was asked for that is not of the plan, all stay: that is an error.
     """

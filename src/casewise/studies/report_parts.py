@@ -158,7 +158,7 @@ def methods(analysis: StudyAnalysis, words: VerdictWords) -> Iterator[str]:
 def mixed_model_table(ratings: CodedRatings) -> pl.DataFrame:
     """A row a rating: `query`, `condition`, `annotator` and `safe` (1 or 0).
 
-    Raises ValueError: nobody knows who rated.
+    Raises ValueError: ratings are anonymous.
     """
     if ratings.annotator is None:
         raise ValueError("a mixed model needs to know who rated: these votes are anonymous")

@@ -26,7 +26,8 @@ from casewise.records.item import Turn
 from casewise.storage.files import numbered_lines, read_jsonl, read_text, record
 from casewise.transforms.channels import DIRECTIONS, Channel, Direction, check_named, put_into
 
-# Claims: somebody argues, in one of the channels, for a verdict. Casewise has its own; users add theirs in a TOML or JSON Lines file.
+# Claims: a text in one of the channels argues for a verdict. casewise has its own; users add theirs in a TOML or JSON
+# Lines file.
 #
 # The rest of a transform's name is `CLAIM/CHANNEL/DIRECTION` for casewise's own, and `FILE#CLAIM/CHANNEL/DIRECTION@DIGEST` for a
 # user's, so that other words are another arm.

@@ -1,4 +1,4 @@
-"""Channels, where somebody's words can reach a judge, and defences, what a deployer does to all that comes in."""
+"""Channels, through which an attacker's words can reach a judge, and defences, which a deployer applies to all input."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def datamark(shown: ShownItem, _scene: Scene, _rest: str) -> ShownItem:
 
 
 def delimit(shown: ShownItem, scene: Scene, _rest: str) -> ShownItem:
-    """The user's text and every statement between marks that nobody can guess who does not know the item's ids."""
+    """Put the user's text and every statement between marks that cannot be guessed without the item's ids."""
     mark = f"<<{digest([scene.query.id, scene.context.id if scene.context else '', 'delimit'])[:12]}>>"
     return explained(over_all(shown, lambda text: f"{mark}{text}{mark}"), DELIMITED.format(mark=mark))
 

@@ -25,7 +25,7 @@ from casewise.transforms.attacks import shipped_claims
 from casewise.transforms.channels import CHANNELS, DIRECTIONS, Channel, Direction, over_texts, put_into
 
 # `filter:MODEL` and `detect:MODEL` guard, `paraphrase:MODEL` should change nothing. What a model made of a text is asked for
-# before the run, once a text, and looked up here: so showing an item calls nobody.
+# before the run, once a text, and looked up here: so showing an item makes no call.
 
 BY_MODEL = ("filter", "detect", "detect-ask", "paraphrase")
 

@@ -60,7 +60,7 @@ MOST_AT_ONCE = 32
 """Calls in threads that are waited for at a time."""
 
 MOST_HUNG = 256
-"""Calls that nobody waits for and that have not returned; with so many the function is called no more."""
+"""Maximum number of abandoned calls that have not returned. At this number the function is not called again."""
 
 
 class UserFunction:
@@ -144,7 +144,7 @@ class UserFunction:
 
     @property
     def hung(self) -> int:
-        """Return how many calls in threads have not returned although nobody waits for them any more."""
+        """Return the number of abandoned calls in threads that have not returned."""
         self._left = [thread for thread in self._left if thread.is_alive()]
         return len(self._left)
 

@@ -367,7 +367,7 @@ class Service:
     def __init__(self, decider: Decider, options: ServiceOptions = ServiceOptions()) -> None:
         self.decider, self.options, self.metrics = decider, options, ServiceMetrics()
         self.keys = keys_in(options.keys) if options.keys else frozenset[str]()
-        """Digests of the keys of which one must come with a request; without any, whoever reaches the port is answered."""
+        """Digests of the accepted keys. Without any, every client that reaches the port is answered."""
         self.log = TrafficLog(options.capture) if options.capture else None
         self.silent = 0
         """Decisions in a row for which the judge could not be asked, or did not answer."""

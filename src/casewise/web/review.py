@@ -211,7 +211,7 @@ def works(person: Person) -> bool:
 
 
 def warn_first(connection: Connection, draft: Draft, person: Person) -> None:
-    """Send whoever works on contexts to the warning, until they have read it."""
+    """Send a person who works on contexts to the warning until they have read it."""
     if works(person) and not has_read_warning(connection, draft, person.id):
         raise Redirection(f"/review/drafts/{draft.name}/warning")
 
@@ -345,7 +345,7 @@ context_router = APIRouter(prefix="/review/contexts/{place_id}")
 UNCHANGED = "submit unchanged"
 """A button that submits the words as they are, whatever was typed."""
 DISCARD = "discard"
-"""A button for typed words that nobody wants."""
+"""A button that discards typed words."""
 STAY = frozenset({Act.COMMENT, Act.TAKE, Act.TAKE_BACK, Act.RESTART, Act.REWRITE, *QUERY_ACTS})
 """After these the same context is shown again; after others, the next one."""
 
@@ -431,7 +431,7 @@ def decide(request: Request, place_id: str, person: ReviewRoom, form: SentForm, 
 
 
 class TypedSoFar(BaseModel):
-    """The words that the page's script sends while somebody types."""
+    """The words that the page's script sends while a person types."""
 
     model_config = ConfigDict(extra="forbid")
 

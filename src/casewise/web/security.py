@@ -142,7 +142,7 @@ async def check_csrf(request: Request) -> None:
         )
 
 
-# Headers on every answer: nothing but our own files is loaded, nobody frames us, nothing is cached or leaked.
+# Headers on every answer: only our own files are loaded, framing is refused, and nothing is cached or leaked.
 
 
 CONTENT_POLICY = (

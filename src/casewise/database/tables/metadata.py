@@ -11,7 +11,7 @@ from sqlalchemy.types import TypeDecorator
 
 
 class UtcTime(TypeDecorator[datetime]):
-    """A moment, kept in UTC. A naive datetime is an error: nobody knows which moment it means."""
+    """A moment, kept in UTC. A naive datetime is an error, because its moment is ambiguous."""
 
     impl = DateTime(timezone=True)
     cache_ok = True

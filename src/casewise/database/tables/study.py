@@ -6,10 +6,10 @@ What must never happen is refused here, and not only in code:
   (`pages.slot_id` is unique; `pages_counted_needs_slot`): never one rating more than promised;
 - a slot that a page holds is held by that page's annotator and is of that page's item (`pages_slot` points at all
   three columns at once);
-- a page is of its annotator's condition (`pages_condition`), which cannot change while there are pages: nobody sees
+- a page is of its annotator's condition (`pages_condition`), which cannot change while there are pages: no annotator sees
   two conditions;
-- nobody is given one item, or one query, twice (`pages` is unique in both);
-- nobody takes part twice (`fingerprints`).
+- no annotator is given one item, or one query, twice (`pages` is unique in both);
+- no person takes part twice (`fingerprints`).
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ annotators = Table(
     Index("ix_study_annotators_study_id_stage", "study_id", "stage"),
     CheckConstraint("stage IN ('tutorial', 'quiz', 'rating', 'done')", name="stage"),
 )
-"""Somebody who consented, under a random id.
+"""A person who consented, under a random id.
 
 `step`: how many of their steps have taken effect. Each form carries the step that it was shown at, and counts only at that.
 """
@@ -138,7 +138,7 @@ slots = Table(
         postgresql_where=text("holder_id IS NULL"),
     ),
 )
-"""One promised rating. Open while nobody holds it."""
+"""One promised rating. It is open while no annotator holds it."""
 
 pages = Table(
     "study_pages",

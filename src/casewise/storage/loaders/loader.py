@@ -27,7 +27,7 @@ class SourceFile:
     url: str | None = None
     """The address of the download; None where a copy has to be given (`--from`)."""
     sha256: str | None = None
-    """Its checksum; None where nobody has recorded the publisher's, so that the first fetch records it."""
+    """Its checksum. None if the publisher's is not recorded; then the first fetch records it."""
 
 
 @dataclass(frozen=True)
