@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
@@ -165,14 +166,15 @@ def error_group(runs: JudgedRuns, risk: ErrorsAtRisk, *, times: int, seed: int) 
     cluster = runs.cluster[risk.places]
     searched = some_queries(cluster, rng)
     places, error, cluster = risk.places[searched], risk.error[searched], cluster[searched]
-    stated = [(row, name, text) for row, place in enumerate(places) for name, text in stated_of(runs, int(place))]
-    names = sorted({name for _, name, _ in stated})
-    rows: dict[tuple[str, str | None], list[int]] = {}
-    for row, name, text in stated:
-        rows.setdefault((name, text), []).append(row)
+    rows: defaultdict[tuple[str, str | None], list[int]] = defaultdict(list)
+    stating: defaultdict[str, set[int]] = defaultdict(set)
+    for row, place in enumerate(places):
+        for name, text in stated_of(runs, int(place)):
+            rows[name, text].append(row)
+            stating[name].add(row)
+    names = sorted(stating)
     for name in names:
-        has = {row for row, stated_name, _ in stated if stated_name == name}
-        rows[name, None] = [row for row in range(len(places)) if row not in has]
+        rows[name, None] = [row for row in range(len(places)) if row not in stating[name]]
     features = [feature for feature, items in rows.items() if items]
     memberships = Memberships(
         item=np.concatenate([rows[feature] for feature in features]).astype(np.intp),
