@@ -66,7 +66,7 @@ def arms_under_attack(
     noise: str = NOISE,
     at: date | str | None = None,
 ) -> tuple[Arm, ...]:
-    """The arms of an attack: every attack under every defence, each defence without an attack, and the item as it is.
+    """Return the arms of an attack: every attack under every defence, each defence without an attack, and the item as it is.
 
     Parameters
     ----------

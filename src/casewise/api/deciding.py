@@ -50,7 +50,7 @@ def fit_decider(
     judge: AnyJudge | None = None,
     **goal: Unpack[WantedFields],
 ) -> Fit:
-    """The decider that does what is wanted, fitted on a run.
+    """Return the decider that does what is wanted, fitted on a run.
 
     Parameters
     ----------

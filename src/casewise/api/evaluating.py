@@ -102,7 +102,7 @@ def report(
     labels: str | LabelPolicy = "votes",
     options: ReportOptions | None = None,
 ) -> JudgeReport:
-    """The report of one or more runs over one benchmark.
+    """Return the report of one or more runs over one benchmark.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ class MultiverseReport(Report[MultiverseNumbers]):
 
 
 def policies(*runs: AnyRun, benchmark: Source | None = None, options: ReportOptions | None = None) -> MultiverseReport:
-    """The headline and the ranking of runs over one benchmark under every rule for labels and verdicts that applies.
+    """Return the headline and the ranking of runs over one benchmark under every rule for labels and verdicts that applies.
 
     Raises
     ------
@@ -357,7 +357,7 @@ class AuditReport(Report[Audit]):
     """The findings of an audit of a benchmark."""
 
     def as_json(self) -> dict[str, Any]:
-        """The audit as plain JSON values."""
+        """Return the audit as plain JSON values."""
         found = self.numbers
         drawn = (*map(finding_made, found.findings), *map(not_checked, found.left_out))
         return {**found.as_json(), "conclusions": conclusions_json(drawn)}
@@ -370,7 +370,7 @@ class AuditReport(Report[Audit]):
         return pl.DataFrame(rows, schema=columns, orient="row")
 
     def matching(self, codes: Iterable[str]) -> tuple[Finding, ...]:
-        """The findings with these codes; a part such as `labels` stands for all of its codes, `any` for all there are.
+        """Return the findings with these codes; a part such as `labels` stands for all of its codes, `any` for all there are.
 
         Raises ConfigurationError: one of them is no code.
         """

@@ -71,7 +71,7 @@ def look_at_run(run: str | Path, item: str | None = None, *, benchmark: str | No
 
 
 def paper(*runs: AnyRun, benchmark: Source | None = None, outputs: Outputs = None) -> Report[dict[str, Any]]:
-    """Each table and figure of the CASE-Bench paper that its release allows, recomputed, with runs in their places.
+    """Return each table and figure of the CASE-Bench paper that its release allows, recomputed, with runs in their places.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ HERE = ("runs", "replies")
 
 
 def job_row(run: Path, job: BatchJob) -> dict[str, Any]:
-    """A batch job as it was seen last: times in UTC, maximum cost, and requests done by then."""
+    """Return a batch job as it was seen last: times in UTC, maximum cost, and requests done by then."""
     first = job.intended
     return {
         "run": str(run),
@@ -254,7 +254,7 @@ def kind_of_source(source: str | Path) -> Kind:
 
 
 def check_format(source: str | Path, to: str | None) -> str:
-    """The format that is meant: the first of its kind's where none is named.
+    """Return the format that is meant: the first of its kind's where none is named.
 
     Raises ConfigurationError: there is no such format, or not of such a source; the message lists those that there are.
     """

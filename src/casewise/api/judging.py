@@ -272,7 +272,7 @@ class Run(RunAt):
         return judgement_table(self.path / JUDGEMENTS, replies="keep")
 
     def report(self, *, labels: str | LabelPolicy = "votes") -> JudgeReport:
-        """The report of this run."""
+        """Return the report of this run."""
         from casewise.api.evaluating import report  # and all that a report needs
 
         return report(self, labels=labels)

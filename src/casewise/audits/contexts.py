@@ -108,7 +108,9 @@ def lengths(subject: Subject, part: Part) -> None:
 
 
 def paired_difference(subject: Subject, value: FloatArray) -> FloatArray:
-    """The mean of `value` over a query's safe-intended items less that over its unsafe-intended ones, per query with both."""
+    """Return the mean of `value` over a query's safe-intended items less that over its unsafe-intended ones, per query with
+    both.
+    """
     means = (
         pl.DataFrame({"query": subject.query, "intended": subject.intended, "value": value})
         .group_by("query", maintain_order=True)

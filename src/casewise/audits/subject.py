@@ -59,7 +59,7 @@ class Kind(NamedTuple):
 
 @cache
 def kinds() -> dict[str, Kind]:
-    """The kind of each finding by its stable code, for `--fail-on`: `findings.toml`."""
+    """Return the kind of each finding by its stable code, for `--fail-on`: `findings.toml`."""
     shipped = shipped_toml("casewise.audits", "findings.toml").items()
     return {
         code: Kind(text(kind["says"]), kind["effect"], text(kind["when"]), text(kind["advice"]))
@@ -135,7 +135,7 @@ class Part(ShortRepr):
 
 
 def spoken_name(name: str) -> str:
-    """A parameter's dotted name in words: `transmission_principle.sender_purpose` is "sender purpose"."""
+    """Return a parameter's dotted name in words: `transmission_principle.sender_purpose` is "sender purpose"."""
     return spoken(" ".join(name.removeprefix("transmission_principle.").split(".")))
 
 
@@ -423,7 +423,7 @@ class Subject(ShortRepr):
         return estimate_of(totals.measure(share("same_again", "same", "items")))
 
     def words(self, reads: Features) -> PhraseCounts:
-        """The phrases of the items that are read."""
+        """Return the phrases of the items that are read."""
         if self.words_read.all():
             return PhraseCounts.from_texts(self.written if reads == "context" else texts(self.benchmark, reads))
         shown = self.benchmark.items.at(np.flatnonzero(self.words_read))

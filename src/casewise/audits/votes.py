@@ -247,7 +247,7 @@ def intent_votes(subject: Subject, part: Part) -> None:
 
 
 def agreement_with_intent(subject: Subject) -> pl.DataFrame:
-    """Each rater's agreement with the intent on items that have one.
+    """Return each rater's agreement with the intent on items that have one.
 
     Columns: `rater`; `items`, how many they rated, and `places`, which; `always`, whether each vote is the intent;
     `log_chance`, of agreeing with every intent if each vote were drawn like the other votes on its item.

@@ -153,7 +153,8 @@ class Solution(NamedTuple):
 
 
 def solved_by_words(subject: Subject) -> Solution | None:
-    """The classifier whose accuracy is above `SOLVED` with its whole interval, and above the constant verdict; else None.
+    """Return the classifier whose accuracy is above `SOLVED` with its whole interval, and above the constant verdict; else
+    None.
 
     The interval is over queries, or over contexts where they recur and differ more. Where accuracy is alike in every
     query and in every context, it is over those of which there are more.
@@ -213,7 +214,7 @@ def held_out_wider(subject: Subject, counted: Callable[[], PhraseCounts]) -> Ite
 def telling_phrases(
     subject: Subject, counted: Callable[[], PhraseCounts]
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The phrases that speak most for safe, and for unsafe, with their coefficients."""
+    """Return the phrases that speak most for safe, and for unsafe, with their coefficients."""
 
     def coefficients() -> dict[str, float]:
         sides = weighty_phrases(counted(), subject.label[subject.words_read], n=PHRASES)
@@ -233,7 +234,7 @@ def telling_phrases(
 
 
 def row(subject: Subject, reads: str, held_out: str, values: FloatArray) -> dict[str, Any]:
-    """One baseline: the words that it reads, the groups that are held out, and how well it agrees with people."""
+    """Return one baseline: the words that it reads, the groups that are held out, and how well it agrees with people."""
     metrics = metrics_named("accuracy", "recall_safe", "recall_unsafe", "pearson", "brier")
     numbers: dict[str, Any] = {"reads": reads, "held_out": held_out}
     for policy in (VOTES, PUBLISHED):
@@ -359,7 +360,7 @@ SUBSETS: dict[str, str] = {
 
 
 def subset(benchmark: Benchmark, name: str) -> RecordColumns[Item]:
-    """The items of the subset called `name`, in the order of the benchmark.
+    """Return the items of the subset called `name`, in the order of the benchmark.
 
     `hard` is every item that some half of its votes would choose; a report scores each by the other half
     (`casewise.stats.pairs.hard_score`).
@@ -371,7 +372,7 @@ def subset(benchmark: Benchmark, name: str) -> RecordColumns[Item]:
 
 
 def subset_rows(subject: Subject, name: str) -> BoolArray:
-    """The subset called `name` as a mask over the items. Raises as `subset` does."""
+    """Return the subset called `name` as a mask over the items. Raises as `subset` does."""
     if name not in SUBSETS:
         listed = "\n".join(f"  {subset}: {text}" for subset, text in SUBSETS.items())
         raise ConfigurationError(f"no subset is called {name!r}{did_you_mean(name, SUBSETS)}; there are\n{listed}")
@@ -382,7 +383,7 @@ def subset_rows(subject: Subject, name: str) -> BoolArray:
 
 
 def by_agreement(subject: Subject, name: str) -> BoolArray:
-    """The items on which people agree (`clear`), or do not (`close`)."""
+    """Return the items on which people agree (`clear`), or do not (`close`)."""
     if not subject.benchmark.ratings:
         raise BenchmarkError(f"--items {name} needs labels, and {subject.benchmark.name!r} has none")
     if not subject.labels.rated:
@@ -396,7 +397,7 @@ def by_agreement(subject: Subject, name: str) -> BoolArray:
 
 
 def by_words(subject: Subject, name: str) -> BoolArray:
-    """The items about which the classifier on words is least sure (`low-margin`), or wrong (`hard`)."""
+    """Return the items about which the classifier on words is least sure (`low-margin`), or wrong (`hard`)."""
     if subject.why_no_baseline is not None:
         raise BenchmarkError(
             text(

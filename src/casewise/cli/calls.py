@@ -63,5 +63,5 @@ class Items:
     seed: SeedOption = None
 
     def select_from(self, benchmark: Benchmark) -> Selection:
-        """The items that these options name."""
+        """Return the items that these options name."""
         return replace(self.selection, seed=self.seed or 0, ids=api.judging.ids_in(benchmark, self.items))

@@ -179,7 +179,7 @@ def monitor(
 
 
 def context_in(written: str | None, parameters: Sequence[str]) -> dict[str, Any] | str | None:
-    """The context that is written as a text, as JSON or as the path of a JSON file, and as parameters."""
+    """Return the context that is written as a text, as JSON or as the path of a JSON file, and as parameters."""
     value: Any = written
     if written is not None and written.endswith(".json"):
         value = parse(read_text(Path(written)), path=Path(written))

@@ -225,7 +225,7 @@ def print_planned(planned: Sequence[PlannedRun]) -> None:
 
 
 def label_tokens(judge: Judge) -> dict[str, list[str]]:
-    """The tokens with which a local model can begin each label."""
+    """Return the tokens with which a local model can begin each label."""
     tokens = judge.model.label_tokens(("safe", "unsafe")) if judge.model else {}
     return {word: list(strings) for word, strings in tokens.items()}
 

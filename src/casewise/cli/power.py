@@ -202,7 +202,7 @@ def study(
 
 
 def set_in(question: Question) -> list[str]:
-    """The options of a question that were given."""
+    """Return the options of a question that were given."""
     plain = type(question)()
     return [
         f"--{name.strip('_').replace('_', '-')}"

@@ -311,7 +311,7 @@ def ask_at_terminal(question: str) -> bool:
 
 @contextmanager
 def progress_display(label: str) -> Iterator[Watch]:
-    """A line on stderr that follows a run: done, rate, time left, cost, failures, retries; none where it is no terminal."""
+    """Yield a line on stderr that follows a run: done, rate, time left, cost, failures, retries; none where it is no terminal."""
     if as_json() or not sys.stderr.isatty():
         yield Watch(say=note)
         return

@@ -45,7 +45,7 @@ class Wording(Record):
     def from_fields(
         cls, fields: Mapping[str, str], parameters: ParameterSet = paper_parameters(), *, whole: bool = True
     ) -> Self:
-        """The wording in a flat form: dotted names to texts. Space around a text and empty texts do not count.
+        """Return the wording in a flat form: dotted names to texts. Space around a text and empty texts do not count.
 
         Raises WordingProblem: of a `whole` wording a parameter that must have a text has none; the message names it as the page
         does. There is no text at all.
@@ -91,7 +91,7 @@ class Remark(Record):
 def wording_difference(
     before: Wording | None, after: Wording | None, parameters: ParameterSet = paper_parameters()
 ) -> dict[str, list[Piece]]:
-    """The difference in each of `parameters` that either wording states, by dotted name in reading order."""
+    """Return the difference in each of `parameters` that either wording states, by dotted name in reading order."""
     first, second = (words.fields() if words else {} for words in (before, after))
     return {
         name: difference(first.get(name, ""), second.get(name, ""))
@@ -414,12 +414,13 @@ CONTRADICTIONS: tuple[tuple[str, re.Pattern[str], re.Pattern[str]], ...] = (
 
 
 def check_wording(query: str, wording: Wording, parameters: ParameterSet = paper_parameters()) -> list[Remark]:
-    """All that the rules find in one context that states `parameters`, in the order of `CHECKS`."""
+    """Return all that the rules find in one context that states `parameters`, in the order of `CHECKS`."""
     return [finding for check in CHECKS for finding in check(query, wording, parameters)]
 
 
 def refreshed(query: str, wording: Wording, findings: list[Remark], parameters: ParameterSet) -> list[Remark]:
-    """The findings after a context got these words: rules look again, and models' findings stay whose quotation still stands there.
+    """Return the findings after a context got these words: rules look again, and models' findings stay whose quotation
+    still stands there.
 
     Findings about a whole context or about several go: they were about the words before.
     """
@@ -435,7 +436,7 @@ def refreshed(query: str, wording: Wording, findings: list[Remark], parameters: 
 
 
 def complete(_query: str, wording: Wording, parameters: ParameterSet) -> Iterator[Remark]:
-    """Every parameter says something."""
+    """Find parameters without a statement."""
     fields, labels = wording.fields(), labels_of(parameters)
     for name in parameters.names:
         text = fields.get(name)
@@ -446,7 +447,7 @@ def complete(_query: str, wording: Wording, parameters: ParameterSet) -> Iterato
 
 
 def misplaced(_query: str, wording: Wording, parameters: ParameterSet) -> Iterator[Remark]:
-    """A parameter says what belongs to another."""
+    """Find parameters that state the content of another parameter."""
     labels = labels_of(parameters)
     for name, text in wording.fields().items():
         for home, pattern in BELONGS.items():
@@ -458,7 +459,7 @@ def misplaced(_query: str, wording: Wording, parameters: ParameterSet) -> Iterat
 
 
 def contradictions(_query: str, wording: Wording, _parameters: ParameterSet) -> Iterator[Remark]:
-    """Two parts of a context that cannot both be true."""
+    """Yield two parts of a context that cannot both be true."""
     fields = wording.fields()
     for message, *patterns in CONTRADICTIONS:
         first, second = (

@@ -57,7 +57,7 @@ def create_draft(
     intents: Iterable[str] = ("safe", "unsafe"),
     now: datetime,
 ) -> Draft:
-    """A new draft with a place for one context per query and intent, none of them generated yet.
+    """Return a new draft with a place for one context per query and intent, none of them generated yet.
 
     Raises ConfigurationError: the name is taken or no name, or an intent is neither 'safe' nor 'unsafe'.
     `vary` is neither a group nor a parameter.
@@ -144,13 +144,13 @@ def find_draft(connection: Connection, name: str) -> Draft:
 
 
 def all_drafts(connection: Connection) -> list[Draft]:
-    """All drafts, the newest first."""
+    """Return all drafts, the newest first."""
     rows = connection.execute(select(tables.drafts).order_by(tables.drafts.c.created_at.desc(), tables.drafts.c.name))
     return [Draft(**row) for row in rows.mappings()]
 
 
 def draft_queries(connection: Connection, draft: Draft) -> list[Query]:
-    """The queries of `draft` in their order."""
+    """Return the queries of `draft` in their order."""
     table = tables.queries
     rows = connection.scalars(select(table.c.query).where(table.c.draft_id == draft.id).order_by(table.c.position))
     return [Query.model_validate(row) for row in rows]

@@ -111,7 +111,7 @@ def form_of(parameters: ParameterSet, content: Any) -> dict[str, dict[str, Any]]
 
 
 def context_schema(parameters: ParameterSet = paper_parameters()) -> dict[str, Any]:
-    """The JSON schema of a reply: every parameter a text, and nothing else."""
+    """Return the JSON schema of a reply: every parameter a text, and nothing else."""
 
     def object_of(properties: dict[str, Any]) -> dict[str, Any]:
         closed = {"required": list(properties), "additionalProperties": False}
@@ -127,7 +127,7 @@ PROMPTS: Mapping[str, str] = {DEFAULT_PROMPT: "prompts", "paper": "paper", "acti
 
 @cache
 def shipped_prompt(name: str = DEFAULT_PROMPT) -> ContextPrompt:
-    """The shipped wording of this name."""
+    """Return the shipped wording of this name."""
     return ContextPrompt.model_validate(shipped_toml("casewise.contexts.writing", f"{PROMPTS[name]}.toml"))
 
 
@@ -137,7 +137,7 @@ def named_prompt(name: str, parameters: ParameterSet = paper_parameters()) -> Co
 
 
 def read_prompt(path: Path, parameters: ParameterSet = paper_parameters()) -> ContextPrompt:
-    """A wording of the user's own, in the form of `contexts/writing/prompts.toml`, for contexts that state `parameters`.
+    """Return a wording of the user's own, in the form of `contexts/writing/prompts.toml`, for contexts that state `parameters`.
 
     Raises DataError: the file cannot be read or is no prompt. ConfigurationError: something is missing in its texts;
     the message names it.
@@ -191,7 +191,7 @@ class WrittenContext(Call):
 
 
 def read_context(reply: Reply, parameters: ParameterSet = paper_parameters()) -> WrittenContext:
-    """The context in `reply`, which was to state all of `parameters`, or why there is none.
+    """Return the context in `reply`, which was to state all of `parameters`, or why there is none.
 
     The reply may wrap its one JSON object in prose or a code fence. A parameter that is missing, empty or no text
     makes it fail; unrequested keys are left out and named.
@@ -227,7 +227,7 @@ def read_context(reply: Reply, parameters: ParameterSet = paper_parameters()) ->
 
 
 def texts_in(value: object) -> Iterator[str]:
-    """Every text in a JSON value, in its order."""
+    """Yield every text in a JSON value, in its order."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list):
@@ -277,7 +277,7 @@ READERS = ("Only the two people in the room see it", "It is deleted after a mont
 
 
 def rehearsed_context(messages: tuple[Message, ...], options: ReplyOptions) -> dict[str, dict[str, str]]:
-    """A well-formed context of the parameters asked for, the same for the same prompt. Its words mean nothing."""
+    """Return a well-formed context of the parameters asked for, the same for the same prompt. Its words mean nothing."""
     prompt = "\n".join(message.content for message in messages)
     number = int.from_bytes(hashlib.blake2b(prompt.encode(), digest_size=8).digest(), "big")
     query = re.search(r"<request>\s*(.*?)\s*</request>", prompt, re.DOTALL)
@@ -469,7 +469,7 @@ class GenerationSummary(RunProgress):
         return self.n_usable
 
     def as_json(self) -> dict[str, Any]:
-        """The summary as JSON values."""
+        """Return the summary as JSON values."""
         return {
             "generated": self.generated,
             "failed": dict(self.failed),
@@ -570,7 +570,7 @@ class Writer(ChatAsker[WantedContext, WrittenContext]):
         return {"model": self.model.settings(), "temperature": self.how.temperature}
 
     def messages(self, request: WantedContext) -> tuple[Message, ...]:
-        """The query, and what its circumstances must be like."""
+        """Return the query, and what its circumstances must be like."""
         category = self.draft.taxonomy.resolve(request.query.category)
         return self.prompt(request.query).messages(
             request.query,
@@ -581,7 +581,7 @@ class Writer(ChatAsker[WantedContext, WrittenContext]):
         )
 
     def reply_options(self, request: WantedContext) -> ReplyOptions:
-        """Those of the run; every attempt has a seed of its own."""
+        """Return those of the run; every attempt has a seed of its own."""
         return ReplyOptions(
             max_tokens=self.how.max_tokens,
             temperature=self.how.temperature,
@@ -590,7 +590,7 @@ class Writer(ChatAsker[WantedContext, WrittenContext]):
         )
 
     def read(self, wanted: WantedContext, reply: Reply, took: dict[str, Any]) -> WrittenContext:
-        """The words in a reply, or why there are none. What does not vary is as in the text beside it."""
+        """Return the words in a reply, or why there are none. What does not vary is as in the text beside it."""
         written = read_context(reply, self.parameters(wanted))
         if wanted.beside is not None and written.wording is not None:
             whole = joined(wanted.beside, written.wording, self.draft.parameters, *VARIED)

@@ -182,7 +182,7 @@ class OpinionSummary(RunProgress):
     """Findings left out because their evidence does not stand in the context."""
 
     def lines(self, by: str) -> list[str]:
-        """The summary in lines of text."""
+        """Return the summary in lines of text."""
         before = f" ({self.resumed} were asked about before)" if self.resumed else ""
         rows = [f"{by} was asked about {self.n_done} contexts{before}; {self.n_unusable} replies were no opinion"]
         rows += [f"{count:6}  {check}" for check, count in self.findings.most_common()]
@@ -270,7 +270,7 @@ class Reader(ChatAsker[OpinionAsk, Opinion]):
         super().__init__(model, options.prices, patience=options.patience)
 
     def messages(self, ask: OpinionAsk) -> tuple[Message, ...]:
-        """The query and the words of its context, with the problems to look for."""
+        """Return the query and the words of its context, with the problems to look for."""
         meaning, answer = INTENDED[ask.place.intent]
         values = {
             "query": ask.place.query.text,
@@ -284,7 +284,7 @@ class Reader(ChatAsker[OpinionAsk, Opinion]):
         return as_messages(filled(TEMPLATE.strip(), values))
 
     def reply_options(self, _ask: OpinionAsk) -> ReplyOptions:
-        """The same for every context; the form of the reply is asked for where the model can be held to it."""
+        """Return the same for every context; the form of the reply is asked for where the model can be held to it."""
         return ReplyOptions(MAX_TOKENS, json_schema=FORM)
 
     def read(self, ask: OpinionAsk, reply: Reply, took: dict[str, Any]) -> Opinion:
@@ -302,7 +302,7 @@ class Reader(ChatAsker[OpinionAsk, Opinion]):
         return self.opinion(ask, raw_reply=reply.text, fits=fits, findings=tuple(findings), unquoted=unquoted, **took)
 
     def finding(self, check: str, evidence: str, fields: dict[str, str]) -> Remark | None:
-        """The remark on the parameter that the quotation stands in; None where it stands in none."""
+        """Return the remark on the parameter that the quotation stands in; None where it stands in none."""
         quoted = (name for name, text in fields.items() if evidence.casefold() in text.casefold())
         if len(evidence) < FEWEST_LETTERS or (parameter := next(quoted, None)) is None:
             return None
@@ -313,6 +313,6 @@ class Reader(ChatAsker[OpinionAsk, Opinion]):
         return self.opinion(ask, problem=f"{reason.replace('_', ' ')}: {detail}", **came)
 
     def opinion(self, ask: OpinionAsk, **came: Any) -> Opinion:
-        """The record of an attempt at a context."""
+        """Return the record of an attempt at a context."""
         place_id, wording = ask.key
         return Opinion(place_id=place_id, wording=wording, attempt=ask.attempt, at=now(), **came)

@@ -63,7 +63,7 @@ class QueuePage:
 
 
 def waiting_for(person: Person) -> ColumnElement[bool]:
-    """The condition that a context waits for `person`, who has not passed on its category."""
+    """Return the condition that a context waits for `person`, who has not passed on its category."""
     columns = tables.contexts.c
     reviews = (columns.first_reviewer == person.id) | (columns.second_reviewer == person.id)
     not_yet_mine = columns.first_reviewer.is_(None) | (columns.first_reviewer != person.id)
@@ -103,7 +103,7 @@ def conditions(draft: Draft, person: Person, chosen: Filter) -> ColumnElement[bo
 
 
 def list_contexts(connection: Connection, draft: Draft, person: Person, chosen: Filter) -> QueuePage:
-    """The page of contexts that `chosen` describes, in the order of their queries."""
+    """Return the page of contexts that `chosen` describes, in the order of their queries."""
     columns, queries = tables.contexts.c, tables.queries.c
     shown = (columns.id, columns.position, columns.category, columns.intended_safe, columns.phase, columns.findings)
     rows = connection.execute(
@@ -127,7 +127,7 @@ def count_waiting(connection: Connection, draft: Draft, person: Person) -> int:
 
 
 def next_for(connection: Connection, draft: Draft, person: Person, *, after: int | None = None) -> str | None:
-    """The id of the next context that waits for `person`, beginning after a position and then from the start."""
+    """Return the id of the next context that waits for `person`, beginning after a position and then from the start."""
     columns = tables.contexts.c
     later_first = [] if after is None else [columns.position <= after]
     waiting = select(columns.id).where(conditions(draft, person, Filter(mine=True)))
@@ -136,7 +136,7 @@ def next_for(connection: Connection, draft: Draft, person: Person, *, after: int
 
 
 def passed_categories(connection: Connection, person_id: str) -> frozenset[str]:
-    """The categories that this person passes on."""
+    """Return the categories that this person passes on."""
     table = tables.passes
     return frozenset(connection.scalars(select(table.c.category).where(table.c.person_id == person_id)))
 
@@ -185,7 +185,7 @@ class SetReport:
     """Share of contexts whose intent a linear classifier guesses from their words, queries held out; None if too few."""
 
     def lines(self) -> list[str]:
-        """The report in lines of text."""
+        """Return the report in lines of text."""
         rows = [f"{self.contexts} contexts, {self.without_findings} without any finding"]
         rows += [f"{count:6}  {check}" for check, count in sorted(self.findings.items(), key=lambda sign: -sign[1])]
         if self.alike:

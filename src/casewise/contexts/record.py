@@ -94,7 +94,7 @@ class ContextRecord:
         return self.state.phase == Phase.WITHDRAWN
 
     def id_of(self, words: Wording | None) -> str | None:
-        """The id of the context that states `words` here, whoever its author is."""
+        """Return the id of the context that states `words` here, whoever its author is."""
         if words is None:
             return None
         context = Context(
@@ -104,7 +104,7 @@ class ContextRecord:
 
 
 def place_key(query_id: str, *, intended_safe: bool) -> str:
-    """The name of the place of a context: its query and its intent."""
+    """Return the name of the place of a context: its query and its intent."""
     return f"{query_id} {'safe' if intended_safe else 'unsafe'}"
 
 
@@ -209,7 +209,7 @@ class DraftRecord:
         return [EventLine(number=number, **row) for number, row in enumerate(rows, 1)]
 
     def as_jsonl(self) -> str:
-        """The lines of `events.jsonl`."""
+        """Return the lines of `events.jsonl`."""
         rows = (line.model_dump(mode="json", exclude_none=True) for line in self.lines())
         return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
 

@@ -60,7 +60,7 @@ def data_card(
     day: date,
     reviewed: bool = True,
 ) -> str:
-    """The data card of a release, in Markdown."""
+    """Return the data card of a release, in Markdown."""
     conditions = Counter(item.condition for item in benchmark.items)
     values = {
         "about": benchmark.about,
@@ -276,7 +276,7 @@ def rehearsed(record: DraftRecord) -> list[str]:
 def as_benchmark(
     draft: Draft, queries: Sequence[Query], record: DraftRecord, *, options: ReleaseOptions, now: datetime
 ) -> Benchmark:
-    """The benchmark that `draft` is now: the approved contexts as items, and every earlier wording in its revisions."""
+    """Return the benchmark that `draft` is now: the approved contexts as items, and every earlier wording in its revisions."""
     canary = f"{CANARY}:{uuid.uuid4()}"
     contexts: dict[str, Context] = {}
     items = [Item(query_id=query.id, condition="no_context") for query in queries if options.with_no_context]
@@ -385,12 +385,12 @@ class Way:
             self.final = self.context(record.state.wording, by=by, author=self.author, reviewed=True)
 
     def context_of(self, step: Step) -> Context:
-        """The context of the words that were sent with a step."""
+        """Return the context of the words that were sent with a step."""
         assert step.event.wording is not None
         return self.context(step.event.wording, by=writer_of(step.event), author=step.author or Author.UNKNOWN)
 
     def context(self, words: Wording, *, by: str, author: Author, reviewed: bool = False) -> Context:
-        """The context of `words`; one that was approved unchanged counts as revised, as it went through review."""
+        """Return the context of `words`; one that was approved unchanged counts as revised, as it went through review."""
         origin: Origin = "generated" if author == Author.MODEL and not reviewed else "revised"
         root = None if origin == "generated" else self.root
         return Context(
@@ -403,7 +403,7 @@ class Way:
         )
 
     def contexts(self) -> Iterator[Context]:
-        """Every wording under its first author, the generated and the approved one last: of equal ones the last stands."""
+        """Yield every wording under its first author, the generated and the approved one last: of equal ones the last stands."""
         by_first: dict[str, Context] = {}
         for context in map(self.context_of, self.worded):
             by_first.setdefault(context.id, context)
@@ -413,7 +413,7 @@ class Way:
         yield self.final
 
     def revisions(self) -> Iterator[Revision]:
-        """Each wording that a person stood for in the place of the text that all saw then."""
+        """Yield each wording that a person stood for in the place of the text that all saw then."""
         for step in self.worded:
             event, before = step.event, step.before.wording
             assert event.wording is not None

@@ -159,7 +159,7 @@ class State(Record):
     """The kind of author of `root`."""
 
     def author_of(self, wording: Wording | None = None) -> Author | None:
-        """The kind of author of `wording`, by default the text that all see; None where there is no text."""
+        """Return the kind of author of `wording`, by default the text that all see; None where there is no text."""
         if self.root_author is None:
             return None
         return self.root_author if (wording or self.wording) == self.root else self.root_author.when_changed
@@ -193,7 +193,7 @@ def replay(actions: Iterable[Action]) -> State:
 
 
 def allowed(state: State, by: str) -> tuple[Act, ...]:
-    """The acts that `by` could take now, leaving roles aside; in the order of `Act`."""
+    """Return the acts that `by` could take now, leaving roles aside; in the order of `Act`."""
     return tuple(act for act in Act if act not in PROGRAM_ACTS and is_allowed(state, by, act))
 
 
@@ -218,12 +218,12 @@ def with_person(people: tuple[str, ...], person: str) -> tuple[str, ...]:
 
 
 def changed(state: State, **changes: object) -> State:
-    """`state` with `changes`, which others see."""
+    """Return `state` with `changes`, which others see."""
     return state.model_copy(update={"version": state.version + 1, **changes})
 
 
 def begun(state: State, action: Action, author: Author) -> State:
-    """The state in which the words of `action` wait for their review; who was involved before stays so."""
+    """Return the state in which the words of `action` wait for their review; who was involved before stays so."""
     return State(
         phase=Phase.GENERATED,
         wording=action.wording,
@@ -259,7 +259,7 @@ KEPT_WHEN_BEGUN_ANEW = ("wording", "root", "root_author", "involved", "author", 
 
 
 def begun_anew(state: State, _action: Action) -> State:
-    """The state with all of the review undone, but for the words, their authors, and who was involved."""
+    """Return the state with all of the review undone, but for the words, their authors, and who was involved."""
     kept = {name: getattr(state, name) for name in KEPT_WHEN_BEGUN_ANEW}
     phase = Phase.MISSING if state.wording is None else Phase.GENERATED
     return State(phase=phase, version=state.version + 1).model_copy(update=kept)

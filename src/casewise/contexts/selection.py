@@ -118,7 +118,7 @@ def as_query(row: Entry, taxonomy: Taxonomy) -> Query:
 
 
 def category_named(named: object, taxonomy: Taxonomy) -> str | None:
-    """The taxonomy's own name for a category given by name, alias, in another case, or by its number from 1."""
+    """Return the taxonomy's own name for a category given by name, alias, in another case, or by its number from 1."""
     if isinstance(named, int) or (isinstance(named, str) and named.isdecimal()):
         index = int(named) - 1
         return taxonomy.names[index] if 0 <= index < len(taxonomy.names) else None
@@ -159,7 +159,7 @@ def select_queries(
 
 
 def without_twins(queries: Iterable[Query], *, before: Sequence[Query] = ()) -> tuple[list[Query], list[Twin]]:
-    """The queries without those that repeat an earlier one, or one that was there `before`, and the pairs.
+    """Return the queries without those that repeat an earlier one, or one that was there `before`, and the pairs.
 
     Candidates share a word pair, so the cost grows with the repeated pairs and not with the square of the queries.
     """

@@ -31,7 +31,7 @@ class Share:
         return (float(limits.low), float(limits.high)) if limits else None
 
     def as_json(self) -> dict[str, Any]:
-        """The share as JSON values."""
+        """Return the share as JSON values."""
         low, high = self.interval or (None, None)
         return {"count": self.count, "of": self.of, "low": low, "high": high, "value": self.value}
 
@@ -79,7 +79,7 @@ class ReviewStatistics:
     work: list[Work]
 
     def as_json(self) -> dict[str, Any]:
-        """The numbers as JSON values, each share with its value; who did how much is left out."""
+        """Return the numbers as JSON values, each share with its value; who did how much is left out."""
         return json_fields(self, without=("work",))
 
     def lines(self) -> list[str]:

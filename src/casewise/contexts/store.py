@@ -191,7 +191,7 @@ def steps_of(events: Sequence[Event]) -> list[Step]:
 
 
 def places_where(connection: Connection, *conditions: ColumnElement[bool], lock: bool = False) -> list[ReviewPlace]:
-    """The places of contexts that meet these conditions, in the order of their draft."""
+    """Return the places of contexts that meet these conditions, in the order of their draft."""
     table, queries, drafts = tables.contexts, tables.queries, tables.drafts
     same_query = (queries.c.draft_id == table.c.draft_id) & (queries.c.query_id == table.c.query_id)
     columns = [table.c[name] for name in ReviewPlace.model_fields if name in table.c]
@@ -206,12 +206,12 @@ def places_where(connection: Connection, *conditions: ColumnElement[bool], lock:
 
 
 def find_place(connection: Connection, place_id: str, *, lock: bool = False) -> ReviewPlace | None:
-    """The place with this id, or None. `lock` keeps others from acting on it until the transaction ends."""
+    """Return the place with this id, or None. `lock` keeps others from acting on it until the transaction ends."""
     return next(iter(places_where(connection, tables.contexts.c.id == place_id, lock=lock)), None)
 
 
 def place_at(connection: Connection, place_id: str) -> ReviewPlace:
-    """The place with this id. Raises BenchmarkError: there is none."""
+    """Return the place with this id. Raises BenchmarkError: there is none."""
     place = find_place(connection, place_id)
     if place is None:
         raise BenchmarkError(f"there is no context {place_id!r}")
@@ -219,12 +219,12 @@ def place_at(connection: Connection, place_id: str) -> ReviewPlace:
 
 
 def all_places(connection: Connection, draft_id: str) -> list[ReviewPlace]:
-    """All places of a draft, in its order, read at once."""
+    """Return all places of a draft, in its order, read at once."""
     return places_where(connection, tables.contexts.c.draft_id == draft_id)
 
 
 def sibling(connection: Connection, place: ReviewPlace) -> ReviewPlace | None:
-    """The place of the same query with the other intent, for contrast; None where the draft has none."""
+    """Return the place of the same query with the other intent, for contrast; None where the draft has none."""
     others = (one for one in places_of_query(connection, place.draft_id, place.query.id) if one.id != place.id)
     return next(others, None)
 
@@ -319,7 +319,9 @@ def act(
 
 
 def enough_others(person_id: str, category: ColumnElement[str] | str) -> ColumnElement[bool]:
-    """The condition that two others than this person review the category: only then can its author leave a context to them."""
+    """Return the condition that two others than this person review the category: only then can its author leave a context to
+    them.
+    """
     people, roles, passes = staff.people, staff.person_roles, tables.passes
     passed = select(passes.c.person_id).where(passes.c.category == category).correlate(tables.contexts)
     reviewers = select(func.count()).join_from(people, roles).where(people.c.active, roles.c.role == Role.REVIEWER)
@@ -371,7 +373,7 @@ def keep_findings(connection: Connection, by_place: Mapping[str, list[Remark]]) 
 
 
 def events_of(connection: Connection, place_id: str) -> list[Event]:
-    """The history of a place, oldest first."""
+    """Return the history of a place, oldest first."""
     table = tables.events
     columns = [table.c[name] for name in Event.model_fields]
     rows = connection.execute(select(*columns).where(table.c.context_id == place_id).order_by(table.c.seq))

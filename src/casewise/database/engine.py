@@ -126,7 +126,7 @@ class Database:
 
     @contextmanager
     def read(self, *, snapshot: bool = False) -> Iterator[Connection]:
-        """A connection that changes nothing; with `snapshot`, every statement sees the database at the same moment."""
+        """Yield a connection that changes nothing; with `snapshot`, every statement sees the database at the same moment."""
         with self.engine.connect() as connection:
             if snapshot and not self.is_sqlite:  # on SQLite they do so by themselves
                 connection.execution_options(isolation_level="REPEATABLE READ")
@@ -136,7 +136,7 @@ class Database:
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
-        """A connection whose changes are all made at the end, or none of them when an error leaves the block."""
+        """Yield a connection whose changes are all made at the end, or none of them when an error leaves the block."""
         with self.engine.connect() as connection:
             connection.execution_options(casewise_write=True)
             with self._turn, connection.begin():
@@ -199,7 +199,7 @@ class Database:
 
 
 def database_url(url: str) -> URL:
-    """`url` with the driver filled in; a plain path is an SQLite file.
+    """Return `url` with the driver filled in; a plain path is an SQLite file.
 
     Raises ConfigurationError: neither SQLite nor PostgreSQL, or no URL.
     """
@@ -344,7 +344,7 @@ def only_one(database: Database, job: str) -> Iterator[None]:
 
 @contextmanager
 def locked_file(database: Database, job: str) -> Iterator[bool]:
-    """A file beside the database that is locked; it stays, as SQLite's own files do."""
+    """Yield a file beside the database that is locked; it stays, as SQLite's own files do."""
     handle = os.open(f"{database.url.database}.{number_of(job):x}.lock", os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -370,7 +370,7 @@ def advisory_lock(database: Database, job: str) -> Iterator[bool]:
 
 
 def number_of(job: str) -> int:
-    """A number that fits PostgreSQL's bigint."""
+    """Return a number that fits PostgreSQL's bigint."""
     return int.from_bytes(hashlib.blake2b(job.encode(), digest_size=7).digest(), "big")
 
 

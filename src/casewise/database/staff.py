@@ -90,7 +90,7 @@ def invite(connection: Connection, email: str, *, roles: frozenset[Role], by: st
 
 
 def open_invitation(connection: Connection, token: str, *, now: datetime) -> Invitation | None:
-    """The invitation behind `token`; None when there is none, or it was used or has run out."""
+    """Return the invitation behind `token`; None when there is none, or it was used or has run out."""
     table = staff.invitations
     row = connection.execute(
         select(table).where(
@@ -126,12 +126,12 @@ def join(connection: Connection, token: str, *, name: str, password_hash: str, n
 
 
 def find_person(connection: Connection, person_id: str) -> Person | None:
-    """The person with this id, or None."""
+    """Return the person with this id, or None."""
     return first_person(connection, staff.people.c.id == person_id)
 
 
 def find_by_email(connection: Connection, email: str) -> Person | None:
-    """The person with this e-mail address, in whatever case; or None."""
+    """Return the person with this e-mail address, in whatever case; or None."""
     return first_person(connection, staff.people.c.email == email.strip().lower())
 
 
@@ -147,13 +147,13 @@ def as_person(connection: Connection, row: Row[Any]) -> Person:
 
 
 def password_hash_of(connection: Connection, person_id: str) -> str:
-    """The stored argon2 hash of a person's password."""
+    """Return the stored argon2 hash of a person's password."""
     query = select(staff.people.c.password_hash).where(staff.people.c.id == person_id)
     return str(connection.scalars(query).one())
 
 
 def everyone(connection: Connection) -> list[Person]:
-    """All people, by name."""
+    """Return all people, by name."""
     rows = connection.execute(select(staff.people).order_by(func.lower(staff.people.c.name), staff.people.c.id))
     return [as_person(connection, row) for row in rows.all()]
 
@@ -164,7 +164,7 @@ def nobody_can_sign_in(connection: Connection) -> bool:
 
 
 def roles_named(names: Iterable[str]) -> frozenset[Role]:
-    """The roles called `names`. Raises ConfigurationError: a name is no role; the message lists those that are."""
+    """Return the roles called `names`. Raises ConfigurationError: a name is no role; the message lists those that are."""
     for name in names:
         if name not in set(Role):
             raise ConfigurationError(f"no role is called {name!r}; there are: {', '.join(Role)}")
@@ -249,7 +249,7 @@ SESSION_LASTS = timedelta(hours=12)
 
 
 def start_session(connection: Connection, person: Person, *, now: datetime) -> str:
-    """A new session's token."""
+    """Return a new session's token."""
     token = secrets.token_urlsafe(32)
     connection.execute(
         insert(staff.sessions).values(

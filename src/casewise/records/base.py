@@ -62,7 +62,7 @@ class ShortRepr:
 
 
 def canonical_json(value: Any) -> str:
-    """`value` as JSON text that depends on its meaning only."""
+    """Return `value` as JSON text that depends on its meaning only."""
     return json.dumps(canonical(value), sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
@@ -82,12 +82,14 @@ def digest(value: Any) -> str:
 
 
 def writable(text: str) -> str:
-    """`text` with halves of characters (lone surrogates) written as escapes: JSON can hold them, UTF-8 and files cannot."""
+    """Return `text` with halves of characters (lone surrogates) written as escapes: JSON can hold them, UTF-8 and files
+    cannot.
+    """
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
 def all_writable(value: Any) -> Any:
-    """A JSON value with every text and key in it as `writable` has them."""
+    """Return a JSON value with every text and key in it as `writable` has them."""
     if isinstance(value, str):
         return writable(value)
     if isinstance(value, list):
@@ -113,11 +115,11 @@ class Record(BaseModel):
         return short_repr(type(self).__name__, self)
 
     def line(self) -> str:
-        """The record as one line of JSONL, without the line break; what is null is left out."""
+        """Return the record as one line of JSONL, without the line break; what is null is left out."""
         return self.model_dump_json(exclude_none=True)
 
     def as_json(self) -> dict[str, Any]:
-        """The record as plain JSON values; what is null is left out."""
+        """Return the record as plain JSON values; what is null is left out."""
         return self.model_dump(mode="json", exclude_none=True)
 
 
@@ -143,7 +145,7 @@ class ContentRecord(Record):
     id: str = ""
 
     def content(self) -> dict[str, Any]:
-        """The fields that are the record's identity, as plain JSON values."""
+        """Return the fields that are the record's identity, as plain JSON values."""
         return self.model_dump(mode="json", include=set(self.identity))
 
     @model_validator(mode="after")
@@ -167,7 +169,7 @@ M = TypeVar("M", bound=BaseModel)
 
 
 def read_toml(path: Path, title: str) -> dict[str, Any]:
-    """The tables of a user's file.
+    """Return the tables of a user's file.
 
     Raises DataError: it cannot be read or is not TOML; the message says that it is not `what`, such as "a taxonomy".
     """
@@ -180,7 +182,7 @@ def read_toml(path: Path, title: str) -> dict[str, Any]:
 
 
 def read_record(path: Path, kind: type[M], title: str) -> M:
-    """A user's file as a record of this kind.
+    """Return a user's file as a record of this kind.
 
     Raises DataError: as of `read_toml`; or it is no such record, and the message says where.
     """
@@ -225,12 +227,12 @@ def names_at(kind: type[BaseModel], steps: Sequence[int | str]) -> list[str]:
 
 
 def inside(annotation: Any) -> Iterator[Any]:
-    """An annotation, and those that it is made of."""
+    """Yield an annotation, and those that it is made of."""
     yield annotation
     for part in get_args(annotation):
         yield from inside(part)
 
 
 def shipped_toml(package: str, name: str) -> dict[str, Any]:
-    """The tables of a file within casewise."""
+    """Return the tables of a file within casewise."""
     return tomllib.loads(files(package).joinpath(name).read_text(encoding="utf-8"))

@@ -70,7 +70,7 @@ class Transform(Record):
 
     @classmethod
     def named(cls, name: str) -> Self:
-        """The transform called `name`.
+        """Return the transform called `name`.
 
         Raises ConfigurationError: nothing can be called so.
         """
@@ -99,7 +99,7 @@ class Arm(Record):
 
     @classmethod
     def without(cls, *omitted: str) -> Self:
-        """The arm that leaves out parameters or groups; `full` where none is named.
+        """Return the arm that leaves out parameters or groups; `full` where none is named.
 
         Raises ConfigurationError: a name is none that a parameter or a group can have.
         """
@@ -107,7 +107,7 @@ class Arm(Record):
 
     @classmethod
     def named(cls, name: str) -> Self:
-        """The arm called `name`: `full`, or transforms joined by `+`. Whether there are such is not asked here.
+        """Return the arm called `name`: `full`, or transforms joined by `+`. Whether there are such is not asked here.
 
         Raises ConfigurationError: `name` is no arm's name.
         """
@@ -140,7 +140,7 @@ class Arm(Record):
 
 
 def joined(transforms: Iterable[Transform]) -> Iterator[Transform]:
-    """`transforms` with omissions that follow each other made one, in reading order; of groups, all three are all."""
+    """Yield `transforms` with omissions that follow each other made one, in reading order; of groups, all three are all."""
     omitted: tuple[str, ...] = ()
     for transform in transforms:
         if transform.omits:

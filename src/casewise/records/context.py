@@ -54,14 +54,14 @@ Statement = Annotated[Any, BeforeValidator(checked)]
 
 
 def as_text(statement: Statement) -> str:
-    """`statement` as one running text: `demographics, role: an analyst; …`; a plain text is left as it is."""
+    """Return `statement` as one running text: `demographics, role: an analyst; …`; a plain text is left as it is."""
     if isinstance(statement, str):
         return statement
     return "; ".join(f"{heading}: {text}" if heading else text for heading, text in headings(statement))
 
 
 def headings(statement: Statement | None, *, above: str = "") -> Iterator[tuple[str, str]]:
-    """Every text of `statement` with its heading, words for underscores; a plain text has the empty one.
+    """Yield every text of `statement` with its heading, words for underscores; a plain text has the empty one.
 
     True and false are said as `yes` and `no`, a number in its digits, and null as `not stated`.
     """
@@ -183,18 +183,18 @@ class Context(ContentRecord):
 
     @classmethod
     def stating(cls, groups: Mapping[str, Any], **fields: Any) -> Self:
-        """The context that states `said`, group by group, whichever set of parameters that is.
+        """Return the context that states `said`, group by group, whichever set of parameters that is.
 
         Raises pydantic.ValidationError: a parameter states nothing.
         """
         return cls(**grouped(groups), **fields)
 
     def shown(self) -> ShownContext:
-        """The whole context as nested texts, in reading order."""
+        """Return the whole context as nested texts, in reading order."""
         return shown_of(self)
 
     def texts(self) -> dict[str, str]:
-        """Every parameter that this context states, by dotted name, as one running text."""
+        """Return every parameter that this context states, by dotted name, as one running text."""
         return texts_of(self.shown())
 
     @property
@@ -229,7 +229,7 @@ class StatedTexts(NamedTuple):
 
 
 def grouped(groups: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a record that states `said`, group by group: what is none of the paper's whole groups is its own."""
+    """Return the fields of a record that states `said`, group by group: what is none of the paper's whole groups is its own."""
     whole: dict[str, Any] = {}
     own: dict[str, Any] = {}
     for group, value in groups.items():
@@ -291,7 +291,7 @@ NAME = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)?")
 
 
 def in_order(names: Iterable[str]) -> tuple[str, ...]:
-    """`names` in reading order, the paper's first and others by the alphabet, as an arm keeps them.
+    """Return `names` in reading order, the paper's first and others by the alphabet, as an arm keeps them.
 
     Whether a benchmark has such parameters is not asked here. Raises ConfigurationError: nothing can be called so.
     """
@@ -302,7 +302,7 @@ def in_order(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def omit(shown: ShownContext, names: tuple[str, ...]) -> ShownContext:
-    """`shown` without the parameters and groups called `names`; a group of which nothing is left disappears."""
+    """Return `shown` without the parameters and groups called `names`; a group of which nothing is left disappears."""
     left: ShownContext = {}
     for group, value in shown.items():
         if group in names:
@@ -434,13 +434,13 @@ class ParameterSet(Record):
 
 
 def stated(shown: ShownContext) -> tuple[str, ...]:
-    """The dotted names that a context states."""
+    """Return the dotted names that a context states."""
     return tuple(texts_of(shown))
 
 
 @cache
 def paper_parameters() -> ParameterSet:
-    """The eight parameters in three groups of CASE-Bench (§3.1), of which the urgency may be missing."""
+    """Return the eight parameters in three groups of CASE-Bench (§3.1), of which the urgency may be missing."""
     groups = tuple(
         Group(
             name=group,
@@ -456,7 +456,7 @@ def paper_parameters() -> ParameterSet:
 
 @cache
 def action_parameters() -> ParameterSet:
-    """The parameters of contexts for an agent's actions. What flows, and about whom, stands in the action itself."""
+    """Return the parameters of contexts for an agent's actions. What flows, and about whom, stands in the action itself."""
     return ParameterSet(
         name="actions",
         groups=tuple(

@@ -44,7 +44,7 @@ class Taxonomy(Record):
         return self
 
     def resolve(self, name: str) -> Category | None:
-        """The category called `name`, by its name or an alias; None if there is none."""
+        """Return the category called `name`, by its name or an alias; None if there is none."""
         return next((c for c in self.categories if name == c.name or name in c.aliases), None)
 
     @property
@@ -66,7 +66,7 @@ class Taxonomy(Record):
 
 @cache
 def sorry_bench() -> Taxonomy:
-    """The 45 classes in four domains of SORRY-Bench (Xie et al., 2024), as CASE-Bench uses them."""
+    """Return the 45 classes in four domains of SORRY-Bench (Xie et al., 2024), as CASE-Bench uses them."""
     return Taxonomy.model_validate(shipped_toml("casewise.records", "sorry_bench.toml"))
 
 
@@ -168,7 +168,7 @@ class Item(ContentRecord):
         published_rate: float | None = None,
         source_id: str | None = None,
     ) -> Item:
-        """The item that shows `context` with its query."""
+        """Return the item that shows `context` with its query."""
         return cls(
             query_id=context.query_id,
             context_id=context.id,
@@ -180,7 +180,7 @@ class Item(ContentRecord):
 
 
 def condition_of(context: Context) -> str:
-    """The condition that a context's intent and origin put it in; imported contexts count as revised.
+    """Return the condition that a context's intent and origin put it in; imported contexts count as revised.
 
     A context without a stated intent has a condition of its own.
     """
@@ -239,7 +239,7 @@ class RatingScale(Record):
         return value < self.cut if self.safe == "below" else value > self.cut
 
     def share(self, value: Any) -> Any:
-        """A value, or each of a column, as a share of the scale: 1 at its safe end, 0 at the other."""
+        """Return a value, or each of a column, as a share of the scale: 1 at its safe end, 0 at the other."""
         from_low = (value - self.low) / (self.high - self.low)
         return 1 - from_low if self.safe == "below" else from_low
 

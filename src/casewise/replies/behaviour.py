@@ -95,12 +95,12 @@ GRADES: LogKind[GradeManifest, Grade] = LogKind(
 
 
 def grade_folders(replies: Path) -> tuple[Path, ...]:
-    """The folders of graders' findings that lie with these replies, by name."""
+    """Return the folders of graders' findings that lie with these replies, by name."""
     return tuple(sorted(path.parent for path in (replies / GRADES_FOLDER).glob(f"*/{RUN}")))
 
 
 def replies_in(folder: Path) -> list[CollectedReply]:
-    """The replies of a folder that count, of several attempts the last.
+    """Return the replies of a folder that count, of several attempts the last.
 
     Raises DataError: it holds no replies, or a line is none.
     """
@@ -122,7 +122,7 @@ ReplyPlace = tuple[str, str, int]
 
 
 def grades_in(folder: Path) -> dict[tuple[str, str, int, str], Grade]:
-    """The grades of one grader that count, by item, arm, repeat and the digest of the reply's text."""
+    """Return the grades of one grader that count, by item, arm, repeat and the digest of the reply's text."""
     grades = last_records(folder / GRADES.file, GRADES)
     return {(grade.item_id, grade.arm, grade.repeat, grade.text_digest): grade for grade in grades}
 
@@ -136,7 +136,7 @@ class GraderRun:
     grades: dict[tuple[str, str, int, str], Grade]
 
     def grade_of(self, reply: CollectedReply) -> Grade | None:
-        """The grade of a reply, if it has one."""
+        """Return the grade of a reply, if it has one."""
         return self.grades.get((reply.item_id, reply.arm, reply.repeat, str(reply.text_digest)))
 
 
@@ -199,7 +199,7 @@ class Behaviour:
     """By arm and item, what the chatbot wrote the first time that it was asked; nothing where texts are gone."""
 
     def judgements(self, policy: Policy) -> pl.DataFrame:
-        """The rows as a judge's judgements, answering as 1 and refusing as 0."""
+        """Return the rows as a judge's judgements, answering as 1 and refusing as 0."""
         worth = pl.col("does").replace_strict(WORTH[policy], default=None, return_dtype=pl.Float64)
         return self.rows.select(
             "item_id",

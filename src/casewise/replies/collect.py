@@ -43,7 +43,7 @@ ASKED_TO_GRADE = re.compile(r"<reply>\n(.*)\n</reply>", re.DOTALL)
 
 
 def rehearsed(messages: tuple[Message, ...], _options: ReplyOptions) -> Reply:
-    """A grade where one is asked for, else a reply; the same for the same prompt."""
+    """Return a grade where one is asked for, else a reply; the same for the same prompt."""
     prompt = "\n".join(message.content for message in messages)
     match = ASKED_TO_GRADE.search(prompt)
     if match:
@@ -117,7 +117,7 @@ class Collector(ChatAsker[Ask, CollectedReply]):
         self.chat, self.how = chat, how
 
     def messages(self, ask: Ask) -> tuple[Message, ...]:
-        """The query as a user sends it, and the context as the deployer knows it."""
+        """Return the query as a user sends it, and the context as the deployer knows it."""
         shown = ask.shown
         place = shown.placement
         return self.chat.messages(
@@ -130,12 +130,12 @@ class Collector(ChatAsker[Ask, CollectedReply]):
         )
 
     def reply_options(self, ask: Ask) -> ReplyOptions:
-        """Those of the run; every repeat has a seed of its own."""
+        """Return those of the run; every repeat has a seed of its own."""
         seed = None if self.how.seed is None else self.how.seed + ask.repeat
         return ReplyOptions(self.how.max_tokens, self.how.temperature, seed=seed)
 
     def received(self, ask: Ask) -> object:
-        """The messages."""
+        """Return the messages."""
         return self.messages(ask)
 
     def shared_key(self, ask: Ask) -> str | None:
@@ -145,7 +145,7 @@ class Collector(ChatAsker[Ask, CollectedReply]):
         return json.dumps([ask.shown, ask.repeat, ask.attempt], default=vars)
 
     async def answer(self, ask: Ask) -> CollectedReply:
-        """The chatbot's reply, or why there is none; nothing is sent that could not be shown."""
+        """Return the chatbot's reply, or why there is none; nothing is sent that could not be shown."""
         if (problem := ask.shown.problem) is not None:
             return collected(ask, unanswered=Unanswered.NOT_SHOWN, detail=problem)
         if is_unseen(self, ask):
@@ -163,7 +163,7 @@ class Collector(ChatAsker[Ask, CollectedReply]):
         return collected(ask, unanswered=Unanswered(reason), detail=detail, text=raw_reply, **took)
 
     def read(self, ask: Ask, reply: Reply, took: dict[str, Any]) -> CollectedReply:
-        """The text; none where the provider's filter took it."""
+        """Return the text; none where the provider's filter took it."""
         if reply.finish_reason == "content_filter":
             why = {"unanswered": Unanswered.CONTENT_FILTER, "detail": reply.refusal}
             return collected(ask, finish_reason="content_filter", **why, **took)
@@ -196,5 +196,5 @@ def reply_manifest(collector: Collector, benchmark: Benchmark) -> ReplyManifest:
 
 
 def asks_of(plan: Plan, benchmark: Benchmark, collector: Collector) -> Asks[Ask]:
-    """The plan as a run reads it."""
+    """Return the plan as a run reads it."""
     return replace(plan, retry_unscored=collector.how.retries).asks(benchmark, collector.shared_key)

@@ -110,7 +110,7 @@ def outcome_in(row: Entry, column: str) -> GradeOutcome:
 
 
 def study_labels(export: Path) -> Iterator[tuple[ReplyPlace, GradeOutcome]]:
-    """The answer of each person about each reply in an exported study of replies.
+    """Yield the answer of each person about each reply in an exported study of replies.
 
     Raises DataError: the folder is no exported study of replies.
     """
@@ -181,7 +181,8 @@ class GradeSummary(RunProgress):
 
 
 def plan_of(folder: Path, benchmark: Benchmark, retries: int) -> Asks[GradeAsk]:
-    """The replies that a grader must read: those with words that are still there. The same reply to the same query is graded once.
+    """Return the replies that a grader must read: those with words that are still there. The same reply to the same query
+    is graded once.
 
     Raises DataError: the folder holds no replies, or their texts were discarded.
     """
@@ -302,7 +303,7 @@ class Unit:
 
 
 def replies_to_label(folder: Path, benchmark: Benchmark, *, n: int, rng: np.random.Generator) -> Benchmark:
-    """A random sample of the replies in a folder, each as what is shown with its query.
+    """Return a random sample of the replies in a folder, each as what is shown with its query.
 
     Every reply with words, in the arm that shows the whole context, has the same chance. The sample is systematic along
     the strata (category, and what the first grader finds), so each has its share of it, to within one.
@@ -349,7 +350,7 @@ def replies_to_label(folder: Path, benchmark: Benchmark, *, n: int, rng: np.rand
 
 
 def units_in(folder: Path, benchmark: Benchmark) -> Iterator[Unit]:
-    """The replies that can be labelled; replies of the same words to one query are one."""
+    """Yield the replies that can be labelled; replies of the same words to one query are one."""
     replies = replies_in(folder)
     findings: dict[ReplyPlace, str] = {}
     if GraderRuns.of(folder, replies).useful:

@@ -313,7 +313,7 @@ class GuardGrader(ModelGrader):
         return self.prompt.messages(ShownItem(exchange.query, {}), exchange.reply)
 
     def read(self, _what: ToGrade, reply: Reply, took: dict[str, Any]) -> Graded:
-        """The word behind its marker of refusals."""
+        """Return the word behind its marker of refusals."""
         read = read_guard(self.profile, "binary", reply)
         outcome = REFUSES.get(str(read.detail.get("refusal_said")).lower())
         if outcome is not None:
@@ -387,7 +387,7 @@ FORMS = "keywords (a weak baseline), rubric:MODEL (any model; with --rubric stri
 
 
 def grader_named(name: str, *, rubric: str = "strict", options: ModelOptions | None = None) -> Grader:
-    """The grader called `name`. Raises ConfigurationError: there is no such grader, rubric or model."""
+    """Return the grader called `name`. Raises ConfigurationError: there is no such grader, rubric or model."""
     kind, _, rest = name.partition(":")
     if name == "keywords":
         return KeywordsGrader()
@@ -407,5 +407,5 @@ def grader_named(name: str, *, rubric: str = "strict", options: ModelOptions | N
 
 
 def with_rehearsals(options: ModelOptions | None) -> ModelOptions:
-    """`options` with the made-up models that reply and grade."""
+    """Return `options` with the made-up models that reply and grade."""
     return replace(options or ModelOptions(), fakes=REHEARSED)

@@ -126,7 +126,7 @@ def described(
 
 
 def responsible(benchmark: Benchmark, about: CroissantAbout, biases: Sequence[str]) -> dict[str, Any]:
-    """The responsible-AI fields that the benchmark, its audit and the file can fill."""
+    """Return the responsible-AI fields that the benchmark, its audit and the file can fill."""
     votes = benchmark.item_columns["n_votes"].filter(benchmark.item_columns["n_votes"] > 0).unique().sort()
     per_item = " to ".join(str(n) for n in dict.fromkeys((votes[0], votes[-1]))) if len(votes) else None
     protocol = about.protocol or (

@@ -115,7 +115,7 @@ def epoch(at: datetime) -> str:
 
 
 def results(numbers: JudgeNumbers) -> Iterator[dict[str, Any]]:
-    """A result for each metric of each series that has a value, under the report's label policy."""
+    """Yield a result for each metric of each series that has a value, under the report's label policy."""
     about = {metric.name: metric for metric in all_metrics()}
     source = {
         "dataset_name": numbers.benchmark.name,
@@ -156,7 +156,7 @@ def results(numbers: JudgeNumbers) -> Iterator[dict[str, Any]]:
 def samples(
     run: JudgedRun, benchmark: Benchmark, numbers: JudgeNumbers, *, evaluation: str, model: str, withheld: bool
 ) -> Iterator[dict[str, Any]]:
-    """A row a judgement; without an `evaluation` where it is neither right nor wrong."""
+    """Yield a row a judgement; without an `evaluation` where it is neither right nor wrong."""
     policy = numbers.options.labels
     weight = dict(
         zip(benchmark.item_columns["item_id"], labels(benchmark.item_columns, policy).weight.tolist(), strict=True)

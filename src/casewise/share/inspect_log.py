@@ -138,7 +138,7 @@ def score(judgement: Judgement, weight: float) -> Any:
 
 
 def agreement(samples: list[Any]) -> Any:
-    """The mean agreement of the samples that have any, as the log's headline: the report has it with an interval."""
+    """Return the mean agreement of the samples that have any, as the log's headline: the report has it with an interval."""
     from inspect_ai.log import EvalMetric, EvalScore
 
     every = [float(scored.scores["verdict"].value) for scored in samples]

@@ -83,7 +83,7 @@ def checked(elicitation: str) -> Elicitation:
 
 
 def weights(benchmark: Benchmark, policy: LabelPolicy) -> dict[str, float | None]:
-    """The weight of "safe" in each item's label; None without a label."""
+    """Return the weight of "safe" in each item's label; None without a label."""
     weight = labels(benchmark.item_columns, policy).weight.tolist()
     return {item.id: (w if w == w else None) for item, w in zip(benchmark.items, weight, strict=True)}  # noqa: PLR0124 - not nan
 

@@ -99,7 +99,7 @@ def argument_in_words(value: JsonValue) -> str:
 
 @cache
 def action_words() -> ActionTemplate:
-    """The words that casewise ships."""
+    """Return the words that casewise ships."""
     return ActionTemplate.model_validate(shipped_toml("casewise.storage", "actions.toml"))
 
 

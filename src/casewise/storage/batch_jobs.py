@@ -102,7 +102,7 @@ class JobLog:
 
     @classmethod
     def read(cls, folder: Path) -> JobLog:
-        """The same of a folder that another process may be working on: nothing is written."""
+        """Return the same of a folder that another process may be working on: nothing is written."""
         return cls(folder).with_steps()
 
     def with_steps(self) -> JobLog:
@@ -120,7 +120,7 @@ class JobLog:
         return next(iter(self.jobs), secrets.token_hex(4)).partition("-")[0]
 
     def next_mark(self, run: str) -> str:
-        """A mark that no other job has."""
+        """Return a mark that no other job has."""
         return f"{run}-{len(self.jobs) + 1}"
 
     def step(self, event: JobEvent) -> BatchJob:
@@ -144,7 +144,7 @@ class JobLog:
                 file.write((json.dumps([name, status, text]) + "\n").encode())
 
     def places(self, mark: str) -> Iterator[tuple[str, ResultPlace]]:
-        """A job's results by name, each with its place; none where they have not come."""
+        """Yield a job's results by name, each with its place; none where they have not come."""
         path = self.results_of(mark)
         if not path.exists():
             return

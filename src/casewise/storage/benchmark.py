@@ -242,7 +242,7 @@ class Benchmark:
         return self.about.gated or self.about.published is not None
 
     def category_of(self, item: Item) -> str:
-        """The item's category: its own, or its query's."""
+        """Return the item's category: its own, or its query's."""
         return item.category or self.query[item.query_id].category
 
     @cached_property
@@ -297,7 +297,7 @@ class Benchmark:
         )
 
     def context_of(self, item: Item) -> Context | None:
-        """The context that `item` shows; None for an item without one."""
+        """Return the context that `item` shows; None for an item without one."""
         return self.context[item.context_id] if item.context_id is not None else None
 
     def written_of(self, item: Item) -> StatedTexts | None:

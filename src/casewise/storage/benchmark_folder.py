@@ -144,7 +144,7 @@ def write_manifest(benchmark: Benchmark, folder: Path, *, names: Iterable[str]) 
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """The manifest of a benchmark folder.
+    """Return the manifest of a benchmark folder.
 
     Raises DataError: there is none, it is not valid, or it was written by a newer casewise.
     """
@@ -390,7 +390,7 @@ Features = Literal["context", "query", "query+context"]
 
 
 def item_view(benchmark: Benchmark) -> pl.DataFrame:
-    """The items of `benchmark` in their order, with the query, every parameter of the context, and people's votes.
+    """Return the items of `benchmark` in their order, with the query, every parameter of the context, and people's votes.
 
     People open this table; casewise does not read it back.
     """
@@ -434,7 +434,7 @@ OF_ITEM = ("item_id", "query_id", "pair_id", "category", "condition")
 
 
 def people_rows(benchmark: Benchmark) -> pl.DataFrame:
-    """Every rating of `benchmark`, in its order, with its item's columns (`OF_ITEM`).
+    """Return every rating of `benchmark`, in its order, with its item's columns (`OF_ITEM`).
 
     The `rater_id` of an anonymous vote is null. `value` is 1 for safe, 0 for unsafe, and null where people are unsure, or would be asked first.
     """
@@ -450,7 +450,7 @@ def people_rows(benchmark: Benchmark) -> pl.DataFrame:
 
 
 def places_of(items: pl.DataFrame, judgements: pl.DataFrame, *, source: Path) -> pl.Series:
-    """The place of each judgement's item among `items`; `source` is their log.
+    """Return the place of each judgement's item among `items`; `source` is their log.
 
     Raises DataError: a judgement is of an item that is not in the table.
     """

@@ -444,7 +444,7 @@ class RatingColumns(Columns[Rating]):
 
     @classmethod
     def _coded(cls, blocks: Iterable[pl.DataFrame]) -> RatingColumns:
-        """The ratings in blocks of rows with the fields of `Rating`."""
+        """Return the ratings in blocks of rows with the fields of `Rating`."""
         items: dict[str, int] = {}
         annotators: dict[str, int] = {}
         tables = [pl.DataFrame(schema=RATING_COLUMNS)]
@@ -524,7 +524,7 @@ class RatingColumns(Columns[Rating]):
         return rows.select(pl.col(*counts).fill_null(0), "mean")
 
     def arrays(self, items: pl.Series) -> RatingArrays:
-        """The ratings that say safe or unsafe of the items with these ids, with each item's place among them."""
+        """Return the ratings that say safe or unsafe of the items with these ids, with each item's place among them."""
         item, votes = self.places(items), self.table["verdict"]
         has_verdict = (item >= 0) & votes.is_in(["safe", "unsafe"]).fill_null(value=False).to_numpy()
         return RatingArrays(
@@ -552,7 +552,7 @@ class RatingColumns(Columns[Rating]):
         return RatingColumns(table, items=self.item_ids, annotators=self.annotators)
 
     def of_items(self, items: Iterable[str]) -> RatingColumns:
-        """The ratings of these items alone."""
+        """Return the ratings of these items alone."""
         table = self.table.filter(self.item_ids.is_in(list(items)).gather(self.table["item"]))
         codes, people = (table[name].drop_nulls().unique(maintain_order=True) for name in ("item", "annotator"))
         renumbered = table.with_columns(
@@ -587,7 +587,7 @@ class NotCanonical(Exception):
 
 
 def canonical_table(lines: list[bytes]) -> pl.DataFrame:
-    """The ratings of some lines, with the fields of `Rating`."""
+    """Return the ratings of some lines, with the fields of `Rating`."""
     table = pl.read_csv(
         b"".join(lines),
         has_header=False,

@@ -63,7 +63,7 @@ class Entry:
         return str(name)
 
     def number(self, key: str, low: float = -math.inf, high: float = math.inf) -> float:
-        """A number from `low` to `high`; a decimal comma is one."""
+        """Return a number from `low` to `high`; a decimal comma is one."""
         return self.number_in(self.value(key), key, low, high)
 
     def number_in(self, value: Any, key: str, low: float = -math.inf, high: float = math.inf) -> float:
@@ -99,17 +99,17 @@ class Entry:
         return values
 
     def entry(self, key: str) -> Entry:
-        """The object under `key`."""
+        """Return the object under `key`."""
         return Entry(self.path, self.line, self.value(key), f"{self.where}{', ' if self.where else ''}{key}")
 
     def entries(self, key: str) -> Iterator[Entry]:
-        """The objects of the list under `key`, counted from 1."""
+        """Yield the objects of the list under `key`, counted from 1."""
         for number, value in enumerate(self.list(key), 1):
             yield Entry(self.path, self.line, value, f"{self.where}{', ' if self.where else ''}{key} {number}")
 
 
 def json_entries(path: Path, *, single: bool = False) -> list[Entry]:
-    """The objects of a JSON array or of JSON Lines, with the lines that they begin on.
+    """Return the objects of a JSON array or of JSON Lines, with the lines that they begin on.
 
     `single`: also take the one object of a JSON file.
 
@@ -128,12 +128,14 @@ def json_entries(path: Path, *, single: bool = False) -> list[Entry]:
 
 
 def json_entry(path: Path) -> Entry:
-    """The object that a JSON file holds."""
+    """Return the object that a JSON file holds."""
     return Entry(path, None, parse(read_text(path), path=path))
 
 
 def text_lines(path: Path) -> list[Entry]:
-    """The lines of a text file, each under the key `line`; the last may lack its line break. Raises DataError: one is blank."""
+    """Return the lines of a text file, each under the key `line`; the last may lack its line break. Raises DataError: one is
+    blank.
+    """
     lines = [line.removesuffix("\r") for line in read_text(path).removesuffix("\n").split("\n")]
     for number, line in enumerate(lines, 1):
         if not line.strip():
@@ -142,7 +144,7 @@ def text_lines(path: Path) -> list[Entry]:
 
 
 def once(entry: Entry, key: str, names: set[str]) -> str:
-    """The name under `key`, which no earlier entry has."""
+    """Return the name under `key`, which no earlier entry has."""
     name = entry.name(key)
     if name in names:
         entry.refuse(f"{key!r} is {name!r} a second time; each stands once")

@@ -75,7 +75,7 @@ def cannot_write(path: Path, error: OSError) -> ConfigurationError:
 
 
 def cannot_append(path: Path, error: OSError) -> ConfigurationError:
-    """The same of a file that lines are added to."""
+    """Return the same of a file that lines are added to."""
     return ConfigurationError(
         f"cannot write {path}: {error.strerror or error}; what it holds is kept: make room, and run the same again"
     )
@@ -104,7 +104,7 @@ def write_text(path: Path, text: str, *, private: bool = False) -> None:
 
 
 def read_text(path: Path) -> str:
-    """The text of a UTF-8 file.
+    """Return the text of a UTF-8 file.
 
     Raises DataError: the file cannot be read, or its bytes are no UTF-8; the message names the line.
     """
@@ -214,7 +214,7 @@ LENIENT = json.JSONDecoder(
 
 
 def parse(text: str, *, path: Path, line: int | None = None, decoder: json.JSONDecoder = DECODER) -> Any:
-    """The value of a JSON text.
+    """Return the value of a JSON text.
 
     `text`: the whole text of `path`, or, with `line`, that one line of it.
 
@@ -236,7 +236,7 @@ def parse(text: str, *, path: Path, line: int | None = None, decoder: json.JSOND
 
 
 def rows(text: str, *, path: Path, decoder: json.JSONDecoder = DECODER) -> Iterator[tuple[int, Any]]:
-    """The elements of a JSON array, each after the line it begins on.
+    """Yield the elements of a JSON array, each after the line it begins on.
 
     Raises DataError: the text is no JSON, or not an array.
     """
@@ -342,12 +342,12 @@ def write_jsonl(path: Path, records: Iterable[Record]) -> None:
 
 
 def shipped_text(package: str, name: str) -> str:
-    """The text of a file within casewise."""
+    """Return the text of a file within casewise."""
     return files(package).joinpath(name).read_text(encoding="utf-8")
 
 
 def filled_template(package: str, name: str, values: Mapping[str, Any]) -> str:
-    """The text that a Jinja template within casewise makes of `values`."""
+    """Return the text that a Jinja template within casewise makes of `values`."""
     from jinja2 import Environment, StrictUndefined
 
     environment = Environment(undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True, trim_blocks=True)  # noqa: S701
@@ -357,7 +357,9 @@ def filled_template(package: str, name: str, values: Mapping[str, Any]) -> str:
 
 
 def json_value(value: Any) -> Any:
-    """`value` in the types of JSON: dataclasses by field, tables by row, paths as text. Numbers that are none become null."""
+    """Return `value` in the types of JSON: dataclasses by field, tables by row, paths as text. Numbers that are none become
+    null.
+    """
     if is_dataclass(value) and not isinstance(value, type):
         return value.as_json() if hasattr(value, "as_json") else json_fields(value)
     if isinstance(value, Mapping):
@@ -373,7 +375,7 @@ def json_value(value: Any) -> Any:
 
 
 def json_fields(value: Any, *, without: Collection[str] = ()) -> dict[str, Any]:
-    """The fields of a dataclass in the types of JSON, by name."""
+    """Return the fields of a dataclass in the types of JSON, by name."""
     return {part.name: json_value(getattr(value, part.name)) for part in fields(value) if part.name not in without}
 
 
@@ -390,7 +392,9 @@ def append_line(path: Path, record: Record, *, sync: bool = False) -> None:
 
 
 def json_text(value: Any) -> str:
-    """`value` as one JSON document; `n`, `n_…` and `items` are whole numbers (a tie, which counts half in each class, may be half)."""
+    """Return `value` as one JSON document; `n`, `n_…` and `items` are whole numbers (a tie, which counts half in each class,
+    may be half).
+    """
     return json.dumps(counted(value), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
 
 

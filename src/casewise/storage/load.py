@@ -117,7 +117,9 @@ def cached_table(
 
 
 def named_benchmark(source: object) -> Loader | None:
-    """The loader of a public benchmark that `source` names; None where it is no name, or a path that is there before it is fetched."""
+    """Return the loader of a public benchmark that `source` names; None where it is no name, or a path that is there before it
+    is fetched.
+    """
     loader = find_loader(source) if isinstance(source, str) else None
     return loader if loader is not None and (loader.is_fetched or not Path(loader.name).exists()) else None
 
@@ -340,7 +342,7 @@ def load_frame(
     taxonomy: str | Path | None = None,
     parameters: str | Path | None = None,
 ) -> Benchmark:
-    """A benchmark of the cases in a polars or pandas frame, or in dictionaries; see `import_cases`.
+    """Return a benchmark of the cases in a polars or pandas frame, or in dictionaries; see `import_cases`.
 
     Examples
     --------

@@ -103,7 +103,7 @@ class PublishedRow(BaseModel):
 
 
 def read_published(path: Path) -> Benchmark:
-    """A benchmark from a JSON file in the release's format.
+    """Return a benchmark from a JSON file in the release's format.
 
     Raises DataError: the file is no such JSON; the message says where: votes other than 1 and 2, a rate that neither
     the votes nor the votes and the intent give, a category that is unknown, the same query and context twice.
@@ -336,7 +336,7 @@ def read_output(path: Path, *, elicitation: Elicitation | None = None) -> Publis
 
 
 def item_ids(output: PublishedOutput, benchmark: Benchmark) -> list[str | None]:
-    """The item of each row, by the query's words and the intent; None where the benchmark has none.
+    """Return the item of each row, by the query's words and the intent; None where the benchmark has none.
 
     An output without the release's words is matched by place where every row has its item's category, intent and
     published rate.

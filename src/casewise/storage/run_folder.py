@@ -248,7 +248,7 @@ class RunFolder(Generic[M, R]):
         return pl.DataFrame(rows, schema=columns, orient="row", infer_schema_length=None)
 
     def at(self, place: int) -> R:
-        """The record at a place of the log."""
+        """Return the record at a place of the log."""
         with self.log_path.open("rb") as file:
             file.seek(place)
             return self.kind.record.model_validate_json(file.readline())
@@ -352,7 +352,7 @@ def kind_of(path: Path) -> str:
 
 
 def read_manifest(path: Path, kind: LogKind[M, R]) -> M:
-    """The manifest of a run folder of this kind.
+    """Return the manifest of a run folder of this kind.
 
     Raises DataError: there is none, it is not valid, a newer casewise wrote it, or it is a run of another kind.
     """
@@ -381,14 +381,14 @@ def way_of_asking(elicitation: str, arm: str) -> str:
 
 
 def last_session(path: Path) -> Session | None:
-    """The last stretch of work on the run in `path`; None where none was noted."""
+    """Return the last stretch of work on the run in `path`; None where none was noted."""
     file = path / SESSIONS
     sessions = list(read_jsonl(file, Session)) if file.is_file() else []
     return sessions[-1] if sessions else None
 
 
 def now() -> datetime:
-    """The time, in UTC."""
+    """Return the time, in UTC."""
     return datetime.now(UTC)
 
 
@@ -448,7 +448,7 @@ JUDGEMENTS = JUDGEMENT_LOG.file
 
 
 def read_run(path: Path) -> RunManifest:
-    """The manifest of a judge's run folder.
+    """Return the manifest of a judge's run folder.
 
     Raises DataError: there is none, it is not valid, a newer casewise wrote it, or it is a run of another kind.
     """
@@ -504,7 +504,7 @@ KEY_COLUMNS = ("item_id", "judge_id", "elicitation", "arm")
 def judgement_table(
     path: Path, *, replies: Literal["leave", "keep"] = "leave", columns: Sequence[str] | None = None
 ) -> pl.DataFrame:
-    """The judgements of the log at `path`, every attempt a row.
+    """Return the judgements of the log at `path`, every attempt a row.
 
     Columns are those of `Judgement`, with the outcome spread out into `value`, `low`, `high` and `unscored_reason`; or
     `columns` of these. Raw replies are left on disk unless `replies` is `keep`.
@@ -552,7 +552,7 @@ def line_blocks(path: Path) -> Iterator[bytes]:
 
 
 def judgement_summaries(path: Path) -> pl.DataFrame:
-    """The lines of a log as `RunFolder.brief` gives them, the key being `item_id`, `elicitation`, `arm` and `repeat`.
+    """Return the lines of a log as `RunFolder.brief` gives them, the key being `item_id`, `elicitation`, `arm` and `repeat`.
 
     A last line without its line break is passed over.
 
@@ -598,7 +598,7 @@ def is_invalid() -> pl.Expr:
 
 
 def flatten_outcomes(table: pl.DataFrame, replies: str) -> pl.DataFrame:
-    """The table with its outcomes spread out into columns."""
+    """Return the table with its outcomes spread out into columns."""
     outcome = pl.col("outcome").struct
     return table.select(
         *(pl.col(name).cast(pl.Categorical if name != "item_id" else pl.String) for name in KEY_COLUMNS),
@@ -645,7 +645,7 @@ class ItemNote(Record):
 
 
 def read_item_notes(runs: Iterable[Path]) -> dict[str, ItemNote]:
-    """The notes that count in the folders of `runs`, by item.
+    """Return the notes that count in the folders of `runs`, by item.
 
     Raises DataError: a line of the file is no note; the message names it.
     """

@@ -108,7 +108,7 @@ class LabelWords:
         return f"{label} (“{dict(self.own)[label]}” in the file)" if label in dict(self.own) else label
 
     def clear(self, agreement: str) -> str:
-        """The condition of both errors, for a sentence that begins with it: `agreement` is a share in words."""
+        """Return the condition of both errors, for a sentence that begins with it: `agreement` is a share in words."""
         return f"Where at least {agreement} of people agree, it" if self.rated else "It"
 
     def called(self, verdict: str) -> str:

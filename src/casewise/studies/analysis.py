@@ -42,7 +42,7 @@ CHOICES = {"correction": PlannedCorrection, "labels": LabelBase, "ties": Ties, "
 def settle(
     chosen: Mapping[str, Any], planned: Mapping[str, Any], *, frozen: bool
 ) -> tuple[AnalysisOptions, tuple[Departure, ...]]:
-    """The options that hold, and where those chosen depart from what was frozen.
+    """Return the options that hold, and where those chosen depart from what was frozen.
 
     `chosen`: the options of `AnalysisOptions` asked for; None is as planned.
     `planned`: the study's own settings, by the same names.
@@ -97,7 +97,7 @@ def own_questions(
     *,
     level: float = 0.95,
 ) -> tuple[QuestionAnswers, ...]:
-    """Each question's analysis, over the ratings that count.
+    """Return each question's analysis, over the ratings that count.
 
     `lines`: as the export has them: `item_id`, `annotator_id`, and `answers` by the names of questions.
     """

@@ -141,7 +141,7 @@ class DisplayedPage:
 
 
 def next_page(study: LiveRound, annotator_id: str) -> DisplayedPage | None:
-    """The first page without an answer; None when the batch is done."""
+    """Return the first page without an answer; None when the batch is done."""
     row = study.execute(NEXT_PAGE, {"who": annotator_id}).first()
     if row is None:
         return None
@@ -390,7 +390,7 @@ def whole_number(text: str) -> int:
 
 
 def missing_answers(questions: Sequence[OwnQuestion], answers: Mapping[str, OwnAnswer]) -> tuple[str, ...]:
-    """The names of questions that need an answer and have none."""
+    """Return the names of questions that need an answer and have none."""
     return tuple(question.name for question in questions if question.required and question.name not in answers)
 
 

@@ -52,16 +52,16 @@ class Speech:
     language: LanguageCode
 
     def __call__(self, english: str, **values: object) -> str:
-        """`english` in this language, its `{places}` filled in once. Words without a translation stay as they are."""
+        """Return `english` in this language, its `{places}` filled in once. Words without a translation stay as they are."""
         translated = messages_in(self.language).get(english, english)
         return PLACE.sub(lambda place: str(values.get(place[1], place[0])), translated) if values else translated
 
     def day(self, day: date) -> str:
-        """A date in words."""
+        """Return a date in words."""
         return self("{day} {month} {year}", day=day.day, month=self(f"{day:%B}"), year=day.year)
 
     def money(self, amount: float, currency: str) -> str:
-        """An amount to the cent, with its currency."""
+        """Return an amount to the cent, with its currency."""
         units, cents = f"{amount:.2f}".split(".")
         return self("{units}.{cents} {currency}", units=units, cents=cents, currency=currency)
 
@@ -70,7 +70,7 @@ ENGLISH = Speech("en")
 
 
 def slug(name: str) -> str:
-    """A name that can stand in an address and in a file's name."""
+    """Return a name that can stand in an address and in a file's name."""
     if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,59}", name):
         raise ValueError("use lower-case letters, digits and hyphens, at most 60, such as ward-2")
     return name
@@ -128,7 +128,7 @@ class OwnQuestion(DesignSection):
         return self.options or tuple(str(point) for point in range(1, self.points + 1))
 
     def said(self, answer: OwnAnswer) -> str | int | list[str]:
-        """An answer as exports have it: a number, or the words of what was chosen."""
+        """Return an answer as exports have it: a number, or the words of what was chosen."""
         if isinstance(answer, list):
             return [self.offered[place] for place in answer]
         return answer if self.kind == "scale" else self.offered[answer]
@@ -606,7 +606,7 @@ class Design(DesignSection):
 
 
 def read_design(path: Path) -> Design:
-    """The design in the `study.toml` at `path`.
+    """Return the design in the `study.toml` at `path`.
 
     Raises ConfigurationError: the file cannot be read, is not TOML, or a setting is wrong; the message names the file
     and the setting.
@@ -687,7 +687,7 @@ def study_toml(
     rates: RatedThing = "requests",
     per_item: int | None = None,
 ) -> str:
-    """The text of a `study.toml`, with the preset's number of ratings an item unless `per_item` names one.
+    """Return the text of a `study.toml`, with the preset's number of ratings an item unless `per_item` names one.
 
     Codes are drawn anew each time; contrasts are the safe against the unsafe condition of each origin, and each
     condition against no context.
@@ -715,7 +715,7 @@ def study_toml(
 
 
 def rendered(name: str, values: dict[str, Any]) -> str:
-    """The text that the template `name` makes of `values`."""
+    """Return the text that the template `name` makes of `values`."""
     return filled_template("casewise.studies", f"texts/{name}.jinja", values)
 
 

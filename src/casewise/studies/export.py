@@ -116,7 +116,7 @@ def as_rating(row: Row[Any]) -> Rating:
 
 
 def with_ratings(study: LiveRound, benchmark: Benchmark, ratings: list[Rating]) -> Benchmark:
-    """The benchmark with the items that the study showed and their counted ratings, in the order of the items."""
+    """Return the benchmark with the items that the study showed and their counted ratings, in the order of the items."""
     shown = set(study.scalars(select(tables.items.c.item_id).where(tables.items.c.study_id == study.id)))
     items = tuple(item for item in rated_items(study.design, benchmark) if item.id in shown)
     rated = benchmark.restricted_to(item for item in benchmark.items if item.id in shown)
@@ -214,7 +214,7 @@ def about_study(study: LiveRound, design: Design, counts: Overview) -> dict[str,
 
 
 def without_codes(design: Design) -> dict[str, Any]:
-    """The design, without completion codes and paths."""
+    """Return the design, without completion codes and paths."""
     plain = design.model_dump(mode="json", exclude={"alerts"})
     return plain | {"recruiter": {"kind": design.recruiter.kind}, "benchmark": Path(design.benchmark).name}
 
@@ -273,7 +273,7 @@ def deposit(plan: StudyPlan, target: Path) -> Path:
 
 
 def deposit_files(plan: StudyPlan) -> dict[str, str]:
-    """The texts of the package by their names. No query and no context is among them, and no completion code.
+    """Return the texts of the package by their names. No query and no context is among them, and no completion code.
 
     Raises StudyError: the study is not frozen.
     """
@@ -295,7 +295,7 @@ def json_text(value: dict[str, Any]) -> str:
 
 
 def pages(wording: StudyWording) -> dict[str, str]:
-    """The texts as people read them; quiz and checks with what is right."""
+    """Return the texts as people read them; quiz and checks with what is right."""
     quiz = "\n\n".join(
         "\n".join(
             (

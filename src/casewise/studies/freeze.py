@@ -43,7 +43,7 @@ class BatchPage:
 
 
 def choose_condition(open_slots: Mapping[str, int], rng: np.random.Generator) -> str | None:
-    """One of the conditions with most open slots, at random among equals; None when no slot is open anywhere.
+    """Return one of the conditions with most open slots, at random among equals; None when no slot is open anywhere.
 
     With conditions of equal size this keeps them within one batch of each other.
     """
@@ -70,7 +70,7 @@ def choose_batch(items: Sequence[OpenItem], size: int, *, rng: np.random.Generat
 
 
 def most_taken(open_slots: Mapping[str, Sequence[int]], *, people: int, size: int) -> int:
-    """The most slots that `people` could take, a batch of up to `size` items of different queries each.
+    """Return the most slots that `people` could take, a batch of up to `size` items of different queries each.
 
     `open_slots` are those of each query, by condition. People of one condition take at most `size` each, and of a query
     each at most one; both bounds are reached together, and each further person takes no more than the one before, so
@@ -85,7 +85,7 @@ def most_taken(open_slots: Mapping[str, Sequence[int]], *, people: int, size: in
 
 
 def lay_out(items: Sequence[str], checks: Sequence[str], *, rng: np.random.Generator) -> tuple[BatchPage, ...]:
-    """The pages of a batch: items in random order, each check at a random place but never first."""
+    """Return the pages of a batch: items in random order, each check at a random place but never first."""
     pages = [BatchPage("item", items[index]) for index in rng.permutation(len(items))]
     for index in rng.permutation(len(checks)):
         place = int(rng.integers(min(1, len(pages)), len(pages) + 1))
@@ -149,7 +149,7 @@ def collect(design: Design, benchmark: Benchmark) -> Material:
 
 
 def rated_items(design: Design, benchmark: Benchmark) -> tuple[Item, ...]:
-    """The items of the design's conditions; a query without an item that shows no context is given one, if needed."""
+    """Return the items of the design's conditions; a query without an item that shows no context is given one, if needed."""
     items = [item for item in benchmark.items if item.condition in design.conditions]
     if NO_CONTEXT_CONDITION in design.conditions:
         have = {item.query_id for item in items if item.condition == NO_CONTEXT_CONDITION}
@@ -195,7 +195,7 @@ def as_panel(shown: ShownContext, titles: Mapping[str, str]) -> dict[str, dict[s
 
 
 def pilot_sample(material: Material, *, queries: int, rng: np.random.Generator) -> Material:
-    """The same number of random queries, in all their conditions: a small round of the whole design."""
+    """Return the same number of random queries, in all their conditions: a small round of the whole design."""
     ids = sorted({item.query_id for item in material.items})
     chosen = {ids[index] for index in rng.permutation(len(ids))[:queries]}
     items = tuple(item for item in material.items if item.query_id in chosen)
@@ -337,7 +337,7 @@ def policy_of(design: Design, wording: StudyWording, items: Sequence[StudyItem])
 
 
 def unflattened(policy: dict[str, Any]) -> dict[str, Any]:
-    """A policy's dotted names as tables, the way a design has them."""
+    """Return a policy's dotted names as tables, the way a design has them."""
     nested: dict[str, Any] = {}
     for name, value in policy.items():
         table, dot, key = name.partition(".")
@@ -356,12 +356,12 @@ def departures(policy: dict[str, Any], frozen: Frozen) -> tuple[Departure, ...]:
 
 
 def plain(frozen: Frozen) -> dict[str, Any]:
-    """The frozen policy as JSON values."""
+    """Return the frozen policy as JSON values."""
     return {"digest": frozen.digest, "at": frozen.at.isoformat(), "policy": frozen.policy}
 
 
 def read_frozen(value: dict[str, Any], *, source: str) -> Frozen:
-    """A frozen policy from its JSON values.
+    """Return a frozen policy from its JSON values.
 
     Raises StudyError: the policy does not have the digest it claims: it was changed after freezing.
     """

@@ -43,12 +43,12 @@ class Vault:
         self._hash = derived_key(secret, "exclusion of returners")
 
     def seal(self, person: RecruiterIds) -> tuple[str, str]:
-        """`person` encrypted under a new key, and that key, wrapped."""
+        """Return `person` encrypted under a new key, and that key, wrapped."""
         key = Fernet.generate_key()
         return Fernet(key).encrypt(json.dumps(asdict(person)).encode()).decode(), self._wrap.encrypt(key).decode()
 
     def open(self, sealed: str, wrapped_key: str) -> RecruiterIds:
-        """The person in `sealed`.
+        """Return the person in `sealed`.
 
         Raises ConfigurationError: the server's secret is not the one under which this was sealed.
         """
@@ -59,7 +59,7 @@ class Vault:
             raise ConfigurationError("recruiter ids cannot be read: the server's secret has changed") from error
 
     def fingerprint(self, study: str, person: str) -> str:
-        """A keyed hash of a person within a study of this name (all versions, pilots included)."""
+        """Return a keyed hash of a person within a study of this name (all versions, pilots included)."""
         return hmac.new(self._hash, json.dumps([study, person]).encode(), hashlib.sha256).hexdigest()
 
 
@@ -174,7 +174,7 @@ def end(study: LiveRound, annotator_id: str, *, outcome: str) -> None:
 
 
 def person_of(study: LiveRound, annotator_id: str, *, vault: Vault) -> RecruiterIds | None:
-    """The recruiter's ids of an annotator; None once they are deleted."""
+    """Return the recruiter's ids of an annotator; None once they are deleted."""
     row = study.execute(
         select(ANNOTATORS.c.sealed, KEYS.c.wrapped)
         .join(KEYS, KEYS.c.annotator_id == ANNOTATORS.c.id)

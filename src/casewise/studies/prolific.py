@@ -50,7 +50,7 @@ MAYBE_DONE = "the request may have succeeded; check at Prolific before you repea
 def study_request(
     design: Design, *, url: str, places: int, minutes: float, group: str | None = None, project: str | None = None
 ) -> dict[str, Any]:
-    """The body that creates the study at Prolific, unpublished.
+    """Return the body that creates the study at Prolific, unpublished.
 
     `url` is where `casewise serve` answers; `group` is a participant group whose members are kept out; `project` is
     where the study is put, by default where Prolific puts the account's studies.
@@ -196,7 +196,7 @@ class ProlificClient:
         await self.call("POST", f"{path}/transition/", {"action": action})
 
     async def listed(self, path: str) -> list[dict[str, Any]]:
-        """All results at `path`, page by page.
+        """Return all results at `path`, page by page.
 
         Raises StudyError: they are fewer than Prolific says that there are, or no list.
         """
@@ -214,7 +214,7 @@ class ProlificClient:
         return list(results.values())
 
     async def submissions(self, study: str) -> list[Submission]:
-        """Every submission of a study, in Prolific's order."""
+        """Return every submission of a study, in Prolific's order."""
         return [
             Submission(
                 str(row["id"]),
@@ -240,7 +240,7 @@ class ProlificClient:
         return replace(submission, bonuses=tuple(round(cents) for cents in listed))
 
     async def project_in(self, workspace: str, project: str | None) -> str:
-        """The workspace's `project`, or its only one.
+        """Return the workspace's `project`, or its only one.
 
         Raises StudyError: the workspace has no such project, or several and none is named.
         """

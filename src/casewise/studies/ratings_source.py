@@ -63,7 +63,7 @@ class ExportedStudy:
 
 
 def read_exported_study(folder: Path) -> ExportedStudy | None:
-    """The plan and the people of the study in `folder`; None where the folder is a benchmark only.
+    """Return the plan and the people of the study in `folder`; None where the folder is a benchmark only.
 
     Raises DataError: a file cannot be read, or states a plan that is none. StudyError: what was frozen was changed
     afterwards.
@@ -168,7 +168,7 @@ class RatingsSource:
     """Ratings that were voided while the study ran, with the same columns and their `reason`."""
 
     def split(self, exclude: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """The ratings that count when these grounds exclude, and those left out, with the `reason` of each.
+        """Return the ratings that count when these grounds exclude, and those left out, with the `reason` of each.
 
         What the study voided for a ground that does not exclude counts again; what it kept although the ground
         excludes is left out.
@@ -238,7 +238,7 @@ def _read(path: Path) -> pl.DataFrame:
 
 
 def _from_votes(frame: pl.DataFrame, votes: str, path: Path) -> RatingsSource:
-    """One row a vote. Rows 2i and 2i + 1 of the published release are the two contexts of one query."""
+    """Return one row a vote. Rows 2i and 2i + 1 of the published release are the two contexts of one query."""
     strings = frame[votes].cast(pl.String).str.strip_chars()
     wrong = ~strings.fill_null("x").str.contains(r"^[01]+$")
     if wrong.any():
@@ -315,7 +315,7 @@ ALL = "all"
 
 
 def read_flow(path: Path) -> Flow:
-    """A CSV with `step` (arrived, consented, passed, assigned, finished, void), `condition` (or `all`) and `people`.
+    """Return a CSV with `step` (arrived, consented, passed, assigned, finished, void), `condition` (or `all`) and `people`.
 
     Raises DataError: the file cannot be read, or a row is no such step; the message says which.
     """

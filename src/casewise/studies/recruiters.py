@@ -41,7 +41,7 @@ class Recruiter(Protocol):
     """A source of people for a study."""
 
     def arrive(self, parameters: Mapping[str, str]) -> RecruiterIds:
-        """The person that the URL's `parameters` name.
+        """Return the person that the URL's `parameters` name.
 
         Raises StudyError: an id is missing or cannot be one; the message is shown to the person.
         """
@@ -110,7 +110,7 @@ class ParameterRecruiter:
         return Finish(PLACEHOLDER.sub(lambda match: encoded.get(match[1], ""), target), code)
 
     def code(self, outcome: Outcome) -> str:
-        """The code for `outcome`; empty where there is none."""
+        """Return the code for `outcome`; empty where there is none."""
         name = "completion_code" if outcome == "completed" else f"{outcome}_code"
         return getattr(self.settings, name) or ""
 

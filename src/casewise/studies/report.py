@@ -68,7 +68,7 @@ from casewise.text import QUERY, Noun, count_of, join, text
 
 
 def left_out(analysis: StudyAnalysis, words: VerdictWords) -> Iterator[Block]:
-    """The reasons for leaving ratings out, and the change that they would make; nothing where none were left out."""
+    """Yield the reasons for leaving ratings out, and the change that they would make; nothing where none were left out."""
     excluded = analysis.left_out
     if excluded is None:
         return
@@ -96,7 +96,7 @@ Row = dict[str, Any]
 
 
 def best(row: Row) -> str:
-    """The difference to quote: that for queries like these, or the average per query where there is none."""
+    """Return the difference to quote: that for queries like these, or the average per query where there is none."""
     return "query" if row["like_estimate"] is None and "query_estimate" in row else "like"
 
 
@@ -329,7 +329,7 @@ def recommended(table: pl.DataFrame, analysis: StudyAnalysis, *, name: str, capt
 
 
 def other_tests(analysis: StudyAnalysis) -> Iterator[Block]:
-    """The same contrasts among the completers, and by the paper's test."""
+    """Yield the same contrasts among the completers, and by the paper's test."""
     if not len(analysis.contrasts):
         return
     if analysis.contrasts_of_completers is not None and len(analysis.contrasts_of_completers):
@@ -455,7 +455,7 @@ class StudyNumbers(ShortRepr):
         return list(self.study.round) if self.study else []
 
     def as_json(self) -> dict[str, Any]:
-        """Every number, unrounded, as plain JSON values; what is not available is null and explained."""
+        """Return every number, unrounded, as plain JSON values; what is not available is null and explained."""
         a, annotators = self.analysis, None
         if a.annotators is not None:
             flagged = {name: int(a.annotators.table[name].sum()) for name in ("unresponsive", "constant")}
@@ -649,7 +649,7 @@ def remarks(study: ExportedStudy | None, departures: Sequence[str]) -> Iterator[
 
 
 def frames(analysis: StudyAnalysis) -> dict[str, pl.DataFrame | None]:
-    """Every table worth keeping whole; None where the study has none."""
+    """Return every table worth keeping whole; None where the study has none."""
     tables = {name: getattr(analysis, name) for name in ("conditions", "contrasts", "groups", "labels")}
     tables |= {name: getattr(analysis.tasks, name, None) for name in ("tasks", "post_hoc", "categories", "shares")}
     return tables | {"annotators": None if analysis.annotators is None else analysis.annotators.table}

@@ -156,7 +156,7 @@ def methods(analysis: StudyAnalysis, words: VerdictWords) -> Iterator[str]:
 
 
 def mixed_model_table(ratings: CodedRatings) -> pl.DataFrame:
-    """A row a rating: `query`, `condition`, `annotator` and `safe` (1 or 0).
+    """Return a row a rating: `query`, `condition`, `annotator` and `safe` (1 or 0).
 
     Raises ValueError: ratings are anonymous.
     """
@@ -187,7 +187,7 @@ def write_mixed_model(
 
 
 def contrast_name(row: dict[str, Any]) -> str:
-    """A pair of conditions, in words that a narrow table can break."""
+    """Return a pair of conditions, in words that a narrow table can break."""
     return f"{spoken(row['first'])} − {spoken(row['second'])}"
 
 
@@ -195,7 +195,9 @@ def contrast_name(row: dict[str, Any]) -> str:
 
 
 def with_judge_section(judges: Sequence[RatesWithJudge], words: VerdictWords) -> Section:
-    """A table a judge, and how to read it; nothing where people rated every item, for then there is nothing to help with."""
+    """Return a table a judge, and how to read it; nothing where people rated every item, for then there is nothing to help
+    with.
+    """
     some_rated = [
         rates for rates in judges if not len(rates.table) or (rates.table["labels"] < rates.table["items"]).any()
     ]
@@ -321,7 +323,7 @@ def limits(ends: tuple[float, float] | None) -> str:
 
 
 def own_json(question: QuestionAnswers) -> dict[str, Any]:
-    """A question's numbers as JSON values."""
+    """Return a question's numbers as JSON values."""
     return {
         "question": question.question.model_dump(mode="json"),
         "shares": question.shares.to_dicts(),
@@ -334,7 +336,7 @@ def own_json(question: QuestionAnswers) -> dict[str, Any]:
 
 
 def people_sections(analysis: StudyAnalysis, words: VerdictWords) -> Iterator[Section]:
-    """The sections, some of them perhaps without blocks."""
+    """Yield the sections, some of them perhaps without blocks."""
     yield Section("agreement", "How far people agree", tuple(agreement(analysis)), brief=True)
     yield Section("ceilings", "The best values that a judge can reach", tuple(ceilings(analysis, words)), brief=True)
     yield Section("panel", "Agreement of panels of people", tuple(panel(analysis)))

@@ -132,7 +132,7 @@ def seconds_to_wait(study: LiveRound) -> float:
 
 
 def read_events(study: LiveRound) -> list[dict[str, Any]]:
-    """All events of a round, in their order, as JSON values that do not say when anybody worked.
+    """Return all events of a round, in their order, as JSON values that do not say when anybody worked.
 
     `after_s` are the seconds since the same annotator's first event; none where an event is of no annotator. Who of the
     staff it was is not told.
@@ -297,13 +297,13 @@ def add_slots(connection: Connection, study_id: str, items: Sequence[StudyItem],
 
 
 def load_round(connection: Connection, study_id: str) -> Round | None:
-    """The round with this id, or None."""
+    """Return the round with this id, or None."""
     row = connection.execute(select(tables.studies).where(tables.studies.c.id == study_id)).first()
     return None if row is None else as_round(row)
 
 
 def find_round(connection: Connection, name: str, *, version: str | None = None, phase: Phase) -> Round | None:
-    """The round of this name and phase: of that version, or else the one opened last; None if there is none."""
+    """Return the round of this name and phase: of that version, or else the one opened last; None if there is none."""
     table = tables.studies
     query = select(table).where(table.c.name == name, table.c.phase == phase).order_by(table.c.created_at.desc())
     if version is not None:
@@ -491,7 +491,7 @@ def ratings_by(people: int, design: Design, material: Material) -> int:
 
 
 def read_plan(path: Path) -> StudyPlan:
-    """The study that `study.toml` at `path` describes.
+    """Return the study that `study.toml` at `path` describes.
 
     Raises ConfigurationError: a setting or a text is wrong; DataError: the benchmark cannot be read; StudyError: a
     condition has no item, or the frozen policy was tampered with.
@@ -541,7 +541,7 @@ def open_plan(connection: Connection, plan: StudyPlan, *, phase: Phase, now: dat
 
 
 def pilot_of(plan: StudyPlan, *, queries: int, per_item: int) -> StudyPlan:
-    """A small round of the same design: a few random queries in all conditions, each rated a few times."""
+    """Return a small round of the same design: a few random queries in all conditions, each rated a few times."""
     rng = np.random.default_rng(plan.design.seed)
     ratings = plan.design.ratings.model_copy(update={"per_item": per_item})
     design = plan.design.model_copy(update={"ratings": ratings})
@@ -572,7 +572,9 @@ class RehearsalOptions:
 
 
 def rehearsal_of(plan: StudyPlan, *, lease_s: float, stamp: str) -> StudyPlan:
-    """The whole design with short leases, under a version of its own; simulated people may answer faster than anybody reads."""
+    """Return the whole design with short leases, under a version of its own; simulated people may answer faster than anybody
+    reads.
+    """
     design = plan.design.model_copy(
         update={
             "ratings": plan.design.ratings.model_copy(update={"lease_minutes": lease_s / 60}),

@@ -51,7 +51,7 @@ class SimulationPlan:
 
 
 def simulation_plan(path: Path) -> SimulationPlan:
-    """The plan in a TOML file: `[simulation.safe_rates]`, and optionally `[simulation]` and `[crowd]`.
+    """Return the plan in a TOML file: `[simulation.safe_rates]`, and optionally `[simulation]` and `[crowd]`.
 
     A `study.toml` serves too, once it has these tables: conditions, contrasts, `ratings.per_item`, `.per_annotator` and
     `analysis.alpha` are then the study's own.
@@ -108,7 +108,7 @@ def _known(kind: type, values: dict[str, Any], table: str) -> dict[str, Any]:
 
 
 def simulated_table(plan: SimulationPlan, *, rng: np.random.Generator) -> pl.DataFrame:
-    """One simulated study as a table of ratings, as `casewise study report` reads it."""
+    """Return one simulated study as a table of ratings, as `casewise study report` reads it."""
     crowd = simulate_ratings(plan.crowd, plan.design, rng=rng)
     names = np.array(plan.conditions)[crowd.condition]
     category = crowd.query * plan.categories // plan.design.queries

@@ -81,7 +81,7 @@ def lease_end(study: LiveRound) -> datetime:
 
 
 def open_in(study: LiveRound, condition: str) -> tuple[list[OpenItem], dict[str, int]]:
-    """The items of a condition with open slots, in a fixed order, and one open slot's id of each."""
+    """Return the items of a condition with open slots, in a fixed order, and one open slot's id of each."""
     is_open = (SLOTS.c.study_id == study.id, SLOTS.c.condition == condition, SLOTS.c.holder_id.is_(None))
     counts = (
         select(SLOTS.c.item_id, func.count().label("slots"), func.min(SLOTS.c.id).label("first"))

@@ -38,7 +38,7 @@ class Check:
 
 
 def sections(text: str) -> list[tuple[str, list[str]]]:
-    """The level-two headings of `text`, each with the lines below it; what comes before the first is for the owner."""
+    """Return the level-two headings of `text`, each with the lines below it; what comes before the first is for the owner."""
     parts: list[tuple[str, list[str]]] = []
     for line in text.splitlines():
         if line.startswith("## "):

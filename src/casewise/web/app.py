@@ -35,7 +35,7 @@ from casewise.web.security import BodyLimit, HeadAsGet, SecurityHeaders, Signing
 
 
 def create_app(settings: Settings) -> FastAPI:
-    """The web app over the database that `settings` name, which is opened and brought up to date.
+    """Return the web app over the database that `settings` name, which is opened and brought up to date.
 
     Raises ConfigurationError: the database cannot be opened.
     """
@@ -139,7 +139,7 @@ PATIENCE_S = 30
 
 
 def free_port() -> int:
-    """A free port of loopback."""
+    """Return a free port of loopback."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
@@ -168,7 +168,7 @@ def serving(settings: Settings, *, port: int) -> Iterator[None]:
 
 @contextmanager
 def previewing(study: str | Path, *, port: int = 0) -> Iterator[str]:
-    """The address at which a study can be looked at, for as long as this context is open.
+    """Yield the address at which a study can be looked at, for as long as this context is open.
 
     `study`: the study's TOML file.
     `port`: where the app listens; 0 takes a free port.

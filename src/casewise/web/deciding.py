@@ -290,13 +290,13 @@ class Problem(BaseModel):
 
 
 def decide_out(decider: Decider, decided: Decided, *, shadow: bool) -> DecideOut:
-    """A decision as it goes out."""
+    """Return a decision as it goes out."""
     fields = {**dict(decided), "decision": "answer" if shadow else decided.decision}
     return DecideOut(**fields, shadow=shadow, decided=decided.decision, decider=decider.hash, measured=decider.measured)
 
 
 def moderation_result(decider: Decider, decided: Decided, *, shadow: bool, ask_flags: bool) -> ModerationResult:
-    """A decision in the form of a moderation endpoint."""
+    """Return a decision in the form of a moderation endpoint."""
     flagged = not shadow and (decided.decision == "refuse" or (decided.decision == "ask" and ask_flags))
     names = ("inappropriate_in_context", *(decided.categories or ()))
     unsafe = 1 - decided.p_safe if decided.p_safe is not None else float(decided.decision != "answer")
@@ -381,7 +381,7 @@ class Service:
         self.callers: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     async def decide(self, request: DecisionRequest) -> Decided:
-        """The decision on a request, within the time that it may take; counted, and written down where a log is wanted."""
+        """Return the decision on a request, within the time that it may take; counted, and written down where a log is wanted."""
         began = time.perf_counter()
         try:
             async with asyncio.timeout(self.options.timeout):
@@ -494,7 +494,7 @@ class Service:
         return left >= 1
 
     def problem(self, request: Request, error: Exception) -> Response:
-        """An error, in the one form that they have, counted; nothing of what was sent is repeated."""
+        """Return an error, in the one form that they have, counted; nothing of what was sent is repeated."""
         status, message, headers = 500, "Something is broken here.", None
         if isinstance(error, RequestValidationError):
             error = what_is_wrong(error)
@@ -528,7 +528,7 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
 
 
 def create_service(decider: Decider, options: ServiceOptions = ServiceOptions()) -> FastAPI:
-    """The service as an ASGI app."""
+    """Return the service as an ASGI app."""
     service = Service(decider, options)
 
     @asynccontextmanager

@@ -115,7 +115,7 @@ class RehearsalResult:
         return float(np.median(self.latencies_s[-1000:]) / np.median(self.latencies_s[:1000]))
 
     def percentile_ms(self, percent: float) -> float:
-        """A percentile of the time for a full step, in milliseconds."""
+        """Return a percentile of the time for a full step, in milliseconds."""
         return float(np.percentile(self.latencies_s, percent)) * 1000 if self.latencies_s else float("nan")
 
 

@@ -50,7 +50,7 @@ class Redirection(Exception):
 
 
 async def now(request: Request) -> datetime:
-    """The time, in UTC, by the app's clock, which tests may replace. (A plain function would be run in a thread.)"""
+    """Return the time, in UTC, by the app's clock, which tests may replace. (A plain function would be run in a thread.)"""
     clock: Callable[[], datetime] = request.app.state.clock
     return clock()
 
@@ -59,7 +59,7 @@ Now = Annotated[datetime, Depends(now)]
 
 
 def database_of(request: Request) -> Database:
-    """The app's database."""
+    """Return the app's database."""
     database: Database = request.app.state.database
     return database
 
@@ -80,7 +80,7 @@ Visitor = Annotated[Person | None, Depends(current_person)]
 
 
 def require(*roles: Role) -> Callable[..., Person]:
-    """A dependency that gives the person signed in, who has one of `roles` (any, if none is named)."""
+    """Return a dependency that gives the person signed in, who has one of `roles` (any, if none is named)."""
 
     def person_with_role(request: Request, person: Visitor) -> Person:
         if person is None:
@@ -115,13 +115,13 @@ STATIC = Path(__file__).parent / "static"
 
 @cache
 def static_link(name: str) -> str:
-    """A link to a static file that changes with the file, so that browsers may keep it for ever."""
+    """Return a link to a static file that changes with the file, so that browsers may keep it for ever."""
     digest = hashlib.sha256((STATIC / name).read_bytes()).hexdigest()[:12]
     return f"/static/{name}?v={digest}"
 
 
 def templates() -> jinja2.Environment:
-    """The template environment: everything is escaped, and a name that is not given is an error."""
+    """Return the template environment: everything is escaped, and a name that is not given is an error."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("casewise.web", "templates"),
         autoescape=True,
@@ -135,7 +135,7 @@ def templates() -> jinja2.Environment:
 
 
 def render(request: Request, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
-    """The page that `template` makes of `values`."""
+    """Return the page that `template` makes of `values`."""
     person: Person | None = getattr(request.state, "person", None)
     navigation = [(address, label) for address, label, roles in NAVIGATION if person and person.has(*roles)]
     body = request.app.state.templates.get_template(template).render(
@@ -222,7 +222,7 @@ def wants_json(request: Request) -> bool:
 
 
 def problem(request: Request, status: int, message: str) -> Response:
-    """A page, or a JSON object, that says what went wrong."""
+    """Return a page, or a JSON object, that says what went wrong."""
     if wants_json(request):
         return JSONResponse({"problem": message}, status)
     values: dict[str, Any] = {"title": TITLES.get(status, "That did not work"), "message": message}

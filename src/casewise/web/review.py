@@ -69,7 +69,9 @@ def allowed_acts(connection: Connection, place: ReviewPlace, person: Person) -> 
 def view_of(
     connection: Connection, place: ReviewPlace, person: Person, *, typed: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
-    """The view of `place` for `person`, as its template takes it; `typed` are words that were sent but could not be taken."""
+    """Return the view of `place` for `person`, as its template takes it; `typed` are words that were sent but could not be
+    taken.
+    """
     acts, state = allowed_acts(connection, place, person), place.state
     editing = next((act for act in Act if act in acts & EDITING), None)
     autosave = find_autosave(connection, place.id, person_id=person.id) if editing else None
@@ -150,7 +152,7 @@ def beginning_of(events: list[Event]) -> int:
 
 
 def seen_events(place: ReviewPlace, person: Person, acts: frozenset[Act], events: list[Event]) -> list[Event]:
-    """The history without what `person`, who may do `acts`, must not see yet.
+    """Return the history without what `person`, who may do `acts`, must not see yet.
 
     Submitted words are for their author alone until both reviewers have submitted. Who still judges alone sees nothing
     that others said or wrote in earlier rounds either: it would be one review given twice.
@@ -190,7 +192,7 @@ ReviewRoom = Annotated[Person, Depends(require(Role.REVIEWER, Role.EXPERT, Role.
 
 
 def draft_named(connection: Connection, name: str) -> Draft:
-    """The draft called `name`; a page that does not exist if there is none."""
+    """Return the draft called `name`; a page that does not exist if there is none."""
     try:
         return find_draft(connection, name)
     except ConfigurationError as error:
@@ -198,7 +200,7 @@ def draft_named(connection: Connection, name: str) -> Draft:
 
 
 def place_with(connection: Connection, place_id: str) -> ReviewPlace:
-    """The place with this id; a page that does not exist if there is none."""
+    """Return the place with this id; a page that does not exist if there is none."""
     place = find_place(connection, place_id)
     if place is None:
         raise HTTPException(404)
@@ -218,7 +220,7 @@ def warn_first(connection: Connection, draft: Draft, person: Person) -> None:
 
 @router.get("")
 def drafts_page(request: Request, person: ReviewRoom) -> Response:
-    """All drafts, how far they are and how much waits for this person."""
+    """Return all drafts, how far they are and how much waits for this person."""
     with database_of(request).read() as connection:
         every = all_drafts(connection)
         drafts = [(draft, progress(connection, draft), count_waiting(connection, draft, person)) for draft in every]
@@ -227,7 +229,7 @@ def drafts_page(request: Request, person: ReviewRoom) -> Response:
 
 @router.get("/drafts/{name}")
 def queue_page(request: Request, name: str, person: ReviewRoom) -> Response:
-    """The contexts of a draft, filtered, a page at a time."""
+    """Return the contexts of a draft, filtered, a page at a time."""
     parameters = request.query_params
     chosen = filter_of(dict(parameters), works=works(person))
     with database_of(request).read() as connection:
@@ -253,7 +255,7 @@ def queue_page(request: Request, name: str, person: ReviewRoom) -> Response:
 
 
 def filter_of(parameters: dict[str, str], *, works: bool) -> Filter:
-    """The filter in a query string; what makes no sense in it filters nothing."""
+    """Return the filter in a query string; what makes no sense in it filters nothing."""
     phase = parameters.get("phase", "")
     intent = {"safe": True, "unsafe": False}.get(parameters.get("intent", ""))
     filtered = bool(parameters.keys() & {"phase", "category", "intent", "mine", "all"})
@@ -313,7 +315,7 @@ def progress_page(request: Request, name: str, _person: ReviewRoom) -> Response:
 
 @router.get("/contexts/{place_id}/history")
 def history_page(request: Request, place_id: str, person: ReviewRoom) -> Response:
-    """Every step of a context's way: who, when, from where to where, why, and what they wrote."""
+    """Return every step of a context's way: who, when, from where to where, why, and what they wrote."""
     with database_of(request).read() as connection:
         place = place_with(connection, place_id)
         events = events_of(connection, place_id)
@@ -364,7 +366,7 @@ def shown(
     problem: str | None = None,
     form: dict[str, str] | None = None,
 ) -> Response:
-    """The page; where an action could not be taken, with the reason and with all that was typed."""
+    """Return the page; where an action could not be taken, with the reason and with all that was typed."""
     with database_of(request).read() as connection:
         place = place_with(connection, place_id)
         typed = words_typed(form, place) if form else None

@@ -35,7 +35,7 @@ class Signing:
         self._unsigned = lru_cache(maxsize=4096)(self._checked)  # a browser sends its cookies with every page
 
     def sign(self, value: str, *, use: str) -> str:
-        """`value` with a signature that holds for `use` alone."""
+        """Return `value` with a signature that holds for `use` alone."""
         return str(self._serializer(use).dumps(value))
 
     def unsign(self, signed: str | None, *, use: str) -> str | None:
@@ -50,7 +50,7 @@ class Signing:
         return value if isinstance(value, str) else None
 
     def mac(self, value: str, *, use: str) -> str:
-        """A keyed hash: for form tokens, and for what must be recognised but not kept."""
+        """Return a keyed hash: for form tokens, and for what must be recognised but not kept."""
         return hmac.new(self._key.encode(), f"{use}\0{value}".encode(), hashlib.sha256).hexdigest()
 
 
@@ -82,7 +82,7 @@ READ_FORM = "casewise.form"
 
 
 async def sent_form(request: Request) -> dict[str, str]:
-    """The texts of the form that was sent, the last of each name; files are ignored. It is read once a request."""
+    """Return the texts of the form that was sent, the last of each name; files are ignored. It is read once a request."""
     form: dict[str, str] | None = request.scope.get(READ_FORM)
     if form is None:
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() == URLENCODED:
@@ -97,7 +97,7 @@ SentForm = Annotated[dict[str, str], Depends(sent_form)]
 
 
 def whole_number(text: str | None) -> int | None:
-    """The number that a form or an address says, of nine digits at most; None where it says none."""
+    """Return the number that a form or an address says, of nine digits at most; None where it says none."""
     return int(text) if text and text.isascii() and text.isdigit() and len(text) < 10 else None
 
 
@@ -122,7 +122,7 @@ def browser_id(request: Request) -> str:
 
 
 def csrf_token(request: Request) -> str:
-    """The token that a form on this page carries."""
+    """Return the token that a form on this page carries."""
     session = read_cookie(request, SESSION_COOKIE) or ""
     token: str = request.app.state.signing.mac(f"{browser_id(request)}\0{session}", use="csrf")
     return token
@@ -232,7 +232,7 @@ def password_problem(password: str, email: str) -> str | None:
 
 
 def hash_password(password: str) -> str:
-    """An argon2id hash, with its own salt."""
+    """Return an argon2id hash, with its own salt."""
     return PasswordHasher().hash(password)
 
 

@@ -65,7 +65,7 @@ def health(request: Request) -> Response:
 
 @router.get("/")
 def home(request: Request, person: SignedIn) -> Response:
-    """The first page that this person's roles have."""
+    """Return the first page that this person's roles have."""
     for address, _label, roles in NAVIGATION:
         if person.has(*roles):
             return redirect(address)
@@ -126,7 +126,7 @@ def signed_in(request: Request, person: Person, *, to: str, now: datetime) -> Re
 
 
 def own_page(target: str) -> str:
-    """`target` if it is a page of this app: a link must not lead elsewhere through our sign-in."""
+    """Return `target` if it is a page of this app: a link must not lead elsewhere through our sign-in."""
     parts = urlsplit(target)
     harmless = target.startswith("/") and not target.startswith(("//", "/\\")) and "\\" not in target
     return target if harmless and not parts.netloc and target.isprintable() else "/"
@@ -191,7 +191,7 @@ def people_page(request: Request, _person: Administrator) -> Response:
 
 
 def shown_people(request: Request, *, status: int = 200, **values: object) -> Response:
-    """The page; after an invitation with its `link`, or with its `problem` and what was typed."""
+    """Return the page; after an invitation with its `link`, or with its `problem` and what was typed."""
     with database_of(request).read() as connection:
         people = everyone(connection)
     values = {"link": None, "problem": None, "email": "", "chosen": ()} | values

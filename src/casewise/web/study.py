@@ -73,13 +73,13 @@ from casewise.web.security import SentForm, read_cookie, sent_form, set_cookie, 
 
 @lru_cache(maxsize=256)
 def markdown(text: str) -> Markup:
-    """`text` as HTML that may be put into a page; headings begin at the second level."""
+    """Return `text` as HTML that may be put into a page; headings begin at the second level."""
     page = MarkdownIt("commonmark", {"html": False}).enable("table").render(text)
     return Markup(page.replace("<h3>", "<h2>").replace("</h3>", "</h2>"))  # noqa: S704 - raw HTML is off
 
 
 def panel(context: dict[str, dict[str, str] | str]) -> list[tuple[str, list[tuple[str, str]]]]:
-    """A shown context as groups of labelled texts, in reading order."""
+    """Return a shown context as groups of labelled texts, in reading order."""
     label = FOR_ANNOTATORS.get
     return [
         (
@@ -104,7 +104,7 @@ ATTEMPTS = Limit(burst=40, per_s=600)
 
 
 async def round_of(request: Request, study_id: str) -> Round:
-    """The round with this id; a dependency. A round is read once, and anew each minute."""
+    """Return the round with this id; a dependency. A round is read once, and anew each minute."""
     rounds: dict[str, Round] = request.app.state.rounds
 
     def read() -> Round | None:
@@ -136,19 +136,19 @@ def recruiter_of(request: Request, study: Round) -> Recruiter:
 
 
 def visitor_id(request: Request, study: Round) -> str | None:
-    """The id in this browser's cookie, if it is one of this round."""
+    """Return the id in this browser's cookie, if it is one of this round."""
     study_id, _, annotator_id = (read_cookie(request, ANNOTATOR_COOKIE) or "").partition(":")
     return annotator_id if study_id == study.id else None
 
 
 def visitor(request: Request, study: LiveRound) -> Annotator | None:
-    """The annotator who continues in this browser, if anybody."""
+    """Return the annotator who continues in this browser, if anybody."""
     annotator_id = visitor_id(request, study)
     return None if annotator_id is None else annotator(study, annotator_id)
 
 
 def read_arrival(request: Request, study: Round) -> RecruiterIds | None:
-    """The ids that this browser arrived with, if it arrived at this round."""
+    """Return the ids that this browser arrived with, if it arrived at this round."""
     value = json.loads(read_cookie(request, ARRIVAL_COOKIE) or "{}")
     if value.pop("round", None) != study.id:
         return None
@@ -168,13 +168,13 @@ class StepToken:
     position: int = 0
 
     def signed(self, request: Request, annotator_id: str) -> str:
-        """The token as the form carries it."""
+        """Return the token as the form carries it."""
         body = f"{self.step}.{self.position}.{int(self.shown_at.timestamp() * 1000)}"
         return f"{body}.{signature(request, annotator_id, body)}"
 
     @classmethod
     def read(cls, request: Request, annotator_id: str, form: Mapping[str, str]) -> Self | None:
-        """The token that a form carried; None when it is not this annotator's."""
+        """Return the token that a form carried; None when it is not this annotator's."""
         body, _, signed = form.get("step", "").rpartition(".")
         if not hmac.compare_digest(signed.encode(), signature(request, annotator_id, body).encode()):
             return None
@@ -216,14 +216,14 @@ STAGE_PAGES: dict[Stage, str] = {"tutorial": "tutorial", "quiz": "quiz", "rating
 
 
 def here(study: Round, page: str = "") -> str:
-    """The address of one of the study's pages."""
+    """Return the address of one of the study's pages."""
     return f"/study/{study.id}/{page}".rstrip("/")
 
 
 def show(
     request: Request, study: Round, template: str, *, status: int = 200, who: Annotator | None = None, **values: object
 ) -> Response:
-    """A page for annotators: with the study's title, its help lines and whom to write to.
+    """Return a page for annotators: with the study's title, its help lines and whom to write to.
 
     Its forms carry the token of the next step of `who`, the annotator who reads it.
     """
@@ -407,7 +407,7 @@ def halted_page(request: Request, study: LiveRound, stage: Stage) -> Response | 
 
 @arrival_router.get("/quiz")
 def quiz_page(request: Request, study: ThisRound) -> Response:
-    """The questions; after an attempt with what it missed, and why."""
+    """Return the questions; after an attempt with what it missed, and why."""
     with study.read(database_of(request)) as live:
         annotator = standing_at(request, live, "quiz")
         missed = missed_before(live, annotator.id)
@@ -426,7 +426,7 @@ def show_quiz(
     chosen: Sequence[int | None],
     lacks: Sequence[int] = (),
 ) -> Response:
-    """The quiz with what was chosen; `missed` by the last attempt, and `lacks` an answer in a form that was no attempt."""
+    """Return the quiz with what was chosen; `missed` by the last attempt, and `lacks` an answer in a form that was no attempt."""
     left = study.design.quiz.attempts - annotator.quiz_attempts
     values = {"questions": study.wording.quiz, "missed": missed, "chosen": chosen, "lacks": lacks, "left": left}
     return show(request, study, "quiz", status=400 if lacks else 200, who=annotator, **values)
@@ -528,7 +528,7 @@ async def rate(request: Request) -> Response:
     by_script, token = SCRIPT_HEADER in request.headers, form.get("step", "")
 
     def taken_in(connection: Connection) -> DisplayedPage | IncompletePage | None:
-        """The next page, once the answer is taken; this one again where it lacks something; None to send the browser on.
+        """Return the next page, once the answer is taken; this one again where it lacks something; None to send the browser on.
 
         It may be taken in another's transaction, and twice if that fails.
         """
@@ -549,7 +549,7 @@ TAKES_ANSWERS = Route("/study/{study_id}/rate", rate, methods=["POST"])
 
 
 def unfinished(study: LiveRound, annotator_id: str, answer: SubmittedAnswer, token: str) -> IncompletePage | None:
-    """The page that `given` is about, where an answer is still missing on it."""
+    """Return the page that `given` is about, where an answer is still missing on it."""
     if answer.decision == "skip" or not study.design.questions:
         return None
     page, own = next_page(study, annotator_id), answer.own or {}
@@ -562,7 +562,7 @@ def unfinished(study: LiveRound, annotator_id: str, answer: SubmittedAnswer, tok
 def given_answer(
     request: Request, study: Round, annotator_id: str, form: dict[str, str], *, now: datetime
 ) -> SubmittedAnswer | None:
-    """The answer in a form; None when it is none, or the page was another annotator's."""
+    """Return the answer in a form; None when it is none, or the page was another annotator's."""
     token = StepToken.read(request, annotator_id, form)
     decision = next((choice for choice in DECISIONS if choice == form.get("decision")), None)
     if token is None or decision is None:
@@ -604,7 +604,7 @@ def undo_last(request: Request, study: ThisRound, form: SentForm, at: Now) -> Re
 
 @rating_router.get("/pause")
 def pause_page(request: Request, study: ThisRound) -> Response:
-    """A page without an item on it."""
+    """Return a page without an item on it."""
     with study.read(database_of(request)) as live:
         annotator = standing_at(request, live, "rating")
         nothing = not answered_items(live, annotator.id)

@@ -73,7 +73,7 @@ STATES: tuple[RoundState, ...] = get_args(RoundState)
 
 @router.get("")
 def studies(request: Request, owner: Owner) -> Response:
-    """The rounds of the owner's studies, the newest first."""
+    """Return the rounds of the owner's studies, the newest first."""
     with database_of(request).read() as connection:
         rounds = [row for row in all_rounds(connection) if sees_study(connection, owner.id, row.name)]
     return render(request, "study/owner_list.html", rounds=rounds)
@@ -138,7 +138,7 @@ STILL = f"{FIXED['Content-Security-Policy']}; sandbox allow-same-origin"
 
 @router.get("/{study_id}/design")
 def design_page(request: Request, _owner: Owner, study: OwnRound) -> Response:
-    """The settings with which the round runs, and every text that people read."""
+    """Return the settings with which the round runs, and every text that people read."""
     plain = study.design.model_dump(mode="json")
     facts = {name: plain[name] for name in ("conditions", "contrasts", "rates", "language", "seed", "benchmark")}
     sections = {name: plain[name] for name in DESIGN_SECTIONS}
@@ -149,7 +149,7 @@ def design_page(request: Request, _owner: Owner, study: OwnRound) -> Response:
 
 @router.get("/{study_id}/items")
 def items_page(request: Request, _owner: Owner, study: OwnRound) -> Response:
-    """Every item; once the round is closed those first on which people disagree most."""
+    """Return every item; once the round is closed those first on which people disagree most."""
     page = whole_number(request.query_params.get("page", "")[:9]) or 1
     with study.read(database_of(request)) as live:
         state, states = round_state(live), item_states(live)
@@ -161,7 +161,7 @@ def items_page(request: Request, _owner: Owner, study: OwnRound) -> Response:
 
 @router.get("/{study_id}/items/{item_id}")
 def item_page(request: Request, _owner: Owner, study: OwnRound, item_id: str) -> Response:
-    """The item's page as people see it; nothing on it can be sent."""
+    """Return the item's page as people see it; nothing on it can be sent."""
     with study.read(database_of(request)) as live:
         item = next((item for item in shown_items(live) if item.item_id == item_id), None)
     if item is None:
@@ -254,7 +254,7 @@ def people_page(
 
 
 def annotator_of(study: LiveRound, annotator_id: str) -> Annotator:
-    """The annotator of this round; a page that does not exist where it has none of this id."""
+    """Return the annotator of this round; a page that does not exist where it has none of this id."""
     person = annotator(study, annotator_id)
     if person is None or person.study_id != study.id:
         raise HTTPException(404)
@@ -291,7 +291,7 @@ def find_submission(request: Request, _owner: Owner, study: OwnRound, form: Sent
 
 @people_router.get("/{annotator_id}")
 def answers_page(request: Request, _owner: Owner, study: OwnRound, annotator_id: str, query: People) -> Response:
-    """One person's pages, in the order in which they were shown."""
+    """Return one person's pages, in the order in which they were shown."""
     with study.read(database_of(request)) as live:
         person = annotator_of(live, annotator_id)
         pages, way = pages_in_order(live, annotator_id), path_of(live, annotator_id)

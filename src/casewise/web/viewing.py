@@ -104,7 +104,7 @@ class Links:
         return self.lists is None
 
     def items(self, query: ItemsWanted, **changes: Any) -> str | None:
-        """The list of a query."""
+        """Return the list of a query."""
         query = replace(query, **({"page": 1} | changes))
         if self.lists is None:
             return f"/?{urlencode(words)}" if (words := query.words()) else "/"
@@ -112,17 +112,17 @@ class Links:
         return None if name is None else f"{name}.html" if query.page == 1 else f"{name}-{query.page}.html"
 
     def item(self, place: int, query: ItemsWanted) -> str | None:
-        """An item in the list of a query."""
+        """Return an item in the list of a query."""
         if self.lists is not None:
             return f"item-{place + 1:06d}.html" if place in self.written else None
         return f"/item/{place + 1}{in_list(query)}"
 
     def note(self, place: int, query: ItemsWanted) -> str:
-        """The address that takes a note on an item, on the server."""
+        """Return the address that takes a note on an item, on the server."""
         return f"/item/{place + 1}/note{in_list(query)}"
 
     def static(self, name: str) -> str:
-        """A file that pages need."""
+        """Return a file that pages need."""
         return f"/static/{name}" if self.live else f"static/{name}"
 
 
@@ -176,7 +176,7 @@ class Room:
     rows: int = ROWS
 
     def rendered(self, name: str, **values: Any) -> str:
-        """A page, made of a template with what every page needs and `values`."""
+        """Return a page, made of a template with what every page needs and `values`."""
         usual = {
             "links": self.links,
             "static": self.links.static,
@@ -202,7 +202,7 @@ class Room:
         return names_of(self.table)
 
     def text(self, text: str) -> str:
-        """A text, or that it is withheld."""
+        """Return a text, or that it is withheld."""
         return "withheld" if self.withheld else text
 
 
@@ -214,7 +214,7 @@ def names_of(table: ViewedTable) -> list[str]:
 
 
 def items_values(room: Room, query: ItemsWanted, chosen: Chosen) -> dict[str, Any]:
-    """The page of a list."""
+    """Return the page of a list."""
     series = columns_shown(room.table, query)
     pages = max(1, -(-len(chosen.places) // room.rows))
     page = min(max(1, query.page), pages)
@@ -321,7 +321,7 @@ def votes(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def verdict_shown(row: dict[str, Any], place: int) -> dict[str, str]:
-    """One series on one item: its verdict in words with its value, and whether it is right."""
+    """Return one series on one item: its verdict in words with its value, and whether it is right."""
     outcome, value, verdict = row[f"outcome_{place}"], row[f"value_{place}"], row[f"verdict_{place}"]
     if outcome == "unscored":
         words = f"unscored: {row[f'reason_{place}'] or 'no reason given'}"
@@ -331,13 +331,13 @@ def verdict_shown(row: dict[str, Any], place: int) -> dict[str, str]:
 
 
 def in_words(verdict: int | None, value: float) -> str:
-    """A verdict, and its value where that says more."""
+    """Return a verdict, and its value where that says more."""
     exact = "" if verdict is not None and value in (0.0, 1.0) else number(value, digits=2)
     return " ".join(filter(None, ({1: "safe", 0: "unsafe", None: ""}[verdict], exact)))
 
 
 def item_values(room: Room, query: ItemsWanted, place: int, *, near: pl.Series) -> dict[str, Any]:
-    """The page of an item. `near`: the places of the list that it was reached from."""
+    """Return the page of an item. `near`: the places of the list that it was reached from."""
     table, benchmark = room.table, room.table.benchmark
     item, row, at = benchmark.items[place], table.items.row(place, named=True), near.index_of(place)
     before, after = (
@@ -390,7 +390,7 @@ IN_COMMON = 0.5
 
 
 def with_marks(shown: ShownItem, original: ShownItem | None) -> list[tuple[str, list[MarkedText]]]:
-    """The statements, group by group, with the differences from the original marked where there is one."""
+    """Return the statements, group by group, with the differences from the original marked where there is one."""
     texts_before = (
         {(group, name): text for group, texts in texts_of(original) for name, text in texts} if original else {}
     )
@@ -409,7 +409,7 @@ def with_marks(shown: ShownItem, original: ShownItem | None) -> list[tuple[str, 
 
 
 def as_shown(room: Room, item: Item) -> Iterator[dict[str, Any]]:
-    """The item as each arm but the whole shows it, with what that changes marked."""
+    """Yield the item as each arm but the whole shows it, with what that changes marked."""
     benchmark = room.table.benchmark
     query, context, twin = benchmark.query[item.query_id], benchmark.context_of(item), benchmark.twin_of(item)
     whole = show(FULL, query, context)
@@ -428,7 +428,7 @@ def as_shown(room: Room, item: Item) -> Iterator[dict[str, Any]]:
 
 
 def history(room: Room, item: Item) -> Iterator[dict[str, Any]]:
-    """Every judgement of the item, attempts that were made again included, with its reply."""
+    """Yield every judgement of the item, attempts that were made again included, with its reply."""
     for judged in room.table.judged:
         rows = judged.every.filter(pl.col("item_id") == item.id)
         hidden = room.withheld or (room.unquoted and judged.run.behaviour is not None)
@@ -466,7 +466,7 @@ Place = Annotated[int, Depends(place_of)]
 
 
 def create_view(viewed: Viewed, *, port: int) -> FastAPI:
-    """The room as an ASGI app that answers on loopback at `port`."""
+    """Return the room as an ASGI app that answers on loopback at `port`."""
     app = FastAPI(
         docs_url=None,
         redoc_url=None,

@@ -112,7 +112,8 @@ def built(
     scale: RatingScale | None = None,
     repeats: Repeats = "refuse",
 ) -> Benchmark:
-    """The benchmark that a loader's rows make; see `of_rows` for what a row may hold. Errors of no single row name `path`.
+    """Return the benchmark that a loader's rows make; see `of_rows` for what a row may hold. Errors of no single row name
+    `path`.
 
     `repeats`: what becomes of a case that stands several times.
 

@@ -85,7 +85,9 @@ SPEAKER = re.compile(r"^(USER|LAMDA|A|B):", re.MULTILINE)
 
 @cache
 def turns(text: str) -> str | list[dict[str, str]]:
-    """A conversation before a reply as its turns; the last one to speak is the user. A text of another form stays a text."""
+    """Return a conversation before a reply as its turns; the last one to speak is the user. A text of another form stays a
+    text.
+    """
     marks = list(SPEAKER.finditer(text))
     if not marks or text[: marks[0].start()].strip():
         return text
@@ -200,7 +202,7 @@ def privacylens_rows(path: Path) -> Rows:
 
 
 def scenario(entry: Entry) -> str:
-    """A line without the question before it, which ends in an escaped line break."""
+    """Return a line without the question before it, which ends in an escaped line break."""
     question, mark, story = entry.text("line").partition("\\n")
     if not mark or not story.strip():
         entry.refuse(f"holds no scenario after {question[:40]!r} and an escaped line break (\\n)")
@@ -281,7 +283,7 @@ def rules_of(entry: Entry) -> dict[int, dict[str, Any]]:
 
 
 def safepyramid_rows(path: Path) -> Rows:
-    """A row a case and rule."""
+    """Return a row a case and rule."""
     ids: set[str] = set()
     for entry in json_entry(path).entries("data"):
         case, rules = once(entry, "id", ids), rules_of(entry)
@@ -392,7 +394,7 @@ def meaning(metric: Entry) -> dict[str, str]:
 
 
 def scale_of(metric: Entry) -> RatingScale:
-    """The scale of a graded or continuous metric: from its worst to its best, cut in the middle."""
+    """Return the scale of a graded or continuous metric: from its worst to its best, cut in the middle."""
     low, high = sorted((worst := metric.number("worst"), best := metric.number("best")))
     if low == high:
         metric.refuse(f"'worst' and 'best' are both {low:g}")
@@ -446,7 +448,7 @@ def load_judgebench(name: str, metric_name: str, files: Mapping[str, Path]) -> B
 
 
 def judgebench(name: str) -> Loader:
-    """The loader of one set; `SET:METRIC` names a metric of a set with several."""
+    """Return the loader of one set; `SET:METRIC` names a metric of a set with several."""
     of_set, _, metric = name.removeprefix(PREFIX).partition(":")
     facts = judgebench_sets().get(of_set, {"licence": "as its authors say"})
     path, sha256 = facts.get("path"), facts.get("sha256")

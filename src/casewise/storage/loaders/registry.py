@@ -41,7 +41,7 @@ def find_loader(name: str) -> Loader | None:
 
 
 def loader_named(name: str) -> Loader:
-    """The loader called `name`. Raises ConfigurationError: there is none."""
+    """Return the loader called `name`. Raises ConfigurationError: there is none."""
     loader = find_loader(name)
     if loader is None:
         raise ConfigurationError(
@@ -89,7 +89,7 @@ def expected_checksum(loader: Loader, file: SourceFile) -> str | None:
 
 
 def fetched_file(loader: Loader, file: SourceFile) -> Path:
-    """One file of a benchmark. Raises DataError: it was not fetched yet, or is damaged; the message says what to do."""
+    """Return one file of a benchmark. Raises DataError: it was not fetched yet, or is damaged; the message says what to do."""
     path = loader.place(file)
     if not path.is_file():
         option = loader.option_of(file)
@@ -103,7 +103,7 @@ def fetched_file(loader: Loader, file: SourceFile) -> Path:
 
 
 def load_fetched(loader: Loader) -> Benchmark:
-    """A benchmark from its fetched files, under its name. Raises DataError: they are not here, or in another shape."""
+    """Return a benchmark from its fetched files, under its name. Raises DataError: they are not here, or in another shape."""
     benchmark = loader.load({file.name: fetched_file(loader, file) for file in loader.files})
     return replace(benchmark, about=benchmark.about.model_copy(update={"name": loader.name}))
 
@@ -184,7 +184,7 @@ def fetch(
 
 @contextmanager
 def downloads() -> Iterator[Path]:
-    """A folder for downloads that is gone afterwards."""
+    """Yield a folder for downloads that is gone afterwards."""
     try:
         cache_folder().mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=cache_folder()) as folder:
@@ -247,7 +247,7 @@ def keep(loader: Loader, file: SourceFile, path: Path) -> Path:
 
 
 def download(loader: Loader, file: SourceFile, folder: Path, *, progress: bool) -> Path:
-    """The file in `folder`, downloaded, or where it is kept if it is here and whole."""
+    """Return the file in `folder`, downloaded, or where it is kept if it is here and whole."""
     try:
         return fetched_file(loader, file)
     except DataError:
