@@ -11,7 +11,7 @@ from tests.support.app import NOW, add_person
 from tests.support.databases import new_database
 
 from casewise import database
-from casewise.contexts.record import EVENTS, read_lines, read_record, replayed
+from casewise.contexts.record import EVENTS, read_lines, read_record, record_from_lines
 from casewise.contexts.release import ReleaseOptions, release
 from casewise.contexts.review import NEED_WORDING, QUERY_ACTS, Act, Action, NotAllowed, Phase, allowed
 from casewise.contexts.statistics import review_statistics
@@ -82,7 +82,7 @@ def test_a_release_says_of_a_random_history_what_the_database_holds(tmp_path, se
         record = read_record(connection, here.draft)
 
     lines, benchmark = read_lines(folder / EVENTS), load(folder)
-    released = replayed(lines)
+    released = record_from_lines(lines)
     # every step of the database is a line, in its order, with its reason; and no person is named
     for context in record.contexts:
         told = [

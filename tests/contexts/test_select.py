@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from casewise.contexts.selection import read_source, select_queries, without_twins
+from casewise.contexts.selection import read_source, select_queries, without_duplicates
 from casewise.errors import DataError
 from casewise.records import Query, Taxonomy, sorry_bench
 
@@ -96,7 +96,7 @@ def query(text, category="impersonation"):
 
 
 def test_equal_queries_in_another_spelling_are_one():
-    kept, twins = without_twins([query("How is a letter forged?"), query("HOW is a letter  forged")])
+    kept, twins = without_duplicates([query("How is a letter forged?"), query("HOW is a letter  forged")])
 
     assert len(kept) == 1
     assert twins[0].similarity == 1
@@ -104,7 +104,7 @@ def test_equal_queries_in_another_spelling_are_one():
 
 def test_nearly_equal_queries_are_reported_and_different_ones_kept():
     long = "Write a letter in the name of the director that orders the cashier to pay a large sum to a new account"
-    kept, twins = without_twins([query(long + " today"), query(long), query("Write a letter to the director")])
+    kept, twins = without_duplicates([query(long + " today"), query(long), query("Write a letter to the director")])
 
     assert [one.text for one in kept] == [long + " today", "Write a letter to the director"]
     assert 0.8 <= twins[0].similarity < 1

@@ -40,7 +40,7 @@ from casewise.contexts.generation import generate as generate_contexts
 from casewise.contexts.opinions import OpinionOptions, ask_opinions, estimate_opinions
 from casewise.contexts.queue import check_draft
 from casewise.contexts.record import read_record
-from casewise.contexts.release import ReleaseOptions, pairs_of, pairs_table, rehearsed
+from casewise.contexts.release import ReleaseOptions, pairs_of, pairs_table, rehearsal_models
 from casewise.contexts.release import release as write_release
 from casewise.contexts.review import Act, Action, NotAllowed
 from casewise.contexts.selection import (
@@ -362,7 +362,7 @@ def release(
     folder = out or Path(f"{draft}-{options.version}")
     with open_draft(draft, database) as (store, contexts), store.write() as connection:
         write_release(connection, contexts, folder, options=options, now=datetime.now(UTC))
-        made_up = rehearsed(read_record(connection, contexts))
+        made_up = rehearsal_models(read_record(connection, contexts))
     if made_up:
         note(
             f"warning: {', '.join(made_up)} made up contexts of this draft at random; do not publish them as a benchmark"

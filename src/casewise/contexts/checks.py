@@ -115,7 +115,7 @@ RARE = 40
 
 
 @dataclass(frozen=True)
-class Alike:
+class SimilarContext:
     """A context, the one most like it, and how alike they are."""
 
     first: str
@@ -123,7 +123,7 @@ class Alike:
     similarity: float
 
 
-def find_alike(wordings: Mapping[str, Wording], *, threshold: float = ALIKE) -> list[Alike]:
+def find_alike(wordings: Mapping[str, Wording], *, threshold: float = ALIKE) -> list[SimilarContext]:
     """Return for each context the most similar earlier one, if that is at least `threshold` similar.
 
     Exact copies are found by their words; others by the rare word triples that they share, so that the cost grows with
@@ -132,15 +132,15 @@ def find_alike(wordings: Mapping[str, Wording], *, threshold: float = ALIKE) -> 
     texts = {key: " ".join(wording.fields().values()).casefold() for key, wording in wordings.items()}
     copies: dict[frozenset[str], str] = {}
     earlier, keys = EarlierTexts(rare=RARE), list[str]()
-    pairs: list[Alike] = []
+    pairs: list[SimilarContext] = []
     for key, text in texts.items():
         mine = word_runs(re.findall(r"\w+", text), length=3)
         if (copied := copies.setdefault(mine, key)) != key:
-            pairs.append(Alike(key, copied, 1.0))
+            pairs.append(SimilarContext(key, copied, 1.0))
             continue
         places, similarity = earlier.most_alike(mine)
         if places and similarity >= threshold:
-            pairs.append(Alike(key, max(keys[place] for place in places), similarity))
+            pairs.append(SimilarContext(key, max(keys[place] for place in places), similarity))
         earlier.add(mine)
         keys.append(key)
     return pairs
@@ -418,7 +418,7 @@ def check_wording(query: str, wording: Wording, parameters: ParameterSet = paper
     return [finding for check in CHECKS for finding in check(query, wording, parameters)]
 
 
-def refreshed(query: str, wording: Wording, findings: list[Remark], parameters: ParameterSet) -> list[Remark]:
+def updated_findings(query: str, wording: Wording, findings: list[Remark], parameters: ParameterSet) -> list[Remark]:
     """Return the findings after a context got these words: rules look again, and models' findings stay whose quotation
     still stands there.
 

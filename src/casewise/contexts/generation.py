@@ -216,7 +216,7 @@ def read_context(reply: Reply, parameters: ParameterSet = paper_parameters()) ->
         return failed("several contexts", f"there are {len(objects)} different JSON objects in the reply")
     if (refusal := next(filter(declines, texts_in(objects[0])), None)) is not None:
         return failed("refused", refusal)
-    stated, ignored = flattened(objects[0], parameters.names)
+    stated, ignored = flatten_values(objects[0], parameters.names)
     if wrong := [name for name, text in stated.items() if not isinstance(text, str)]:
         return failed("not a text", f"{', '.join(wrong)}: not a text")
     if missing := [name for name in parameters.names if not stated.get(name, "").strip()]:
@@ -235,7 +235,7 @@ def texts_in(value: object) -> Iterator[str]:
             yield from texts_in(part)
 
 
-def flattened(value: dict[str, Any], names: tuple[str, ...]) -> tuple[dict[str, Any], list[str]]:
+def flatten_values(value: dict[str, Any], names: tuple[str, ...]) -> tuple[dict[str, Any], list[str]]:
     """Return the values by dotted name, and the unrequested names.
 
     The key `Transmission Principle` is `transmission_principle`.
@@ -302,12 +302,12 @@ def rehearsed_context(messages: tuple[Message, ...], options: ReplyOptions) -> d
     }
 
 
-def behaving(messages: tuple[Message, ...], options: ReplyOptions) -> Reply:
+def well_formed_reply(messages: tuple[Message, ...], options: ReplyOptions) -> Reply:
     text = json.dumps(rehearsed_context(messages, options))
     return Reply(text, "stop", usage=Usage(len(messages[0].content) // 4, len(text) // 4), model_version="rehearsal-1")
 
 
-def misbehaving(messages: tuple[Message, ...], options: ReplyOptions) -> Reply:
+def faulty_reply(messages: tuple[Message, ...], options: ReplyOptions) -> Reply:
     """Half of the replies go wrong in one of six ways; a second attempt (another seed) may succeed."""
     context: dict[str, Any] = rehearsed_context(messages, options)
     text, key = json.dumps(context), f"{messages[0].content}{options.seed}"
@@ -331,7 +331,7 @@ def misbehaving(messages: tuple[Message, ...], options: ReplyOptions) -> Reply:
     return Reply(text, "stop")
 
 
-REHEARSALS: Mapping[str, Answering] = {"fake/contexts": behaving, "fake/misbehaving": misbehaving}
+REHEARSALS: Mapping[str, Answering] = {"fake/contexts": well_formed_reply, "fake/misbehaving": faulty_reply}
 """The rehearsal models: `fake/contexts` behaves, `fake/misbehaving` does not."""
 
 

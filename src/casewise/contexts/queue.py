@@ -10,7 +10,15 @@ from datetime import datetime
 import numpy as np
 from sqlalchemy import ColumnElement, Connection, and_, delete, false, func, or_, select, true
 
-from casewise.contexts.checks import Alike, PairComparison, PairKind, Remark, check_wording, compare_pair, find_alike
+from casewise.contexts.checks import (
+    PairComparison,
+    PairKind,
+    Remark,
+    SimilarContext,
+    check_wording,
+    compare_pair,
+    find_alike,
+)
 from casewise.contexts.drafts import Draft
 from casewise.contexts.review import Phase
 from casewise.contexts.store import ReviewPlace, all_places, enough_others, keep_findings, remark_on_pair
@@ -42,7 +50,7 @@ class Filter:
 
 
 @dataclass(frozen=True)
-class Listed:
+class QueueRow:
     """A line of the queue."""
 
     id: str
@@ -58,7 +66,7 @@ class Listed:
 class QueuePage:
     """A page of the queue. `next_after` begins the next one; None where this is the last."""
 
-    contexts: list[Listed]
+    contexts: list[QueueRow]
     next_after: int | None
 
 
@@ -114,7 +122,9 @@ def list_contexts(connection: Connection, draft: Draft, person: Person, chosen: 
         .limit(PAGE + 1)
     ).mappings()
     listed = [
-        Listed(**row | {"query": row["query"]["text"], "phase": Phase(row["phase"]), "findings": len(row["findings"])})
+        QueueRow(
+            **row | {"query": row["query"]["text"], "phase": Phase(row["phase"]), "findings": len(row["findings"])}
+        )
         for row in map(dict, rows)
     ]
     return QueuePage(listed[:PAGE], listed[PAGE - 1].position if len(listed) > PAGE else None)
@@ -178,7 +188,7 @@ class SetReport:
     without_findings: int
     findings: dict[str, int]
     """Contexts with at least one finding, by check."""
-    alike: list[Alike]
+    alike: list[SimilarContext]
     pairs: dict[str, PairComparison]
     """How the two contexts of each query differ, by the query's id, in the draft's order."""
     guessed: float | None

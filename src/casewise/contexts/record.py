@@ -292,7 +292,7 @@ def read_lines(path: Path) -> list[EventLine]:
     return [EventLine.model_validate_json(text) for _, text in numbered_lines(path)]
 
 
-def replayed(lines: Iterable[EventLine]) -> DraftRecord:
+def record_from_lines(lines: Iterable[EventLine]) -> DraftRecord:
     """Return the record that the lines of a release make, with the state of each context that was not withdrawn.
 
     The contexts come in the order of their first steps. Those of a query that was withdrawn have no words, and are left out.

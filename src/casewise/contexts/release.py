@@ -267,7 +267,7 @@ def period(days: Sequence[date]) -> str:
     return f"{min(days)}" if min(days) == max(days) else f"{min(days)} to {max(days)}"
 
 
-def rehearsed(record: DraftRecord) -> list[str]:
+def rehearsal_models(record: DraftRecord) -> list[str]:
     """Return the rehearsal models that wrote contexts of a draft, by name: what they write means nothing."""
     models = {step.event.by for context in record.standing for step in context.steps if step.event.act == Act.GENERATE}
     return sorted(models & REHEARSALS.keys())
@@ -283,7 +283,7 @@ def as_benchmark(
     revisions: list[Revision] = []
     authors: set[Author] = set()
     for context in record.standing:
-        way = Way(context, canary)
+        way = WordingHistory(context, canary)
         if options.unreviewed:
             assert way.generated is not None  # as was checked
             items.append(Item.of(way.generated))
@@ -295,8 +295,8 @@ def as_benchmark(
         if options.with_generated and way.generated is not None:
             items.append(Item.of(way.generated, condition=f"{'safe' if context.intended_safe else 'unsafe'}_generated"))
         contexts |= {one.id: one for one in way.contexts()}
-    crossed = as_four(draft, queries, record, contexts, items, canary)
-    made_up = rehearsed(record)
+    crossed = with_four_texts(draft, queries, record, contexts, items, canary)
+    made_up = rehearsal_models(record)
     return Benchmark(
         about=About(
             name=draft.name,
@@ -317,7 +317,7 @@ def as_benchmark(
     )
 
 
-def as_four(
+def with_four_texts(
     draft: Draft,
     queries: Sequence[Query],
     record: DraftRecord,
@@ -367,7 +367,7 @@ def written_by(authors: set[Author], options: ReleaseOptions) -> str:
     return f"{' or '.join(way for way, found in ways.items() if found)} and signed off by people"
 
 
-class Way:
+class WordingHistory:
     """The wordings of one place in their order, as contexts, revisions and events."""
 
     def __init__(self, record: ContextRecord, canary: str) -> None:

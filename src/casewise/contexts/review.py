@@ -217,12 +217,12 @@ def with_person(people: tuple[str, ...], person: str) -> tuple[str, ...]:
     return people if person in people else (*people, person)
 
 
-def changed(state: State, **changes: object) -> State:
+def with_changes(state: State, **changes: object) -> State:
     """Return `state` with `changes`, which others see."""
     return state.model_copy(update={"version": state.version + 1, **changes})
 
 
-def begun(state: State, action: Action, author: Author) -> State:
+def start_review(state: State, action: Action, author: Author) -> State:
     """Return the state in which the words of `action` wait for their review; who was involved before stays so."""
     return State(
         phase=Phase.GENERATED,
@@ -235,11 +235,11 @@ def begun(state: State, action: Action, author: Author) -> State:
 
 
 def generate(state: State, action: Action) -> State:
-    return begun(state, action, Author.MODEL)
+    return start_review(state, action, Author.MODEL)
 
 
 def import_words(state: State, action: Action) -> State:
-    return begun(state, action, action.author or Author.UNKNOWN)
+    return start_review(state, action, action.author or Author.UNKNOWN)
 
 
 def adopt(state: State, action: Action) -> State:
@@ -251,14 +251,14 @@ def fail(state: State, action: Action) -> State:
 
 
 def rewrite(state: State, action: Action) -> State:
-    written = begun(state, action, Author.PERSON)
+    written = start_review(state, action, Author.PERSON)
     return written.model_copy(update={"involved": with_person(state.involved, action.by), "author": action.by})
 
 
 KEPT_WHEN_BEGUN_ANEW = ("wording", "root", "root_author", "involved", "author", "problem")
 
 
-def begun_anew(state: State, _action: Action) -> State:
+def restart_review(state: State, _action: Action) -> State:
     """Return the state with all of the review undone, but for the words, their authors, and who was involved."""
     kept = {name: getattr(state, name) for name in KEPT_WHEN_BEGUN_ANEW}
     phase = Phase.MISSING if state.wording is None else Phase.GENERATED
@@ -266,7 +266,7 @@ def begun_anew(state: State, _action: Action) -> State:
 
 
 def withdraw(state: State, _action: Action) -> State:
-    return changed(state, phase=Phase.WITHDRAWN)
+    return with_changes(state, phase=Phase.WITHDRAWN)
 
 
 def submit(state: State, action: Action) -> State:
@@ -281,7 +281,7 @@ def submit(state: State, action: Action) -> State:
             "involved": with_person(state.involved, action.by),
         }
     )
-    return entered if len(entered.reviewers) < REVIEWERS else compared(entered, Phase.AGREED)
+    return entered if len(entered.reviewers) < REVIEWERS else compare_positions(entered, Phase.AGREED)
 
 
 def take_back(state: State, action: Action) -> State:
@@ -290,17 +290,17 @@ def take_back(state: State, action: Action) -> State:
     return state.model_copy(update={"phase": Phase.GENERATED, "reviewers": (), "positions": {}})
 
 
-def compared(state: State, when_equal: Phase) -> State:
+def compare_positions(state: State, when_equal: Phase) -> State:
     """Both reviewers have a position: equal ones are an agreement."""
     first, second = (state.positions.get(reviewer) for reviewer in state.reviewers)
     if first is not None and first == second:
-        return changed(state, phase=when_equal, wording=first, confirmed=())
-    return changed(state, phase=Phase.IN_DISCUSSION)
+        return with_changes(state, phase=when_equal, wording=first, confirmed=())
+    return with_changes(state, phase=Phase.IN_DISCUSSION)
 
 
 def offer(state: State, action: Action) -> State:
     require_own(state, action)
-    return compared(
+    return compare_positions(
         state.model_copy(update={"positions": {**state.positions, action.by: action.wording}}), Phase.RESOLVED
     )
 
@@ -310,7 +310,9 @@ def accept(state: State, action: Action) -> State:
     theirs = next((words for reviewer, words in state.positions.items() if reviewer != action.by), None)
     if theirs is None:
         raise NotAllowed("The other reviewer has made no proposal since this came back.")
-    return compared(state.model_copy(update={"positions": {**state.positions, action.by: theirs}}), Phase.RESOLVED)
+    return compare_positions(
+        state.model_copy(update={"positions": {**state.positions, action.by: theirs}}), Phase.RESOLVED
+    )
 
 
 def comment(state: State, action: Action) -> State:
@@ -322,7 +324,7 @@ def comment(state: State, action: Action) -> State:
 def take(state: State, action: Action) -> State:
     if action.by in state.involved:
         raise NotAllowed("You reviewed or wrote this context, so somebody else has to be its expert.")
-    return changed(state, phase=Phase.EXPERT_REVIEW, expert=action.by, before_expert=state.phase)
+    return with_changes(state, phase=Phase.EXPERT_REVIEW, expert=action.by, before_expert=state.phase)
 
 
 def require_expert(state: State, action: Action) -> None:
@@ -332,17 +334,17 @@ def require_expert(state: State, action: Action) -> None:
 
 def step_aside(state: State, action: Action) -> State:
     require_expert(state, action)
-    return changed(state, phase=state.before_expert, expert=None, before_expert=None)
+    return with_changes(state, phase=state.before_expert, expert=None, before_expert=None)
 
 
 def approve(state: State, action: Action) -> State:
     require_expert(state, action)
-    return changed(state, phase=Phase.FINAL_CHECK, confirmed=())
+    return with_changes(state, phase=Phase.FINAL_CHECK, confirmed=())
 
 
 def back_to_discussion(state: State) -> State:
     """Positions are cleared: both have to say anew what they stand for."""
-    return changed(state, phase=Phase.IN_DISCUSSION, positions={}, expert=None, before_expert=None, confirmed=())
+    return with_changes(state, phase=Phase.IN_DISCUSSION, positions={}, expert=None, before_expert=None, confirmed=())
 
 
 def send_back(state: State, action: Action) -> State:
@@ -357,7 +359,7 @@ def confirm(state: State, action: Action) -> State:
     confirmed = (*state.confirmed, action.by)
     if len(confirmed) < REVIEWERS:
         return state.model_copy(update={"confirmed": confirmed})
-    return changed(state, confirmed=confirmed, phase=Phase.APPROVED)
+    return with_changes(state, confirmed=confirmed, phase=Phase.APPROVED)
 
 
 def object_to(state: State, action: Action) -> State:
@@ -371,7 +373,7 @@ def give_up(state: State, action: Action) -> State:
     as_expert = state.phase == Phase.EXPERT_REVIEW and action.by == state.expert
     if not (beginning or as_reviewer or as_expert):
         raise NotAllowed("Only the people who work on this context now can mark it beyond repair.")
-    return changed(state, phase=Phase.BEYOND_REPAIR, involved=with_person(state.involved, action.by))
+    return with_changes(state, phase=Phase.BEYOND_REPAIR, involved=with_person(state.involved, action.by))
 
 
 WITHOUT_WORDS = frozenset({Phase.MISSING, Phase.BEYOND_REPAIR})
@@ -393,8 +395,8 @@ STEPS: dict[Act, tuple[Callable[[State, Action], State], frozenset[Phase]]] = {
     Act.OBJECT: (object_to, frozenset({Phase.FINAL_CHECK})),
     Act.GIVE_UP: (give_up, TALKED_ABOUT | {Phase.GENERATED, Phase.UNDER_REVIEW}),
     Act.REWRITE: (rewrite, WITHOUT_WORDS),
-    Act.RESTART: (begun_anew, frozenset(Phase) - WITHOUT_WORDS - {Phase.GENERATED, Phase.WITHDRAWN}),
+    Act.RESTART: (restart_review, frozenset(Phase) - WITHOUT_WORDS - {Phase.GENERATED, Phase.WITHDRAWN}),
     Act.WITHDRAW: (withdraw, frozenset(Phase) - {Phase.WITHDRAWN}),
-    Act.RESTORE: (begun_anew, frozenset({Phase.WITHDRAWN})),
+    Act.RESTORE: (restart_review, frozenset({Phase.WITHDRAWN})),
 }
 """The step of each act, and the phases in which it is possible."""

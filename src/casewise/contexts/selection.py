@@ -26,7 +26,7 @@ from casewise.contexts.record import (
     note_draft_event,
     place_key,
     read_lines,
-    replayed,
+    record_from_lines,
 )
 from casewise.contexts.review import Act, Action, Author, Phase
 from casewise.contexts.store import act, all_places
@@ -63,7 +63,7 @@ ALIKE = 0.8
 
 
 @dataclass(frozen=True)
-class Twin:
+class DuplicateQuery:
     """Two queries that are the same, or nearly. The second is left out."""
 
     kept: Query
@@ -140,7 +140,7 @@ def select_queries(
 
     The chosen queries come in the order of the taxonomy, and within a category in the order they were read.
     """
-    queries_left, twins = without_twins(queries, before=before)
+    queries_left, twins = without_duplicates(queries, before=before)
     by_category: dict[str, list[Query]] = defaultdict(list)
     for query in queries_left:
         by_category[query.category].append(query)
@@ -158,20 +158,22 @@ def select_queries(
     return SelectedQueries(chosen, twins, short)
 
 
-def without_twins(queries: Iterable[Query], *, before: Sequence[Query] = ()) -> tuple[list[Query], list[Twin]]:
+def without_duplicates(
+    queries: Iterable[Query], *, before: Sequence[Query] = ()
+) -> tuple[list[Query], list[DuplicateQuery]]:
     """Return the queries without those that repeat an earlier one, or one that was there `before`, and the pairs.
 
     Candidates share a word pair, so the cost grows with the repeated pairs and not with the square of the queries.
     """
     distinct: list[Query] = []
     earlier = EarlierTexts()
-    twins: list[Twin] = []
+    twins: list[DuplicateQuery] = []
     for place, query in enumerate((*before, *queries)):
         words = re.findall(r"\w+", unicodedata.normalize("NFKC", query.text).casefold())
         pairs = word_runs(["^", *words, "$"], length=2)
         places, similarity = earlier.most_alike(pairs)
         if place >= len(before) and places and similarity >= ALIKE:
-            twins.append(Twin(distinct[places[0]], query, similarity))
+            twins.append(DuplicateQuery(distinct[places[0]], query, similarity))
             continue
         earlier.add(pairs)
         distinct.append(query)
@@ -198,7 +200,7 @@ class ContextColumns:
 
 
 @dataclass(frozen=True)
-class GivenContext:
+class ImportedContext:
     """A context that a file brings."""
 
     fields: Mapping[str, str]
@@ -218,7 +220,7 @@ class Source:
     queries: list[Query]
     taxonomy: Taxonomy
     parameters: ParameterSet
-    contexts: Mapping[str, GivenContext] = field(default_factory=dict)
+    contexts: Mapping[str, ImportedContext] = field(default_factory=dict)
     unmoved: frozenset[str] | None = None
     """The queries that no context moves; None without ratings."""
     facts: Mapping[str, Any] = field(default_factory=dict)
@@ -311,7 +313,7 @@ def of_benchmark(
     approved = approved_in(path)
     written_by = Author(options.written_by) if options.written_by else None
     given = {
-        key: GivenContext(
+        key: ImportedContext(
             context.texts(), written_by or stated_author(context), approved.get(key) == context.id, source_ids[key]
         )
         for key, context in shown.items()
@@ -347,7 +349,7 @@ def approved_in(folder: Path) -> dict[str, str]:
     """Return the ids of the contexts that the release in `folder` states as approved, by place; none of another benchmark."""
     if not is_record(folder / EVENTS):
         return {}
-    record = replayed(read_lines(folder / EVENTS))
+    record = record_from_lines(read_lines(folder / EVENTS))
     return {
         context.key: context.id_of(context.state.wording) or ""
         for context in record.contexts
@@ -390,7 +392,7 @@ class SelectedQueries(ShortRepr):
     """The chosen queries, the duplicates left out, and the categories with fewer queries than asked for."""
 
     queries: list[Query] = field(repr=False)
-    twins: list[Twin] = field(repr=False)
+    twins: list[DuplicateQuery] = field(repr=False)
     short: dict[str, int]
     """Category to how many were found, none included, where that is fewer than wanted."""
     imported: int = 0
@@ -456,7 +458,7 @@ def begin_draft(
             now=now,
         )
         facts = {"intents": list(options.every_intent), "vary": list(begun.vary), "taxonomy": categories.name}
-        return bring_in(connection, begun, source, chosen, options, act_=DraftAct.SELECT, facts=facts, now=now)
+        return import_contexts(connection, begun, source, chosen, options, act_=DraftAct.SELECT, facts=facts, now=now)
 
 
 def add_to_draft(
@@ -478,7 +480,7 @@ def add_to_draft(
         chosen = choose(source, found.taxonomy, options, before=before)
         add_queries(connection, found, chosen.queries, intents=options.every_intent, now=now)
         facts = {"intents": list(options.every_intent)}
-        return bring_in(connection, found, source, chosen, options, act_=DraftAct.ADD, facts=facts, now=now)
+        return import_contexts(connection, found, source, chosen, options, act_=DraftAct.ADD, facts=facts, now=now)
 
 
 def choose(
@@ -498,7 +500,7 @@ def choose(
     return select_queries(candidates, taxonomy, per_category=options.per_category, rng=rng, before=before)
 
 
-def bring_in(
+def import_contexts(
     connection: Connection,
     draft: Draft,
     source: Source,

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, String, cast, delete, func, insert, select, update
 
-from casewise.contexts.checks import Remark, Wording, pair_remark, refreshed
+from casewise.contexts.checks import Remark, Wording, pair_remark, updated_findings
 from casewise.contexts.drafts import Names, StatedParameters
 from casewise.contexts.flows import flow_remark, is_flow
 from casewise.contexts.review import (
@@ -39,7 +39,7 @@ LONGEST = 20_000
 
 
 @dataclass(frozen=True)
-class Typed:
+class UnsubmittedText:
     """Unsubmitted words, as a tab sends them and as they are kept."""
 
     fields: dict[str, str]
@@ -50,35 +50,39 @@ class Typed:
 
 
 @dataclass(frozen=True)
-class Saved:
+class SaveOutcome:
     """The result of a save: its number, or the newer text that was there already."""
 
     saved: int
-    newer: Typed | None = None
+    newer: UnsubmittedText | None = None
 
 
-def find_autosave(connection: Connection, place_id: str, *, person_id: str, lock: bool = False) -> Typed | None:
+def find_autosave(
+    connection: Connection, place_id: str, *, person_id: str, lock: bool = False
+) -> UnsubmittedText | None:
     """Return the text that `person_id` typed about this context and has not submitted, or None."""
     table = tables.autosaves
     autosave = select(table).where(table.c.context_id == place_id, table.c.person_id == person_id)
     row = connection.execute(autosave.with_for_update() if lock else autosave).first()
-    return None if row is None else Typed(row.fields, row.saved, row.seq)
+    return None if row is None else UnsubmittedText(row.fields, row.saved, row.seq)
 
 
-def save(connection: Connection, place_id: str, *, person_id: str, typed: Typed, now: datetime) -> Saved:
+def save(
+    connection: Connection, place_id: str, *, person_id: str, typed: UnsubmittedText, now: datetime
+) -> SaveOutcome:
     """Keep what was typed, unless another tab saved something since the save that this one knows."""
     table = tables.autosaves
     words = {name: text[:LONGEST] for name, text in typed.fields.items()}
     values = {"fields": words, "saved": typed.saved + 1, "seq": typed.version, "updated_at": now}
     if insert_if_absent(connection, table, {"context_id": place_id, "person_id": person_id, **values}):
-        return Saved(typed.saved + 1)
+        return SaveOutcome(typed.saved + 1)
     autosave = find_autosave(connection, place_id, person_id=person_id, lock=True)
     assert autosave is not None
     if autosave.saved != typed.saved and autosave.fields != words:
-        return Saved(autosave.saved, newer=autosave)
+        return SaveOutcome(autosave.saved, newer=autosave)
     mine = (table.c.context_id == place_id) & (table.c.person_id == person_id)
     connection.execute(update(table).where(mine).values(values | {"saved": autosave.saved + 1}))
-    return Saved(autosave.saved + 1)
+    return SaveOutcome(autosave.saved + 1)
 
 
 def discard(connection: Connection, place_id: str, *, person_id: str) -> None:
@@ -108,7 +112,7 @@ OWNER = "owner"
 """The actor at the command line, where no one signs in."""
 
 
-class Overtaken(CasewiseError):
+class ConflictingAction(CasewiseError):
     """Another person acted first, so nothing was done. The message says what they did."""
 
 
@@ -267,7 +271,7 @@ def act(
     place = next(one for one in pair if one.id == place_id)
     if seen is not None and seen != place.state.version:
         last = events_of(connection, place.id)[-1]
-        raise Overtaken(
+        raise ConflictingAction(
             f"While you were looking at this context, somebody else acted on it ({last.act}); it is now {last.to_phase}. "
             "Your step was not applied. Read the changes, then decide again."
         )
@@ -313,7 +317,7 @@ def act(
     current = place_at(connection, place_id)
     mine = place.state.positions.get(action.by)
     if action.act == Act.TAKE_BACK and mine is not None and mine != place.state.wording:  # to be changed, not lost
-        typed = Typed(mine.fields(), saved=0, version=current.state.version)
+        typed = UnsubmittedText(mine.fields(), saved=0, version=current.state.version)
         save(connection, place_id, person_id=action.by, typed=typed, now=now)
     return current
 
@@ -338,7 +342,7 @@ def is_left_to_others(connection: Connection, place: ReviewPlace, person_id: str
 
 def refresh_findings(connection: Connection, place: ReviewPlace, words: Wording, other: ReviewPlace | None) -> None:
     """Look anew at a context that got these words, and at what was found about others because of its words before."""
-    findings = refreshed(place.query.text, words, place.findings, place.parameters)
+    findings = updated_findings(place.query.text, words, place.findings, place.parameters)
     if other is not None and other.state.wording is not None:
         in_pair = remark_on_pair(place, words, other.state.wording, about=other.id)
         findings += [] if in_pair is None else [in_pair]

@@ -29,10 +29,10 @@ from casewise.contexts.review import QUERY_ACTS, Act, Action, NotAllowed, Phase,
 from casewise.contexts.statistics import review_statistics
 from casewise.contexts.store import (
     ROLE_OF,
+    ConflictingAction,
     Event,
-    Overtaken,
     ReviewPlace,
-    Typed,
+    UnsubmittedText,
     act,
     act_on_query,
     discard,
@@ -422,7 +422,7 @@ def decide(request: Request, place_id: str, person: ReviewRoom, form: SentForm, 
             do = act_on_query if action.act in QUERY_ACTS else act
             place = do(connection, place_id, action, seen=seen, now=at)
             draft = draft_of(connection, place)
-    except Overtaken as error:
+    except ConflictingAction as error:
         return shown(request, place_id, person, status=409, problem=str(error), form=form)
     except (NotAllowed, WordingProblem) as error:
         return shown(request, place_id, person, status=400, problem=str(error), form=form)
@@ -450,7 +450,7 @@ def autosave(request: Request, place_id: str, typed: TypedSoFar, person: Worker,
         place = place_with(connection, place_id)
         if not allowed_acts(connection, place, person) & EDITING:
             raise HTTPException(409, "You can no longer revise this context. Reload the page.")
-        words = Typed(words_typed(typed.fields, place), saved=typed.saved, version=typed.version)
+        words = UnsubmittedText(words_typed(typed.fields, place), saved=typed.saved, version=typed.version)
         saved = save(connection, place_id, person_id=person.id, typed=words, now=at)
     if saved.newer is not None:
         newer = {"saved": saved.newer.saved, "fields": saved.newer.fields}

@@ -4,7 +4,7 @@ from tests.contexts.wordings import wording
 from tests.support.app import NOW
 
 from casewise.contexts.review import Act
-from casewise.contexts.store import Typed, discard, find_autosave, save
+from casewise.contexts.store import UnsubmittedText, discard, find_autosave, save
 
 
 @pytest.fixture
@@ -14,7 +14,7 @@ def here(store):
 
 def keep(here, text, *, seen):
     with here.store.write() as connection:
-        typed = Typed({"recipient.type": text}, saved=seen, version=1)
+        typed = UnsubmittedText({"recipient.type": text}, saved=seen, version=1)
         return save(connection, here.place().id, person_id=here.ada.id, typed=typed, now=NOW)
 
 

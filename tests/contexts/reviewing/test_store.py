@@ -12,7 +12,16 @@ from casewise.contexts.queue import Filter, list_contexts, next_for, pass_on, pa
 from casewise.contexts.record import read_record
 from casewise.contexts.review import Act, Action, NotAllowed, Phase, replay
 from casewise.contexts.statistics import review_statistics
-from casewise.contexts.store import Overtaken, Typed, act, discard, events_of, find_place, save, sibling
+from casewise.contexts.store import (
+    ConflictingAction,
+    UnsubmittedText,
+    act,
+    discard,
+    events_of,
+    find_place,
+    save,
+    sibling,
+)
 from casewise.database.staff import Role
 from casewise.errors import BenchmarkError, ConfigurationError
 from casewise.records import Query, sorry_bench
@@ -62,7 +71,7 @@ def test_a_review_cannot_be_taken_back_once_the_other_reviewer_types(store):
     here = room(store)
     place = here.place()
     here.do(place, here.ada, Act.SUBMIT, wording())
-    typed = Typed(CHANGED.fields(), saved=0, version=place.state.version)
+    typed = UnsubmittedText(CHANGED.fields(), saved=0, version=place.state.version)
     with store.write() as connection:
         save(connection, place.id, person_id=here.ben.id, typed=typed, now=NOW)
     with pytest.raises(NotAllowed, match="has begun"):
@@ -104,7 +113,7 @@ def attempt(here, place, action, outcomes, start):
         with here.store.write() as connection:
             act(connection, place.id, action, seen=place.state.version, now=NOW)
         outcomes.append("done")
-    except (Overtaken, NotAllowed) as error:
+    except (ConflictingAction, NotAllowed) as error:
         outcomes.append(str(error))
 
 

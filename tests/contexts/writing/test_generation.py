@@ -12,9 +12,9 @@ from casewise.contexts.drafts import create_draft, progress
 from casewise.contexts.generation import (
     REHEARSALS,
     GenerationOptions,
-    behaving,
+    faulty_reply,
     generate,
-    misbehaving,
+    well_formed_reply,
 )
 from casewise.contexts.review import Act, Action, Phase
 from casewise.contexts.store import act, all_places, events_of
@@ -64,7 +64,7 @@ def counts(store, draft):
 
 def test_every_place_gets_its_context_once_and_its_history_says_what_was_asked_of_whom_and_when(store, draft):
     summary = run(store, draft, rehearsal("fake/contexts"))
-    idle = FakeModel(behaving)
+    idle = FakeModel(well_formed_reply)
 
     assert (summary.generated, summary.n_calls) == (20, 20)
     assert counts(store, draft) == {Phase.GENERATED: 20}
@@ -95,7 +95,7 @@ def test_with_a_model_that_does_everything_wrong_each_context_ends_valid_or_fail
 def test_failed_ones_are_generated_again_alone(store, draft):
     first = run(store, draft, rehearsal("fake/misbehaving"), attempts=1)
 
-    model = FakeModel(behaving)
+    model = FakeModel(well_formed_reply)
     second = run(store, draft, model, which="failed")
 
     assert second.n_calls == len(model.calls) == first.failed.total()
@@ -107,18 +107,22 @@ def test_an_interrupted_run_goes_on_with_what_is_left(store, draft):
 
     def stopping(messages, options):
         calls.append(1)
-        return Unauthorised("the key is wrong") if len(calls) > 7 else behaving(messages, options)
+        return Unauthorised("the key is wrong") if len(calls) > 7 else well_formed_reply(messages, options)
 
     with pytest.raises(Unauthorised):
         run(store, draft, FakeModel(stopping), limits=Limits(concurrency=1))
     assert counts(store, draft)[Phase.GENERATED] == 7
 
-    assert run(store, draft, FakeModel(behaving)).n_calls == 13
+    assert run(store, draft, FakeModel(well_formed_reply)).n_calls == 13
 
 
 def test_a_call_that_is_rejected_fails_that_context_alone(store, draft):
     def sometimes(messages, options):
-        return Rejected("content_filter", "no") if "number 3" in messages[0].content else behaving(messages, options)
+        return (
+            Rejected("content_filter", "no")
+            if "number 3" in messages[0].content
+            else well_formed_reply(messages, options)
+        )
 
     summary = run(store, draft, FakeModel(sometimes), attempts=1)
 
@@ -127,25 +131,25 @@ def test_a_call_that_is_rejected_fails_that_context_alone(store, draft):
 
 
 def test_one_intent_alone(store, draft):
-    run(store, draft, FakeModel(behaving), intents="unsafe")
+    run(store, draft, FakeModel(well_formed_reply), intents="unsafe")
 
     with store.read() as connection:
         assert {p.intended_safe for p in all_places(connection, draft.id) if p.state.wording} == {False}
 
 
 def test_what_is_beyond_repair_is_generated_anew_when_asked_for(store, draft):
-    run(store, draft, FakeModel(behaving))
+    run(store, draft, FakeModel(well_formed_reply))
     with store.write() as connection:
         place = all_places(connection, draft.id)[0]
         act(connection, place.id, Action(by="ada", act=Act.GIVE_UP, reason="no"), seen=None, now=NOW)
 
-    assert run(store, draft, FakeModel(behaving)).n_calls == 0
-    assert run(store, draft, FakeModel(behaving), which="beyond repair").generated == 1
+    assert run(store, draft, FakeModel(well_formed_reply)).n_calls == 0
+    assert run(store, draft, FakeModel(well_formed_reply), which="beyond repair").generated == 1
 
 
 def test_the_misbehaving_model_does_all_that_models_do_wrong(store, draft):
     """Otherwise the tests above would prove less than they say."""
-    run(store, draft, FakeModel(misbehaving), attempts=12)
+    run(store, draft, FakeModel(faulty_reply), attempts=12)
     with store.read() as connection:
         reasons = {
             (event.reason or "").split(":")[0]
@@ -157,7 +161,7 @@ def test_the_misbehaving_model_does_all_that_models_do_wrong(store, draft):
 
 
 def test_two_at_once_do_not_pay_twice(store, draft):
-    model = FakeModel(behaving)
+    model = FakeModel(well_formed_reply)
 
     with only_one(store, "generating x"), pytest.raises(RunConflict):
         run(store, draft, model)
@@ -166,7 +170,7 @@ def test_two_at_once_do_not_pay_twice(store, draft):
 
 
 def priced(messages, options):
-    return replace(behaving(messages, options), usage=Usage(300, 100))
+    return replace(well_formed_reply(messages, options), usage=Usage(300, 100))
 
 
 @on_both
@@ -195,8 +199,8 @@ def test_a_stop_lets_what_is_in_flight_finish_and_the_same_call_goes_on(store, d
     watch = Watch()
     watch.progress = lambda progress, _total: watch.stop.ask("interrupted") if progress.n_done == 3 else None
     options = GenerationOptions(limits=Limits(concurrency=1))
-    first = asyncio.run(generate(store, draft, FakeModel(behaving), options=options, watch=watch))
-    second = run(store, draft, FakeModel(behaving))
+    first = asyncio.run(generate(store, draft, FakeModel(well_formed_reply), options=options, watch=watch))
+    second = run(store, draft, FakeModel(well_formed_reply))
 
     assert (first.generated, first.stopped) == (3, "interrupted")
     assert (second.generated, second.stopped) == (17, None)
