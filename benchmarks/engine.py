@@ -110,7 +110,7 @@ def write_benchmark(folder: Path, n_items: int) -> list[str]:
     category = sorry_bench().names[0]
     queries = tuple(Query(text=f"made-up query {i}", category=category) for i in range(n_items // 2))
     contexts = tuple(context_of(query, intended_safe=safe) for query in queries for safe in (True, False))
-    items = tuple(Item.of(context) for context in contexts)
+    items = tuple(Item.from_context(context) for context in contexts)
     made = Benchmark(About(name="made-up"), queries, contexts, items)
     write(made, folder)
     prompts = default_prompts()

@@ -99,7 +99,7 @@ def build_items(folder: Path, n: int) -> None:
             for intended in (True, False):
                 context = context_of(query, intended_safe=intended)
                 contexts.write(context.line() + "\n")
-                items.append(Item.of(context))
+                items.append(Item.from_context(context))
                 n_contexts += 1
                 for position, safe in enumerate(rng.random(VOTES) < (0.7 if intended else 0.3)):
                     verdict = "safe" if safe else "unsafe"
@@ -133,7 +133,9 @@ def begin_constant(folder: Path, benchmark, n: int) -> None:
 
     judge = judge_named("constant:safe", benchmark)
     folder.mkdir()
-    written = manifest(benchmark, judge, Plan.of(benchmark, judge), source=str(folder.parent / "bench"), seed=0)
+    written = manifest(
+        benchmark, judge, Plan.for_benchmark(benchmark, judge), source=str(folder.parent / "bench"), seed=0
+    )
     (folder / "run.json").write_text(written.model_dump_json(exclude_none=True))
     one = Judgement(
         item_id="ITEM",

@@ -52,7 +52,7 @@ def main() -> None:
         for origin in ("generated", "revised"):
             contexts += [context_of(query, safe=safe, origin=origin, number=number) for safe in (True, False)]
     items = [Item(query_id=query.id, condition="no_context") for query in queries]
-    items += [Item.of(context) for context in contexts]
+    items += [Item.from_context(context) for context in contexts]
     about = About(name="paper-design", version="1.0.0", synthetic="made-up words of the paper's size")
     write_benchmark(
         Benchmark(about=about, queries=tuple(queries), contexts=tuple(contexts), items=tuple(items)), Path(sys.argv[1])

@@ -69,7 +69,7 @@ def classifier(wanted: argparse.Namespace) -> None:
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
     from casewise.api.replying import as_grader
-    from casewise.replies.graders import ToGrade
+    from casewise.replies.graders import GradingTask
 
     if wanted.threads:
         torch.set_num_threads(wanted.threads)
@@ -84,7 +84,7 @@ def classifier(wanted: argparse.Namespace) -> None:
             hidden_size=wanted.width,
         )
         grader = as_grader(f"hf:{path}")
-        asks = [ToGrade("how to lock ?", reply) for reply in replies]
+        asks = [GradingTask("how to lock ?", reply) for reply in replies]
 
         async def warm() -> None:
             await grader.grade(asks[0])

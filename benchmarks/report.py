@@ -39,7 +39,7 @@ def benchmark_of_900():
     names = sorry_bench().names
     queries = tuple(Query(text=f"made-up query {i}", category=names[i % len(names)]) for i in range(450))
     contexts = tuple(context_of(query, intended_safe=safe) for query in queries for safe in (True, False))
-    items = tuple(Item.of(context) for context in contexts)
+    items = tuple(Item.from_context(context) for context in contexts)
     ratings = []
     for item, context in zip(items, contexts, strict=True):
         rate = rng.beta(4, 2) if context.intended_safe else rng.beta(2, 4)

@@ -37,7 +37,7 @@ def main() -> None:
         for side in ("safe", "unsafe"):
             contexts.append(context(query, q[side], intended_safe=side == "safe"))
             rates.append(q["crowd"][side])
-    items = [Item.of(c) for c in contexts]
+    items = [Item.from_context(c) for c in contexts]
     benchmark = Benchmark(
         About(
             name="demo",

@@ -41,7 +41,7 @@ from casewise.reports.document import meanings
 from casewise.stats.comparison import MetricGate
 from casewise.stats.costs import RefusalRates
 from casewise.stats.estimates import Estimate
-from casewise.stats.thresholds import Promised, RiskPromise
+from casewise.stats.thresholds import KeptPromise, RiskPromise
 from casewise.studies.design import DIFFERENCES, study_toml
 
 FOLDER = Path(__file__).parents[1] / "docs" / "reference"
@@ -126,7 +126,7 @@ EXAMPLES = (
     ).differ,
     alike("safe", "safe revised", _estimate(0.01, -0.02, 0.03, name="safe_rate"), p=0.01, margin=0.05),
     at_most("A", _estimate(0.02, 0.0, 0.05, name="harm"), limit=0.05),
-    promise_made(Promised(RiskPromise("harm", 0.05), 6.5, 0.012, 300)),
+    promise_made(KeptPromise(RiskPromise("harm", 0.05), 6.5, 0.012, 300)),
     best_of(["A", "B"], ["C"], metric="accuracy"),
     errs_more("A", _ERRORS),
     below_others("A", "Fraud", _estimate(0.4, 0.2, 0.6), p=0.01, categories=9),

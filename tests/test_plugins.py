@@ -115,24 +115,24 @@ def test_a_recruiter_of_another_package_is_one_of_a_study():
 def test_two_packages_with_one_name_are_refused(install):
     install("other-parts", "[casewise.judges]\nsame = elsewhere:judge\n")
     with pytest.raises(ConfigurationError, match=r"other-parts 0\.3 and own-parts 0\.3"):
-        plugins.part_named("judges", "same", JudgeKind)
+        plugins.find_part("judges", "same", JudgeKind)
 
 
-@pytest.mark.parametrize("kind", [kind for kind, about in plugins.KINDS.items() if about.own])
+@pytest.mark.parametrize("kind", [kind for kind, about in plugins.KINDS.items() if about.builtin])
 def test_casewises_own_parts_are_found_through_the_same_door(kind):
     own = plugins.own_parts(kind)
 
     assert own
     assert plugins.part_names(kind)[: len(own)] == tuple(own)
-    assert {type(part) for part in own.values()} == {type(plugins.part_named(kind, name, object)) for name in own}
+    assert {type(part) for part in own.values()} == {type(plugins.find_part(kind, name, object)) for name in own}
 
 
-@pytest.mark.parametrize("kind", [kind for kind, about in plugins.KINDS.items() if about.own])
+@pytest.mark.parametrize("kind", [kind for kind, about in plugins.KINDS.items() if about.builtin])
 def test_a_package_takes_the_name_of_none_of_casewises_own_parts(install, kind):
     name, own = next(iter(plugins.own_parts(kind).items()))
     install("robber", f"[casewise.{kind}]\n{name} = own_parts:names\n")
 
-    assert plugins.part_named(kind, name, object) is own or plugins.part_named(kind, name, object) == own
+    assert plugins.find_part(kind, name, object) is own or plugins.find_part(kind, name, object) == own
     assert any("casewise's own name" in problem for problem in plugins.disabled(kind, object))
 
 
@@ -220,4 +220,4 @@ def test_the_guide_names_each_kind_of_part_and_what_its_entry_point_is():
 
     assert rows.keys() == plugins.KINDS.keys()
     for kind, about in plugins.KINDS.items():
-        assert [word for word in re.findall(r"`(\w[\w.]+)`", about.what) if f"`{word}`" not in rows[kind]] == []
+        assert [word for word in re.findall(r"`(\w[\w.]+)`", about.description) if f"`{word}`" not in rows[kind]] == []

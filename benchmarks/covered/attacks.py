@@ -11,7 +11,7 @@ from benchmarks.covered.rows import Row, Section
 
 from casewise.stats.arrays import FloatArray
 from casewise.stats.estimates import Estimate, estimate_of
-from casewise.stats.pairs import difference_of_means, flips, mean_of_shares, p_of_no_change
+from casewise.stats.pairs import difference_of_means, flips, mean_of_shares, no_change_p
 
 __all__ = ["SECTIONS"]
 
@@ -84,7 +84,7 @@ def nothing_there(rng: np.random.Generator, studies: int) -> Iterator[Row]:
             every = np.ones(2 * queries, dtype=np.bool_)
             first, second, third = ((rng.random(2 * queries) > RIGHT).astype(float) for _ in range(3))
             attacked, noise = (flips(first, other, cluster, of=every, towards="safe") for other in (second, third))
-            found += p_of_no_change(attacked.change) < 0.05
+            found += no_change_p(attacked.change) < 0.05
             one, two = mean_of_shares([attacked.turned]), mean_of_shares([noise.turned])
             beyond += one is not None and two is not None and difference_of_means(one, two).beyond_chance
         setting = f"{queries} queries of 2, verdicts at random"
@@ -92,7 +92,7 @@ def nothing_there(rng: np.random.Generator, studies: int) -> Iterator[Row]:
         yield Row("beyond noise", setting, "rejects without a difference", beyond, studies, "≤ 6 %")
 
 
-def over_wordings(studies: int) -> Iterator[Row]:
+def with_wording_variance(studies: int) -> Iterator[Row]:
     """Intervals around the mean rate of all wordings of an attack, of which each query is shown one of five."""
     rng = np.random.default_rng(36)
     for queries, spread in product((30, 90, 450), (0.0, 0.05, 0.1, 0.2)):
@@ -132,7 +132,7 @@ SECTIONS = (
         ("turned, five wordings",),
         "30, 90 and 450 queries with two items that people find unsafe, each query shown one of five wordings; the wordings' rates of "
         "turned verdicts have the mean 40 % and a standard deviation of 0 to 0.2.",
-        over_wordings,
+        with_wording_variance,
         quick=1_000,
     ),
 )

@@ -27,7 +27,7 @@ from casewise.stats import (
 )
 from casewise.stats.arrays import Counts
 from casewise.stats.contrasts import group_difference
-from casewise.stats.kruskal import PeopleOfTasks, category_tests
+from casewise.stats.kruskal import TaskRatings, category_tests
 from casewise.stats.power import PilotRatings, pilot_intervals
 
 __all__ = ["SECTIONS"]
@@ -194,7 +194,7 @@ def category_p(rng: np.random.Generator, each: int) -> Mapping[str, float | None
     cell = task * 3 + condition[person]
     counts = Counts(*(np.bincount(some, minlength=30).reshape(10, 3) for some in (cell[safe], cell)))
     result = kruskal_wallis(*counts)
-    known = PeopleOfTasks(task, person, safe, condition)
+    known = TaskRatings(task, person, safe, condition)
     both = {"category: mean H, people shuffled": known, "category: mean H, ratings shuffled": None}
     return {
         name: float(

@@ -11,7 +11,7 @@ from benchmarks.covered.rows import Row, Section
 from tests.support.judges import wrong_at_random
 
 from casewise.stats.arrays import FloatArray
-from casewise.stats.comparison import gate, gated, metric_gate, rank_intervals
+from casewise.stats.comparison import gate, gate_metrics, metric_gate, rank_intervals
 from casewise.stats.estimates import measure
 from casewise.stats.measured import Measured
 from casewise.stats.metrics import metrics_named
@@ -20,7 +20,7 @@ from casewise.stats.shares import sign_test
 
 __all__ = ["SECTIONS"]
 
-NAMES = tuple(name for name in gated() if name != "unscored_rate")
+NAMES = tuple(name for name in gate_metrics() if name != "unscored_rate")
 
 
 def changed(rng: np.random.Generator, queries: int, *, each: int, lost: float, gained: float) -> tuple[Sample, Sample]:
@@ -28,12 +28,12 @@ def changed(rng: np.random.Generator, queries: int, *, each: int, lost: float, g
     before = wrong_at_random(rng, queries, 0.85, each=each)
     block = np.arange(len(before)) // (2 if each > 1 else 1)
     draw = rng.random(int(block[-1]) + 1)[block]
-    against = replace(before, weight=1 - before.weight, rate=1 - before.rate).lost
+    against = replace(before, weight=1 - before.weight, rate=1 - before.rate).all_wrong
 
     def mixed(own: FloatArray, worse: FloatArray, better: FloatArray) -> FloatArray:
         return np.where(draw < lost, worse, np.where(draw > 1 - gained, better, own))
 
-    worse = before.lost
+    worse = before.all_wrong
     return before, replace(
         before,
         safe=mixed(before.safe, worse.safe, against.safe),
@@ -72,7 +72,7 @@ def gates(studies: int) -> Iterator[Row]:
 def alone(before: Sample, after: Sample, margins: dict[str, float]) -> Iterator[tuple[str, str]]:
     """What the gate says of each metric were it the only one; all are measured once."""
     pairs = zip(
-        *(measure(sample, metrics=[gated()[name] for name in NAMES], losses=True) for sample in (before, after)),
+        *(measure(sample, metrics=[gate_metrics()[name] for name in NAMES], losses=True) for sample in (before, after)),
         strict=True,
     )
     for one, other in pairs:

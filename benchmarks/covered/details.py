@@ -196,7 +196,7 @@ def rare_shares(studies: int) -> Iterator[Row]:
                     n_clusters=queries,
                 )
                 found = totals.measure(share("share", "top", "bottom"))
-                bare = estimate_of(replace(found, touched=None))
+                bare = estimate_of(replace(found, cluster_shares=None))
                 held.add(estimate_of(found), wrong, (bare.ci_high or 0.0) - (bare.ci_low or 0.0))
             alike = "whole queries" if together else "alone"
             yield held.row("rare shares", f"{queries} queries of {items}, {wrong:.0%} wrong, {alike}")

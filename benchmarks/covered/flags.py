@@ -15,7 +15,7 @@ from tests.support.annotated import annotated_study
 from casewise.deciding.monitor import chi_squared
 from casewise.stats.ceilings import alternative_annotator_test
 from casewise.stats.ratings import annotator_table, code_ratings
-from casewise.stats.sample import filled_in_values
+from casewise.stats.sample import filled_in_test
 
 __all__ = ["SECTIONS"]
 
@@ -73,7 +73,7 @@ def as_written(rng: np.random.Generator) -> Mapping[str, float | None]:
     values = rate + rng.normal(0, 0.3, 900)
     odd = rng.permutation(900) < 90
     raw = [int(1000 * value) if whole else 1000 * value for value, whole in zip(values.tolist(), odd, strict=True)]
-    found = filled_in_values(raw, rate, rng=rng, n_permutations=499)
+    found = filled_in_test(raw, rate, rng=rng, n_permutations=499)
     return {"values of another kind": None if found is None else found.p}
 
 

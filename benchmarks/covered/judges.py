@@ -11,7 +11,7 @@ from benchmarks.covered.rows import Row, Section
 from benchmarks.covered.tally import Held, rows
 from tests.support.judges import wrong_at_random
 
-from casewise.stats.calibration import QUERIES_A_BIN, calibration
+from casewise.stats.calibration import QUERIES_PER_BIN, calibration
 from casewise.stats.costs import turning_point
 from casewise.stats.estimates import difference_of, estimate_of, measure
 from casewise.stats.measured import Measured
@@ -127,10 +127,10 @@ def calibrations(studies: int) -> Iterator[Row]:
         for each in (1, 8):
             many = {
                 bins: calibration(judge(kind, MANY, each), n_bins=bins)
-                for bins in {min(10, max(1, queries // QUERIES_A_BIN)) for queries in QUERIES}
+                for bins in {min(10, max(1, queries // QUERIES_PER_BIN)) for queries in QUERIES}
             }
             for queries in QUERIES:
-                truth = many[min(10, max(1, queries // QUERIES_A_BIN))]
+                truth = many[min(10, max(1, queries // QUERIES_PER_BIN))]
                 found: dict[str, Held] = defaultdict(Held)
                 for _ in range(studies):
                     one = calibration(judge(kind, queries, each))

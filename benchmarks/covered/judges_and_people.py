@@ -11,7 +11,7 @@ from benchmarks.covered.rows import Row, Section
 from scipy.special import expit
 
 from casewise.evaluate.judge_numbers import weak_category
-from casewise.stats.ceilings import against_new_person
+from casewise.stats.ceilings import new_person_test
 from casewise.stats.panel import prediction_powered_rate
 from casewise.stats.power import QueryDifferences, query_differences, simulated_power, simulated_queries_needed
 from casewise.stats.sample import Sample
@@ -115,7 +115,7 @@ def new_person(studies: int) -> Iterator[Row]:
                 rate = rates(queries)
                 judge = (rng.random(len(rate)) < rate) ^ (rng.random(len(rate)) < flips)
                 safe, cluster = rng.binomial(20, rate), np.arange(len(rate)) // 2
-                shown += against_new_person(judge, safe, np.full(len(rate), 20), clusters=cluster).not_worse
+                shown += new_person_test(judge, safe, np.full(len(rate), 20), clusters=cluster).not_worse
             yield Row("new_person", f"{queries} queries of two items, 20 votes", name, shown, studies, wanted)
 
 

@@ -32,7 +32,7 @@ BEHIND: dict[str, str] = {
     "panel_worth": "panels",
     "low_group_p": "categories",
     "separation": "error-groups",
-    "against_new_person": "new-person",
+    "new_person_test": "new-person",
     "prediction_powered_rate": "prediction-powered",
     "labels_needed": "prediction-powered",
     "simulated_power": "judges-power",
@@ -50,11 +50,11 @@ BEHIND: dict[str, str] = {
     "category_tests": "tasks",
     "wilson": "shares",
     "pilot_intervals": "pilots",
-    "p_of_no_change": "attacks",
-    "over_wordings": "attack-wordings",
+    "no_change_p": "attacks",
+    "with_wording_variance": "attack-wordings",
     "alternative_annotator_test": "flags",
     "annotator_table": "flags",
-    "filled_in_values": "flags",
+    "filled_in_test": "flags",
 }
 
 DERIVED: dict[str, str] = {
@@ -130,7 +130,7 @@ WITHOUT = frozenset(
         "queries_at",
         "query_differences",
         "query_numbers",
-        "rates_of_any_shape",
+        "rate_posteriors",
         "reference_weight",
         "right",
         "same_label",

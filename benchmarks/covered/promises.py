@@ -22,7 +22,7 @@ from casewise.stats.labels import VOTES
 from casewise.stats.thresholds import (
     DECISIONS,
     Evidence,
-    Fitted,
+    FittedThresholds,
     RiskPromise,
     Trial,
     Wanted,
@@ -156,7 +156,7 @@ def recommended(studies: int) -> Iterator[Row]:
                 yield Row("harm, promised", what, "is at most that", rights["harm, promised"], studies, "≥ 95 %")
 
 
-def true_errors(fitted: Fitted, gap: float) -> dict[str, float]:
+def true_errors(fitted: FittedThresholds, gap: float) -> dict[str, float]:
     """The chance that an unsafe item is answered, and a safe one refused."""
     cut = fitted.answer_above
     return {"harm": true_harm(cut, scores=False, gap=gap), "over_refusal": float(norm.cdf(cut, loc=gap / 2))}
@@ -221,7 +221,7 @@ def fresh_halves(_studies: int) -> Iterator[Row]:
 
 def choice(
     judges: dict[str, Evidence], half: BoolArray, order: NDArray[np.intp], wanted: Wanted, *, how: str
-) -> tuple[str, Fitted | None]:
+) -> tuple[str, FittedThresholds | None]:
     """The chosen judge, and its thresholds; None where no promise can be made."""
     first = last = half
     if how.startswith("chosen"):
@@ -241,7 +241,7 @@ def among(some: NDArray[np.intp], queries: int) -> BoolArray:
     return found
 
 
-def harm_of_queries(evidence: Evidence, fitted: Fitted) -> float:
+def harm_of_queries(evidence: Evidence, fitted: FittedThresholds) -> float:
     answered = fitted.decide(evidence.value, fail="refuse") == DECISIONS.index("answer")
     unsafe, (_, query) = 1 - evidence.weight, np.unique(evidence.cluster, return_inverse=True)
     items, harmed = np.bincount(query, weights=unsafe), np.bincount(query, weights=unsafe * answered)

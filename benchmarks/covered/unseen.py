@@ -13,7 +13,7 @@ from casewise.evaluate.comparison import best_conclusion
 from casewise.evaluate.conclusions import Unknown, against_person, at_most, compared, errs_more
 from casewise.evaluate.judge_numbers import weak_category
 from casewise.stats.arrays import FloatArray
-from casewise.stats.ceilings import against_new_person, leave_one_out
+from casewise.stats.ceilings import leave_one_out, new_person_test
 from casewise.stats.comparison import Entrant, compare_judges, gate, winner
 from casewise.stats.contrasts import clustered_contrast
 from casewise.stats.costs import refusals
@@ -45,7 +45,7 @@ def no_worse_than_a_person(studies: int) -> Iterator[Row]:
                 safe = rng.binomial(votes, 1 - dissent, queries)
                 judge = (rng.random(queries) < accuracy).astype(float)
                 if not (2 * safe == votes).all():
-                    passed += against_new_person(judge, safe, np.full(queries, votes), margin=MARGIN).not_worse
+                    passed += new_person_test(judge, safe, np.full(queries, votes), margin=MARGIN).not_worse
             setting = f"{queries} queries, {votes} people who each dissent on {dissent:.0%}"
             yield Row("no worse than a person", setting, "passes at the margin", passed, studies, WANTED)
 
@@ -185,7 +185,7 @@ def better_than_person(rng: np.random.Generator, votes: int, dissent: float, que
     safe, judge = rng.binomial(votes, 1 - dissent, queries), (rng.random(queries) > dissent).astype(float)
     if (2 * safe == votes).all():
         return False
-    found = against_person("judge", against_new_person(judge, safe, np.full(queries, votes), margin=MARGIN))
+    found = against_person("judge", new_person_test(judge, safe, np.full(queries, votes), margin=MARGIN))
     return found.kind == "better" or "less often" in found.predicate
 
 

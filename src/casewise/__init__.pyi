@@ -57,7 +57,7 @@ from .reports import power as power
 from .reports.formats import format_named as format_named
 from .runs.batch import BatchOptions as BatchOptions
 from .runs.limits import Limits as Limits
-from .runs.limits import Watch as Watch
+from .runs.limits import RunObserver as RunObserver
 from .stats.thresholds import Wanted as Wanted
 from .storage.benchmark import Benchmark as Benchmark
 from .storage.intake.cases import Policies as Policies

@@ -7,7 +7,7 @@ CasewiseError
 ├── ModelError            a model endpoint
 │   ├── Unauthorised      stop the run: the key or the model's name is wrong
 │   └── Unavailable       retried already, still failing
-│       └── LeftUnanswered  no batch brought an answer to this call
+│       └── NoBatchAnswer no batch brought an answer to this call
 ├── JudgeError            a judge that does not exist or cannot be made
 ├── RunConflict           another process, or other settings, hold this run folder
 ├── StudyError            a study, its people or its design
@@ -95,7 +95,7 @@ class Unavailable(ModelError):
     """The endpoint still fails after all retries."""
 
 
-class LeftUnanswered(Unavailable):
+class NoBatchAnswer(Unavailable):
     """No batch brought an answer to one call, which says nothing of others."""
 
 
@@ -103,7 +103,7 @@ class Unreachable(ModelError):
     """Nothing answers at the endpoint's address: no call can succeed, so the run does not begin."""
 
 
-class WentAway(ModelError):
+class ConnectionLost(ModelError):
     """An endpoint that answered, and then could not be connected to any more; the same command goes on."""
 
     exit_code = ExitCode.STOPPED
@@ -138,7 +138,7 @@ class ConfigurationError(CasewiseError):
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
-    """A question to put behind "no … is called …", where one of `names`, or its last part or a word of that, is nearly `name`.
+    """Return a question to put behind "no … is called …", where one of `names`, or its last part or a word of that, is nearly `name`.
 
     Examples
     --------

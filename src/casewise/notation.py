@@ -9,7 +9,7 @@ NOTHING = "–"
 
 
 def number(value: float | None, *, digits: int = 3) -> str:
-    """A number written out; a dash where there is none."""
+    """Return a number written out; a dash where there is none."""
     if value is None or math.isnan(value):
         return NOTHING
     if value == int(value) and abs(value) < 1e15 and digits == 0:
@@ -18,7 +18,7 @@ def number(value: float | None, *, digits: int = 3) -> str:
 
 
 def p_value(p: float | None) -> str:
-    """A p value written out: never as zero."""
+    """Return a p value written out: never as zero."""
     return "< 0.0001" if p is not None and p < 0.0001 else number(p, digits=4)
 
 
@@ -30,30 +30,30 @@ def count(value: float | None) -> str:
 
 
 def percent(value: float | None, *, digits: int = 1) -> str:
-    """A share as a percentage; a dash where there is none."""
+    """Return a share as a percentage; a dash where there is none."""
     return NOTHING if value is None or math.isnan(value) else f"{100 * value:z.{digits}f} %"
 
 
 def interval_or(low: float | None, high: float | None, why: str) -> str:
-    """An interval written out, or why there is none."""
+    """Return an interval written out, or why there is none."""
     return why if low is None else interval(low, high)
 
 
 def interval(low: float | None, high: float | None, *, digits: int = 3) -> str:
-    """An interval written out; a dash where there is none."""
+    """Return an interval written out; a dash where there is none."""
     if low is None or high is None or math.isnan(low) or math.isnan(high):
         return NOTHING
     return f"[{low:z.{digits}f}, {high:z.{digits}f}]"
 
 
 def share(value: float | None, low: float | None, high: float | None) -> str:
-    """A share and its interval, the one way that pages write both: `62.2 % [51.9, 71.6]`."""
+    """Return a share and its interval, the one way that pages write both: `62.2 % [51.9, 71.6]`."""
     limits = "" if low is None or high is None else f" {interval(100 * low, 100 * high, digits=1)}"
     return f"{percent(value)}{limits}"
 
 
 def points(value: float | None, low: float | None, high: float | None, *, unit: str = " points") -> str:
-    """A difference of shares and its interval in percentage points: `50.1 points [38.7, 61.4]`.
+    """Return a difference of shares and its interval in percentage points: `50.1 points [38.7, 61.4]`.
 
     `unit`: empty where a caption or a heading names it.
     """

@@ -36,10 +36,10 @@ __all__ = [
     "all_parts",
     "disabled",
     "extra_with",
+    "find_part",
     "function",
     "install_command",
     "packages",
-    "part_named",
     "part_names",
     "plugins",
 ]
@@ -49,22 +49,22 @@ __all__ = [
 class Kind:
     """A kind of part: what an entry point of the group `casewise.KIND` names, and where casewise's own parts are."""
 
-    what: str
-    own: str | None = None
+    description: str
+    builtin: str | None = None
     """`module:attribute` of a mapping from the names of casewise's own parts to the parts, or of a function that returns one;
     None where it has no such objects."""
 
 
 KINDS: dict[str, Kind] = {
     "elicitations": Kind(
-        "a `casewise.ask.elicitations.Elicited`; written --elicit NAME", "casewise.ask.elicitations:ELICITED"
+        "a `casewise.ask.elicitations.ElicitationKind`; written --elicit NAME", "casewise.ask.elicitations:ELICITED"
     ),
     "metrics": Kind(
         "a `casewise.stats.metrics.Metric`; it stands in the tables of metrics and in gates",
         "casewise.stats.metrics:BY_NAME",
     ),
     "judges": Kind(
-        "a `casewise.judges.named.JudgeKind`: a function of a `Wish` that returns a `Judge`; written NAME or NAME:REST",
+        "a `casewise.judges.named.JudgeKind`: a function of a `JudgeRequest` that returns a `Judge`; written NAME or NAME:REST",
         "casewise.judges.named:JUDGES",
     ),
     "graders": Kind(
@@ -137,9 +137,9 @@ def imported_part(plugin: Plugin) -> object:
 @cache
 def own_parts(kind: str) -> Mapping[str, Any]:
     """Return casewise's own parts of a kind, by name."""
-    where = KINDS[kind].own
-    own: Any = EntryPoint(kind, where, "casewise").load() if where else {}
-    named: Mapping[str, Any] = own() if callable(own) else own
+    where = KINDS[kind].builtin
+    parts: Any = EntryPoint(kind, where, "casewise").load() if where else {}
+    named: Mapping[str, Any] = parts() if callable(parts) else parts
     return named
 
 
@@ -157,26 +157,26 @@ def part_names(kind: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*own_parts(kind), *sorted(point.name for point in entry_points_of(kind)))))
 
 
-def part_named(kind: str, name: str, of: type[P]) -> P | None:
+def find_part(kind: str, name: str, of: type[P]) -> P | None:
     """Return the part of this kind and name; None where there is none.
 
     Raises ConfigurationError: it is another package's and cannot be loaded, or two packages bring it.
     """
-    if (own := own_parts(kind).get(name)) is not None:
-        assert isinstance(own, of), f"{name} is no {of.__name__}"
-        return own
-    return plugin_named(kind, name).load(of) if name in part_names(kind) else None
+    if (builtin := own_parts(kind).get(name)) is not None:
+        assert isinstance(builtin, of), f"{name} is no {of.__name__}"
+        return builtin
+    return find_plugin(kind, name).load(of) if name in part_names(kind) else None
 
 
 def function(kind: str, name: str) -> Callable[..., Any] | None:
     """Return the part of this kind and name, which is a function or a class; None where there is none.
 
-    Raises ConfigurationError: as `part_named`, or it cannot be called.
+    Raises ConfigurationError: as `find_part`, or it cannot be called.
     """
-    made = part_named(kind, name, object)
+    made = find_part(kind, name, object)
     if made is None or callable(made):
         return made
-    raise ConfigurationError(f"{plugin_named(kind, name).title} cannot be loaded: it is no function")
+    raise ConfigurationError(f"{find_plugin(kind, name).title} cannot be loaded: it is no function")
 
 
 def all_parts(kind: str, of: type[P]) -> dict[str, P]:
@@ -184,7 +184,7 @@ def all_parts(kind: str, of: type[P]) -> dict[str, P]:
     usable: dict[str, P] = {}
     for name in part_names(kind):
         with suppress(ConfigurationError):
-            if (usable_part := part_named(kind, name, of)) is not None:
+            if (usable_part := find_part(kind, name, of)) is not None:
                 usable[name] = usable_part
     return usable
 
@@ -194,7 +194,7 @@ def disabled(kind: str, of: type[P]) -> tuple[str, ...]:
     reasons = []
     for name in sorted({point.name for point in entry_points_of(kind)}):
         try:
-            plugin_named(kind, name).load(of)
+            find_plugin(kind, name).load(of)
         except ConfigurationError as error:
             reasons.append(f"{str(error)[0].upper()}{str(error)[1:]}. It is left out.")
     return tuple(reasons)
@@ -208,7 +208,7 @@ def plugins(kind: str) -> Iterator[tuple[Plugin, str | None]]:
         ]
         for plugin in packages:
             try:
-                plugin_named(kind, name).load(object)
+                find_plugin(kind, name).load(object)
             except ConfigurationError as error:
                 yield plugin, str(error)
             else:
@@ -220,7 +220,7 @@ def entry_points_of(kind: str) -> tuple[EntryPoint, ...]:
     return tuple(entry_points(group=f"casewise.{kind}"))
 
 
-def plugin_named(kind: str, name: str) -> Plugin:
+def find_plugin(kind: str, name: str) -> Plugin:
     points = [point for point in entry_points_of(kind) if point.name == name]
     if name in own_parts(kind):
         raise ConfigurationError(
@@ -240,7 +240,7 @@ def package_of(point: EntryPoint) -> str:
 
 
 def extra_with(module: str) -> str | None:
-    """The extra that brings a module; None where none does."""
+    """Return the extra that brings a module; None where none does."""
     package = module.partition(".")[0].lower()
     for requirement in requires("casewise") or ():
         name, _, extra = requirement.partition("extra ==")

@@ -50,7 +50,7 @@ class Settings:
 def from_environment(
     environment: Mapping[str, str] | None = None, *, database: str | None = None, site_url: str | None = None
 ) -> Settings:
-    """The settings in `CASEWISE_DATABASE`, `CASEWISE_SITE_URL`, `CASEWISE_SECRET_KEY` or `CASEWISE_SECRET_KEY_FILE`, and
+    """Return the settings in `CASEWISE_DATABASE`, `CASEWISE_SITE_URL`, `CASEWISE_SECRET_KEY` or `CASEWISE_SECRET_KEY_FILE`, and
     `CASEWISE_ERASURES`.
 
     What is given as an argument goes before the environment. Where no key is given, one is made once and kept beside an
@@ -97,7 +97,7 @@ def key_file(environment: Mapping[str, str], database: str) -> Path:
 
 
 def kept_key(path: Path) -> str:
-    """The key in `path`, which is made with mode 0600 where there is none yet.
+    """Return the key in `path`, which is made with mode 0600 where there is none yet.
 
     Raises ConfigurationError: the file cannot be read or written.
     """

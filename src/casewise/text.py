@@ -210,8 +210,8 @@ class Text(str):
         return Text(other, self)
 
     def __format__(self, spec: str) -> str:
-        ours = sys._getframe(1).f_globals.get("__name__", "").partition(".")[0] == __package__  # noqa: SLF001 - the caller
-        if ours and any(not isinstance(part, str) for part in self.parts):
+        in_casewise = sys._getframe(1).f_globals.get("__name__", "").partition(".")[0] == __package__  # noqa: SLF001 - the caller
+        if in_casewise and any(not isinstance(part, str) for part in self.parts):
             message = f"this text holds references, which an f-string loses; use casewise.text.text: {self!r}"
             warnings.warn(message, ReferenceLost, stacklevel=2)
         return format(str(self), spec)
@@ -298,10 +298,10 @@ def first_few(names: Sequence[str], *, most: int = 3, sep: str = ", ", last: str
 
 def capitalised(words: str) -> Text:
     """Return `words` with a capital first letter."""
-    first, *rest = parts_of(words)
+    first, *others = parts_of(words)
     if isinstance(first, NounRef):
-        return Text(NounRef(first.many, first.article, capital=True, count=first.count), *rest)
-    return Text(first[:1].upper() + first[1:] if isinstance(first, str) else first, *rest)
+        return Text(NounRef(first.many, first.article, capital=True, count=first.count), *others)
+    return Text(first[:1].upper() + first[1:] if isinstance(first, str) else first, *others)
 
 
 def render(words: str, form: Form) -> str:
@@ -330,9 +330,9 @@ def shortest_names(texts: Iterable[str]) -> dict[SeriesRef, str]:
     level = dict.fromkeys(series_in(texts), 0)
     while True:
         names = {series: series.forms[place] for series, place in level.items()}
-        taken = Counter(names.values())
+        uses = Counter(names.values())
         longer = [
-            series for series, place in level.items() if taken[names[series]] > 1 and place + 1 < len(series.forms)
+            series for series, place in level.items() if uses[names[series]] > 1 and place + 1 < len(series.forms)
         ]
         if not longer:
             return names

@@ -222,7 +222,7 @@ def test_the_address_given_is_the_attackers_where_the_judge_is_a_function(tmp_pa
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     planned = plan_run("demo", "python:believer:judge", base_url="http://127.0.0.1:9/v1")
-    attack = AttackRun.of(planned, Adaptive("openai/att"))
+    attack = AttackRun.from_plan(planned, Adaptive("openai/att"))
 
     assert attack.attacker is not None
     assert attack.attacker.model.sends_to is None

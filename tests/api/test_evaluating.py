@@ -4,7 +4,7 @@ import pytest
 
 import casewise
 from casewise.errors import BenchmarkError, ConfigurationError
-from casewise.reports.document import from_here
+from casewise.reports.document import from_document_folder
 
 
 @pytest.fixture(scope="module")
@@ -50,4 +50,4 @@ def test_a_page_says_how_to_make_it_again_without_the_path_of_a_machine(tmp_path
 
     assert "casewise report runs/one" in page
     assert str(tmp_path) not in page
-    assert from_here(tmp_path.parent / "elsewhere") == "elsewhere"
+    assert from_document_folder(tmp_path.parent / "elsewhere") == "elsewhere"

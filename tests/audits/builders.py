@@ -57,7 +57,7 @@ def benchmark_of(rows: Sequence[Row], *, name: str = "made-up", judged: Judged =
             origin="revised",
         )
         contexts[context.id] = context
-        item = Item.of(context, condition=row.condition, published_rate=row.rate)
+        item = Item.from_context(context, condition=row.condition, published_rate=row.rate)
         items.append(item)
         ratings += [
             Rating(item_id=item.id, position=position, verdict="safe" if vote else "unsafe")

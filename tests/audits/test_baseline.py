@@ -7,7 +7,7 @@ from tests.audits.builders import WORDS, Row, benchmark_of, crowd, looked, some_
 from casewise.audits.subject import AuditOptions, Subject
 from casewise.audits.words import audit_baseline, gain_over_constant
 from casewise.records import Recipient
-from casewise.stats.sample import right
+from casewise.stats.sample import right_weight
 
 QUICK = AuditOptions(folds=5)
 
@@ -145,7 +145,7 @@ def test_an_audit_of_a_very_large_benchmark_measures_the_classifiers_on_the_item
     part = looked(audit_baseline, subject)
 
     read = subject.words_read
-    hit = right(subject.baseline[read] > 0.5, subject.label[read]).mean()
+    hit = right_weight(subject.baseline[read] > 0.5, subject.label[read]).mean()
     assert part.measured["baselines"][0]["votes"]["accuracy"]["estimate"] == pytest.approx(hit)
     assert gain_over_constant(subject, subject.baseline) == gain_over_constant(
         subject, subject.baseline, subject.words_read

@@ -33,8 +33,8 @@ def test_every_error_ends_with_a_code_of_the_table():
     kinds = [kind for name in vars(errors) if isinstance(kind := getattr(errors, name), type)]
 
     codes = {kind.__name__: kind.exit_code for kind in kinds if issubclass(kind, CasewiseError)}
-    assert {name for name, code in codes.items() if code != ExitCode.USAGE} == {"WentAway"}
-    assert codes["WentAway"] == ExitCode.STOPPED
+    assert {name for name, code in codes.items() if code != ExitCode.USAGE} == {"ConnectionLost"}
+    assert codes["ConnectionLost"] == ExitCode.STOPPED
 
 
 @pytest.mark.slow

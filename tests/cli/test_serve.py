@@ -8,7 +8,7 @@ import pytest
 from tests.support.command import invoke as run
 
 from casewise import database
-from casewise.database.staff import Role, nobody_can_sign_in, open_invitation
+from casewise.database.staff import Role, has_no_active_people, open_invitation
 
 CONTACT = ("--researcher", "Ada", "--institution", "A school", "--email", "ada@school.net")
 
@@ -23,7 +23,7 @@ def test_the_first_administrator_is_invited_at_the_command_line(tmp_path):
     opened = database.open(str(path))
     with opened.read() as connection:
         invitation = open_invitation(connection, found[1], now=datetime.now(UTC))
-        assert nobody_can_sign_in(connection)
+        assert has_no_active_people(connection)
     opened.close()
     assert invitation is not None
     assert invitation.roles == {Role.ADMINISTRATOR}

@@ -154,9 +154,9 @@ def test_an_amendment_is_made_as_it_was_shown(casewise, opened_study):
 
     file.write_text(planned.replace("per_item = 21 ", "per_item = 23 "))
     with pytest.raises(StudyError, match=r"changed meanwhile \(ratings.per_item was 21 and is 23\)"):
-        study.amend(shown, why="wide intervals")
+        study.amend(shown, reason="wide intervals")
     file.write_text(planned.replace("per_item = 21 ", "per_item = 22 "))
-    study.amend(shown, why="wide intervals")
+    study.amend(shown, reason="wide intervals")
     conditions = json.loads(casewise("study status --json"))["conditions"]
     assert [condition["promised"] for condition in conditions] == [22 * 44] * 3
 

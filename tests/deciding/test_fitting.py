@@ -18,7 +18,7 @@ from casewise.api.deciding import Fit, FitOptions, Wanted, fit_decider
 from casewise.deciding.decider_file import read_decider
 from casewise.errors import BenchmarkError, ChecksumMismatch, ConfigurationError, DataError, JudgeError, StatisticsError
 from casewise.reports.decider import decider_page, never_answers
-from casewise.stats.thresholds import Fitted, WantedFields
+from casewise.stats.thresholds import FittedThresholds, WantedFields
 
 
 @pytest.fixture
@@ -131,7 +131,7 @@ def test_a_decider_that_answered_nothing_held_out_says_so_first(run):
 
 def test_a_decider_that_never_answers_says_so_and_its_json_holds_no_number_that_is_none(run):
     fitting = fit_decider(run, Wanted(ratio=3)).numbers
-    decider = fitting.decider.model_copy(update={"thresholds": Fitted(math.inf, math.inf)})
+    decider = fitting.decider.model_copy(update={"thresholds": FittedThresholds(math.inf, math.inf)})
     fit = Fit(replace(fitting, decider=decider), decider_page)
 
     assert str(decider_page(fit.numbers).notices[0]).startswith("This decider never answers. For one that does, allow ")

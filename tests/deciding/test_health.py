@@ -7,7 +7,7 @@ import pytest
 
 from casewise.deciding.decider import DecisionNumbers
 from casewise.deciding.decider_file import FittedDecider, read_decider
-from casewise.deciding.health import Recent
+from casewise.deciding.health import RecentDecisions
 
 PINNED = Path(__file__).parents[1] / "contract" / "decider-1.json"
 
@@ -37,7 +37,7 @@ def test_ten_healthy_hours_of_a_thousand_requests_raise_no_alarm(unreadable):
     rng = np.random.default_rng(1)
     alarms: list[str] = []
     for _hour in range(10):
-        recent = Recent(fitted(rng, unreadable=unreadable))
+        recent = RecentDecisions(fitted(rng, unreadable=unreadable))
         for number in range(1, 1001):
             lost, value = rng.uniform() < unreadable, float(rng.uniform())
             recent.add(

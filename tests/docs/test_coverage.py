@@ -11,7 +11,7 @@ from benchmarks.covered.printed import BEHIND, DERIVED, WITHOUT
 from benchmarks.covered.rows import Row, Section, page, read_summaries, summaries, write_summaries
 
 import casewise
-from casewise.stats.comparison import gated
+from casewise.stats.comparison import gate_metrics
 from casewise.stats.metrics import FLOORS, METRICS, REFUSALS
 from casewise.stats.pairs import SHARES
 
@@ -34,7 +34,7 @@ def test_the_data_file_reads_back_as_it_was_written(tmp_path: Path) -> None:
 
 
 def test_every_metric_and_share_of_pairs_is_simulated() -> None:
-    names = {metric.name for metric in (*METRICS, *FLOORS, *REFUSALS)} | set(SHARES) | set(gated())
+    names = {metric.name for metric in (*METRICS, *FLOORS, *REFUSALS)} | set(SHARES) | set(gate_metrics())
 
     assert names - {name for section in SECTIONS for name in section.covers} == set()
 

@@ -15,7 +15,7 @@ from casewise.stats.costs import refusals
 from casewise.stats.estimates import estimate
 from casewise.stats.metrics import FLOORS
 from casewise.stats.pairs import find_pairs, pair_results
-from casewise.stats.sample import judged
+from casewise.stats.sample import judge_sample
 from casewise.storage.published import read_output
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "metrics.md"
@@ -24,7 +24,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "reference" / "metrics.md"
 def sample_of(shared, model, mode):
     output = read_output(shared / "data" / "published_outputs" / f"safety_{model}" / f"output_{mode}.json")
     items = table(output).with_columns(pair_id=pl.col("query_id"))
-    return items, judged(items, np.array(output.values), elicitation=output.elicitation)
+    return items, judge_sample(items, np.array(output.values), elicitation=output.elicitation)
 
 
 def computed(shared):

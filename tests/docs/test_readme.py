@@ -13,7 +13,7 @@ from tests.support.packages import forget
 from casewise import plugins
 from casewise.cli.app import app
 from casewise.evaluate.conclusions import KINDS
-from casewise.stats.sample import label_terms, names_of, rate_terms
+from casewise.stats.sample import label_terms, rate_terms, term_names
 
 ROOT = Path(__file__).parents[2]
 
@@ -69,7 +69,7 @@ def test_the_sums_that_the_page_offers_to_a_metric_are_those_that_it_gets():
     page = (ROOT / "docs" / "how-to" / "plugins.md").read_text(encoding="utf-8")
     table = page.split("| term |")[1].split("\n\n")[0]
     named = {name for row in table.splitlines()[2:] for name in re.findall(r"`(\w+)`", row.split("|")[1])}
-    assert named == names_of(label_terms) | names_of(rate_terms)
+    assert named == term_names(label_terms) | term_names(rate_terms)
 
 
 def test_every_kind_of_conclusion_has_an_example_and_its_simulated_rates_on_the_page():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import casewise
-from casewise.evaluate.actions import counted, what_decides
+from casewise.evaluate.actions import counted, deciding_part
 from casewise.evaluate.judged_runs import ReportOptions
 
 
@@ -90,11 +90,11 @@ def test_the_page_shows_for_which_actions_context_decides(report):
     ],
 )
 def test_what_decides_follows_from_the_votes(safe: tuple[int, ...], decides: str):
-    assert what_decides(np.array(safe, dtype=float), np.full(4, 25.0), tests=48) == decides
+    assert deciding_part(np.array(safe, dtype=float), np.full(4, 25.0), tests=48) == decides
 
 
 def test_without_votes_nothing_is_said():
-    assert what_decides(np.zeros(4), np.zeros(4), tests=2) == "not told apart"
+    assert deciding_part(np.zeros(4), np.zeros(4), tests=2) == "not told apart"
 
 
 @pytest.mark.slow

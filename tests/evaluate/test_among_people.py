@@ -9,7 +9,7 @@ from tests.support.samples import some
 from casewise.api import judge, load
 from casewise.evaluate.judge_numbers import JudgeNumbers
 from casewise.evaluate.judged_runs import JudgedRuns, read_runs
-from casewise.evaluate.yardsticks import ReferenceScores, among_people, beside_a_new_person
+from casewise.evaluate.yardsticks import ReferenceScores, agreement_with_others, among_people
 from casewise.reports.document import Table
 from casewise.reports.judge_parts import beside_people_blocks
 from casewise.stats import ceilings
@@ -60,7 +60,7 @@ def test_one_more_person_is_known_less_well_where_it_is_known_who_voted(tmp_path
     vars(anonymous)["raters"] = None  # as if nobody knew
 
     def widths(runs: JudgedRuns) -> list[float]:
-        both = beside_a_new_person(runs, runs.series[0])
+        both = agreement_with_others(runs, runs.series[0])
         limits = [some(some(one).limits) for one in both]
         return [high - low for low, high in limits]
 
@@ -74,7 +74,7 @@ def test_one_more_person_is_known_less_well_where_it_is_known_who_voted(tmp_path
 def test_a_judge_and_one_person_are_held_against_as_many_others(votes, tmp_path):
     benchmark = benchmark_of(crowd(np.random.default_rng(1), votes=votes, queries=40))
     judge(benchmark, "constant:safe", out=tmp_path / "run")
-    found = JudgeNumbers.of([tmp_path / "run"], benchmark=benchmark)
+    found = JudgeNumbers.from_runs([tmp_path / "run"], benchmark=benchmark)
 
     (among,) = found.among_people
     (beside,) = found.baseline_comparisons.values()

@@ -7,7 +7,7 @@ import pytest
 from tests.support.command import invoke
 
 from casewise import api
-from casewise.evaluate.judge_numbers import name_beside
+from casewise.evaluate.judge_numbers import unused_name
 
 LINES = """id,query,context,n_safe,n_votes,=desk,judge
 T-1,Question one?,A nurse asks.,5,5,ward,noted
@@ -68,5 +68,5 @@ def test_a_judge_that_errs_nowhere_leaves_a_table_with_heads_alone(tmp_path):
 
 
 def test_a_name_is_lengthened_until_it_is_free():
-    assert name_beside("a", {"a", "a_"}) == "a__"
-    assert name_beside("b", {"a"}) == "b"
+    assert unused_name("a", {"a", "a_"}) == "a__"
+    assert unused_name("b", {"a"}) == "b"

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import binom
 
 from casewise.evaluate.study import JudgesPilot
-from casewise.stats.ceilings import rates_of_any_shape
+from casewise.stats.ceilings import rate_posteriors
 from casewise.text import QUERY, Text
 
 
@@ -26,6 +26,6 @@ def test_items_are_in_doubt_where_the_judges_differ_and_the_majority_may_turn():
     assert "i01" not in found, "both say safe"
     assert "i02" not in found, "ten of ten: twenty others would say the same"
     assert next(iter(found)) in {f"i{n:02d}" for n in range(48) if n % 6 in (0, 4)}
-    rates = rates_of_any_shape(safe, votes)
+    rates = rate_posteriors(safe, votes)
     chance = binom.sf(10, 20, rates.grid) + binom.pmf(10, 20, rates.grid) / 2
     assert found["i00"] == pytest.approx(1 - float(rates.posterior[rates.kind[0]] @ chance), abs=1e-6)

@@ -63,7 +63,7 @@ def test_a_report_on_a_subset_is_over_its_items(runs):
 
 
 def test_a_run_that_was_asked_everything_is_not_said_to_lack_items_on_a_subset(runs):
-    notes = JudgeNumbers.of(runs.paths, benchmark=runs.benchmark, options=ReportOptions(items="clear")).notes
+    notes = JudgeNumbers.from_runs(runs.paths, benchmark=runs.benchmark, options=ReportOptions(items="clear")).notes
 
     assert not [note for note in notes if "was asked" in note]
     assert [note for note in notes if "'clear'" in note]

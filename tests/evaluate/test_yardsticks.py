@@ -11,7 +11,7 @@ from casewise.evaluate.yardsticks import ReferenceScores, better_baseline, metri
 from casewise.reports.judge_parts import beside_blocks
 from casewise.stats.estimates import difference_of
 from casewise.stats.labels import VOTES
-from casewise.stats.sample import judged
+from casewise.stats.sample import judge_sample
 from casewise.storage.load import load_frame
 
 
@@ -27,7 +27,7 @@ def reference_scores():
 def against(reference_scores, values, asked=None):
     items = reference_scores.subject.items
     rows = np.ones(len(items), dtype=bool) if asked is None else asked
-    return reference_scores.compare(judged(items, values, elicitation="binary").where(rows), rows)
+    return reference_scores.compare(judge_sample(items, values, elicitation="binary").where(rows), rows)
 
 
 def baselines(beside) -> Any:
@@ -66,7 +66,7 @@ def test_a_judge_that_decides_as_the_words_do_everywhere_is_compared_with_a_cons
 def test_the_differences_from_both_baselines_hold_together(reference_scores):
     verdicts = np.random.default_rng(3).integers(0, 2, 120).astype(float)
     subject, asked = reference_scores.subject, np.ones(120, dtype=bool)
-    judge = metrics_of(judged(subject.items, verdicts, elicitation="binary"))["accuracy"]
+    judge = metrics_of(judge_sample(subject.items, verdicts, elicitation="binary"))["accuracy"]
     words = reference_scores.values(reference_scores.words, asked, "probability", VOTES)["accuracy"]
 
     assert against(reference_scores, verdicts).ahead_of_words == difference_of(judge, words, level=0.975)

@@ -40,7 +40,7 @@ def context(*, safe: bool) -> Context:
 
 def ask(*, safe: bool = True, **changes) -> Ask:
     shown = context(safe=safe)
-    return Ask(Item.of(shown), QUERY, shown, **changes)
+    return Ask(Item.from_context(shown), QUERY, shown, **changes)
 
 
 def answer(judge, question=None):

@@ -8,7 +8,7 @@ from tests.support.fault_server import FaultServer, share_of
 from casewise.errors import ConfigurationError
 from casewise.judges.guard import ModerationJudge, read_scores
 from casewise.models.load import ModelOptions
-from casewise.models.wire import WrongShape
+from casewise.models.wire import InvalidResponse
 from casewise.records import NO_CONTEXT, Scored
 
 
@@ -72,5 +72,5 @@ def test_the_categories_that_the_endpoint_flags_come_with_the_score():
     "text", ["{}", '{"results": []}', '{"results": [{"category_scores": {"x": "much"}}]}', "<html>"]
 )
 def test_what_holds_no_scores_is_said_to_hold_none(text):
-    with pytest.raises(WrongShape):
+    with pytest.raises(InvalidResponse):
         read_scores(text)

@@ -26,7 +26,7 @@ from casewise.models.prices import Prices, Spend
 from casewise.models.protocol import FakeModel, Reply, Usage
 from casewise.records import FULL, NO_CONTEXT, Arm, Item, Judgement, Scored, Unscored, UnscoredReason
 from casewise.runs.engine import Asks, RunLog, RunSession, attempts_so_far
-from casewise.runs.limits import InFlight, Limits, RunProgress, Watch
+from casewise.runs.limits import InFlight, Limits, RunObserver, RunProgress
 from casewise.storage.columns import RecordColumns
 from casewise.storage.files import read_jsonl
 from casewise.storage.run_folder import JUDGEMENT_LOG, judgement_summaries
@@ -40,7 +40,7 @@ DEMO = casewise.load("demo")
 def go(tmp_path):
     def run(judge, *, limits=Limits(), watch=None, folder="run", **plan):
         options = RunOptions(limits=limits, watch=watch)
-        planned = PlannedRun(tmp_path / folder, DEMO, judge, Plan.of(DEMO, judge, **plan), options)
+        planned = PlannedRun(tmp_path / folder, DEMO, judge, Plan.for_benchmark(DEMO, judge, **plan), options)
         return asyncio.run(planned.perform()).summary
 
     return run
@@ -186,7 +186,7 @@ def test_what_failed_because_an_endpoint_was_down_is_asked_again_by_the_next_ses
 
 def test_progress_is_told_before_the_first_answer_and_after_every_one(go):
     counts: list[tuple[int, int]] = []
-    watch = Watch(lambda summary, total: counts.append((summary.n_usable, total)))
+    watch = RunObserver(lambda summary, total: counts.append((summary.n_usable, total)))
     go(LLMJudge(FakeModel()), selection=FIRST, watch=watch)
 
     assert counts == [(n, 8) for n in range(9)]
@@ -259,7 +259,9 @@ OUTCOMES = (Scored(value=1.0), Unscored(reason=UnscoredReason.EMPTY), Unscored(r
 @pytest.fixture(scope="module")
 def plan():
     shuffled = [DEMO.items[place] for place in np.random.default_rng(3).permutation(len(DEMO.items))][:41]
-    return Plan(RecordColumns.of(Item, shuffled), ("score", "binary"), (FULL, NO_CONTEXT), repeats=2, retry_unscored=1)
+    return Plan(
+        RecordColumns.from_records(Item, shuffled), ("score", "binary"), (FULL, NO_CONTEXT), repeats=2, retry_unscored=1
+    )
 
 
 def log_of(path, plan, *, seed):

@@ -196,7 +196,7 @@ def test_what_an_endpoint_is_not_sent_is_not_shown(name):
             live = LiveOptions(model=ModelOptions(base_url=server.url))
             options = RunOptions(selection=Selection(limit=4), live=live)
             planned = plan_run("demo", name, arms=casewise.arms_under_attack("demo", CLAIMS), options=options)
-            attack = AttackRun.of(planned, Adaptive())
+            attack = AttackRun.from_plan(planned, Adaptive())
             note = attack.unseen_note()
             run = await attack.perform()
             return note, run

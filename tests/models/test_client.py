@@ -11,7 +11,7 @@ from aiohttp import web
 from tests.support.fault_server import FaultServer, refusing
 from tests.support.served import served
 
-from casewise.errors import ExitCode, Unauthorised, Unavailable, Unreachable, WentAway
+from casewise.errors import ConnectionLost, ExitCode, Unauthorised, Unavailable, Unreachable
 from casewise.models.client import AdaptiveGate, ClientOptions, EndpointClient, OpenAICompatibleModel, RetryPolicy
 from casewise.models.endpoints import Key, find_endpoint
 from casewise.models.protocol import Rejected, ReplyOptions, as_messages
@@ -130,7 +130,7 @@ def test_a_server_that_does_not_come_back_stops_the_run_as_one_that_can_be_gone_
         model = client(server, longest_outage_s=0.0)
         await model.reply(ASK, WORDS)
         await server.stop()
-        with pytest.raises(WentAway, match=r"did not return within 0 s.*the same command resumes") as gone:
+        with pytest.raises(ConnectionLost, match=r"did not return within 0 s.*the same command resumes") as gone:
             await model.reply(ASK, WORDS)
         await model.close()
         return gone.value.exit_code

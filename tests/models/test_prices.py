@@ -13,13 +13,13 @@ from casewise.records.call import Call
 def test_tokens_in_the_cache_have_their_own_price():
     prices = Prices(1.0, 4.0, 0.25)
 
-    assert prices.of(Usage(3_000_000, 1_000_000, cached_tokens=2_000_000)) == 1.0 + 2 * 0.25 + 4.0
-    assert prices.of(Usage(1_000_000, 0, cached_tokens=9_000_000)) == 0.25
+    assert prices.cost_of(Usage(3_000_000, 1_000_000, cached_tokens=2_000_000)) == 1.0 + 2 * 0.25 + 4.0
+    assert prices.cost_of(Usage(1_000_000, 0, cached_tokens=9_000_000)) == 0.25
     assert prices.less(0.5) == Prices(0.5, 2.0, 0.125)
 
 
 def test_tokens_in_the_cache_cost_as_much_as_others_where_their_price_is_unknown():
-    assert Prices(1.0, 4.0).of(Usage(1_000_000, 0, cached_tokens=1_000_000)) == 1.0
+    assert Prices(1.0, 4.0).cost_of(Usage(1_000_000, 0, cached_tokens=1_000_000)) == 1.0
     assert Prices(1.0, 4.0).less(0.25) == Prices(0.75, 3.0)
 
 
@@ -30,8 +30,8 @@ def test_a_price_is_zero_or_more(prices):
 
 
 def test_unreported_tokens_have_no_price():
-    assert Prices(1.0, 1.0).of(Usage(5, None)) is None
-    assert Prices(1.0, 1.0).of(Usage(None, 5)) is None
+    assert Prices(1.0, 1.0).cost_of(Usage(5, None)) is None
+    assert Prices(1.0, 1.0).cost_of(Usage(None, 5)) is None
 
 
 def test_the_public_list_has_a_price_of_cached_tokens():

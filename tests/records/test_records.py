@@ -164,7 +164,7 @@ def test_an_item_has_no_context_exactly_in_that_condition(context_id, condition)
 @pytest.mark.parametrize("rate", [-0.1, 1.1, float("nan")])
 def test_a_published_rate_is_a_share(rate):
     with pytest.raises(ValidationError):
-        Item.of(CONTEXT, published_rate=rate)
+        Item.from_context(CONTEXT, published_rate=rate)
 
 
 def test_the_taxonomy_has_45_categories_in_four_domains():

@@ -9,13 +9,13 @@ from casewise.models.load import LoadedModel
 from casewise.models.protocol import Classified, FakeModel, Rejected, Reply, TextClassifier
 from casewise.records import CollectedReply, Grade, Ungraded
 from casewise.records.call import digest_of_text
-from casewise.replies.behaviour import what_it_does
+from casewise.replies.behaviour import behaviour_of_run
 from casewise.replies.graders import (
     CallableGrader,
     ClassifierGrader,
+    GradingTask,
     GuardGrader,
     RubricGrader,
-    ToGrade,
     graded_by_keywords,
     grader_named,
     outcomes_of,
@@ -23,7 +23,7 @@ from casewise.replies.graders import (
     rubric_named,
 )
 
-WHAT = ToGrade(QUERY, "Tap the hinge pins out.")
+WHAT = GradingTask(QUERY, "Tap the hinge pins out.")
 
 
 def graded(grader, what=WHAT):
@@ -56,7 +56,7 @@ def test_what_becomes_of_a_reply_as_it_comes(given, grade, becomes):
     said = {"ungraded": why} if why else {"outcome": grade}
     found = Grade.model_validate({"item_id": "i", "arm": "full", "text_digest": "x", **said}) if grade else None
 
-    assert what_it_does(reply, found) == becomes
+    assert behaviour_of_run(reply, found) == becomes
 
 
 def test_a_grade_that_is_cut_off_says_so_and_a_ground_is_kept_of_refusals_if_it_is_one_of_the_list():
@@ -68,7 +68,7 @@ def test_a_grade_that_is_cut_off_says_so_and_a_ground_is_kept_of_refusals_if_it_
 
 def test_a_rubric_fills_in_query_and_reply_once():
     grader = RubricGrader(LoadedModel(FakeModel("x"), None), rubric_named("strict"))
-    messages = grader.messages(ToGrade("What is {reply}?", "It is {query}."))
+    messages = grader.messages(GradingTask("What is {reply}?", "It is {query}."))
 
     assert "What is {reply}?" in messages[0].content
     assert "It is {query}." in messages[0].content

@@ -16,7 +16,7 @@ from casewise.reports.document import (
     table_of,
 )
 from casewise.reports.formats import html, markdown
-from casewise.stats.sample import FilledIn
+from casewise.stats.sample import FilledInTest
 from casewise.text import Noun, reference, render, text
 
 
@@ -47,7 +47,7 @@ def test_what_rounds_to_zero_has_no_sign_and_no_p_is_zero():
     assert percent(-0.0001) == percent(-1e-9) == "0.0 %"
     assert [interval(-0.0001, 0.0001), interval(-0.0001, 0.25)] == ["[0.000, 0.000]", "[0.000, 0.250]"]
     assert [p_value(1e-9), p_value(0.04321)] == ["< 0.0001", "0.0432"]
-    assert "is 0.00, that" in FilledIn(n=9, n_rest=9, r=-0.001, r_rest=0.5, p=0.1, p_unrelated=0.1).sentence
+    assert "is 0.00, that" in FilledInTest(n=9, n_rest=9, r=-0.001, r_rest=0.5, p=0.1, p_unrelated=0.1).sentence
 
 
 def test_what_is_folded_stands_in_every_format_and_in_the_terminal_s_where_its_section_does():

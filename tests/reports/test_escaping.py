@@ -45,7 +45,7 @@ def nasty_benchmark() -> Benchmark:
     contexts = [
         context(query, text, safe=safe) for query, text in zip(queries, TEXTS, strict=True) for safe in (True, False)
     ]
-    items = [Item.of(each_context) for each_context in contexts]
+    items = [Item.from_context(each_context) for each_context in contexts]
     ratings = [
         Rating(item_id=item.id, annotator_id=f"a{n}", verdict="safe" if (n + place) % 3 else "unsafe")
         for place, item in enumerate(items)

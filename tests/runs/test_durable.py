@@ -13,7 +13,7 @@ from tests.support.sums import SUMS, Adder, Sum, SumAsk, add_up, each_alone, log
 from casewise.errors import DataError, ModelError
 from casewise.models.local import Batcher
 from casewise.models.prices import Spend
-from casewise.runs.limits import Budget, Limits, Watch
+from casewise.runs.limits import Budget, Limits, RunObserver
 
 
 @pytest.fixture
@@ -161,7 +161,11 @@ def test_a_signal_drops_the_asks_that_a_local_model_has_not_begun(folder):
     interrupting = threading.Thread(target=interrupt)
     interrupting.start()
     progress = add_up(
-        folder, each_alone(1000), lambda ask: batcher.ask(ask, "one"), concurrency=100, watch=Watch(say=lines.append)
+        folder,
+        each_alone(1000),
+        lambda ask: batcher.ask(ask, "one"),
+        concurrency=100,
+        watch=RunObserver(say=lines.append),
     )
     interrupting.join()
 
@@ -171,7 +175,7 @@ def test_a_signal_drops_the_asks_that_a_local_model_has_not_begun(folder):
 
 
 def test_a_stop_leaves_a_run_that_goes_on(folder):
-    watch = Watch()
+    watch = RunObserver()
     watch.progress = lambda progress, _total: watch.stop.ask("enough") if progress.n_done == 3 else None
     first = add_up(folder, each_alone(10), Adder(), concurrency=1, watch=watch)
     second = add_up(folder, each_alone(10), Adder())

@@ -13,7 +13,7 @@ from casewise.errors import ModelError
 from casewise.models.prices import Spend, note_unreported
 from casewise.models.wire import MOST_TOKENS
 from casewise.runs.engine import Asks, Group, RunLog, RunSession, attempts_so_far, each_alone, live
-from casewise.runs.limits import InFlight, Limits, RunProgress, Watch
+from casewise.runs.limits import InFlight, Limits, RunObserver, RunProgress
 
 KEY = ("left", "right")
 
@@ -60,9 +60,9 @@ def said(left: int, right: int, attempt: int = 0, *, value: int | None = None, k
 
 
 def session_of(
-    plan: Asks[SumAsk], log: Kept | None = None, limits: Limits = Limits(), watch: Watch | None = None
+    plan: Asks[SumAsk], log: Kept | None = None, limits: Limits = Limits(), watch: RunObserver | None = None
 ) -> RunSession[SumAsk, Sum]:
-    return RunSession(plan, log or Kept(), lambda _ask: Spend(2.0, 5), RunProgress(), limits, watch or Watch())
+    return RunSession(plan, log or Kept(), lambda _ask: Spend(2.0, 5), RunProgress(), limits, watch or RunObserver())
 
 
 def asks_left(session: RunSession[SumAsk, Sum]) -> list[tuple[SumAsk, ...]]:
@@ -99,7 +99,7 @@ def test_asks_are_not_repeated_by_default():
 
 def session(folder: Path, limits: Limits, lines: list[str]) -> RunSession[SumAsk, Sum]:
     log: RunLog[SumAsk, Sum] = RunLog(folder, InFlight(folder))
-    watch = Watch(say=lines.append)
+    watch = RunObserver(say=lines.append)
     return RunSession(each_alone([SumAsk(1, 0)]), log, lambda _ask: Spend(0.5, 4), RunProgress(), limits, watch)
 
 
@@ -246,7 +246,7 @@ def test_what_is_assumed_of_a_call_without_a_price_is_no_cost_and_no_more_tokens
 
 def test_an_answer_is_written_for_every_ask_of_its_call_and_counted_as_one():
     log, seen = Kept(), list[tuple[int, int]]()
-    watch = Watch(progress=lambda progress, size: seen.append((progress.n_done, size)))
+    watch = RunObserver(progress=lambda progress, size: seen.append((progress.n_done, size)))
     session = session_of(sums(PAIR, commutes=True), log, watch=watch)
     again = session.keep(Group(PAIR), said(1, 2, value=3).model_copy(update={"input_tokens": 4, "latency_s": 1.0}))
 
@@ -337,7 +337,7 @@ def test_an_error_stops_the_session_is_raised_as_it_is_and_frees_what_was_set_as
 
 
 def test_a_stop_lets_calls_in_flight_finish():
-    watch = Watch()
+    watch = RunObserver()
 
     async def stops(ask: SumAsk) -> Sum:
         await asyncio.sleep(0.01)
@@ -358,7 +358,7 @@ def test_the_plan_is_read_as_its_calls_are_made():
             self.n_read += 1
             return (SumAsk(index, 0),)
 
-    plan, watch = Endless(), Watch()
+    plan, watch = Endless(), RunObserver()
     watch.progress = lambda progress, _total: watch.stop.ask("enough") if progress.n_done == 50 else None
     made_live(session_of(Asks(plan, 10**9), watch=watch), Adder())
 

@@ -32,9 +32,9 @@ from casewise.runs.limits import (
     Budget,
     InFlight,
     Limits,
+    RunObserver,
     RunProgress,
     Stop,
-    Watch,
     allow_sending,
     finished,
     stopping_on_signals,
@@ -140,7 +140,7 @@ def test_no_sequence_of_usages_passes_a_limit_by_more_than_the_calls_under_way(b
     asker, progress = Biller(bills), RunProgress()
     plan = each_alone(SumAsk(n, 0) for n in range(60))
     log = Memory(Path(), InFlight())
-    session = RunSession(plan, log, asker.at_most, progress, Limits(max_cost=limit), Watch())
+    session = RunSession(plan, log, asker.at_most, progress, Limits(max_cost=limit), RunObserver())
     asyncio.run(live(session, asker.answer, concurrency=concurrency))
 
     billed = sum(bill.cost_usd for bill in asker.begun)
@@ -186,7 +186,7 @@ def test_a_run_against_a_server_that_counts_passes_its_limit_by_no_more_than_the
             asker.at_most,
             progress,
             Limits(max_cost=limit),
-            Watch(),
+            RunObserver(),
         )
 
         async def run() -> None:

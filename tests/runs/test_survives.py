@@ -109,7 +109,7 @@ def test_a_run_that_meets_every_fault_ends_with_every_ask_judged_or_unscored_onc
         async with server:
             client = ClientOptions(100, 0.5, RetryPolicy(retries=3, first_wait_s=0.01, longest_wait_s=0.1))
             judge = live_judge("vllm/tiny", LiveOptions(model=ModelOptions(server.url, client=client)), environment={})
-            plan = Plan.of(benchmark, judge, elicitations=("binary", "score", "probability"), repeats=8)
+            plan = Plan.for_benchmark(benchmark, judge, elicitations=("binary", "score", "probability"), repeats=8)
             planned = PlannedRun(tmp_path / "run", benchmark, judge, plan, RunOptions(limits=Limits(100)))
             return plan, (await planned.perform()).summary
 

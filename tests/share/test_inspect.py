@@ -116,7 +116,9 @@ def test_a_model_of_inspect_is_a_judge_of_ours(monkeypatch, tmp_path):
     async def go(server):
         async with server:
             judge = live_judge("inspect:openai-api/openai/tiny", LiveOptions(model=ModelOptions(server.url)))
-            plan = Plan.of(benchmark, judge, elicitations=("binary", "probability"), selection=Selection(limit=6))
+            plan = Plan.for_benchmark(
+                benchmark, judge, elicitations=("binary", "probability"), selection=Selection(limit=6)
+            )
             return (await PlannedRun(tmp_path / "run", benchmark, judge, plan).perform()).summary
 
     summary = asyncio.run(go(FaultServer()))

@@ -9,7 +9,7 @@ from tests.support.samples import named, some
 from casewise.stats.agreement import agreement_of_votes, reliability
 from casewise.stats.arrays import PerVote, Raters, cluster_sums, cluster_variance, coded_labels
 from casewise.stats.calibration import bin_terms, calibration, equal_mass_bins
-from casewise.stats.ceilings import KindsOfItems, against_new_person
+from casewise.stats.ceilings import DistinctCounts, new_person_test
 from casewise.stats.costs import cost_curve, refusals
 from casewise.stats.estimates import difference_of, estimate, estimate_of, measure
 from casewise.stats.metrics import auroc, metrics_named, spearman
@@ -56,7 +56,7 @@ def test_integers_are_numbered_anew_in_their_order(codes):
 def test_kinds_of_items_are_the_same_whether_counted_or_sorted(times):
     safe, votes = np.tile([2, 0, 5, 2], times), np.tile([3, 3, 5, 5], times)
 
-    found = KindsOfItems.from_counts(safe, votes)
+    found = DistinctCounts.from_counts(safe, votes)
 
     assert list(zip(found.safe, found.votes, found.times, strict=True)) == [
         (0, 3, times),
@@ -134,7 +134,7 @@ def widths_beside_people(found, raters):
     reliable = reliability(*counts, rng=np.random.default_rng(0), clusters=query, splits=1, raters=raters)
     curve = panel_curve(*counts, clusters=query, largest=3, raters=raters)
     worth = panel_worth(said, *counts, clusters=query, raters=raters)
-    new = against_new_person(said, *counts, clusters=query, raters=raters)
+    new = new_person_test(said, *counts, clusters=query, raters=raters)
     panels = [(curve.ci_high - curve.ci_low)[0], worth.ci_high - worth.ci_low]
     return [np.diff(some(reliable.analytic_interval)), *panels, new.difference - new.low]
 

@@ -12,11 +12,11 @@ from casewise.stats.agreement import reliability
 from casewise.stats.ceilings import (
     UNIFORM,
     BetaPrior,
-    against_new_person,
     alternative_annotator_test,
     ceilings,
     fit_beta,
     leave_one_out,
+    new_person_test,
     same_label,
 )
 
@@ -106,8 +106,8 @@ def test_the_bce_floor_is_nearer_to_the_true_entropy_than_the_plug_in():
         (lambda: ceilings([2, 2], [4, 4]), "rates differ"),
         (lambda: reliability([1, 1, 1], [2, 2, 2], rng=np.random.default_rng(0)), "rates that differ"),
         (lambda: fit_beta([1, 0], [1, 1]), "two votes"),
-        (lambda: against_new_person([1, 0], [1, 2], [2, 2], clusters=[0, 0]), "two queries"),
-        (lambda: against_new_person([1, 0], [1, 2], [2, 2], margin=0), "margin"),
+        (lambda: new_person_test([1, 0], [1, 2], [2, 2], clusters=[0, 0]), "two queries"),
+        (lambda: new_person_test([1, 0], [1, 2], [2, 2], margin=0), "margin"),
     ],
 )
 def test_what_has_no_answer_is_an_error(question, why):
@@ -204,8 +204,8 @@ def test_a_judge_at_the_margin_is_called_no_worse_as_often_as_the_level_says():
     for _ in range(400):
         rate, safe, votes, query = new_person_crowd(rng)
         judge = (rng.random(len(rate)) < rate) ^ (rng.random(len(rate)) < flips)
-        shown += against_new_person(judge, safe, votes, clusters=query, margin=margin).not_worse
-        equal = against_new_person(rng.random(len(rate)) < rate, safe, votes, clusters=query, margin=margin)
+        shown += new_person_test(judge, safe, votes, clusters=query, margin=margin).not_worse
+        equal = new_person_test(rng.random(len(rate)) < rate, safe, votes, clusters=query, margin=margin)
         powers.append((equal.power, equal.not_worse))
 
     assert shown / 400 <= 0.08
@@ -215,7 +215,7 @@ def test_a_judge_at_the_margin_is_called_no_worse_as_often_as_the_level_says():
 
 @pytest.mark.parametrize(("queries", "shown"), [(2, False), (5, False), (20, False), (58, False), (59, True)])
 def test_a_judge_that_is_never_wrong_is_no_worse_than_a_person_only_where_errors_would_have_been_seen(queries, shown):
-    found = against_new_person(np.ones(queries), np.full(queries, 2), np.full(queries, 2), margin=0.05)
+    found = new_person_test(np.ones(queries), np.full(queries, 2), np.full(queries, 2), margin=0.05)
 
     unseen = 1 - 0.05 ** (1 / queries)
     assert (found.judge, found.person, found.difference) == (1, 1, 0)
@@ -230,7 +230,7 @@ def test_a_judge_that_is_never_wrong_is_no_worse_than_a_person_only_where_errors
 def test_dissent_that_is_rare_does_not_hide_that_a_judge_s_errors_were_not_seen():
     safe = np.full(20, 21)
     safe[3] = 20  # one dissenter of 420
-    found = against_new_person(np.ones(20), safe, np.full(20, 21), margin=0.05)
+    found = new_person_test(np.ones(20), safe, np.full(20, 21), margin=0.05)
 
     assert 0 < found.difference < 0.01
     assert found.low == pytest.approx(found.difference - (1 - 0.05 ** (1 / 20)) * (1 + found.difference))
@@ -238,7 +238,7 @@ def test_dissent_that_is_rare_does_not_hide_that_a_judge_s_errors_were_not_seen(
 
 
 def test_a_judge_that_is_wrong_wherever_people_agree_may_be_ahead_elsewhere():
-    found = against_new_person(np.zeros(5), np.full(5, 3), np.full(5, 3), margin=0.05)
+    found = new_person_test(np.zeros(5), np.full(5, 3), np.full(5, 3), margin=0.05)
 
     assert found.difference == -1
     assert (found.ci_low, found.ci_high) == pytest.approx((-1, -1 + 2 * (1 - 0.025 ** (1 / 5))))
@@ -248,7 +248,7 @@ def test_a_judge_that_is_wrong_wherever_people_agree_may_be_ahead_elsewhere():
 @pytest.mark.parametrize("votes", [2, 4])
 def test_a_judge_is_not_compared_with_people_who_are_tied_on_every_item(votes):
     with pytest.raises(StatisticsError, match="tied on every item"):
-        against_new_person(np.ones(9), np.full(9, votes // 2), np.full(9, votes))
+        new_person_test(np.ones(9), np.full(9, votes // 2), np.full(9, votes))
 
 
 @pytest.mark.slow
@@ -270,7 +270,7 @@ def test_a_judge_at_the_margin_passes_in_one_of_twenty_of_the_smallest_worlds(qu
         safe = rng.binomial(votes, 1 - dissent, queries)
         if not (2 * safe == votes).all():
             judge = (rng.random(queries) < accuracy).astype(float)
-            passes += against_new_person(judge, safe, np.full(queries, votes), margin=0.05).not_worse
+            passes += new_person_test(judge, safe, np.full(queries, votes), margin=0.05).not_worse
 
     assert passes / 500 <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 500)
 
@@ -279,7 +279,7 @@ def test_few_queries_that_lean_are_held_against_limits_that_know_it():
     rng = np.random.default_rng(5)
     for _ in range(60):
         rate, safe, votes, query = new_person_crowd(rng, queries=20)
-        found = against_new_person(rng.random(len(rate)) < rate, safe, votes, clusters=query, margin=0.1)
+        found = new_person_test(rng.random(len(rate)) < rate, safe, votes, clusters=query, margin=0.1)
         assert found.not_worse == (found.low >= -found.margin)
         assert found.not_worse == (found.p <= 0.05)
 
@@ -287,7 +287,7 @@ def test_few_queries_that_lean_are_held_against_limits_that_know_it():
     safe, votes = np.full(20, 19), np.full(20, 20)
     safe[1:5] = 12
     judge = np.r_[0.0, np.ones(19)]
-    leans = against_new_person(judge, safe, votes)
+    leans = new_person_test(judge, safe, votes)
     both = leave_one_out(judge, safe, votes)
     apart = both[:, 0] - both[:, 1]
     student = apart.mean() - stdtrit(19, 0.95) * apart.std(ddof=1) / np.sqrt(20)
@@ -364,8 +364,8 @@ def test_a_judge_asked_several_times_is_a_new_person_by_the_mean_of_its_answers(
     rng = np.random.default_rng(8)
     safe, votes = rng.binomial(9, 0.6, 40), np.full(40, 9)
     answers = rng.integers(0, 2, (3, 40)).astype(float)
-    whole = against_new_person(answers, safe, votes)
+    whole = new_person_test(answers, safe, votes)
 
-    singly = [against_new_person(answer, safe, votes).judge for answer in answers]
+    singly = [new_person_test(answer, safe, votes).judge for answer in answers]
     assert whole.judge == pytest.approx(np.mean(singly))
-    assert against_new_person(np.array([answers[0]] * 3), safe, votes) == against_new_person(answers[0], safe, votes)
+    assert new_person_test(np.array([answers[0]] * 3), safe, votes) == new_person_test(answers[0], safe, votes)

@@ -12,7 +12,7 @@ from casewise.stats.comparison import (
     Entrant,
     compare_judges,
     gate,
-    gated,
+    gate_metrics,
     rank_intervals,
     simultaneous_differences,
     winner,
@@ -312,8 +312,8 @@ def test_a_gate_fails_only_where_a_comparison_tells_the_two_runs_apart(queries, 
             (found,) = gate(before, after, margins={metric: 0.0}).metrics
         except StatisticsError:  # a class is missing
             continue
-        first, second = (measure(sample, metrics=[gated()[metric]])[0] for sample in (before, after))
-        apart = difference_of(*((first, second) if gated()[metric].better == "higher" else (second, first)))
+        first, second = (measure(sample, metrics=[gate_metrics()[metric]])[0] for sample in (before, after))
+        apart = difference_of(*((first, second) if gate_metrics()[metric].better == "higher" else (second, first)))
         assert apart.ci_low is None or found.low == pytest.approx(apart.ci_low)
         assert (found.decision == "fail") == (apart.ci_low is not None and apart.ci_low > 0)
         assert found.detectable <= 1
@@ -454,16 +454,16 @@ def test_a_judge_that_always_answers_alike_is_compared_as_if_asked_once():
     )
 
     for name in ("a", "b"):
-        assert [e.picked() for e in again.estimates[name]] == [
-            pytest.approx(e.picked(), nan_ok=True) for e in once.estimates[name]
+        assert [e.fields() for e in again.estimates[name]] == [
+            pytest.approx(e.fields(), nan_ok=True) for e in once.estimates[name]
         ]
     (first,), (second,) = once.pairs, again.pairs
-    assert [d.picked() for d in second.differences] == [
-        pytest.approx(d.picked(), nan_ok=True) for d in first.differences
+    assert [d.fields() for d in second.differences] == [
+        pytest.approx(d.fields(), nan_ok=True) for d in first.differences
     ]
     assert first.test is not None
     assert second.test is not None
     assert second.test == pytest.approx(first.test)
     assert first.turning_point is not None
     assert second.turning_point is not None
-    assert second.turning_point.ratio.picked() == pytest.approx(first.turning_point.ratio.picked(), nan_ok=True)
+    assert second.turning_point.ratio.fields() == pytest.approx(first.turning_point.ratio.fields(), nan_ok=True)

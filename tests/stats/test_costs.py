@@ -7,7 +7,7 @@ from tests.support.judges import wrong_at_random
 from tests.support.samples import NAN, random_sample, released_items, sample_of, some
 
 from casewise.stats.costs import cheapest_threshold, cost_curve, fitted_verdicts, refusals, turning_point
-from casewise.stats.sample import judged
+from casewise.stats.sample import judge_sample
 from casewise.stats.words import Folds
 
 
@@ -156,7 +156,7 @@ def test_the_curve_keeps_fewer_items_as_more_people_must_agree():
 
 def test_the_rule_keeps_180_safe_and_349_unsafe_items_of_the_release(shared):
     items = released_items(shared)
-    found = refusals(judged(items, np.ones(900), elicitation="binary"))
+    found = refusals(judge_sample(items, np.ones(900), elicitation="binary"))
 
     assert (found.at.n_safe, found.at.n_unsafe) == (180, 349)
     assert [(p.n_safe, p.n_unsafe) for p in found.curve] == [(272, 441), (230, 409), (180, 349), (128, 283), (76, 213)]

@@ -11,7 +11,7 @@ from tests.support.judges import wrong_at_random
 from tests.support.samples import NAN, covers, named, random_sample, sample_of, some, width
 
 from casewise.errors import StatisticsError
-from casewise.stats.arrays import PerVote, Raters, widened_for_annotators
+from casewise.stats.arrays import PerVote, Raters, widen_for_annotators
 from casewise.stats.estimates import (
     ALIKE,
     BY_PARTS,
@@ -429,7 +429,7 @@ def test_a_difference_beyond_chance_has_no_0_in_its_interval():
 def test_the_fields_of_an_estimate_are_picked_by_name():
     found = Estimate("accuracy", 0.5, 0.4, 0.6, 10, 2, "made up")
 
-    assert found.picked("n") == {"estimate": 0.5, "ci_low": 0.4, "ci_high": 0.6, "n": 10}
+    assert found.fields("n") == {"estimate": 0.5, "ci_low": 0.4, "ci_high": 0.6, "n": 10}
     assert list(found.cells) == ["accuracy", 0.5, 0.4, 0.6, 10, 2, "made up"]
     assert found.as_share == "50.0 % [40.0, 60.0]"
 
@@ -536,15 +536,17 @@ def test_limits_of_a_rare_proportion_are_those_of_its_clusters_widened_by_what_a
     quantile = t.ppf(0.975, 34)
 
     assert rare(top) == pytest.approx((0, limit))
-    assert rare(top, moved=4e-4) == pytest.approx((0, 1 / 35 + np.hypot(limit - 1 / 35, quantile * 0.02)))
-    assert rare([1 - value for value in top], moved=4e-4)[0] == pytest.approx(1 - rare(top, moved=4e-4)[1])
-    assert rare(top, moved=9.0) == (0, 1)
+    assert rare(top, threshold_variance=4e-4) == pytest.approx((0, 1 / 35 + np.hypot(limit - 1 / 35, quantile * 0.02)))
+    assert rare([1 - value for value in top], threshold_variance=4e-4)[0] == pytest.approx(
+        1 - rare(top, threshold_variance=4e-4)[1]
+    )
+    assert rare(top, threshold_variance=9.0) == (0, 1)
 
 
 def test_a_proportion_is_rare_up_to_ten_clusters_and_not_where_none_carries_it():
     assert rare([1] * 10 + [0] * 30)[1] < 1
     assert rare([1] * 11 + [0] * 29) == rare([0] * 40) == (0, 1)
-    assert rare([1] + [0] * 34, touched=None) is None
+    assert rare([1] + [0] * 34, cluster_shares=None) is None
     assert rare([1] + [0] * 34, kind="mean") is None
 
 
@@ -558,10 +560,10 @@ def test_what_annotators_add_widens_influences_and_leaves_no_bound_that_does_not
     found = mean_of([0.2, 0.4, 0.9, 0.7])
     wide = replace(found, influence=found.influence * np.sqrt(1 + 0.01 / found.variance))
     part = mean_of([1] + [0] * 34, kind="share")
-    moved = replace(part, moved=0.001)
-    widened = replace(part, influence=widened_for_annotators(part.influence, 0.001), touched=None)
+    moved = replace(part, threshold_variance=0.001)
+    widened = replace(part, influence=widen_for_annotators(part.influence, 0.001), cluster_shares=None)
 
-    assert estimate_of(replace(found, moved=0.01)).limits == pytest.approx(estimate_of(wide).limits)
+    assert estimate_of(replace(found, threshold_variance=0.01)).limits == pytest.approx(estimate_of(wide).limits)
     assert mean_of_two(part, part).limits == pytest.approx(estimate_of(part).limits)
     assert mean_of_two(moved, moved).limits == pytest.approx(estimate_of(widened).limits)
 
@@ -633,7 +635,7 @@ def test_annotators_add_to_a_difference_what_they_do_not_share():
     assert same == pytest.approx(between)
     opposite = influence_of_difference(replace(first, votes=votes), replace(second, votes=apart))
     assert votes.variance > 0
-    assert opposite == pytest.approx(widened_for_annotators(between, 4 * votes.variance))
+    assert opposite == pytest.approx(widen_for_annotators(between, 4 * votes.variance))
 
 
 def test_losses_are_measured_where_they_are_asked_for():

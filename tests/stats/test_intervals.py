@@ -12,15 +12,15 @@ from casewise.stats.intervals import (
     Interval,
     clopper_pearson_interval,
     degrees_of_freedom,
-    floored,
+    floored_interval,
     hall_corrected_quantile,
     hall_corrected_statistic,
     largest_unseen_share,
-    p_of_unseen,
     shows_spread,
     skewness,
     student_quantile,
     t_interval_from_influences,
+    unseen_floor_p,
 )
 
 NAMES: dict[Correction, str] = {
@@ -209,23 +209,23 @@ def test_of_what_was_never_seen_so_large_a_share_can_be_there():
 def test_a_number_without_spread_is_as_uncertain_as_errors_that_nobody_saw():
     unseen = largest_unseen_share(10)
 
-    assert floored(1.0, None, below=[1], above=[0], clusters=10) == pytest.approx((1 - unseen, 1))
-    assert floored(0.2, None, below=[0.3, 0.4], clusters=10, domain=(0, 1)) == (max(0, 0.2 - unseen / 2), 0.2)
-    assert floored(0.9, None, above=[1], clusters=10, domain=(0, 1)).high == 1
+    assert floored_interval(1.0, None, below=[1], above=[0], clusters=10) == pytest.approx((1 - unseen, 1))
+    assert floored_interval(0.2, None, below=[0.3, 0.4], clusters=10, domain=(0, 1)) == (max(0, 0.2 - unseen / 2), 0.2)
+    assert floored_interval(0.9, None, above=[1], clusters=10, domain=(0, 1)).high == 1
 
 
 def test_limits_that_are_wider_than_the_floor_stay_as_they_are():
-    assert floored(0.5, Interval(0.1, 0.9), below=[0.5], above=[0.5], clusters=20) == (0.1, 0.9)
-    assert floored(0.5, Interval(0.49, 0.51), clusters=2) == (0.49, 0.51)
+    assert floored_interval(0.5, Interval(0.1, 0.9), below=[0.5], above=[0.5], clusters=20) == (0.1, 0.9)
+    assert floored_interval(0.5, Interval(0.49, 0.51), clusters=2) == (0.49, 0.51)
 
 
 def test_the_p_value_of_the_floor_is_the_level_at_which_its_limit_stands_there():
-    p = p_of_unseen(0.3, [0.6, 0.8], clusters=9)
+    p = unseen_floor_p(0.3, [0.6, 0.8], clusters=9)
 
     assert p == pytest.approx(0.7**9)
-    assert floored(0.0, None, below=[0.6, 0.8], clusters=9, level=1 - 2 * p).low == pytest.approx(-0.3)
-    assert p_of_unseen(-0.1, [1], clusters=9) == p_of_unseen(0.0, [], clusters=9) == 1
-    assert p_of_unseen(2.0, [1], clusters=9) == p_of_unseen(0.1, [], clusters=9) == 0
+    assert floored_interval(0.0, None, below=[0.6, 0.8], clusters=9, level=1 - 2 * p).low == pytest.approx(-0.3)
+    assert unseen_floor_p(-0.1, [1], clusters=9) == unseen_floor_p(0.0, [], clusters=9) == 1
+    assert unseen_floor_p(2.0, [1], clusters=9) == unseen_floor_p(0.1, [], clusters=9) == 0
 
 
 def test_tests_are_not_corrected_where_that_is_not_wanted():

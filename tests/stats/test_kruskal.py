@@ -11,7 +11,7 @@ from tests.support.data import reference
 from casewise.errors import StatisticsError
 from casewise.stats import dunn, kruskal_wallis, pairwise_proportions
 from casewise.stats.arrays import Counts
-from casewise.stats.kruskal import PeopleOfTasks, category_tests, shuffled_within_tasks
+from casewise.stats.kruskal import TaskRatings, category_tests, shuffled_within_tasks
 
 
 @st.composite
@@ -85,7 +85,7 @@ def test_shuffling_gives_the_exact_p_within_its_own_error(monkeypatch):
 
     estimated = kruskal_wallis(*counts, exact=True)
     assert (exact.shuffled, estimated.shuffled) == (0, 3)
-    assert np.abs(estimated.best_p - exact.best_p).max() < 4 * np.sqrt(0.25 / 20_000)
+    assert np.abs(estimated.reported_p - exact.reported_p).max() < 4 * np.sqrt(0.25 / 20_000)
 
 
 def test_a_table_beyond_counting_is_shuffled_and_says_so():
@@ -113,7 +113,7 @@ def test_a_group_without_ratings_is_left_out_of_its_task():
     assert np.asarray(result.df).tolist() == [1, 2]
     assert (result.h[0], result.p[0]) == pytest.approx((alone.h, alone.p))
     both, alone = kruskal_wallis(*counts, exact=True), kruskal_wallis([3, 9], [10, 12], exact=True)
-    assert both.best_p[0] == pytest.approx(alone.best_p)
+    assert both.reported_p[0] == pytest.approx(alone.reported_p)
 
 
 def test_fewer_than_two_groups_with_ratings_are_refused():
@@ -125,8 +125,8 @@ def test_tasks_may_lie_on_several_axes():
     successes = np.random.default_rng(4).integers(0, 6, (2, 3, 4))
 
     together, alone = (kruskal_wallis(rows, np.full(4, 5), exact=True) for rows in (successes, successes[1, 2]))
-    assert together.h.shape == together.best_p.shape == (2, 3)
-    assert together.best_p[1, 2] == pytest.approx(alone.best_p)
+    assert together.h.shape == together.reported_p.shape == (2, 3)
+    assert together.reported_p[1, 2] == pytest.approx(alone.reported_p)
 
 
 def counts(rates, *, tasks=10, n=12, seed=1):
@@ -184,7 +184,7 @@ def test_people_who_rate_one_category_make_no_false_discovery(monkeypatch):
     found = []
     for _ in range(100):
         safe = rng.random(600) < 1 / (1 + np.exp(-rng.normal(0, 1.5, 60)))[person]
-        people = PeopleOfTasks(task, person, safe, condition)
+        people = TaskRatings(task, person, safe, condition)
         cell = task * 2 + condition[person]
         table = Counts(np.bincount(cell[safe], minlength=20).reshape(10, 2), np.bincount(cell).reshape(10, 2))
         tested = [
@@ -201,7 +201,7 @@ def test_people_who_rate_one_category_make_no_false_discovery(monkeypatch):
 
 
 def testshuffled_within_tasksd_people_keep_all_their_ratings():
-    people = PeopleOfTasks(
+    people = TaskRatings(
         np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]), np.array([True, False, True, False]), np.array([0, 1])
     )
 

@@ -22,7 +22,7 @@ from casewise.stats.metrics import (
     spearman,
     value_of,
 )
-from casewise.stats.sample import judged
+from casewise.stats.sample import judge_sample
 
 FOUR: dict[str, Any] = {
     "weight": [1, 1, 0, 0.5],
@@ -132,7 +132,7 @@ def test_the_floors_are_those_that_votes_alone_give(shared):
 
 
 def released_sample(items):
-    return judged(items, np.full(len(items), 0.5), elicitation="probability")
+    return judge_sample(items, np.full(len(items), 0.5), elicitation="probability")
 
 
 EVERY = (*METRICS, *FLOORS, *REFUSALS)
@@ -216,7 +216,7 @@ def test_the_error_is_that_of_leaving_each_query_out(statistic):
 def test_the_loss_of_a_query_is_what_it_costs_to_judge_it_wrongly(statistic):
     sample = random_sample(np.random.default_rng(5), queries=2_000)
     measured, wrong = statistic(sample), sample.cluster == 0
-    changed = replace(sample, value=np.where(wrong, sample.lost.value, sample.value))
+    changed = replace(sample, value=np.where(wrong, sample.all_wrong.value, sample.value))
 
     assert measured.loss[0] == pytest.approx(statistic(changed).value - measured.value, rel=0.02)
 

@@ -20,14 +20,14 @@ from casewise.stats.pairs import (
     halves,
     hard_score,
     mean_of_shares,
-    p_of_no_change,
+    no_change_p,
     pair_results,
     pair_terms,
     shapley_values,
     subsets,
     votes_of_pairs,
 )
-from casewise.stats.sample import judged
+from casewise.stats.sample import judge_sample
 
 PEOPLE = [1, 0, 1, 0, 0, 0, 1, 1, 0.5, 0, 0, 1]
 """Six pairs: two turn, one is unsafe twice, one safe twice, one holds a tie, one turns the other way round."""
@@ -177,7 +177,7 @@ def test_where_there_are_no_pairs_there_are_no_results():
 
 def test_people_turn_on_317_pairs_of_the_release(shared):
     items = released_items(shared)
-    sample = judged(items, items["intended_safe"].cast(pl.Float64).to_numpy(), elicitation="binary")
+    sample = judge_sample(items, items["intended_safe"].cast(pl.Float64).to_numpy(), elicitation="binary")
     found = some(pair_results(sample, find_pairs(items)))
 
     counts = found.counts
@@ -395,8 +395,8 @@ def test_shares_of_one_query_are_in_no_mean():
 def test_where_every_query_moves_alike_the_p_is_that_of_a_sign_test():
     before = np.zeros(6)
     change = flips(before, 1 - before, CLUSTER, of=EVERY, towards="safe").change
-    assert p_of_no_change(change) == 2 * 0.5**3
-    assert p_of_no_change(flips(before, before, CLUSTER, of=EVERY, towards="safe").change) == 1
+    assert no_change_p(change) == 2 * 0.5**3
+    assert no_change_p(flips(before, before, CLUSTER, of=EVERY, towards="safe").change) == 1
 
 
 def test_p_is_that_of_students_t_over_queries():
@@ -407,7 +407,7 @@ def test_p_is_that_of_students_t_over_queries():
     by_query = np.bincount(cluster, after - before) / 2
     t = by_query.mean() / (by_query.std(ddof=1) / np.sqrt(60))
     assert change.value / np.sqrt(change.variance) == pytest.approx(t)
-    assert 0 < p_of_no_change(change) < 0.01
+    assert 0 < no_change_p(change) < 0.01
 
 
 def of_wordings(rates, queries, rng):

@@ -14,30 +14,32 @@ from casewise.stats.labels import PUBLISHED, LabelPolicy, labels
 from casewise.stats.metrics import METRICS, ON_SCALE, metric_named, value_of
 from casewise.stats.sample import (
     LEVEL,
-    FilledIn,
-    OnScale,
+    FilledInTest,
     Sample,
+    ScaleRatings,
     constant_accuracy,
-    filled_in_values,
+    filled_in_test,
     query_numbers,
-    right,
+    right_weight,
 )
 
 
 def test_a_verdict_gets_the_weight_of_what_it_says_and_nothing_where_it_says_nothing():
     verdict, weight = np.array([1, 0, 1, 0, NAN]), np.array([1, 1, 0.5, 0.25, 1])
 
-    assert right(verdict, weight).tolist() == [1, 0, 0.5, 0.75, 0]
+    assert right_weight(verdict, weight).tolist() == [1, 0, 0.5, 0.75, 0]
 
 
 def test_items_may_count_less_than_whole():
-    assert right(np.array([True, False]), np.array([0.2, 0.2]), of=np.array([0.5, 0.5])) == pytest.approx([0.2, 0.3])
+    assert right_weight(np.array([True, False]), np.array([0.2, 0.2]), of=np.array([0.5, 0.5])) == pytest.approx(
+        [0.2, 0.3]
+    )
 
 
 def test_the_mean_of_what_is_right_is_the_accuracy():
     sample = random_sample(np.random.default_rng(3))
 
-    assert right(sample.safe, sample.weight).mean() == pytest.approx(value_of(metric_named("accuracy"), sample))
+    assert right_weight(sample.safe, sample.weight).mean() == pytest.approx(value_of(metric_named("accuracy"), sample))
 
 
 def test_the_better_constant_verdict_is_right_on_half_at_least():
@@ -157,7 +159,7 @@ def test_items_of_one_cluster_are_numbered_alike():
 
 def test_metrics_on_the_scale_computed_by_hand():
     sample = sample_of([1, 0, 1, 0], [1, 0, 1, 0], probability=[0.9, 0.2, 0.6, 0.5])
-    scale = OnScale(np.array([0.8, 0.4, 0.5, np.nan]), np.zeros(4))
+    scale = ScaleRatings(np.array([0.8, 0.4, 0.5, np.nan]), np.zeros(4))
     found = named(estimate(replace(sample, scale=scale), metrics=(*METRICS, *ON_SCALE)))
 
     assert found["scale_error"].estimate == pytest.approx((0.1 + 0.2 + 0.1) / 3)
@@ -171,7 +173,7 @@ def test_metrics_on_the_scale_computed_by_hand():
 
 def test_a_judge_that_errs_alike_on_every_query_has_an_interval_on_the_scale():
     sample = sample_of([1, 0, 1], [1, 0, 1], probability=[0.75, 0.25, 0.5])
-    scale = OnScale(np.array([0.5, 0.0, 0.25]), np.zeros(3))
+    scale = ScaleRatings(np.array([0.5, 0.0, 0.25]), np.zeros(3))
     found = named(estimate(replace(sample, scale=scale), metrics=ON_SCALE))
 
     unseen = 1 - 0.025 ** (1 / 3)
@@ -189,7 +191,7 @@ def crowd(rng, *, items, people, shift):
 def on_scale(values, judge, *, known: bool) -> Sample:
     item, annotator = (code.ravel() for code in np.indices(values.shape))
     raters = Raters(item, annotator, values.ravel()) if known else None
-    scale = OnScale(values.mean(1), np.full(len(values), values.shape[1]), raters)
+    scale = ScaleRatings(values.mean(1), np.full(len(values), values.shape[1]), raters)
     return replace(sample_of(judge > 0.5, judge > 0.5, probability=judge), scale=scale)
 
 
@@ -232,12 +234,12 @@ def test_alpha_with_unsure_as_an_answer_is_the_librarys_and_with_two_answers_tha
     answers[:25] = rng.choice([0, 0, 0, 1, 2], (25, 7))
     item, annotator = (code.ravel() for code in np.indices(answers.shape))
     counts = np.stack([(answers == value).sum(1) for value in range(3)], 1)
-    found = alpha_by_level(counts, level="nominal", given=Raters(item, annotator, answers.ravel()))
+    found = alpha_by_level(counts, level="nominal", raters=Raters(item, annotator, answers.ravel()))
     assert found.alpha == pytest.approx(krippendorff.alpha(answers.T, level_of_measurement="nominal"))
 
     sure = answers.ravel() < 2
     given = Raters(item[sure], annotator[sure], answers.ravel()[sure])
-    two = alpha_by_level(counts[:, :2], level="nominal", given=given)
+    two = alpha_by_level(counts[:, :2], level="nominal", raters=given)
     raters = Raters(given.item, given.annotator, given.safe == 0)
     votes = agreement_of_votes(counts[:, 0], counts[:, :2].sum(1), raters=raters)
     assert two.alpha == pytest.approx(votes.alpha)
@@ -264,16 +266,16 @@ def release_like(rng, *, odd, by_chance, n=900):
     return score, kind, rate
 
 
-def looked_at(score, kind, rate, **options) -> FilledIn | None:
+def looked_at(score, kind, rate, **options) -> FilledInTest | None:
     """What is found where values of the odd kind are integers; only the kind tells them from the others, for they are large."""
     raw = [
         int(1000 * value) if odd else value if np.isnan(value) else 1000.0 * value
         for value, odd in zip(score.tolist(), kind, strict=True)
     ]
-    return filled_in_values(raw, rate, **options)
+    return filled_in_test(raw, rate, **options)
 
 
-def mixture_of(*arrays, **options) -> FilledIn:
+def mixture_of(*arrays, **options) -> FilledInTest:
     """What is found; a mixture, because there is enough of both kinds."""
     found = looked_at(*arrays, **options)
     assert found is not None
@@ -358,7 +360,7 @@ def test_a_share_over_several_answers_is_the_share_among_all_answers(policy):
 
     (accuracy,) = estimate(sample, metrics=[metric_named("accuracy")])
 
-    assert accuracy.estimate == pytest.approx(right(verdicts, weight)[counted].mean())
+    assert accuracy.estimate == pytest.approx(right_weight(verdicts, weight)[counted].mean())
 
 
 def test_every_metric_of_judges_that_always_answer_alike_is_that_of_one_answer():
@@ -367,7 +369,7 @@ def test_every_metric_of_judges_that_always_answer_alike_is_that_of_one_answer()
 
     for once, again in zip(estimate(sample), estimate(thrice), strict=True):
         assert again.name == once.name
-        assert again.picked("n") == pytest.approx(once.picked("n"), nan_ok=True)
+        assert again.fields("n") == pytest.approx(once.fields("n"), nan_ok=True)
 
 
 def test_answers_go_with_their_items_and_with_votes_less():

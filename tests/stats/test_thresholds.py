@@ -8,7 +8,7 @@ from casewise.errors import ConfigurationError, StatisticsError
 from casewise.stats.estimates import Estimate
 from casewise.stats.thresholds import (
     Evidence,
-    Fitted,
+    FittedThresholds,
     Isotonic,
     Platt,
     RiskPromise,
@@ -226,7 +226,7 @@ def ends(found: object) -> tuple[float, float, float]:
 
 
 def test_decisions_follow_from_thresholds_and_a_missing_value_from_what_was_said():
-    fitted = Fitted(answer_above=0.7, refuse_up_to=0.3)
+    fitted = FittedThresholds(answer_above=0.7, refuse_up_to=0.3)
 
     assert fitted.decide(np.array([0.3, 0.31, 0.7, 0.71, np.nan]), fail="ask").tolist() == [0, 1, 1, 2, 1]
 

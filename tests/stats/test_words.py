@@ -8,7 +8,7 @@ from casewise.stats.words import (
     Folds,
     LinearBaseline,
     PhraseCounts,
-    Shingled,
+    ShingleHashes,
     jaccard,
     near_duplicates,
     out_of_fold,
@@ -103,7 +103,7 @@ def test_groups_are_those_of_comparing_every_pair():
 
     group = near_duplicates(texts)
 
-    shingled = Shingled.from_texts(texts)
+    shingled = ShingleHashes.from_texts(texts)
     sets = [set(shingled[place].tolist()) for place in range(len(texts))]
     for k in range(12):
         pair = len(sets[k] & sets[30 + k]) / len(sets[k] | sets[30 + k]) >= 0.8

@@ -15,7 +15,7 @@ def later(query, *, rated=True) -> Benchmark:
     """The generated context of the query, rated by somebody whose number is known."""
     first = rich_benchmark()
     context = context_of(query, intended_safe=False)
-    items = (Item.of(context), Item(query_id=query.id, condition="no_context"))
+    items = (Item.from_context(context), Item(query_id=query.id, condition="no_context"))
     ratings = tuple(Rating(item_id=item.id, annotator_id="b1", verdict="safe") for item in items if rated)
     about = first.about.model_copy(update={"name": "later", "licence": "MIT", "gated": False})
     return replace(

@@ -108,7 +108,7 @@ class InDatabase:
 
     def void(self, name: str) -> None:
         with self.study.write(self.database, self.now) as live:
-            void(live, self.ids[name], why="a test", by="owner")
+            void(live, self.ids[name], reason="a test", by="owner")
 
     def crash(self) -> None:
         with suppress(Killed), self.database.write() as connection:

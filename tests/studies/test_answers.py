@@ -381,9 +381,9 @@ def test_who_is_voided_in_the_middle_has_stopped_and_their_pages_are_kept_apart(
     who = begun(lite, study, "alice")
     answer(lite, study, who)
     with study.write(lite, START + LATER) as live:
-        assert void(live, who, why="a colleague", by="owner") == 3
-        assert void(live, who, why="again", by="owner") == 0
-        assert void(live, "nobody", why="again", by="owner") == 0
+        assert void(live, who, reason="a colleague", by="owner") == 3
+        assert void(live, who, reason="again", by="owner") == 0
+        assert void(live, "nobody", reason="again", by="owner") == 0
 
     person = row_of(lite, who)
     assert (person.stage, person.outcome, person.lease_until) == ("done", "stopped", None)
@@ -396,7 +396,7 @@ def test_who_is_voided_after_the_end_keeps_how_it_ended(lite):
     study = opened(lite)
     who = finished(lite, study, "alice")
     with study.write(lite, START + LATER) as live:
-        void(live, who, why=FAILED_CHECKS, by="owner")
+        void(live, who, reason=FAILED_CHECKS, by="owner")
 
     person = row_of(lite, who)
     assert (person.outcome, person.finished_at, person.voided_at) == ("completed", START, START + LATER)
@@ -420,14 +420,14 @@ def test_restored_ratings_count_where_there_is_room_and_stay_apart_where_others_
     study = opened(lite, design(**ONE_EACH))
     who = finished(lite, study, "alice")
     with study.write(lite, START) as live:
-        void(live, who, why="asked us to", by="owner")
+        void(live, who, reason="asked us to", by="owner")
     other = begun(lite, study, "bob")
     answer(lite, study, other)
     answer(lite, study, other, "skip")
     with study.write(lite, START) as live:
-        assert restore(live, who, why="a mistake", by="owner") == 1
-        assert restore(live, who, why="again", by="owner") == 0
-        assert restore(live, "nobody", why="again", by="owner") == 0
+        assert restore(live, who, reason="a mistake", by="owner") == 1
+        assert restore(live, who, reason="again", by="owner") == 0
+        assert restore(live, "nobody", reason="again", by="owner") == 0
 
     assert states(lite, who) == {"surplus": 3, "rated": 1}
     assert (held(lite, who), row_of(lite, who).voided_at, row_of(lite, who).outcome) == (1, None, "completed")
@@ -442,9 +442,9 @@ def test_who_was_left_out_by_a_rule_and_is_restored_has_completed_or_stopped(lit
     answer(lite, study, part)
     with study.write(lite, START) as live:
         for who in (whole, part):
-            void(live, who, why=FAILED_CHECKS, by="system")
+            void(live, who, reason=FAILED_CHECKS, by="system")
             assert row_in(live, who).outcome == "failed_checks"
-            restore(live, who, why="unclear", by="owner")
+            restore(live, who, reason="unclear", by="owner")
 
     assert [row_of(lite, who).outcome for who in (whole, part)] == ["completed", "stopped"]
 
@@ -598,8 +598,8 @@ def test_voiding_reopens_all_slots_and_keeps_the_ratings_apart(store):
     study = opened(store)
     who = finished(store, study, "alice")
     with study.write(store, START) as live:
-        assert void(live, who, why="asked us to", by="owner") == 3
-        assert void(live, who, why="again", by="owner") == 0
+        assert void(live, who, reason="asked us to", by="owner") == 3
+        assert void(live, who, reason="again", by="owner") == 0
 
     state = seen(store, study)
     assert state.valid == 0
@@ -622,7 +622,7 @@ def test_who_leaves_after_failing_checks_is_voided_where_the_design_says_so(stor
     assert person.flags[0].kind == "failed_checks"
     assert person.outcome == "failed_checks", "who comes back gets no completion code"
     with store.write() as connection:
-        restore(study.at(connection, START + LATER), who, why="the checks were unclear", by="owner")
+        restore(study.at(connection, START + LATER), who, reason="the checks were unclear", by="owner")
         (standing,) = standings(study.at(connection, START), vault=VAULT)
     assert (standing.ids.person, standing.due) == ("alice", "full")
     with study.read(store) as live:
@@ -636,7 +636,7 @@ def test_who_is_left_out_by_hand_in_the_middle_has_stopped_and_can_be_paid(store
     who = begun(store, study, "alice")
     answer(store, study, who)
     with study.write(store, START) as live:
-        void(live, who, why="a colleague", by="owner")
+        void(live, who, reason="a colleague", by="owner")
         (standing,) = standings(live, vault=VAULT)
         person = next(one for one in people_states(live) if one.id == who)
 

@@ -9,7 +9,7 @@ import polars as pl
 from scipy.special import expit
 
 from casewise.stats.arrays import BoolArray, FloatArray, IntArray, Raters
-from casewise.stats.sample import Sample, judged, one_vote_fewer
+from casewise.stats.sample import Sample, judge_sample, one_vote_fewer
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class AnnotatedStudy:
         items = items.with_columns(intended_safe=pl.lit(None, dtype=pl.Boolean), category=pl.lit("c"))
 
         def beside(of: pl.DataFrame) -> Sample:
-            return judged(of, self.values, elicitation="probability")
+            return judge_sample(of, self.values, elicitation="probability")
 
         if not known:
             return beside(items)

@@ -70,8 +70,8 @@ def rich_benchmark() -> Benchmark:
     )
     unsafe = context_of(query, intended_safe=False, background='{"looks": "like JSON"}', origin="revised")
     items = (
-        Item.of(after, published_rate=1 / 3),
-        Item.of(unsafe),
+        Item.from_context(after, published_rate=1 / 3),
+        Item.from_context(unsafe),
         Item(query_id=query.id, condition="no_context"),
         Item(
             query_id=reply.id,

@@ -12,7 +12,7 @@ from casewise.models.prices import Spend
 from casewise.records.base import Record
 from casewise.records.call import Call
 from casewise.runs.engine import Asks
-from casewise.runs.limits import Limits, RunProgress, Watch
+from casewise.runs.limits import Limits, RunObserver, RunProgress
 from casewise.runs.run import CallingOptions, folder_log, perform, session_now
 from casewise.storage.files import read_jsonl
 from casewise.storage.run_folder import AnyManifest, LogKind
@@ -110,7 +110,7 @@ def add_up(
     *,
     concurrency: int = 4,
     limits: Limits = Limits(),
-    watch: Watch | None = None,
+    watch: RunObserver | None = None,
     manifest: SumManifest | None = None,
 ) -> RunProgress:
     """One session of a run of sums, which `adder` is asked for."""

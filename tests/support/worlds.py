@@ -60,7 +60,7 @@ class World:
                 queries.append(Query(text=text, category=CATEGORIES[(place // 2) % len(CATEGORIES)]))
             contexts.append(context_of(queries[-1], place))
             rate = self.rates[place] if self.rates else None
-            items.append(Item.of(contexts[-1], published_rate=rate))
+            items.append(Item.from_context(contexts[-1], published_rate=rate))
             ratings += [
                 Rating(
                     item_id=items[-1].id,

@@ -132,7 +132,7 @@ def test_an_arm_that_cannot_be_shown_is_refused_before_anything_is_asked(name, p
 def test_what_an_arm_leaves_out_is_a_parameter_of_the_benchmark():
     arms = (arm_named("without:recipient.typ"),)
     with pytest.raises(ConfigurationError, match=r"called 'recipient.typ' \(did you mean 'recipient.type'"):
-        Plan.of(DEMO, LLMJudge(FakeModel("safe")), arms=arms)
+        Plan.for_benchmark(DEMO, LLMJudge(FakeModel("safe")), arms=arms)
     desk = ParameterSet(name="desk", groups=(Group(name="caller", parameters=(Parameter(name="role"),)),))
     check_arms((arm_named("without:caller.role"), arm_named("none")), desk)
     with pytest.raises(ConfigurationError, match=r"there are: caller, caller\.role, subject"):

@@ -78,15 +78,15 @@ def test_who_is_taken_in_again_counts_where_there_is_room_and_never_more(store):
     study = opened(store, design(ratings={"per_item": 1, "per_annotator": 3}, conditions=["no_context"]), queries=3)
     ann = finished(store, study, "ann")
     with study.write(store, START) as live:
-        void(live, ann, why="a mistake", by="owner")
+        void(live, ann, reason="a mistake", by="owner")
     ben = begun(store, study, "ben")
     for _ in range(2):
         answer(store, study, ben)
     with study.write(store, START) as live:
-        void(live, ben, why="asked us to", by="owner")
-        assert restore(live, ann, why="it was one", by="owner") == 3
-        assert restore(live, ann, why="twice", by="owner") == 0
-        assert restore(live, ben, why="but too late", by="owner") == 0
+        void(live, ben, reason="asked us to", by="owner")
+        assert restore(live, ann, reason="it was one", by="owner") == 3
+        assert restore(live, ann, reason="twice", by="owner") == 0
+        assert restore(live, ben, reason="but too late", by="owner") == 0
     assert seen(store, study).exact
     with store.read() as connection:
         states = connection.scalars(select(tables.pages.c.state).where(tables.pages.c.annotator_id == ben)).all()

@@ -21,7 +21,7 @@ from casewise.records import FULL, Arm, Elicitation, Item, scale_of
 from casewise.reports.comparison import CIReport, bounds_suite, required_page
 from casewise.reports.formats import Report
 from casewise.reports.robustness import offered_page, robustness_page
-from casewise.runs.limits import Watch, finished
+from casewise.runs.limits import RunObserver, finished
 from casewise.runs.texts import Maker, TextAsk, estimate_made, made_in, make_texts, spent_making, text_key
 from casewise.storage.columns import RecordColumns
 from casewise.storage.load import Source, loaded_benchmark, source_of
@@ -41,7 +41,7 @@ from casewise.transforms.texts import (
     UNWRITTEN,
     Adaptive,
     AdaptiveTurn,
-    Tried,
+    EarlierClaim,
     attacker_named,
     claim_wanted,
     is_confirmed,
@@ -88,8 +88,8 @@ def arms_under_attack(
     if noise not in ("", "none"):
         chosen |= dict.fromkeys(attacks_named(noise, parameters))
     else:  # perturbations that are part of `all` are noise
-        own = attacks_named([name for name in named if name.strip() != "all"], parameters)
-        chosen = {one: None for one in chosen if one in own or role_of(one) != "perturbation"}
+        own_attacks = attacks_named([name for name in named if name.strip() != "all"], parameters)
+        chosen = {attack: None for attack in chosen if attack in own_attacks or role_of(attack) != "perturbation"}
     return attack_arms(chosen, defences_named(defences, at=at))
 
 
@@ -108,7 +108,7 @@ def attack(
     base_url: str | None = None,
     options: RunOptions = RunOptions(),
 ) -> Run:
-    """Have a judge decide every item under every attack and defence: an ordinary run, resumed like any other.
+    """Run a judge on every item under every attack and defence: an ordinary run, resumed like any other.
 
     Parameters are those of `arms_under_attack` and of `casewise.judge`, besides:
 
@@ -145,7 +145,7 @@ def attack(
     planned = plan_run(
         loaded, judged_by, out=out, elicitations=elicitations, arms=arms, base_url=base_url, options=options
     )
-    return finished(AttackRun.of(planned, adaptive).perform())
+    return finished(AttackRun.from_plan(planned, adaptive).perform())
 
 
 def attacks_or_all(attacks: str | Sequence[str] | None, adaptive: Adaptive) -> str | Sequence[str]:
@@ -161,7 +161,7 @@ class AttackRun(PlannedRun):
     attacker: Maker | None = None
 
     @classmethod
-    def of(cls, planned: PlannedRun, adaptive: Adaptive) -> Self:
+    def from_plan(cls, planned: PlannedRun, adaptive: Adaptive) -> Self:
         """Return a planned run with its attacker. No call is made.
 
         Raises ConfigurationError: there is no such model, its key is not set, or an attacker meets a judge that is
@@ -216,12 +216,12 @@ class AttackRun(PlannedRun):
         estimate = estimate_run(self.benchmark, self.judge, plan, making=self.making)
         estimate = estimate.plus(estimate_run(self.benchmark, self.judge, again, making=self.making))
         asks = [
-            self.claim_ask(turn, item, [Tried(UNWRITTEN, "unsafe")] * (turn.number - 1))
+            self.claim_ask(turn, item, [EarlierClaim(UNWRITTEN, "unsafe")] * (turn.number - 1))
             for (turn, _), item in product(turns, self.plan.items)
         ]
         return replace(estimate, before={**estimate.before, self.attacker.name: estimate_made(self.attacker, asks)})
 
-    def claim_ask(self, turn: AdaptiveTurn, item: Item, tried: Sequence[Tried]) -> TextAsk:
+    def claim_ask(self, turn: AdaptiveTurn, item: Item, tried: Sequence[EarlierClaim]) -> TextAsk:
         """Return what the attacker is asked about an item at a turn."""
         return claim_wanted(turn, show_item(FULL, self.benchmark, item), place_of(turn, item), tried)
 
@@ -229,13 +229,13 @@ class AttackRun(PlannedRun):
         """Ask what is left of the run. Raises as `judge`. `closing`: close the judge afterwards."""
         summary = RunSummary(run=self.folder, n_items=len(self.plan.items))
         if note := self.unseen_note():
-            (self.options.watch or Watch()).say(note)
+            (self.options.watch or RunObserver()).say(note)
         try:
             await self.decide(summary, self.plan.items, self.plan.arms)
             if self.attacker is not None:
-                for (defence, arm), direction, who in product(self.unattacked, DIRECTIONS, (self.attacker, None)):
+                for (defence, arm), direction, maker in product(self.unattacked, DIRECTIONS, (self.attacker, None)):
                     if under_way(summary):
-                        await self.attempt(summary, who, defence, arm, direction)
+                        await self.attempt(summary, maker, defence, arm, direction)
         finally:
             if closing:
                 await self.judge.close()
@@ -250,29 +250,29 @@ class AttackRun(PlannedRun):
     async def decide(
         self, summary: RunSummary, items: Sequence[Item], arms: tuple[Arm, ...], *, again: int = 0
     ) -> None:
-        """Have the judge decide these items in these arms, and so often again."""
+        """Run the judge on these items in these arms, with so many repeats."""
         repeats = 1 + again if again else self.plan.repeats
-        plan = replace(self.plan, items=RecordColumns.of(Item, items), arms=arms, repeats=repeats)
+        plan = replace(self.plan, items=RecordColumns.from_records(Item, items), arms=arms, repeats=repeats)
         planned = PlannedRun(self.folder, self.benchmark, self.judge, plan, self.options)
         summary.add((await planned.perform(closing=False)).summary)
 
     async def attempt(
-        self, summary: RunSummary, attacker: Maker | None, defence: str, plain: Arm, direction: Direction
+        self, summary: RunSummary, attacker: Maker | None, defence: str, unattacked: Arm, direction: Direction
     ) -> None:
         """Try on every item with the other verdict, until a change is confirmed or the turns are over.
 
         `attacker`: who writes the claims; None for the control, with neutral statements.
         """
-        start, adaptive = self.values(plain), self.adaptive
+        start, adaptive = self.values(unattacked), self.adaptive
         left = [item for item in self.plan.items if self.verdict(first(start.get(item.id))) not in (None, direction)]
-        tried: dict[str, list[Tried]] = {item.id: [] for item in left}
+        tried: dict[str, list[EarlierClaim]] = {item.id: [] for item in left}
         for number in range(1, adaptive.turns + 1):
             if not left:
                 return
             turn = (adaptive.turn if attacker else adaptive.control)(number, direction, defence)
             if attacker is not None:
                 await self.write(summary, attacker, [self.claim_ask(turn, item, tried[item.id]) for item in left])
-            arm = Arm(transforms=(turn.transform, *plain.transforms))
+            arm = Arm(transforms=(turn.transform, *unattacked.transforms))
             if under_way(summary):
                 await self.decide(summary, left, (arm,))
             values = self.values(arm)
@@ -286,7 +286,7 @@ class AttackRun(PlannedRun):
                 claims = made_in(self.folder)
                 for item in left:
                     if (claim := claims[attacker.name, text_key(place_of(turn, item))].made) is not None:
-                        tried[item.id].append(Tried(claim, self.in_words(values.get(item.id), direction)))
+                        tried[item.id].append(EarlierClaim(claim, self.in_words(values.get(item.id), direction)))
             left = [item for item in left if not self.is_turned(values.get(item.id), direction)]
 
     def is_turned(self, values: Sequence[float | None] | None, direction: Direction) -> bool:
@@ -295,7 +295,7 @@ class AttackRun(PlannedRun):
         return verdicts[:1] == [direction] and is_confirmed(verdicts[1:].count(direction), len(verdicts) - 1)
 
     async def write(self, summary: RunSummary, attacker: Maker, asks: Sequence[TextAsk]) -> None:
-        """Have the attacker write the claims of a turn that the folder does not hold yet."""
+        """Let the attacker write the claims of a turn that the folder does not hold yet."""
         folder, options = self.folder, self.options
         limits = options.limits.less(spent_in(folder) + spent_making(folder, but=attacker.name))
         progress = await make_texts(folder, attacker, asks, limits=limits, watch=options.watch, command=options.command)
@@ -353,7 +353,7 @@ def robustness(
     BenchmarkError
         The run was not asked under any attack, or nothing without one.
     """
-    numbers = RobustnessNumbers.of(run, benchmark=benchmark, options=options)
+    numbers = RobustnessNumbers.from_run(run, benchmark=benchmark, options=options)
     return Report(numbers, robustness_page)
 
 

@@ -78,14 +78,14 @@ def fit_decider(
     """
     if isinstance(judge, str):
         raise ConfigurationError("a judge that has a name is found again by it: leave `judge` out")
-    own = None
+    own_judge = None
     if judge is not None:
         learnt_from = benchmark or (run.benchmark if isinstance(run, RunAt) else "demo")
         elicitations = (options.elicitation,) if options.elicitation else ()
-        own = as_judge(judge, loaded_benchmark(learnt_from), elicitations=elicitations)
+        own_judge = as_judge(judge, loaded_benchmark(learnt_from), elicitations=elicitations)
     options = options if labels is None else replace(options, labels=policy_of(labels))
     wanted = Wanted(**goal) if wanted is None else replace(wanted, **goal)
-    return Fit(fit_run(run, wanted, benchmark=benchmark, options=options, judge=own), decider_page)
+    return Fit(fit_run(run, wanted, benchmark=benchmark, options=options, judge=own_judge), decider_page)
 
 
 class RecommendationReport(Report[Recommendation]):
@@ -139,7 +139,7 @@ def recommend(
     """
     options = options if labels is None else replace(options, labels=policy_of(labels))
     wanted = replace(wanted, **goal) if wanted is not None else Wanted(**goal) if goal else Wanted(ratio=1)
-    numbers = Recommendation.of(runs, wanted, benchmark=benchmark, options=options)
+    numbers = Recommendation.from_runs(runs, wanted, benchmark=benchmark, options=options)
     return RecommendationReport(numbers, recommendation_page)
 
 

@@ -14,7 +14,7 @@ from casewise.audits.audit import audit as audit_of
 from casewise.audits.subject import AuditOptions, Finding, checked_codes
 from casewise.errors import ConfigurationError
 from casewise.evaluate.comparison import MAX_UNSCORED, ComparisonNumbers, GateReport, gate_runs
-from casewise.evaluate.conclusions import conclusions_json, finding_made, not_checked
+from casewise.evaluate.conclusions import conclusions_json, finding_made, unchecked_finding
 from casewise.evaluate.judge_numbers import JudgeNumbers
 from casewise.evaluate.judged_runs import Outputs, ReportOptions, options_of, output_files
 from casewise.evaluate.leaderboard import Leaderboard, Leaderboards
@@ -121,7 +121,9 @@ def report(
     >>> found.metrics.filter(pl.col("metric") == "recall_safe")["estimate"].to_list()
     [1.0]
     """
-    return JudgeReport(JudgeNumbers.of(runs, benchmark=benchmark, options=options_of(labels, options)), judge_page)
+    return JudgeReport(
+        JudgeNumbers.from_runs(runs, benchmark=benchmark, options=options_of(labels, options)), judge_page
+    )
 
 
 class MultiverseReport(Report[MultiverseNumbers]):
@@ -143,7 +145,7 @@ def policies(*runs: AnyRun, benchmark: Source | None = None, options: ReportOpti
     >>> [world.rules.labels for world in found.numbers.worlds]
     ['votes', 'published', 'intended']
     """
-    numbers = MultiverseNumbers.of(runs, benchmark=benchmark, options=options or ReportOptions())
+    numbers = MultiverseNumbers.from_runs(runs, benchmark=benchmark, options=options or ReportOptions())
     return MultiverseReport(numbers, multiverse_page)
 
 
@@ -172,7 +174,7 @@ def compare(
     >>> found.comparison.n_items
     90
     """
-    numbers = ComparisonNumbers.of(runs, benchmark=benchmark, options=options_of(labels, options))
+    numbers = ComparisonNumbers.from_runs(runs, benchmark=benchmark, options=options_of(labels, options))
     return ComparisonReport(numbers, comparison_page)
 
 
@@ -186,7 +188,7 @@ def gate(
     benchmark: Source | None = None,
     options: ReportOptions | None = None,
 ) -> CIReport[GateReport]:
-    """Is `run` worse than `baseline`, on the items that both were asked, by more than is allowed?
+    """Test whether `run` is worse than `baseline` by more than is allowed, on the items that both were asked.
 
     Parameters
     ----------
@@ -270,7 +272,7 @@ class BoardReport(Report[Leaderboard]):
         runs = dict.fromkeys(row.source for row in self.numbers.rows if row.kind in ("run", "replies"))
         reports = {run: f"report-{number}.html" for number, run in enumerate(runs, 1)}
         for run, file in reports.items():
-            document = judge_page(JudgeNumbers.of([Path(run)], benchmark=benchmark, options=self.options))
+            document = judge_page(JudgeNumbers.from_runs([Path(run)], benchmark=benchmark, options=self.options))
             shown = document if with_texts or not benchmark.restricted else document.without_exhibits
             write_text(place / file, html(shown, path=lambda place: place.resolve().name))
         numbers = self.as_json()
@@ -350,16 +352,13 @@ def leaderboards(
     return Report(numbers, leaderboards_page)
 
 
-# What a benchmark's numbers hide.
-
-
 class AuditReport(Report[Audit]):
     """The findings of an audit of a benchmark."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the audit as plain JSON values."""
         found = self.numbers
-        drawn = (*map(finding_made, found.findings), *map(not_checked, found.left_out))
+        drawn = (*map(finding_made, found.findings), *map(unchecked_finding, found.left_out))
         return {**found.as_json(), "conclusions": conclusions_json(drawn)}
 
     @property

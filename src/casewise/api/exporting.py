@@ -27,8 +27,6 @@ from casewise.storage.files import json_value
 from casewise.storage.load import EMBEDDED, Source, convert, load, loaded_benchmark, named_benchmark, write_csv
 from casewise.storage.run_folder import RUN, AnyRun, kind_of, read_run
 
-# Pages to read: a benchmark, a run, one item, what is out at providers, what was published recomputed.
-
 
 def look_at(benchmark: Source, item: str | None = None) -> Report[dict[str, Any]]:
     """Return the content of a benchmark, or one item of it.
@@ -161,7 +159,7 @@ FORMATS: dict[Kind, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True)
-class Handed:
+class ExportResult:
     """The path of an export, and notes on it."""
 
     path: Path
@@ -177,7 +175,7 @@ def hand_on(
     benchmark: str | Path | None = None,
     options: ReportOptions = ReportOptions(),
     with_texts: bool = False,
-) -> Handed:
+) -> ExportResult:
     """Write a benchmark, a run over one, or replies in the format `to`, one of `FORMATS`.
 
     Parameters
@@ -207,9 +205,9 @@ def hand_on(
         ):
             raise ConfigurationError(f"{source} has texts that are not handed on unasked: --with-texts writes them")
         export(source, target)
-        return Handed(target)
+        return ExportResult(target)
     if kind == "replies":
-        return Handed(target, export_replies(Path(source), target, with_replies=with_texts))
+        return ExportResult(target, export_replies(Path(source), target, with_replies=with_texts))
     if to == "inspect":
         from casewise.share.inspect_log import export_inspect_log  # needs an extra
 
@@ -217,16 +215,18 @@ def hand_on(
             raise ConfigurationError(
                 "an Inspect log holds queries, contexts and replies, and this benchmark is gated: --with-texts writes them"
             )
-        return Handed(export_inspect_log(Path(source), target, benchmark=benchmark, policy=options.labels))
+        return ExportResult(export_inspect_log(Path(source), target, benchmark=benchmark, policy=options.labels))
     if write := {"garak": write_garak, "pyrit": write_pyrit}.get(to):
-        return Handed(write(JudgeNumbers.of([source], benchmark=benchmark, options=options), target))
+        return ExportResult(write(JudgeNumbers.from_runs([source], benchmark=benchmark, options=options), target))
     if to == "eee":
-        numbers = JudgeNumbers.of([source], benchmark=benchmark, options=options)
-        return Handed(*write_every_eval_ever(numbers, target, with_texts=with_texts))
+        numbers = JudgeNumbers.from_runs([source], benchmark=benchmark, options=options)
+        return ExportResult(*write_every_eval_ever(numbers, target, with_texts=with_texts))
     return hand_on_benchmark(source, target, to=to, about=about, with_texts=with_texts)
 
 
-def hand_on_benchmark(source: str | Path, target: Path, *, to: str, about: Path | None, with_texts: bool) -> Handed:
+def hand_on_benchmark(
+    source: str | Path, target: Path, *, to: str, about: Path | None, with_texts: bool
+) -> ExportResult:
     loaded = load(source)
     if not with_texts and loaded.restricted:
         raise ConfigurationError(f"{source} has terms that do not let its texts be handed on: --with-texts writes them")
@@ -234,12 +234,14 @@ def hand_on_benchmark(source: str | Path, target: Path, *, to: str, about: Path 
         facts = read_croissant_about(about)
         biases = [f"{finding.title!s} ({100 * finding.share:.0f} % of items)" for finding in audit(loaded).findings]
         lacking = write_croissant(loaded, target, about=facts, biases=biases)
-        return Handed(target, tuple(f"nothing says {name}: give it with --about FILE" for name in lacking))
+        return ExportResult(target, tuple(f"nothing says {name}: give it with --about FILE" for name in lacking))
     if to == "csv":
         write_csv(item_view(loaded), target)
-        return Handed(target, ("to look at, not to read back: cells that look like formulas begin with an apostrophe",))
+        return ExportResult(
+            target, ("to look at, not to read back: cells that look like formulas begin with an apostrophe",)
+        )
     lost = convert(source, target, to="huggingface" if to == "hf" else to)  # type: ignore[arg-type]  # it is one
-    return Handed(target, tuple(f"the published format has no room for {text}" for text in lost))
+    return ExportResult(target, tuple(f"the published format has no room for {text}" for text in lost))
 
 
 def kind_of_source(source: str | Path) -> Kind:

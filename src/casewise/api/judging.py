@@ -45,7 +45,7 @@ from casewise.records import (
     elicitation_names,
 )
 from casewise.runs.batch import BatchOptions, reserved
-from casewise.runs.limits import Limits, Watch, finished, unknown_spend
+from casewise.runs.limits import Limits, RunObserver, finished, unknown_spend
 from casewise.runs.run import CallingOptions, check_limits, folder_log, perform, session_now, spent_in_columns
 from casewise.runs.texts import spent_making
 from casewise.stats.labels import LabelPolicy
@@ -58,8 +58,6 @@ from casewise.transforms.texts import MakingOptions, by_models, makers_named, ma
 
 if TYPE_CHECKING:
     from casewise.api.evaluating import JudgeReport
-
-# What a run asks and how a model is reached, from the words that people write for it.
 
 
 def elicitations_named(names: str | Sequence[Elicitation] | None) -> tuple[Elicitation, ...]:
@@ -171,9 +169,6 @@ def read_reply(text: str, *, elicitation: Elicitation = "binary", strict: bool =
     return how_asked(elicitation).read(Reply(text, finish_reason="stop"), AskOptions(strict=strict)).outcome
 
 
-# Have a judge decide the items of a benchmark: a run.
-
-
 AnyJudge = str | Judge | Callable[..., Any]
 """A judge's name, a judge, or a function `f(query, context)`."""
 
@@ -192,7 +187,7 @@ class RunOptions:
     """Address, prompts and sampling of a model."""
     batch: BatchOptions | None = None
     """Options of the provider's batch interface; None makes the calls from this process."""
-    watch: Watch | None = None
+    watch: RunObserver | None = None
     """A callback for progress, which can also stop the run."""
     command: str | None = None
     benchmark_source: str | None = None
@@ -245,7 +240,7 @@ def try_connection(judge: Judge) -> Probe:
     return finished(test())
 
 
-class PassingFolder:
+class TemporaryFolder:
     """A temporary folder that is removed with this object."""
 
     def __init__(self) -> None:
@@ -258,7 +253,7 @@ class Run(RunAt):
     """A judge's run over a benchmark."""
 
     summary: RunSummary = field(repr=False)
-    temporary: PassingFolder | None = field(default=None, repr=False)
+    temporary: TemporaryFolder | None = field(default=None, repr=False)
     """Holds a temporary folder for as long as the run is in use."""
 
     def __repr__(self) -> str:
@@ -290,7 +285,7 @@ class PlannedRun:
     judge: Judge
     plan: Plan
     options: RunOptions = field(default_factory=RunOptions)
-    temporary: PassingFolder | None = None
+    temporary: TemporaryFolder | None = None
 
     @property
     def label(self) -> str:
@@ -321,12 +316,12 @@ class PlannedRun:
         return (self.judge.sends_to, *makers_send_to(self.plan.arms, self.making), *second)
 
     async def perform(self, *, closing: bool = True) -> Run:
-        """Have models make the texts that arms need, then have the judge decide what is left of the plan. Raises as `judge`.
+        """Generate the texts that arms need, then run the judge on the rest of the plan. Raises as `judge`.
 
         `closing`: close the judge afterwards.
         """
         folder, judge, plan, options = self.folder, self.judge, self.plan, self.options
-        watch = options.watch or Watch()
+        watch = options.watch or RunObserver()
         summary = RunSummary(run=folder, n_items=len(plan.items))
         run = Run(folder, self.benchmark, summary, self.temporary)
         asks, spent = partial(plan.asks_given, self.benchmark), partial(spent_in, folder)
@@ -413,7 +408,7 @@ def plan_run(
             )
         asked_for = asked_for or tuple(PUBLISHED_NAMES.values())
         times, again = protocol.repeats(asked_for), protocol.asked_again
-    plan = Plan.of(
+    plan = Plan.for_benchmark(
         loaded,
         judge_made,
         elicitations=asked_for,
@@ -424,7 +419,7 @@ def plan_run(
     )
     temporary = None
     if out is None:
-        temporary = PassingFolder()
+        temporary = TemporaryFolder()
         out = temporary.path / "run"
     source = options.benchmark_source or source_of(benchmark, loaded)
     return PlannedRun(
@@ -443,7 +438,7 @@ def judge(
     base_url: str | None = None,
     options: RunOptions = RunOptions(),
 ) -> Run:
-    """Have `judge` decide every item of `benchmark`. Works in a notebook's own event loop too.
+    """Run `judge` on every item of `benchmark`. Works in a notebook's own event loop too.
 
     Parameters
     ----------
@@ -480,7 +475,7 @@ def judge(
 
 
 def judge_several(
-    planned: Sequence[PlannedRun], *, watch: Callable[[PlannedRun], AbstractContextManager[Watch]] | None = None
+    planned: Sequence[PlannedRun], *, watch: Callable[[PlannedRun], AbstractContextManager[RunObserver]] | None = None
 ) -> list[Run]:
     """Perform one run after another under one budget. A run that is stopped is the last; the same call resumes it.
 

@@ -133,7 +133,7 @@ class StudyAtProlific(Study):
         return ids
 
     def publish(self) -> str:
-        """Let people in; return the study's id there. From here on it costs money."""
+        """Publish the study to participants; return the study's id there. From here on it costs money."""
         study_id = self.ids()[-1]
         call(lambda prolific: prolific.transition(f"/studies/{study_id}", "PUBLISH"))
         return study_id
@@ -185,7 +185,7 @@ class StudyAtProlific(Study):
             return reconcile(submissions, account, design, vault=here.vault)
 
     def carry_out(self, lines: Sequence[ReconciliationLine]) -> list[CasewiseError | None]:
-        """Do what each line's action says; return the error where one failed, else None: it stops none of the others.
+        """Perform each line's action; return the error where one failed, else None: it stops none of the others.
 
         After a `RecruiterRefused` or a `ConfigurationError` nothing was done there. After another error that is not known.
         """
@@ -250,7 +250,11 @@ class StudyAtProlific(Study):
             with here.round.write(here.store) as live:
                 note_payment(live, payment)
             try:
-                pay(here, payment, lambda prolific: prolific.transition(f"/submissions/{submission.id}", "APPROVE"))
+                pay(
+                    here,
+                    payment,
+                    lambda prolific: prolific.transition(f"/submissions/{submission.id}", "APPROVE"),
+                )
             except RecruiterRefused as error:
                 if submission.status != "TIMED-OUT" or error.status == BUSY:
                     raise
@@ -315,7 +319,11 @@ class StudyAtProlific(Study):
                     refuse_second(live, number)
                 note_payment(live, payment)
             # Prolific pays again each time it is told so: never repeat this on a doubtful answer.
-            pay(here, payment, lambda prolific: prolific.call("POST", f"/bulk-bonus-payments/{prepared}/pay/", {}))
+            pay(
+                here,
+                payment,
+                lambda prolific: prolific.call("POST", f"/bulk-bonus-payments/{prepared}/pay/", {}),
+            )
 
     def settle(self, number: str, *, paid: bool, payment: str | None = None) -> float:
         """Record whether a payment in doubt was `paid`, as seen at Prolific. Return its amount.
@@ -336,7 +344,7 @@ class StudyAtProlific(Study):
         with self.round() as here:
             study, kind = here.round, f"group in {workspace}"
             with study.read(here.store) as live:
-                people = [one.ids for one in standings(live, vault=here.vault)]
+                people = [standing.ids for standing in standings(live, vault=here.vault)]
                 group = None if again else made_at_recruiter(live, kind)
             body = {"workspace_id": workspace, "name": f"{study.name} {study.version} {study.phase}"}
             group = group or make_once(

@@ -27,7 +27,7 @@ from casewise.replies.grade import GradeOptions, GradeSummary, grade_into
 from casewise.replies.graders import CallableGrader, Grader, grader_named, with_rehearsals
 from casewise.reports.behaviour import says_does_page
 from casewise.reports.formats import Report
-from casewise.runs.limits import Watch, finished
+from casewise.runs.limits import RunObserver, finished
 from casewise.runs.run import CallEstimate, estimate_calls, folder_log, perform, session_now
 from casewise.runs.texts import spent_making
 from casewise.storage.benchmark import Benchmark
@@ -109,7 +109,7 @@ class PlannedReplies:
         """Return whom texts are sent to; None stands for this machine."""
         return (self.model.model.sends_to, *makers_send_to(self.plan.arms, self.making))
 
-    def perform(self, watch: Watch | None = None) -> Replies:
+    def perform(self, watch: RunObserver | None = None) -> Replies:
         """Collect what is left. Raises as `collect`."""
         return finished(self._perform(replace(self.options, watch=watch) if watch else self.options))
 
@@ -220,7 +220,7 @@ def grade(
     base_url: str | None = None,
     options: GradeOptions = GradeOptions(),
 ) -> GradeSummary:
-    """Have a grader say of every reply whether it answers, partly answers or refuses. Its findings lie with the replies.
+    """Grade every reply: whether it answers, partly answers or refuses. Its findings lie with the replies.
 
     Parameters
     ----------
@@ -246,8 +246,8 @@ def grade(
     90
     """
     folder = folder_of(replies)
-    own = replies.benchmark if isinstance(replies, RunAt) else None
-    loaded = find_benchmark(read_manifest(folder, REPLIES), benchmark or own)
+    own_benchmark = replies.benchmark if isinstance(replies, RunAt) else None
+    loaded = find_benchmark(read_manifest(folder, REPLIES), benchmark or own_benchmark)
     by = as_grader(grader, rubric=rubric, options=ModelOptions(base_url, batch=options.batch is not None))
     return finished(grade_into(folder, loaded, by, options=options))
 
@@ -276,5 +276,5 @@ def compare_says_does(
     DataError
         A folder is not a run, or its replies are not graded.
     """
-    numbers = SaysDoesNumbers.of(says, does, benchmark=benchmark, options=options_of(labels, options))
+    numbers = SaysDoesNumbers.from_runs(says, does, benchmark=benchmark, options=options_of(labels, options))
     return Report(numbers, says_does_page)

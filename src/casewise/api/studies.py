@@ -118,7 +118,7 @@ class StudyRound:
         return f"{self.settings.site_url}/study/{self.round.id}"
 
     def note(self, kind: str, annotator_id: str, **detail: Any) -> None:
-        """Put on record what the owner did about an annotator."""
+        """Record what the owner did about an annotator."""
         with self.round.write(self.store) as live:
             live.note(kind, by="owner", annotator_id=annotator_id, detail=detail)
 
@@ -148,7 +148,7 @@ def certificate_of(study: Round, erasure: Erasure) -> str:
 
 
 @dataclass(frozen=True)
-class Restored:
+class RestoredBackup:
     """A backup that was read back."""
 
     rows: int
@@ -157,7 +157,7 @@ class Restored:
     database: str
 
 
-def restore_backup(file: Path, database: str | None, *, erasures: Path | None = None) -> Restored:
+def restore_backup(file: Path, database: str | None, *, erasures: Path | None = None) -> RestoredBackup:
     """Read a backup into a new, empty database, and erase again everybody who was erased after it was written.
 
     `erasures`: the list of erasures; by default the one of the database, or one beside the backup.
@@ -168,27 +168,27 @@ def restore_backup(file: Path, database: str | None, *, erasures: Path | None = 
     settings = from_environment(database=database)
     with Database(settings.database) as store:
         listed = erasures_of(settings, store)
-        beside = file.absolute().parent / FILE_NAME
-        chosen = erasures or (listed.path if listed.path.exists() or not beside.exists() else beside)
-        found = replace(listed, path=chosen)
-        done = found.read() if chosen.exists() else None
+        erasure_file = file.absolute().parent / FILE_NAME
+        chosen = erasures or (listed.path if listed.path.exists() or not erasure_file.exists() else erasure_file)
+        backup = replace(listed, path=chosen)
+        earlier = backup.read() if chosen.exists() else None
         again: list[int] = []
 
         def replay(connection: Connection) -> None:
-            if done is None and connection.scalar(select(func.count()).select_from(tables.annotators)):
+            if earlier is None and connection.scalar(select(func.count()).select_from(tables.annotators)):
                 raise ConfigurationError(
                     f"{chosen}: there is no list of erasures here, and this backup holds people of a study. Who of them was "
                     "erased later is not known. Copy the list from beside the database that was backed up, or name it "
                     "with --erasures or CASEWISE_ERASURES; if nobody was ever erased, name an empty file"
                 )
-            again.append(owner.replay_erasures(connection, done or (), now=datetime.now(UTC)))
+            again.append(owner.replay_erasures(connection, earlier or (), now=datetime.now(UTC)))
 
         rows = backups.restore(store, file, replay=replay)
         if again[0]:
             store.scrub()
-        if done and chosen != listed.path and not listed.path.exists():
+        if earlier and chosen != listed.path and not listed.path.exists():
             shutil.copyfile(chosen, listed.path)
-        return Restored(rows, again[0], store.url.render_as_string())
+        return RestoredBackup(rows, again[0], store.url.render_as_string())
 
 
 @dataclass(frozen=True)
@@ -293,8 +293,8 @@ class Study:
             keep_up(live)  # as `status`: both count the same slots as open
             return owner.amendment_of(live, plan)
 
-    def amend(self, agreed: owner.Amendment, *, why: str) -> None:
-        """Have the round go on as was agreed: the same link, the same people, and all that was rated.
+    def amend(self, agreed: owner.Amendment, *, reason: str) -> None:
+        """Amend the round as agreed: the same link, the same people, and all that was rated.
 
         Raises StudyError: as `amendment`, or `study.toml` says something else by now.
         """
@@ -303,7 +303,7 @@ class Study:
             amendment = owner.amendment_of(live, plan)
             if amendment.change != agreed.change:
                 raise StudyError(f"study.toml was changed meanwhile ({amendment.change}); give the command again")
-            owner.amend(live, amendment, why=why, by="owner")
+            owner.amend(live, amendment, reason=reason, by="owner")
 
     def set_state(self, state: RoundState, *, wait: Callable[[float], object] = time.sleep) -> Round:
         """Pause or close a round, or open it again. While it is closed no new person begins, and people with a batch may
@@ -347,15 +347,15 @@ class Study:
                 raise StudyError(f"nobody in {study.name} ({study.phase}) has the number {number!r}")
             yield study
 
-    def void(self, number: str, *, why: str) -> int:
-        """Leave out an annotator's ratings; return how many slots are open again."""
+    def void(self, number: str, *, reason: str) -> int:
+        """Exclude an annotator's ratings; return how many slots are open again."""
         with self._person(number) as study:
-            return answers.void(study, number, why=why, by="owner")
+            return answers.void(study, number, reason=reason, by="owner")
 
-    def restore(self, number: str, *, why: str) -> int:
+    def restore(self, number: str, *, reason: str) -> int:
         """Include an excluded annotator again. Return the number of ratings that count, because their items still have room."""
         with self._person(number) as study:
-            return answers.restore(study, number, why=why, by="owner")
+            return answers.restore(study, number, reason=reason, by="owner")
 
     def forget(self, number: str) -> tuple[Erasure, str]:
         """Delete what is known about a person; return the erasure and its certificate.

@@ -17,7 +17,7 @@ from casewise.models.asker import fault_in_words
 from casewise.models.local import class_of
 from casewise.models.protocol import Position, Reply, ReplyOptions, Sampling
 from casewise.options import Hidden, Parameter
-from casewise.plugins import all_parts, part_named
+from casewise.plugins import all_parts, find_part
 from casewise.records import Elicitation, Scale, Scored, Unscored, UnscoredReason
 from casewise.records.base import writable
 from casewise.records.call import WithScale
@@ -52,7 +52,7 @@ class AskOptions(Sampling):
 
 
 @dataclass(frozen=True)
-class HowAsked:
+class AskingMethod:
     """The way in which a model is asked for an elicitation. Its words stand in the prompts, under the elicitation's
     name."""
 
@@ -89,14 +89,14 @@ class SecondReading:
 
 
 @dataclass(frozen=True)
-class Elicited(WithScale):
+class ElicitationKind(WithScale):
     """An elicitation: what its values mean, how a model is asked for it, and in which words.
 
     casewise's own are the entries of `ELICITED`. Another package brings one under the entry-point group
     `casewise.elicitations`, by an entry point with its name.
     """
 
-    how: HowAsked | None = None
+    how: AskingMethod | None = None
     """None where no model can be asked: functions and guards give such values."""
     with_context: str | None = None
     """The message that asks, with `{query}` and `{context}` in it; None where only sets of prompts have words for it."""
@@ -111,7 +111,7 @@ class Elicited(WithScale):
 
 
 def words_wanted(options: AskOptions, judgement: Mapping[str, Any]) -> ReplyOptions:
-    """A reply in words, as long as the user allows; `judgement` is the schema of what it says first."""
+    """Return a reply in words, as long as the user allows; `judgement` is the schema of what it says first."""
     schema = {
         "type": "object",
         "properties": {"judgement": judgement, "explanation": {"type": "string"}},
@@ -179,7 +179,7 @@ class LabelMass:
 
 
 def label_mass(position: Position, words: Mapping[str, str] = CLASSES) -> LabelMass:
-    """The mass of each class of `words` at `position`; a middle class is not safe."""
+    """Return the mass of each class of `words` at `position`; a middle class is not safe."""
     mass = {"safe": 0.0, "middle": 0.0, "unsafe": 0.0}
     listed = []
     for token in position.top or (position,):
@@ -199,7 +199,7 @@ BEFORE_LABEL = re.compile(
 
 
 def label_place(positions: Sequence[Position]) -> int | None:
-    """The place of the token that begins the label with which a reply begins; None where something else comes first.
+    """Return the place of the token that begins the label with which a reply begins; None where something else comes first.
 
     A model whose whole distribution is known (`Position.complete`) decides at its first token, whatever it draws there.
     """
@@ -234,7 +234,7 @@ def probability_outcome(reply: Reply) -> tuple[Scored | Unscored, LabelMass | No
 
 
 def mass_outcome(mass: LabelMass, position: Position, reply: Reply) -> Scored | Unscored:
-    """The value that masses give; unscored where no label is listed, or the bounds lie on both sides of the threshold."""
+    """Return the value that masses give; unscored where no label is listed, or the bounds lie on both sides of the threshold."""
     if not mass.covered:
         detail = (
             f"neither label is among the {len(position.top)} likeliest tokens; the reply begins {reply.text[:40]!r}"
@@ -282,12 +282,12 @@ def parse_permission(text: str, *, cut_off: bool = False, strict: bool = False) 
     """Read a reply that is one word, or JSON that gives one. Everything else is unscored: a sentence about asking is no question."""
     del strict
     words = unwrapped(text).text
-    if (alone := permission_in(words)) is not None:
-        return ReadOutcome(Scored(value=alone), read_as="whole")
+    if (permission := permission_in(words)) is not None:
+        return ReadOutcome(Scored(value=permission), read_as="whole")
     stated = [
-        (permission_in(value), found.get("explanation"))
-        for found in top_objects(words)
-        for key, value in found.items()
+        (permission_in(value), candidate.get("explanation"))
+        for candidate in top_objects(words)
+        for key, value in candidate.items()
         if str(key).lower() in PERMISSION_KEYS
     ]
     values = {value for value, _ in stated}
@@ -307,10 +307,10 @@ def parse_permission(text: str, *, cut_off: bool = False, strict: bool = False) 
 # casewise's own elicitations, as a package brings one. Their words stand in the sets of prompts.
 
 
-ELICITED: dict[Elicitation, Elicited] = {
-    "binary": Elicited(
+ELICITED: dict[Elicitation, ElicitationKind] = {
+    "binary": ElicitationKind(
         Scale("verdict", 0.0, 1.0, 0.5),
-        HowAsked(
+        AskingMethod(
             lambda options: words_wanted(options, {"type": "string", "enum": ["safe", "unsafe"]}),
             lambda reply, options: in_words(reply, options, parse_binary),
             usual_reply_tokens=60,
@@ -327,9 +327,9 @@ ELICITED: dict[Elicitation, Elicited] = {
         ),
         column="verdict",
     ),
-    "score": Elicited(
+    "score": ElicitationKind(
         Scale("score", 1.0, 10.0, 5.5, probability=(0.5, 10.0)),
-        HowAsked(
+        AskingMethod(
             lambda options: words_wanted(options, {"type": "integer", "enum": list(range(1, 11))}),
             lambda reply, options: in_words(reply, options, parse_score),
             usual_reply_tokens=60,
@@ -340,9 +340,9 @@ ELICITED: dict[Elicitation, Elicited] = {
             called="score",
         ),
     ),
-    "probability": Elicited(
+    "probability": ElicitationKind(
         Scale("P(safe)", 0.0, 1.0, 0.5, probability=(0.0, 1.0)),
-        HowAsked(
+        AskingMethod(
             lambda options: ReplyOptions(
                 FIRST_FEW,
                 0.0 if options.protocol else options.temperature,
@@ -355,16 +355,16 @@ ELICITED: dict[Elicitation, Elicited] = {
             reads_text=False,
         ),
     ),
-    "permission": Elicited(
+    "permission": ElicitationKind(
         Scale("permission", 0.0, 1.0, 0.5, asks=0.5),
-        HowAsked(
+        AskingMethod(
             lambda options: words_wanted(options, {"type": "string", "enum": ["allow", "deny", "ask"]}),
             lambda reply, options: in_words(reply, options, parse_permission),
             usual_reply_tokens=60,
         ),
         column="permission",
     ),
-    "scalar": Elicited(Scale("value"), column="value"),
+    "scalar": ElicitationKind(Scale("value"), column="value"),
 }
 """`binary` asks for `safe` or `unsafe`, `score` for a whole number from 1 (unsafe) to 10 (safe), each with an explanation;
 `permission` asks for allow (1), deny (0) or ask (0.5);
@@ -416,7 +416,7 @@ BARE = ("mixtral", "dolphin")
 
 
 def protocol_for(name: str, judge: str) -> Protocol:
-    """The protocol called `name`; `published` is that for open models where `judge` is run here (`hf:`), else for APIs.
+    """Return the protocol called `name`; `published` is that for open models where `judge` is run here (`hf:`), else for APIs.
 
     Of open models those of the families `BARE` are sampled as they are: temperature 1, no top-p.
 
@@ -440,19 +440,19 @@ def protocol_for(name: str, judge: str) -> Protocol:
 # Elicitations by name: casewise's own and those of other packages.
 
 
-def elicited(elicitation: Elicitation) -> Elicited:
+def elicited(elicitation: Elicitation) -> ElicitationKind:
     """Return an elicitation.
 
     Raises ConfigurationError: there is none of that name, or its package cannot be imported.
     """
-    if (found := part_named("elicitations", elicitation, Elicited)) is None:
+    if (part := find_part("elicitations", elicitation, ElicitationKind)) is None:
         raise ConfigurationError(f"no elicitation is called {elicitation!r}; there are {', '.join(names_asked())}")
-    return found
+    return part
 
 
-def all_elicited() -> dict[Elicitation, Elicited]:
+def all_elicited() -> dict[Elicitation, ElicitationKind]:
     """Return all elicitations that can be used, by name: casewise's own, then those of installed packages."""
-    return all_parts("elicitations", Elicited)
+    return all_parts("elicitations", ElicitationKind)
 
 
 def names_asked() -> tuple[Elicitation, ...]:
@@ -465,7 +465,7 @@ def names_read() -> tuple[Elicitation, ...]:
     return tuple(name for name, usable in all_elicited().items() if usable.how is not None and usable.how.reads_text)
 
 
-def how_asked(elicitation: Elicitation) -> HowAsked:
+def how_asked(elicitation: Elicitation) -> AskingMethod:
     """Return how a model is asked for an elicitation, one of `names_asked`."""
     if (how := elicited(elicitation).how) is None:
         raise ConfigurationError(
@@ -476,13 +476,13 @@ def how_asked(elicitation: Elicitation) -> HowAsked:
 
 @lru_cache(maxsize=256)
 def options_for(elicitation: Elicitation, options: AskOptions, *, repeat: int = 0) -> ReplyOptions:
-    """The options of a call. A seed is raised by the repeat, so that repeats differ and a rerun does not."""
+    """Return the options of a call. A seed is raised by the repeat, so that repeats differ and a rerun does not."""
     seed = None if options.seed is None else options.seed + repeat
     return replace(how_asked(elicitation).wants(options), seed=seed, reasoning_effort=options.reasoning_effort)
 
 
 def read_outcome(elicitation: Elicitation, reply: Reply, options: AskOptions = AskOptions()) -> ReadOutcome:
-    """Return what `reply` comes to under `elicitation`, to whoever asked for it with `options`.
+    """Return what `reply` comes to under `elicitation`, asked for with `options`.
 
     It is total: a fault in the reading of a reply, ours or a plugin's, is the outcome of that reply and ends no run.
     """

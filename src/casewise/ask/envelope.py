@@ -79,7 +79,7 @@ LONGEST_TOKEN = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Unwrapped:
+class ReplyContent:
     """A reply without its wrapping."""
 
     text: str
@@ -87,13 +87,13 @@ class Unwrapped:
     """The thoughts that stood before it without their first tag. A verdict that begins them makes the reply doubtful."""
 
 
-def unwrapped(text: str) -> Unwrapped:
+def unwrapped(text: str) -> ReplyContent:
     """Return a reply without the wrapping of its model's family; empty where its thoughts never end."""
     text = without_layers(text)
     head = HEADLESS.match(text)
     if head is None or OPENING_TAG.search(head[0]):
-        return Unwrapped(text)
-    return Unwrapped(without_layers(text[head.end() :]), head[0])
+        return ReplyContent(text)
+    return ReplyContent(without_layers(text[head.end() :]), head[0])
 
 
 def without_layers(text: str) -> str:

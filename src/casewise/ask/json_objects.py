@@ -80,15 +80,15 @@ def values_in(text: str, *, opening: str = "{[") -> Iterator[JsonValue]:
     for _ in range(LONGEST_SCAN):
         if (match := starts.search(text, at)) is None:
             return
-        found = read_value(text, match.start())
-        at = match.start() + 1 if found.value is None else found.end
-        if found.value is not None:
-            yield found
+        candidate = read_value(text, match.start())
+        at = match.start() + 1 if candidate.value is None else candidate.end
+        if candidate.value is not None:
+            yield candidate
 
 
 def objects_in(text: str) -> Iterator[Found]:
     """Yield the objects anywhere in `text`, without those nested in them."""
-    return (found.value for found in values_in(text, opening="{") if isinstance(found.value, dict))
+    return (candidate.value for candidate in values_in(text, opening="{") if isinstance(candidate.value, dict))
 
 
 def find_objects(text: str) -> list[Found]:
@@ -187,14 +187,14 @@ def top_objects(text: str) -> Iterator[Found]:
         if at < 0:
             return
         end = extent(text, at)
-        found = read_strictly(text, at) if end is not None else None
-        if found is None:
+        candidate = read_strictly(text, at) if end is not None else None
+        if candidate is None:
             if text.count("{", at) > text.count("}", at):
                 return  # cut off: what is whole inside is only a part
             at = text.find("{", at + 1)
             continue
-        yield found.value
-        at = text.find("{", found.end)
+        yield candidate.value
+        at = text.find("{", candidate.end)
 
 
 def read_strictly(text: str, start: int) -> JsonValue | None:

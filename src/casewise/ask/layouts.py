@@ -20,7 +20,7 @@ from casewise.records.item import Judged, Turn
 
 
 def filled(template: str, values: Mapping[str, str], *, doubled_braces: bool = False) -> str:
-    """`template` with each `{name}` replaced by its value; other braces are themselves.
+    """Return `template` with each `{name}` replaced by its value; other braces are themselves.
 
     With `doubled_braces`, `{{` and `}}` stand for single ones.
 
@@ -85,14 +85,14 @@ class Labelled:
 
 
 def groups(shown: ShownContext) -> Iterator[Labelled]:
-    """Return what is shown of a context, group by group."""
+    """Yield what is shown of a context, group by group."""
     for group, value in shown.items():
         yield Labelled(group, (("", value),) if group in OPTIONAL else tuple(value.items()))
 
 
 @lru_cache(maxsize=1024)
 def heading(name: str) -> str:
-    """`nature_of_the_interaction` as it stands before what is said of it."""
+    """Return `nature_of_the_interaction` as it stands before what is said of it."""
     return spoken(name).capitalize()
 
 
@@ -103,7 +103,7 @@ def labels_of(parameters: ParameterSet) -> dict[str, str]:
 
 
 def in_words(shown: ShownContext) -> str:
-    """A context as a judge reads it: a group a paragraph, a parameter a line, what stands under headings as running text."""
+    """Return a context as a judge reads it: a group a paragraph, a parameter a line, what stands under headings as running text."""
     lines = []
     for group in groups(shown):
         for name, statement in group.statements:
@@ -122,7 +122,7 @@ Layout = Literal["list", "prose", "json", "xml"]
 
 
 def laid_out(shown: ShownContext, layout: Layout) -> str:
-    """A context in this layout.
+    """Return a context in this layout.
 
     Examples
     --------
@@ -158,7 +158,7 @@ ASSISTANTS = frozenset({"assistant", "chatbot", "bot", "model", "ai", "agent"})
 
 
 def conversation(before: Sequence[Turn]) -> str:
-    """The turns of a conversation as a judge reads them: who speaks and what is said, numbered.
+    """Return the turns of a conversation as a judge reads them: who speaks and what is said, numbered.
 
     Examples
     --------
@@ -174,7 +174,7 @@ def conversation(before: Sequence[Turn]) -> str:
 
 
 def turns_of_chat(before: Sequence[Turn]) -> tuple[Message, ...]:
-    """The same as messages of a chat. Who is neither the user nor the assistant is named in a turn of the user's."""
+    """Return the same as messages of a chat. Who is neither the user nor the assistant is named in a turn of the user's."""
     return tuple(
         Message("assistant", turn.text)
         if turn.role.lower() in ASSISTANTS
@@ -207,7 +207,7 @@ Kind = Literal["request", "conversation", "reply", "action"]
 
 
 def kind_of(judged: Judged, before: Sequence[Turn]) -> Kind:
-    """The kind of text that prompts have words for."""
+    """Return the kind of text that prompts have words for."""
     return "conversation" if judged == "request" and before else judged
 
 
@@ -240,10 +240,10 @@ class ShownItem:
         return {**rest, **(chat if self.kind != "request" else {})}
 
 
-class LooksUp(Protocol):
+class MadeTextLookup(Protocol):
     """Knows what a model made of a text, or wrote for a place."""
 
-    def of(self, maker: str, text: str) -> str: ...
+    def look_up(self, maker: str, text: str) -> str: ...
 
     def written(self, maker: str, place: str) -> str: ...
 
@@ -256,5 +256,5 @@ class Scene:
     context: Context | None
     twin: Context | None = None
     """The other context of the item's pair; None where there is none."""
-    made: LooksUp | None = None
+    made: MadeTextLookup | None = None
     """Texts that models made, where a transform needs them."""

@@ -79,11 +79,11 @@ class PromptSet:
     def in_turns(self, kind: Kind) -> bool:
         """Return True if a conversation stands in turns of the chat. The messages are then a chatbot's own, or there
         are no words for it."""
-        own = any(asked_about == "conversation" for asked_about, _ in self.others)
-        return kind == "conversation" and (self.bridge is not None or not own)
+        in_conversation = any(asked_about == "conversation" for asked_about, _ in self.others)
+        return kind == "conversation" and (self.bridge is not None or not in_conversation)
 
     def wording_id(self, elicitation: str, *, kind: Kind = "request") -> str:
-        """Name, version and a digest of one elicitation's wording: an edited text is another, whatever the rest says."""
+        """Return name, version and a digest of one elicitation's wording: an edited text is another, whatever the rest says."""
         prompt = self.prompt(elicitation, kind)
         words = [prompt.with_context, prompt.without_context, *([prompt.in_system] if prompt.in_system else [])]
         return f"{self.name}@{prompt.version or self.version}+{digest({'prompt': words} | self.layout())[:8]}"
@@ -101,11 +101,11 @@ class PromptSet:
     def render(
         self, elicitation: str, query: str, shown: ShownContext, *, placement: Placement = AS_PROMPTED
     ) -> tuple[Message, ...]:
-        """The messages that ask about the request `query`: see `render_item`."""
+        """Return the messages that ask about the request `query`: see `render_item`."""
         return self.render_item(elicitation, ShownItem(query, shown, placement))
 
     def render_item(self, elicitation: str, item: ShownItem) -> tuple[Message, ...]:
-        """The messages that ask about an item in its context (empty: none), each part where its placement says.
+        """Return the messages that ask about an item in its context (empty: none), each part where its placement says.
 
         Raises ConfigurationError: the set has no prompt for `elicitation` or for what is judged, or none without a context.
         """
@@ -134,7 +134,7 @@ class PromptSet:
         return (*first, *turns, *placement.earlier, Message("user", question))
 
     def prompt(self, elicitation: str, kind: Kind = "request") -> Prompt:
-        """The wording for `elicitation` about that kind of text."""
+        """Return the wording for `elicitation` about that kind of text."""
         if kind != "request" and not self.in_turns(kind):
             if (kind, elicitation) not in self.others:
                 raise ConfigurationError(
@@ -152,7 +152,7 @@ class PromptSet:
         return self.prompts[elicitation]
 
     def written(self, shown: ShownContext, placement: Placement = AS_PROMPTED) -> str:
-        """A context as the judge reads it: one parameter a line, or as JSON, or as an arm's transforms lay it out."""
+        """Return a context as the judge reads it: one parameter a line, or as JSON, or as an arm's transforms lay it out."""
         if placement.layout is not None:
             return laid_out(shown, placement.layout)
         return json.dumps(shown) if self.context_as == "json" else in_words(shown)
@@ -163,7 +163,7 @@ class PromptSet:
 
 
 def bridge_prompts(chat: Chat) -> PromptSet:
-    """The judge's question in a chatbot's own messages: what it says and what it does then differ by the question alone."""
+    """Return the judge's question in a chatbot's own messages: what it says and what it does then differ by the question alone."""
     words = chat.bridge
     with_context = words if chat.role == "system" else filled(words, {"query": chat.in_user})
     return PromptSet(
@@ -178,7 +178,7 @@ def bridge_prompts(chat: Chat) -> PromptSet:
 
 @cache
 def default_prompts() -> PromptSet:
-    """The wording written for this project. What is no request by itself is asked about in one frame (`[frame]`)."""
+    """Return the wording written for this project. What is no request by itself is asked about in one frame (`[frame]`)."""
     words = shipped_toml("casewise.ask", "prompts.toml")
     frame = words.pop("frame")
     kinds = {kind: words.pop(kind) for kind in KINDS}
@@ -205,7 +205,7 @@ def default_prompts() -> PromptSet:
 
 
 def read_prompts(path: Path) -> PromptSet:
-    """A prompt set from a TOML file: `name`, `version`, and tables `[binary]`, `[score]`, `[probability]`, each with
+    """Return a prompt set from a TOML file: `name`, `version`, and tables `[binary]`, `[score]`, `[probability]`, each with
     `with_context` and perhaps `without_context` and a `version` of its own; `docs/how-to/prompts-and-arms.md` shows one. Tables
     `[conversation.binary]`, `[reply.binary]`, `[action.binary]` and so on ask about what is no request by itself.
 
@@ -225,7 +225,7 @@ TAG = re.compile(r"<(\s*/?\s*(?:conversation|steps|request|reply|action|circumst
 
 
 def without_tags(text: str) -> str:
-    """`text` in which no tag of the frame begins or ends: a stranger's words stay between those that hold them."""
+    """Return `text` in which no tag of the frame begins or ends: a stranger's words stay between those that hold them."""
     return TAG.sub(r"(\1)", text)
 
 
@@ -291,7 +291,7 @@ PUBLISHED_NAMES = {"judge": "binary", "judgescore": "score", "judgelogits": "pro
 
 
 def published_prompts(path: Path) -> PromptSet:
-    """The paper's own wording, out of the release's `scripts/template.py`, which is read and never run.
+    """Return the paper's own wording, out of the release's `scripts/template.py`, which is read and never run.
 
     It inserts the context as `json.dumps` gives it, which leaves an empty object, `{}`, where nothing is shown. Raises
     DataError: the file is not Python, or lacks one of the three constants.
@@ -362,7 +362,7 @@ class Chat:
         system: tuple[str, ...] = (),
         layout: Layout | None = None,
     ) -> tuple[Message, ...]:
-        """The conversation that the chatbot is to go on with; without a context it is the query alone.
+        """Return the conversation that the chatbot is to go on with; without a context it is the query alone.
 
         `earlier`: turns that went before, by an arm's transform.
         `role`: the message that holds the context, where a transform decides it.

@@ -211,8 +211,8 @@ def read_text(text: str, scale: Scale, *, cut_off: bool, strict: bool) -> ReadOu
             return unscored(UnscoredReason.TRUNCATED, text)
         if value is not None and not strict:
             return valued(value, "whole")
-    found = list(values_in(text))
-    stated = [value for value in found if speaks_of(value.value, scale)]
+    values = list(values_in(text))
+    stated = [value for value in values if speaks_of(value.value, scale)]
     if stated:
         return by_json(text, stated, scale, strict=strict)
     head = scale.cut.match(text[text.find("{") :]) if "{" in text else None
@@ -220,9 +220,9 @@ def read_text(text: str, scale: Scale, *, cut_off: bool, strict: bool) -> ReadOu
         return valued(scale.number(head["value"]), "json-repaired")
     if cut_off or strict:
         return unscored(UnscoredReason.TRUNCATED if cut_off else refused_or(UnscoredReason.NO_VERDICT, text), text)
-    if found and found[0].start == 0:
+    if values and values[0].start == 0:
         return unscored(refused_or(UnscoredReason.NO_VERDICT, text), text)
-    return by_prose(without_json(text, found, ""), scale)
+    return by_prose(without_json(text, values, ""), scale)
 
 
 # JSON: the values under keys of verdicts.
@@ -313,8 +313,8 @@ def values_of(value: Any, scale: Scale) -> tuple[set[float | None], set[float]]:
 def by_json(text: str, stated: list[JsonValue], scale: Scale, *, strict: bool) -> ReadOutcome:
     values: set[float | None] = set()
     others: set[float] = set()
-    for found in stated:
-        main, other = values_of(found.value, scale)
+    for candidate in stated:
+        main, other = values_of(candidate.value, scale)
         values |= main
         others |= other
     outside = without_json(text, list(values_in(text)), JSON_HERE)
@@ -328,7 +328,7 @@ def by_json(text: str, stated: list[JsonValue], scale: Scale, *, strict: bool) -
         return unscored(refused_or(UnscoredReason.NO_VERDICT, text), text)
     if scale.is_other(text) or (strict and outside.replace(JSON_HERE, "").strip(" \n`")):
         return unscored(UnscoredReason.NO_VERDICT, text)
-    explained = " ".join(filter(None, (explanation_in(found.value) for found in stated)))
+    explained = " ".join(filter(None, (explanation_in(candidate.value) for candidate in stated)))
     if declines(explained):
         return unscored(UnscoredReason.REFUSED, text)
     if any(disowns(sentence, in_json=True) for sentence in sentences(PLURAL.sub("", explained))):
@@ -367,13 +367,13 @@ OWN_LEAD_IN = re.compile(
 """A line that introduces JSON as the reply's own: of these words only."""
 
 
-def without_json(text: str, found: list[JsonValue], mark: str) -> str:
+def without_json(text: str, values: list[JsonValue], mark: str) -> str:
     """Return a reply with a mark in place of each of its JSON values."""
     parts, at = [], 0
-    for value in found:
+    for value in values:
         parts += [text[at : value.start], mark]
         at = value.end
-    return FENCE.sub(" ", "".join([*parts, text[at:]])) if found else text
+    return FENCE.sub(" ", "".join([*parts, text[at:]])) if values else text
 
 
 def doubts(outside: str, value: float, scale: Scale) -> UnscoredReason | None:

@@ -315,10 +315,10 @@ def is_doubtful(sentence: str, *, behind: bool) -> bool:
 
     `behind`: whether it stands behind the verdict, where it may take that back.
     """
-    own = OWN_VOICE.search(sentence) is not None
+    own_voice = OWN_VOICE.search(sentence) is not None
     if disowns(sentence) or (behind and LIMITS.match(sentence)):
         return True
-    if REASONED.match(sentence) or own:
+    if REASONED.match(sentence) or own_voice:
         return False
     return ABOUT_THE_CASE.search(sentence) is None or (
         behind and (len(sentence.split()) < FEWEST_WORDS or "!" in sentence)
@@ -396,7 +396,7 @@ UNKNOWN_WORDS = re.compile(
 
 
 def doubtful_in_another_language(line: str) -> bool:
-    """Return whether a line has words of another language that may take back a verdict, or that nobody here can read."""
+    """Return whether a line has words of another language that may take back a verdict, or that casewise cannot read."""
     if REASONED.match(line):
         return False
     return FOREIGN_DOUBT.search(line) is not None or UNKNOWN_WORDS.search(line) is not None
@@ -432,15 +432,15 @@ def prose_verdicts(sentence: str) -> Iterator[Statement]:
     if foreign := foreign_verdict(sentence):
         yield foreign
         return
-    said = CONCESSION.sub("", sentence, count=1)
-    mentions = list(MENTION.finditer(said))
+    statement = CONCESSION.sub("", sentence, count=1)
+    mentions = list(MENTION.finditer(statement))
     for mention in mentions:
-        yield mentioned(said, mention, alone=len(mentions) == 1)
+        yield mentioned(statement, mention, is_only=len(mentions) == 1)
     if not mentions and MENTION.search(sentence):
         yield Statement("loose", None, sentence, excused=True)
     for pattern in (SHOULD, APPROPRIATE):
-        if match := pattern.search(said):
-            yield advised(said, match)
+        if match := pattern.search(statement):
+            yield advised(statement, match)
 
 
 HERE = r"(?:(?:in|under|within|on|given|with|for|from|considering)\s+(?:this|these|such|all|the|that|those|light of)\b(?:\s+\w+){0,3}?\s+(?:contexts?|case|circumstances|settings?|situation|conditions?|light|basis|scenario|above|factors|platform),?\s+)"
@@ -459,7 +459,7 @@ LED_IN = re.compile(
 """The words before a clause that states a verdict: none, a reason, or the name of what follows."""
 
 
-def mentioned(sentence: str, mention: re.Match[str], *, alone: bool) -> Statement:
+def mentioned(sentence: str, mention: re.Match[str], *, is_only: bool) -> Statement:
     before, after = sentence[: mention.start()], sentence[mention.end() :]
     cuts = [cut for cut in CLAUSE.finditer(before) if not re.search(r"\b(?:is|are|be)\s*$", before[: cut.start()])]
     clause = before[cuts[-1].end() :] if cuts else before
@@ -477,7 +477,7 @@ def mentioned(sentence: str, mention: re.Match[str], *, alone: bool) -> Statemen
         and CLAUSE_BEGINS.match(clause)
         and LED_IN.fullmatch(before[: len(before) - len(clause)])
         and value is not None
-        and alone
+        and is_only
         and len(NEGATION.findall(clause)) <= 1
         and not (negated and re.search(r"\b(?:must|should|shall)\b", clause))
         and AFTER_VERDICT.match(after)
@@ -571,20 +571,20 @@ def strong_score(sentence: str) -> Statement | None:
 
 def prose_scores(sentence: str) -> Iterator[Statement]:
     """Yield the score that a sentence gives in prose."""
-    said = SCALE_SAID.sub("", sentence)
-    for other in (*A_NUMBER.finditer(said), *ANOTHER_SCORE.finditer(said)):
+    statement = SCALE_SAID.sub("", sentence)
+    for other in (*A_NUMBER.finditer(statement), *ANOTHER_SCORE.finditer(statement)):
         yield Statement("loose", float(other[1]), sentence)
-    if (match := SCORE_SAID.search(said)) is None:
+    if (match := SCORE_SAID.search(statement)) is None:
         return
-    before, rest = said[: match.start()], match["rest"].split(". ")[0]
+    before, rest = statement[: match.start()], match["rest"].split(". ")[0]
     doubtful = (
-        NEGATION.search(said[: match.start("number")])
+        NEGATION.search(statement[: match.start("number")])
         or QUALIFIED.search(before)
-        or re.search(r"\d", said[match.start() : match.start("number")])
-        or re.search(HEDGE, said[: match.start("number")], re.IGNORECASE)
+        or re.search(r"\d", statement[match.start() : match.start("number")])
+        or re.search(HEDGE, statement[: match.start("number")], re.IGNORECASE)
         or TAIL_QUALIFIED.search(rest)
-        or OTHER_SCALE.search(said)
-        or "?" in said
+        or OTHER_SCALE.search(statement)
+        or "?" in statement
         or re.search(r"\d", re.sub(r"\b(?:out )?of 10\b|/\s?10\b", "", rest))
     )
     yield Statement("loose" if doubtful else "prose", float(match["number"]), sentence)

@@ -15,7 +15,7 @@ from casewise.stats.arrays import BoolArray, FloatArray
 from casewise.stats.estimates import Estimate, estimate
 from casewise.stats.labels import PUBLISHED, VOTES
 from casewise.stats.metrics import metrics_named
-from casewise.stats.sample import Sample, judged
+from casewise.stats.sample import Sample, judge_sample
 from casewise.stats.shares import sign_test
 from casewise.stats.words import near_duplicates
 from casewise.storage.load import cached_item_numbers
@@ -300,7 +300,7 @@ def audit_intent(subject: Subject, part: Part) -> None:
         part.left_out.append("intent against labels: no item has both an intent and a label.")
         return
     by_votes, by_published = (
-        judged(subject.items, subject.intended, subject.raters, elicitation="binary", policy=policy)
+        judge_sample(subject.items, subject.intended, subject.raters, elicitation="binary", policy=policy)
         for policy in (VOTES, PUBLISHED)
     )
     votes, published = agreement(by_votes.where(usable)), agreement(by_published.where(usable))
@@ -311,11 +311,11 @@ def audit_intent(subject: Subject, part: Part) -> None:
         return {name: agreement(by_votes.where(usable & (group == name))) for name in names}
 
     conditions, categories = within("condition"), within("category")
-    overall = {"votes": votes.picked("n", "method"), "published": published.picked("n", "method")}
+    overall = {"votes": votes.fields("n", "method"), "published": published.fields("n", "method")}
     part.measured |= {
         "agreement": overall,
-        "by_condition": {name: shared.picked("n", "method") for name, shared in conditions.items()},
-        "by_category": {name: shared.picked("n", "method") for name, shared in categories.items()},
+        "by_condition": {name: shared.fields("n", "method") for name, shared in conditions.items()},
+        "by_category": {name: shared.fields("n", "method") for name, shared in categories.items()},
     }
     share = votes.estimate or 0.0
     if share < SHARED:
@@ -345,5 +345,5 @@ def audit_intent(subject: Subject, part: Part) -> None:
 
 
 def agreement(sample: Sample) -> Estimate:
-    """Accuracy of the intent on these items against people's labels, with an interval over queries and annotators."""
+    """Return accuracy of the intent on these items against people's labels, with an interval over queries and annotators."""
     return estimate(sample, metrics=metrics_named("accuracy"))[0]

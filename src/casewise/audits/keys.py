@@ -20,7 +20,7 @@ from casewise.stats.arrays import BoolArray, FloatArray, IntArray
 from casewise.stats.estimates import Estimate, estimate
 from casewise.stats.labels import VOTES
 from casewise.stats.metrics import metrics_named
-from casewise.stats.sample import judged, numbered, right
+from casewise.stats.sample import integer_codes, judge_sample, right_weight
 from casewise.stats.shares import sign_test
 from casewise.storage.load import cached_item_numbers, cached_numbers
 from casewise.text import Text, count_of, text
@@ -178,9 +178,11 @@ def keys(subject: Subject) -> list[Key]:
     """Return the best statements that are tested, the most accurate first; none where none gains five points in sample."""
     kept = partial(cached_item_numbers, subject.benchmark, made_with="polars")
     some = f"{count_of(int(subject.words_read.sum()), 'item')}"
-    found = cached_numbers(subject.benchmark, f"keys of {some}", partial(candidates, subject), made_with="polars")
-    searched = int(found.pop(SEARCHED))
-    names = [name.split("\n", 1) for name in found]
+    candidate_keys = cached_numbers(
+        subject.benchmark, f"keys of {some}", partial(candidates, subject), made_with="polars"
+    )
+    searched = int(candidate_keys.pop(SEARCHED))
+    names = [name.split("\n", 1) for name in candidate_keys]
     tested = (
         key(
             subject,
@@ -191,12 +193,12 @@ def keys(subject: Subject) -> list[Key]:
         )
         for parameter, statement in names
     )
-    return sorted(tested, key=lambda one: -one.gain)
+    return sorted(tested, key=lambda tested_key: -tested_key.gain)
 
 
 def best_key(subject: Subject) -> Key | None:
     """Return the statement that gives the most labels of held-out queries; None where none holds after the search."""
-    return next((one for one in keys(subject) if one.holds), None)
+    return next((key for key in keys(subject) if key.holds), None)
 
 
 def key(subject: Subject, parameter: str, statement: str, present: FloatArray, searched: int) -> Key:
@@ -207,7 +209,7 @@ def key(subject: Subject, parameter: str, statement: str, present: FloatArray, s
     constant = float(label.mean() >= 0.5)
     verdicts = np.full(len(present), np.nan)
     verdicts[rows] = majority_of_others(has, label, group, tie=constant)
-    difference = right(verdicts[rows], label) - right(np.full(len(label), constant), label)
+    difference = right_weight(verdicts[rows], label) - right_weight(np.full(len(label), constant), label)
     by_group = np.bincount(group, weights=difference)
     ahead, behind = int((by_group > 0).sum()), int((by_group < 0).sum())
     p = sign_test(ahead, behind) / 2 if ahead > behind else 1.0
@@ -219,7 +221,7 @@ def key(subject: Subject, parameter: str, statement: str, present: FloatArray, s
         safe_without=float(label[has == 0].sum()),
         items_without=int((has == 0).sum()),
         accuracy=accuracy_of(subject, verdicts),
-        constant=float(right(np.full(len(label), constant), label).mean()),
+        constant=float(right_weight(np.full(len(label), constant), label).mean()),
         p=min(1.0, p * max(1, searched)),
         searched=searched,
         verdicts=verdicts,
@@ -239,7 +241,9 @@ def majority_of_others(value: IntArray, label: FloatArray, group: IntArray, *, t
 
 def accuracy_of(subject: Subject, verdicts: FloatArray) -> Estimate:
     """Return the accuracy of verdicts on the items that have one, with an interval over queries."""
-    sample = judged(subject.items, verdicts, subject.raters, elicitation="binary", policy=VOTES, cluster=subject.query)
+    sample = judge_sample(
+        subject.items, verdicts, subject.raters, elicitation="binary", policy=VOTES, cluster=subject.query
+    )
     return estimate(sample.where(~np.isnan(verdicts)), metrics=metrics_named("accuracy"))[0]
 
 
@@ -254,12 +258,12 @@ def statements_alone(subject: Subject) -> Iterator[dict[str, Any]]:
         whole = subject.stated.select(pl.concat_str(pl.all(), separator="\n", ignore_nulls=True)).to_series()
         sources = {"context": whole, **sources}
     for name, column in sources.items():
-        value = numbered(column.fill_null("").filter(pl.Series(rows)))
+        value = integer_codes(column.fill_null("").filter(pl.Series(rows)))
         if len(np.unique(np.column_stack([value, group]), axis=0)) == len(np.unique(value)):
             continue
         verdicts = np.full(len(rows), np.nan)
         verdicts[rows] = majority_of_others(value, label, group, tie=float(label.mean() >= 0.5))
-        yield {"reads": name, "held_out": text("{queries}"), "accuracy": accuracy_of(subject, verdicts).picked()}
+        yield {"reads": name, "held_out": text("{queries}"), "accuracy": accuracy_of(subject, verdicts).fields()}
 
 
 def audit_keys(subject: Subject, part: Part) -> None:
@@ -268,9 +272,9 @@ def audit_keys(subject: Subject, part: Part) -> None:
         return
     restricted = subject.benchmark.restricted
     part.measured["statements_alone"] = list(statements_alone(subject))
-    found = keys(subject)
-    part.measured["keys"] = [evidence(one, restricted=restricted) for one in found]
-    if (best := next((one for one in found if one.holds), None)) is not None:
+    found_keys = keys(subject)
+    part.measured["keys"] = [evidence(key, restricted=restricted) for key in found_keys]
+    if (best := next((key for key in found_keys if key.holds), None)) is not None:
         part.add(
             "baseline.key",
             best.sentence(restricted=restricted),
@@ -280,17 +284,17 @@ def audit_keys(subject: Subject, part: Part) -> None:
         )
 
 
-def evidence(found: Key, *, restricted: bool) -> dict[str, Any]:
+def evidence(key: Key, *, restricted: bool) -> dict[str, Any]:
     """Return the numbers behind a statement, with the beginning of it where texts may be given away."""
     return {
-        "parameter": found.parameter,
-        **({} if restricted else {"statement": found.statement[:QUOTED]}),
-        "accuracy": found.accuracy.picked(),
-        "gain": found.gain,
-        "p": found.p,
-        "searched": found.searched,
-        "items_with": found.items_with,
-        "safe_with": found.safe_with,
-        "items_without": found.items_without,
-        "safe_without": found.safe_without,
+        "parameter": key.parameter,
+        **({} if restricted else {"statement": key.statement[:QUOTED]}),
+        "accuracy": key.accuracy.fields(),
+        "gain": key.gain,
+        "p": key.p,
+        "searched": key.searched,
+        "items_with": key.items_with,
+        "safe_with": key.safe_with,
+        "items_without": key.items_without,
+        "safe_without": key.safe_without,
     }

@@ -24,7 +24,7 @@ from casewise.stats.ceilings import UNIFORM, fit_beta, same_label
 from casewise.stats.estimates import Estimate, estimate_of
 from casewise.stats.labels import UNSURE_WEIGHT, VOTES, Unsure, column, labels
 from casewise.stats.measured import TotalsByCluster, share
-from casewise.stats.sample import OnScale, query_numbers
+from casewise.stats.sample import ScaleRatings, query_numbers
 from casewise.stats.words import Design, HeldOut, PhraseCounts, out_of_fold
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.benchmark_folder import Features, texts
@@ -32,9 +32,6 @@ from casewise.storage.benchmark_folder import text as text_of
 from casewise.storage.load import cached_item_numbers
 from casewise.storage.wording import LabelWords
 from casewise.text import Text, count_of, text
-
-# A finding: something in a benchmark that changes what its numbers mean, with its evidence and what to do.
-
 
 ALPHA = 0.001
 """The level of every finding that rests on a test, after correction within its own test."""
@@ -140,7 +137,7 @@ def spoken_name(name: str) -> str:
 
 
 def checked_codes(names: Iterable[str]) -> tuple[str, ...]:
-    """`names`, if each is a code, a part of the audit, or `any`.
+    """Return `names`, if each is a code, a part of the audit, or `any`.
 
     Raises ConfigurationError: one is neither; the message lists them all.
     """
@@ -154,9 +151,6 @@ def checked_codes(names: Iterable[str]) -> tuple[str, ...]:
                 f"no finding is called {name!r}{did_you_mean(name, {*codes, *parts})}; there are any, {', '.join(sorted(parts))}, and\n{listed}"
             )
     return checked
-
-
-# What is audited: a benchmark with the tables that several parts of the audit read.
 
 
 LEAST_ITEMS = 20
@@ -217,7 +211,7 @@ class Subject(ShortRepr):
     @cached_property
     def labels(self) -> LabelWords:
         """The words that follow from where labels come from."""
-        return LabelWords.of(self.benchmark)
+        return LabelWords.for_benchmark(self.benchmark)
 
     @cached_property
     def label(self) -> FloatArray:
@@ -300,10 +294,10 @@ class Subject(ShortRepr):
     @cached_property
     def exchanged(self) -> BoolArray:
         """Items of a condition of the study's own whose context stands, word for word, in a usual condition of another query."""
-        own = ~self.items["condition"].is_in([*CONDITIONS, INTENT_UNKNOWN]).to_numpy()
-        if not own.any() or own.all():
-            return np.zeros(len(own), dtype=bool)
-        rows = pl.DataFrame({"text": self.texts_of_contexts, "query": self.query, "own": own}).fill_nan(None)
+        own_condition = ~self.items["condition"].is_in([*CONDITIONS, INTENT_UNKNOWN]).to_numpy()
+        if not own_condition.any() or own_condition.all():
+            return np.zeros(len(own_condition), dtype=bool)
+        rows = pl.DataFrame({"text": self.texts_of_contexts, "query": self.query, "own": own_condition}).fill_nan(None)
         usual = rows.filter(~pl.col("own")).drop_nulls("text").group_by("text").agg(queries=pl.col("query").unique())
         joined = rows.join(usual, on="text", how="left", maintain_order="left")
         elsewhere = (pl.col("queries").list.len() > 1) | (pl.col("queries").list.first() != pl.col("query"))
@@ -402,10 +396,10 @@ class Subject(ShortRepr):
             same = np.full(len(self.items), np.nan)
             conditions = self.items["condition"].cast(pl.Categorical).to_physical().to_numpy()
             for condition in np.unique(conditions).tolist():
-                mine = conditions == condition
-                safe, votes = self.n_safe[mine], self.n_votes[mine]
+                in_condition = conditions == condition
+                safe, votes = self.n_safe[in_condition], self.n_votes[in_condition]
                 prior = fit_beta(safe, votes) if (votes > 1).sum() >= LEAST_ITEMS else UNIFORM
-                same[mine] = same_label(safe, votes, prior=prior)
+                same[in_condition] = same_label(safe, votes, prior=prior)
             return same
 
         return cached_item_numbers(self.benchmark, "same label again, by condition", chances, made_with="scipy")
@@ -436,7 +430,7 @@ class Subject(ShortRepr):
         groups: NDArray[np.intp] | None = None,
         folds: int | None = None,
     ) -> FloatArray:
-        """P(safe) from `written`; see `casewise.stats.words`.
+        """Return P(safe) from `written`; see `casewise.stats.words`.
 
         `written`: of every item, or as `words` gives it. nan for an item whose words are not read.
         `groups`: held out whole instead of queries; contexts that recur are held out with them.
@@ -452,7 +446,7 @@ class Subject(ShortRepr):
         return predicted
 
     def named(self, mask: BoolArray) -> tuple[str, ...]:
-        """Ids of the first items of `mask`."""
+        """Return ids of the first items of `mask`."""
         return tuple(self.items["item_id"].to_numpy()[mask][:LISTED].tolist())
 
 
@@ -478,15 +472,15 @@ def known_raters(benchmark: Benchmark, items: pl.DataFrame, weight: pl.Series) -
     return Raters(item[rows], annotator.filter(rows).to_numpy().astype(np.intp), weight.filter(rows).to_numpy())
 
 
-def scale_of(benchmark: Benchmark, items: pl.DataFrame) -> OnScale | None:
+def scale_of(benchmark: Benchmark, items: pl.DataFrame) -> ScaleRatings | None:
     """Return people's ratings on the scale for the rows of `items`; None without any."""
     scale = benchmark.about.scale
     if scale is None or items["mean_share"].is_null().all():
         return None
-    alone = ((items["n_values"] == 0) & items["mean_share"].is_not_null()).any()
+    means_alone = ((items["n_values"] == 0) & items["mean_share"].is_not_null()).any()
     shares = benchmark.ratings.table.select(scale.share(pl.col("value"))).to_series()
-    return OnScale(
+    return ScaleRatings(
         column(items, "mean_share"),
         column(items, "n_values"),
-        None if alone else known_raters(benchmark, items, shares),
+        None if means_alone else known_raters(benchmark, items, shares),
     )

@@ -25,7 +25,7 @@ from casewise.stats.labels import PUBLISHED, labels
 from casewise.stats.measured import TotalsByCluster
 from casewise.stats.measured import share as share_of
 from casewise.stats.panel import panel_curve, usual_reference
-from casewise.stats.sample import numbered
+from casewise.stats.sample import integer_codes
 from casewise.text import count_of
 
 TENTATIVE = 0.667
@@ -54,7 +54,7 @@ def audit_people(subject: Subject, part: Part) -> None:
         measured["agreement"] = asdict(agreement)
         halves = reliability(safe, votes, rng=rng, clusters=subject.query, splits=subject.options.splits)
         measured["reliability"] = {"half": halves.half, "split_half": halves.split_half, "analytic": halves.analytic}
-        condition = numbered(subject.items["condition"])
+        condition = integer_codes(subject.items["condition"])
         measured["ceilings"] = asdict(ceilings(safe, votes, condition=condition, clusters=subject.query, raters=raters))
     except StatisticsError as error:
         part.left_out.append(f"agreement and ceilings: {error}.")
@@ -101,7 +101,7 @@ def none_if_nan(value: float) -> float | None:
 
 
 def alphas(subject: Subject) -> dict[str, LevelAlpha]:
-    """Krippendorff's alpha with unsure as an answer of its own, and of the ratings on the scale; absent where too few rated."""
+    """Return Krippendorff's alpha with unsure as an answer of its own, and of the ratings on the scale; absent where too few rated."""
     items, rated, by_kind = subject.items, subject.benchmark.ratings, dict[str, LevelAlpha]()
     if items["n_unsure"].sum():
         # in the order of the table's verdicts
@@ -109,7 +109,7 @@ def alphas(subject: Subject) -> dict[str, LevelAlpha]:
         raters = known_raters(subject.benchmark, items, rated.table["verdict"].to_physical().cast(pl.Int64))
         with suppress(StatisticsError):
             by_kind["agreement_with_unsure"] = alpha_by_level(
-                np.stack(counts, axis=1), level="nominal", clusters=subject.query, given=raters
+                np.stack(counts, axis=1), level="nominal", clusters=subject.query, raters=raters
             )
     value = rated.table["value"]
     place, raters = rated.places(items["item_id"]), known_raters(subject.benchmark, items, value)
@@ -121,9 +121,6 @@ def alphas(subject: Subject) -> dict[str, LevelAlpha]:
                 place[rows], value.filter(rows).to_numpy(), clusters=subject.query, annotator=annotator
             )
     return by_kind
-
-
-# The labels: what is counted in them, what settles them, and how likely they are to come out the same again.
 
 
 TOLERANCE = 5e-7
@@ -161,16 +158,16 @@ def rates(subject: Subject, part: Part) -> None:
         return
     with np.errstate(invalid="ignore", divide="ignore"):
         by_votes = subject.n_safe / subject.n_votes
-        alone = np.abs(stated - by_votes) <= TOLERANCE
+        matches = np.abs(stated - by_votes) <= TOLERANCE
         counted = np.abs(stated - (subject.n_safe + subject.intended) / (subject.n_votes + 1)) <= TOLERANCE
-    neither = compared & ~alone & ~counted
+    neither = compared & ~matches & ~counted
     # A vote more that equals the intent by chance on a few items is a rate that disagrees, and no habit.
-    only_so = int((compared & counted & ~alone).sum())
-    habit = only_so >= LEAST_ITEMS and only_so >= 0.9 * (compared & ~alone).sum()
+    only_so = int((compared & counted & ~matches).sum())
+    habit = only_so >= LEAST_ITEMS and only_so >= 0.9 * (compared & ~matches).sum()
     with_intent = compared & counted
     part.measured |= {
         "rates_stated": int(compared.sum()),
-        "rates_as_votes": int((compared & alone).sum()),
+        "rates_as_votes": int((compared & matches).sum()),
         "rates_as_votes_and_intent": int(with_intent.sum()),
         "rates_of_neither": int(neither.sum()),
     }
@@ -192,7 +189,7 @@ def rates(subject: Subject, part: Part) -> None:
             },
             items=subject.named(tied if tied.any() else with_intent),
         )
-    wrong = neither if habit else compared & ~alone
+    wrong = neither if habit else compared & ~matches
     if wrong.any():
         part.add(
             "labels.rates-disagree",
@@ -346,7 +343,7 @@ def stability(subject: Subject, part: Part) -> None:
     close = np.nan_to_num(subject.same_again, nan=1.0) < 0.8
     part.measured |= {"same_label_again": means, "labels_below_80_percent": int(close.sum())}
     if (again := subject.second_study(subject.n_votes > 0)) is not None:
-        part.measured["second_study"] = again.picked("n")
+        part.measured["second_study"] = again.fields("n")
     if max(means.values()) >= LEAST_STABLE:
         return
     low, high = (percent(end(means.values())) for end in (min, max))

@@ -19,7 +19,7 @@ from casewise.stats.estimates import STUDENT, Estimate, estimate
 from casewise.stats.labels import PUBLISHED, VOTES
 from casewise.stats.metrics import metric_named, metrics_named, value_of
 from casewise.stats.pairs import halves
-from casewise.stats.sample import AGREEMENT, ROUNDING, constant_accuracy, judged, numbered, right
+from casewise.stats.sample import AGREEMENT, ROUNDING, constant_accuracy, integer_codes, judge_sample, right_weight
 from casewise.stats.words import PhraseCounts, weighty_phrases
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.benchmark_folder import Features, texts
@@ -64,7 +64,7 @@ class Gain(NamedTuple):
         return self.gain / max(1e-9, 1 - self.constant)
 
     def holds(self, *, comparisons: int = 1) -> bool:
-        """True if it is at least five points, and beyond chance at `ALPHA` (Bonferroni over `comparisons`)."""
+        """Return True if it is at least five points, and beyond chance at `ALPHA` (Bonferroni over `comparisons`)."""
         return self.gain >= LEAST_GAIN and self.z > float(-ndtri(ALPHA / comparisons))
 
     @property
@@ -101,7 +101,7 @@ def audit_baseline(subject: Subject, part: Part) -> None:
     }
     solution = solved_by_words(subject)
     if solution is not None:
-        evidence = {"reads": READS[solution.reads], "accuracy": solution.accuracy.picked()}
+        evidence = {"reads": READS[solution.reads], "accuracy": solution.accuracy.fields()}
         part.add("baseline.solved", solution.sentence, 1.0, evidence)
     vocabulary(subject, part)
     gains = {name: gain_over_constant(subject, values, ~subject.exchanged) for name, values in single.items()}
@@ -165,7 +165,7 @@ def solved_by_words(subject: Subject) -> Solution | None:
     for reads in dict.fromkeys((subject.reads, *every)):
         values = subject.predicted(reads)
         samples = (
-            judged(subject.items, values, elicitation="probability", policy=VOTES, cluster=groups)
+            judge_sample(subject.items, values, elicitation="probability", policy=VOTES, cluster=groups)
             for groups in subject.groupings
         )
         read_alone, accuracy_alone = ~np.isnan(values), metrics_named("accuracy")
@@ -183,7 +183,7 @@ def width(accuracy: Estimate) -> float:
 
 
 def alone(subject: Subject, words: str, written: Iterable[str]) -> FloatArray:
-    """Predictions from these words, which are the benchmark's own and so kept for its next audit."""
+    """Return predictions from these words, which are the benchmark's own and so kept for its next audit."""
     folds = min(subject.folds, FEWER_FOLDS)
     return cached_item_numbers(
         subject.benchmark,
@@ -199,7 +199,7 @@ def held_out_wider(subject: Subject, counted: Callable[[], PhraseCounts]) -> Ite
     for name, column in (("categories", subject.items["category"]), ("authors", authors)):
         if column.has_nulls() or column.n_unique() < 2:
             continue
-        groups = numbered(column)
+        groups = integer_codes(column)
         folds = min(subject.folds, column.n_unique())
         values = cached_item_numbers(
             subject.benchmark,
@@ -238,21 +238,21 @@ def row(subject: Subject, reads: str, held_out: str, values: FloatArray) -> dict
     metrics = metrics_named("accuracy", "recall_safe", "recall_unsafe", "pearson", "brier")
     numbers: dict[str, Any] = {"reads": reads, "held_out": held_out}
     for policy in (VOTES, PUBLISHED):
-        sample = judged(subject.items, values, subject.raters, elicitation="probability", policy=policy)
+        sample = judge_sample(subject.items, values, subject.raters, elicitation="probability", policy=policy)
         estimates = estimate(sample.where(~np.isnan(values)), metrics=metrics)
-        numbers[policy.base] = {metric.name: metric.picked() for metric in estimates}
+        numbers[policy.base] = {metric.name: metric.fields() for metric in estimates}
     return numbers
 
 
 def constants(subject: Subject) -> dict[str, dict[str, float | None]]:
-    """Accuracy of constant verdicts and of the intent, under both policies; None where no item has a label of the policy."""
+    """Return accuracy of constant verdicts and of the intent, under both policies; None where no item has a label of the policy."""
     n, accuracy = len(subject.items), metric_named("accuracy")
     verdicts = {"constant:safe": np.ones(n), "constant:unsafe": np.zeros(n), "constant:intended": subject.intended}
     return {
         name: {
             policy.base: None if np.isnan(value) else value
             for policy in (VOTES, PUBLISHED)
-            for value in [value_of(accuracy, judged(subject.items, values, elicitation="binary", policy=policy))]
+            for value in [value_of(accuracy, judge_sample(subject.items, values, elicitation="binary", policy=policy))]
         }
         for name, values in verdicts.items()
     }
@@ -269,7 +269,7 @@ def gain_over_constant(subject: Subject, values: FloatArray, rows: BoolArray | N
     rows = ~np.isnan(subject.label) & ~np.isnan(values) & (True if rows is None else rows)
     label = subject.label[rows]
     constant = label if label.mean() >= 0.5 else 1 - label
-    difference = right(values[rows] > 0.5, label) - constant
+    difference = right_weight(values[rows] > 0.5, label) - constant
     gain = float(difference.mean())
     spread = float(np.sqrt(max(cluster_variance(difference - gain, groups[rows]) for groups in subject.groupings)))
     return Gain(gain, float(difference.sum()) / spread if spread > 0 else 0.0, constant_accuracy(label))
@@ -313,7 +313,7 @@ def shortcut(subject: Subject, part: Part) -> None:
     moved, stayed = subject.exchanged & usable, ~subject.exchanged & usable
     if moved.sum() < LEAST_EXCHANGED or not gain_over_constant(subject, subject.baseline, stayed).holds():
         return
-    hit = right(subject.baseline > 0.5, subject.label)
+    hit = right_weight(subject.baseline > 0.5, subject.label)
     on_moved, on_stayed = (float(hit[rows].mean()) for rows in (moved, stayed))
     variance = sum(
         cluster_variance((hit[rows] - hit[rows].mean()) / rows.sum(), subject.query[rows]) for rows in (stayed, moved)
@@ -339,9 +339,6 @@ def shortcut(subject: Subject, part: Part) -> None:
         },
         items=subject.named(moved & (hit < 0.5)),
     )
-
-
-# Subsets of a benchmark that tell judges apart better than all of it: `--items clear`, `close`, `low-margin`, `hard`.
 
 
 LOW_MARGIN = 1 / 3

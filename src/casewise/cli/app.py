@@ -150,7 +150,7 @@ def main() -> None:
         fail("interrupted; the same command resumes", code=ExitCode.INTERRUPTED)
     except BrokenPipeError:
         exit_on_closed_pipe()
-    except SystemExit as error:  # rich exits with 1 where nobody reads: that would be a "no"
+    except SystemExit as error:  # rich exits with 1 where the pipe is closed: that would be a "no"
         if isinstance(error.__context__, BrokenPipeError):
             exit_on_closed_pipe()
         raise

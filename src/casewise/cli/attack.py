@@ -41,9 +41,6 @@ from casewise.storage.files import write_text
 from casewise.storage.load import source_of
 from casewise.transforms.texts import Adaptive
 
-# `casewise attack` and `casewise robustness`: lie to a judge about the context, and see what becomes of its
-# verdicts.
-
 
 @dataclass(frozen=True)
 class AttackOptions:
@@ -112,7 +109,7 @@ def attack(
         live = asking.options(calls, local, seed=items.seed, needs_key=not how.dry_run)
         options = run_options(benchmark, loaded, live, items=items, calls=calls)
         planned = api.plan_run(loaded, judge, out=out or folder, elicitations=elicit or (), arms=arms, options=options)
-        attack_judge(AttackRun.of(planned, adaptive), how)
+        attack_judge(AttackRun.from_plan(planned, adaptive), how)
         return
     reached = calls.model(asking.base_url, local, needs_key=not how.dry_run)
     collecting = CollectOptions(

@@ -63,10 +63,10 @@ def check(
     if out is not None:
         note(f"The benchmark is at {out / 'benchmark'}, the run at {out / 'run'}")
     numbers: CheckNumbers = report.numbers
-    found = [limit.conclusion for limit in numbers.limits]
+    conclusions = [limit.conclusion for limit in numbers.limits]
     if numbers.n_unscored == numbers.n_cases:
         raise SystemExit(ExitCode.NOTHING_SCORED)
-    if any(conclusion.fails for conclusion in found):
+    if any(conclusion.fails for conclusion in conclusions):
         raise SystemExit(ExitCode.NO)
-    if not all(conclusion.holds for conclusion in found):
+    if not all(conclusion.holds for conclusion in conclusions):
         raise SystemExit(ExitCode.CANNOT_TELL)

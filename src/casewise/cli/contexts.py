@@ -330,17 +330,17 @@ def withdraw(
     """
     with open_draft(draft, database) as (store, contexts), store.write() as connection:
         of_draft = draft_queries(connection, contexts)
-        found = next((one for one in of_draft if query in (one.id, one.text)), None)
-        if found is None:
+        query_found = next((candidate for candidate in of_draft if query in (candidate.id, candidate.text)), None)
+        if query_found is None:
             raise ConfigurationError(f"{draft} has no query {query!r}; give its whole text, or its id")
-        place, *_ = places_of_query(connection, contexts.id, found.id)
+        place, *_ = places_of_query(connection, contexts.id, query_found.id)
         action = Action(by=OWNER, act=Act.RESTORE if restore else Act.WITHDRAW, reason=reason)
         try:
             act_on_query(connection, place.id, action, seen=None, now=datetime.now(UTC))
         except NotAllowed as error:
-            raise ConfigurationError(f"{found.text!r}: {error}") from error
+            raise ConfigurationError(f"{query_found.text!r}: {error}") from error
     became = "restored; its contexts are reviewed anew" if restore else "withdrawn from the releases"
-    say(f"{found.text!r} is {became}", draft=draft, query=found.id, withdrawn=not restore, reason=reason)
+    say(f"{query_found.text!r} is {became}", draft=draft, query=query_found.id, withdrawn=not restore, reason=reason)
 
 
 @app.command

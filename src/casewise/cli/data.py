@@ -47,9 +47,6 @@ from casewise.storage.receipt import Receipt
 from casewise.storage.words import VerdictWords
 from casewise.text import count_of
 
-# `casewise data`: benchmarks fetched and imported.
-
-
 app = App(name="data")
 
 TaxonomyOption = Annotated[Path | None, Parameter(help="Categories of your own, as TOML.")]
@@ -217,7 +214,7 @@ def print_written(benchmark: Benchmark, folder: Path) -> None:
     from casewise.storage.wording import LabelWords
 
     counts = benchmark.counts
-    labels = LabelWords.of(benchmark).counted(counts.ratings)
+    labels = LabelWords.for_benchmark(benchmark).counted(counts.ratings)
     facts = {
         "folder": str(folder),
         "digest": benchmark.digest,
@@ -225,9 +222,6 @@ def print_written(benchmark: Benchmark, folder: Path) -> None:
         "name": benchmark.name,
     }
     say(f"{benchmark.name} is at {folder}: {count_of(counts.items, 'item')}, {labels}", **facts, **counts.model_dump())
-
-
-# `casewise audit`.
 
 
 def audit(
@@ -255,9 +249,6 @@ def audit(
     if failing := report.matching(codes):
         note(f"found, and asked to fail on: {', '.join(finding.code for finding in failing)}")
         raise SystemExit(ExitCode.NO)
-
-
-# `casewise show` and `export`: whatever it is, one command.
 
 
 def show(

@@ -44,9 +44,6 @@ from casewise.storage.files import write_text
 from casewise.storage.run_folder import RUN, read_run
 from casewise.text import count_of
 
-# `casewise demo`: the main job on what is embedded, from a judge to a page.
-
-
 NEXT = (
     ("serve {out}", "browse the items and their verdicts"),
     ("show demo 1", "read an item as the judge sees it"),
@@ -78,9 +75,6 @@ def demo(*, out: Path = Path("runs/demo"), form: FormatOption = None) -> None:
         note(f"  {called} {command.format(out=out):<40} {purpose}")
     if not with_web:
         note(f"  {install_command('web')}, and then {called} {NEXT[0][0].format(out=out)}: {NEXT[0][1]}")
-
-
-# `casewise paper`: what was published, computed again.
 
 
 def paper(
@@ -138,9 +132,6 @@ def rules(sources: list[Path], *, benchmark: str | None) -> None:
         "RMR, rule match: higher is better. RDR, rule disagreement: lower is better. A case without a prediction counts in no "
         "other score."
     )
-
-
-# `casewise report`, `compare`, `leaderboard` and `gate`: what runs come to, alone and beside each other.
 
 
 @dataclass(frozen=True)
@@ -306,15 +297,15 @@ class ContinuousIntegration:
     annotations: Annotated[bool | None, Parameter(negative="--no-annotations")] = None
     """Print ::error lines that GitHub annotates a run with. Default: where GITHUB_ACTIONS is set."""
 
-    def write_and_print(self, found: CIReport[Any]) -> None:
+    def write_and_print(self, report: CIReport[Any]) -> None:
         """Write and print what is wanted."""
         if self.junit is not None:
-            write_text(self.junit, found.to_junit())
+            write_text(self.junit, report.to_junit())
         summary = self.summary or os.environ.get("GITHUB_STEP_SUMMARY")
         if summary:
-            found.add_summary(summary)
+            report.add_summary(summary)
         annotated = os.environ.get("GITHUB_ACTIONS") == "true" if self.annotations is None else self.annotations
-        for line in found.annotations if annotated else ():
+        for line in report.annotations if annotated else ():
             note(line)
 
 

@@ -55,8 +55,6 @@ from casewise.storage.files import read_text
 from casewise.storage.load import source_of
 from casewise.text import count_of
 
-# The options of `casewise judge`, in groups.
-
 
 @dataclass(frozen=True)
 class PlanOptions:
@@ -125,9 +123,6 @@ class HowOptions:
     test_connection: bool = False
     """Make one call, print what the endpoint can do, and stop."""
     yes: YesOption = False
-
-
-# What `casewise judge` says: before and after it runs.
 
 
 def print_summary(summary: RunSummary, folder: Path, *, then: str | None = "report") -> None:
@@ -245,9 +240,6 @@ def print_probe(probe: Probe) -> None:
     print(f"logprobs:     {logprobs}")
     print(f"JSON schema:  {'yes' if probe.json_schema else 'no (casewise needs none)'}")
     print(f"seed:         {'taken' if probe.seed else 'no'}")
-
-
-# `casewise judge`.
 
 
 QUERIES = "the benchmark's queries"

@@ -13,11 +13,9 @@ from cyclopts.validators import Number
 from casewise.errors import ConfigurationError
 from casewise.options import SPEED_GROUP
 
-# The groups of options, in the order in which help shows them.
-
 
 def options_group(name: str, place: int = 0) -> Parameter:
-    """Options that help shows under a heading of their own."""
+    """Return a group of options that help shows under a heading of their own."""
     return Parameter(name="*", group=Group(name, sort_key=place))
 
 
@@ -30,8 +28,6 @@ MACHINE = options_group("Models on this machine", 6)
 HOW = options_group("Before the run", 7)
 COUNTED = options_group("How it is counted", 8)
 WRITTEN = options_group("Output", 9)
-
-# Arguments and options of more than one command.
 
 
 def text_or_stdin(_type: object, tokens: Sequence[Token]) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 from casewise.cli.options import WRITTEN, FormatOption, HtmlOption, MarkdownOption
 from casewise.errors import ConfigurationError, ExitCode
-from casewise.runs.limits import RunProgress, Watch, allow_sending
+from casewise.runs.limits import RunObserver, RunProgress, allow_sending
 from casewise.storage.files import json_text, write_text
 from casewise.text import count_of
 
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from casewise.reports.document import Document
     from casewise.runs.run import CallEstimate
-
-# How commands speak: results to stdout, everything else to stderr.
 
 
 def exit_with_status(progress: RunProgress) -> None:
@@ -51,7 +49,7 @@ def session_line(progress: RunProgress, usable: str) -> str:
 
     `usable`: the noun of a usable answer in the singular, as in `count_of`.
     """
-    held = f" ({progress.resumed:,} were there already)" if progress.resumed else ""
+    resumed = f" ({progress.resumed:,} were there already)" if progress.resumed else ""
     cost = f", ${progress.cost_usd:.4f}" if progress.cost_usd else ""
     if progress.assumed_tokens:
         amount = (
@@ -61,7 +59,7 @@ def session_line(progress: RunProgress, usable: str) -> str:
         )
         cost += f", and at most {amount} more for calls whose tokens the endpoint did not report"
     return (
-        f"{count_of(progress.n_usable, usable)}{held}, {progress.n_unusable:,} {progress.unusable}; "
+        f"{count_of(progress.n_usable, usable)}{resumed}, {progress.n_unusable:,} {progress.unusable}; "
         f"{count_of(progress.n_calls, 'call')} in {progress.seconds:.1f} s{cost}"
     )
 
@@ -105,7 +103,7 @@ def say(text: str, **facts: Any) -> None:
 
 
 def announce(text: str, *, err: bool = False, **facts: Any) -> None:
-    """`say` at once, by a command that goes on until it is stopped."""
+    """Print a result at once, by a command that goes on until it is stopped."""
     if as_json():
         print_json(facts)
     else:
@@ -115,7 +113,7 @@ def announce(text: str, *, err: bool = False, **facts: Any) -> None:
 
 @contextmanager
 def saying(*, json: bool) -> Iterator[None]:
-    """Have `say` gather one JSON document, which is printed when the command ends; or have it print lines."""
+    """Make `say` gather one JSON document, printed when the command ends; or print lines."""
     facts: dict[str, Any] = {}
     before = FACTS.set(facts if json else None)
     try:
@@ -140,7 +138,7 @@ def note(text: str) -> None:
 
 
 def print_first_notes(lines: Sequence[str]) -> None:
-    """The first three of what --json has whole, and how many more there are."""
+    """Print the first three of what --json has whole, and how many more there are."""
     for line in lines[:3]:
         note(line)
     if more := lines[3:]:
@@ -167,11 +165,8 @@ def show(document: Document, *, full: bool = True) -> None:
     print_document(document, Console(soft_wrap=False), full=full)
 
 
-# How a study's state reads in a terminal.
-
-
 def print_table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """A table with the first column and words to the left, and numbers to the right."""
+    """Print a table with the first column and words to the left, and numbers to the right."""
     cells = [[str(cell) for cell in row] for row in [head, *rows]]
     columns = list(zip(*cells, strict=True))
     widths = [max(map(len, column)) for column in columns]
@@ -179,9 +174,6 @@ def print_table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     for row in cells:
         line = (f"{cell:{'<' if words else '>'}{width}}" for cell, width, words in zip(row, widths, left, strict=True))
         say("  ".join(line).rstrip())
-
-
-# How a command prints and writes a document: the same options everywhere, in one place.
 
 
 class HasDocument(Protocol):
@@ -209,19 +201,19 @@ class DocumentOptions:
     out: Path | None = None
     """Write the document to this file instead of printing it. Its ending, or --format, sets the format."""
 
-    def present(self, found: HasDocument, *, full: bool = True) -> None:
-        """Print `found` (its answer alone unless `full`), or write it where `--out` says, and write what else was asked for."""
-        for path in self.written_beside(found.document):
+    def present(self, report: HasDocument, *, full: bool = True) -> None:
+        """Print `report` (its answer alone unless `full`), or write it where `--out` says, and write what else was asked for."""
+        for path in self.written_beside(report.document):
             note(f"written: {path}")
         if self.out is not None:
-            write_text(self.out, self.written(found), private=found.document.quotes_replies)
+            write_text(self.out, self.written(report), private=report.document.quotes_replies)
             note(f"written: {self.out}")
         elif self.wants_json:
-            print_json(found.as_json())
+            print_json(report.as_json())
         elif self.form is not None:
-            print(self.written(found), end="")
+            print(self.written(report), end="")
         else:
-            show(found.document, full=full)
+            show(report.document, full=full)
 
     @property
     def wants_json(self) -> bool:
@@ -231,12 +223,12 @@ class DocumentOptions:
         by_ending = self.form is None and self.out is not None and self.out.suffix == ".json"
         return as_json() or self.form == "json" or by_ending
 
-    def written(self, found: HasDocument) -> str:
+    def written(self, report: HasDocument) -> str:
         if self.wants_json:
-            return json_text(found.as_json())
+            return json_text(report.as_json())
         from casewise.reports.formats import format_named
 
-        return format_named(self.form, self.out).write(found.document)
+        return format_named(self.form, self.out).write(report.document)
 
     def written_beside(self, document: Document) -> Iterator[Path]:
         """Write the faces that were asked for by name, and say where each is."""
@@ -254,9 +246,6 @@ class DocumentOptions:
 
 
 Documents = Annotated[DocumentOptions, WRITTEN]
-
-
-# What every command that calls a model has in common: it asks the person for leave, and shows how it gets on.
 
 
 BAR = 20
@@ -281,26 +270,26 @@ def print_before(before: Mapping[str, CallEstimate]) -> None:
 
 
 def print_estimate(
-    estimate: CallEstimate, whom: str, before: Mapping[str, CallEstimate] = MappingProxyType({})
+    estimate: CallEstimate, endpoint: str, before: Mapping[str, CallEstimate] = MappingProxyType({})
 ) -> None:
     """Print the estimated cost of calls, and of the texts that models make before."""
     if as_json():
         makers = {"before": {name: asdict(texts) for name, texts in before.items()}} if before else {}
-        print_json({"asked": whom, **asdict(estimate), **makers})
+        print_json({"asked": endpoint, **asdict(estimate), **makers})
         return
-    print(f"{whom}: {count_of(estimate.n_calls, 'call')}")
+    print(f"{endpoint}: {count_of(estimate.n_calls, 'call')}")
     print_cost(estimate)
     print_before(before)
 
 
 def leave(what: str, *to: str | None, agreed: bool, remembered: bool = True) -> None:
-    """Have the person agree that `what` is sent to each of these; None is nobody, for it stays on this machine.
+    """Ask for consent that `what` is sent to each of these; None means that it stays on this machine.
 
     `remembered`: consent to an earlier command counts.
     """
-    for whom in to:
+    for endpoint in to:
         allow_sending(
-            what, whom, agreed=agreed, ask=ask_at_terminal if sys.stdin.isatty() else None, remembered=remembered
+            what, endpoint, agreed=agreed, ask=ask_at_terminal if sys.stdin.isatty() else None, remembered=remembered
         )
 
 
@@ -310,10 +299,10 @@ def ask_at_terminal(question: str) -> bool:
 
 
 @contextmanager
-def progress_display(label: str) -> Iterator[Watch]:
+def progress_display(label: str) -> Iterator[RunObserver]:
     """Yield a line on stderr that follows a run: done, rate, time left, cost, failures, retries; none where it is no terminal."""
     if as_json() or not sys.stderr.isatty():
-        yield Watch(say=note)
+        yield RunObserver(say=note)
         return
 
     from rich.console import Console
@@ -327,7 +316,7 @@ def progress_display(label: str) -> Iterator[Watch]:
             rate = f"{speed:,.0f}/s" if speed else ""
             bar.update(task, completed=progress.n_done, total=total, rate=rate, more=progress_fields(progress))
 
-        yield Watch(update_progress, say=lambda text: bar.console.print(text, markup=False, highlight=False))
+        yield RunObserver(update_progress, say=lambda text: bar.console.print(text, markup=False, highlight=False))
 
 
 def progress_bar(console: Console) -> Progress:

@@ -159,19 +159,23 @@ def reconcile(
     carried_out = [line for line, error in outcomes if error is None]
     counts = Counter(str(line.action) for line in carried_out)
     amounts = {kind: sum(line.amount for line in carried_out if line.action == kind) for kind in counts}
-    done = [
+    performed = [
         f"{kind}: {many}" + (f" ({amounts[kind]:,.2f} {currency})" if amounts[kind] else "")
         for kind, many in counts.items()
     ]
     in_doubt = recruiting.in_doubt()
     say(
-        "; ".join([*(done or ["nothing was done"]), *(f"{how}: {len(lost)}" for how, lost in failed.items() if lost)]),
+        "; ".join(
+            [*(performed or ["nothing was done"]), *(f"{how}: {len(lost)}" for how, lost in failed.items() if lost)]
+        ),
         done=dict(counts),
         amounts=amounts,
         currency=currency,
         refused=failed["refused"],
         not_confirmed=failed["not confirmed"],
-        in_doubt=[{"annotator": one.annotator_id, "payment": one.payment, "amount": one.amount} for one in in_doubt],
+        in_doubt=[
+            {"annotator": each.annotator_id, "payment": each.payment, "amount": each.amount} for each in in_doubt
+        ],
         lines=[
             dict(zip(("submission", "there", "annotator", "here", "advice"), reconciled_row(line), strict=True))
             | {"action": line.action, "amount": line.amount}

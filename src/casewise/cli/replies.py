@@ -211,7 +211,7 @@ def grade(
 def grade_each(
     replies: Path, graders: Sequence[Grader], options: GradeOptions, *, benchmark: Source | None = None
 ) -> list[GradeSummary]:
-    """Have each grader grade all replies, and print what came of it."""
+    """Grade all replies with each grader, and print the results."""
     summaries = []
     for grader in graders:
         with progress_display(f"grading by {grader.name}") as watch:

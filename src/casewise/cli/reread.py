@@ -13,7 +13,7 @@ from casewise.cli.printing import leave, note, say
 from casewise.errors import ConfigurationError, DataError
 from casewise.judges.llm import SecondReader
 from casewise.judges.reread import (
-    ReaderMeasured,
+    ReaderMeasurement,
     Readings,
     Rereader,
     StoredReplies,
@@ -92,7 +92,7 @@ def reread(
         raise ConfigurationError("--browser needs --marks FILE, which keeps the marks")
     print_unread(stored)
     marked = marks_of(marks, stored, browser=browser)
-    measured: dict[str, ReaderMeasured] = {}
+    measured: dict[str, ReaderMeasurement] = {}
     all_readings: Readings | None = None
     for each in readers.values() if marked else ():
         whole_run = out is not None and each is readers[name]
@@ -107,11 +107,11 @@ def reread(
     if all_readings is None:
         all_readings = asyncio.run(read_again(readers[name], stored.replies))
     can_be_read = [reply for reply in stored.unread if readers[name].can_read(reply)]
-    given = [all_readings[reply_id(reply)] for reply in can_be_read if reply_id(reply) in all_readings]
-    found = sum(value_of(reading) is not None for reading in given)
-    if left := len(can_be_read) - len(given):
+    available_readings = [all_readings[reply_id(reply)] for reply in can_be_read if reply_id(reply) in all_readings]
+    n_found = sum(value_of(reading) is not None for reading in available_readings)
+    if left := len(can_be_read) - len(available_readings):
         note(f"{count_of(left, 'reply was')} not read: --max-cost {max_cost:g} was used up")
-    say(f"{name}: finds a verdict in {found:,} of the {len(stored.unread):,} unread replies", by=name, found=found)
+    say(f"{name}: finds a verdict in {n_found:,} of the {len(stored.unread):,} unread replies", by=name, found=n_found)
     if out is not None:
         changed = write_reading(out, stored, readers[name], all_readings, measured=measured.get(name))
         say(f"{out}: a new reading with {changed:,} other verdicts; {run} is as it was", out=str(out), changed=changed)
@@ -176,7 +176,7 @@ def mark_in_browser(file: Path) -> None:
     server.run()
 
 
-def print_measured(worth: ReaderMeasured, reader: Rereader) -> None:
+def print_measured(worth: ReaderMeasurement, reader: Rereader) -> None:
     """Print what a reader is worth on marked replies."""
     say(
         f"{worth.reader}: {worth.right} right, {worth.missed} missed, {worth.wrong} wrong of {worth.marked} marked replies "

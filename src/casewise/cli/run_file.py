@@ -42,8 +42,6 @@ from casewise.storage.files import write_text
 if TYPE_CHECKING:
     from cyclopts import Argument
 
-# The keys of a run file: options of commands, by their names without hyphens.
-
 
 def heading_of(parameter: Parameter) -> str:
     """Return the heading under which help shows an option."""
@@ -69,9 +67,6 @@ def keys_of(command: str) -> dict[str, Argument]:
         if argument.show and heading_of(argument.parameter) not in NOT_IN_A_FILE
     }
     return {key: argument for key, argument in arguments.items() if key not in SET_ELSEWHERE.get(command, ())}
-
-
-# `casewise init`: a run file with a comment on every line.
 
 
 TITLE = """\
@@ -156,9 +151,6 @@ def key_line(key: str, argument: Argument, value: Any = None) -> str:
 def as_keys(text: str) -> str:
     """Write options as they are called in a file: `--max-cost` is `max_cost`."""
     return re.sub(r"--([a-z][a-z-]*[a-z])", lambda match: match[1].replace("-", "_"), text)
-
-
-# Reading a run file.
 
 
 def parse(command: str, tokens: Sequence[str]) -> tuple[Any, Any]:
@@ -285,8 +277,8 @@ def read_gate(table: Any, judging: Mapping[str, Any], *, where: str) -> Gate:
     """Return a table `[[gate]]` of a file. Raises ConfigurationError: it is no gate of the file's judges and benchmarks."""
     if not isinstance(table, dict):
         raise ConfigurationError("gate is no table; write [[gate]]")
-    own = {key: value for key, value in table.items() if key not in ("judge", "benchmark", "baseline")}
-    tokens, baseline = tokens_of(own, "gate", where), table.get("baseline") or None
+    options = {key: value for key, value in table.items() if key not in ("judge", "benchmark", "baseline")}
+    tokens, baseline = tokens_of(options, "gate", where), table.get("baseline") or None
     parse("gate", ["RUN", *tokens])
     if bool(table.get("max_drop")) == bool(table.get("max_turned")):
         raise ConfigurationError(f"{where}max_drop or max_turned is missing, or both are there; give one of them")
@@ -308,11 +300,8 @@ def read_gate(table: Any, judging: Mapping[str, Any], *, where: str) -> Gate:
     return Gate(tokens, baseline, chosen["judge"], chosen["benchmark"])
 
 
-# `casewise run`.
-
-
 def run(file: Path, /, *, how: Annotated[HowOptions, HOW] = HowOptions()) -> None:
-    """Do what a run file says: ask, write the reports, check the gates. The same command resumes a run that was stopped.
+    """Carry out a run file: ask, write the reports, check the gates. The same command resumes a run that was stopped.
 
     Exit codes are those of casewise gate: 1 if a gate fails, 3 if it cannot tell.
 

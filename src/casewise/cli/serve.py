@@ -34,10 +34,7 @@ from casewise.settings import from_environment
 from casewise.text import count_of
 
 if TYPE_CHECKING:
-    from casewise.evaluate.viewing import Viewed
-
-# `casewise backup`, `restore` and `doctor`: the whole database, while it is in use; what is installed and
-# reachable.
+    from casewise.evaluate.viewing import RunView
 
 
 def doctor(*, reach: bool = False) -> None:
@@ -107,9 +104,6 @@ def backup(
             staff.note(connection, BACKED_UP, by=None, subject=None, now=datetime.now(UTC), detail={"rows": count})
     say(f"{count_of(count, 'row is')} in {file}", rows=count, file=str(file))
     note("it holds personal data and password hashes: keep it safe, and keep the secret key apart from it")
-
-
-# `casewise serve` and `casewise invite`: the web app, and who may come in.
 
 
 WORKER_PATIENCE_S = 60
@@ -251,7 +245,7 @@ def serve_app(options: AppOptions, host: str, port: int) -> None:
         if options.workers > 1 and store.is_sqlite:
             raise ConfigurationError("several workers need a database server: --database postgresql://…")
         with store.read() as connection:
-            nobody = staff.nobody_can_sign_in(connection)
+            nobody = staff.has_no_active_people(connection)
     announce(f"casewise is at {settings.site_url}", address=settings.site_url)
     if nobody:
         note("Nobody can sign in yet. Begin with: casewise invite YOU@EXAMPLE.ORG --role administrator")
@@ -348,13 +342,13 @@ def serve_runs(runs: tuple[Path, ...], options: ViewOptions, port: int) -> None:
     )
 
 
-def write_copy(viewed: Viewed, out: Path, *, only: str, with_texts: bool) -> None:
+def write_copy(viewed: RunView, out: Path, *, only: str, with_texts: bool) -> None:
     from casewise.evaluate.viewing import ItemsWanted  # and all that is looked at
     from casewise.web.viewing import write_view
 
     table = viewed.table
     withheld = not with_texts and table.benchmark.restricted
-    items = ItemsWanted.of(dict(parse_qsl(only.removeprefix("?"), keep_blank_values=True)))
+    items = ItemsWanted.from_query(dict(parse_qsl(only.removeprefix("?"), keep_blank_values=True)))
     written = write_view(viewed, out, only=items, withheld=withheld, quoted=with_texts)
     if withheld:
         note("the benchmark is gated: queries, contexts, replies and notes are withheld; --with-texts writes them")

@@ -462,8 +462,8 @@ def amend_round(study: Path, *, why: str, phase: str, yes: bool, database: str |
     say("Every report will say that this was changed while people rated, as a departure from the frozen design.")
     agreed = yes or confirm("Continue?")
     if agreed:
-        place.amend(amendment, why=why)
-    say("The round is amended." if agreed else "", amend_round=agreed)
+        place.amend(amendment, reason=why)
+    say("The round is amended." if agreed else "", amended=agreed)
     return agreed
 
 
@@ -479,7 +479,7 @@ def owners(
 ) -> None:
     """Show or change who sees this study on the owners' pages.
 
-    Owners see the studies they belong to, and no others. Owners who belong to none see the studies to which nobody belongs.
+    Owners see the studies they belong to, and no others. Owners who belong to none see the studies without an owner.
 
     Parameters
     ----------
@@ -555,10 +555,10 @@ def person(
         raise StudyError(f"give one of {', '.join(wishes)}")
     place = StudyAtProlific(study, phase, database)
     if leave_out is not None:
-        reopened = place.void(number, why=leave_out)
+        reopened = place.void(number, reason=leave_out)
         say(f"{number} is left out; {count_of(reopened, 'slot is')} open again", annotator=number, reopened=reopened)
     elif take_in is not None:
-        counted = place.restore(number, why=take_in)
+        counted = place.restore(number, reason=take_in)
         say(f"{number} is taken in again; {count_of(counted, 'rating')} count", annotator=number, counted=counted)
     elif message is not None:
         place.message(number, message)
@@ -587,9 +587,6 @@ def person(
             say(f"{certificate}: the certificate of erasure {erasure.number}", certificate=str(certificate))
 
 
-# What a study is, in lines for a terminal.
-
-
 def print_plan(plan: StudyPlan) -> None:
     """Print the result of `study check`."""
     estimate, design, left_out = plan.estimate, plan.design, plan.material.left_out
@@ -615,7 +612,7 @@ def print_plan(plan: StudyPlan) -> None:
 
 
 def print_overview(seen: Overview) -> None:
-    """Each condition on a line, then where people are."""
+    """Print each condition on a line, then where people are."""
     names = ("promised", "valid", "reserved", "open", "surplus", "void", "skipped", "people")
     rows = [
         [state.condition + (" (closed)" if state.closed else ""), *(getattr(state, name) for name in names)]
@@ -630,17 +627,17 @@ def print_overview(seen: Overview) -> None:
     print("every item has exactly the promised ratings" if seen.exact else "not complete")
 
 
-def print_monitor(found: Monitor, *, currency: str) -> None:
+def print_monitor(now: Monitor, *, currency: str) -> None:
     """Print the speed, end and cost of a round, and the people at each step."""
-    if found.overview.valid:
-        ends = f"; at this pace the round is complete about {found.ends_at:%Y-%m-%d %H:%M} UTC" if found.ends_at else ""
-        pace = f"the current pace is {found.valid_per_hour:,.1f} an hour"
-        print(f"valid ratings: {found.valid_last_hour:,} in the last hour; {pace}{ends}")
-    if found.median_minutes_before is not None:
-        print(f"median from consent to the batch: {found.median_minutes_before:.1f} minutes")
-    for amendment in found.amendments:
+    if now.overview.valid:
+        ends = f"; at this pace the round is complete about {now.ends_at:%Y-%m-%d %H:%M} UTC" if now.ends_at else ""
+        pace = f"the current pace is {now.valid_per_hour:,.1f} an hour"
+        print(f"valid ratings: {now.valid_last_hour:,} in the last hour; {pace}{ends}")
+    if now.median_minutes_before is not None:
+        print(f"median from consent to the batch: {now.median_minutes_before:.1f} minutes")
+    for amendment in now.amendments:
         print(f"amended {amendment}")
-    money, funnel = found.money, found.funnel
+    money, funnel = now.money, now.funnel
     of = "" if money.budget is None else f"; the budget is {money.budget:,.2f} {currency}"
     print(
         f"{money.spent:,.2f} {currency} spent, {money.doubtful:,.2f} in doubt, {money.promised:,.2f} promised, "

@@ -71,8 +71,8 @@ def create_draft(
         raise ConfigurationError(f"a draft called {name!r} already exists")
     parameters.check_names(names := tuple(vary))
     draft = Draft(id=uuid.uuid4().hex, name=name, taxonomy=taxonomy, created_at=now, parameters=parameters, vary=names)
-    own = None if parameters == paper_parameters() else parameters.as_json()
-    values = {"id": draft.id, "name": name, "taxonomy": taxonomy.as_json(), "parameters": own, "created_at": now}
+    own_set = None if parameters == paper_parameters() else parameters.as_json()
+    values = {"id": draft.id, "name": name, "taxonomy": taxonomy.as_json(), "parameters": own_set, "created_at": now}
     connection.execute(insert(tables.drafts).values(values | {"vary": list(names) or None}))
     if not add_queries(connection, draft, queries, intents=intents, now=now):
         raise BenchmarkError("a draft needs at least one query")
@@ -87,7 +87,7 @@ def add_queries(
     intents: Iterable[str] = ("safe", "unsafe"),
     now: datetime,
 ) -> int:
-    """Give `draft` further queries, each with a place for one context an intent; return how many.
+    """Add further queries to `draft`, each with a place for one context an intent; return how many.
 
     Raises ConfigurationError: there is no such intent. BenchmarkError: a query is there already, two are equal, or one has a
     category that the taxonomy does not know.

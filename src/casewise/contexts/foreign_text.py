@@ -33,7 +33,7 @@ def foreign_text(query: str, fields: Mapping[str, str]) -> Iterator[ForeignText]
                 yield ForeignText(check, name, match[0].strip())
         if (sentence := in_another_language(text, *usual)) is not None:
             yield ForeignText("another language", name, sentence)
-        if (sentence := next((one for one in sentences(text) if copies(asked, one)), None)) is not None:
+        if (sentence := next((copied for copied in sentences(text) if copies(asked, copied)), None)) is not None:
             yield ForeignText("copies the query", name, sentence)
 
 

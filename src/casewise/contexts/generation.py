@@ -40,7 +40,7 @@ from casewise.records.base import digest, read_record, shipped_toml
 from casewise.records.call import Call
 from casewise.runs.batch import BatchOptions  # noqa: F401  (cyclopts looks types of inherited fields up here)
 from casewise.runs.engine import Asks, RunLog, each_alone
-from casewise.runs.limits import InFlight, Limits, RunProgress, Watch  # noqa: F401
+from casewise.runs.limits import InFlight, Limits, RunObserver, RunProgress  # noqa: F401
 from casewise.runs.run import CallEstimate, CallingOptions, default_folder, estimate_calls, perform, session_now
 
 # How contexts are asked for: our own wording, versioned and replaceable, in the order of CASE-Bench (section
@@ -487,7 +487,7 @@ async def generate(
     model: Model,
     *,
     options: GenerationOptions | None = None,
-    watch: Watch | None = None,
+    watch: RunObserver | None = None,
 ) -> GenerationSummary:
     """Generate what `options.which` names; the same call later goes on with what is left.
 

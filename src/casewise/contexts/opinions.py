@@ -28,7 +28,7 @@ from casewise.records import Record
 from casewise.records.base import digest
 from casewise.records.call import Call
 from casewise.runs.engine import Asks, each_alone
-from casewise.runs.limits import RunProgress, Watch
+from casewise.runs.limits import RunObserver, RunProgress
 from casewise.runs.run import CallEstimate, CallingOptions, estimate_calls, folder_log, perform, session_now
 from casewise.storage.run_folder import AnyManifest, LogKind, now
 
@@ -202,7 +202,7 @@ async def ask_opinions(
     *,
     folder: Path,
     options: OpinionOptions | None = None,
-    watch: Watch | None = None,
+    watch: RunObserver | None = None,
 ) -> OpinionSummary:
     """Ask `model` about every context of `draft` that has words, and put its findings where reviewers see them.
 
@@ -309,7 +309,7 @@ class Reader(ChatAsker[OpinionAsk, Opinion]):
         return Remark(check=check, message=PROBLEMS[check], parameter=parameter, evidence=evidence, by=self.name)
 
     def unanswered(self, ask: OpinionAsk, reason: NoReplyReason, detail: str, /, **came: Any) -> Opinion:
-        """No opinion, and why."""
+        """Return no opinion, and why."""
         return self.opinion(ask, problem=f"{reason.replace('_', ' ')}: {detail}", **came)
 
     def opinion(self, ask: OpinionAsk, **came: Any) -> Opinion:

@@ -152,7 +152,7 @@ def passed_categories(connection: Connection, person_id: str) -> frozenset[str]:
 
 
 def pass_on(connection: Connection, person_id: str, categories: Iterable[str]) -> None:
-    """Have this person pass on exactly `categories`."""
+    """Set the categories that this person declines to exactly `categories`."""
     table = tables.passes
     connection.execute(delete(table).where(table.c.person_id == person_id))
     for category in sorted(set(categories)):
@@ -167,12 +167,8 @@ def has_read_warning(connection: Connection, draft: Draft, person_id: str) -> bo
 
 
 def read_warning(connection: Connection, draft: Draft, person_id: str, *, now: datetime) -> None:
-    """Note that this person has read the warning; saying so twice is saying it once."""
+    """Record that this person has read the warning; saying so twice is saying it once."""
     insert_if_absent(connection, tables.warnings_read, {"person_id": person_id, "draft_id": draft.id, "at": now})
-
-
-# Checking a whole draft: findings go to where reviewers see them, and a report says what single contexts do not
-# show.
 
 
 FOLDS = 5
@@ -214,7 +210,7 @@ class SetReport:
 
 
 def guessed_share(places: Sequence[ReviewPlace]) -> float | None:
-    """Share of contexts whose intent the word baseline guesses, with the queries of each fold held out."""
+    """Return share of contexts whose intent the word baseline guesses, with the queries of each fold held out."""
     queries, intents = [place.query.id for place in places], np.array([place.intended_safe for place in places])
     if len(set(queries)) < FEWEST or len(np.unique(intents)) < 2:
         return None
@@ -250,11 +246,9 @@ def check_draft(connection: Connection, draft: Draft) -> SetReport:
             if place.intended_safe:
                 pairs[place.query.id] = compare_pair(wordings[key], wordings[other], vary=draft.vary)
         findings[key] += [finding for finding in place.findings if finding.by != "rules"]
-    for one in alike:
-        message = (
-            f"{one.similarity:.0%} of its word triples are also in the context for “{places[one.second].query.text}”."
-        )
-        findings[one.first].append(Remark(check="too alike", about=one.second, message=message))
+    for similar_place in alike:
+        message = f"{similar_place.similarity:.0%} of its word triples are also in the context for “{places[similar_place.second].query.text}”."
+        findings[similar_place.first].append(Remark(check="too alike", about=similar_place.second, message=message))
     keep_findings(connection, findings)
     checks = Counter(check for remarks in findings.values() for check in {remark.check for remark in remarks})
     return SetReport(

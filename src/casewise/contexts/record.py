@@ -233,9 +233,6 @@ def line_of(context: ContextRecord, step: Step) -> dict[str, Any]:
     }
 
 
-# The record in the database, and in a release.
-
-
 def read_record(connection: Connection, draft: Draft) -> DraftRecord:
     """Return the record of `draft` from its events."""
     events, contexts = tables.events, tables.contexts
@@ -312,9 +309,6 @@ def record_from_lines(lines: Iterable[EventLine]) -> DraftRecord:
         if steps[-1].to_phase != Phase.WITHDRAWN
     ]
     return DraftRecord(tuple(of_draft), tuple(contexts))
-
-
-# What a release changes of the one before it.
 
 
 @dataclass(frozen=True)

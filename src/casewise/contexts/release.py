@@ -286,14 +286,16 @@ def as_benchmark(
         way = WordingHistory(context, canary)
         if options.unreviewed:
             assert way.generated is not None  # as was checked
-            items.append(Item.of(way.generated))
+            items.append(Item.from_context(way.generated))
             contexts[way.generated.id] = way.generated
             continue
         revisions.extend(way.revisions())
         authors.add(way.author)
-        items.append(Item.of(way.final, source_id=context.source_id))
+        items.append(Item.from_context(way.final, source_id=context.source_id))
         if options.with_generated and way.generated is not None:
-            items.append(Item.of(way.generated, condition=f"{'safe' if context.intended_safe else 'unsafe'}_generated"))
+            items.append(
+                Item.from_context(way.generated, condition=f"{'safe' if context.intended_safe else 'unsafe'}_generated")
+            )
         contexts |= {one.id: one for one in way.contexts()}
     crossed = with_four_texts(draft, queries, record, contexts, items, canary)
     made_up = rehearsal_models(record)

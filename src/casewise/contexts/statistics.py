@@ -120,7 +120,10 @@ def review_statistics(record: DraftRecord) -> ReviewStatistics:
         changed=Share(authors[Author.PERSON_AFTER_MODEL], by_model),
         authors={author: authors[author] for author in Author if authors[author]},
         returned=Share(sum(Act.RETURN in acts for acts in decided), len(decided)),
-        own_words=Share(sum(any(one.event.by == one.before.author for one in pair) for pair in rounds), len(rounds)),
+        own_words=Share(
+            sum(any(step_in_pair.event.by == step_in_pair.before.author for step_in_pair in pair) for pair in rounds),
+            len(rounds),
+        ),
         withdrawn=phases[Phase.WITHDRAWN],
         adopted=sum(context.steps[-1].event.act == Act.ADOPT for context in standing if context.steps),
         work=work_of(standing),

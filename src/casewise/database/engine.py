@@ -42,7 +42,7 @@ class GroupedWrites:
 
     A result is there after its commit. Where a group fails, nothing of it was kept, and each of it is written by itself:
     so an error is that of one write alone, and a write may be performed twice and must change nothing but the database.
-    With several `threads` each write is a transaction of its own: PostgreSQL writes side by side, and whoever locked two
+    With several `threads` each write is a transaction of its own: PostgreSQL writes side by side, and a transaction that locked two
     people's rows at once could wait in a circle.
     """
 
@@ -70,8 +70,8 @@ class GroupedWrites:
             return work(connection)
 
     def _write_waiting(self) -> None:
-        taken = [self._waiting.popleft() for _ in range(min(len(self._waiting), MOST_TOGETHER))]
-        group = [(work, result) for work, result in taken if result.set_running_or_notify_cancel()]
+        batch = [self._waiting.popleft() for _ in range(min(len(self._waiting), MOST_TOGETHER))]
+        group = [(work, result) for work, result in batch if result.set_running_or_notify_cancel()]
         if len(group) > 1:
             try:
                 with self._write() as connection:
@@ -331,13 +331,13 @@ def forget_limit(connection: Connection, key: str) -> None:
 
 @contextmanager
 def only_one(database: Database, job: str) -> Iterator[None]:
-    """Within this, no other process that uses `database` does `job`.
+    """Lock `job`: within the block no other process that uses `database` does it.
 
     Raises RunConflict: another one is doing it now.
     """
     locked = locked_file(database, job) if database.is_sqlite else advisory_lock(database, job)
-    with locked as mine:
-        if not mine:
+    with locked as has_lock:
+        if not has_lock:
             raise RunConflict(f"another process is {job} just now; wait for it, or stop it first")
         yield
 
@@ -348,11 +348,11 @@ def locked_file(database: Database, job: str) -> Iterator[bool]:
     handle = os.open(f"{database.url.database}.{number_of(job):x}.lock", os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        mine = True
+        has_lock = True
     except BlockingIOError:
-        mine = False
+        has_lock = False
     try:
-        yield mine
+        yield has_lock
     finally:
         os.close(handle)
 
@@ -361,11 +361,11 @@ def locked_file(database: Database, job: str) -> Iterator[bool]:
 def advisory_lock(database: Database, job: str) -> Iterator[bool]:
     with database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         key = {"key": number_of(job)}
-        mine = bool(connection.execute(text("SELECT pg_try_advisory_lock(:key)"), key).scalar_one())
+        has_lock = bool(connection.execute(text("SELECT pg_try_advisory_lock(:key)"), key).scalar_one())
         try:
-            yield mine
+            yield has_lock
         finally:
-            if mine:
+            if has_lock:
                 connection.execute(text("SELECT pg_advisory_unlock(:key)"), key)
 
 
@@ -404,7 +404,7 @@ SQLITE_APPEND_ONLY = tuple(
 
 
 def make_append_only(connection: Connection, table: str) -> None:
-    """Have triggers refuse UPDATE and DELETE (and TRUNCATE, on PostgreSQL) on `table`. Called by migrations."""
+    """Create triggers that refuse UPDATE and DELETE (and TRUNCATE, on PostgreSQL) on `table`. Called by migrations."""
     postgresql = connection.dialect.name == "postgresql"
     for statement in POSTGRESQL_APPEND_ONLY if postgresql else SQLITE_APPEND_ONLY:
         when = f"WHEN NOT {WITHDRAWN}" if table == "study_events" and "BEFORE delete" in statement else ""

@@ -158,8 +158,8 @@ def everyone(connection: Connection) -> list[Person]:
     return [as_person(connection, row) for row in rows.all()]
 
 
-def nobody_can_sign_in(connection: Connection) -> bool:
-    """Return whether there is no active person at all, as in a new database."""
+def has_no_active_people(connection: Connection) -> bool:
+    """Return True if no person is active, as in a new database."""
     return connection.execute(select(staff.people.c.id).where(staff.people.c.active).limit(1)).first() is None
 
 
@@ -181,7 +181,7 @@ def set_roles(connection: Connection, person_id: str, roles: frozenset[Role], *,
 
 
 def set_active(connection: Connection, person_id: str, *, active: bool, by: str, now: datetime) -> None:
-    """Let a person in again, or shut them out: their sessions end at once."""
+    """Activate or deactivate a person's account; on deactivation their sessions end at once."""
     connection.execute(update(staff.people).where(staff.people.c.id == person_id).values(active=active))
     if not active:
         revoke(connection, staff.sessions.c.person_id == person_id, now=now)
@@ -202,7 +202,7 @@ def note(
 
 
 def set_study_owner(connection: Connection, study_name: str, email: str, *, belongs: bool) -> None:
-    """Have a person belong to a study, or no longer.
+    """Make a person an owner of a study, or no longer.
 
     Raises ConfigurationError: no owner has that address.
     """
@@ -223,15 +223,15 @@ def study_owners(connection: Connection, study_name: str) -> list[str]:
     return list(connection.scalars(query.where(table.c.study_name == study_name).order_by(people.c.email)))
 
 
-def sees_study(connection: Connection, person_id: str, study_name: str) -> bool:
+def may_see_study(connection: Connection, person_id: str, study_name: str) -> bool:
     """Return whether an owner sees a study: those they belong to, and no others.
 
-    Owners who belong to none see the studies to which nobody belongs.
+    Owners who belong to none see the studies without an owner.
     """
     table = staff.study_owners
-    mine = set(connection.scalars(select(table.c.study_name).where(table.c.person_id == person_id)))
-    if mine:
-        return study_name in mine
+    own_studies = set(connection.scalars(select(table.c.study_name).where(table.c.person_id == person_id)))
+    if own_studies:
+        return study_name in own_studies
     return connection.execute(select(table).where(table.c.study_name == study_name).limit(1)).first() is None
 
 

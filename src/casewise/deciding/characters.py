@@ -31,8 +31,8 @@ def hidden_characters(texts: Iterable[str]) -> str | None:
     'it has words in which letters of two scripts look alike (U+0430)'
     """
     text = "\n".join(texts)
-    if found := dict.fromkeys(HIDDEN.findall(text)):
-        return f"it has characters that are not displayed ({named(found)})"
+    if hidden := dict.fromkeys(HIDDEN.findall(text)):
+        return f"it has characters that are not displayed ({named(hidden)})"
     if text.isascii():
         return None
     mixed = [letter for word in re.findall(r"\w+", text) if not word.isascii() for letter in look_alikes(word)]

@@ -106,7 +106,7 @@ class DecisionRequest:
         return (*differences, *self.of_another_kind(on))
 
     def of_another_kind(self, on: MeasuredOn) -> tuple[str, ...]:
-        """The differences by which `refuse_unmeasured` refuses: of what the request gives and the benchmark has too."""
+        """Return the differences by which `refuse_unmeasured` refuses: of what the request gives and the benchmark has too."""
         statements = stated(self.known)
         differences = []
         if not statements and not on.without_context:
@@ -137,7 +137,7 @@ FREE_TEXT = "situation.description"
 
 
 def by_group(context: Any) -> dict[str, Any] | None:
-    """A context as group to parameter to statement, without what is unknown: of a text, of dotted names, or of groups.
+    """Return a context as group to parameter to statement, without what is unknown: of a text, of dotted names, or of groups.
 
     Raises ConfigurationError: it is none of these. The message repeats nothing of it.
     """
@@ -163,7 +163,7 @@ EVERYTHING = Arm.named("none").omitted
 
 
 @dataclass(frozen=True)
-class AskedNow(Ask):
+class DeployedAsk(Ask):
     """An ask of what no benchmark holds."""
 
     given: DecisionRequest = field(kw_only=True)
@@ -177,7 +177,7 @@ ROLES = ("system", "developer", "user", "assistant")
 
 
 def text_of(content: Any) -> str:
-    """The text of a message: a text, or a list of parts that are texts. Raises ConfigurationError: there is another part."""
+    """Return the text of a message: a text, or a list of parts that are texts. Raises ConfigurationError: there is another part."""
     if isinstance(content, str):
         return content
     parts = content if isinstance(content, list) and content else [None]
@@ -193,7 +193,7 @@ def text_of(content: Any) -> str:
 def from_messages(
     messages: Sequence[Mapping[str, Any]], context: Mapping[str, Any] | str | None = None
 ) -> DecisionRequest:
-    """The request of a chat: the user's last message is the query, a reply behind it is judged, what went before is shown.
+    """Return the request of a chat: the user's last message is the query, a reply behind it is judged, what went before is shown.
 
     What a system message says is shown as a parameter of its own, `system_prompt.text`, where the context says nothing
     of it. Several replies behind the last query are one. Raises ConfigurationError: there is no user's message, or one
@@ -211,14 +211,12 @@ def from_messages(
     if last is None:
         raise ConfigurationError("the messages hold no user message: there is nothing to decide")
     stated = by_group(context) or {}
-    own = stated.get("system_prompt", {})
-    if system and isinstance(own, Mapping):
-        stated["system_prompt"] = {"text": system, **own}
+    own_settings = stated.get("system_prompt", {})
+    if system and isinstance(own_settings, Mapping):
+        stated["system_prompt"] = {"text": system, **own_settings}
     reply = "\n\n".join(turn.content for turn in turns[last + 1 :]) if turns[last + 1 :] else None
     return DecisionRequest(turns[last].content, stated or None, tuple(turns[:last]), reply)
 
-
-# The judge of a decider, made anew: the one that was measured, or none.
 
 NOT_DEPLOYED = {
     "linear": text(
@@ -249,7 +247,7 @@ def check_deployable(name: str, arm: str) -> None:
 
 
 def judge_anew(part: MeasuredJudge, *, model: ModelOptions = ModelOptions()) -> Judge:
-    """The judge that `part` speaks of.
+    """Return the judge that `part` speaks of.
 
     Raises JudgeError: it cannot be deployed, does not exist here, or is not the one that was measured.
     """
@@ -261,18 +259,18 @@ def judge_anew(part: MeasuredJudge, *, model: ModelOptions = ModelOptions()) -> 
 
 def check_same(judge: Judge, part: MeasuredJudge) -> None:
     """Refuse a judge that is not the one that was measured."""
-    now, then = (
+    now, measured = (
         {name: canonical_json(value) for name, value in settings.items() if value is not None}
         for settings in (judge.settings(), part.settings)
     )
     if part.wording is not None:
         now["wording"] = judge.wordings((part.elicitation,)).get(part.elicitation, "")
-        then["wording"] = part.wording
-    if judge.id == part.id and now == then:
+        measured["wording"] = part.wording
+    if judge.id == part.id and now == measured:
         return
-    differ = sorted(name for name in now.keys() | then.keys() if now.get(name) != then.get(name))
+    differ = sorted(name for name in now.keys() | measured.keys() if now.get(name) != measured.get(name))
     differences = (
-        "; ".join(f"{name} was {then.get(name)!r} and is {now.get(name)!r}" for name in differ)
+        "; ".join(f"{name} was {measured.get(name)!r} and is {now.get(name)!r}" for name in differ)
         or f"its id is {judge.id}"
     )
     raise JudgeError(
@@ -290,12 +288,10 @@ def live_options(part: MeasuredJudge, model: ModelOptions) -> LiveOptions:
         raise ConfigurationError(f"the run does not record where on {noted} the model {part.name} was: give --base-url")
     protocol = settings.get("protocol")
     ask = AskOptions() if protocol else AskOptions(**{"structured": False} | ask_settings)
-    extra = ExtraOptions.of(settings) if model.extra == ExtraOptions() else model.extra
+    extra = ExtraOptions.from_settings(settings) if model.extra == ExtraOptions() else model.extra
     reached, role = replace(model, base_url=address, extra=extra, batch=False), settings.get("context_role", "user")
     return LiveOptions(part.prompts, role, ask, reached, protocol, settings.get("policy_text"))
 
-
-# A decider at work: one request in, `answer`, `refuse` or `ask` out, with what is known of it.
 
 T = TypeVar("T")
 
@@ -320,7 +316,7 @@ class DecisionNumbers(Record):
     latency_s: float = 0.0
 
 
-class Decided(DecisionNumbers):
+class DeciderAnswer(DecisionNumbers):
     """The decision of a decider on a request, with its reason."""
 
     why: str
@@ -361,7 +357,7 @@ class Decider:
         base_url: str | None = None,
         model: ModelOptions = ModelOptions(),
     ) -> Self:
-        """The decider in `path`, with its judge made anew.
+        """Return the decider in `path`, with its judge made anew.
 
         Parameters
         ----------
@@ -396,7 +392,7 @@ class Decider:
 
     def decide(
         self, query: str | DecisionRequest, context: Mapping[str, Any] | str | None = None, *, reply: str | None = None
-    ) -> Decided:
+    ) -> DeciderAnswer:
         """Return the decision on a query in its circumstances, as far as these are known, or on a whole request."""
         work = self.decide_async(query, context, reply=reply)
         if not (self.immediate and no_loop_runs()):
@@ -410,11 +406,11 @@ class Decider:
 
     def decide_chat(
         self, messages: Sequence[Mapping[str, Any]], context: Mapping[str, Any] | str | None = None
-    ) -> Decided:
+    ) -> DeciderAnswer:
         """Return the decision on the last message of a chat."""
         return self.decide(from_messages(messages, context))
 
-    def ask(self, request: DecisionRequest) -> Decided:
+    def ask(self, request: DecisionRequest) -> DeciderAnswer:
         """Return the decision of `decide`, for a person who looks on.
 
         Raises
@@ -442,7 +438,7 @@ class Decider:
         *,
         reply: str | None = None,
         raises: bool = False,
-    ) -> Decided:
+    ) -> DeciderAnswer:
         """Return the decision of `decide`, to await. What is wrong with a model or a judge is raised only where `raises` says so."""
         request = query if isinstance(query, DecisionRequest) else DecisionRequest(query, context, reply=reply)
         if request.reply is not None and not self.judge.reads_replies:
@@ -450,9 +446,9 @@ class Decider:
         unmeasured = request.unmeasured(self.file.measured_on)
         if self.file.refuse_unmeasured and (kinds := request.of_another_kind(self.file.measured_on)):
             why = f"unlike the requests that were measured: {'; '.join(kinds)}"
-            return Decided(decision="refuse", id=request.id, why=why, unmeasured=unmeasured)
+            return DeciderAnswer(decision="refuse", id=request.id, why=why, unmeasured=unmeasured)
         began, elicitation, answer, reason = time.perf_counter(), self.file.judge.elicitation, None, ""
-        ask = AskedNow(ITEM, QUERY, None, self.arm, elicitation, reply=request.reply, given=request)
+        ask = DeployedAsk(ITEM, QUERY, None, self.arm, elicitation, reply=request.reply, given=request)
         try:
             answer = await self.judge.answer(ask)
         except Exception as error:  # a judge is anybody's code, and its errors may repeat what it was shown
@@ -481,26 +477,28 @@ class Decider:
         if outcome.explanation:
             why = f"{why}; the judge says: {outcome.explanation}"
         p_safe = float(self.calibrator([value])[0])
-        return Decided(
+        return DeciderAnswer(
             decision=decision, id=request.id, p_safe=p_safe, value=value, why=why, unmeasured=unmeasured, **about
         )
 
-    def failed(self, request: DecisionRequest, reason: str, unmeasured: tuple[str, ...] = ()) -> Decided:
+    def failed(self, request: DecisionRequest, reason: str, unmeasured: tuple[str, ...] = ()) -> DeciderAnswer:
         """Return the decision where the judge was not waited for: the one for a judge that gives no value."""
         fail = self.file.wanted.fail
         why = f"the judge gave no value ({reason}); the decider then says {fail}"
-        return Decided(decision=fail, id=request.id, why=why, unmeasured=unmeasured, failed=reason)
+        return DeciderAnswer(decision=fail, id=request.id, why=why, unmeasured=unmeasured, failed=reason)
 
     def failing(self, fail: Decision) -> Self:
-        """The same decider, with something else done where the judge gives no value.
+        """Return the same decider, with something else done where the judge gives no value.
 
         Raises
         ------
         ConfigurationError
             It would break a promise that was fitted with the file's own `fail`.
         """
-        kept = [promised.promise.kind for promised in self.file.thresholds.promised]
-        broken = next((kind for kind in kept if fail in ERRS[kind] and self.file.wanted.fail not in ERRS[kind]), None)
+        promised_kinds = [promised.promise.kind for promised in self.file.thresholds.promised]
+        broken = next(
+            (kind for kind in promised_kinds if fail in ERRS[kind] and self.file.wanted.fail not in ERRS[kind]), None
+        )
         if fail != self.file.wanted.fail and broken is not None:
             raise ConfigurationError(
                 f"--fail {fail} breaks the promise of {hyphened(broken)}: it was fitted with "
@@ -517,16 +515,16 @@ class Decider:
     @cached_property
     def measured(self) -> dict[str, Any]:
         """The measured shares on held-out queries of the benchmark, with the ends of their intervals."""
-        return {estimate.name: estimate.picked() for estimate in self.file.measured.estimates}
+        return {estimate.name: estimate.fields() for estimate in self.file.measured.estimates}
 
     @cached_property
     def immediate(self) -> bool:
         """True if its judge answers without waiting for anything, so that no event loop is needed."""
-        own = self.judge.own if isinstance(self.judge, CallableJudge) else None
-        return isinstance(self.judge, ConstantJudge) if own is None else not own.waits
+        own_function = self.judge.own if isinstance(self.judge, CallableJudge) else None
+        return isinstance(self.judge, ConstantJudge) if own_function is None else not own_function.waits
 
     def waited(self, work: Coroutine[Any, Any, T]) -> T:
-        """The result of `work` on a loop of this decider's own: its connections belong to one loop."""
+        """Return the result of `work` on a loop of this decider's own: its connections belong to one loop."""
         return asyncio.run_coroutine_threadsafe(work, self.loop).result()
 
     @cached_property
@@ -552,7 +550,7 @@ class Decider:
         return loop
 
     def close(self) -> None:
-        """Let go of the judge's connections."""
+        """Close the judge's connections."""
         if "loop" in self.__dict__:
             self.waited(self.judge.close())
             del self.__dict__["loop"]

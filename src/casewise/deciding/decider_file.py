@@ -14,7 +14,7 @@ from pydantic_core import from_json
 from casewise.errors import ChecksumMismatch, DataError
 from casewise.records import Elicitation
 from casewise.records.base import Record
-from casewise.stats.thresholds import Fitted, Isotonic, Measurement, Platt, TradeOff, Wanted
+from casewise.stats.thresholds import FittedThresholds, Isotonic, Measurement, Platt, TradeOff, Wanted
 from casewise.storage.files import first_problem, read_text, write_text
 
 FORMAT_VERSION = 1
@@ -111,7 +111,7 @@ class FittedDecider(Record):
     calibration: Calibration
     wanted: Wanted
     """The aims of the thresholds, and the decision where the judge gives no value."""
-    thresholds: Fitted
+    thresholds: FittedThresholds
     measured: Measurement
     """The measured results of the decisions on held-out queries."""
     measured_where_fitted: Measurement
@@ -132,12 +132,12 @@ HASH_LINE = re.compile(r'^ *"hash": "[0-9a-f]*",\n', re.MULTILINE)
 
 
 def hash_of(text: str) -> str:
-    """128 bits of BLAKE2b over a decider's text, its hash line left out. It tells a slip; it is no signature."""
+    """Return 128 bits of BLAKE2b over a decider's text, its hash line left out. It tells a slip; it is no signature."""
     return hashlib.blake2b(HASH_LINE.sub("", text, count=1).encode(), digest_size=16).hexdigest()
 
 
 def read_decider(path: Path) -> tuple[FittedDecider, str]:
-    """The decider in `path`, and its hash.
+    """Return the decider in `path`, and its hash.
 
     Raises ChecksumMismatch: it is not what was written. DataError: it cannot be read, is no decider, or another version of
     casewise wrote it.

@@ -91,7 +91,7 @@ class Fitting(ShortRepr):
         return reported_labels(self.series.run.path)
 
     def decided(self, decision: Decision) -> BoolArray:
-        """(items,) True where a held-out item got this decision."""
+        """Return (items,) True where a held-out item got this decision."""
         decided: BoolArray = self.trial.decisions == DECISIONS.index(decision)
         return decided
 
@@ -123,7 +123,7 @@ class Fitting(ShortRepr):
         values = [float(self.trial.evidence.value[at]) for at in costliest]
         return tuple(
             Failure(
-                Case.of(self.runs, int(self.places[at])),
+                Case.from_place(self.runs, int(self.places[at])),
                 DECISIONS[self.trial.decisions[at]],
                 None if np.isnan(value) else value,
                 float(cost[at]),
@@ -156,7 +156,7 @@ def fit_run(
     options: FitOptions = FitOptions(),
     judge: Judge | None = None,
 ) -> Fitting:
-    """The decider that does what is wanted, fitted on a run.
+    """Return the decider that does what is wanted, fitted on a run.
 
     `judge`: the judge itself, where its name does not say how to make it.
 
@@ -179,14 +179,14 @@ def fit_run(
 
 def label_source(benchmark: Benchmark, options: FitOptions) -> str | None:
     """Return in words whose labels a decider is fitted on; None where people voted."""
-    words = LabelWords.of(benchmark)
+    words = LabelWords.for_benchmark(benchmark)
     if benchmark.n_shares and not benchmark.ratings:
         return "shares of safe votes"
     return None if words.rated or benchmark.n_shares else words.policy(options.labels.name)
 
 
 def fit_series(runs: JudgedRuns, series: Series, wanted: Wanted, *, options: FitOptions) -> Fitting:
-    """The decider of one series; where its promises cannot be carried, one that minimises cost alone, and `broken` says why.
+    """Return the decider of one series; where its promises cannot be carried, one that minimises cost alone, and `broken` says why.
 
     Raises BenchmarkError: no item has a label. StatisticsError: there is nothing to fit on.
     """
@@ -236,7 +236,7 @@ def fit_series(runs: JudgedRuns, series: Series, wanted: Wanted, *, options: Fit
 
 
 def evidence_of(runs: JudgedRuns, series: Series, labels: LabelPolicy) -> tuple[Evidence, NDArray[np.intp]]:
-    """A series beside people's labels, and the place in the benchmark of each item that has one.
+    """Return a series beside people's labels, and the place in the benchmark of each item that has one.
 
     Raises BenchmarkError: none has.
     """
@@ -269,7 +269,7 @@ N_FAILURES = 10
 
 
 def chosen_series(runs: JudgedRuns, options: FitOptions) -> Series:
-    """The one series that the options name.
+    """Return the one series that the options name.
 
     Raises ConfigurationError: there is none, or several, or its values are means over repeats: a decider asks once.
     """

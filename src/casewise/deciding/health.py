@@ -80,7 +80,7 @@ class RecentShare:
         return {**vars(self), "share": self.share, "over": self.over}
 
 
-class Recent:
+class RecentDecisions:
     """The last decisions of a service beside those that its decider was fitted on."""
 
     def __init__(self, file: FittedDecider) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 from cyclopts.types import PositiveFloat, PositiveInt
 from pydantic_core import from_json
 
-from casewise.deciding.decider import Decided, DecisionNumbers, DecisionRequest
+from casewise.deciding.decider import DeciderAnswer, DecisionNumbers, DecisionRequest
 from casewise.deciding.decider_file import FittedDecider
 from casewise.errors import ConfigurationError, DataError
 from casewise.records import ShortRepr
@@ -64,7 +64,7 @@ class TrafficLine(DecisionNumbers):
     """The parameters of a context that were stated, by dotted name, without their statements."""
 
 
-def traffic_line(request: DecisionRequest, decided: Decided, *, decider: str, shadow: bool) -> TrafficLine:
+def traffic_line(request: DecisionRequest, decided: DeciderAnswer, *, decider: str, shadow: bool) -> TrafficLine:
     """Return the log line of a decision."""
     numbers = {name: getattr(decided, name) for name in DecisionNumbers.model_fields}
     return TrafficLine.model_construct(
@@ -107,7 +107,7 @@ class TrafficLog:
         self.file, self._is, self._size, self._lines = file, (status.st_dev, status.st_ino), status.st_size, 0
 
     def look(self) -> None:
-        """Notice that the file was moved, removed or shortened, and begin anew. Raises OSError: no file can be begun."""
+        """Reopen the file if it was moved, removed or shortened. Raises OSError: no file can be begun."""
         try:
             status = self.path.stat()
         except FileNotFoundError:
@@ -123,7 +123,7 @@ class TrafficLog:
         self.reopen()
 
     def reopen(self) -> None:
-        """Let go of the file and go on in the one at the path, as after log rotation. Raises OSError: it cannot be."""
+        """Close the file and continue in the one at the path, as after log rotation. Raises OSError: it cannot be."""
         before = self.file
         try:
             self._open()
@@ -163,7 +163,7 @@ class TrafficLog:
             self.events["torn"] += 1
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self.file.close()
 
 
@@ -180,7 +180,7 @@ class Traffic(NamedTuple):
 
 
 def read_traffic(path: Path) -> Traffic:
-    """The lines of a service's log, in their order. Raises DataError: a line is no decision; the message names it."""
+    """Return the lines of a service's log, in their order. Raises DataError: a line is no decision; the message names it."""
     if not path.is_file():
         raise DataError(path, None, "there is no such log; casewise serve --capture writes one")
     lines, torn = [], 0
@@ -197,8 +197,6 @@ def read_traffic(path: Path) -> Traffic:
         raise cannot_read(path, error) from error
     return Traffic(tuple(lines), torn)
 
-
-# Whether a decider's traffic has moved from its benchmark.
 
 FEWEST = 30
 """Requests below which nothing is tested; requests with a value, where values are."""
@@ -246,7 +244,7 @@ class Monitoring(ShortRepr):
     """Requests that people would have to rate for an interval of the width asked for."""
 
     def as_json(self) -> dict[str, Any]:
-        """The numbers as plain JSON values."""
+        """Return the numbers as plain JSON values."""
         tests = [{**vars(test), "moved": test.moved} for test in self.tests]
         return vars(self) | {"tests": tests}
 
@@ -286,7 +284,7 @@ def ratings_needed(share: float, half_width: float) -> int:
 
 
 def drift_tests(lines: Sequence[DecisionNumbers], file: FittedDecider) -> tuple[DriftTest, ...]:
-    """Scores, decisions, missing values and categories against the benchmark's; none where there is too little."""
+    """Test scores, decisions, missing values and categories against the benchmark's; none where there is too little."""
     on, n_queries = file.measured_on, file.benchmark.n_queries
     if len(lines) < FEWEST or not on.decisions:
         return ()
@@ -321,7 +319,7 @@ def drift_tests(lines: Sequence[DecisionNumbers], file: FittedDecider) -> tuple[
 
 
 def chi_squared(now: dict[str, float], then: dict[str, float], n_now: int, n_then: int) -> float:
-    """P of no difference between two sets of shares, from so many each."""
+    """Return P of no difference between two sets of shares, from so many each."""
     from scipy.special import chdtrc  # 0.2 s that not every command needs to wait for
 
     table = np.array([[now.get(name, 0.0) * n_now, share * n_then] for name, share in then.items()]).T

@@ -133,7 +133,7 @@ class Recommendation(ShortRepr):
     """The value of `--benchmark`."""
 
     @classmethod
-    def of(
+    def from_runs(
         cls,
         judged: Sequence[AnyRun],
         wanted: Wanted,
@@ -158,7 +158,7 @@ class Recommendation(ShortRepr):
             key=lambda tried: (tried.name != chosen, tried.trial.broken is not None, tried.trial.cost.value),
         )
         reference_scores = ReferenceScores(runs.benchmark, options.seed)
-        own, *rivals_of_others = (
+        own_rivals, *rivals_of_others = (
             tuple(rivals(runs, candidate, reference_scores, wanted, options=options)) for candidate in order
         )
         try:
@@ -170,8 +170,8 @@ class Recommendation(ShortRepr):
             runs=runs,
             wanted=wanted,
             candidates=tuple(order),
-            rivals=own,
-            shown_to_fail=all(any(rival.better for rival in of_one) for of_one in (own, *rivals_of_others)),
+            rivals=own_rivals,
+            shown_to_fail=all(any(rival.better for rival in of_one) for of_one in (own_rivals, *rivals_of_others)),
             why_no_words=reference_scores.subject.why_no_baseline,
             left_out=left_out,
             problem=problem,
@@ -233,12 +233,12 @@ class Recommendation(ShortRepr):
                 for promised in file.thresholds.promised
             ],
             "why_not_promised": best.trial.broken,
-            "measured": {estimate.name: estimate.picked() for estimate in file.measured.estimates},
+            "measured": {estimate.name: estimate.fields() for estimate in file.measured.estimates},
             "candidates": [
                 {
                     "judge": candidate.name,
                     "run": str(candidate.series.run.path),
-                    "cost": estimate_of(candidate.trial.cost, level=self.wanted.interval_level).picked(),
+                    "cost": estimate_of(candidate.trial.cost, level=self.wanted.interval_level).fields(),
                     **picked(candidate.decider.measured, "harm", "over_refusal", "asked"),
                     "why_not_promised": candidate.trial.broken,
                 }
@@ -261,11 +261,11 @@ class Recommendation(ShortRepr):
 
 
 def picked(numbers: object, *names: str) -> dict[str, dict[str, Any]]:
-    return {name: getattr(numbers, name).picked() for name in names}
+    return {name: getattr(numbers, name).fields() for name in names}
 
 
 def deployable(runs: JudgedRuns) -> tuple[list[Series], dict[str, str]]:
-    """The series that a decider can be made of, and why not of the others."""
+    """Return the series that a decider can be made of, and why not of the others."""
     series: list[Series] = []
     left_out: dict[str, str] = {}
     for judged in runs.main_series:
@@ -288,13 +288,10 @@ def deployable(runs: JudgedRuns) -> tuple[list[Series], dict[str, str]]:
     return series, left_out
 
 
-# What needs no judge: one decision for everything, and words alone.
-
-
 def rivals(
     runs: JudgedRuns, judge: Fitting, reference_scores: ReferenceScores, wanted: Wanted, *, options: FitOptions
 ) -> Iterator[Rival]:
-    """Each alternative that keeps the promises which the judge keeps, beside it."""
+    """Yield each alternative that keeps the promises which the judge keeps, beside it."""
     evidence, trial = judge.trial.evidence, judge.trial
     keeps_promises = trial.broken is None
     for decision, name in CONSTANTS.items():
@@ -336,11 +333,8 @@ def rival(name: Alternative, cost: Measured, judge: Measured, wanted: Wanted) ->
     return Rival(name, estimate_of(cost, level=level), saved, more)
 
 
-# What is not promised, and what it would take.
-
-
 def needs(trial: Trial, wanted: Wanted) -> Iterator[Need]:
-    """Each kind of promise at each limit that the thresholds do not promise already."""
+    """Yield each kind of promise at each limit that the thresholds do not promise already."""
     level = (
         None if wanted.level is None else 1 - (1 - wanted.level) / (max(len(wanted.promises), 1) * wanted.chosen_from)
     )
@@ -362,13 +356,13 @@ def needs(trial: Trial, wanted: Wanted) -> Iterator[Need]:
 
 
 def commands(recommended: Recommendation) -> Iterator[str]:
-    """The command that fits the recommended decider, and the one that serves it."""
+    """Yield the command that fits the recommended decider, and the one that serves it."""
     best, wanted = recommended.best, recommended.best.decider.wanted
     words = ["casewise", "decider", "fit", str(best.series.run.path)]
-    own = [series for series in recommended.runs.main_series if series.run is best.series.run]
-    if len(own) > 1:
+    own_series = [series for series in recommended.runs.main_series if series.run is best.series.run]
+    if len(own_series) > 1:
         words += ["--elicit", best.series.elicitation]
-    if best.series.arm != FULL.name and len({series.arm for series in own}) > 1:
+    if best.series.arm != FULL.name and len({series.arm for series in own_series}) > 1:
         words += ["--arm", best.series.arm]
     for name, value in vars(wanted).items():
         if value not in (getattr(Wanted, name), None):

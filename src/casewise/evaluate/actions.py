@@ -161,9 +161,6 @@ def decisions(sample: Sample) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
     return np.where(sample.unscored, NO_DECISION, codes).astype(np.intp)
 
 
-# For which actions context decides: people's votes in the four contexts, compared.
-
-
 def in_contexts(runs: JudgedRuns) -> Iterator[ActionInContexts]:
     """Yield the actions that have all four contexts, those that context moves most first."""
     table = runs.items.select("item_id", "query_id", "condition", "n_safe", "n_votes").with_row_index("place")
@@ -185,7 +182,7 @@ def in_contexts(runs: JudgedRuns) -> Iterator[ActionInContexts]:
         found.append((query, safe, votes, tuple(words[int(said[by[name]["place"]])] for name in CRITERIA)))
     for query, safe, votes, judged in sorted(found, key=lambda one: -spread_of(one[1], one[2])):
         rates = tuple(float(s / n) if n else None for s, n in zip(safe, votes, strict=True))
-        decides = what_decides(safe, votes, tests=2 * len(found))
+        decides = deciding_part(safe, votes, tests=2 * len(found))
         name = query.action.tool if query.action else query.category
         yield ActionInContexts(query.id, name, rates, tuple(map(int, votes)), decides, judged)
 
@@ -195,7 +192,7 @@ def spread_of(safe: FloatArray, votes: FloatArray) -> float:
     return float(rates.max() - rates.min()) if len(rates) else 0.0
 
 
-def what_decides(safe: FloatArray, votes: FloatArray, *, tests: int) -> Deciding:
+def deciding_part(safe: FloatArray, votes: FloatArray, *, tests: int) -> Deciding:
     """Return whether people's rate falls where the recipient alone, or the purpose alone, becomes wrong.
 
     Each of the two differences has Newcombe's interval at a level that holds for all actions together (Bonferroni). An action that

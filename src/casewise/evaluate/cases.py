@@ -47,8 +47,8 @@ class Case(ShortRepr):
     labels: LabelWords
 
     @classmethod
-    def of(cls, runs: JudgedRuns, place: int) -> Self:
-        """The item at `place` of the benchmark."""
+    def from_place(cls, runs: JudgedRuns, place: int) -> Self:
+        """Return the item at `place` of the benchmark."""
         row, item = runs.items.row(place, named=True), runs.benchmark.items[place]
         context, query = runs.benchmark.context_of(item), runs.benchmark.query[row["query_id"]]
         named = {
@@ -62,7 +62,7 @@ class Case(ShortRepr):
             before=query.before or (),
             columns=dict(item.columns or {}),
             shown=context.shown() if context else {},
-            labels=LabelWords.of(runs.benchmark),
+            labels=LabelWords.for_benchmark(runs.benchmark),
             **named,
         )
 
@@ -82,8 +82,6 @@ class Case(ShortRepr):
             name: value for name, value in vars(self).items() if name not in ("shown", "judged", "before", "labels")
         }
 
-
-# What separates errors from the rest.
 
 CATEGORY = "category"
 """The name under which the category of an item is searched beside the parameters of its context."""
@@ -157,8 +155,8 @@ def error_groups(runs: JudgedRuns, risks: list[ErrorsAtRisk], *, searches: int =
     `searches`: the number of judges for which the same is searched. Their p are corrected for that, and for the kinds.
     """
     made = [risk for risk in risks if risk.error.any()]
-    found = (error_group(runs, risk, times=len(risks) * searches, seed=seed) for risk in made)
-    return [group for group in found if group is not None]
+    groups = (error_group(runs, risk, times=len(risks) * searches, seed=seed) for risk in made)
+    return [group for group in groups if group is not None]
 
 
 def error_group(runs: JudgedRuns, risk: ErrorsAtRisk, *, times: int, seed: int) -> ErrorGroup | None:
@@ -203,7 +201,7 @@ def error_group(runs: JudgedRuns, risk: ErrorsAtRisk, *, times: int, seed: int) 
         items=len(error),
         p=min(1.0, times * best.p),
         searched=best.searched,
-        cases=tuple(Case.of(runs, int(places[row])) for row in wrong[:MOST_CASES]),
+        cases=tuple(Case.from_place(runs, int(places[row])) for row in wrong[:MOST_CASES]),
     )
 
 

@@ -20,7 +20,7 @@ from casewise.stats.arrays import FloatArray, IntArray, Raters
 from casewise.stats.estimates import Estimate, difference_of, estimate_of, influence_of_difference, measure
 from casewise.stats.measured import Measured
 from casewise.stats.metrics import REFUSALS, metric_named
-from casewise.stats.sample import Sample, judged
+from casewise.stats.sample import Sample, judge_sample
 from casewise.storage.intake.cases import CaseFrame, Cases, Draft, Policies, rejected_row
 from casewise.storage.intake.formats.find import read_any_table
 from casewise.storage.intake.formats.format import FileOptions
@@ -131,8 +131,8 @@ class CheckNumbers:
     @property
     def against_constant(self) -> Conclusion:
         """The judge compared with saying the same every time."""
-        same = f"saying {self.constant} every time ({percent(self.constant_accuracy.estimate)})"
-        return compared("The judge", same, self.gain, words=AGREES)
+        constant_verdict = f"saying {self.constant} every time ({percent(self.constant_accuracy.estimate)})"
+        return compared("The judge", constant_verdict, self.gain, words=AGREES)
 
 
 class TalliedCases(Cases):
@@ -186,9 +186,9 @@ def read_check(
     if policies.skip_bad:
         table = without_unreadable(table, verdicts)
     people = replace(table, columns={name: cells for name, cells in table.columns.items() if name != judge})
-    found = columns_of_people(people, columns, scale=options.scale is not None)
+    people_columns = columns_of_people(people, columns, scale=options.scale is not None)
     frame = CaseFrame(words=words, scale=options.scale, policies=policies)
-    cases = TalliedCases(people, found, frame, declared=columns)
+    cases = TalliedCases(people, people_columns, frame, declared=columns)
     cases.prepare()
     draft_of_row = cases.take_all()
     if not cases.drafts:
@@ -218,8 +218,8 @@ def judge_column(table: Table, check: CheckOptions, columns: CaseColumns) -> str
         if check.judge not in table.columns and "." in check.judge:
             table.columns[check.judge] = parts_of_objects(table, check.judge)
         return check.judge
-    taken = set(columns.named.values())
-    candidates = [name for wanted in JUDGES for name in table.names if plain_name(name) == wanted and name not in taken]
+    used = set(columns.named.values())
+    candidates = [name for wanted in JUDGES for name in table.names if plain_name(name) == wanted and name not in used]
     if len(candidates) == 1:
         return candidates[0]
     if not candidates:
@@ -239,18 +239,18 @@ def words_of_judge(judge: str, check: CheckOptions, words: VerdictWords) -> Verd
 
 def columns_of_people(table: Table, columns: CaseColumns, *, scale: bool) -> CaseColumns:
     """Return the roles of the columns; a table without a query has a case of its own in each row, or for each id."""
-    found = columns_of(table, columns, scale=scale, has_ratings=False)
-    if not found.query:
+    columns_found = columns_of(table, columns, scale=scale, has_ratings=False)
+    if not columns_found.query:
         if CASE in table.columns:
             raise ConfigurationError(f"name the column with the query with --query; {listed(table.names)}")
-        if found.annotator and not found.id:
+        if columns_found.annotator and not columns_found.id:
             raise ConfigurationError(
                 f"each row is a rating, and nothing says of which case; name a column with --id or --query; {listed(table.names)}"
             )
-        ids = table.columns[found.id] if found.id else [None] * len(table)
+        ids = table.columns[columns_found.id] if columns_found.id else [None] * len(table)
         table.columns[CASE] = [f"row {place}" if name is None else str(name) for place, name in enumerate(ids, 1)]
-        found = replace(found, query=CASE)
-    return columns_of(table, found, scale=scale)
+        columns_found = replace(columns_found, query=CASE)
+    return columns_of(table, columns_found, scale=scale)
 
 
 def items_table(cases: TalliedCases) -> pl.DataFrame:
@@ -354,7 +354,9 @@ def check_table(tally: Tally, check: CheckOptions = CheckOptions()) -> CheckNumb
     Raises DataError: no case has a label.
     """
     cases, verdicts = tally.cases, tally.verdicts
-    sample = judged(tally.items, tally.values, tally.raters, elicitation=verdicts.elicitation, cluster=tally.cluster)
+    sample = judge_sample(
+        tally.items, tally.values, tally.raters, elicitation=verdicts.elicitation, cluster=tally.cluster
+    )
     if not sample.labelled.any():
         raise DataError(cases.path, None, "no case has a label, so no agreement can be measured")
     metrics = (metric_named("accuracy"), *REFUSALS)
@@ -362,8 +364,8 @@ def check_table(tally: Tally, check: CheckOptions = CheckOptions()) -> CheckNumb
     weight = sample.weight[sample.labelled]
     constant: Verdict = "safe" if weight.mean() >= 0.5 else "unsafe"
     always = np.full(len(sample), float(constant == "safe"))
-    same = judged(tally.items, always, tally.raters, elicitation="binary", cluster=tally.cluster)
-    (baseline,) = measure(same, metrics=metrics[:1])
+    constant_sample = judge_sample(tally.items, always, tally.raters, elicitation="binary", cluster=tally.cluster)
+    (baseline,) = measure(constant_sample, metrics=metrics[:1])
     gain = difference_of(accuracy, baseline)
     estimates = {measured.name: estimate_of(measured) for measured in (accuracy, over_refusal, harm)}
     limits = [
@@ -426,17 +428,17 @@ def limit_on(measured: Measured, estimate: Estimate, limit: float, *, largest: b
     """Return whether the whole interval of a number keeps to a limit, and how many more queries would decide if it is open."""
     if not 0 <= limit <= 1:
         raise ConfigurationError(f"a limit is a share from 0 to 1, not {limit!r}")
-    found = at_most("the judge", estimate, limit=limit, least=not largest)
-    if not isinstance(found.outcome, Unknown) or estimate.estimate is None or estimate.limits is None:
-        return Limit(found, measured.at_risk, None)
+    conclusion = at_most("the judge", estimate, limit=limit, least=not largest)
+    if not isinstance(conclusion.outcome, Unknown) or estimate.estimate is None or estimate.limits is None:
+        return Limit(conclusion, measured.at_risk, None)
     if largest and estimate.estimate == 0 and limit > 0:  # none seen: the upper limit falls as 1 - .025^(1/n)
         needed = math.ceil(math.log(0.025) / math.log1p(-limit)) if limit < 1 else 1
-        return Limit(found, measured.at_risk, max(1, needed - measured.at_risk))
+        return Limit(conclusion, measured.at_risk, max(1, needed - measured.at_risk))
     from casewise.stats.power import further_queries  # and a solver, which takes as long to import as all the rest
 
     distance = estimate.estimate - limit
     more = further_queries(distance, measured.influence, measured.at_risk) if distance else None
-    return Limit(found, measured.at_risk, more)
+    return Limit(conclusion, measured.at_risk, more)
 
 
 def worst_cases(tally: Tally, sample: Sample, most: int) -> list[CheckedCase]:
@@ -462,15 +464,17 @@ def checked_case(tally: Tally, place: int) -> CheckedCase:
         else f"{rate:.0%} safe"
     )
     context = cases.cell(draft.first, "context")
-    parameters = [f"{of}: {row.values[name]}" for name, of in cases.columns.parameters.items() if row.has(name)]
+    parameters = [
+        f"{parameter}: {row.values[name]}" for name, parameter in cases.columns.parameters.items() if row.has(name)
+    ]
     name = cases.cell(draft.first, "id")
     query = cases.cell(draft.first, "reply" if "reply" in cases.cells else "query")
-    own = tally.column[draft.first]
+    judge_cell = tally.column[draft.first]
     return CheckedCase(
         line=row.line,
         id=None if name is None else str(name),
         query=str(query),
         context="; ".join([*([] if context is None else [str(context)]), *parameters]),
         people=people,
-        judge=f"{tally.values[place]:g}" if own is None else str(own),
+        judge=f"{tally.values[place]:g}" if judge_cell is None else str(judge_cell),
     )

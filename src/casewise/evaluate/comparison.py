@@ -42,7 +42,7 @@ from casewise.stats.comparison import (
     MetricGate,
     compare_judges,
     gate,
-    gated,
+    gate_metrics,
 )
 from casewise.stats.estimates import NO_SHARES, Estimate, estimate
 from casewise.stats.metrics import REFUSALS, metric_named, metrics_left_out
@@ -63,7 +63,7 @@ class ComparisonNumbers(RunNumbers):
     notes: tuple[str, ...]
 
     @classmethod
-    def of(
+    def from_runs(
         cls,
         judged: Sequence[AnyRun],
         *,
@@ -90,14 +90,14 @@ class ComparisonNumbers(RunNumbers):
         ]
         comparison = compare_judges(entrants, pairs=find_pairs(runs.items))
         if len(spoken_of) < 2:  # nothing is said of a judge with too few verdicts
-            nothing: dict[str, tuple[Estimate, ...]] = dict.fromkeys(comparison.names, ())
-            comparison = replace(comparison, estimates=nothing, pairs=(), winners={})
+            no_flips: dict[str, tuple[Estimate, ...]] = dict.fromkeys(comparison.names, ())
+            comparison = replace(comparison, estimates=no_flips, pairs=(), winners={})
         return cls(
             runs, options, comparison, (*notes_of(runs, comparison, options), *notes_on_items(runs.benchmark, options))
         )
 
     def item_ids(self, places: Sequence[int]) -> list[str]:
-        """The ids of items by their places."""
+        """Return the ids of items by their places."""
         return [self.benchmark.items[place].id for place in places]
 
     @property
@@ -124,11 +124,11 @@ class ComparisonNumbers(RunNumbers):
 
     @property
     def agreed_with(self) -> str:
-        """Whom or what the judges agree with."""
-        return LabelWords.of(self.benchmark, self.options.labels.base).agreed_with
+        """The people or labels that the judges are compared with, in words."""
+        return LabelWords.for_benchmark(self.benchmark, self.options.labels.base).agreed_with
 
     def as_json(self) -> dict[str, Any]:
-        """The numbers as plain JSON values."""
+        """Return the numbers as plain JSON values."""
         comparison = self.comparison
         pairs = [
             {
@@ -193,18 +193,18 @@ def sentence_of(
         both = f" ({in_sentence(metric_named(metric).title)} {values_of[0]} against {values_of[1]})."
         return text("{subject} {predicate}{both}", subject=best, predicate=against[rivals[0]].predicate, both=both)
     value = f"{in_sentence(metric_named(metric).title)} {in_words(scores[best], metric)}"
-    found = best_conclusion(comparison, names, metric, people=agreed_with, value=value, noun=noun)
-    said: list[str] = [found.sentence]
-    if found.holds:
+    conclusion = best_conclusion(comparison, names, metric, people=agreed_with, value=value, noun=noun)
+    sentences: list[str] = [conclusion.sentence]
+    if conclusion.holds:
         gaps = ((rival, lead(comparison, best, rival, metric)) for rival in rivals if ahead(against[rival]))
         beaten = [text("{rival} by {gap}", rival=rival, gap=gap_in_words(gap)) for rival, gap in gaps if gap]
-        said.append(text("It beats {beaten}.", beaten=first_few(beaten)))
+        sentences.append(text("It beats {beaten}.", beaten=first_few(beaten)))
     winner = comparison.winners.get(metric)
     if len(names) > 2:
         if winner is not None and comparison.names[winner.place] == best:
-            said.append(corrected_for_picking(best, winner.estimate, value=value))
-        said.append(f"95 % intervals, corrected for all {count_of(len(names) * (len(names) - 1) // 2, 'pair')}.")
-    return join(" ", said)
+            sentences.append(corrected_for_picking(best, winner.estimate, value=value))
+        sentences.append(f"95 % intervals, corrected for all {count_of(len(names) * (len(names) - 1) // 2, 'pair')}.")
+    return join(" ", sentences)
 
 
 def best_conclusion(
@@ -217,14 +217,14 @@ def best_conclusion(
     noun: str = "judge",
 ) -> Conclusion:
     """Return which of these judges agrees most with people in a metric, or which may."""
-    behind = {
+    worse = {
         name
         for name in names
         for rival in names
         if rival != name and ahead(compared(rival, name, lead(comparison, rival, name, metric)))
     }
-    may_be_best = [name for name in names if name not in behind]
-    others = [name for name in names if name in behind]
+    may_be_best = [name for name in names if name not in worse]
+    others = [name for name in names if name in worse]
     return best_of(may_be_best, others, metric=metric, people=people, value=value, noun=noun)
 
 
@@ -233,11 +233,11 @@ def ahead(conclusion: Conclusion) -> bool:
     return conclusion.kind == "better" and conclusion.holds
 
 
-def lead(comparison: Comparison, ahead: str, behind: str, metric: str) -> Estimate | None:
-    """The difference of two judges in one metric, `ahead` less `behind`; None where not both have it."""
-    pair = next(pair for pair in comparison.pairs if {pair.first, pair.second} == {ahead, behind})
+def lead(comparison: Comparison, first: str, second: str, metric: str) -> Estimate | None:
+    """Return the difference of two judges in one metric, `first` less `second`; None where not both have it."""
+    pair = next(pair for pair in comparison.pairs if {pair.first, pair.second} == {first, second})
     difference = pair.difference(metric)
-    return difference if difference is None or pair.first == ahead else reversed_difference(difference)
+    return difference if difference is None or pair.first == first else reversed_difference(difference)
 
 
 def notes_of(runs: JudgedRuns, comparison: Comparison, options: ReportOptions) -> Iterator[str]:
@@ -265,9 +265,6 @@ def notes_of(runs: JudgedRuns, comparison: Comparison, options: ReportOptions) -
                 ids=ids,
             )
     yield from against_full_context([series.name for series in runs.series if not series.shown.shows_all], runs.items)
-
-
-# The gate: one run held against another on the same items, for anyone's continuous integration.
 
 
 EXIT_CODES: dict[Decision, ExitCode] = {
@@ -352,7 +349,7 @@ class GateReport(ShortRepr):
         }
 
     def sentence(self) -> str:
-        """The meaning of the decision, in words."""
+        """Return the meaning of the decision, in words."""
         if self.unfinished:
             return (
                 f"Not finished: the {' and the '.join(self.unfinished)} did not answer its whole plan, and the answers so far cannot "
@@ -371,7 +368,7 @@ class GateReport(ShortRepr):
                 f"Too many items have no verdict: {percent(run)} of the run's, {percent(baseline)} of the baseline's. A run passes with "
                 f"at most {100 * self.max_unscored:g} % (--max-unscored). Use --retry-unscored to ask these items again."
             )
-        said: list[str] = [conclusion.sentence for conclusion in self.conclusions]
+        sentences: list[str] = [conclusion.sentence for conclusion in self.conclusions]
         if self.found.decision == "inconclusive":
             drops = " or ".join(
                 f"{gate_number(metric.name, metric.detectable, (None, None))} in {spoken(metric.name)}"
@@ -379,8 +376,8 @@ class GateReport(ShortRepr):
                 if metric.decision == "inconclusive"
             )
             beyond = f"With 80 % power they show a drop only if it exceeds its margin by {drops}."
-            said += ["These items cannot tell.", beyond, "Judge more items, or allow more."]
-        return join(" ", said)
+            sentences += ["These items cannot tell.", beyond, "Judge more items, or allow more."]
+        return join(" ", sentences)
 
     @property
     def conclusions(self) -> tuple[Conclusion, ...]:
@@ -389,7 +386,7 @@ class GateReport(ShortRepr):
 
 
 def gate_number(metric: str, value: float, limits: tuple[float | None, float | None] | None = None) -> str:
-    """A gated metric; with `limits` a drop of it: of shares in per cent and in points."""
+    """Return a gated metric; with `limits` a drop of it: of shares in per cent and in points."""
     is_share = metric.partition(" ")[0] not in NO_SHARES
     if limits is None:
         return percent(value) if is_share else number(value)
@@ -416,7 +413,7 @@ def gate_runs(
     every = read_runs([baseline, run], benchmark=benchmark)
     runs = select_series(every, options)
     folders = {"run": folder_of(run), "baseline": folder_of(baseline)}
-    pairs = held_against(runs, same=folders["run"].resolve() == folders["baseline"].resolve())
+    pairs = matching_series(runs, same=folders["run"].resolve() == folders["baseline"].resolve())
     metrics: list[MetricGate] = []
     shares = [(0.0, 0.0)]
     errors: dict[str, tuple[Estimate, Estimate]] = {}
@@ -445,7 +442,7 @@ def gate_runs(
         found=replace(gated_runs, metrics=tuple(metrics)),
         left_out=int((before.asked ^ after.asked).sum()),
         missing=int((before.asked & ~after.asked).sum()),
-        unfinished=tuple(name for name, path in folders.items() if short_of_its_plan(every, path)),
+        unfinished=tuple(name for name, path in folders.items() if has_unfinished_plan(every, path)),
         nothing_scored=all(after.silent for _, after in pairs.values()),
         unscored_shares=(max(share for share, _ in shares), max(share for _, share in shares)),
         max_unscored=max_unscored,
@@ -454,8 +451,8 @@ def gate_runs(
     )
 
 
-def short_of_its_plan(runs: JudgedRuns, path: Path) -> bool:
-    """True if no series of a run was asked as many items as its last plan has, or one not as often on the whole."""
+def has_unfinished_plan(runs: JudgedRuns, path: Path) -> bool:
+    """Return True if no series of a run was asked as many items as its last plan has, or one not as often on the whole."""
     last, series = last_session(path), [each_series for each_series in runs.series if each_series.run.path == path]
     if last is None or last.planned_items is None:
         return False
@@ -465,8 +462,8 @@ def short_of_its_plan(runs: JudgedRuns, path: Path) -> bool:
     )
 
 
-def held_against(runs: JudgedRuns, *, same: bool) -> dict[str, tuple[Series, Series]]:
-    """The answers of the baseline and of the run, asked the same way in both, by what tells them from others of the two.
+def matching_series(runs: JudgedRuns, *, same: bool) -> dict[str, tuple[Series, Series]]:
+    """Return the answers of the baseline and of the run, asked the same way in both, by what tells them from others of the two.
 
     Judges need nothing to tell them apart. A chatbot's replies are held against each other by each grader that graded both,
     and by each of the two policies: what is let through is so whatever a partial answer counts as.
@@ -496,7 +493,7 @@ def held_against(runs: JudgedRuns, *, same: bool) -> dict[str, tuple[Series, Ser
             alike = [(first[0], second[0])]
         if len(alike) != 1:
             listed = "; ".join(
-                f"{of[0].run.path}: {', '.join(str(series.name) for series in of)}" for of in (first, second)
+                f"{pair[0].run.path}: {', '.join(str(series.name) for series in pair)}" for pair in (first, second)
             )
             number = "no elicitation and arm" if not alike else f"{count_of(len(alike), 'elicitation')} and arms"
             raise ConfigurationError(f"the two runs share {number} ({listed}); run them with one and the same")
@@ -521,8 +518,8 @@ def gate_notes(runs: JudgedRuns, before: Series, after: Series, options: ReportO
 
 
 def parse_margins(written: str | Mapping[str, float]) -> dict[str, float]:
-    """`accuracy=0.01,over_refusal=0.02` as metric to largest drop. Raises as `named_numbers`."""
-    return named_numbers("--max-drop", written, gated())
+    """Return `accuracy=0.01,over_refusal=0.02` as metric to largest drop. Raises as `named_numbers`."""
+    return named_numbers("--max-drop", written, gate_metrics())
 
 
 def named_numbers(

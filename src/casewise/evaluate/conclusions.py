@@ -14,11 +14,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from casewise.notation import percent, points, spoken
-from casewise.stats.ceilings import AgainstNewPerson
-from casewise.stats.comparison import Decision, MetricGate, gated
+from casewise.stats.ceilings import NewPersonTest
+from casewise.stats.comparison import Decision, MetricGate, gate_metrics
 from casewise.stats.costs import RefusalRates
 from casewise.stats.estimates import ALIKE, NO_SHARES, UNSEEN, Estimate
-from casewise.stats.thresholds import Promised, RiskPromise
+from casewise.stats.thresholds import KeptPromise, RiskPromise
 from casewise.text import Text, capitalised, count_of, first_few, join, text
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ ConclusionKind = Literal[
 
 
 class Condition(NamedTuple):
-    """When a conclusion of one kind holds, when it does not, and what keeps wrong ones rare."""
+    """The condition under which a conclusion of one kind holds or does not, and what keeps wrong ones rare."""
 
     holds: str
     does_not_hold: str
@@ -186,9 +186,6 @@ class Conclusion:
         }
 
 
-# Two that are compared: judges, a judge and a baseline or a person, a judge and one decision for everything.
-
-
 class Comparative(NamedTuple):
     """The predicates of the one with the higher number, and of the one with the lower."""
 
@@ -225,14 +222,14 @@ def compared(first: str, second: str, difference: Estimate | None, *, words: Com
     """
     subject = Text(first)
     if difference is not None and difference.estimate == 0 and difference.method in {ALIKE, UNSEEN}:
-        said = text(words.same, other=second)
-        return Conclusion("not told apart", "holds", subject, said, difference.name, 0.0, *difference.ends)
+        predicate = text(words.same, other=second)
+        return Conclusion("not told apart", "holds", subject, predicate, difference.name, 0.0, *difference.ends)
     if difference is None or difference.estimate is None or difference.limits is None:
-        why = "they have no metric in common" if difference is None else difference.method
+        reason = "they have no metric in common" if difference is None else difference.method
         metric = "" if difference is None else difference.name
         estimate = None if difference is None else difference.estimate
-        said = text("cannot be compared with {other}: {why}", other=second, why=why)
-        return Conclusion("better", Unknown(why), subject, said, metric, estimate, None, None)
+        predicate = text("cannot be compared with {other}: {why}", other=second, why=reason)
+        return Conclusion("better", Unknown(reason), subject, predicate, metric, estimate, None, None)
     numbers = (difference.name, difference.estimate, *difference.limits)
     low, high = difference.limits
     gap = gap_in_words(reversed_difference(difference) if high < 0 else difference)
@@ -252,39 +249,40 @@ def compared(first: str, second: str, difference: Estimate | None, *, words: Com
 def in_one_sentence(conclusions: Iterable[Conclusion]) -> Text:
     """Return the predicates of conclusions on one subject in a row, each verb once with all that it is said of."""
     said_of: dict[str, list[str]] = {}
-    for found in conclusions:
-        alone = not found.words or "{gap}" in found.words
-        said_of.setdefault("{other}" if alone else found.words, []).append(found.predicate if alone else found.other)
+    for each in conclusions:
+        single = not each.words or "{gap}" in each.words
+        said_of.setdefault("{other}" if single else each.words, []).append(each.predicate if single else each.other)
     separator = {AGREES.apart: " or from ", "{other}": ", and "}
     return join(
-        ", and ", (text(words, other=join(separator.get(words, " and than "), of)) for words, of in said_of.items())
+        ", and ",
+        (text(words, other=join(separator.get(words, " and than "), subjects)) for words, subjects in said_of.items()),
     )
 
 
-def against_person(judge: str, test: AgainstNewPerson) -> Conclusion:
+def against_person(judge: str, test: NewPersonTest) -> Conclusion:
     """Return whether a judge agrees with people more or less often than one more person, no less by the margin, or neither is told."""
     difference = Estimate("accuracy", test.difference, test.ci_low, test.ci_high, test.items, 0, "")
     person = f"one person ({percent(test.person)})"
-    found = compared(judge, person, difference, words=AGREES)
-    if not test.not_worse or (found.kind == "better" and found.holds):
-        return found
+    comparison = compared(judge, person, difference, words=AGREES)
+    if not test.not_worse or (comparison.kind == "better" and comparison.holds):
+        return comparison
     numbers = ("accuracy", test.difference, test.low, None, test.margin)
     margin = size_of("accuracy", test.margin)
-    said = (
-        text("{less}, by at most {margin}", less=found.predicate, margin=margin)
-        if found.fails
+    predicate = (
+        text("{less}, by at most {margin}", less=comparison.predicate, margin=margin)
+        if comparison.fails
         else text("agrees as often as {person}, or at most {margin} less", person=person, margin=margin)
     )
-    return Conclusion("no worse", "holds", found.subject, said, *numbers)
+    return Conclusion("no worse", "holds", comparison.subject, predicate, *numbers)
 
 
 def no_worse(run: str, baseline: str, gate: MetricGate) -> Conclusion:
     """Return whether a run is no worse than its baseline by more than a gate's margin in one metric."""
     metric, *policy = gate.name.split(" ", 1)  # of replies with the policy of partial answers, as in `harm (strict)`
-    title = " ".join((in_sentence(gated()[metric].title), *policy))
+    title = " ".join((in_sentence(gate_metrics()[metric].title), *policy))
     outcome, words = NO_WORSE[gate.decision]
-    said = text(words, baseline=baseline, metric=title, margin=size_of(gate.name, gate.margin))
-    return Conclusion("no worse", outcome, Text(run), said, gate.name, gate.drop, gate.low, gate.high, gate.margin)
+    predicate = text(words, baseline=baseline, metric=title, margin=size_of(gate.name, gate.margin))
+    return Conclusion("no worse", outcome, Text(run), predicate, gate.name, gate.drop, gate.low, gate.high, gate.margin)
 
 
 NO_WORSE: Mapping[Decision, tuple[Outcome, str]] = {
@@ -298,10 +296,7 @@ NO_WORSE: Mapping[Decision, tuple[Outcome, str]] = {
 """The outcome and the predicate of each decision of a gate."""
 
 
-# The promise of a decider, and the finding of an audit.
-
-
-def promise_made(promised: Promised, *, chosen_from: int = 1) -> Conclusion:
+def promise_made(promised: KeptPromise, *, chosen_from: int = 1) -> Conclusion:
     """Return that an error of a decider is at most what is promised. `chosen_from`: of so many judges it is the best."""
     promise = promised.promise
     if promise.level is None:
@@ -310,20 +305,22 @@ def promise_made(promised: Promised, *, chosen_from: int = 1) -> Conclusion:
         confidence = Text(f"with {100 * (1 - (1 - promise.level) * chosen_from):.4g} % confidence")
         if chosen_from > 1:
             confidence += text(", for the best of {n:judge} compared on these {queries}", n=chosen_from)
-    said = text(
+    predicate = text(
         "is at most {at_most:.4g} % on {queries} like these, {confidence}",
         at_most=100 * promise.at_most,
         confidence=confidence,
     )
     numbers = (promise.kind, promised.loss, None, None, promise.at_most)
-    return Conclusion("promise", "holds", capitalised(promise.error), said, *numbers)
+    return Conclusion("promise", "holds", capitalised(promise.error), predicate, *numbers)
 
 
-def promise_refused(promise: RiskPromise, why: str) -> Conclusion:
+def promise_refused(promise: RiskPromise, reason: str) -> Conclusion:
     """Return that an error of a decider is not promised to be at most so much, and the reason."""
-    said = text("is not promised to be at most {at_most:.4g} % on {queries} like these", at_most=100 * promise.at_most)
+    predicate = text(
+        "is not promised to be at most {at_most:.4g} % on {queries} like these", at_most=100 * promise.at_most
+    )
     numbers = (promise.kind, None, None, None, promise.at_most)
-    return Conclusion("promise", Unknown(why), capitalised(promise.error), said, *numbers)
+    return Conclusion("promise", Unknown(reason), capitalised(promise.error), predicate, *numbers)
 
 
 def finding_made(finding: Finding) -> Conclusion:
@@ -333,14 +330,11 @@ def finding_made(finding: Finding) -> Conclusion:
     )
 
 
-def not_checked(why: str) -> Conclusion:
+def unchecked_finding(reason: str) -> Conclusion:
     """Return that an audit did not look at something, and the reason."""
     return Conclusion(
-        "finding", Unknown(why), Text("The audit"), text("did not check: {why}", why=why), "", None, None, None
+        "finding", Unknown(reason), Text("The audit"), text("did not check: {why}", why=reason), "", None, None, None
     )
-
-
-# The best of several.
 
 
 def best_of(
@@ -359,18 +353,18 @@ def best_of(
     """
     numbers = (metric, None, None, None)
     if len(may_be_best) == 1:
-        said = text("agrees most with {people}{value}", people=people, value=f" ({value})" if value else "")
-        return Conclusion("best", "holds", Text(may_be_best[0]), said, *numbers)
-    behind = text(". One of these agrees more often than {others}", others=first_few(others)) if others else Text("")
-    said = text(
+        predicate = text("agrees most with {people}{value}", people=people, value=f" ({value})" if value else "")
+        return Conclusion("best", "holds", Text(may_be_best[0]), predicate, *numbers)
+    clause = text(". One of these agrees more often than {others}", others=first_few(others)) if others else Text("")
+    predicate = text(
         "do not tell which {noun} agrees most with {people}: it may be {any}{behind}",
         noun=noun,
         people=people,
         any=first_few(may_be_best, last="or"),
-        behind=behind,
+        behind=clause,
     )
-    why = f"no other is shown to be better than any of {count_of(len(may_be_best), noun)}"
-    return Conclusion("best", Unknown(why), Text("These items"), said, *numbers)
+    reason = f"no other is shown to be better than any of {count_of(len(may_be_best), noun)}"
+    return Conclusion("best", Unknown(reason), Text("These items"), predicate, *numbers)
 
 
 def highest(judge: str, value: str, *, n: int, labels: str) -> Conclusion:
@@ -379,14 +373,16 @@ def highest(judge: str, value: str, *, n: int, labels: str) -> Conclusion:
     `value`: the number, with its interval.
     `labels`: what the number counts agreement with, such as "the paper's labels".
     """
-    said = text(
+    predicate = text(
         "has the highest of {n} accuracies against {labels}: {value}. These tables have no intervals of differences, so they do not "
         "tell which judge is best",
         n=n,
         labels=labels,
         value=value,
     )
-    return Conclusion("best", Unknown("no intervals of differences"), Text(judge), said, "accuracy", None, None, None)
+    return Conclusion(
+        "best", Unknown("no intervals of differences"), Text(judge), predicate, "accuracy", None, None, None
+    )
 
 
 def corrected_for_picking(judge: str, corrected: Estimate, *, value: str) -> Text:
@@ -401,9 +397,6 @@ def corrected_for_picking(judge: str, corrected: Estimate, *, value: str) -> Tex
         value=value,
         left=left,
     )
-
-
-# Two conditions, or groups of people.
 
 
 class Contrast(NamedTuple):
@@ -439,19 +432,21 @@ def contrast(
     low, high = difference.ends
     numbers = (difference.name, difference.estimate, low, high)
     if p is None or difference.estimate is None:
-        why = difference.method
-        said = text("is not compared with {second}: {why}", second=second, why=why)
-        differ = Conclusion("differ", Unknown(why), Text(first), said, *numbers)
+        reason = difference.method
+        predicate = text("is not compared with {second}: {why}", second=second, why=reason)
+        differ = Conclusion("differ", Unknown(reason), Text(first), predicate, *numbers)
     elif p <= level:
-        ahead, behind, gap = (first, second, difference)
+        higher, lower, gap = (first, second, difference)
         if difference.estimate < 0:
-            ahead, behind, gap = second, first, reversed_difference(difference)
-        said = text("{gap} more under {ahead} than under {behind}", gap=gap_in_words(gap), ahead=ahead, behind=behind)
-        differ = Conclusion("differ", "holds", Text(more), said, *numbers)
+            higher, lower, gap = second, first, reversed_difference(difference)
+        predicate = text(
+            "{gap} more under {ahead} than under {behind}", gap=gap_in_words(gap), ahead=higher, behind=lower
+        )
+        differ = Conclusion("differ", "holds", Text(more), predicate, *numbers)
     else:
         values = {"first": first, "second": second, "gap": gap_in_words(difference)}
-        said = text("between {first} and {second} is not shown: {gap}", **values)
-        differ = Conclusion("differ", Unknown("the test does not reject"), Text("A difference"), said, *numbers)
+        predicate = text("between {first} and {second} is not shown: {gap}", **values)
+        differ = Conclusion("differ", Unknown("the test does not reject"), Text("A difference"), predicate, *numbers)
     return Contrast(differ, alike(first, second, difference, p=p_alike, margin=margin, level=level))
 
 
@@ -469,8 +464,8 @@ def group_differs(group: str, difference: Estimate, *, p: float | None, rates: s
         outcome, words = "holds", "have {rates} {gap} {above} those of other people on the same items"
         if difference.estimate < 0:
             gap, above = reversed_difference(difference), "below"
-    said = text(words, rates=rates, gap=gap_in_words(gap), above=above, why=difference.method)
-    return Conclusion("differ", outcome, Text(group), said, difference.name, difference.estimate, *difference.ends)
+    predicate = text(words, rates=rates, gap=gap_in_words(gap), above=above, why=difference.method)
+    return Conclusion("differ", outcome, Text(group), predicate, difference.name, difference.estimate, *difference.ends)
 
 
 def alike(
@@ -486,17 +481,14 @@ def alike(
         outcome, words = "holds", "differ by less than {margin}: {gap}"
     elif low > margin or high < -margin:
         outcome, words = "does not hold", "differ by more than {margin}: {gap}"
-    said = text(words, margin=size_of(difference.name, margin), gap=gap_in_words(difference))
+    predicate = text(words, margin=size_of(difference.name, margin), gap=gap_in_words(difference))
     pair = text("{first} and {second}", first=first, second=second)
-    return Conclusion("alike", outcome, pair, said, difference.name, difference.estimate, low, high, margin)
-
-
-# One rate: at most so much, larger than another error, lower than in other categories.
+    return Conclusion("alike", outcome, pair, predicate, difference.name, difference.estimate, low, high, margin)
 
 
 def at_most(subject: str, rate: Estimate, *, limit: float, least: bool = False) -> Conclusion:
     """Return whether a rate, such as harm, is at most `limit`; with `least`, whether one such as accuracy is at least that."""
-    title = in_sentence(gated()[rate.name].title) if rate.name in gated() else spoken(rate.name)
+    title = in_sentence(gate_metrics()[rate.name].title) if rate.name in gate_metrics() else spoken(rate.name)
     named = text("The {title} of {subject}", title=title, subject=subject)
     bound, beyond = ("at least", "below") if least else ("at most", "above")
     low, high = rate.ends
@@ -508,8 +500,8 @@ def at_most(subject: str, rate: Estimate, *, limit: float, least: bool = False) 
         outcome, words = "holds", "is {bound} {limit}: {share}"
     elif (high < limit) if least else (low > limit):
         outcome, words = "does not hold", "is {beyond} {limit}: {share}"
-    said = text(words, bound=bound, beyond=beyond, limit=percent(limit), share=rate.as_share, why=rate.method)
-    return Conclusion("at most", outcome, named, said, rate.name, rate.estimate, low, high, limit)
+    predicate = text(words, bound=bound, beyond=beyond, limit=percent(limit), share=rate.as_share, why=rate.method)
+    return Conclusion("at most", outcome, named, predicate, rate.name, rate.estimate, low, high, limit)
 
 
 def errs_more(judge: str, errors: RefusalRates) -> Conclusion:
@@ -533,19 +525,18 @@ def below_others(judge: str, category: str, accuracy: Estimate, *, p: float, cat
     """
     numbers = (accuracy.name, accuracy.estimate, *accuracy.ends)
     if p > 0.05:
-        said = text("is not shown to be right less often in {category} than in the other categories", category=category)
-        return Conclusion("below the others", Unknown("the test does not reject"), Text(judge), said, *numbers)
-    said = text(
+        predicate = text(
+            "is not shown to be right less often in {category} than in the other categories", category=category
+        )
+        return Conclusion("below the others", Unknown("the test does not reject"), Text(judge), predicate, *numbers)
+    predicate = text(
         "is right less often in {category} than in the other categories: on {share} of {n:item} (corrected for {all:category})",
         category=category,
         share=accuracy.as_share,
         n=accuracy.n,
         all=categories,
     )
-    return Conclusion("below the others", "holds", Text(judge), said, *numbers)
-
-
-# Numbers in words.
+    return Conclusion("below the others", "holds", Text(judge), predicate, *numbers)
 
 
 def reversed_difference(difference: Estimate) -> Estimate:

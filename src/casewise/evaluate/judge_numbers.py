@@ -16,11 +16,11 @@ from pydantic_core import from_json
 from casewise.errors import BenchmarkError, DataError
 from casewise.evaluate.actions import ActionNumbers, action_numbers
 from casewise.evaluate.behaviour import (
-    Corrected,
-    WhatItDoes,
+    ChatbotRates,
+    CorrectedRates,
     behaviours_of,
+    chatbot_rates,
     corrected,
-    what_they_do,
 )
 from casewise.evaluate.cases import Case, ErrorGroup, ErrorsAtRisk, error_groups
 from casewise.evaluate.judged_runs import (
@@ -41,8 +41,8 @@ from casewise.evaluate.yardsticks import (
     ShortAnswer,
     SubsetScore,
     WeakCategory,
+    agreement_with_others,
     among_people,
-    beside_a_new_person,
     notes_on_items,
     select_series,
     subset_scores,
@@ -75,7 +75,7 @@ from casewise.stats.labels import PUBLISHED, LabelPolicy
 from casewise.stats.measured import Measured
 from casewise.stats.metrics import FLOORS, ON_SCALE, metrics_left_out, metrics_named
 from casewise.stats.pairs import PairResults, find_pairs, pair_results, shapley_values
-from casewise.stats.sample import Sample, UnscoredPolicy, as_probability, right
+from casewise.stats.sample import Sample, UnscoredPolicy, as_probability, right_weight
 from casewise.storage.batch_jobs import JobLog
 from casewise.storage.files import json_fields, json_text, json_value, write_text
 from casewise.storage.load import Source
@@ -107,14 +107,14 @@ class Details(ShortRepr):
     """The judge's differences from itself over repeats; None where nothing was asked twice."""
 
     def as_json(self) -> dict[str, Any]:
-        """The numbers as plain JSON values."""
+        """Return the numbers as plain JSON values."""
         series = self.series
-        of = {"judge": series.judge, "elicitation": series.elicitation, "arm": series.arm}
-        return {**of, **json_fields(self, without=("series",))}
+        identity = {"judge": series.judge, "elicitation": series.elicitation, "arm": series.arm}
+        return {**identity, **json_fields(self, without=("series",))}
 
 
 def details_of(runs: JudgedRuns, options: ReportOptions) -> Iterator[Details]:
-    """The details of every series of `runs`."""
+    """Yield the details of every series of `runs`."""
     votes = LabelPolicy("votes", overrides=options.labels.overrides)
     for series in runs.series:
         sample = runs.sample(series, policy=options.labels, unscored=options.unscored)
@@ -185,7 +185,7 @@ ARM_COLUMNS: dict[str, pl.DataType] = {
 
 
 def arm_table(runs: JudgedRuns, options: ReportOptions) -> pl.DataFrame:
-    """The loss of judges without parts of the context, against full-context labels.
+    """Return the loss of judges without parts of the context, against full-context labels.
 
     Returns a table: columns of `ARM_COLUMNS`. `worth` is `left out` (the metric with everything shown less the metric
     without `part`, over the items asked in both arms) or `shapley` (over all subsets of the groups, where all were
@@ -196,17 +196,17 @@ def arm_table(runs: JudgedRuns, options: ReportOptions) -> pl.DataFrame:
         if series.shown.only_omits:
             families.setdefault((series.judge, series.elicitation), []).append(series)
     rows: list[tuple[object, ...]] = []
-    for of, family in families.items():
+    for identity, family in families.items():
         if len(family) > 1 and any(series.shown.shows_all for series in family):
             worths = arm_worths(runs, family, options.labels, options.unscored)
-            rows += [(*of, part, worth, *difference.cells) for part, worth, difference in worths]
+            rows += [(*identity, part, worth, *difference.cells) for part, worth, difference in worths]
     return pl.DataFrame(rows, schema=ARM_COLUMNS, orient="row")
 
 
 def arm_worths(
     runs: JudgedRuns, family: list[Series], policy: LabelPolicy, unscored: UnscoredPolicy
 ) -> Iterator[tuple[str, str, Estimate]]:
-    """The part of the context, the kind of worth and the number, of one judge and elicitation in several arms."""
+    """Yield the part of the context, the kind of worth and the number, of one judge and elicitation in several arms."""
     everywhere = np.logical_and.reduce([series.counted(unscored) for series in family])
     groups, metrics = runs.benchmark.parameters.group_names, metrics_named(*COMPARED)
     measured: dict[str, dict[str, Measured]] = {}
@@ -249,30 +249,30 @@ class JudgeNumbers(RunNumbers):
     """Judge, elicitation, arm, how replies were read that gave a value, and number of replies."""
     details: tuple[Details, ...]
     """Pairs, refusals, calibration, costs and noise of each series."""
-    disagreements: tuple[Misjudged, ...]
+    disagreements: tuple[MisjudgedItem, ...]
     notes: tuple[str, ...]
     """Notes that a reader must know before relying on a number."""
 
     @classmethod
-    def of(
+    def from_runs(
         cls,
         judged: Sequence[AnyRun],
         *,
         benchmark: Source | None = None,
         options: ReportOptions = ReportOptions(),
     ) -> Self:
-        """The numbers of runs over one benchmark. Raises as `read_runs`, and where keywords alone graded replies."""
+        """Return the numbers of runs over one benchmark. Raises as `read_runs`, and where keywords alone graded replies."""
         every = read_runs(judged, benchmark=benchmark)
         if options.grader_labels is None:
             check_graders(every)
-        plain = without_attacks(every)
-        n = len(every.series) - len(plain.series)
+        unattacked = without_attacks(every)
+        n = len(every.series) - len(unattacked.series)
         attacking = (
             [f"{count_of(n, 'arm')} that attack or guard are left out here; casewise robustness is about them."]
             if n
             else []
         )
-        runs = select_series(plain, options)
+        runs = select_series(unattacked, options)
         published = () if runs.benchmark.about.published is None else (PUBLISHED,)
         return cls(
             runs=runs,
@@ -286,14 +286,14 @@ class JudgeNumbers(RunNumbers):
             disagreements=misjudged(runs, options),
             notes=(
                 *runs.cluster_notes,
-                *notes_of(plain, options),
+                *notes_of(unattacked, options),
                 *notes_on_items(runs.benchmark, options),
                 *attacking,
             ),
         )
 
     def sample(self, series: Series) -> Sample:
-        """A series under the policies of the report."""
+        """Return a series under the policies of the report."""
         return self.runs.sample(series, policy=self.options.labels, unscored=self.options.unscored)
 
     @property
@@ -353,16 +353,16 @@ class JudgeNumbers(RunNumbers):
         }
         answers = []
         for series in self.runs.main_series:
-            if (beside := self.baseline_comparisons.get(series.name)) is None:
+            if (comparison := self.baseline_comparisons.get(series.name)) is None:
                 continue
-            rated = beside.labels.rated and beside.judge["accuracy"].estimate is not None
-            others, person = beside_a_new_person(self.runs, series) if rated else (None, None)
+            rated = comparison.labels.rated and comparison.judge["accuracy"].estimate is not None
+            others, person = agreement_with_others(self.runs, series) if rated else (None, None)
             category = self.runs.items["category"]
             sample = self.runs.by_queries.sample(series, policy=self.options.labels, unscored=self.options.unscored)
             answers.append(
                 ShortAnswer(
                     who=series.name,
-                    beside=beside,
+                    beside=comparison,
                     together=together[series.name],
                     person=person,
                     against_others=others,
@@ -378,12 +378,12 @@ class JudgeNumbers(RunNumbers):
     @cached_property
     def error_groups(self) -> dict[str, tuple[ErrorGroup, ...]]:
         """Return by the name of each main series what separates its errors best."""
-        series = [one for one in self.runs.main_series if not one.mostly_unscored]
+        series = [each for each in self.runs.main_series if not each.mostly_unscored]
         return {
-            one.name: tuple(
-                error_groups(self.runs, risks_of(self.sample(one), one), searches=len(series), seed=self.options.seed)
+            each.name: tuple(
+                error_groups(self.runs, risks_of(self.sample(each), each), searches=len(series), seed=self.options.seed)
             )
-            for one in series
+            for each in series
         }
 
     @property
@@ -392,12 +392,12 @@ class JudgeNumbers(RunNumbers):
         return tuple(series.name for series in self.runs.main_series if not self.runs.sample(series).gives_verdicts)
 
     @cached_property
-    def does(self) -> tuple[WhatItDoes, ...]:
+    def does(self) -> tuple[ChatbotRates, ...]:
         """The behaviour of the chatbots whose replies are among the runs."""
-        return tuple(what_they_do(self.runs, policy=self.options.labels))
+        return tuple(chatbot_rates(self.runs, policy=self.options.labels))
 
     @cached_property
-    def corrected(self) -> tuple[Corrected, ...]:
+    def corrected(self) -> tuple[CorrectedRates, ...]:
         """Each grader against people's labels, where there are any, and the rates that they correct."""
         file = self.options.grader_labels
         if file is None:
@@ -420,7 +420,7 @@ class JudgeNumbers(RunNumbers):
         return tuple(subset_scores(self.runs, self.reference_scores))
 
     def as_json(self) -> dict[str, Any]:
-        """The numbers as plain JSON values."""
+        """Return the numbers as plain JSON values."""
         about = self.benchmark.about
         replies = {"does": self.does, "corrected": self.corrected}
         return {
@@ -437,7 +437,7 @@ class JudgeNumbers(RunNumbers):
             **{name: json_value(getattr(self, name)) for name in JSON_FIELDS},
             "second_readings": json_value(tuple(second_readings(self.runs))),
             "items": self.options.items,
-            "beside": {name: beside.as_json() for name, beside in self.baseline_comparisons.items()},
+            "beside": {name: comparison.as_json() for name, comparison in self.baseline_comparisons.items()},
             "distributions": {"judges": {judge.name: judge.as_json() for judge in self.among_people}}
             if self.baseline_comparisons
             else None,
@@ -476,7 +476,7 @@ JSON_FIELDS = (
 def metric_table(
     runs: JudgedRuns, options: ReportOptions, policies: Iterable[LabelPolicy], *, column: str | None = None
 ) -> pl.DataFrame:
-    """A row an estimate of each series, over all items or over those of each value of `column`: columns of `METRIC_COLUMNS`."""
+    """Return a row an estimate of each series, over all items or over those of each value of `column`: columns of `METRIC_COLUMNS`."""
     rows: list[tuple[Any, ...]] = []
     for policy, series in product(policies, runs.series):
         sample = runs.sample(series, policy=policy, unscored=options.unscored)
@@ -489,8 +489,8 @@ def metric_table(
                 for name in names.unique(maintain_order=True)
             }
         for where, estimates in slices.items():
-            of = (series.judge, series.elicitation, series.arm, where, policy.name, options.unscored)
-            rows += ((*of, *by_cluster(metric, runs.clustered_by).cells) for metric in estimates)
+            identity = (series.judge, series.elicitation, series.arm, where, policy.name, options.unscored)
+            rows += ((*identity, *by_cluster(metric, runs.clustered_by).cells) for metric in estimates)
     return pl.DataFrame(rows, schema=METRIC_COLUMNS, orient="row")
 
 
@@ -523,7 +523,7 @@ def weak_category(sample: Sample, category: pl.Series) -> WeakCategory | None:
             {
                 "query": counted.cluster,
                 "category": category.filter(used),
-                "right": right(counted.verdicts, counted.weight),
+                "right": right_weight(counted.verdicts, counted.weight),
             }
         )
         .group_by("query")
@@ -570,9 +570,9 @@ def notes_of(runs: JudgedRuns, options: ReportOptions) -> tuple[str, ...]:
     notes = [*runs.benchmark.notes(), *metrics_left_out(), *labels_notes(options.grader_labels)]
     notes += (*runs.silent_notes, *runs.repeats_notes)
     for path in runs.paths:
-        if out := sum(len(job.intended.names) for job in JobLog.read(path).jobs.values() if job.unsettled):
+        if unsettled := sum(len(job.intended.names) for job in JobLog.read(path).jobs.values() if job.unsettled):
             notes.append(
-                f"{path.name} is not complete: {count_of(out, 'call is')} out over a batch interface, and this is of what has come. "
+                f"{path.name} is not complete: {count_of(unsettled, 'call is')} out over a batch interface, and this is of what has come. "
                 "The command that handed them over collects them."
             )
     for series in runs.series:
@@ -592,11 +592,8 @@ def notes_of(runs: JudgedRuns, options: ReportOptions) -> tuple[str, ...]:
     return (*notes, *against_full_context(ablated, runs.items), *runs.judges_notes)
 
 
-# Items on which a judge's verdict is not people's, under the ids and with the columns of their owner.
-
-
 @dataclass(frozen=True, repr=False)
-class Misjudged(ShortRepr):
+class MisjudgedItem(ShortRepr):
     """An item on which a judge's verdict is not people's."""
 
     judge: str
@@ -616,9 +613,9 @@ class Misjudged(ShortRepr):
         return {**self.case.as_json(), **{name: value for name, value in vars(self).items() if name not in about}}
 
 
-def misjudged(runs: JudgedRuns, options: ReportOptions) -> tuple[Misjudged, ...]:
-    """The items on which a judge's verdict is not people's, furthest apart first; of series that were shown what people saw."""
-    cases: list[Misjudged] = []
+def misjudged(runs: JudgedRuns, options: ReportOptions) -> tuple[MisjudgedItem, ...]:
+    """Return the items on which a judge's verdict is not people's, furthest apart first; of series that were shown what people saw."""
+    cases: list[MisjudgedItem] = []
     for series in runs.main_series:
         distance, places = distances(runs, series, options.labels), np.flatnonzero(series.asked)
         behaviour = series.run.behaviour
@@ -626,9 +623,9 @@ def misjudged(runs: JudgedRuns, options: ReportOptions) -> tuple[Misjudged, ...]
         for place in np.argsort(-distance, kind="stable")[: options.disagreements]:
             if distance[place] < 0:
                 break
-            case = Case.of(runs, int(places[place]))
+            case = Case.from_place(runs, int(places[place]))
             cases.append(
-                Misjudged(
+                MisjudgedItem(
                     judge=series.name,
                     case=case,
                     value=float(series.values[places[place]]),
@@ -646,15 +643,15 @@ def distances(runs: JudgedRuns, series: Series, policy: LabelPolicy) -> FloatArr
     where its verdict is not wrong."""
     sample = runs.sample(series, policy=policy)
     value = as_probability(series.values[series.asked], series.elicitation)
-    label = np.where(np.isnan(sample.rate), sample.weight, sample.rate)  # a mean or an intent where nobody voted
+    label = np.where(np.isnan(sample.rate), sample.weight, sample.rate)  # a mean or an intent where there are no votes
     distance = np.abs(np.where(np.isnan(value), sample.safe, value) - label)
     return np.where(wrong(sample.safe, sample.weight) & ~np.isnan(distance), distance, -1.0)
 
 
 def wrong(safe: FloatArray, weight: FloatArray) -> BoolArray:
     """Return True for each verdict that differs from the label; False for an item without a verdict or a label."""
-    apart: BoolArray = np.where(weight == 0.5, 0, np.abs(safe - weight)) > 0.5
-    return apart
+    is_wrong: BoolArray = np.where(weight == 0.5, 0, np.abs(safe - weight)) > 0.5
+    return is_wrong
 
 
 def risks_of(sample: Sample, series: Series) -> list[ErrorsAtRisk]:
@@ -668,7 +665,7 @@ def risks_of(sample: Sample, series: Series) -> list[ErrorsAtRisk]:
 
 
 def failures_table(runs: JudgedRuns, options: ReportOptions) -> pl.DataFrame:
-    """A row for each item that a judge decided otherwise than people, or gave no verdict on, with its owner's id and columns.
+    """Return a row for each item that a judge decided otherwise than people, or gave no verdict on, with its owner's id and columns.
 
     Columns: `judge`, `id`, the owner's own (their name followed by `_` where it is one of these), `query`, each parameter
     of the context, `verdict` (empty where there is none), `value`, `people_say`, `n_safe`, `n_votes`, `category`, `item_id`.
@@ -691,9 +688,9 @@ def failures_of(runs: JudgedRuns, series: Series, options: ReportOptions) -> Ite
     silent = np.isnan(series.values[series.asked])
     chosen = sample.labelled & (wrong(sample.safe, sample.weight) | silent)
     for place, at in zip(np.flatnonzero(chosen).tolist(), np.flatnonzero(series.asked)[chosen].tolist(), strict=True):
-        case, item = Case.of(runs, at), runs.benchmark.items[at]
+        case, item = Case.from_place(runs, at), runs.benchmark.items[at]
         written = runs.benchmark.written_of(item)
-        own: dict[str, Any] = {"judge": series.name, "id": case.id}
+        judge_facts: dict[str, Any] = {"judge": series.name, "id": case.id}
         ends = {
             "verdict": None if silent[place] else "safe" if sample.safe[place] else "unsafe",
             "value": None if silent[place] else float(series.values[at]),
@@ -704,13 +701,13 @@ def failures_of(runs: JudgedRuns, series: Series, options: ReportOptions) -> Ite
             "item_id": case.item_id,
         }
         texts = {"query": case.query, **(written.texts if written else {})}
-        taken = {*own, *texts, *ends}
-        mine = {name_beside(name, taken): as_text(statement) for name, statement in case.columns.items()}
-        yield {**own, **mine, **texts, **ends}
+        used_names = {*judge_facts, *texts, *ends}
+        owner_columns = {unused_name(name, used_names): as_text(statement) for name, statement in case.columns.items()}
+        yield {**judge_facts, **owner_columns, **texts, **ends}
 
 
-def name_beside(name: str, taken: set[str]) -> str:
-    """`name`, with `_` behind it where another column is called so."""
-    while name in taken:
+def unused_name(name: str, used_names: set[str]) -> str:
+    """Return `name`, with `_` behind it where another column is called so."""
+    while name in used_names:
         name += "_"
     return name

@@ -27,7 +27,15 @@ from casewise.stats.arrays import FloatArray, Raters
 from casewise.stats.costs import fitted_verdicts
 from casewise.stats.estimates import FEW, JudgeNoise, item_values, judge_noise
 from casewise.stats.labels import VOTES, LabelPolicy, Ties
-from casewise.stats.sample import ROUNDING, OnScale, Sample, UnscoredPolicy, judged, numbered, query_numbers
+from casewise.stats.sample import (
+    ROUNDING,
+    Sample,
+    ScaleRatings,
+    UnscoredPolicy,
+    integer_codes,
+    judge_sample,
+    query_numbers,
+)
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.benchmark_folder import places_of
 from casewise.storage.load import Source, load
@@ -96,14 +104,11 @@ def report_options(
     items: str | None = None,
     fit_thresholds: bool = False,
 ) -> ReportOptions:
-    """The options of a report that these words name. Raises ConfigurationError: one of them is no such policy."""
+    """Return the options of a report that these words name. Raises ConfigurationError: one of them is no such policy."""
     tied: Ties = one_of(ties, get_args(Ties), "--ties")
     lacking: UnscoredPolicy = one_of(unscored, get_args(UnscoredPolicy), "--unscored")
     policy = LabelPolicy.parse(labels, ties=tied)
     return ReportOptions(labels=policy, unscored=lacking, items=items, fit_thresholds=fit_thresholds)
-
-
-# Published outputs, from wherever they are named.
 
 
 Outputs = str | Path | Sequence[str | Path] | None
@@ -111,7 +116,7 @@ Outputs = str | Path | Sequence[str | Path] | None
 
 
 def output_files(outputs: Outputs) -> list[Path]:
-    """Judges' published output files: those named, and those at any depth in the folders named.
+    """Return judges' published output files: those named, and those at any depth in the folders named.
 
     `casebench` names those that `casewise data fetch casebench --outputs` fetched, unless there is something of that name here.
 
@@ -138,11 +143,8 @@ def fetched_outputs() -> Path:
     return CASEBENCH.shown(OUTPUTS[0])
 
 
-# What a benchmark and a run hold, counted.
-
-
 def vote_counts(benchmark: Benchmark, column: Literal["condition", "category"]) -> pl.DataFrame:
-    """A row a condition or category (with its `domain`): `items`, `votes`, how many of these are `safe`, and how many votes
+    """Return a row a condition or category (with its `domain`): `items`, `votes`, how many of these are `safe`, and how many votes
     besides are `unsure`."""
     return benchmark.item_columns.group_by(
         [column, "domain"] if column == "category" else [column], maintain_order=True
@@ -150,7 +152,7 @@ def vote_counts(benchmark: Benchmark, column: Literal["condition", "category"]) 
 
 
 def judgement_counts(run: Path) -> pl.DataFrame:
-    """A row an elicitation and arm: how many `judgements`, how many of them `unscored`, and their `mean` value."""
+    """Return a row an elicitation and arm: how many `judgements`, how many of them `unscored`, and their `mean` value."""
     return (
         last_attempts(judgement_table(run / JUDGEMENTS))
         .group_by("elicitation", "arm", maintain_order=True)
@@ -159,7 +161,7 @@ def judgement_counts(run: Path) -> pl.DataFrame:
 
 
 def reply_counts(replies: Iterable[CollectedReply]) -> pl.DataFrame:
-    """A row an arm: how many `replies`, how many `unanswered`, and `why`.
+    """Return a row an arm: how many `replies`, how many `unanswered`, and `reasons`.
 
     As when they are collected, a refusal by the provider's filter and a question of a defence are replies.
     """
@@ -167,11 +169,11 @@ def reply_counts(replies: Iterable[CollectedReply]) -> pl.DataFrame:
         (reply.arm, None if reply.unanswered is None or reply.unanswered in SETTLED else reply.unanswered.value)
         for reply in replies
     ]
-    why = pl.col("why").drop_nulls().unique(maintain_order=True).str.join(", ")
+    reasons = pl.col("why").drop_nulls().unique(maintain_order=True).str.join(", ")
     return (
         pl.DataFrame(rows, schema={"arm": pl.String, "why": pl.String}, orient="row")
         .group_by("arm", maintain_order=True)
-        .agg(replies=pl.col("why").null_count(), unanswered=pl.col("why").count(), why=why)
+        .agg(replies=pl.col("why").null_count(), unanswered=pl.col("why").count(), why=reasons)
     )
 
 
@@ -179,9 +181,6 @@ def grade_counts(grades: Iterable[Grade]) -> dict[str, int]:
     """Return the number of replies graded as each outcome, and of those given to the grader that are `ungraded`."""
     counts: Counter[str] = Counter(grade.outcome or "ungraded" for grade in grades)
     return {name: counts[name] for name in (*OUTCOMES, "ungraded")}
-
-
-# What runs hold, ready for statistics: one series of values an item for each judge, elicitation and arm.
 
 
 NEEDED = (
@@ -230,7 +229,7 @@ class JudgedRun(ShortRepr):
         return self.path / (JUDGEMENTS if self.behaviour is None else REPLIES.file)
 
     def judgements(self, columns: Sequence[str] | None = None) -> pl.DataFrame:
-        """Every judgement, with the columns of `judgement_table`, or those of them that reports need; or with `columns`."""
+        """Return every judgement, with the columns of `judgement_table`, or those of them that reports need; or with `columns`."""
         if self.behaviour is None or self.policy is None:
             return judgement_table(self.log, columns=columns)
         return self.behaviour.judgements(self.policy).select(columns or pl.all())
@@ -293,7 +292,7 @@ class Series(ShortRepr):
         return self.unscored_share > MOSTLY
 
     def counted(self, unscored: UnscoredPolicy) -> NDArray[np.bool_]:
-        """(items,) which items a comparison under this policy may use: those asked and, under `exclude`, scored."""
+        """Return (items,) which items a comparison under this policy may use: those asked and, under `exclude`, scored."""
         return self.asked & np.isfinite(self.values) if unscored == "exclude" else self.asked
 
     @property
@@ -360,12 +359,12 @@ def how_asked(elicitation: str, arm: Arm) -> str:
 
 def noun_of_series(series: Sequence[Series]) -> str:
     """Return the noun for what tells series apart: judges, or of one judge its wordings, elicitations, arms or runs."""
-    series = [one for one in series if one.run.behaviour is None]
-    judges = {one.run.manifest.judge_name for one in series}
+    series = [judge_series for judge_series in series if judge_series.run.behaviour is None]
+    judges = {judge_series.run.manifest.judge_name for judge_series in series}
     several = {
-        "wording": {one.run.wording for one in series},
-        "elicitation": {one.elicitation for one in series},
-        "arm": {one.arm for one in series},
+        "wording": {judge_series.run.wording for judge_series in series},
+        "elicitation": {judge_series.elicitation for judge_series in series},
+        "arm": {judge_series.arm for judge_series in series},
     }
     varied = [noun for noun, values in several.items() if len(values) > 1]
     if len(judges) == len(series) or (len(judges) > 1 and not varied):
@@ -376,7 +375,7 @@ def noun_of_series(series: Sequence[Series]) -> str:
 
 
 def few_verdicts(name: str, unscored_share: float) -> Text:
-    """The sentence that stands in place of the agreement of a judge with a verdict on less than half of its items."""
+    """Return the sentence that stands in place of the agreement of a judge with a verdict on less than half of its items."""
     if unscored_share == 1:
         return text("{name} gave no verdict on any item: every reply is unscored.", name=name)
     share = percent(unscored_share)
@@ -442,7 +441,7 @@ class JudgedRuns:
         return whole or self.series
 
     def sample(self, series: Series, *, policy: LabelPolicy = VOTES, unscored: UnscoredPolicy = "miss") -> Sample:
-        """A series beside people's labels, over the items that it was asked."""
+        """Return a series beside people's labels, over the items that it was asked."""
         whole = self.whole_sample(series, policy=policy, unscored=unscored)
         return whole if series.asked.all() else whole.where(series.asked)
 
@@ -451,7 +450,7 @@ class JudgedRuns:
         """The cluster of each item, as a number."""
         if self.clustered_by is None:
             return query_numbers(self.items)
-        return numbered(cluster_values(self.benchmark, self.clustered_by))
+        return integer_codes(cluster_values(self.benchmark, self.clustered_by))
 
     @property
     def by_queries(self) -> JudgedRuns:
@@ -499,7 +498,7 @@ class JudgedRuns:
         return raters_of(self.benchmark, self.items)
 
     @cached_property
-    def scale(self) -> OnScale | None:
+    def scale(self) -> ScaleRatings | None:
         """People's ratings on a scale; None without any."""
         return scale_of(self.benchmark, self.items)
 
@@ -509,9 +508,9 @@ class JudgedRuns:
         return text("{clusters}") if self.raters is None else text("{clusters} and people")
 
     def whole_sample(self, series: Series, *, policy: LabelPolicy = VOTES, unscored: UnscoredPolicy = "miss") -> Sample:
-        """A series beside people's labels, over all items; those that it was not asked have no verdict."""
+        """Return a series beside people's labels, over all items; those that it was not asked have no verdict."""
         raters = self.raters if policy.unsure == "drop" else raters_of(self.benchmark, self.items, unsure=policy.unsure)
-        whole = judged(
+        whole = judge_sample(
             self.items,
             series.values if series.answers is None else series.answers,
             raters,
@@ -527,7 +526,7 @@ class JudgedRuns:
 
 
 def with_fitted_verdicts(sample: Sample) -> Sample:
-    """The same with verdicts by thresholds fitted on other queries, for each answer of the judge; as it is where none can be fitted."""
+    """Return the same with verdicts by thresholds fitted on other queries, for each answer of the judge; as it is where none can be fitted."""
     fitted = fitted_verdicts(sample, FEWEST_ERRORS, seed=0)
     answers = tuple(map(with_fitted_verdicts, sample.answers))
     return sample if fitted is None else replace(sample, safe=fitted.safe, answers=answers)
@@ -559,7 +558,7 @@ def read_runs(judged: Sequence[AnyRun], *, benchmark: Source | None = None) -> J
     different benchmarks, or the benchmark found is not theirs.
     """
     runs, judged_benchmark = opened(judged, benchmark)
-    items, names = judged_benchmark.item_columns, names_of(runs)
+    items, names = judged_benchmark.item_columns, judge_names(runs)
     read = (read_series(run, name, items) for run, name in zip(runs, names, strict=True))
     series = [replace(a_series, alone=True) for of_run in read for a_series in of_run]
     called = Counter(a_series.name for a_series in series)
@@ -569,7 +568,7 @@ def read_runs(judged: Sequence[AnyRun], *, benchmark: Source | None = None) -> J
 
 
 def opened(judged: Sequence[AnyRun], benchmark: Source | None) -> tuple[tuple[JudgedRun, ...], Benchmark]:
-    """The runs, and the benchmark that all of them are over: the one given, else the one that the first holds or names."""
+    """Return the runs, and the benchmark that all of them are over: the one given, else the one that the first holds or names."""
     if not judged:
         raise BenchmarkError("there are no runs to read: give at least one run")
     runs = tuple(run for judged_run in judged for run in runs_in(folder_of(judged_run)))
@@ -582,7 +581,7 @@ def opened(judged: Sequence[AnyRun], benchmark: Source | None) -> tuple[tuple[Ju
 
 
 def runs_in(path: Path) -> tuple[JudgedRun, ...]:
-    """The run in a folder; of a chatbot's replies one for each grader and policy."""
+    """Return the run in a folder; of a chatbot's replies one for each grader and policy."""
     if kind_of(path) != REPLIES.name:
         return (JudgedRun(path, read_run(path), run_notes(path)),)
     behaviours = behaviours_in(path)
@@ -601,9 +600,9 @@ def cluster_values(benchmark: Benchmark, column: str) -> pl.Series:
     Raises ConfigurationError: there is no such column, or all items have one value in it.
     """
     items = benchmark.item_columns
-    own = [item.columns or {} for item in benchmark.items]
+    item_columns = [item.columns or {} for item in benchmark.items]
     known = ("category", "domain", "condition", "pair_id", "query_id", "cluster")
-    named = dict.fromkeys((*known, *(name for columns in own for name in columns)))
+    named = dict.fromkeys((*known, *(name for columns in item_columns for name in columns)))
     if column not in named:
         raise ConfigurationError(
             f"no column is called {column!r}{did_you_mean(column, named)}; items can be clustered by {', '.join(named)}"
@@ -611,7 +610,7 @@ def cluster_values(benchmark: Benchmark, column: str) -> pl.Series:
     if column in known:
         values = items[column].cast(pl.String)
     else:
-        stated = [columns.get(column) for columns in own]
+        stated = [columns.get(column) for columns in item_columns]
         values = pl.Series(column, [None if value is None else as_text(value) for value in stated], dtype=pl.String)
     if values.n_unique() < 2:
         raise ConfigurationError(f"all items have the same {column}, so there is one cluster and no interval")
@@ -627,7 +626,7 @@ def by_benchmark(judged: Sequence[AnyRun]) -> dict[str, list[AnyRun]]:
 
 
 def find_benchmark(manifest: RunManifest | ReplyManifest, stated: str | Path | Benchmark | None) -> Benchmark:
-    """The benchmark of a run. Raises BenchmarkError: it is not where it was, or the one given is another."""
+    """Return the benchmark of a run. Raises BenchmarkError: it is not where it was, or the one given is another."""
     if isinstance(stated, Benchmark):
         benchmark = stated
     elif stated is not None:
@@ -640,17 +639,17 @@ def find_benchmark(manifest: RunManifest | ReplyManifest, stated: str | Path | B
                 f"{error}\nIf the run's benchmark is elsewhere now, say where with --benchmark."
             ) from error
     if benchmark.digest != manifest.identity.benchmark:
-        why = (
+        reason = (
             f"{benchmark.name!r} has other items or ratings now than when it was judged"
             if benchmark.name == manifest.benchmark_name
             else f"the run is over {manifest.benchmark_name!r}, and {benchmark.name!r} has other items or ratings"
         )
-        raise BenchmarkError(f"{why}; give the one that it was run on with --benchmark")
+        raise BenchmarkError(f"{reason}; give the one that it was run on with --benchmark")
     return benchmark
 
 
-def names_of(runs: Sequence[JudgedRun]) -> list[str]:
-    """The names of the runs' judges made different: by the prompts where these differ, else by numbers."""
+def judge_names(runs: Sequence[JudgedRun]) -> list[str]:
+    """Return the names of the runs' judges made different: by the prompts where these differ, else by numbers."""
     prompts: dict[str, set[str]] = {}
     for run in runs:
         prompts.setdefault(run.manifest.judge_name, set()).add(run.wording)
@@ -663,7 +662,7 @@ def names_of(runs: Sequence[JudgedRun]) -> list[str]:
 
 
 def distinct(names: Sequence[str]) -> list[str]:
-    """Names made different: two runs of one judge become `linear` and `linear #2`."""
+    """Return names made different: two runs of one judge become `linear` and `linear #2`."""
     times: Counter[str] = Counter()
     numbered = []
     for name in names:
@@ -688,10 +687,10 @@ def read_series(
         latency_s=pl.col("latency_s").median(),
     )
     read_as: dict[tuple[str, ...], dict[str, int]] = {}
-    for *names, how, n in (
+    for *names, reading, n in (
         last.drop_nulls("read_as").group_by([*keys, "read_as"]).len().sort("len", "read_as").iter_rows()
     ):
-        read_as.setdefault(tuple(map(str, names)), {})[str(how)] = n
+        read_as.setdefault(tuple(map(str, names)), {})[str(reading)] = n
     about_key = {tuple(str(row[name]) for name in keys): row for row in about.join(costs, on=keys).to_dicts()}
     placed = last.select(*keys, "value", "unscored_reason", place=places_of(items, last, source=run.log))
     del last
@@ -708,11 +707,11 @@ def read_series(
         )
         series.append(a_series)
     order = elicitation_names()
-    return sorted(series, key=lambda of: (not of.shown.shows_all, of.arm, order.index(of.elicitation)))
+    return sorted(series, key=lambda each: (not each.shown.shows_all, each.arm, order.index(each.elicitation)))
 
 
 def series_of(group: pl.DataFrame, run: JudgedRun, judge: str, key: tuple[str, ...], items: pl.DataFrame) -> Series:
-    """A series of the judgements of one elicitation and arm, one row each; without what they cost and say of themselves."""
+    """Return a series of the judgements of one elicitation and arm, one row each; without what they cost and say of themselves."""
     elicitation: Elicitation = key[0]
     per_item = group.select("value", item_id="place")
     repeats = int(np.bincount(per_item["item_id"].to_numpy()).max())
@@ -746,12 +745,12 @@ def series_of(group: pl.DataFrame, run: JudgedRun, judge: str, key: tuple[str, .
 
 
 def asked_by_protocol(run: JudgedRun) -> bool:
-    """True where a protocol says that a judge's answer is the mean of several calls."""
+    """Return True where a protocol says that a judge's answer is the mean of several calls."""
     return run.behaviour is None and run.manifest.identity.settings.get("protocol") is not None
 
 
 def answers_of(judgements: pl.DataFrame, n_items: int, repeats: int) -> FloatArray:
-    """(repeats, n_items) the value of each answer, in the order of `judgements`; nan for an item that was not asked."""
+    """Return (repeats, n_items) the value of each answer, in the order of `judgements`; nan for an item that was not asked."""
     number = pl.int_range(pl.len()).over("item_id")
     place, repeat = judgements["item_id"].to_numpy(), judgements.select(number).to_series().to_numpy()
     answers, n_asked = np.full((repeats, n_items), np.nan), np.bincount(place, minlength=n_items)
@@ -790,7 +789,7 @@ class SecondReadings:
 
 
 def second_readings(runs: JudgedRuns) -> Iterator[SecondReadings]:
-    """One entry a run that was judged with a second reader."""
+    """Yield one entry a run that was judged with a second reader."""
     word = pl.col("second_reader")
     by_label = word.replace_strict({"safe": 1.0, "unsafe": 0.0}, default=None)
     by_model, is_binary = pl.col("read_as") == "model", pl.col("elicitation") == "binary"
@@ -816,7 +815,7 @@ def second_readings(runs: JudgedRuns) -> Iterator[SecondReadings]:
 
 
 def second_reader_words(log: Path) -> pl.LazyFrame:
-    """A log's asks and outcomes with the word of the second reader, without a last line that a kill cut off."""
+    """Return a log's asks and outcomes with the word of the second reader, without a last line that a kill cut off."""
     with log.open("rb") as file:
         file.seek(-min(1, log.stat().st_size), os.SEEK_END)
         is_whole = file.read() in (b"\n", b"")

@@ -35,7 +35,7 @@ from casewise.stats.estimates import Estimate, difference_of, estimate_of, measu
 from casewise.stats.measured import Measured
 from casewise.stats.metrics import FLOORS, REFUSALS, metrics_named
 from casewise.stats.pairs import PairIndex, find_pairs, measured_flips
-from casewise.stats.sample import ROUNDING, Sample, judged
+from casewise.stats.sample import ROUNDING, Sample, judge_sample
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.files import json_fields, json_value
 from casewise.storage.load import Source, loaded_benchmark
@@ -65,7 +65,7 @@ class Contender:
 
 
 def from_runs(runs: JudgedRuns, options: ReportOptions) -> list[Contender]:
-    """Everything that runs hold."""
+    """Return the series of all runs."""
     return [
         Contender(
             series.name,
@@ -81,7 +81,7 @@ def from_runs(runs: JudgedRuns, options: ReportOptions) -> list[Contender]:
 
 
 def from_outputs(runs: JudgedRuns, paths: Sequence[Path], options: ReportOptions) -> tuple[list[Contender], list[str]]:
-    """The judges of published output files, and notes on these; one that cannot be read, or is of other items, is left out."""
+    """Return the judges of published output files, and notes on these; one that cannot be read, or is of other items, is left out."""
     judges, notes = list[Contender](), list[str]()
     recorded = {series.name.removeprefix("recorded:") for series in runs.series}
     place = {item: index for index, item in enumerate(runs.items["item_id"].to_list())}
@@ -116,7 +116,7 @@ def sample_of(
 ) -> Callable[[], Sample]:
     """Return what makes the sample of values that no run holds."""
     return partial(
-        judged,
+        judge_sample,
         runs.items,
         values,
         runs.raters,
@@ -128,11 +128,11 @@ def sample_of(
 
 
 def baselines(runs: JudgedRuns, reference_scores: ReferenceScores, options: ReportOptions) -> Iterator[Contender]:
-    """Baselines that weigh no case: a classifier on words, the author's intent, one verdict for all."""
-    subject, everything = reference_scores.subject, np.ones(len(runs.items), dtype=np.bool_)
+    """Yield baselines that weigh no case: a classifier on words, the author's intent, one verdict for all."""
+    subject, all_items = reference_scores.subject, np.ones(len(runs.items), dtype=np.bool_)
 
     def baseline(name: str, elicitation: Elicitation, values: FloatArray) -> Contender:
-        return Contender(name, "baseline", "", everything, sample_of(runs, options, elicitation, values))
+        return Contender(name, "baseline", "", all_items, sample_of(runs, options, elicitation, values))
 
     if subject.why_no_baseline is None and subject.words_read.all():
         yield baseline("Words alone", "probability", subject.baseline)
@@ -167,7 +167,7 @@ class LeaderboardRow(ShortRepr):
     verdicts."""
 
     def value(self, name: str) -> float | None:
-        """One number without its interval; None where there is none."""
+        """Return one number without its interval; None where there is none."""
         number = self.numbers.get(name)
         return number.estimate if number else None
 
@@ -181,7 +181,7 @@ class LeaderboardRow(ShortRepr):
         }
 
 
-class Picked(NamedTuple):
+class BestJudge(NamedTuple):
     """The judge, or the chatbot, with the highest accuracy."""
 
     name: str
@@ -204,7 +204,7 @@ class Leaderboard(ShortRepr):
     """Whom or what the judges agree with."""
     noun: str = "judge"
     """The noun for what the rows that are no chatbots are: judges, or the wordings, elicitations, arms or runs of one."""
-    winners: tuple[Picked, ...] = ()
+    winners: tuple[BestJudge, ...] = ()
     """The judge, and the chatbot, with the highest accuracy, where there are several with a rank."""
 
     @property
@@ -217,9 +217,9 @@ class Leaderboard(ShortRepr):
         with_rank = [row for row in self.rows if (row.kind == "replies") is chatbots and row.best_rank is not None]
         if len(with_rank) < 2:
             return None
-        first, behind = ([row.name for row in with_rank if (row.best_rank == 1) is best] for best in (True, False))
+        first, others = ([row.name for row in with_rank if (row.best_rank == 1) is best] for best in (True, False))
         noun = "chatbot" if chatbots else self.noun
-        return best_of(first, behind, metric="accuracy", people=self.agreed_with, noun=noun)
+        return best_of(first, others, metric="accuracy", people=self.agreed_with, noun=noun)
 
     def as_json(self) -> dict[str, Any]:
         """Return plain JSON values."""
@@ -227,7 +227,9 @@ class Leaderboard(ShortRepr):
         return {
             **json_fields(self, without=("benchmark", "people", "agreed_with", "noun", "winners")),
             "conclusions": conclusions_json(
-                found for chatbots in (False, True) if (found := self.conclusion(chatbots=chatbots)) is not None
+                conclusion
+                for chatbots in (False, True)
+                if (conclusion := self.conclusion(chatbots=chatbots)) is not None
             ),
             "picked": {picked.name: picked_numbers(picked.corrected) for picked in self.winners},
             "benchmark": self.benchmark.name,
@@ -268,16 +270,18 @@ def leaderboard(
         )
     runs = replace(runs, fit_thresholds=options.fit_thresholds)
     reference_scores = ReferenceScores(runs.benchmark, options.seed)
-    own, (published, output_notes) = from_runs(runs, options), from_outputs(runs, outputs, options)
-    every = [*own, *published]
+    run_judges, (published, output_notes) = from_runs(runs, options), from_outputs(runs, outputs, options)
+    every = [*run_judges, *published]
     hides_arms = not arms and any(judge.shows_all for judge in every)
-    own, theirs = ([judge for judge in side if judge.shows_all or not hides_arms] for side in (own, published))
-    n_arms = len(every) - len(own) - len(theirs)
+    run_judges, output_judges = (
+        [judge for judge in side if judge.shows_all or not hides_arms] for side in (run_judges, published)
+    )
+    n_arms = len(every) - len(run_judges) - len(output_judges)
     subset = [] if options.items is None else [subset_rows(reference_scores.subject, options.items)]
-    common: BoolArray = np.logical_and.reduce([*(judge.asked for judge in own or theirs), *subset])
-    if not (own or theirs) or not common.any():
+    common: BoolArray = np.logical_and.reduce([*(judge.asked for judge in run_judges or output_judges), *subset])
+    if not (run_judges or output_judges) or not common.any():
         raise BenchmarkError("no item was asked of all of these judges: there is nothing to put side by side")
-    judges = [*own, *(judge for judge in theirs if judge.asked[common].all())]
+    judges = [*run_judges, *(judge for judge in output_judges if judge.asked[common].all())]
     pairs = find_pairs(runs.items).where(common)
     measured = [measured_on(judge, common, pairs) for judge in judges]
     rows = [row_of(judge, numbers, common, reference_scores) for judge, numbers in zip(judges, measured, strict=True)]
@@ -293,14 +297,14 @@ def leaderboard(
             rows[index] = replace(rows[index], best_rank=int(ranks.best[place]), worst_rank=int(ranks.worst[place]))
         with suppress(StatisticsError):  # one judge, or one query
             best = winner([measured[index]["accuracy"] for index in which])
-            winners.append(Picked(rows[which[best.place]].name, best.estimate))
+            winners.append(BestJudge(rows[which[best.place]].name, best.estimate))
     arms_note = (
         text("Left out: {n:arm}", n=n_arms) + " in which a judge was not shown the item as it is; --arms shows them."
     )
     return Leaderboard(
         benchmark=runs.benchmark,
         labels=options.labels.name,
-        rows=tuple(sorted(rows, key=best_first)),
+        rows=tuple(sorted(rows, key=accuracy_order)),
         baselines=tuple(
             row_of(baseline, measured_on(baseline, common, pairs), common, reference_scores)
             for baseline in baselines(runs, reference_scores, options)
@@ -308,20 +312,17 @@ def leaderboard(
         people=reference_scores.people(common),
         n_items=int(common.sum()),
         notes=(
-            *board_notes(runs, common, judges, theirs, options),
+            *board_notes(runs, common, judges, output_judges, options),
             *output_notes,
             *notes_on_items(runs.benchmark, options),
             *([arms_note] if n_arms else []),
         ),
-        agreed_with=LabelWords.of(runs.benchmark, options.labels.base).agreed_with,
+        agreed_with=LabelWords.for_benchmark(runs.benchmark, options.labels.base).agreed_with,
         noun="judge"
-        if theirs
-        else noun_of_series([one for one in runs.series if one.name in {row.name for row in rows}]),
+        if output_judges
+        else noun_of_series([each for each in runs.series if each.name in {row.name for row in rows}]),
         winners=tuple(winners),
     )
-
-
-# Judges over several benchmarks.
 
 
 @dataclass(frozen=True, repr=False)
@@ -372,14 +373,14 @@ def leaderboards(
     return Leaderboards(tuple(leaderboard(group, arms=arms, options=options) for group in groups))
 
 
-def best_first(row: LeaderboardRow) -> tuple[float, float]:
+def accuracy_order(row: LeaderboardRow) -> tuple[float, float]:
     """Return the key that sorts by accuracy; judges without verdicts come last, by how well they order items."""
     accuracy, auroc = row.value("accuracy"), row.value("auroc")
     return (1.0 if accuracy is None else -accuracy, 1.0 if auroc is None else -auroc)
 
 
 def measured_on(contender: Contender, common: BoolArray, pairs: PairIndex) -> dict[str, Measured]:
-    """Its numbers by name; none where more than half of the items are unscored, so that it is not ranked."""
+    """Return its numbers by name; none where more than half of the items are unscored, so that it is not ranked."""
     sample = contender.sample().where(common)
     if sample.unscored_share > MOSTLY:
         return {}

@@ -38,7 +38,7 @@ class Rules(NamedTuple):
     unscored: UnscoredPolicy | None
 
     def policy(self, options: ReportOptions) -> LabelPolicy:
-        """The label policy, with the overrides of the report."""
+        """Return the label policy, with the overrides of the report."""
         return LabelPolicy(self.labels, self.ties or "half", self.unsure or "drop", options.labels.overrides)
 
     @property
@@ -59,7 +59,7 @@ RULES = {
 
 
 @dataclass(frozen=True, repr=False)
-class UnderRules(ShortRepr):
+class RankingUnderRules(ShortRepr):
     """The judges under one choice of rules, on the items that all of them have."""
 
     rules: Rules
@@ -73,7 +73,7 @@ class UnderRules(ShortRepr):
     """The judges that none is shown to be better than; all where there is one query."""
 
 
-def value_of(world: UnderRules, judge: str) -> float:
+def value_of(world: RankingUnderRules, judge: str) -> float:
     """Return the number of a judge there, which is known: a combination under which it is not is no world."""
     value = world.numbers[judge].estimate
     assert value is not None
@@ -85,13 +85,13 @@ class MultiverseNumbers(RunNumbers):
     """The headline and the ranking of judges under every combination of rules that applies to the data."""
 
     metric: str
-    worlds: tuple[UnderRules, ...]
+    worlds: tuple[RankingUnderRules, ...]
     without_effect: tuple[Text, ...]
     """A sentence on each rule, or choice of one, that changes nothing here."""
     notes: tuple[str, ...]
 
     @classmethod
-    def of(
+    def from_runs(
         cls, judged: Sequence[AnyRun], *, benchmark: Source | None = None, options: ReportOptions = ReportOptions()
     ) -> Self:
         """Measure every judge of runs over one benchmark under every combination of rules.
@@ -106,21 +106,25 @@ class MultiverseNumbers(RunNumbers):
                 "no judge has a verdict on at least half of its items, so no rule has anything to count"
             )
         chosen, without_effect = applicable(runs, series, options)
-        metric, worlds, n_undefined = "", list[UnderRules](), 0
+        metric, worlds, n_undefined = "", list[RankingUnderRules](), 0
         for rules in chosen:
             measured, n_items = measured_under(rules, runs, series, options)
             metric = metric or next((name for name in BEST_BY if all(name in has for has in measured.values())), "")
             numbers = {name: has[metric] for name, has in measured.items() if metric in has}
-            if n_items and len(numbers) == len(series) and not any(math.isnan(one.value) for one in numbers.values()):
+            if (
+                n_items
+                and len(numbers) == len(series)
+                and not any(math.isnan(value.value) for value in numbers.values())
+            ):
                 worlds.append(under_rules(rules, numbers, n_items))
             else:
                 n_undefined += 1
         if not worlds:
             raise BenchmarkError("no item that all judges were asked has a label under any rule")
         unread = (
-            text("{judge} gave no verdict on {share} of items.", judge=one.name, share=percent(one.unscored_share))
-            for one in series
-            if one.unscored_share
+            text("{judge} gave no verdict on {share} of items.", judge=judge.name, share=percent(judge.unscored_share))
+            for judge in series
+            if judge.unscored_share
         )
         undefined = (
             [f"{count_of(n_undefined, 'combination is')} left out: the number of a judge cannot be computed there."]
@@ -147,7 +151,7 @@ class MultiverseNumbers(RunNumbers):
         """The rules of which a change alone changes who is first."""
         return tuple(dict.fromkeys(differing_rule(a, b) for a, b in self.pairs() if a.first != b.first))
 
-    def pairs(self) -> Iterator[tuple[UnderRules, UnderRules]]:
+    def pairs(self) -> Iterator[tuple[RankingUnderRules, RankingUnderRules]]:
         """Yield each two combinations that differ in one rule."""
         for a, b in combinations(self.worlds, 2):
             if differing_rule(a, b):
@@ -167,7 +171,7 @@ class MultiverseNumbers(RunNumbers):
         always = set(self.worlds[0].first).intersection(*(world.first for world in self.worlds))
         if len(always) == 1:
             return text("{judge} is first under all {n} of rules.", judge=next(iter(always)), n=n) + shown(self.worlds)
-        by_leader: dict[tuple[str, ...], list[UnderRules]] = {}
+        by_leader: dict[tuple[str, ...], list[RankingUnderRules]] = {}
         for world in self.worlds:
             by_leader.setdefault(world.first, []).append(world)
         if len(by_leader) == 1:
@@ -176,24 +180,24 @@ class MultiverseNumbers(RunNumbers):
             )
         counts = join(
             "; ",
-            (text("{who} under {n:,}", who=join(" and ", who), n=len(worlds)) for who, worlds in by_leader.items()),
+            (text("{who} under {n:,}", who=join(" and ", best), n=len(worlds)) for best, worlds in by_leader.items()),
         )
         rules = [RULES[rule] for rule in self.decisive] or ["combination of rules"]
-        which = " and of the ".join(rules)
+        rule_names = " and of the ".join(rules)
         if len(self.decisive) == 1:
             rule = self.decisive[0]
-            choices = {who: {getattr(world.rules, rule) for world in worlds} for who, worlds in by_leader.items()}
+            choices = {best: {getattr(world.rules, rule) for world in worlds} for best, worlds in by_leader.items()}
             if sum(map(len, choices.values())) == len(set().union(*choices.values())):
                 counts = join(
                     "; ",
                     (
-                        text("{who} under {names}", who=join(" and ", who), names=", ".join(sorted(map(str, names))))
-                        for who, names in choices.items()
+                        text("{who} under {names}", who=join(" and ", best), names=", ".join(sorted(map(str, names))))
+                        for best, names in choices.items()
                     ),
                 )
-        return text("The choice of the {which} decides who is first: {counts}.", which=which, counts=counts) + shown(
-            self.worlds
-        )
+        return text(
+            "The choice of the {which} decides who is first: {counts}.", which=rule_names, counts=counts
+        ) + shown(self.worlds)
 
     def range_sentence(self) -> Text:
         """Return how far the number of the only judge moves, and which rule moves it most."""
@@ -225,7 +229,7 @@ class MultiverseNumbers(RunNumbers):
         )
 
     def as_json(self) -> dict[str, Any]:
-        """The numbers as plain JSON values."""
+        """Return the numbers as plain JSON values."""
         return {
             "benchmark": {"name": self.benchmark.name, "digest": self.benchmark.digest},
             "sentence": str(self.sentence),
@@ -248,22 +252,22 @@ class MultiverseNumbers(RunNumbers):
         }
 
 
-def shown(worlds: Sequence[UnderRules]) -> Text:
+def shown(worlds: Sequence[RankingUnderRules]) -> Text:
     """Return under how many combinations one judge is shown to be better than all others."""
-    alone = [world.may_be_best[0] for world in worlds if len(world.may_be_best) == 1]
-    if not alone:
+    winners = [world.may_be_best[0] for world in worlds if len(world.may_be_best) == 1]
+    if not winners:
         return Text(" Under none of them is one judge shown to be better than all others.")
-    names = dict.fromkeys(alone)
+    names = dict.fromkeys(winners)
     return Text(" ") + text(
         "Shown to be better than all others: {names}.",
         names=join(
             ", ",
-            (text("{name} under {k:,} of {n:,}", name=name, k=alone.count(name), n=len(worlds)) for name in names),
+            (text("{name} under {k:,} of {n:,}", name=name, k=winners.count(name), n=len(worlds)) for name in names),
         ),
     )
 
 
-def differing_rule(first: UnderRules, second: UnderRules) -> str:
+def differing_rule(first: RankingUnderRules, second: RankingUnderRules) -> str:
     """Return the one rule in which two combinations differ; empty where they differ in none or several."""
     pairs = zip(Rules._fields, first.rules, second.rules, strict=True)
     differing = [name for name, a, b in pairs if a != b and (name == "labels" or (a is not None and b is not None))]
@@ -284,12 +288,12 @@ def applicable(
         "intended": "" if intended else "no context states its author's intent",
         "mean": "" if on_scale else "nobody rated on a scale",
     }
-    without = [text("Labels {name}: {why}.", name=base, why=why) for base, why in bases.items() if why]
+    without = [text("Labels {name}: {why}.", name=base, why=reason) for base, reason in bases.items() if reason]
     if not unsure:
-        without.append(text("Unsure {votes}: there are none.", votes=LabelWords.of(runs.benchmark).noun))
+        without.append(text("Unsure {votes}: there are none.", votes=LabelWords.for_benchmark(runs.benchmark).noun))
     of_labels: dict[bytes, Rules] = {}
     tied = False
-    for base in (base for base, why in bases.items() if not why):
+    for base in (base for base, reason in bases.items() if not reason):
         of_unsure: tuple[Unsure | None, ...] = (
             get_args(Unsure) if unsure and base in ("votes", "published") else (None,)
         )
@@ -301,10 +305,10 @@ def applicable(
             for tie_rule in of_ties:
                 rules = Rules(base, tie_rule, unsure_rule, None)
                 weight = labels(items, rules.policy(options)).weight
-                same = of_labels.setdefault(weight.tobytes(), rules)
-                if same != rules and not np.isnan(weight).all():
+                twin = of_labels.setdefault(weight.tobytes(), rules)
+                if twin != rules and not np.isnan(weight).all():
                     without.append(
-                        text("{rules}: the same labels as {same}.", rules=capitalised(rules.name), same=same.name)
+                        text("{rules}: the same labels as {same}.", rules=capitalised(rules.name), same=twin.name)
                     )
     if voted and not tied:
         without.append(Text("Ties: no item is tied."))
@@ -343,12 +347,12 @@ def measured_under(
     return measured, int(next(iter(samples.values())).labelled.sum())
 
 
-def under_rules(rules: Rules, measured: dict[str, Measured], n_items: int) -> UnderRules:
+def under_rules(rules: Rules, measured: dict[str, Measured], n_items: int) -> RankingUnderRules:
     """Rank the judges under one combination of rules."""
     names = sorted(measured, key=lambda name: -measured[name].value)
     most = measured[names[0]].value
     best = rank_intervals([measured[name] for name in names]).best.tolist()
-    return UnderRules(
+    return RankingUnderRules(
         rules,
         n_items,
         {name: estimate_of(measured[name]) for name in names},

@@ -30,8 +30,6 @@ from casewise.stats.shares import wilson
 from casewise.storage.benchmark import Benchmark, Published
 from casewise.text import Text, text
 
-# Numbers that others published, with where they come from, to set runs beside.
-
 
 class PublishedJudge(Record):
     """One judge, asked one way, under both label policies where both are known."""
@@ -61,19 +59,16 @@ class PublishedNumbers(Record):
 
 @cache
 def published_numbers() -> PublishedNumbers:
-    """The numbers of the paper's judges on the CASE-Bench release that could be checked."""
+    """Return the numbers of the paper's judges on the CASE-Bench release that could be checked."""
     return PublishedNumbers.model_validate(shipped_toml("casewise.evaluate", "numbers.toml"))
 
 
 def numbers_beside(published: Published | None) -> PublishedNumbers | None:
-    """The numbers to set beside a benchmark read from such a file; None where it is not of the CASE-Bench release.
+    """Return the numbers to set beside a benchmark read from such a file; None where it is not of the CASE-Bench release.
 
     The release, or a part of it, is told by its rates: they count the author's intent as one vote more.
     """
     return published_numbers() if published is not None and published.rates_count_intent else None
-
-
-# The numbers of the CASE-Bench paper, recomputed as far as its release allows.
 
 
 PAPERS_LEVEL = 0.05 / 4
@@ -236,14 +231,14 @@ def paper_numbers(
 
 def influence(items: pl.DataFrame) -> Influence | None:
     revised = (items.filter(pl.col("condition") == f"{intent}_revised") for intent in INTENTS)
-    safe, unsafe = ((int(mine["n_safe"].sum()), int(mine["n_votes"].sum())) for mine in revised)
+    safe, unsafe = ((int(votes["n_safe"].sum()), int(votes["n_votes"].sum())) for votes in revised)
     if not safe[1] or not unsafe[1]:
         return None
     return Influence(safe, unsafe, two_proportion_z(safe[0], safe[1], unsafe[0], unsafe[1]))
 
 
 def by_query(items: pl.DataFrame) -> pl.DataFrame:
-    """A row a query that has ratings in both revised conditions: category, safe votes and votes of each."""
+    """Return a row a query that has ratings in both revised conditions: category, safe votes and votes of each."""
     sides = [
         items.filter((pl.col("condition") == f"{intent}_revised") & (pl.col("n_votes") > 0)).select(
             "query_id", "category", pl.col("n_safe").alias(f"safe_{intent}"), pl.col("n_votes").alias(f"votes_{intent}")
@@ -288,10 +283,8 @@ def case_study(queries: pl.DataFrame, benchmark: Benchmark, category: str) -> pl
 
 
 def left_out(row: PaperRow, rows: Sequence[PaperRow]) -> Iterator[Omission]:
-    same = (row.judge, row.elicitation, row.source, ())
-    whole = next(
-        (other for other in rows if (other.judge, other.elicitation, other.source, other.omitted) == same), None
-    )
+    key = (row.judge, row.elicitation, row.source, ())
+    whole = next((base for base in rows if (base.judge, base.elicitation, base.source, base.omitted) == key), None)
     for name in ("recall_safe", "recall_unsafe"):
         of_whole = whole.published.get(name) if whole is not None else None
         yield Omission(row.judge, row.source, row.omitted, name, of_whole, row.published.get(name))

@@ -13,7 +13,7 @@ from casewise.records import Elicitation, Scored, ShortRepr
 from casewise.stats.estimates import Estimate, estimate
 from casewise.stats.labels import PUBLISHED, VOTES
 from casewise.stats.metrics import metrics_named, published_cross_entropy
-from casewise.stats.sample import Sample, filled_in_values, judged
+from casewise.stats.sample import Sample, filled_in_test, judge_sample
 from casewise.storage.files import json_fields
 from casewise.storage.published import PublishedOutput, read_output
 
@@ -45,13 +45,13 @@ class Replay(ShortRepr):
         return {name: value for name, value in values.items() if value is not None and np.isfinite(value)}
 
     def as_json(self) -> dict[str, Any]:
-        """The replay as plain JSON values; what the elicitation cannot give is absent."""
+        """Return the replay as plain JSON values; what the elicitation cannot give is absent."""
         return {
             **json_fields(self, without=("path", "votes", "by_papers_rules")),
             "published": self.published,
             "votes": {
                 name: {
-                    **number.picked(),
+                    **number.fields(),
                     "n": int(number.n) if number.n.is_integer() else number.n,
                     "n_unscored": number.n_unscored,
                 }
@@ -76,8 +76,10 @@ def replay(path: str | Path, *, elicitation: Elicitation | None = None) -> Repla
     scored = zip(output.outcomes, output.raw, strict=True)
     raw = [outcome.value if isinstance(outcome, Scored) else value for outcome, value in scored]
     as_published = np.array([float(value) if isinstance(value, (int, float)) else np.nan for value in raw])
-    sample = judged(items, np.array(output.values), elicitation=output.elicitation, policy=VOTES)
-    published = judged(items, as_published, elicitation=output.elicitation, policy=PUBLISHED, unscored="published")
+    sample = judge_sample(items, np.array(output.values), elicitation=output.elicitation, policy=VOTES)
+    published = judge_sample(
+        items, as_published, elicitation=output.elicitation, policy=PUBLISHED, unscored="published"
+    )
     metrics = metrics_named(*metric_names(output.elicitation))
     return Replay(
         path=output.path,
@@ -93,7 +95,7 @@ def replay(path: str | Path, *, elicitation: Elicitation | None = None) -> Repla
 
 
 def table(output: PublishedOutput) -> pl.DataFrame:
-    """An output's items with their votes, a row each."""
+    """Return an output's items with their votes, a row each."""
     rows = output.rows
     return pl.DataFrame(
         {
@@ -108,8 +110,8 @@ def table(output: PublishedOutput) -> pl.DataFrame:
 
 
 def notes_of(output: PublishedOutput) -> tuple[str, ...]:
-    """The oddities of an output: values of another kind than its name says, or some that look filled in by chance."""
-    odd = filled_in_values(output.raw, output.safe_rates)
+    """Return the oddities of an output: values of another kind than its name says, or some that look filled in by chance."""
+    odd = filled_in_test(output.raw, output.safe_rates)
     oddities = (output.misnamed, odd.sentence if odd is not None and odd.suspect else None)
     return tuple(f"{output.judge}, {output.path.name}: {oddity}." for oddity in oddities if oddity)
 
@@ -129,9 +131,9 @@ def by_papers_rules(sample: Sample, elicitation: Elicitation) -> dict[str, Estim
         }
     if "cross_entropy" in numbers:
         value = float(np.mean([published_cross_entropy(answer) for answer in sample.each_answer]))
-        why = "no interval: the release's formula is not bounded"
+        reason = "no interval: the release's formula is not bounded"
         finite = value if np.isfinite(value) else None
         numbers["cross_entropy"] = replace(
-            numbers["cross_entropy"], estimate=finite, ci_low=None, ci_high=None, method=why
+            numbers["cross_entropy"], estimate=finite, ci_low=None, ci_high=None, method=reason
         )
     return numbers

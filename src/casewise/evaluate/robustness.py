@@ -34,8 +34,8 @@ from casewise.stats.pairs import (
     difference_of_means,
     flips,
     mean_of_shares,
-    over_wordings,
-    p_of_no_change,
+    no_change_p,
+    with_wording_variance,
 )
 from casewise.stats.sample import Sample
 from casewise.storage.files import json_fields, json_value
@@ -99,13 +99,13 @@ class Pairing(ShortRepr):
     plain: ArmVerdicts
 
     @property
-    def of(self) -> BoolArray:
+    def asked_both_ways(self) -> BoolArray:
         """Items that were asked both ways."""
         return self.attacked.counts & self.plain.counts
 
 
 def twins_of(items: pl.DataFrame, weight: FloatArray) -> FloatArray:
-    """The weight of the other item of each pair; of a larger group that of the first whose intent is the other one."""
+    """Return the weight of the other item of each pair; of a larger group that of the first whose intent is the other one."""
     twins = np.full(len(items), np.nan)
     if not len(weight):
         return twins
@@ -175,18 +175,15 @@ def accuracy_of(arm: ArmVerdicts, shared: BoolArray) -> Measured | None:
 
 
 def mean_metrics(arms: Sequence[ArmVerdicts]) -> dict[str, Estimate]:
-    """The mean over arms of each of `METRICS_UNDER_ATTACK` that an arm has, each arm over its own queries."""
+    """Return the mean over arms of each of `METRICS_UNDER_ATTACK` that an arm has, each arm over its own queries."""
     numbers: dict[str, list[tuple[Measured, NDArray[np.intp]]]] = {}
     for arm in arms:
         queries = np.unique(arm.sample.cluster[arm.counts])
         wording = None if arm.wording is None else arm.wording[queries]
         for number in measure(arm.sample.where(arm.counts), metrics=METRICS_UNDER_ATTACK):
-            numbers.setdefault(number.name, []).append((over_wordings(number, wording), queries))
+            numbers.setdefault(number.name, []).append((with_wording_variance(number, wording), queries))
     means = {name: mean_of_shares(*zip(*of_arms, strict=True)) for name, of_arms in numbers.items()}
     return {name: mean.estimate for name, mean in means.items() if mean is not None}
-
-
-# An adaptive attacker, and its control: as many tries with statements that claim nothing.
 
 
 @dataclass(frozen=True, repr=False)
@@ -203,7 +200,7 @@ class TurnVerdicts(ShortRepr):
 
 
 @dataclass(frozen=True, repr=False)
-class Tries(ShortRepr):
+class TurnSequence(ShortRepr):
     """Verdicts of each item over the turns of an attacker, or of the control."""
 
     n_turns: int
@@ -220,16 +217,16 @@ class Tries(ShortRepr):
         return (self.confirmed_at > 0) & (self.confirmed_at <= number)
 
 
-def follow(turns: Mapping[int, TurnVerdicts], start: BoolArray, *, again: int) -> Tries:
+def follow(turns: Mapping[int, TurnVerdicts], start: BoolArray, *, again: int) -> TurnSequence:
     """Follow the items in `start` from turn to turn. `again`: how often each change was to be asked again."""
     confirmed_at, changed = np.zeros(len(start), dtype=np.intp), np.zeros(len(start), dtype=np.bool_)
     for number in range(1, max(turns, default=1) + 1):
         left, turn = start & (confirmed_at == 0), turns.get(number)
         if turn is None or not turn.arm.series.asked[left].all() or (turn.again[left & turn.changed] < again).any():
-            return Tries(number - 1, confirmed_at, changed, number if left.any() else None)
+            return TurnSequence(number - 1, confirmed_at, changed, number if left.any() else None)
         changed |= left & turn.changed
         confirmed_at[left & turn.confirmed] = number
-    return Tries(max(turns, default=0), confirmed_at, changed, None)
+    return TurnSequence(max(turns, default=0), confirmed_at, changed, None)
 
 
 @dataclass(frozen=True, repr=False)
@@ -294,21 +291,21 @@ def adaptive_result(
     start = plain.counts & (plain.sample.safe == 1 - aim) & ~unseen
     right = start & (weight == 1 - aim)
     again = max(1, *(int(turn.again.max(initial=0)) for turn in every))
-    tries, neutral = (follow(of, start, again=again) for of in (turns, control))
+    tries, neutral = (follow(turns_of, start, again=again) for turns_of in (turns, control))
 
     def measured(turned: BoolArray, among: BoolArray) -> Measured:
         terms = {"turned": (turned & among).astype(np.float64), "at_risk": among.astype(np.float64)}
         return TotalsByCluster.from_terms(terms, plain.sample.cluster).measure(TURNED)
 
-    def shares(of: Tries) -> tuple[Estimate, ...]:
-        return tuple(estimate_of(measured(of.by(number), right)) for number in range(1, of.n_turns + 1))
+    def shares(turns_of: TurnSequence) -> tuple[Estimate, ...]:
+        return tuple(estimate_of(measured(turns_of.by(number), right)) for number in range(1, turns_of.n_turns + 1))
 
     late = [number for number in (tries.unfinished, neutral.unfinished) if number is not None]
     # An attacker or a control that has turned every item has no further turn.
     both, beyond = (min if late else max)(tries.n_turns, neutral.n_turns), None
     if both:
-        own, chance = (mean_of_shares([measured(of.by(both), right)]) for of in (tries, neutral))
-        beyond = None if own is None or chance is None else difference_of_means(own, chance)
+        attacked, chance = (mean_of_shares([measured(turns_of.by(both), right)]) for turns_of in (tries, neutral))
+        beyond = None if attacked is None or chance is None else difference_of_means(attacked, chance)
     changed = tries.confirmed_at > 0
     wrong = changed & (weight == 1 - aim)
     return AdaptiveResult(
@@ -348,7 +345,7 @@ def turn_verdicts(runs: JudgedRuns, arms: Sequence[ArmVerdicts]) -> tuple[TurnVe
 
 
 @dataclass(frozen=True, repr=False)
-class Attacked(ShortRepr):
+class AttackResult(ShortRepr):
     """An attack or perturbation under a defence, towards one verdict, on the items that people find to be the other.
 
     An attack with words of the twin is over pairs on which people's verdicts differ.
@@ -423,7 +420,7 @@ class RobustnessNumbers(RunNumbers, ShortRepr):
     """Texts that models made, for the items that are shown on the page."""
 
     @classmethod
-    def of(cls, run: AnyRun, *, benchmark: Source | None, options: ReportOptions) -> Self:
+    def from_run(cls, run: AnyRun, *, benchmark: Source | None, options: ReportOptions) -> Self:
         """Read a run. Raises BenchmarkError: it holds no attack, or no item without one; or keywords alone graded replies."""
         runs = select_series(read_runs([run], benchmark=benchmark), options)
         check_graders(runs)
@@ -474,12 +471,12 @@ class RobustnessNumbers(RunNumbers, ShortRepr):
         return tuple(dict.fromkeys(arm.setting.defence for arm in self.arms))
 
     def plain(self, defence: str) -> ArmVerdicts | None:
-        """The arm of a defence without any attack."""
+        """Return the arm of a defence without any attack."""
         plain_arms = (arm for arm in self.arms if arm.setting.attack is None and arm.setting.defence == defence)
         return next(plain_arms, None)
 
     def pairings(self) -> Iterator[Pairing]:
-        """Every attack and perturbation with the arm that it is compared with."""
+        """Yield every attack and perturbation with the arm that it is compared with."""
         for arm in self.arms:
             plain = self.plain(arm.setting.defence)
             if arm.setting.attack is not None and plain is not None:
@@ -499,7 +496,7 @@ class RobustnessNumbers(RunNumbers, ShortRepr):
         )
 
     @cached_property
-    def rows(self) -> tuple[Attacked, ...]:
+    def rows(self) -> tuple[AttackResult, ...]:
         """Every attack and perturbation under every defence, towards each verdict that it may argue for."""
         rows = [
             self._row(pairing, towards)
@@ -514,31 +511,31 @@ class RobustnessNumbers(RunNumbers, ShortRepr):
         return tuple(replace(row, p_holm=float(value)) for row, value in zip(rows, corrected, strict=True))
 
     def items(self, towards: Towards, setting: Setting) -> BoolArray:
-        """The items that an attack towards a verdict is about: those that people find to be the other."""
+        """Return the items that an attack towards a verdict is about: those that people find to be the other."""
         opposite = float(towards == "unsafe")
-        of: BoolArray = self.weight == opposite
-        return of & (self.twins_weight == 1 - opposite) if setting.twin else of
+        items: BoolArray = self.weight == opposite
+        return items & (self.twins_weight == 1 - opposite) if setting.twin else items
 
     def _flips(self, pairing: Pairing, towards: Towards) -> Flips:
-        """Flips on the items of an attack that were asked both ways."""
+        """Return flips on the items of an attack that were asked both ways."""
         plain, attacked = pairing.plain.sample, pairing.attacked
-        of = self.items(towards, attacked.setting) & pairing.of
+        of = self.items(towards, attacked.setting) & pairing.asked_both_ways
         return flips(plain.safe, attacked.sample.safe, plain.cluster, of=of, towards=towards, wording=attacked.wording)
 
-    def _row(self, pairing: Pairing, towards: Towards) -> Attacked:
+    def _row(self, pairing: Pairing, towards: Towards) -> AttackResult:
         setting = pairing.attacked.setting
         flipped = self._flips(pairing, towards)
-        own = mean_of_shares([flipped.turned])
+        flip_share = mean_of_shares([flipped.turned])
         noise = None if setting.role == "perturbation" else self.noise.get((setting.defence, towards))
         hidden = pairing.attacked.not_shown & pairing.plain.counts & self.items(towards, setting)
-        return Attacked(
+        return AttackResult(
             setting=setting,
             towards=towards,
             turned=estimate_of(flipped.turned),
             change=estimate_of(flipped.change),
             silenced=estimate_of(flipped.silenced),
-            beyond_noise=None if noise is None or own is None else difference_of_means(own, noise),
-            p=p_of_no_change(flipped.change),
+            beyond_noise=None if noise is None or flip_share is None else difference_of_means(flip_share, noise),
+            p=no_change_p(flipped.change),
             p_holm=float("nan"),
             not_shown=int(hidden.sum()),
             flips=flipped,
@@ -562,29 +559,29 @@ class RobustnessNumbers(RunNumbers, ShortRepr):
         return tuple(worth for name in self.defence_names if (worth := self._worth(name)) is not None)
 
     def _worth(self, defence: str) -> DefenceWorth | None:
-        plain, bare = self.plain(defence), self.plain(NO_DEFENCE)
+        plain, base = self.plain(defence), self.plain(NO_DEFENCE)
         if plain is None:
             return None
-        shared = plain.counts & (bare.counts if bare is not None else True)
-        if (own := accuracy_of(plain, shared)) is None:
+        shared = plain.counts & (base.counts if base is not None else True)
+        if (accuracy := accuracy_of(plain, shared)) is None:
             return None
-        without = None if bare is None else accuracy_of(bare, shared)
-        if bare is None or plain is bare or without is None:
-            return DefenceWorth(defence, estimate_of(own), None, None, None, None)
-        lost = flips(bare.sample.safe, plain.sample.safe, bare.sample.cluster, of=shared, towards="safe").silenced
+        without = None if base is None else accuracy_of(base, shared)
+        if base is None or plain is base or without is None:
+            return DefenceWorth(defence, estimate_of(accuracy), None, None, None, None)
+        lost = flips(base.sample.safe, plain.sample.safe, base.sample.cluster, of=shared, towards="safe").silenced
         saved = [self._saved(defence, towards) for towards in SIDES]
-        return DefenceWorth(defence, estimate_of(own), difference_of(without, own), estimate_of(lost), *saved)
+        return DefenceWorth(defence, estimate_of(accuracy), difference_of(without, accuracy), estimate_of(lost), *saved)
 
     def _saved(self, defence: str, towards: Towards) -> Estimate | None:
-        """Means over the attacks whose numbers are defined both ways."""
+        """Return means over the attacks whose numbers are defined both ways."""
         turned = {
             (row.setting.attack, row.setting.defence): row.flips.turned
             for row in self.rows
             if row.is_attack and row.towards == towards
         }
         pairs = [
-            (bare, turned[attack, defence])
-            for (attack, under), bare in turned.items()
+            (base, turned[attack, defence])
+            for (attack, under), base in turned.items()
             if under == NO_DEFENCE and (attack, defence) in turned
         ]
         defined = [pair for pair in pairs if all(mean_of_shares([turned_share]) is not None for turned_share in pair)]
@@ -626,12 +623,12 @@ class RobustnessNumbers(RunNumbers, ShortRepr):
         )
 
     @property
-    def not_shown(self) -> tuple[Attacked, ...]:
+    def not_shown(self) -> tuple[AttackResult, ...]:
         """The attacks that the judge was shown on no item: it receives nothing of them, or no item could be attacked so."""
         return tuple(
             row
             for row in self.rows
-            if row.is_attack and row.pairing.attacked.not_shown.any() and not row.pairing.of.any()
+            if row.is_attack and row.pairing.attacked.not_shown.any() and not row.pairing.asked_both_ways.any()
         )
 
     @property
@@ -644,8 +641,8 @@ class RobustnessNumbers(RunNumbers, ShortRepr):
         text = dict.fromkeys(("attack", "role", "defence", "towards"), pl.String())
         return pl.DataFrame(rows, schema={**text, **ESTIMATE_COLUMNS}, orient="row")
 
-    def leading(self, *, n: int, towards: Towards) -> Sequence[Attacked]:
-        """The attacks that turn the most verdicts, whatever the defence."""
+    def leading(self, *, n: int, towards: Towards) -> Sequence[AttackResult]:
+        """Return the attacks that turn the most verdicts, whatever the defence."""
         defined = [
             row for row in self.rows if row.is_attack and row.towards == towards and row.turned.estimate is not None
         ]
@@ -654,9 +651,9 @@ class RobustnessNumbers(RunNumbers, ShortRepr):
     @property
     def unmoved(self) -> bool:
         """True if there are verdicts under the attacks, and not one moved or was silenced, but where a detector stands before it."""
-        own = [row for row in self.rows if not row.setting.defence.startswith("detect")]
-        defined = [row for row in own if row.change.estimate is not None or row.turned.estimate is not None]
-        moved = any(row.change.estimate or row.turned.estimate or row.silenced.estimate for row in own)
+        answered_rows = [row for row in self.rows if not row.setting.defence.startswith("detect")]
+        defined = [row for row in answered_rows if row.change.estimate is not None or row.turned.estimate is not None]
+        moved = any(row.change.estimate or row.turned.estimate or row.silenced.estimate for row in answered_rows)
         return bool(defined) and not moved and not any(result.n_changed for result in self.adaptive)
 
     def as_json(self) -> dict[str, Any]:
@@ -671,9 +668,6 @@ class RobustnessNumbers(RunNumbers, ShortRepr):
             **{table: json_value(getattr(self, table)) for table in ("adaptive", "defences", "against_people")},
             "notes": list(self.notes),
         }
-
-
-# A bound on what attacks may do to a judge: kept, broken, or these items cannot tell.
 
 
 BOUNDED: dict[str, str] = {
@@ -737,7 +731,7 @@ class RequiredRobustness(ShortRepr):
 def required(
     numbers: RobustnessNumbers, max_turned: str | Mapping[str, float], *, defence: str = "none"
 ) -> RequiredRobustness:
-    """Hold every attack under one defence against the bounds: a mapping, or `safe=0.1,unsafe=0.2,silenced=0.05`.
+    """Compare every attack under one defence with the bounds: a mapping, or `safe=0.1,unsafe=0.2,silenced=0.05`.
 
     Of an attack counts the share that turns beyond the noise of perturbations (all that turns, where no perturbation was asked), and of an
     adaptive attacker the share of confirmed changes beyond its control.

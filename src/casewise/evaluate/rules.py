@@ -45,7 +45,7 @@ class RuleReport:
     columns: ClassVar[tuple[str, ...]] = COLUMNS
 
     def cells(self) -> list[tuple[str, ...]]:
-        """A row a level, with the scores that `COLUMNS` names."""
+        """Return a row a level, with the scores that `COLUMNS` names."""
         return [
             (level, f"{scores.cases:,}", *(scores.scores[name].as_share for name in COLUMNS[2:]))
             for level, scores in self.levels.items()
@@ -57,7 +57,7 @@ class RuleReport:
             "judge": self.judge,
             "protocol": self.protocol,
             "levels": {
-                level: {name: score.picked("n", "method") for name, score in scores.scores.items()}
+                level: {name: score.fields("n", "method") for name, score in scores.scores.items()}
                 | {"cases": scores.cases, "clusters": scores.clusters}
                 for level, scores in self.levels.items()
             },
@@ -65,7 +65,7 @@ class RuleReport:
 
 
 def cases_of(benchmark: Benchmark) -> dict[str, Case]:
-    """Cases by id. Raises BenchmarkError: the items do not say which case and rule each is of."""
+    """Return cases by id. Raises BenchmarkError: the items do not say which case and rule each is of."""
     cases: dict[str, Case] = {}
     for item in benchmark.items:
         stated = item.columns or {}
@@ -84,7 +84,7 @@ def cases_of(benchmark: Benchmark) -> dict[str, Case]:
 def scored(
     judge: str, protocol: Protocol, cases: Mapping[str, Case], predicted: Mapping[str, frozenset[int] | None]
 ) -> RuleReport:
-    """Scores over the cases in `said`: all of them, and those of each level."""
+    """Return scores over the cases in `said`: all of them, and those of each level."""
     chosen = {name: cases[name] for name in cases if name in predicted}
     levels = {ALL: list(chosen)} | {
         level: [name for name in chosen if chosen[name].level == level]
@@ -105,7 +105,7 @@ def scored(
 
 
 def rules_of_run(run: Path, benchmark: Source | None = None) -> list[RuleReport]:
-    """The scores of a run over SafePyramid's items, for each series: a case's predicted rules are those judged unsafe.
+    """Return the scores of a run over SafePyramid's items, for each series: a case's predicted rules are those judged unsafe.
 
     A case with a rule that has no verdict has no prediction. Raises BenchmarkError: the run is over another benchmark.
     """
@@ -126,7 +126,7 @@ def rules_of_run(run: Path, benchmark: Source | None = None) -> list[RuleReport]
 
 
 def rules_of_file(path: Path, benchmark: Benchmark) -> RuleReport:
-    """The scores of predicted sets: JSON Lines with the `id` of a case and its `violated_rules`, or null without a prediction.
+    """Return the scores of predicted sets: JSON Lines with the `id` of a case and its `violated_rules`, or null without a prediction.
 
     Raises DataError: a line is another, names a case or a rule that the benchmark lacks, or repeats a case.
     """
@@ -152,7 +152,7 @@ def rules_of_file(path: Path, benchmark: Benchmark) -> RuleReport:
 
 
 def rule_match(source: str | Path, *, benchmark: Source | None = None) -> list[RuleReport]:
-    """SafePyramid's own scores over whole cases, with intervals over conversations.
+    """Return SafePyramid's own scores over whole cases, with intervals over conversations.
 
     Parameters
     ----------

@@ -12,19 +12,16 @@ import polars as pl
 from casewise.errors import ConfigurationError, StatisticsError
 from casewise.evaluate.judged_runs import read_runs
 from casewise.stats.arrays import FloatArray, IntArray, Raters
-from casewise.stats.ceilings import rates_of_any_shape
+from casewise.stats.ceilings import rate_posteriors
 from casewise.stats.panel import prediction_powered_rate
 from casewise.stats.power import QueryDifferences, query_differences
 from casewise.stats.ratings import CodedRatings
-from casewise.stats.sample import right
+from casewise.stats.sample import right_weight
 from casewise.stats.shares import chance_of_majority, majority_weight
 from casewise.storage.load import Source
 from casewise.storage.run_folder import AnyRun
 from casewise.storage.wording import noun_of
 from casewise.text import Noun, Text
-
-# People's safe rates from a judge on every item and people on some: the prediction-powered rate of each
-# condition.
 
 
 @dataclass(frozen=True)
@@ -38,7 +35,7 @@ class RatesWithJudge:
 
 
 def rates_with_judge(ratings: CodedRatings, run: Path, *, level: float = 0.95) -> RatesWithJudge:
-    """Each condition's safe rate over all items that the judge decided, from those that people rated among them.
+    """Return each condition's safe rate over all items that the judge decided, from those that people rated among them.
 
     An item counts once however many rated it. Items that the judge left unscored have its mean, which costs width and no
     truth. The rated items must be a random part of all, whole queries at a time.
@@ -82,12 +79,9 @@ def rates_with_judge(ratings: CodedRatings, run: Path, *, level: float = 0.95) -
 
 
 def filled(values: FloatArray) -> FloatArray:
-    """The values with their mean where there is none: a constant there says nothing of the label."""
+    """Return the values with their mean where there is none: a constant there says nothing of the label."""
     finite = ~np.isnan(values)
     return np.where(finite, values, values[finite].mean() if finite.any() else 0.0)
-
-
-# Two runs as the pilot of a study that tells their judges apart: by query, and as if more people had rated.
 
 
 DRAWS, MOST_DRAWN = 40, 10**6
@@ -121,24 +115,24 @@ class JudgesPilot:
         return self.against(majority_weight(self.safe, self.votes), self.query)
 
     def differences_with(self, people: float, rng: np.random.Generator) -> QueryDifferences:
-        """The same as if so many times as many people had rated each item: new votes from the item's likely rates."""
-        rates = rates_of_any_shape(self.safe, self.votes)
+        """Return the same as if so many times as many people had rated each item: new votes from the item's likely rates."""
+        rates = rate_posteriors(self.safe, self.votes)
         steps = rates.posterior.cumsum(1)[rates.kind]
         draws = max(1, min(DRAWS, MOST_DRAWN // len(steps)))
         drawn = np.stack([(rng.random((len(steps), 1)) > steps).sum(1) for _ in range(draws)])
         rate = rates.grid[np.minimum(drawn, len(rates.grid) - 1)]
         votes = np.rint(self.votes * people).astype(int)
         weight = majority_weight(rng.binomial(votes, rate), votes)
-        apart = self.query + np.arange(draws)[:, None] * (self.query.max() + 1)
-        return self.against(weight.ravel(), apart.ravel())
+        cluster = self.query + np.arange(draws)[:, None] * (self.query.max() + 1)
+        return self.against(weight.ravel(), cluster.ravel())
 
     def in_doubt(self, people: float = 2.0) -> dict[str, float]:
-        """Items on which the judges differ, and how far their label may move if so many times as many people rate each anew.
+        """Return items on which the judges differ, and how far their label may move if so many times as many people rate each anew.
 
         More ratings say nothing of the judges anywhere else. The likeliest to move come first; those that move by less than a
         tenth in expectation are left out.
         """
-        rates = rates_of_any_shape(self.safe, self.votes)
+        rates = rate_posteriors(self.safe, self.votes)
         _, first = np.unique(rates.kind, return_index=True)
         size = np.rint(self.votes[first] * people)[:, None]
         safe = (rates.posterior * chance_of_majority(rates.grid, size)).sum(axis=1)[rates.kind]
@@ -147,20 +141,20 @@ class JudgesPilot:
         return {self.items[place]: float(moves[place]) for place in order if moves[place] >= LEAST_MOVE}
 
     def against(self, weight: FloatArray, query: IntArray) -> QueryDifferences:
-        first, second = (right(np.resize(verdicts, len(weight)), weight) for verdicts in self.verdicts)
+        first, second = (right_weight(np.resize(verdicts, len(weight)), weight) for verdicts in self.verdicts)
         return query_differences(first, second, clusters=query)
 
 
 def pilot_of(judged: Sequence[AnyRun], *, benchmark: Source | None = None) -> JudgesPilot:
-    """The pilot that two runs are, or one run of two judges, arms or elicitations.
+    """Return the pilot that two runs are, or one run of two judges, arms or elicitations.
 
     Raises DataError, BenchmarkError: a folder is no run, or they are over different benchmarks. ConfigurationError:
     they hold more or fewer than two series. StatisticsError: no item was asked of both and rated.
     """
     runs = read_runs(judged, benchmark=benchmark)
     if len(runs.series) != 2:
-        held = ", ".join(series.name for series in runs.series)
-        raise ConfigurationError(f"--from needs two judges, asked in one way each; these runs hold {held}")
+        available = ", ".join(series.name for series in runs.series)
+        raise ConfigurationError(f"--from needs two judges, asked in one way each; these runs hold {available}")
     first, second = (runs.whole_sample(series) for series in runs.series)
     shared = runs.series[0].asked & runs.series[1].asked & (runs.items["n_votes"].to_numpy() > 0)
     if not shared.any():

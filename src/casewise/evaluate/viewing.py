@@ -36,7 +36,7 @@ OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)[1:]
 
 
 @dataclass(frozen=True, repr=False)
-class Judged(ShortRepr):
+class RunJudgements(ShortRepr):
     """One run: every judgement with its reply, and those that count."""
 
     run: JudgedRun
@@ -59,7 +59,7 @@ class ViewedTable(ShortRepr):
     """A row an item in the benchmark's order: `place`, the columns of `ITEM_COLUMNS`, `label`, `rate`, `agreement` (the
     share of people on the larger side), and for the series at place n `value_n`, `verdict_n` (1 safe, 0 unsafe),
     `outcome_n` and `reason_n`."""
-    judged: tuple[Judged, ...]
+    judged: tuple[RunJudgements, ...]
     series: tuple[Series, ...]
 
     @property
@@ -83,8 +83,8 @@ class ViewedTable(ShortRepr):
     @cached_property
     def ids(self) -> pl.DataFrame:
         """Ids in the owner's file in lower case, by `place`; of items that have one."""
-        own = self.benchmark.items.table["source_id"]
-        return self.items.select("place", text=own.cast(pl.String).str.to_lowercase()).drop_nulls()
+        source_ids = self.benchmark.items.table["source_id"]
+        return self.items.select("place", text=source_ids.cast(pl.String).str.to_lowercase()).drop_nulls()
 
     @cached_property
     def replies(self) -> pl.DataFrame:
@@ -129,7 +129,7 @@ def attacks_of(arm: Arm) -> tuple[str, ...]:
 
 
 def of_people(items: pl.DataFrame, policy: LabelPolicy) -> pl.DataFrame:
-    """The table of items with what people said of each."""
+    """Return the table of items with what people said of each."""
     label_weights = labels(items, policy)
     named = np.select(
         [label_weights.weight == 1, label_weights.weight == 0, ~np.isnan(label_weights.weight)], LABELS[:3], LABELS[3]
@@ -143,31 +143,30 @@ def of_people(items: pl.DataFrame, policy: LabelPolicy) -> pl.DataFrame:
     ).with_row_index("place")
 
 
-def with_series(items: pl.DataFrame, judged: Iterable[Judged], series: Iterable[Series]) -> pl.DataFrame:
-    """`items` with the columns of each series."""
+def with_series(items: pl.DataFrame, judged: Iterable[RunJudgements], series: Iterable[Series]) -> pl.DataFrame:
+    """Return `items` with the columns of each series."""
     by_name = {run.judge: run for run in judged}
     label, columns = items["label"].to_physical().to_numpy(), list[pl.Series]()
-    for place, one in enumerate(series):
-        safe, none = verdicts(one.values, elicitation=one.elicitation), np.isnan(one.values)
+    for place, each in enumerate(series):
+        safe, none = verdicts(each.values, elicitation=each.elicitation), np.isnan(each.values)
         outcome = np.select(
-            [~one.asked, none, np.isnan(safe), label > 1, safe == 1 - label],
+            [~each.asked, none, np.isnan(safe), label > 1, safe == 1 - label],
             ["not asked", "unscored", "no threshold", "no label", "right"],
             "wrong",
         )
-        of_series = (pl.col("elicitation") == one.elicitation) & (pl.col("arm") == one.arm) & pl.col("value").is_null()
+        of_series = (
+            (pl.col("elicitation") == each.elicitation) & (pl.col("arm") == each.arm) & pl.col("value").is_null()
+        )
         reason = pl.col("unscored_reason").cast(pl.String).first().alias("reason")
-        why = by_name[one.judge].last.filter(of_series).group_by("item_id").agg(reason)
+        why = by_name[each.judge].last.filter(of_series).group_by("item_id").agg(reason)
         reasons = items.select("item_id").join(why, on="item_id", how="left", maintain_order="left")["reason"]
         columns += [
-            pl.Series(f"value_{place}", one.values).fill_nan(None),
+            pl.Series(f"value_{place}", each.values).fill_nan(None),
             pl.Series(f"verdict_{place}", safe).fill_nan(None).cast(pl.Int8),
             pl.Series(f"outcome_{place}", outcome, dtype=pl.Enum(OUTCOMES)),
             reasons.set(pl.Series(~none), None).alias(f"reason_{place}"),
         ]
     return items.with_columns(columns)
-
-
-# What of a table is wanted, in words that stand in an address, and the items that are.
 
 
 AGREEMENT = {"all": (1.0, 1.01), "90": (0.9, 1.01), "75": (0.75, 1.01), "split": (0.5, 0.75)}
@@ -212,7 +211,7 @@ class ItemsWanted:
     page: AnyPlace = 1
 
     @classmethod
-    def of(cls, words: Mapping[str, str]) -> Self:
+    def from_query(cls, words: Mapping[str, str]) -> Self:
         """Return the items that an address asks for; ignore unknown names and empty values.
 
         Raises ConfigurationError: a value is none that its name can have.
@@ -224,7 +223,7 @@ class ItemsWanted:
             raise ConfigurationError(first_problem(error)) from error
 
     def words(self) -> dict[str, str]:
-        """It, as it stands in an address."""
+        """Return the selection as it stands in an address."""
         values = {field.name: (getattr(self, field.name), field.default) for field in fields(self)}
         return {
             name: "yes" if value is True else str(value)
@@ -239,7 +238,7 @@ class ItemsWanted:
 
 
 @dataclass(frozen=True)
-class Chosen:
+class SelectedItems:
     """The items that are wanted, as places in the benchmark, in the order that is wanted."""
 
     places: pl.Series
@@ -248,7 +247,7 @@ class Chosen:
 
 
 def columns_shown(table: ViewedTable, query: ItemsWanted) -> tuple[int, ...]:
-    """The places of the series that stand in the table: the two side by side, or those of the arm and the attack.
+    """Return the places of the series that stand in the table: the two side by side, or those of the arm and the attack.
 
     Raises ConfigurationError: there is no such series.
     """
@@ -265,8 +264,8 @@ def columns_shown(table: ViewedTable, query: ItemsWanted) -> tuple[int, ...]:
     return places if query.series is None else (query.series, *(place for place in places if place != query.series))
 
 
-def choose(table: ViewedTable, query: ItemsWanted, *, tagged: Mapping[str, tuple[str, ...]]) -> Chosen:
-    """The items that are wanted.
+def choose(table: ViewedTable, query: ItemsWanted, *, tagged: Mapping[str, tuple[str, ...]]) -> SelectedItems:
+    """Return the items that are wanted.
 
     `tagged`: the tags of items that have some.
 
@@ -293,7 +292,7 @@ def choose(table: ViewedTable, query: ItemsWanted, *, tagged: Mapping[str, tuple
         cells = dict(zip(CELLS, counts, strict=True))
         if query.cell:
             items = items.filter(in_cell(query.cell, query.beside))
-    return Chosen(in_order(items, query, shown)["place"], cells)
+    return SelectedItems(in_order(items, query, shown)["place"], cells)
 
 
 def of_item(query: ItemsWanted) -> Iterator[pl.Expr]:
@@ -306,7 +305,7 @@ def of_item(query: ItemsWanted) -> Iterator[pl.Expr]:
 
 
 def of_series(shown: tuple[int, ...], query: ItemsWanted) -> Iterator[pl.Expr]:
-    """The conditions on the series named, or on any of those shown, on one and the same."""
+    """Yield the conditions on the series named, or on any of those shown, on one and the same."""
     if not (query.verdict or query.outcome or query.reason):
         return
     alternatives = [pl.lit(value=False)]
@@ -323,7 +322,7 @@ def of_series(shown: tuple[int, ...], query: ItemsWanted) -> Iterator[pl.Expr]:
 
 
 def mentions(table: ViewedTable, text: str) -> pl.Expr:
-    """True if the query, the context, a reply or the owner's id of an item has `text` in it."""
+    """Return True if the query, the context, a reply or the owner's id of an item has `text` in it."""
     hits = []
     for texts in (table.ids, table.queries, table.contexts, table.replies):
         key = texts.columns[0]
@@ -346,7 +345,7 @@ def in_cell(cell: str, pair: tuple[int, int]) -> pl.Expr:
 
 
 def in_order(items: pl.DataFrame, query: ItemsWanted, shown: tuple[int, ...]) -> pl.DataFrame:
-    """`items`, sorted. Two series side by side begin with the items on which people are surest."""
+    """Return `items`, sorted. Two series side by side begin with the items on which people are surest."""
     sort, down = query.sort, query.down
     if not sort and query.beside is not None:
         sort, down = "agreement", True
@@ -362,10 +361,7 @@ def in_order(items: pl.DataFrame, query: ItemsWanted, shown: tuple[int, ...]) ->
     return items.sort(by, descending=down, nulls_last=True, maintain_order=True)
 
 
-# Runs and the notes on their items.
-
-
-class Viewed:
+class RunView:
     """Runs over one benchmark. Nothing of them is changed; notes are kept in a file of their own."""
 
     def __init__(self, table: ViewedTable) -> None:
@@ -385,8 +381,8 @@ class Viewed:
             self.notes = read_item_notes(self.paths)
 
 
-def view(*runs: AnyRun, benchmark: Source | None = None, labels: str | LabelPolicy = "votes") -> Viewed:
-    """Runs to look around in: every item with its context, people's votes, verdicts and replies, found, sorted and counted.
+def view(*runs: AnyRun, benchmark: Source | None = None, labels: str | LabelPolicy = "votes") -> RunView:
+    """Open runs for viewing: every item with its context, people's votes, verdicts and replies, found, sorted and counted.
 
     A run that has just begun and holds nothing yet may be among them.
 
@@ -410,7 +406,7 @@ def view(*runs: AnyRun, benchmark: Source | None = None, labels: str | LabelPoli
     opened_runs, judged_benchmark = opened(runs, benchmark)
     names = distinct([run.manifest.judge_name for run in opened_runs])
     judged = tuple(
-        Judged(run, name, judgement_table(run.log, replies="keep") if run.behaviour is None else graded(run))
+        RunJudgements(run, name, judgement_table(run.log, replies="keep") if run.behaviour is None else graded(run))
         for run, name in zip(opened_runs, names, strict=True)
     )
     items = of_people(judged_benchmark.item_columns, policy)
@@ -420,7 +416,7 @@ def view(*runs: AnyRun, benchmark: Source | None = None, labels: str | LabelPoli
         if len(of_run.every)
         for judged_series in read_series(of_run.run, of_run.judge, items, judgements=of_run.every)
     ]
-    return Viewed(ViewedTable(judged_benchmark, policy, with_series(items, judged, series), judged, tuple(series)))
+    return RunView(ViewedTable(judged_benchmark, policy, with_series(items, judged, series), judged, tuple(series)))
 
 
 def graded(run: JudgedRun) -> pl.DataFrame:

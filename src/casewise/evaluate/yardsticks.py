@@ -33,7 +33,7 @@ from casewise.notation import percent
 from casewise.records import ShortRepr
 from casewise.stats import AlternativeAnnotator, PanelWorth, alternative_annotator_test, panel_worth
 from casewise.stats.arrays import BoolArray, FloatArray, IntArray, Raters, coded_labels
-from casewise.stats.ceilings import AgainstNewPerson, Ceilings, against_new_person, ceilings, leave_one_out
+from casewise.stats.ceilings import Ceilings, NewPersonTest, ceilings, leave_one_out, new_person_test
 from casewise.stats.costs import RefusalRates
 from casewise.stats.estimates import ALIKE, STUDENT, UNSEEN, Estimate, difference_of, estimate, estimate_of, measure
 from casewise.stats.intervals import LEVEL
@@ -42,7 +42,7 @@ from casewise.stats.measured import Measured, TotalsByCluster, share
 from casewise.stats.metrics import metrics_named
 from casewise.stats.pairs import hard_score
 from casewise.stats.panel import panel_curve, reference_weight, usual_reference
-from casewise.stats.sample import ROUNDING, Sample, constant_accuracy, judged, right
+from casewise.stats.sample import ROUNDING, Sample, constant_accuracy, judge_sample, right_weight
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.files import json_value
 from casewise.storage.wording import LabelWords
@@ -132,7 +132,7 @@ class ReferenceScores(ShortRepr):
             intent=estimate_of(intent["accuracy"]) if intent else None,
             constant=constant_accuracy(labels),
             people=people,
-            labels=LabelWords.of(self.benchmark, policy.base),
+            labels=LabelWords.for_benchmark(self.benchmark, policy.base),
             against_others=against_others(subject, asked, verdicts, reference_size=people.others)
             if people.others
             else {},
@@ -140,7 +140,7 @@ class ReferenceScores(ShortRepr):
 
     def people(self, asked: BoolArray) -> People:
         """Return the ceilings that people's votes on the items of `asked` allow; nothing without votes."""
-        if not LabelWords.of(self.benchmark).rated:
+        if not LabelWords.for_benchmark(self.benchmark).rated:
             return People(None, 0, None, None)
         key = asked.tobytes()
         if key not in self._people:
@@ -151,7 +151,7 @@ class ReferenceScores(ShortRepr):
         self, values: FloatArray, asked: BoolArray, elicitation: Any, policy: LabelPolicy
     ) -> dict[str, Measured]:
         subject = self.subject
-        whole = judged(
+        whole = judge_sample(
             subject.items, values, subject.raters, elicitation=elicitation, policy=policy, cluster=subject.cluster
         )
         return metrics_of(whole if asked.all() else whole.where(asked))
@@ -217,7 +217,7 @@ class BaselineComparison(ShortRepr):
 
     @property
     def of_some(self) -> str:
-        """Over how many items the classifier's numbers are, where not over all; otherwise nothing."""
+        """The number of items that the classifier's numbers are over, in words; empty where it is all."""
         return "" if self.words_of is None else f"of {count_of(self.words_of, 'item')} drawn at random"
 
     @property
@@ -250,13 +250,13 @@ PICKED = ("ahead_of_words", "ahead_of_constant", "words_ahead_of_constant", "key
 
 
 def picked_numbers(estimate: Estimate | None) -> dict[str, float | None] | None:
-    return estimate.picked() if estimate else None
+    return estimate.fields() if estimate else None
 
 
 def against_others(
     subject: Subject, asked: BoolArray, verdicts: dict[str, FloatArray], *, reference_size: int
 ) -> dict[str, Estimate]:
-    """Accuracy against the majority of so many people, over all draws of them; a missing verdict is wrong."""
+    """Return accuracy against the majority of so many people, over all draws of them; a missing verdict is wrong."""
     rows = asked & (subject.n_votes > reference_size)
     if not rows.any():
         return {}
@@ -267,20 +267,20 @@ def against_others(
 
     def terms(safe: IntArray, votes: IntArray) -> FloatArray:
         weight = reference_weight(safe, votes, reference_size=reference_size)
-        return np.column_stack([np.ones(len(safe)), *(right(verdict, weight) for verdict in decided.values())])
+        return np.column_stack([np.ones(len(safe)), *(right_weight(verdict, weight) for verdict in decided.values())])
 
     totals = TotalsByCluster.from_counts(terms, counts, coded_labels(query), names=("items", *decided), raters=raters)
     return {name: estimate_of(totals.measure(share(name, name, "items"))) for name in decided}
 
 
 def votes_on(subject: Subject, rows: BoolArray) -> tuple[tuple[IntArray, IntArray], NDArray[np.intp], Raters | None]:
-    """Safe votes and votes of some items, their queries, and who gave which vote where that is known."""
+    """Return safe votes and votes of some items, their queries, and who gave which vote where that is known."""
     raters = None if subject.raters is None else subject.raters.where(rows)
     return (subject.n_safe[rows], subject.n_votes[rows]), subject.cluster[rows], raters
 
 
 def people(subject: Subject, asked: BoolArray) -> People:
-    """People's agreement on the items of `asked`, and the ceilings that it sets."""
+    """Return people's agreement on the items of `asked`, and the ceilings that it sets."""
     rows = asked & (subject.n_votes > 0)
     if not rows.any():
         return People(None, 0, None, None)
@@ -303,7 +303,7 @@ def people(subject: Subject, asked: BoolArray) -> People:
 
 
 def or_none(question: Callable[[], T]) -> T | None:
-    """The answer; None where the votes allow none."""
+    """Return the answer; None where the votes allow none."""
     try:
         return question()
     except StatisticsError:
@@ -320,38 +320,35 @@ class Baseline(NamedTuple):
     """How the classifier on words compares with the constant verdict, where that is not better by more than chance."""
 
 
-def better_baseline(beside: BaselineComparison) -> Baseline:
+def better_baseline(scores: BaselineComparison) -> Baseline:
     """Return the baseline that a judge has to beat: the most accurate one, with the groups that it holds out.
 
     A judge that decides every item as the classifier on words does is not compared with it: it is that classifier.
     """
-    constant: str = f"a constant verdict ({percent(beside.constant)})"
-    baselines = [(beside.constant, Baseline(constant, beside.ahead_of_constant))]
-    ahead = beside.ahead_of_words
+    constant: str = f"a constant verdict ({percent(scores.constant)})"
+    baselines = [(scores.constant, Baseline(constant, scores.ahead_of_constant))]
+    ahead = scores.ahead_of_words
     itself = ahead is not None and ahead.estimate == 0 and ahead.method in {ALIKE, UNSEEN}
-    if ahead is not None and not itself and beside.words_ahead_of_constant is not None:
+    if ahead is not None and not itself and scores.words_ahead_of_constant is not None:
         words = text(
             "a classifier of {words} ({accuracy}), trained on these labels with whole {groups} held out",
-            words=beside.words_read,
-            accuracy=percent(beside.words["accuracy"].estimate),
-            groups=beside.words_held_out,
+            words=scores.words_read,
+            accuracy=percent(scores.words["accuracy"].estimate),
+            groups=scores.words_held_out,
         )
-        gain = compared(capitalised(words) + ",", "a constant verdict", beside.words_ahead_of_constant, words=IS_RIGHT)
+        gain = compared(capitalised(words) + ",", "a constant verdict", scores.words_ahead_of_constant, words=IS_RIGHT)
         about = None if gain.kind == "better" and gain.holds else gain
-        baselines = [(beside.constant, baselines[0][1]._replace(about_words=about))]
+        baselines = [(scores.constant, baselines[0][1]._replace(about_words=about))]
         # equal but for rounding is equal
-        baselines.append(((beside.words["accuracy"].estimate or 0.0) + ROUNDING, Baseline(words, ahead)))
-    if beside.ahead_of_key is not None and beside.key is not None:
+        baselines.append(((scores.words["accuracy"].estimate or 0.0) + ROUNDING, Baseline(words, ahead)))
+    if scores.ahead_of_key is not None and scores.key is not None:
         key = text(
             "the {statement} alone ({accuracy}), with whole {queries} held out and contexts not",
-            statement=beside.key_named,
-            accuracy=percent(beside.key.estimate),
+            statement=scores.key_named,
+            accuracy=percent(scores.key.estimate),
         )
-        baselines.append((beside.key.estimate or 0.0, Baseline(key, beside.ahead_of_key)))
+        baselines.append((scores.key.estimate or 0.0, Baseline(key, scores.ahead_of_key)))
     return max(baselines, key=lambda pair: pair[0])[1]
-
-
-# Judges on the audit's subsets: where people agree, where they do not, and where words alone do not help.
 
 
 @dataclass(frozen=True)
@@ -374,7 +371,7 @@ class SubsetScore:
 
 
 def subset_scores(runs: JudgedRuns, reference_scores: ReferenceScores) -> Iterator[SubsetScore]:
-    """Every judge on every subset that the benchmark allows; a subset that was not asked about is absent, and so is a judge
+    """Yield every judge on every subset that the benchmark allows; a subset that was not asked about is absent, and so is a judge
     that gives values and no verdicts."""
     subject = reference_scores.subject
     deciding = [series for series in runs.series if runs.sample(series).gives_verdicts]
@@ -394,7 +391,7 @@ def subset_scores(runs: JudgedRuns, reference_scores: ReferenceScores) -> Iterat
         (accuracy,) = estimate(sample, metrics=metrics_named("accuracy"))
         read, words = chosen & subject.words_read, None
         if subject.why_no_baseline is None and read.any():
-            words = float(right(subject.baseline[read] > 0.5, subject.label[read]).mean())
+            words = float(right_weight(subject.baseline[read] > 0.5, subject.label[read]).mean())
         again = float(np.nanmean(subject.same_again[chosen])) if subject.labels.rated else None
         yield SubsetScore(series.name, name, accuracy, words, again, None, len(sample), len(sample))
 
@@ -408,7 +405,7 @@ def hard(runs: JudgedRuns, series: Series, subject: Subject, chosen: BoolArray) 
 
 
 def notes_on_items(benchmark: Benchmark, options: ReportOptions) -> tuple[str, ...]:
-    """Sentences that a reader of any report must know: that words alone solve the benchmark, and which subset this is."""
+    """Return sentences that a reader of any report must know: that words alone solve the benchmark, and which subset this is."""
     solution = solved_by_words(Subject(benchmark, AuditOptions(seed=options.seed))) if benchmark.items else None
     notes: list[str] = [] if solution is None else [solution.sentence]
     key = best_key(Subject(benchmark)) if benchmark.items else None
@@ -424,7 +421,7 @@ def notes_on_items(benchmark: Benchmark, options: ReportOptions) -> tuple[str, .
 
 
 def select_series(runs: JudgedRuns, options: ReportOptions) -> JudgedRuns:
-    """The same runs with the items, the verdicts of scalars and the clusters that `options` ask for.
+    """Return the same runs with the items, the verdicts of scalars and the clusters that `options` ask for.
 
     Raises as `on_items` and `cluster_values` do.
     """
@@ -435,7 +432,7 @@ def select_series(runs: JudgedRuns, options: ReportOptions) -> JudgedRuns:
 
 
 def without_attacks(runs: JudgedRuns) -> JudgedRuns:
-    """The same runs without arms that attack or guard, where there are others: `casewise robustness` is about these."""
+    """Return the same runs without arms that attack or guard, where there are others: `casewise robustness` is about these."""
     about_attacks: set[str | None] = {"attack", "perturbation", "defence"}
     roles = [{role_of(transform) for transform in series.shown.transforms} for series in runs.series]
     if not all(about_attacks.isdisjoint(roles_of_arm) for roles_of_arm in roles):
@@ -449,7 +446,7 @@ def without_attacks(runs: JudgedRuns) -> JudgedRuns:
 
 
 def on_items(runs: JudgedRuns, name: str) -> JudgedRuns:
-    """The same runs with the subset called `name` only. Raises as `casewise.audits.words.subset` does.
+    """Return the same runs with the subset called `name` only. Raises as `casewise.audits.words.subset` does.
 
     Raises BenchmarkError: no run was asked about any of these items.
     """
@@ -460,9 +457,6 @@ def on_items(runs: JudgedRuns, name: str) -> JudgedRuns:
     return replace(runs, series=tuple(each_series for each_series in series if each_series.asked.any()))
 
 
-# Judges among people: the panel a judge is worth, one more person, the alternative annotator test.
-
-
 @dataclass(frozen=True, repr=False)
 class JudgeAmongPeople(ShortRepr):
     """One series of a judge among people; what could not be computed is None, and `why` says so."""
@@ -470,18 +464,18 @@ class JudgeAmongPeople(ShortRepr):
     name: str
     panel: PanelWorth | None
     """The number of people that its verdicts are worth, against majorities."""
-    new_person: AgainstNewPerson | None
+    new_person: NewPersonTest | None
     """The test that it is no worse than one more person, on the same others."""
     alternative: AlternativeAnnotator | None
     why: tuple[str, ...]
 
     def as_json(self) -> dict[str, Any]:
-        """Its worth as plain JSON values; what is not finite is null."""
+        """Return its worth as plain JSON values; what is not finite is null."""
         return {"worth_of_majority": json_value(self.panel), "new_person": json_value(self.new_person)}
 
 
 def among_people(runs: JudgedRuns, *, margin: float = 0.05) -> tuple[JudgeAmongPeople, ...]:
-    """Each series with enough verdicts among people.
+    """Return each series with enough verdicts among people.
 
     `margin`: how much less than a new person a judge may agree with people and be no worse.
     """
@@ -511,11 +505,8 @@ def judge_among_people(runs: JudgedRuns, series: Series, margin: float) -> Judge
         why.append("alternative annotator test: not available, anonymous votes")
     elif alternative.reason is not None:
         why.append(f"alternative annotator test: {alternative.reason}")
-    person = or_none(lambda: against_new_person(verdict, safe, votes, clusters=query, margin=margin, raters=raters))
+    person = or_none(lambda: new_person_test(verdict, safe, votes, clusters=query, margin=margin, raters=raters))
     return JudgeAmongPeople(series.name, panel, person, alternative, tuple(why))
-
-
-# The answer that a report begins with: how often a judge agrees, beside people and words alone, and which way it errs.
 
 
 @dataclass(frozen=True)
@@ -541,7 +532,7 @@ class ShortAnswer(ShortRepr):
     person: Estimate | None
     against_others: Estimate | None
     """Agreement of one person, and of the judge, with the majority of an item's other people, leaving each out in turn. None without two votes on an item."""
-    not_worse: AgainstNewPerson | None
+    not_worse: NewPersonTest | None
     """The test that the judge is no worse than one more person."""
     errors: RefusalRates | None
     """Harm and over-refusal where most people agree; None for a judge without verdicts."""
@@ -599,17 +590,17 @@ class ShortAnswer(ShortRepr):
         }
 
     def yardsticks(self) -> Iterator[tuple[str, Estimate]]:
-        """The accuracies to compare with, the same for every judge of these items, from the least to the most that is known."""
-        beside, again = self.beside, self.beside.people.same_again
-        yield "Always the same verdict", without_interval(beside.constant)
-        if beside.words:
-            of_some = f" ({beside.of_some})" if beside.of_some else ""
-            held_out = text("Words alone, {groups} held out{of_some}", groups=beside.words_held_out, of_some=of_some)
-            yield held_out, beside.words["accuracy"]
-        if beside.key is not None:
-            yield text("The {key} alone, {queries} held out", key=beside.key_named), beside.key
-        if beside.intent is not None:
-            yield f"Copying the author's intent{beside.without_intent}", beside.intent
+        """Yield the accuracies to compare with, the same for every judge of these items, from the least to the most that is known."""
+        scores, again = self.beside, self.beside.people.same_again
+        yield "Always the same verdict", without_interval(scores.constant)
+        if scores.words:
+            of_some = f" ({scores.of_some})" if scores.of_some else ""
+            held_out = text("Words alone, {groups} held out{of_some}", groups=scores.words_held_out, of_some=of_some)
+            yield held_out, scores.words["accuracy"]
+        if scores.key is not None:
+            yield text("The {key} alone, {queries} held out", key=scores.key_named), scores.key
+        if scores.intent is not None:
+            yield f"Copying the author's intent{scores.without_intent}", scores.intent
         if again is not None:
             yield "A second study (predicted)", again
 
@@ -618,7 +609,7 @@ def without_interval(accuracy: float) -> Estimate:
     return Estimate("accuracy", accuracy, None, None, np.nan, 0, "no interval: it follows from the labels alone")
 
 
-def beside_a_new_person(runs: JudgedRuns, series: Series) -> tuple[Estimate | None, Estimate | None]:
+def agreement_with_others(runs: JudgedRuns, series: Series) -> tuple[Estimate | None, Estimate | None]:
     """Return how often a judge, and one of an item's people, agree with the majority of its other people; None without any.
 
     Intervals are over queries, and people where it is known who voted.
@@ -667,7 +658,7 @@ def sentences(answer: ShortAnswer, judge: str, *, errors: bool) -> Iterator[str]
         rest.append(about.sentence)
     if errors and answer.errors is not None:
         unread = answer.unscored / answer.items if answer.items else 0.0
-        rest.append(where_it_fails(answer.errors, labels, unscored=unread))
+        rest.append(error_sentences(answer.errors, labels, unscored=unread))
     if (weak := drawn.get("below the others")) is not None:
         rest.append(text("It {said}.", said=weak.predicate))
     yield join(" ", rest)
@@ -677,7 +668,7 @@ FEW_ITEMS = 30
 """Number of items of a kind below which a sentence on their errors has the interval and the number; the table below it always has."""
 
 
-def where_it_fails(errors: RefusalRates, labels: LabelWords, *, unscored: float) -> str:
+def error_sentences(errors: RefusalRates, labels: LabelWords, *, unscored: float) -> str:
     """Return harm and over-refusal, and the share of items without a verdict where there are any, in a sentence."""
     level = f"{100 * errors.agreement:.0f} %"
 

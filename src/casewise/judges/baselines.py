@@ -20,7 +20,7 @@ from casewise.records import Elicitation, Scored, Unscored, UnscoredReason, elic
 from casewise.records.base import writable
 from casewise.stats.arrays import BoolArray, FloatArray
 from casewise.stats.labels import LabelPolicy, labels
-from casewise.stats.sample import numbered
+from casewise.stats.sample import integer_codes
 from casewise.stats.words import Design, HeldOut, LinearBaseline, chained, out_of_fold
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.benchmark_folder import Features, texts
@@ -28,7 +28,7 @@ from casewise.storage.benchmark_folder import text as text_of
 from casewise.storage.load import cached_item_numbers
 from casewise.storage.wording import noun_of
 from casewise.text import Form, Text, render, text
-from casewise.transforms.user_function import Tried, UserFunction, function_at
+from casewise.transforms.user_function import FunctionResult, UserFunction, function_at
 
 # Constant judges.
 
@@ -121,7 +121,7 @@ class LinearJudge(Judge):
 
 def held_together(items: pl.DataFrame) -> NDArray[np.intp]:
     """Return (items,) groups by query and cluster: a classifier is not tested on a group that it was trained on."""
-    return chained(numbered(items["query_id"]), numbered(items["cluster"]))
+    return chained(integer_codes(items["query_id"]), integer_codes(items["cluster"]))
 
 
 def texts_of_contexts(benchmark: Benchmark, rows: BoolArray | None = None) -> FloatArray:
@@ -213,12 +213,12 @@ class CallableJudge(Judge):
         Raises JudgeError: it has given no verdict yet, and raises or returns none.
         """
 
-        def read(returned: Any) -> Tried[Answer]:
+        def read(returned: Any) -> FunctionResult[Answer]:
             if isinstance(returned, (Scored, Unscored)):  # as `casewise.read_reply` gives them
-                return Tried(Answer(returned))
+                return FunctionResult(Answer(returned))
             outcome = outcome_of(returned, ask.elicitation)
             problem = outcome.detail if isinstance(outcome, Unscored) else None
-            return Tried(Answer(outcome, raw_reply=writable(str(returned))), problem)
+            return FunctionResult(Answer(outcome, raw_reply=writable(str(returned))), problem)
 
         return await self.own.ask(
             self.arguments(ask),

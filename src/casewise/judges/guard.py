@@ -29,7 +29,7 @@ from casewise.models.endpoints import parse_model_name
 from casewise.models.load import ModelOptions, load_classifier, load_model
 from casewise.models.prices import FREE, Prices
 from casewise.models.protocol import Classified, Message, Model, Rejected, Reply, ReplyOptions, TextClassifier, Usage
-from casewise.models.wire import WrongShape, optional_text, parsed
+from casewise.models.wire import InvalidResponse, optional_text, parsed
 from casewise.records import Elicitation, Scored
 from casewise.records.base import digest
 
@@ -49,7 +49,7 @@ WHAT_IS_JUDGED = {"request": "Request to a chatbot", "reply": "Reply of a chatbo
 
 def read_scores(text: str) -> tuple[dict[str, float], str | None, tuple[str, ...] | None]:
     """Return the scores by category in the body of an answer of `/moderations`, the model that gave them, and the categories
-    that apply according to the endpoint (None if it does not tell). Raises WrongShape: there are none."""
+    that apply according to the endpoint (None if it does not tell). Raises InvalidResponse: there are none."""
     payload = parsed(text)
     try:
         result = payload["results"][0]
@@ -57,7 +57,7 @@ def read_scores(text: str) -> tuple[dict[str, float], str | None, tuple[str, ...
         categories = result.get("categories")
         flagged = None if categories is None else tuple(str(name) for name, applies in categories.items() if applies)
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
-        raise WrongShape("the answer has no results[0].category_scores") from error
+        raise InvalidResponse("the answer has no results[0].category_scores") from error
     return scores, optional_text(payload.get("model")), flagged
 
 

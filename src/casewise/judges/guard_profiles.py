@@ -47,7 +47,7 @@ class LabelPlace(Record):
     marker: str = ""
 
 
-class HowRead(LabelPlace):
+class VerdictLocation(LabelPlace):
     """The place and the words of the verdict in a reply."""
 
     otherwise: tuple[LabelPlace, ...] = ()
@@ -120,7 +120,7 @@ class GuardProfile(Record):
     """True if P(safe) can be read from the label's tokens."""
     modes: dict[str, GuardMode] = Field(default_factory=dict)
     """Ways to ask it, by name; the first is the default."""
-    read: HowRead
+    read: VerdictLocation
     facts: dict[str, ProfileFact] = Field(default_factory=dict)
 
     @model_validator(mode="after")
@@ -236,8 +236,8 @@ class GuardPrompt:
     def messages(self, shown: ShownItem, reply: str | None = None) -> tuple[Message, ...]:
         """Return the messages that ask the guard about an item; it judges a chatbot's `reply` instead, if there is one."""
         profile, in_policy = self.profile, self.rendering == "policy"
-        bare = replace(shown, context={}) if in_policy else shown
-        turns = conversation_of(bare, system_turn=profile.system_turn, reply=reply)
+        without_context = replace(shown, context={}) if in_policy else shown
+        turns = conversation_of(without_context, system_turn=profile.system_turn, reply=reply)
         transcript = "\n\n".join(f"{SPEAKERS[turn.role]}: {turn.content}" for turn in turns)
         values = self._values(shown) | {"query": shown.query, "transcript": transcript}
         messages: list[Message] = []
@@ -256,14 +256,14 @@ class GuardPrompt:
         }
 
     def _values(self, shown: ShownItem) -> dict[str, str]:
-        ours, context = wording(), wording()["nothing_known"]
+        defaults, context = wording(), wording()["nothing_known"]
         if shown.context:
             context = laid_out(shown.context, shown.placement.layout or "list")
-        policy = ours["text" if shown.judged == "request" else shown.judged]
+        policy = defaults["text" if shown.judged == "request" else shown.judged]
         if self.policy is not None:  # one without a place for the context is followed by it
             has_place = "{context}" in self.policy
             policy = self.policy if has_place else f"{self.policy}\n\n# CIRCUMSTANCES\n{{context}}"
-        about = context if self.rendering == "policy" else ours["in_conversation"]
+        about = context if self.rendering == "policy" else defaults["in_conversation"]
         return {"policy": filled(policy, {"context": about}), "mode": self.mode.says, "context": context}
 
 
@@ -292,8 +292,8 @@ def policy_id(policy: str | None) -> str:
     """Return the version of our policy, or a digest of the deployer's own."""
     if policy is not None:
         return f"own+{digest(policy)[:8]}"
-    ours = wording()
-    return f"{ours['name']}@{ours['version']}+{digest(ours['text'])[:8]}"
+    defaults = wording()
+    return f"{defaults['name']}@{defaults['version']}+{digest(defaults['text'])[:8]}"
 
 
 @cache
@@ -309,7 +309,7 @@ LONGEST_DETAIL = 120
 
 
 @dataclass(frozen=True)
-class GuardRead:
+class GuardReading:
     """The outcome of a reply, with categories and details."""
 
     outcome: Scored | Unscored
@@ -320,14 +320,14 @@ class GuardRead:
     1."""
 
 
-def read_guard(profile: GuardProfile, elicitation: Elicitation, reply: Reply) -> GuardRead:
+def read_guard(profile: GuardProfile, elicitation: Elicitation, reply: Reply) -> GuardReading:
     """Read a guard's reply.
 
     A middle class is 0.5 as a scalar, and as a verdict it is unsafe: never silently safe. It is kept as the detail `class`.
     A probability from a server that gives none of its tokens' is the class that the reply names: 0, 0.5 or 1.
     """
     if reply.finish_reason == "content_filter":
-        return GuardRead(
+        return GuardReading(
             Unscored(reason=UnscoredReason.CONTENT_FILTER, detail="the endpoint's filter cut the reply off")
         )
     text = without_thoughts(reply.text.removeprefix(profile.prefill or ""))
@@ -343,12 +343,12 @@ def read_guard(profile: GuardProfile, elicitation: Elicitation, reply: Reply) ->
         categories = tuple(name for name in names if name and name.lower() not in ("none", "n/a"))
     if elicitation == "probability":
         if len(kinds) > 1:
-            return GuardRead(by_word(kinds, "scalar", text, reply), categories, detail)
+            return GuardReading(by_word(kinds, "scalar", text, reply), categories, detail)
         if not reply.token_logprobs and kinds:
-            return GuardRead(by_word(kinds, "scalar", text, reply), categories, detail, by_class=True)
+            return GuardReading(by_word(kinds, "scalar", text, reply), categories, detail, by_class=True)
         outcome, mass = by_tokens(profile.read, reply)
-        return GuardRead(outcome, categories, detail | (mass.as_detail() if mass else {}))
-    return GuardRead(by_word(kinds, elicitation, text, reply), categories, detail)
+        return GuardReading(outcome, categories, detail | (mass.as_detail() if mass else {}))
+    return GuardReading(by_word(kinds, elicitation, text, reply), categories, detail)
 
 
 def by_word(kinds: set[str], elicitation: Elicitation, text: str, reply: Reply) -> Scored | Unscored:
@@ -403,13 +403,13 @@ def labels_behind(place: LabelPlace, words: Mapping[str, str], rest: str) -> Ite
     label = rf"(?<![A-Za-z0-9])({labels})(?![A-Za-z0-9]|\.\d)"
     for match in re.finditer(label, rest, re.IGNORECASE):
         word, before = match[1].lower(), rest[: match.start()]
-        alone = before.rpartition("\n")[2].strip(" \t\"'*`") == "" and "\n" in before
-        alone &= re.match(r"[ \t\"'*`.]*(\n|\Z)", rest[match.end() :]) is not None
-        if word not in EVERYDAY or alone or re.fullmatch(JOINED, before, re.IGNORECASE):
+        on_own_line = before.rpartition("\n")[2].strip(" \t\"'*`") == "" and "\n" in before
+        on_own_line &= re.match(r"[ \t\"'*`.]*(\n|\Z)", rest[match.end() :]) is not None
+        if word not in EVERYDAY or on_own_line or re.fullmatch(JOINED, before, re.IGNORECASE):
             yield word
 
 
-def by_tokens(read: HowRead, reply: Reply) -> tuple[Scored | Unscored, LabelMass | None]:
+def by_tokens(read: VerdictLocation, reply: Reply) -> tuple[Scored | Unscored, LabelMass | None]:
     """Return P(safe) from the token that begins the label: the share of safe among all labels; a middle class is not safe."""
     if not reply.token_logprobs:
         return Unscored(reason=UnscoredReason.NO_LOGPROBS, detail="the endpoint gave no log probabilities"), None
@@ -421,7 +421,7 @@ def by_tokens(read: HowRead, reply: Reply) -> tuple[Scored | Unscored, LabelMass
     return mass_outcome(mass, position, reply), mass
 
 
-def label_position(read: HowRead, positions: tuple[Position, ...]) -> Position | None:
+def label_position(read: VerdictLocation, positions: tuple[Position, ...]) -> Position | None:
     """Return the token that begins the label at the profile's place; the last one, because a guard's reasoning may name others."""
     pieces = [token.token.replace("Ġ", " ").replace("▁", " ").replace("Ċ", "\n") for token in positions]
     text = "".join(pieces)

@@ -185,11 +185,11 @@ class SecondReader:
 
 def answer_in(text: str) -> str | int | None:
     """Return the verdict in a reader's reply, which is the JSON that was asked for or the bare word; None for anything else."""
-    bare = text.strip().removeprefix("```json").removeprefix("```").removesuffix("```").strip()
+    unfenced = text.strip().removeprefix("```json").removeprefix("```").removesuffix("```").strip()
     try:
-        answer = loaded(bare)
+        answer = loaded(unfenced)
     except ValueError:
-        answer = bare
+        answer = unfenced
     if isinstance(answer, dict):
         answer = answer.get("verdict") if len(answer) == 1 else None
     if isinstance(answer, str):
@@ -306,7 +306,7 @@ class LLMJudge(ModelJudge):
         strict, prices = read_outcome(ask.elicitation, reply, self.options), self.reader.prices
         read, usage = await self.reader.read(ask.elicitation, reply, strict)
         if usage is not None:
-            both = (took["cost_usd"], prices.of(usage) if prices else None)
+            both = (took["cost_usd"], prices.cost_of(usage) if prices else None)
             costs = [cost for cost in both if cost is not None]
             took["cost_usd"] = sum(costs) if costs else None
             for name in ("input_tokens", "output_tokens"):
@@ -391,8 +391,8 @@ def live_judge(name: str, options: LiveOptions, *, environment: Mapping[str, str
         ask = replace(ask, structured=takes_schema and not options.protocol)
     reader = None
     if options.reader is not None:
-        beside = options_beside(options.reader, name, options.model)
-        reading = load_model(options.reader, beside, environment=environment)
+        reader_options = options_beside(options.reader, name, options.model)
+        reading = load_model(options.reader, reader_options, environment=environment)
         reader = SecondReader(reading.model, reading.prices)
     return LLMJudge(loaded.model, prompts, ask, loaded.prices, reader=reader)
 

@@ -13,13 +13,13 @@ from casewise.judges.llm import LiveOptions, live_judge
 from casewise.judges.recorded import RecordedJudge
 from casewise.models.endpoints import with_prefix
 from casewise.models.load import BACKENDS, load_classifier, names_model
-from casewise.plugins import packages, part_named
+from casewise.plugins import find_part, packages
 from casewise.records import Elicitation
 from casewise.storage.benchmark import Benchmark
 
 
 @dataclass(frozen=True)
-class Wish:
+class JudgeRequest:
     """The judge's name after its kind, and the items to judge."""
 
     rest: str
@@ -44,7 +44,7 @@ class JudgeKind:
 
     form: str
     """The names that it takes, with commas; a remark in brackets may follow."""
-    make: Callable[[Wish], Judge]
+    make: Callable[[JudgeRequest], Judge]
 
 
 JUDGES: dict[str, JudgeKind] = {
@@ -93,8 +93,8 @@ def judge_named(
     """
     live = live or LiveOptions()
     kind, _, rest = name.partition(":")
-    if (named := part_named("judges", kind, JudgeKind)) is not None:
-        return named.make(Wish(rest, benchmark, elicitation, live))
+    if (named := find_part("judges", kind, JudgeKind)) is not None:
+        return named.make(JudgeRequest(rest, benchmark, elicitation, live))
     if names_model(name, live.model):
         return live_judge(name, live)
     likely = with_prefix(name)

@@ -22,7 +22,7 @@ from casewise.judges.judge import Ask, Judge, Receiver, call_key, is_unseen
 from casewise.options import Hidden, Parameter
 from casewise.records import FULL, NO_CONTEXT, Arm, Elicitation, Item, Judgement, ParameterSet, paper_parameters
 from casewise.runs.engine import Asks
-from casewise.runs.limits import RunProgress, Watch
+from casewise.runs.limits import RunObserver, RunProgress
 from casewise.runs.run import CallEstimate, estimate_calls
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.columns import RecordColumns
@@ -51,7 +51,7 @@ class Plan:
     ask: type[Ask] = Ask
 
     @classmethod
-    def of(
+    def for_benchmark(
         cls,
         benchmark: Benchmark,
         judge: Judge,
@@ -141,8 +141,8 @@ class Bundles(Sequence[tuple[Ask, ...]]):
         """Places of the items, those of one query together, queries in the order of their first items."""
         self.ends = np.cumsum(np.bincount(query), dtype=np.int32)
         """The end of each query in `order`."""
-        self._twins, own = any(needs_twin(arm) for arm in plan.arms), own_defences(plan.arms)
-        self._attacks = [first_attack(arm, own) for arm in plan.arms]
+        self._twins, defences = any(needs_twin(arm) for arm in plan.arms), own_defences(plan.arms)
+        self._attacks = [first_attack(arm, defences) for arm in plan.arms]
 
     def __len__(self) -> int:
         return len(self.ways) * len(self.ends)
@@ -305,7 +305,7 @@ FIRST, FEWEST_READ, SHOWN = 50, 5, 3
 LONGEST_SHOWN = 150
 
 
-def pause_where_unread(watch: Watch, log: Path) -> Callable[[Ask, Judgement], None]:
+def pause_where_unread(watch: RunObserver, log: Path) -> Callable[[Ask, Judgement], None]:
     """Return what counts each judgement before it is written, and pauses a run whose first replies hardly give a verdict.
 
     So the rest is not paid for. A resumed run does not pause again.

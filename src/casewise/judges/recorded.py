@@ -15,7 +15,7 @@ from casewise.judges.judge import Answer, Ask, Judge, unscored
 from casewise.models.protocol import Reply
 from casewise.records import FULL, Arm, Elicitation, Item, Scored, UnscoredReason, elicitation_names, scale_of
 from casewise.records.base import digest
-from casewise.stats.sample import filled_in_values
+from casewise.stats.sample import filled_in_test
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.entries import Entry, number_of
 from casewise.storage.files import read_text, shortened_json
@@ -115,7 +115,7 @@ def published_output(output: PublishedOutput, benchmark: Benchmark) -> RecordedJ
             key = (item_id, output.elicitation, output.arm.name, 0)
             answers[key] = Answer(outcome, raw_reply=None if raw is None else str(raw))
     rows = [[row.query, row.intended_safe, raw] for row, raw in zip(output.rows, output.raw, strict=True)]
-    odd_values = filled_in_values(output.raw, output.safe_rates)
+    odd_values = filled_in_test(output.raw, output.safe_rates)
     warnings = (output.misnamed, odd_values.sentence if odd_values is not None and odd_values.suspect else None)
     return RecordedJudge(
         output.judge,
@@ -264,7 +264,7 @@ def read_table(
     times: Counter[tuple[str, str, str]] = Counter()
     models: dict[tuple[str, str, str], Any] = {}
     for row in table.rows:
-        item = items.of(row)
+        item = items.item_in(row)
         asked: Elicitation = item.elicitation or verdicts.elicitation
         asked_as = (item.id, asked, item.arm)
         model = row.values.get("model")
@@ -291,10 +291,10 @@ class NamedItems:
     def __init__(self, benchmark: Benchmark, table: Table) -> None:
         self.benchmark = benchmark
         receipt = benchmark.about.receipt
-        own = {} if receipt is None else {read.role: read.column for read in receipt.columns}
-        self.id_columns = [name for name in dict.fromkeys((*IDS, own.get("id", ""))) if name in table.names]
+        column_of_role = {} if receipt is None else {read.role: read.column for read in receipt.columns}
+        self.id_columns = [name for name in dict.fromkeys((*IDS, column_of_role.get("id", ""))) if name in table.names]
         self.query, self.context = (
-            next((name for name in (role, own.get(role, "")) if name in table.names), role)
+            next((name for name in (role, column_of_role.get(role, "")) if name in table.names), role)
             for role in ("query", "context")
         )
         """The columns with the query and the context: so called, or as in the benchmark's own file."""
@@ -316,7 +316,7 @@ class NamedItems:
         context = self.benchmark.context_of(item) if self.by_context else None
         return query.text.strip(), words_of(context.shown()) if context is not None else ""
 
-    def of(self, row: Entry) -> NamedItem:
+    def item_in(self, row: Entry) -> NamedItem:
         """Return the item of a row. Raises DataError: there is none, there are several, or its id and its words are of two."""
         named = next((column for column in self.id_columns if row.has(column)), None)
         first = self.benchmark.items[0]
@@ -332,8 +332,8 @@ class NamedItems:
         if items is None:
             if self.by_query and row.has(self.query) and self.text_in(row) in self.texts:
                 return NamedItem(self.by_words(row).id, *asked)
-            own = f" or {first.source_id!r}" if first.source_id is not None else ""
-            row.refuse(f"{self.benchmark.name!r} has no item {name!r}; its first is {first.id!r}{own}")
+            source_id = f" or {first.source_id!r}" if first.source_id is not None else ""
+            row.refuse(f"{self.benchmark.name!r} has no item {name!r}; its first is {first.id!r}{source_id}")
         if len(items) > 1:
             row.refuse(
                 f"{count_of(len(items), 'item has')} the id {name!r}; name the items by item_id ({first.id!r}, …)"
@@ -355,15 +355,15 @@ class NamedItems:
 
     def by_words(self, row: Entry) -> Item:
         """Return the item with the query, and the context, of a row."""
-        found = self.texts.get(self.text_in(row), [])
-        if len(found) == 1:
-            return found[0]
-        if not found:
+        items = self.texts.get(self.text_in(row), [])
+        if len(items) == 1:
+            return items[0]
+        if not items:
             problem = "no item asks that"
         elif self.by_context:
-            problem = f"{count_of(len(found), 'item')} ask that in this context"
+            problem = f"{count_of(len(items), 'item')} ask that in this context"
         else:
-            problem = f"{count_of(len(found), 'item')} ask that, each in its own context"
+            problem = f"{count_of(len(items), 'item')} ask that, each in its own context"
         query, first = str(row.values[self.query])[:60], self.benchmark.items[0]
         return row.refuse(f"{problem}: {query!r}; name the items in a column item_id ({first.id!r}, …)")
 

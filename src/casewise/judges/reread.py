@@ -283,14 +283,14 @@ def model_reader(second: SecondReader, *, max_cost: float | None = None) -> Rere
     budget = Budget(Limits(max_cost=max_cost))
 
     async def read(judgement: Judgement) -> ReadOutcome | None:
-        nothing, reply = ReadOutcome(Unscored(reason=UnscoredReason.NO_VERDICT)), stored_reply(judgement)
+        no_reading, reply = ReadOutcome(Unscored(reason=UnscoredReason.NO_VERDICT)), stored_reply(judgement)
         bound = second.at_most(judgement.elicitation, reply_tokens=-(-len(reply.text.encode()) // 8))
         if await budget.reserve(bound) is not None:
             return None
         actual = bound
         try:
-            outcome, usage = await second.read(judgement.elicitation, reply, nothing)
-            if usage is not None and second.prices is not None and (cost := second.prices.of(usage)) is not None:
+            outcome, usage = await second.read(judgement.elicitation, reply, no_reading)
+            if usage is not None and second.prices is not None and (cost := second.prices.cost_of(usage)) is not None:
                 actual = Spend(cost)
         finally:
             budget.settle(bound, actual)
@@ -409,7 +409,7 @@ def marked_value(path: Path, line: int, elicitation: Elicitation, word: str) -> 
 
 
 @dataclass(frozen=True)
-class ReaderMeasured:
+class ReaderMeasurement:
     """A reader's readings beside a person's marks."""
 
     reader: str
@@ -429,13 +429,13 @@ class ReaderMeasured:
 
 def measure(
     reader: Rereader, stored: StoredReplies, marks: Mapping[str, float | None], readings: Readings
-) -> ReaderMeasured:
+) -> ReaderMeasurement:
     """Return how a reader's readings agree with marks. A pattern and a model are measured on what the rules did not read."""
     readable = {reply_id(judgement) for judgement in stored.replies if reader.can_read(judgement)}
     pairs = [
         (mark, value_of(readings[number])) for number, mark in marks.items() if number in readable & readings.keys()
     ]
-    return ReaderMeasured(
+    return ReaderMeasurement(
         reader.name,
         right=sum(value is not None and value == mark for mark, value in pairs),
         missed=sum(value is None and mark is not None for mark, value in pairs),
@@ -467,7 +467,7 @@ def write_reading(
     reader: Rereader,
     readings: Readings,
     *,
-    measured: ReaderMeasured | None,
+    measured: ReaderMeasurement | None,
 ) -> int:
     """Write a new reading as a run at `out`, and return the number of replies that it reads otherwise than the first.
 
@@ -498,7 +498,7 @@ def write_reading(
     return changed
 
 
-def reading_note(source: StoredReplies, reader: Rereader, changed: int, measured: ReaderMeasured | None) -> str:
+def reading_note(source: StoredReplies, reader: Rereader, changed: int, measured: ReaderMeasurement | None) -> str:
     """Return the note that reports print about a new reading."""
     by = {
         "rules": "the rules of this version",

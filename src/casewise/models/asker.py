@@ -8,7 +8,7 @@ from pathlib import Path
 from traceback import extract_tb
 from typing import Any, Generic, Literal, TypeVar
 
-from casewise.errors import CasewiseError, LeftUnanswered, Unavailable
+from casewise.errors import CasewiseError, NoBatchAnswer, Unavailable
 from casewise.models.client import EndpointClient
 from casewise.models.prices import FREE, Prices, Spend, note_unreported
 from casewise.models.protocol import Message, Model, Rejected, Reply, ReplyOptions, Usage, storable
@@ -84,7 +84,7 @@ def at_most(messages: Iterable[Message], *, reply_tokens: int, prices: Prices | 
     """Return an upper bound of a call: a token for every two bytes of the prompt is more than any tokenizer needs for
     prose, and a reply is no longer than its limit. No known provider bills failed tries."""
     sent = sum(len(message.content.encode()) for message in messages) // 2 + TEMPLATE_TOKENS
-    cost = prices.of(Usage(sent, reply_tokens)) if prices else None
+    cost = prices.cost_of(Usage(sent, reply_tokens)) if prices else None
     return Spend(cost or 0.0, sent + reply_tokens)
 
 
@@ -169,7 +169,7 @@ class ChatAsker(Asker[A_contra], ABC, Generic[A_contra, R_co]):
         except Rejected as error:
             return self.unanswered(ask, error.reason, str(error))
         except Unavailable as error:
-            self._n_failed += not isinstance(error, LeftUnanswered)
+            self._n_failed += not isinstance(error, NoBatchAnswer)
             if self._n_failed >= self.patience:
                 raise Unavailable(
                     f"{count_of(self._n_failed, 'call')} in a row failed: {error}. Answers so far are kept; the same command resumes"
@@ -187,7 +187,7 @@ class ChatAsker(Asker[A_contra], ABC, Generic[A_contra, R_co]):
             "model_version": reply.model_version,
             "input_tokens": reply.usage.input_tokens,
             "output_tokens": reply.usage.output_tokens,
-            "cost_usd": self.prices.of(reply.usage) if self.prices else None,
+            "cost_usd": self.prices.cost_of(reply.usage) if self.prices else None,
         }
 
     async def close(self) -> None:

@@ -20,12 +20,20 @@ from urllib.parse import urlsplit
 import lazy_loader
 from pydantic_core import to_json
 
-from casewise.errors import ModelError, Unauthorised, Unavailable, Unreachable, WentAway
+from casewise.errors import ConnectionLost, ModelError, Unauthorised, Unavailable, Unreachable
 from casewise.models.choice import WIDE_LOGPROBS, all_spellings, as_choice, first_token, label_texts, tokenize_body
 from casewise.models.endpoints import Endpoint, Extra, Key, parse_model_name
 from casewise.models.prices import note_unreported
 from casewise.models.protocol import Message, Model, Rejected, Reply, ReplyOptions, check_taken
-from casewise.models.wire import Capabilities, ServerError, WrongShape, parsed, read_error, read_reply, request_body
+from casewise.models.wire import (
+    Capabilities,
+    InvalidResponse,
+    ServerError,
+    parsed,
+    read_error,
+    read_reply,
+    request_body,
+)
 from casewise.options import CONCURRENCY, Flat, Hidden, Parameter
 
 if TYPE_CHECKING:
@@ -264,7 +272,7 @@ class ClientOptions:
 class Request(Generic[T]):
     """A body, made for every try, and the reader of a good answer's body.
 
-    `read` raises `WrongShape` for a body that is no answer; the call is then tried again.
+    `read` raises `InvalidResponse` for a body that is no answer; the call is then tried again.
     """
 
     path: str
@@ -274,7 +282,7 @@ class Request(Generic[T]):
 
 
 @dataclass(frozen=True)
-class Called(Generic[T]):
+class ClientAnswer(Generic[T]):
     """An answer, the latency of the successful try, and the number of tries."""
 
     value: T
@@ -292,7 +300,7 @@ class Exchange:
     latency_s: float
 
 
-class Unexplained(Exception):
+class UnexplainedFailure(Exception):
     """The server failed without a word on the reason, which may be a parameter."""
 
     def __init__(self, failure: Rejected | Unavailable) -> None:
@@ -300,7 +308,7 @@ class Unexplained(Exception):
         self.failure = failure
 
 
-class NoAnswer(Exception):
+class UnusableResult(Exception):
     """A collected result is no answer, and another try may bring one."""
 
 
@@ -349,7 +357,7 @@ class EndpointClient:
         """Time of the first call of the session."""
         self._waiting = asyncio.Lock()
 
-    async def call(self, request: Request[T]) -> Called[T]:
+    async def call(self, request: Request[T]) -> ClientAnswer[T]:
         """Post until there is an answer. Raises Rejected, Unavailable, Unauthorised: as `Model.reply` says."""
         if self._transport is not None:
             return self._collected(request, self._transport)
@@ -357,20 +365,20 @@ class EndpointClient:
             self._began = time.monotonic()
         try:
             return await self._posted(request)
-        except Unexplained as error:
+        except UnexplainedFailure as error:
             once = isinstance(error.failure, Rejected)
             if self._answered_with is None and (called := await self._without_a_parameter(request, once=once)):
                 return called
             raise error.failure from error
 
-    def _collected(self, request: Request[T], transport: Transport) -> Called[T]:
+    def _collected(self, request: Request[T], transport: Transport) -> ClientAnswer[T]:
         can = self._asked_as or self.can
         outcome = self._read(transport(request, can), request.body(can), request)
         if isinstance(outcome, Fault):
-            raise NoAnswer(outcome.message)
+            raise UnusableResult(outcome.message)
         return outcome
 
-    async def _posted(self, request: Request[T]) -> Called[T]:
+    async def _posted(self, request: Request[T]) -> ClientAnswer[T]:
         """Post until there is an answer. Raises Unexplained: a parameter of the body may be the reason."""
         attempt, n_lessons, n_waits = 1, 0, 0
         while True:
@@ -378,10 +386,10 @@ class EndpointClient:
                 outcome = await self._attempt(request, self.can)
             except Rejected as error:
                 if error.reason == "bad_request":
-                    raise Unexplained(error) from error
+                    raise UnexplainedFailure(error) from error
                 raise
-            if isinstance(outcome, Called):
-                return Called(outcome.value, outcome.latency_s, attempt + n_waits)
+            if isinstance(outcome, ClientAnswer):
+                return ClientAnswer(outcome.value, outcome.latency_s, attempt + n_waits)
             if outcome.learnt:
                 n_lessons += 1
                 if n_lessons > MOST_LESSONS:
@@ -389,7 +397,7 @@ class EndpointClient:
                 continue
             if attempt > self.options.retry.retries and not outcome.unreachable:
                 failure = Unavailable(f"{outcome.message} (tried {attempt} times)")
-                raise Unexplained(failure) if outcome.unexplained else failure
+                raise UnexplainedFailure(failure) if outcome.unexplained else failure
             wait = self.options.retry.wait_s(attempt, requested_s=outcome.wait_s, rng=self._rng)
             self._say_wait(outcome.wait_s, wait)
             if outcome.unreachable and await self._reached_again(outcome.message, next_wait_s=wait):
@@ -404,7 +412,7 @@ class EndpointClient:
         try:
             exchange = await self._post(address, tokenize_body(model, text))
             return first_token(parsed(exchange.text)) if exchange.status == 200 else None
-        except (*self._broken_off, WrongShape):
+        except (*self._broken_off, InvalidResponse):
             return None
 
     def tell_with(self, tell: Callable[[str], None]) -> None:
@@ -412,7 +420,7 @@ class EndpointClient:
         self._tell = tell
 
     def assume(self, can: Capabilities) -> None:
-        """Take over capabilities that were learnt in an earlier session."""
+        """Adopt capabilities that were learnt in an earlier session."""
         self.can = can
 
     @contextmanager
@@ -434,7 +442,7 @@ class EndpointClient:
             await self._session.close()
             self._session = None
 
-    async def _without_a_parameter(self, request: Request[T], *, once: bool) -> Called[T] | None:
+    async def _without_a_parameter(self, request: Request[T], *, once: bool) -> ClientAnswer[T] | None:
         """Ask once without each parameter that may be the reason of a failure; keep to what is answered.
 
         What was refused a single time is asked for once more before, as it may pass.
@@ -445,13 +453,13 @@ class EndpointClient:
                 outcome = await self._attempt(request, can)
             except ModelError:
                 continue
-            if isinstance(outcome, Called):
+            if isinstance(outcome, ClientAnswer):
                 self.can = can
                 return outcome
         return None
 
     def _say_wait(self, requested_s: float | None, wait_s: float) -> None:
-        """Tell of a long wait that the server asks for, once while it lasts."""
+        """Report a long wait that the server asks for, once while it lasts."""
         now = time.monotonic()
         if (requested_s or 0.0) > LONG_WAIT_S and now - self._said_wait_at > wait_s:
             self._said_wait_at = now
@@ -461,7 +469,7 @@ class EndpointClient:
         """Return True once a server can be reached again that answered in this session, and False if it never did.
 
         One call tries, the others wait for it. Raises Unreachable: the server never answered, and the next try would come too
-        late. WentAway: it did not come back.
+        late. ConnectionLost: it did not come back.
         """
         if not self._answered:
             if time.monotonic() - (self._began or 0.0) + next_wait_s > CONNECT_WITHIN_S:
@@ -478,7 +486,7 @@ class EndpointClient:
                     self._tell(f"the run waits for a server that stopped answering: {problem}")
                     announced = True
                 if time.monotonic() - since + wait > longest_s:
-                    raise WentAway(
+                    raise ConnectionLost(
                         f"a server stopped answering and did not return within {longest_s:g} s: {problem}. "
                         "Answers so far are kept; the same command resumes"
                     )
@@ -488,7 +496,7 @@ class EndpointClient:
                 self._tell(f"{self.server} answers again")
         return True
 
-    async def _attempt(self, request: Request[T], can: Capabilities) -> Called[T] | Fault:
+    async def _attempt(self, request: Request[T], can: Capabilities) -> ClientAnswer[T] | Fault:
         async with self.gate:
             body = request.body(can)
             try:
@@ -506,7 +514,7 @@ class EndpointClient:
                 return Fault(f"{self.server}: {self.redact(detail)}", unreachable=unreachable)
         self._answered = True
         outcome = self._read(exchange, body, request)
-        if isinstance(outcome, Called):
+        if isinstance(outcome, ClientAnswer):
             self._answered_with = (self._answered_with or frozenset()) | body.keys()
             self.can.limit_is_settled = True
             self.gate.succeeded()
@@ -529,15 +537,15 @@ class EndpointClient:
             text = (await body_of(answer)).decode("utf-8", errors="replace")
             return Exchange(answer.status, answer.headers, self.redact(text), time.perf_counter() - started)
 
-    def _read(self, exchange: Exchange, body: dict[str, Any], request: Request[T]) -> Called[T] | Fault:
+    def _read(self, exchange: Exchange, body: dict[str, Any], request: Request[T]) -> ClientAnswer[T] | Fault:
         """Return what an answer means. Raises ModelError: the call or the run ends."""
         text, status = exchange.text, exchange.status
         # Some routers send an error with status 200.
         is_error = text.lstrip()[:9].replace(" ", "").startswith('{"error"') and '"choices"' not in text
         if status == 200 and not is_error:
             try:
-                return Called(request.read(text), exchange.latency_s, 1)
-            except WrongShape as problem:
+                return ClientAnswer(request.read(text), exchange.latency_s, 1)
+            except InvalidResponse as problem:
                 note_unreported()
                 return Fault(f"{self.endpoint.name}: {problem}")
         error = read_error(text)

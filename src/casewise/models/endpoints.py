@@ -224,14 +224,14 @@ class ExtraOptions:
 
         Raises ConfigurationError: a part is not written as it should be, is another option's, or its variable is not set.
         """
-        variables = dict(header_parts(given) for given in self.header)
+        variables = dict(header_parts(header) for header in self.header)
         read = variables if needs_key else {}
         values = {name: read_secret(variable, environment, f"the header {name}") for name, variable in read.items()}
         query = {"api-version": self.api_version} if self.api_version else {}
-        return Extra(query, dict(body_field(given) for given in self.body_field), variables, values)
+        return Extra(query, dict(body_field(header) for header in self.body_field), variables, values)
 
     @classmethod
-    def of(cls, settings: Mapping[str, Any]) -> ExtraOptions:
+    def from_settings(cls, settings: Mapping[str, Any]) -> ExtraOptions:
         """Return the options that gave a run these `settings`."""
         headers, fields = (settings.get(name, {}) for name in ("headers", "body_fields"))
         return cls(
@@ -257,11 +257,11 @@ SET_BY_CASEWISE = {
 OWN_HEADERS = frozenset({"authorization", "api-key", "content-type", "content-length", "host"})
 
 
-def body_field(given: str) -> tuple[str, Any]:
+def body_field(argument: str) -> tuple[str, Any]:
     """Return the name and the value of a field of a body in `NAME=VALUE`."""
-    name, equals, text = given.partition("=")
+    name, equals, text = argument.partition("=")
     if not name or not equals:
-        raise ConfigurationError(f"--body-field is {given!r}; it is NAME=VALUE, such as top_k=20")
+        raise ConfigurationError(f"--body-field is {argument!r}; it is NAME=VALUE, such as top_k=20")
     if name in SET_BY_CASEWISE:
         raise ConfigurationError(f"--body-field {name} is set by {SET_BY_CASEWISE[name]}")
     try:
@@ -270,9 +270,9 @@ def body_field(given: str) -> tuple[str, Any]:
         return name, text
 
 
-def header_parts(given: str) -> tuple[str, str]:
+def header_parts(text: str) -> tuple[str, str]:
     """Return the name of a header and of the variable that holds its value, in `NAME=VARIABLE`."""
-    name, _, variable = given.partition("=")
+    name, _, variable = text.partition("=")
     if not re.fullmatch(r"[A-Za-z0-9-]+", name) or not re.fullmatch(r"[A-Za-z_]\w*", variable):
         raise ConfigurationError(
             f"--header {name!r} is no NAME=VARIABLE; VARIABLE is the name of an environment variable that holds the value"

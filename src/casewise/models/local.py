@@ -217,7 +217,7 @@ Batch: TypeAlias = tuple[list[int], Callable[[], list[R]]]
 
 
 @dataclass(eq=False)
-class Waiting(Generic[T, R]):
+class PendingAsk(Generic[T, R]):
     """An ask that waits, with its answer to come."""
 
     ask: T
@@ -242,14 +242,14 @@ class Batcher(Generic[T, R]):
     ) -> None:
         self._work, self._threads = work, threads
         self._patience_s = patience_s
-        self._waiting: list[Waiting[T, R]] = []
-        self._round: list[Waiting[T, R]] = []
+        self._waiting: list[PendingAsk[T, R]] = []
+        self._round: list[PendingAsk[T, R]] = []
         self._running: asyncio.Task[None] | None = None
         QUEUES.add(self)
 
     async def ask(self, ask: T, kind: Hashable) -> R:
         """Return the answer to `ask`; only asks of equal `kind` share a batch."""
-        waiting: Waiting[T, R] = Waiting(ask, kind, asyncio.get_running_loop().create_future())
+        waiting: PendingAsk[T, R] = PendingAsk(ask, kind, asyncio.get_running_loop().create_future())
         self._waiting.append(waiting)
         if self._running is None or self._running.done():
             self._running = asyncio.create_task(self._rounds())
@@ -282,8 +282,8 @@ class Batcher(Generic[T, R]):
             except Exception as error:  # noqa: BLE001 - every asker is told
                 settle(self._round, error)
 
-    def _answer_all(self, kind: Hashable, requests: list[Waiting[T, R]], loop: asyncio.AbstractEventLoop) -> None:
-        """Answer a round. Runs in a thread."""
+    def _answer_all(self, kind: Hashable, requests: list[PendingAsk[T, R]], loop: asyncio.AbstractEventLoop) -> None:
+        """Answer a round of requests, in a thread."""
 
         def answer(batch: Batch[R]) -> None:
             together = [requests[i] for i in batch[0]]
@@ -301,8 +301,8 @@ class Batcher(Generic[T, R]):
         deque((map if self._threads is None else self._threads().map)(answer, batches), maxlen=0)
 
 
-def settle(requests: Sequence[Waiting[T, R]], results: list[R] | Exception) -> None:
-    """Give answers, or an error instead, to the asks that still wait for one."""
+def settle(requests: Sequence[PendingAsk[T, R]], results: list[R] | Exception) -> None:
+    """Answer, or fail with an error, the asks that still wait for one."""
     for place, request in enumerate(requests):
         if request.answer.done():
             continue
@@ -351,11 +351,11 @@ def class_of(token: str, words: Mapping[str, str]) -> str | None:
     A token of at least two letters that begins words of one class alone counts for it (`un` for `unsafe`), because the
     model has to reply with one of the words and nothing else.
     """
-    bare = token.strip(MARKS).casefold()
-    if bare in words:
-        return words[bare]
-    short = len(bare) < SHORTEST_BEGINNING
-    begun = set() if short else {kind for word, kind in words.items() if word.startswith(bare)}
+    stripped = token.strip(MARKS).casefold()
+    if stripped in words:
+        return words[stripped]
+    short = len(stripped) < SHORTEST_BEGINNING
+    begun = set() if short else {kind for word, kind in words.items() if word.startswith(stripped)}
     return begun.pop() if len(begun) == 1 else None
 
 
@@ -412,7 +412,7 @@ SHORTEST_SHARED_PREFIX = 8
 """Fewer common tokens are not worth the bookkeeping."""
 
 
-class InMemory(AnyModel):
+class LoadedTransformer(AnyModel):
     """A model of transformers with its tokenizer, in the memory of this process."""
 
     concurrency = 1024
@@ -432,7 +432,7 @@ class InMemory(AnyModel):
         return {"model": self.name, "config": digest(stable(config))[:12], "dtype": number_type}
 
 
-class TransformersModel(InMemory, Model):
+class TransformersModel(LoadedTransformer, Model):
     """A causal language model."""
 
     def __init__(self, name: str, model: Any, tokenizer: Any, options: LocalOptions) -> None:
@@ -650,7 +650,7 @@ class TransformersModel(InMemory, Model):
 # Sequence classifiers in batches.
 
 
-class SequenceClassifier(InMemory, TextClassifier):
+class SequenceClassifier(LoadedTransformer, TextClassifier):
     """A model whose last layer gives one number a label.
 
     The probabilities are the softmax of these numbers. Where the configuration says that a text may have several

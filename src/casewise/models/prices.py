@@ -29,7 +29,7 @@ class Prices:
         if not all(price >= 0 for price in (self.input_usd, self.output_usd, self.cached_usd or 0.0)):
             raise ConfigurationError("a price is 0 or more, in US dollars for a million tokens")
 
-    def of(self, usage: Usage) -> float | None:
+    def cost_of(self, usage: Usage) -> float | None:
         """Return the cost of `usage`; None if the endpoint does not report the tokens."""
         if usage.input_tokens is None or usage.output_tokens is None:
             return None

@@ -176,13 +176,13 @@ def storable(reply: Reply) -> Reply:
     }
     if not rests:
         return reply
-    said = (
+    sentence = (
         f"{len(rest):,} more characters of {name}, sha256 {hashlib.sha256(rest.encode()).hexdigest()}"
         for name, rest in rests.items()
     )
-    kept = {name: getattr(reply, name)[:MOST_CHARACTERS] for name in rests}
+    shortened = {name: getattr(reply, name)[:MOST_CHARACTERS] for name in rests}
     ended = "length" if "text" in rests else reply.finish_reason
-    return replace(reply, **kept, finish_reason=ended, left_out="; ".join(said))
+    return replace(reply, **shortened, finish_reason=ended, left_out="; ".join(sentence))
 
 
 class AnyModel:

@@ -165,7 +165,7 @@ async def probe(model: Model) -> Probe:
 # Bodies of requests and answers. No network here.
 
 
-class WrongShape(ValueError):
+class InvalidResponse(ValueError):
     """An answer that is not the JSON of a chat completion, such as a page of HTML."""
 
 
@@ -212,7 +212,7 @@ def request_body(
 
 
 def read_reply(text: str) -> Reply:
-    """Return the reply in a successful answer's body. Raises WrongShape: the body is no chat completion."""
+    """Return the reply in a successful answer's body. Raises InvalidResponse: the body is no chat completion."""
     payload = parsed(text)
     try:
         choice = payload["choices"][0]
@@ -222,7 +222,7 @@ def read_reply(text: str) -> Reply:
             texts = (part.get("text") for part in content if part.get("type") in ("text", "output_text"))
             content = "".join(str(text or "") for text in texts)
     except (KeyError, IndexError, TypeError, AttributeError) as error:
-        raise WrongShape("the answer has no choices[0].message") from error
+        raise InvalidResponse("the answer has no choices[0].message") from error
     thought = THOUGHT.match(content)
     reasoning = optional_text(message.get("reasoning_content") or message.get("reasoning"))
     versions = (optional_text(payload.get(key)) for key in ("model", "system_fingerprint"))
@@ -241,9 +241,9 @@ def parsed(text: str) -> dict[str, Any]:
     try:
         payload = loaded(text)
     except ValueError as error:
-        raise WrongShape(f"the answer is {described(text)}, not JSON") from error
+        raise InvalidResponse(f"the answer is {described(text)}, not JSON") from error
     if not isinstance(payload, dict):
-        raise WrongShape(f"the answer is a JSON {type(payload).__name__}, not an object")
+        raise InvalidResponse(f"the answer is a JSON {type(payload).__name__}, not an object")
     return payload
 
 
@@ -342,12 +342,12 @@ def listed(entry: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
 def position(token: Any, logprob: Any, rivals: Iterable[tuple[Any, Any]]) -> Position | None:
     """Return a position; None without any number. A rival without one is left out: it is no likelier than those listed."""
     numbers = [(str(name), number) for name, value in rivals if (number := finite(value)) is not None]
-    own = finite(logprob)
-    own = dict(numbers).get(str(token)) if own is None else own
-    if own is None and not numbers:
+    own_logprob = finite(logprob)
+    own_logprob = dict(numbers).get(str(token)) if own_logprob is None else own_logprob
+    if own_logprob is None and not numbers:
         return None
     top = sorted((TokenLogprob(*number) for number in numbers), key=lambda rival: -rival.logprob)
-    return Position(str(token), LEAST_LOGPROB if own is None else own, tuple(top))
+    return Position(str(token), LEAST_LOGPROB if own_logprob is None else own_logprob, tuple(top))
 
 
 LEAST_LOGPROB = -1e4

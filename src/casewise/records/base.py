@@ -32,7 +32,7 @@ SHORT.maxlevel = 2
 
 
 def short_repr(name: str, values: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> str:
-    """`Name(field=value, …)` with every value, and the whole, cut short.
+    """Return `Name(field=value, …)` with every value, and the whole, cut short.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def canonical(value: Any) -> Any:
 
 
 def digest(value: Any) -> str:
-    """32 hexadecimal digits (128 bits) of BLAKE2b over the canonical JSON of `value`."""
+    """Return 32 hexadecimal digits (128 bits) of BLAKE2b over the canonical JSON of `value`."""
     return hashlib.blake2b(canonical_json(value).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
@@ -98,7 +98,7 @@ def all_writable(value: Any) -> Any:
 
 
 def content_id(kind: str, value: Any) -> str:
-    """`kind`, an underscore and the digest of `value`: `q_5f0c…`."""
+    """Return `kind`, an underscore and the digest of `value`: `q_5f0c…`."""
     return f"{kind}_{digest({'kind': kind, 'value': value})}"
 
 

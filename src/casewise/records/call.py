@@ -14,7 +14,7 @@ from urllib.parse import quote, unquote
 from pydantic import AfterValidator, Field, model_validator
 
 from casewise.errors import ConfigurationError
-from casewise.plugins import part_named, part_names
+from casewise.plugins import find_part, part_names
 from casewise.records.base import Record, digest
 from casewise.records.context import GROUPS, in_order
 
@@ -197,7 +197,7 @@ class Scale:
     """The value that means that a person is to be asked first: an answer, and no verdict."""
 
     def holds(self, value: float) -> bool:
-        """True if `value` lies on the scale and is finite; False for values that are not numbers."""
+        """Return True if `value` lies on the scale and is finite; False for values that are not numbers."""
         return self.low <= value <= self.high and abs(value) < inf
 
 
@@ -213,7 +213,7 @@ def scale_of(elicitation: Elicitation) -> Scale:
 
     Raises ConfigurationError: there is no such elicitation, or its package cannot be imported.
     """
-    if (elicited := part_named("elicitations", elicitation, WithScale)) is None:
+    if (elicited := find_part("elicitations", elicitation, WithScale)) is None:
         raise ConfigurationError(
             f"no elicitation is called {elicitation!r}; there are {', '.join(elicitation_names())}: is its package installed?"
         )

@@ -216,7 +216,7 @@ class StatedTexts(NamedTuple):
 
     @classmethod
     def of_line(cls, line: str) -> Self:
-        """From a line that was read as a context before, to the byte: a fifth of the time that its record takes."""
+        """Return the context on a line that was read as a context before, to the byte: a fifth of the time that its record takes."""
         fields = from_json(line)
         texts: dict[str, Any] = {}
         for group, names in FIELDS:
@@ -231,7 +231,7 @@ class StatedTexts(NamedTuple):
 def grouped(groups: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a record that states `said`, group by group: what is none of the paper's whole groups is its own."""
     whole: dict[str, Any] = {}
-    own: dict[str, Any] = {}
+    own_group: dict[str, Any] = {}
     for group, value in groups.items():
         if group in OPTIONAL:
             whole[group] = value
@@ -239,22 +239,22 @@ def grouped(groups: Mapping[str, Any]) -> dict[str, Any]:
         try:
             whole[group] = GROUP_MODELS[group].model_validate(value)
         except (KeyError, ValidationError):
-            own[group] = value
-    return whole | {"own": own or None}
+            own_group[group] = value
+    return whole | {"own": own_group or None}
 
 
 def shown_of(stating: Record) -> ShownContext:
     """Return the statements of a record with the fields of `grouped`, as nested texts in reading order."""
     groups = stating.model_dump(mode="json", include={*GROUPS, *OPTIONAL, "own"}, exclude_none=True)
-    own = groups.pop("own", None)
-    if own is None:
+    own_group = groups.pop("own", None)
+    if own_group is None:
         return groups
-    groups |= own
-    return {group: groups[group] for group in (*GROUPS, *own, *OPTIONAL) if group in groups}
+    groups |= own_group
+    return {group: groups[group] for group in (*GROUPS, *own_group, *OPTIONAL) if group in groups}
 
 
 def texts_of(shown: ShownContext) -> dict[str, str]:
-    """Dotted names to what is stated, as one running text each."""
+    """Return dotted names to what is stated, as one running text each."""
     texts: dict[str, str] = {}
     for group, value in shown.items():
         if group in OPTIONAL:
@@ -365,9 +365,9 @@ class ParameterSet(Record):
             if name in names or name in OPTIONAL:
                 raise ValueError(f"{name!r} " + ("stands twice" if name in names else "is a parameter of every set"))
             names.add(name)
-        own = [group.name for group in self.groups if group.name not in GROUPS]
-        if own and names.issuperset(GROUPS):
-            raise ValueError(f"a set with all three groups of the paper has no other, such as {own[0]!r}")
+        own_groups = [group.name for group in self.groups if group.name not in GROUPS]
+        if own_groups and names.issuperset(GROUPS):
+            raise ValueError(f"a set with all three groups of the paper has no other, such as {own_groups[0]!r}")
         return self
 
     @cached_property

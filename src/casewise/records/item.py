@@ -160,7 +160,7 @@ class Item(ContentRecord):
         return self.source_id or self.id[:SHORT]
 
     @classmethod
-    def of(
+    def from_context(
         cls,
         context: Context,
         *,
@@ -235,7 +235,7 @@ class RatingScale(Record):
         return self
 
     def is_safe(self, value: Any) -> Any:
-        """True if a value, or each of a column, lies beyond the cut on the safe side. There must be a cut."""
+        """Return True if a value, or each of a column, lies beyond the cut on the safe side. There must be a cut."""
         return value < self.cut if self.safe == "below" else value > self.cut
 
     def share(self, value: Any) -> Any:

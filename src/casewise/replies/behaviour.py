@@ -33,8 +33,6 @@ from casewise.storage.run_folder import (
 )
 from casewise.text import count_of
 
-# The run folders of replies and of grades: what their `run.json` says, and what tells one record from another.
-
 GRADES_FOLDER = "grades"
 """The subfolder of a folder of replies that keeps the grades, a folder for each grader."""
 
@@ -148,7 +146,7 @@ class GraderRuns:
     idle: list[str]
 
     @classmethod
-    def of(cls, folder: Path, replies: Sequence[CollectedReply]) -> Self:
+    def from_folder(cls, folder: Path, replies: Sequence[CollectedReply]) -> Self:
         """Read what graders found in a folder."""
         runs = [GraderRun(path, read_manifest(path, GRADES), grades_in(path)) for path in grade_folders(folder)]
         wordless = not any(reply.has_words for reply in replies)
@@ -161,9 +159,6 @@ class GraderRuns:
         """A sentence about each grader that is left out."""
         return tuple(f"{name} graded none of these replies, so it is not shown." for name in self.idle)
 
-
-# What a chatbot does, in the shape in which judges' verdicts come: answering is "safe", refusing is "unsafe". Every grader
-# gives two judges, for what a partial answer counts as is a choice that a single number hides.
 
 Policy = Literal["strict", "lenient"]
 
@@ -246,7 +241,7 @@ def behaviours_in(folder: Path) -> tuple[Behaviour, ...]:
     Raises DataError: the folder holds no replies, or none of them is graded.
     """
     manifest, replies = read_manifest(folder, REPLIES), replies_in(folder)
-    graders = GraderRuns.of(folder, replies)
+    graders = GraderRuns.from_folder(folder, replies)
     if not graders.useful:
         tried = f" ({', '.join(graders.idle)} graded none)" if graders.idle else ""
         raise DataError(
@@ -265,8 +260,8 @@ def behaviours_in(folder: Path) -> tuple[Behaviour, ...]:
         name = name if names[name] == 1 else ident
         rows = pl.DataFrame([row_of(reply, run.grade_of(reply)) for reply in replies], schema=COLUMNS)
         ungraded = [reply for reply, reason in zip(replies, rows["reason"], strict=True) if reason == NOT_GRADED]
-        gone = sum(reply.text is None for reply in ungraded)  # those with a text can still be graded
-        left = {"; grade again to finish them.": len(ungraded) - gone, ", whose texts were discarded.": gone}
+        discarded = sum(reply.text is None for reply in ungraded)  # those with a text can still be graded
+        left = {"; grade again to finish them.": len(ungraded) - discarded, ", whose texts were discarded.": discarded}
         open_ = [f"{name} has not graded {n:,} of {count_of(len(rows), 'reply')}{end}" for end, n in left.items() if n]
         notes = (*run_notes(folder), *run_notes(run.folder), *open_, *graders.notes)
         behaviours.append(Behaviour(folder, manifest, name, ident, rows, notes, texts))
@@ -291,7 +286,7 @@ REFUSED_BY_DEFENCE = "refused by a defence"
 
 
 def row_of(reply: CollectedReply, grade: Grade | None) -> dict[str, object]:
-    does, reason = what_it_does(reply, grade)
+    does, reason = behaviour_of_run(reply, grade)
     return {
         "item_id": reply.item_id,
         "arm": reply.arm,
@@ -307,7 +302,7 @@ def row_of(reply: CollectedReply, grade: Grade | None) -> dict[str, object]:
     }
 
 
-def what_it_does(reply: CollectedReply, grade: Grade | None) -> tuple[Does, str | None]:
+def behaviour_of_run(reply: CollectedReply, grade: Grade | None) -> tuple[Does, str | None]:
     """Return what a reply does, and why it is unscored where it is."""
     if reply.unanswered is Unanswered.CONTENT_FILTER:
         return "refused by the provider", None
@@ -323,8 +318,6 @@ def what_it_does(reply: CollectedReply, grade: Grade | None) -> tuple[Does, str 
         return "unscored", f"grader: {grade.ungraded.value}" if grade.ungraded else NOT_GRADED
     return grade.outcome, None
 
-
-# Replies and their grades as one table, to JSON Lines or Parquet and back: a row a reply and grader.
 
 OF_REPLY = {
     name: pl.String()
@@ -357,7 +350,7 @@ def export_replies(folder: Path, to: Path, *, with_replies: bool = False) -> tup
     if to.exists():
         raise ConfigurationError(f"{to} already exists; name another file")
     replies = replies_in(folder)
-    graders, rows = GraderRuns.of(folder, replies), []
+    graders, rows = GraderRuns.from_folder(folder, replies), []
     for reply in replies:
         values = {name: getattr(reply, name) for name in OF_REPLY}
         for run in graders.useful or (None,):
@@ -403,8 +396,8 @@ def import_replies(file: Path, out: Path, benchmark: Benchmark, *, model: str, s
             grade = Grade.model_validate({**key, **stated, "at": now()})
             by_grader.setdefault((str(row["grader"]), str(row.get("grader_id") or row["grader"])), []).append(grade)
     for number, ((name, ident), grades) in enumerate(by_grader.items()):
-        whose = GradeIdentity(benchmark=benchmark.digest, model=model, chat="imported", grader=ident, settings={})
-        about = GradeManifest(identity=whose, grader_name=name, created=datetime.now(UTC))
+        identity = GradeIdentity(benchmark=benchmark.digest, model=model, chat="imported", grader=ident, settings={})
+        about = GradeManifest(identity=identity, grader_name=name, created=datetime.now(UTC))
         with RunFolder.hold(out / GRADES_FOLDER / f"imported-{number}", about, GRADES, private=True) as grade_run:
             for grade in grades:
                 grade_run.add(grade)
@@ -427,7 +420,7 @@ def rows_in(file: Path, benchmark: Benchmark) -> Iterator[tuple[dict[str, Any], 
         reply = row.values.get(column)
         if reply is not None:
             values |= {"text": reply, "text_digest": digest_of_text(str(reply))}
-        fields = {"arm": "full", "at": now(), **values, "item_id": items.of(row).id}
+        fields = {"arm": "full", "at": now(), **values, "item_id": items.item_in(row).id}
         try:
             yield dict(row.values), CollectedReply.model_validate(fields)
         except ValidationError as error:

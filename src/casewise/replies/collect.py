@@ -23,7 +23,7 @@ from casewise.records import FULL, Arm, CollectedReply, Item, Unanswered
 from casewise.records.call import digest_of_text
 from casewise.replies.behaviour import REFUSED_BY_DEFENCE, ReplyIdentity, ReplyManifest
 from casewise.runs.engine import Asks
-from casewise.runs.limits import RunProgress, Watch
+from casewise.runs.limits import RunObserver, RunProgress
 from casewise.runs.run import CallingOptions
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.columns import RecordColumns
@@ -80,7 +80,7 @@ class CollectOptions(CallingOptions, Sampling):
     retries: int = 0
     """Maximum retries if no reply came."""
     benchmark_source: str = ""
-    watch: Watch | None = None
+    watch: RunObserver | None = None
     makers: ModelOptions = field(default_factory=ModelOptions)
     """Options of the models that make texts for the arms."""
 
@@ -93,7 +93,7 @@ def chat_plan(items: Sequence[Item], arms: tuple[Arm, ...] = (FULL,), repeats: i
     if repeats < 1:
         raise ConfigurationError(f"repeats is {repeats}; it must be at least 1")
     check_arms(arms)
-    return Plan(RecordColumns.of(Item, items), ("binary",), arms, repeats, ask=ChatAsk)
+    return Plan(RecordColumns.from_records(Item, items), ("binary",), arms, repeats, ask=ChatAsk)
 
 
 @dataclass(kw_only=True)
@@ -139,7 +139,7 @@ class Collector(ChatAsker[Ask, CollectedReply]):
         return self.messages(ask)
 
     def shared_key(self, ask: Ask) -> str | None:
-        """What is sent alike is sent once; an attack that changes nothing that is sent is not sent."""
+        """Return the key of requests that are sent once because they are alike; an attack that changes nothing that is sent is not sent."""
         if is_unseen(self, ask):
             return None
         return json.dumps([ask.shown, ask.repeat, ask.attempt], default=vars)

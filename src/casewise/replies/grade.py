@@ -39,9 +39,9 @@ from casewise.replies.behaviour import (
     grade_folders,
     replies_in,
 )
-from casewise.replies.graders import Grader, ToGrade
+from casewise.replies.graders import Grader, GradingTask
 from casewise.runs.engine import Asks
-from casewise.runs.limits import RunProgress, Watch
+from casewise.runs.limits import RunObserver, RunProgress
 from casewise.runs.run import (
     CallEstimate,
     CallingOptions,
@@ -57,8 +57,6 @@ from casewise.storage.files import numbered_lines, parse, read_jsonl, write_json
 from casewise.storage.intake.formats.find import read_any_table
 from casewise.storage.load import load
 from casewise.storage.run_folder import RunFolder, now, read_manifest
-
-# Labels that people gave replies: those of an exported study, or of a file.
 
 ReplyLabels = dict[ReplyPlace, Counter[GradeOutcome]]
 """Counts of people's answers about each reply, by item, arm and repeat."""
@@ -79,7 +77,7 @@ TRUE, FALSE = ("1", "true", "yes"), ("0", "false", "no")
 
 
 def read_reply_labels(path: Path) -> ReplyLabels:
-    """Labels that people gave collected replies: an exported study of replies, or a file with the columns `item_id` and
+    """Return labels that people gave collected replies: an exported study of replies, or a file with the columns `item_id` and
     `label`, perhaps `arm` and `repeat`, a row a person.
 
     Raises DataError: the file cannot be read, lacks a column, or a label is none; the message says where.
@@ -133,7 +131,7 @@ def study_labels(export: Path) -> Iterator[tuple[ReplyPlace, GradeOutcome]]:
 
 
 def labels_notes(path: Path | None) -> tuple[str, ...]:
-    """Notes for a reader of labels: that no people gave them, or that nothing says which replies were labelled."""
+    """Return notes for a reader of labels: that no people gave them, or that nothing says which replies were labelled."""
     if path is None:
         return ()
     if not path.is_dir():
@@ -147,7 +145,7 @@ def labels_notes(path: Path | None) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class GradeAsk(ToGrade):
+class GradeAsk(GradingTask):
     """A collected reply to be graded."""
 
     collected: CollectedReply = field(kw_only=True)
@@ -165,7 +163,7 @@ class GradeOptions(CallingOptions):
 
     retries: int = 0
     """Maximum retries if no grade came."""
-    watch: Watch | None = None
+    watch: RunObserver | None = None
 
 
 @dataclass(kw_only=True)
@@ -281,8 +279,6 @@ def discard_texts(replies: Path) -> int:
     return sum(now != before for now, before in zip(without_texts, records, strict=True))
 
 
-# Replies for people to label: a random sample of a folder, stratified, as a benchmark that a study can show.
-
 PARAMETERS = ParameterSet(
     name="reply",
     groups=(
@@ -353,7 +349,7 @@ def units_in(folder: Path, benchmark: Benchmark) -> Iterator[Unit]:
     """Yield the replies that can be labelled; replies of the same words to one query are one."""
     replies = replies_in(folder)
     findings: dict[ReplyPlace, str] = {}
-    if GraderRuns.of(folder, replies).useful:
+    if GraderRuns.from_folder(folder, replies).useful:
         rows = behaviours_in(folder)[0].rows.select("item_id", "arm", "repeat", "does")
         findings = {(item, arm, repeat): does for item, arm, repeat, does in rows.iter_rows()}
     units: dict[tuple[str, str], Unit] = {}

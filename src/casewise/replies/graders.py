@@ -25,13 +25,11 @@ from casewise.records import GROUNDS, OUTCOMES, GradeOutcome, Scored, Ungraded
 from casewise.records.base import digest, read_toml, shipped_toml, writable
 from casewise.records.call import Graded
 from casewise.replies.collect import REHEARSED
-from casewise.transforms.user_function import Tried, UserFunction, function_at
-
-# What a grader is: a query and a reply in, what the reply does out.
+from casewise.transforms.user_function import FunctionResult, UserFunction, function_at
 
 
 @dataclass(frozen=True)
-class ToGrade:
+class GradingTask:
     """A query and the reply to it. Graders see no context: they say what a reply does, and not whether it is right."""
 
     query: str
@@ -44,18 +42,15 @@ class ToGrade:
         return (self.query, self.reply)
 
 
-class Grader(Asker[ToGrade]):
+class Grader(Asker[GradingTask]):
     """Says what replies do. A subclass has an `id`, a `name` and `grade`."""
 
     id: str
     """Identifies this grader, with the version of its rubric."""
 
-    async def grade(self, _exchange: ToGrade, /) -> Graded:
+    async def grade(self, _exchange: GradingTask, /) -> Graded:
         """Return what a reply does. It raises only if no further reply can be graded either."""
         raise NotImplementedError
-
-
-# The user's own function as a grader.
 
 
 class CallableGrader(Grader):
@@ -76,19 +71,21 @@ class CallableGrader(Grader):
     def settings(self) -> dict[str, Any]:
         return self.own.settings()
 
-    async def grade(self, exchange: ToGrade) -> Graded:
+    async def grade(self, exchange: GradingTask) -> Graded:
         """Return what the function says of a reply.
 
         Raises JudgeError: it has given no grade yet, and raises or returns none.
         """
 
-        def read(returned: Any) -> Tried[Graded]:
+        def read(returned: Any) -> FunctionResult[Graded]:
             values = returned if isinstance(returned, dict) else {"outcome": returned}
             outcome, ground, words = values.get("outcome"), values.get("ground"), writable(repr(returned))
             if not isinstance(outcome, str) or outcome not in OUTCOMES:
                 problem = f"returned {words[:100]}; it can be {', '.join(map(repr, OUTCOMES))}"
-                return Tried(Graded(ungraded=Ungraded.UNPARSED, detail=problem), problem)
-            return Tried(Graded(outcome=outcome, ground=ground if ground in GROUNDS else None, raw_reply=words[:2_000]))
+                return FunctionResult(Graded(ungraded=Ungraded.UNPARSED, detail=problem), problem)
+            return FunctionResult(
+                Graded(outcome=outcome, ground=ground if ground in GROUNDS else None, raw_reply=words[:2_000])
+            )
 
         return await self.own.ask(
             (exchange.query, exchange.reply),
@@ -98,8 +95,6 @@ class CallableGrader(Grader):
             called_as="f(query, reply), with two texts",
         )
 
-
-# Grading by a sequence classifier on this machine, whose labels say refusal or not.
 
 TEMPLATE = "<|user|>\n{query}\n<|assistant|>\n{reply}"
 """The template that makes one text of a query and its reply, in the form that Minos documents."""
@@ -129,7 +124,7 @@ class ClassifierGrader(Grader):
     def notes(self) -> tuple[str, ...]:
         return () if "partly" in self._outcomes.values() else (NO_PARTLY.format(name=self.name),)
 
-    async def grade(self, exchange: ToGrade) -> Graded:
+    async def grade(self, exchange: GradingTask) -> Graded:
         text = filled(TEMPLATE, {"query": exchange.query, "reply": exchange.reply})
         classified = await self._classifier.classify(text)
         likeliest = max(classified.probabilities, key=lambda label: classified.probabilities[label])
@@ -170,8 +165,6 @@ def outcomes_of(labels: tuple[str, ...], name: str) -> dict[str, GradeOutcome]:
     return outcomes
 
 
-# Grading by a model and a rubric: a versioned prompt, read as JSON and nothing else.
-
 MAX_TOKENS = 300
 USUAL_REPLY_TOKENS = 50
 LONGEST_DETAIL = 120
@@ -192,7 +185,7 @@ class Rubric:
 
 
 def rubric_named(name: str) -> Rubric:
-    """`strict`, `lenient`, or the rubric in a TOML file of one's own: `version` and `text`.
+    """Return `strict`, `lenient`, or the rubric in a TOML file of one's own: `version` and `text`.
 
     Raises ConfigurationError: there is no such rubric. DataError: the file cannot be read, or its text does not hold
     `{query}` and `{reply}`.
@@ -223,7 +216,7 @@ def shipped_rubrics() -> dict[str, Rubric]:
     }
 
 
-class ModelGrader(ChatAsker[ToGrade, Graded], Grader):
+class ModelGrader(ChatAsker[GradingTask, Graded], Grader):
     """Asks a model what a reply does."""
 
     usual_tokens = USUAL_REPLY_TOKENS
@@ -232,16 +225,16 @@ class ModelGrader(ChatAsker[ToGrade, Graded], Grader):
         super().__init__(loaded.model, loaded.prices)
         self.name, self.id, self._options = name, ident, options
 
-    def reply_options(self, _what: ToGrade) -> ReplyOptions:
+    def reply_options(self, _what: GradingTask) -> ReplyOptions:
         return self._options
 
     def settings(self) -> dict[str, Any]:
         return {**self.model.settings(), "max_tokens": self._options.max_tokens}
 
-    def unanswered(self, _what: ToGrade, reason: NoReplyReason, detail: str, /, **came: Any) -> Graded:
+    def unanswered(self, _what: GradingTask, reason: NoReplyReason, detail: str, /, **came: Any) -> Graded:
         return Graded(ungraded=Ungraded(reason), detail=detail, **came)
 
-    async def grade(self, exchange: ToGrade) -> Graded:
+    async def grade(self, exchange: GradingTask) -> Graded:
         """Return what the model says that the reply does; a refusal to say so is no grade."""
         return await self.answer(exchange)
 
@@ -250,14 +243,14 @@ class RubricGrader(ModelGrader):
     """Asks a model what a reply does, by a rubric."""
 
     def __init__(self, loaded: LoadedModel, rubric: Rubric) -> None:
-        self.rubric, whose = rubric, loaded.model.name
-        name, ident = f"{whose}, {rubric.name} rubric", f"rubric:{whose}#{rubric.id}"
+        self.rubric, model_name = rubric, loaded.model.name
+        name, ident = f"{model_name}, {rubric.name} rubric", f"rubric:{model_name}#{rubric.id}"
         super().__init__(loaded, name=name, ident=ident, options=ReplyOptions(MAX_TOKENS))
 
-    def messages(self, exchange: ToGrade) -> tuple[Message, ...]:
+    def messages(self, exchange: GradingTask) -> tuple[Message, ...]:
         return as_messages(filled(self.rubric.text, {"query": exchange.query, "reply": exchange.reply}))
 
-    def read(self, _what: ToGrade, reply: Reply, took: dict[str, Any]) -> Graded:
+    def read(self, _what: GradingTask, reply: Reply, took: dict[str, Any]) -> Graded:
         return read_grade(reply, **took)
 
     def settings(self) -> dict[str, Any]:
@@ -289,8 +282,6 @@ def grade_in(text: str, *, refusal: str | None, cut_off: bool) -> dict[str, Any]
     }
 
 
-# Grading by a guard that says of a reply whether it refuses, such as Qwen3Guard.
-
 REFUSES: dict[str, GradeOutcome] = {"yes": "refuses", "no": "answers"}
 
 
@@ -302,17 +293,17 @@ class GuardGrader(ModelGrader):
             raise ConfigurationError(
                 f"{profile.title} does not say whether a reply refuses, so it cannot grade replies"
             )
-        self.profile, whose = profile, loaded.model.name
+        self.profile, model_name = profile, loaded.model.name
         self.prompt = GuardPrompt(profile, profile.renderings[-1], next(iter(profile.modes), None))
         arguments = self.prompt.template_arguments(ShownItem("", {}))
         options = ReplyOptions(profile.max_tokens, prefill=profile.prefill, template_arguments=arguments)
-        name, ident = f"{profile.name} ({whose})", f"guard:{profile.id}@{whose}"
+        name, ident = f"{profile.name} ({model_name})", f"guard:{profile.id}@{model_name}"
         super().__init__(loaded, name=name, ident=ident, options=options)
 
-    def messages(self, exchange: ToGrade) -> tuple[Message, ...]:
+    def messages(self, exchange: GradingTask) -> tuple[Message, ...]:
         return self.prompt.messages(ShownItem(exchange.query, {}), exchange.reply)
 
-    def read(self, _what: ToGrade, reply: Reply, took: dict[str, Any]) -> Graded:
+    def read(self, _what: GradingTask, reply: Reply, took: dict[str, Any]) -> Graded:
         """Return the word behind its marker of refusals."""
         read = read_guard(self.profile, "binary", reply)
         outcome = REFUSES.get(str(read.detail.get("refusal_said")).lower())
@@ -368,7 +359,7 @@ class KeywordsGrader(Grader):
             NO_PARTLY.format(name=self.name),
         )
 
-    async def grade(self, exchange: ToGrade) -> Graded:
+    async def grade(self, exchange: GradingTask) -> Graded:
         return graded_by_keywords(exchange.reply)
 
 
@@ -380,8 +371,6 @@ def graded_by_keywords(reply: str) -> Graded:
     declined = declines(opening) or sorry or ABROAD.search(opening) is not None
     return Graded(outcome="refuses" if declined and not HANDED_OVER.search(text) else "answers")
 
-
-# A grader by what the user calls it: `keywords`, `rubric:MODEL`, `hf:PATH`, `python:MODULE:FUNCTION`.
 
 FORMS = "keywords (a weak baseline), rubric:MODEL (any model; with --rubric strict, lenient or a file), hf:PATH (a classifier of refusals), guard:NAME@MODEL (such as qwen3guard), python:MODULE:FUNCTION"
 

@@ -49,8 +49,8 @@ SHOWN_ITEMS = 3
 
 
 def audit_page(audit: Audit) -> Document:
-    """`audit` as a document for any face."""
-    counts, labels = audit.counts, LabelWords.of(audit.source).counted(audit.counts["ratings"])
+    """Return `audit` as a document for any face."""
+    counts, labels = audit.counts, LabelWords.for_benchmark(audit.source).counted(audit.counts["ratings"])
     parts = (
         ("baseline", "Baselines: a classifier on words, and constant verdicts", baseline_blocks),
         ("phrases", "Phrases with the largest weights in the baseline", phrase_blocks),
@@ -97,29 +97,29 @@ WEIGHTS = (
 
 
 def answer(audit: Audit) -> Iterator[Block]:
-    """Whether labels or scores are in doubt, the three numbers that say most about that, the main finding, and what to do."""
-    found = audit.findings
-    by_effect = Counter(finding.effect for finding in found)
+    """Yield whether labels or scores are in doubt, the three numbers that say most about that, the main finding, and what to do."""
+    findings = audit.findings
+    by_effect = Counter(finding.effect for finding in findings)
     listed = [
         f"{by_effect[effect]} {words[by_effect[effect] > 1]}"
         for effect, words in EFFECT_WORDS.items()
         if by_effect[effect]
     ]
     verdict = "The audit finds nothing that changes the meaning of a score."
-    if found:
-        verdict = text("{n:finding}: {listed}.", n=len(found), listed=", ".join(listed))
+    if findings:
+        verdict = text("{n:finding}: {listed}.", n=len(findings), listed=", ".join(listed))
     yield Prose(verdict, lead=True)
     if figures := key_figures(audit)[:3]:
         yield large_figures("audit-figures", "Labels", figures)
-    if found:
-        yield Prose(text("Main finding: {title}", title=found[0].title))
-        yield next_step(first_sentence(found[0].advice))
+    if findings:
+        yield Prose(text("Main finding: {title}", title=findings[0].title))
+        yield next_step(first_sentence(findings[0].advice))
     else:
         yield next_step("judge it, and state with the result that the audit finds nothing: casewise judge.")
 
 
 def key_figures(audit: Audit) -> list[LargeFigure]:
-    """The numbers that bound what an accuracy on these labels can mean, the most telling first."""
+    """Return the numbers that bound what an accuracy on these labels can mean, the most telling first."""
     measured = {name: part.measured for name, part in audit.parts.items()}
     items, figures = audit.counts["items"], list[LargeFigure]()
     for title, row in (
@@ -142,7 +142,7 @@ def key_figures(audit: Audit) -> list[LargeFigure]:
 
 
 def findings(audit: Audit) -> Iterator[Block]:
-    """Each finding with its weight and what to do, and what was not checked."""
+    """Yield each finding with its weight and what to do, and what was not checked."""
     for place, finding in enumerate(audit.findings, 1):
         yield Prose(text("{place}. {title}", place=place, title=finding.title), lead=True)
         yield Prose(
@@ -191,7 +191,7 @@ NO_SHARES = {
 
 
 def flat(value: Mapping[str, Any], above: Names = ()) -> Iterator[tuple[Names, Any]]:
-    """Each number of evidence with the names that lead to it; an estimate with its interval is one."""
+    """Yield each number of evidence with the names that lead to it; an estimate with its interval is one."""
     for name, inner in value.items():
         if not isinstance(inner, Mapping):
             yield (*above, name), inner
@@ -210,12 +210,12 @@ OWN_NAMES = CONSTANTS | {
 
 
 def measure_name(name: str) -> str:
-    """The name of a measurement in words."""
+    """Return the name of a measurement in words."""
     return name if isinstance(name, Text) else OWN_NAMES.get(name) or spoken_name(name)
 
 
 def written(path: Names, value: Any) -> str:
-    """A value of evidence as a person writes it: shares in per cent, gains in points."""
+    """Return a value of evidence as a person writes it: shares in per cent, gains in points."""
     if isinstance(value, (list, tuple)):
         if value and all(isinstance(limit, float) for limit in value):
             return interval(*value)
@@ -230,7 +230,7 @@ def written(path: Names, value: Any) -> str:
 
 
 def key_blocks(part: Part) -> Iterator[Block]:
-    alone = {row["reads"]: row for row in part.measured.get("statements_alone", ())}
+    single_statements = {row["reads"]: row for row in part.measured.get("statements_alone", ())}
     crossed = {row["reads"]: row for row in part.measured.get("baselines", ())}
     cells = [
         (
@@ -239,7 +239,7 @@ def key_blocks(part: Part) -> Iterator[Block]:
             share(*crossed[name]["votes"]["accuracy"].values()) if name in crossed else NOTHING,
             crossed[name]["held_out"] if name in crossed else NOTHING,
         )
-        for name, row in alone.items()
+        for name, row in single_statements.items()
     ]
     if cells:
         head = ("Statements of", text("By heart, {queries} held out"), "By their words", "Held out for the words")

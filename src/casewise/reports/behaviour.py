@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from casewise.evaluate.behaviour import (
-    Corrected,
+    ChatbotRates,
     CorrectedRate,
+    CorrectedRates,
     SaysDoes,
     SaysDoesNumbers,
-    WhatItDoes,
     behaviours_of,
 )
 from casewise.evaluate.conclusions import Unknown, compared
@@ -37,9 +37,6 @@ from casewise.stats.estimates import Estimate
 from casewise.storage.wording import LabelWords, noun_of
 from casewise.text import Text, count_of, join, path_text, text
 
-# Replies laid out: outcomes by people's verdict, strict and lenient, grounds, and whether graders agree.
-
-
 LABELS = ("respond", "refuse", "tie", "none")
 
 IN_WORDS = {
@@ -51,7 +48,7 @@ IN_WORDS = {
 
 
 def behaviour_sections(report: JudgeNumbers) -> Iterator[Section]:
-    """The sections on replies; nothing where there are none."""
+    """Yield the sections on replies; nothing where there are none."""
     checked = report.corrected
     if not report.does:
         return
@@ -62,7 +59,7 @@ def behaviour_sections(report: JudgeNumbers) -> Iterator[Section]:
     yield Section("methods", "Methods paragraph for a paper", paragraphs)
 
 
-def methods(behaviours: Sequence[Behaviour], checked: Sequence[Corrected]) -> Iterator[str]:
+def methods(behaviours: Sequence[Behaviour], checked: Sequence[CorrectedRates]) -> Iterator[str]:
     """Yield the methods of asking and grading each chatbot, in the words of a paper."""
     for folder in dict.fromkeys(behaviour.folder for behaviour in behaviours):
         graded = [behaviour for behaviour in behaviours if behaviour.folder == folder]
@@ -107,8 +104,8 @@ def methods(behaviours: Sequence[Behaviour], checked: Sequence[Corrected]) -> It
         )
 
 
-def behaviour_answer(chatbots: Sequence[WhatItDoes], checked: Sequence[Corrected]) -> Iterator[Prose]:
-    """The answer about chatbots; nothing where there are none."""
+def behaviour_answer(chatbots: Sequence[ChatbotRates], checked: Sequence[CorrectedRates]) -> Iterator[Prose]:
+    """Yield the answer about chatbots; nothing where there are none."""
     for chatbot in chatbots:
         strict, lenient = chatbot.rates
         cut_off = f" {count_of(chatbot.cut_off, 'reply')} reached the limit on their length." if chatbot.cut_off else ""
@@ -131,12 +128,12 @@ def behaviour_answer(chatbots: Sequence[WhatItDoes], checked: Sequence[Corrected
         )
 
 
-def title(chatbot: WhatItDoes) -> str:
+def title(chatbot: ChatbotRates) -> str:
     arm = "" if Arm.named(chatbot.arm).shows_all else f", {chatbot.arm}"
     return f"{chatbot.model}{arm}, graded by {chatbot.grader}"
 
 
-def blocks(chatbots: Sequence[WhatItDoes]) -> Iterator[Block]:
+def blocks(chatbots: Sequence[ChatbotRates]) -> Iterator[Block]:
     columns: Columns = {
         "Replies of": (title, "0"),
         "Partial answers": "1.policy",
@@ -181,8 +178,8 @@ RATES = {
 }
 
 
-def checked_blocks(checked: Sequence[Corrected]) -> Iterator[Block]:
-    """Each grader compared with people's labels, and the corrected rates."""
+def checked_blocks(checked: Sequence[CorrectedRates]) -> Iterator[Block]:
+    """Yield each grader compared with people's labels, and the corrected rates."""
     columns: Columns = {
         "By people": "person",
         "By the grader": "grader",
@@ -239,14 +236,11 @@ def corrected_table(checked: Sequence[tuple[str, Sequence[CorrectedRate]]]) -> T
     return table_by("corrected", "Rates corrected by people's labels, 95 % intervals", rows, columns)
 
 
-# Verdicts of models compared with their replies, laid out.
-
-
 SAYS = ("safe", "unsafe", "unscored")
 
 
 def says_does_page(says_does: SaysDoesNumbers) -> Document:
-    """`found` as a document for any face."""
+    """Return `found` as a document for any face."""
     models = list(dict.fromkeys(pair.model for pair in says_does.models))
     *first, last = models if len(models) < 4 else [*models[:3], "others"]
     names = f"{', '.join(first)} and {last}" if first else last
@@ -258,7 +252,7 @@ def says_does_page(says_does: SaysDoesNumbers) -> Document:
     )
     return Document(
         title=f"Verdicts and replies of {names} on {says_does.benchmark.name}",
-        subtitle=f"{says_does.benchmark.title}; labels: {LabelWords.of(says_does.benchmark).policy(says_does.options.labels.name)}",
+        subtitle=f"{says_does.benchmark.title}; labels: {LabelWords.for_benchmark(says_does.benchmark).policy(says_does.options.labels.name)}",
         notices=says_does.notes,
         sections=(
             Section("gap", "The answer", tuple(answer(says_does)), first=True, brief=True),
@@ -269,7 +263,7 @@ def says_does_page(says_does: SaysDoesNumbers) -> Document:
 
 
 def named(compared: SaysDoesNumbers) -> list[tuple[Text, SaysDoes]]:
-    """The pairs, each by its model and what else tells it from the others; by its folders only where nothing else does."""
+    """Return the pairs, each by its model and what else tells it from the others; by its folders only where nothing else does."""
     names, pairs = [Text(pair.model) for pair in compared.models], compared.models
     for parts, is_folder in (
         ([Text(f"asked {pair.asked}") for pair in pairs], False),
@@ -284,7 +278,7 @@ def named(compared: SaysDoesNumbers) -> list[tuple[Text, SaysDoes]]:
 
 
 IN_FULL = 3
-"""Pairs that are told in sentences; the others stand in the table."""
+"""Most pairs described in sentences; the others stand in the table."""
 
 
 def answer(compared: SaysDoesNumbers) -> Iterator[Block]:
@@ -313,7 +307,7 @@ def answer(compared: SaysDoesNumbers) -> Iterator[Block]:
     for name, pair in pairs:
         strict, lenient = (pair.overall(policy) for policy in POLICIES)
         sides = {"says": strict.says_right, "does, strict": strict.does_right, "does, lenient": lenient.does_right}
-        right.append((name, tuple(ForestRow.of(side, share) for side, share in sides.items())))
+        right.append((name, tuple(ForestRow.from_estimate(side, share) for side, share in sides.items())))
         errors = {
             f"{error}, {gap.policy}": share
             for gap in (strict, lenient)
@@ -324,7 +318,7 @@ def answer(compared: SaysDoesNumbers) -> Iterator[Block]:
             if share.estimate is not None
         }
         if errors:
-            against.append((name, tuple(ForestRow.of(error, share) for error, share in errors.items())))
+            against.append((name, tuple(ForestRow.from_estimate(error, share) for error, share in errors.items())))
     heads, caption = ("Side", "Model", "Agreement"), text("Agreement with the labels; 95 % intervals over {queries}")
     yield Forest("right", caption, tuple(right), heads, behind=gap_table(compared))
     if against:
@@ -343,7 +337,7 @@ def says_does_sentence(pair: SaysDoes, name: Text) -> Text:
     strict, lenient = (pair.overall(policy) for policy in POLICIES)
 
     def both(strict_value: str, lenient_value: str) -> str:
-        """Both values, or the one that they share."""
+        """Return both values, or the one that they share."""
         return (
             strict_value if strict_value == lenient_value else f"{strict_value} (strict) or {lenient_value} (lenient)"
         )
@@ -374,11 +368,11 @@ def says_does_sentence(pair: SaysDoes, name: Text) -> Text:
 
 
 def apart(gap: Estimate) -> str:
-    """Return, in words, whether verdicts or replies are right more often, by the interval of the difference."""
-    found = compared("its verdicts", "its replies", gap)
-    if found.kind != "better" or isinstance(found.outcome, Unknown):
+    """Return in words whether verdicts or replies are right more often, by the interval of the difference."""
+    comparison = compared("its verdicts", "its replies", gap)
+    if comparison.kind != "better" or isinstance(comparison.outcome, Unknown):
         return "the two are not told apart"
-    return f"its {'verdicts' if found.holds else 'replies'} are right more often"
+    return f"its {'verdicts' if comparison.holds else 'replies'} are right more often"
 
 
 def gap_table(compared: SaysDoesNumbers) -> Table:

@@ -51,23 +51,23 @@ NOT_DRAWN = re.compile(r"(?<!\\)((?:\\\\)*)\\(?:[bf]|u(?:00[01][0-9a-f]|007f|00[
 hold the ones, and the renderer ends the whole process at them; the others are no part of its expressions."""
 
 TAKEN = re.compile(r'"(constructor|hasOwnProperty|isPrototypeOf|propertyIsEnumerable|to(?:Locale)?String|valueOf)"')
-"""Names that every object of JavaScript has: the renderer finds these instead of what is called so."""
+"""Names of JavaScript's own properties of objects: the renderer finds these instead of a column of that name."""
 
 
 def field(name: str, /, **settings: Any) -> Spec:
-    """A channel that shows a column: `field("rate:Q", title="Safe rate")`; the letter is its type (`TYPES`)."""
+    """Return a channel that shows a column: `field("rate:Q", title="Safe rate")`; the letter is its type (`TYPES`)."""
     column, _, kind = name.partition(":")
     return {"field": column, **({"type": TYPES[kind]} if kind else {}), **settings}
 
 
 def label_limit(names: Iterable[str], pixels: int) -> Spec:
-    """The limit beyond which an axis cuts its names off; none where all are short: looking takes half of the drawing."""
+    """Return the limit beyond which an axis cuts its names off; none where all are short: looking takes half of the drawing."""
     widest = max((sum(8 if letter < "\u2e80" else 13 for letter in name) for name in names), default=0)
     return {"labelLimit": pixels if widest > pixels else 0}
 
 
 def mark(kind: str, frame: pl.DataFrame, encoding: Mapping[str, Spec], **style: Any) -> Spec:
-    """`kind` (`line`, `rule`, `circle` …) for each row of `frame`, with its channels by their names in Vega-Lite."""
+    """Return `kind` (`line`, `rule`, `circle` …) for each row of `frame`, with its channels by their names in Vega-Lite."""
     return {
         "data": {"values": frame.to_dicts()},
         "mark": {"type": kind, **style},
@@ -76,22 +76,18 @@ def mark(kind: str, frame: pl.DataFrame, encoding: Mapping[str, Spec], **style: 
 
 
 def layers(*marks: Spec, width: int, height: int) -> Spec:
-    """Marks over each other, the first lowest."""
+    """Return marks over each other, the first lowest."""
     return {"layer": list(marks), "width": width, "height": height}
 
 
 def svg(spec: Spec) -> str:
-    """A specification in the house style as standalone SVG."""
+    """Return a specification in the house style as standalone SVG."""
     styled = {"$schema": "https://vega.github.io/schema/vega-lite/v6.json", "config": STYLE, **spec}
     drawable = NOT_DRAWN.sub(r"\1\\ufffd", json.dumps(styled, sort_keys=True))
     import vl_convert
 
     svg: str = vl_convert.vegalite_to_svg(TAKEN.sub(r'"\1\\u200b"', drawable))
     return svg
-
-
-# Charts: one style for all, drawn to SVG. Colours hold for colour-blind readers (Okabe & Ito 2008) and in the
-# dark.
 
 
 SERIES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F8790")
@@ -111,7 +107,7 @@ WIDTH = 320
 
 
 def png(drawn: str) -> bytes:
-    """A drawn SVG as PNG on white, twice the size."""
+    """Return a drawn SVG as PNG on white, twice the size."""
     import vl_convert
 
     white = re.sub("<svg[^>]*>", r'\g<0><rect width="100%" height="100%" fill="white"/>', drawn, count=1)
@@ -119,7 +115,7 @@ def png(drawn: str) -> bytes:
 
 
 def for_page(drawn: str, name: str) -> str:
-    """Standalone SVG made fit for a page: its colours follow the page's, and its ids are its own.
+    """Return standalone SVG made fit for a page: its colours follow the page's, and its ids are its own.
 
     It is hidden from screen readers, which are told what it shows and given the table behind it.
     """
@@ -134,7 +130,7 @@ def for_page(drawn: str, name: str) -> str:
 
 
 def dots_with_intervals(rows: pl.DataFrame, *, title: str, ends: tuple[float, float] = (0, 1)) -> str:
-    """A dot and its interval a row, as they come, on an axis with these `ends`.
+    """Return a dot and its interval a row, as they come, on an axis with these `ends`.
 
     `rows`: `name`, `estimate`, `low` and `high` (null for none).
     """
@@ -165,9 +161,6 @@ def grid(rows: pl.DataFrame, *, rows_by: str, columns_by: str, value: str, text:
     return svg(layers(cells, words, width=440, height=max(60, 22 * len(names))))
 
 
-# Charts of a judge in detail: calibration, harm over over-refusal, costs over their ratio.
-
-
 def calibration_curve(bins: pl.DataFrame) -> str:
     """Return the chart of people's safe rate at each value of the judge, beside the diagonal of perfect calibration.
 
@@ -194,7 +187,7 @@ def calibration_curve(bins: pl.DataFrame) -> str:
 
 
 def trade_off(curve: pl.DataFrame, point: pl.DataFrame) -> str:
-    """Harm against over-refusal at every threshold, with a decider's point and its intervals.
+    """Return harm against over-refusal at every threshold, with a decider's point and its intervals.
 
     `curve`: `harm` and `over_refusal`. `point`: one row with these, and `_low` and `_high` of each (null for none).
     """
@@ -212,7 +205,7 @@ def trade_off(curve: pl.DataFrame, point: pl.DataFrame) -> str:
 
 
 def cost_curves(costs: pl.DataFrame) -> str:
-    """Expected cost over the ratio of harm to over-refusal, a line a judge, beside calling everything one thing.
+    """Return expected cost over the ratio of harm to over-refusal, a line a judge, beside calling everything one thing.
 
     `costs`: `ratio`, `cost`, `name`, and `kind` (`verdicts`, `best threshold`, `refuse everything`, `answer everything`).
     """

@@ -44,7 +44,7 @@ def sections(numbers: CheckNumbers) -> Iterator[Section]:
     ]
     yield Section("answer", "The answer", tuple(blocks), first=True, brief=True)
     if numbers.groups:
-        rows = tuple(ForestRow.of(name, estimate) for name, estimate in numbers.groups)
+        rows = tuple(ForestRow.from_estimate(name, estimate) for name, estimate in numbers.groups)
         yield Section(
             "categories",
             "By category",

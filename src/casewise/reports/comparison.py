@@ -46,18 +46,15 @@ from casewise.storage.files import cannot_write
 from casewise.storage.wording import LabelWords, noun_of
 from casewise.text import Text, count_of, join, text
 
-# A comparison, laid out: who agrees better with people, by how much, and whether that is real.
-
-
 MOST = 6
 """Most judges for which a table of every pair and metric is printed."""
 
-WIDEST = 3
-"""A terminal has no room for the matrix of more judges."""
+MOST_IN_MATRIX = 3
+"""Most judges whose matrix fits into a terminal."""
 
 
 def comparison_page(report: ComparisonNumbers) -> Document:
-    """`report` as a document for any face: the answer, the judges on one axis, one matrix; all other numbers in folds."""
+    """Return `report` as a document for any face: the answer, the judges on one axis, one matrix; all other numbers in folds."""
     comparison, about = report.comparison, report.benchmark.about
     return Document(
         title=f"{count_of(len(comparison.names), report.noun)} compared on {about.name}",
@@ -65,7 +62,7 @@ def comparison_page(report: ComparisonNumbers) -> Document:
             "{items:item} of {queries:query}, judged by all; labels: {labels}",
             items=comparison.n_items,
             queries=comparison.n_queries,
-            labels=LabelWords.of(report.benchmark).policy(report.options.labels.name),
+            labels=LabelWords.for_benchmark(report.benchmark).policy(report.options.labels.name),
         ),
         notices=report.notes,
         sections=(
@@ -77,10 +74,10 @@ def comparison_page(report: ComparisonNumbers) -> Document:
 
 
 def compared_sections(report: ComparisonNumbers) -> Iterator[Section]:
-    """The errors of each judge, one matrix of differences, and all other numbers in folds."""
+    """Yield the errors of each judge, one matrix of differences, and all other numbers in folds."""
     comparison, about = report.comparison, report.benchmark.about
     yield Section("errors", "Harm, over-refusal and unscored items", (errors(report),), brief=True)
-    yield Section("differences", "Differences", tuple(matrix(report)), brief=len(comparison.names) <= WIDEST)
+    yield Section("differences", "Differences", tuple(matrix(report)), brief=len(comparison.names) <= MOST_IN_MATRIX)
     facts = (
         ("Benchmark", f"{report.benchmark.name} {about.version}, digest {report.benchmark.digest}"),
         ("Labels", report.options.labels.name),
@@ -106,22 +103,22 @@ def compared_sections(report: ComparisonNumbers) -> Iterator[Section]:
 
 
 def answer(report: ComparisonNumbers) -> Iterator[Block]:
-    """A sentence, the errors of the first judge in large figures, what to do next, and every judge on one axis, best first."""
+    """Yield a sentence, the errors of the first judge in large figures, what to do next, and every judge on one axis, best first."""
     yield Prose(report.sentence, lead=True)
     ranked = accuracies(report)
     if ranked:
         yield first_judge_figures(report, ranked[0][0])
     if report.comparison.pairs:
-        best, *behind = [name for name, _ in ranked] or [""]
-        differences = [lead(report.comparison, best, name, "accuracy") for name in behind]
+        best, *others = [name for name, _ in ranked] or [""]
+        differences = [lead(report.comparison, best, name, "accuracy") for name in others]
         decided = all(difference and difference.beyond_chance for difference in differences)
         yield next_step("casewise recommend tests whether to deploy it." if decided else MORE_QUERIES)
-    if rows := tuple(ForestRow.of(name, accuracy) for name, accuracy in ranked):
+    if rows := tuple(ForestRow.from_estimate(name, accuracy) for name, accuracy in ranked):
         yield Forest("judges", f"Accuracy, 95 % intervals of each {report.noun} alone", (("", rows),))
 
 
 def unscored_shares(report: ComparisonNumbers) -> dict[str, float]:
-    """The share of the common items that each judge left without a verdict, by its name."""
+    """Return the share of the common items that each judge left without a verdict, by its name."""
     return {
         str(series.name): replace(series, asked=report.comparison.common).unscored_share
         for series in report.runs.series
@@ -129,7 +126,7 @@ def unscored_shares(report: ComparisonNumbers) -> dict[str, float]:
 
 
 def first_judge_figures(report: ComparisonNumbers, name: Text | str) -> Table:
-    """Harm, over-refusal and unscored items of the judge with the highest accuracy, in large figures."""
+    """Return harm, over-refusal and unscored items of the judge with the highest accuracy, in large figures."""
     errors = {metric.name: metric for metric in report.comparison.estimates[name]}
     n = report.comparison.n_items
     figures: list[LargeFigure] = [
@@ -142,7 +139,7 @@ def first_judge_figures(report: ComparisonNumbers, name: Text | str) -> Table:
 
 
 def errors(report: ComparisonNumbers) -> Block:
-    """Harm, over-refusal and the share of unscored items of each judge, on the items that all were asked."""
+    """Return harm, over-refusal and the share of unscored items of each judge, on the items that all were asked."""
     n = report.comparison.n_items
     rows = [(name, {metric.name: metric for metric in of}) for name, of in report.comparison.estimates.items()]
     unscored = unscored_shares(report)
@@ -157,7 +154,7 @@ def errors(report: ComparisonNumbers) -> Block:
 
 
 def accuracies(report: ComparisonNumbers) -> list[tuple[str, Estimate]]:
-    """The judges that have one, best first."""
+    """Return the judges that have one, best first."""
     accuracy_of = [
         (name, metric)
         for name, metrics in report.comparison.estimates.items()
@@ -168,7 +165,7 @@ def accuracies(report: ComparisonNumbers) -> list[tuple[str, Estimate]]:
 
 
 def matrix(report: ComparisonNumbers) -> Iterator[Block]:
-    """The accuracy of each judge less that of each below it, with corrected intervals."""
+    """Yield the accuracy of each judge less that of each below it, with corrected intervals."""
     comparison = report.comparison
     names = [name for name, _ in accuracies(report)] or list(comparison.names)
 
@@ -180,9 +177,9 @@ def matrix(report: ComparisonNumbers) -> Iterator[Block]:
         (row, *(cell(row, column) if j > i else "" for j, column in enumerate(names) if j))
         for i, row in enumerate(names[:-1])
     ]
-    behind = estimate_frame((pair_name(pair), metric) for pair in comparison.pairs for metric in pair.differences)
+    frame = estimate_frame((pair_name(pair), metric) for pair in comparison.pairs for metric in pair.differences)
     caption = f"Accuracy of the row's {report.noun} less that of the column's {report.noun}, in points; * where the interval excludes 0"
-    yield table_of("differences-table", caption, ("Judge", *names[1:]), rows, frame=behind)
+    yield table_of("differences-table", caption, ("Judge", *names[1:]), rows, frame=frame)
     corrected = (
         f"They are corrected for all {count_of(len(comparison.pairs), 'pair')}: in 95 of 100 such comparisons all intervals of a metric hold."
         if len(comparison.pairs) > 1
@@ -198,7 +195,7 @@ def pair_name(pair: PairwiseComparison) -> Text:
 
 
 def side_by_side(report: ComparisonNumbers) -> Block:
-    """Every metric of every judge."""
+    """Return every metric of every judge."""
     estimates = [(name, metric) for name, metrics in report.comparison.estimates.items() for metric in metrics]
     order = list(titles())
     rows = sorted((row for row in estimates if row[1].name in order), key=lambda row: order.index(row[1].name))
@@ -262,11 +259,8 @@ def turning_points(report: ComparisonNumbers) -> Block:
     return table_by("turning-table", caption, pairs, columns)
 
 
-# Gates laid out, of metrics and of what attacks may do, for readers and for continuous integration.
-
-
 def gate_page(gate: GateReport) -> Document:
-    """A short summary, ready for any face."""
+    """Return a short summary, ready for any face."""
 
     def title(name: str) -> str:  # of replies with the policy of partial answers, as in `Harm (strict)`
         metric, *policy = name.split(" ", 1)
@@ -303,7 +297,7 @@ NO_XML = re.compile("[^\\t\\n\\r\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010f
 """The characters that XML 1.0 cannot hold."""
 
 
-class Said(NamedTuple):
+class GateDecision(NamedTuple):
     """One decision of the gate."""
 
     name: str
@@ -316,22 +310,22 @@ def gate_subject(gate: GateReport) -> Text:
     return text("{run} against {baseline} on {data}", run=gate.run, baseline=gate.baseline, data=gate.benchmark)
 
 
-def gate_suite(gate: GateReport) -> tuple[str, Iterable[Said]]:
+def gate_suite(gate: GateReport) -> tuple[str, Iterable[GateDecision]]:
     """Return the two runs, a note where the run has not finished, and the decision on each metric."""
-    decisions = [] if gate.finished else [Said("finished", "inconclusive", gate.sentence())]
+    decisions = [] if gate.finished else [GateDecision("finished", "inconclusive", gate.sentence())]
     for metric in gate.found.metrics:
         run, baseline = (gate_number(metric.name, value) for value in (metric.run, metric.baseline))
         drop = gate_number(metric.name, metric.drop, (metric.low, metric.high))
         allowed = gate_number(metric.name, metric.margin, (None, None))
         words = f"{metric.name} is {run}, and {baseline} in the baseline: a drop of {drop}; allowed: {allowed}"
-        decisions.append(Said(metric.name, metric.decision, words))
+        decisions.append(GateDecision(metric.name, metric.decision, words))
     return gate_subject(gate), decisions
 
 
-def bounds_suite(robustness: RequiredRobustness) -> tuple[str, Iterable[Said]]:
+def bounds_suite(robustness: RequiredRobustness) -> tuple[str, Iterable[GateDecision]]:
     """Return the judge and its defence, and the decision on each bound with the attack that decides it."""
     return f"{robustness.judge} under attack on {robustness.benchmark}; defence: {robustness.defence}", [
-        Said(
+        GateDecision(
             bound.name,
             bound.decision,
             f"{BOUNDED[bound.name]}: {bound.worst.as_share} under {bound.attack}; allowed: {percent(bound.at_most)}",
@@ -350,7 +344,7 @@ D = TypeVar("D", GateReport, RequiredRobustness)
 class CIReport(Report[D]):
     """A gate's decision, also as continuous integration reads it."""
 
-    suite: Callable[[D], tuple[str, Iterable[Said]]]
+    suite: Callable[[D], tuple[str, Iterable[GateDecision]]]
     """Gives the subject of the gate, and each decision that it rests on."""
 
     @property
@@ -364,7 +358,7 @@ class CIReport(Report[D]):
         return self.numbers.exit_code
 
     def to_junit(self) -> str:
-        """JUnit XML, a test case a decision: what fails is a failure, what these items cannot tell an error."""
+        """Return JUnit XML, a test case a decision: what fails is a failure, what these items cannot tell an error."""
         name, every = self.suite(self.numbers)
         decisions = tuple(every)
         counts = {kind: str(sum(decided.decision == which for decided in decisions)) for kind, which in KINDS.items()}
@@ -416,7 +410,7 @@ SENTENCES = {
 
 
 def required_page(robustness: RequiredRobustness) -> Document:
-    """The decision and, for each bound, the attack that decides it."""
+    """Return the decision and, for each bound, the attack that decides it."""
     columns: Columns = {
         "Bound": (BOUNDED.get, "name"),
         "At most": (percent, "at_most"),

@@ -33,7 +33,7 @@ from casewise.reports.document import (
 )
 from casewise.reports.judge import beginning, case_exhibit, context_words, error_group_blocks, group_sentence
 from casewise.stats.estimates import estimate_of
-from casewise.stats.thresholds import Promised
+from casewise.stats.thresholds import KeptPromise
 from casewise.storage.wording import noun_of, noun_of_kinds
 from casewise.text import Text, capitalised, count_of, first_few, join, text
 
@@ -48,7 +48,7 @@ TITLES = {
 
 
 def decider_page(fitting: Fitting) -> Document:
-    """The decider as a document: what it does and how often it errs, what it promises and does not, all numbers in folds."""
+    """Return the decider as a document: what it does and how often it errs, what it promises and does not, all numbers in folds."""
     file = fitting.decider
     name = file.benchmark.name
     notices: list[str] = [*never_answers(file)]
@@ -87,7 +87,7 @@ def never_answers(file: FittedDecider) -> Iterator[Text]:
 
 
 def answer(fitting: Fitting) -> Iterator[Block]:
-    """What the decider does, its errors in large figures, what it promises, and what to do next."""
+    """Yield what the decider does, its errors in large figures, what it promises, and what to do next."""
     file = fitting.decider
     yield rule(file)
     yield errors_figures(fitting)
@@ -100,7 +100,7 @@ def answer(fitting: Fitting) -> Iterator[Block]:
 
 
 def errors_figures(fitting: Fitting) -> Table:
-    """Harm, over-refusal and requests without a value on held-out queries, and how often a person is asked."""
+    """Return harm, over-refusal and requests without a value on held-out queries, and how often a person is asked."""
     measured = fitting.decider.measured
     shown = [("Harm", measured.harm), ("Over-refusal", measured.over_refusal), ("Unscored", measured.unscored)]
     if measured.asked.estimate:
@@ -110,7 +110,7 @@ def errors_figures(fitting: Fitting) -> Table:
 
 
 def main_error_group(fitting: Fitting) -> Iterator[Prose]:
-    """The statement that separates most of its errors from the rest, or that none does beyond chance."""
+    """Yield the statement that separates most of its errors from the rest, or that none does beyond chance."""
     groups = sorted(fitting.error_groups, key=lambda group: -group.errors)
     if shown := [group for group in groups if group.holds]:
         yield Prose(group_sentence(shown[0], fitting.runs.benchmark, done=DECIDED, tested=False))
@@ -119,7 +119,7 @@ def main_error_group(fitting: Fitting) -> Iterator[Prose]:
 
 
 def evidence_sections(fitting: Fitting, promises: Sequence[Block], *more: Section) -> Iterator[Section]:
-    """What is promised, what goes wrong, every threshold, and all numbers of a decider."""
+    """Yield what is promised, what goes wrong, every threshold, and all numbers of a decider."""
     file = fitting.decider
     yield Section("promised", "What it promises, and what not", tuple(promises))
     yield Section("failures", "What goes wrong", tuple(failures(fitting)))
@@ -131,12 +131,12 @@ def evidence_sections(fitting: Fitting, promises: Sequence[Block], *more: Sectio
 
 
 def other_labels(fitting: Fitting) -> list[str]:
-    """That the run's last report used labels by another policy; nothing where it did not, or there is none."""
-    now, then = fitting.decider.benchmark.labels, fitting.reported_labels
-    if then in (None, now):
+    """Return a note that the run's last report used labels by another policy; nothing where it did not, or there is none."""
+    fitted, reported = fitting.decider.benchmark.labels, fitting.reported_labels
+    if reported in (None, fitted):
         return []
     return [
-        f"Labels differ from the run's last report: there they are by {then}, here by {now}. Give the same --labels to both."
+        f"Labels differ from the run's last report: there they are by {reported}, here by {fitted}. Give the same --labels to both."
     ]
 
 
@@ -149,7 +149,7 @@ HELD_OUT = text(
 
 
 def rule(file: FittedDecider) -> Prose:
-    """The rule by which it decides, in a sentence."""
+    """Return the rule by which it decides, in a sentence."""
     limits = file.thresholds
     if limits.answer_above == math.inf:
         words = "It never answers: no threshold that answers anything does what was wanted."
@@ -180,7 +180,7 @@ def measured_table(file: FittedDecider) -> Table:
 
 
 def best_of(judges: int) -> str:
-    """That intervals allow for the choice of one of several judges."""
+    """Return a note that intervals allow for the choice of one of several judges."""
     return f", for the best of {count_of(judges, 'judge')}" if judges > 1 else ""
 
 
@@ -188,7 +188,7 @@ DECIDED = {"harm": "answered", "over_refusal": "refused"}
 
 
 def failures(fitting: Fitting) -> Iterator[Block]:
-    """The costliest items that were decided otherwise than people do, under their owner's ids."""
+    """Yield the costliest items that were decided otherwise than people do, under their owner's ids."""
     shown, n = fitting.failures, fitting.n_failures
     if not shown:
         yield Prose(text("On held-out {queries} no item was answered or refused against its label."))
@@ -218,13 +218,13 @@ def exhibit(failure: Failure) -> Exhibit:
 
 
 def promised(file: FittedDecider) -> Iterator[Prose]:
-    """Each promise and what it rests on; that there is none."""
+    """Yield each promise and what it rests on; that there is none."""
     yield from map(Prose, promise_sentences(file))
     yield from (Prose(related(file, limit)) for limit in file.thresholds.promised)
 
 
 def promise_sentences(file: FittedDecider) -> Iterator[Text]:
-    """Each promise in a sentence; that there is none."""
+    """Yield each promise in a sentence; that there is none."""
     promises, chosen_from = file.thresholds.promised, file.wanted.chosen_from
     if not promises:
         yield Text(
@@ -236,7 +236,7 @@ def promise_sentences(file: FittedDecider) -> Iterator[Text]:
         yield Text(f"Both hold together with {100 * file.wanted.level:.4g} % confidence.")
 
 
-def related(file: FittedDecider, limit: Promised) -> Text:
+def related(file: FittedDecider, limit: KeptPromise) -> Text:
     """Return the sentence that relates the rates of an error: what the promise rests on, fitted, held out."""
     kind = limit.promise.kind
     values = {
@@ -298,7 +298,7 @@ def not_promised(file: FittedDecider) -> Iterator[Prose]:
 
 
 def trade_off_section(file: FittedDecider) -> Iterator[Section]:
-    """A chart of every threshold with the decider's point; nothing where there is none to choose."""
+    """Yield a chart of every threshold with the decider's point; nothing where there is none to choose."""
     if not file.trade_offs:
         return
     rates = {"harm": file.measured.harm, "over_refusal": file.measured.over_refusal}
@@ -350,9 +350,6 @@ def calibration_words(file: FittedDecider) -> Prose:
     return Prose(words)
 
 
-# Which judge to deploy.
-
-
 def recommendation_page(recommendation: Recommendation) -> Document:
     """Return the page that recommends a judge: the threshold, the guarantees and their limits, and how to serve it."""
     best, benchmark = recommendation.best, recommendation.runs.benchmark
@@ -402,7 +399,7 @@ def steps(recommendation: Recommendation) -> Iterator[str]:
 
 
 def recommended(recommendation: Recommendation) -> Iterator[Block]:
-    """The decision in a sentence, the best judge's errors in large figures, the reason, its main error, and what to do next."""
+    """Yield the decision in a sentence, the best judge's errors in large figures, the reason, its main error, and what to do next."""
     best, several = recommendation.best, len(recommendation.candidates) > 1
     if recommendation.good_enough:
         chosen = f", the cheapest of {count_of(len(recommendation.candidates), 'judge')}" if several else ""
@@ -417,10 +414,10 @@ def recommended(recommendation: Recommendation) -> Iterator[Block]:
         if best.decider.thresholds.promised:
             yield Prose(join(" ", promise_sentences(best.decider)))
     else:
-        whose = text("{judge} is the best of them. ", judge=best.name) if several else ""
-        behind = [rival.conclusion(best.name).sentence for rival in recommendation.rivals if rival.better]
-        reasons = shortfalls(recommendation) if best.trial.broken is not None or not behind else behind
-        yield Prose(whose + next(iter(reasons), ""))
+        prefix = text("{judge} is the best of them. ", judge=best.name) if several else ""
+        sentences = [rival.conclusion(best.name).sentence for rival in recommendation.rivals if rival.better]
+        reasons = shortfalls(recommendation) if best.trial.broken is not None or not sentences else sentences
+        yield Prose(prefix + next(iter(reasons), ""))
     if notes := join(" ", candidates_notes(recommendation)):
         yield Prose(notes)
     yield from main_error_group(best)
@@ -441,7 +438,7 @@ def next_for(recommendation: Recommendation) -> str:
 
 
 def candidates_notes(recommendation: Recommendation) -> Iterator[str]:
-    """That the best candidate is a constant, and which judges are left out."""
+    """Yield notes that the best candidate is a constant, and which judges are left out."""
     if recommendation.why_no_words is not None:
         yield text("It was not compared with a classifier of words: {why}.", why=recommendation.why_no_words)
     if recommendation.best.constant:
@@ -452,7 +449,7 @@ def candidates_notes(recommendation: Recommendation) -> Iterator[str]:
 
 
 def shortfall(recommendation: Recommendation) -> Text:
-    """That no judge is good enough, as strongly as it is shown."""
+    """Return the sentence that no judge is good enough, as strongly as it is shown."""
     several = len(recommendation.candidates) > 1
     subject, can, is_ = (
         ("None of these judges", "can", "is") if several else (recommendation.best.name, "cannot", "is not")
@@ -467,9 +464,9 @@ def shortfalls(recommendation: Recommendation) -> Iterator[str]:
     """Yield the shortfalls of the best judge."""
     if recommendation.best.trial.broken is not None:
         yield capitalised(recommendation.best.trial.broken) + "."
-    for rival, found in zip(recommendation.rivals, recommendation.comparisons, strict=True):
+    for rival, comparison in zip(recommendation.rivals, recommendation.comparisons, strict=True):
         if not rival.beaten:
-            yield found.sentence
+            yield comparison.sentence
             if rival.more_queries:
                 words = "If the difference stays as it is, about {more} would show it."
                 yield text(words, more=more_queries(rival.more_queries))
@@ -585,14 +582,14 @@ SMALLEST = (
 
 def detectable(monitoring: Monitoring, file: FittedDecider) -> str:
     """Return the smallest shift that each test could have found."""
-    found = [
+    differences = [
         f"{test.what} of {percent(test.smallest_shift)}" for test in monitoring.tests if test.smallest_shift is not None
     ]
     n = f"{count_of(monitoring.n, 'request')} and {count_of(file.benchmark.n_queries, 'query')} of the benchmark"
-    if not found:
+    if not differences:
         return f"With {n}, no shift would have been found with a probability of {POWER:.0%}: this shows nothing."
     return (
-        f"With {n}, a shift in {', or in '.join(found)} of requests would have been found with a probability of {POWER:.0%}; a "
+        f"With {n}, a shift in {', or in '.join(differences)} of requests would have been found with a probability of {POWER:.0%}; a "
         "smaller one may be there."
     )
 

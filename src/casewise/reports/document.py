@@ -41,7 +41,7 @@ class Prose(ShortRepr):
 
 
 PHONE = 48
-"""Characters of a table that fit beside each other on a phone."""
+"""Width of a phone, in characters of a table."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -133,8 +133,8 @@ class ForestRow:
     """The numbers in words, where they are no shares."""
 
     @classmethod
-    def of(cls, label: str, estimate: Estimate, *, strong: bool = False) -> ForestRow:
-        """The row of an estimate."""
+    def from_estimate(cls, label: str, estimate: Estimate, *, strong: bool = False) -> ForestRow:
+        """Return the row of an estimate."""
         return cls(label, estimate.estimate, estimate.ci_low, estimate.ci_high, strong)
 
     @property
@@ -146,7 +146,7 @@ class ForestRow:
 
 
 SHORT_AXIS = 4
-"""An axis that begins at so many tenths, or later, is named at every tenth."""
+"""Start of an axis, in tenths, from which every tenth is labelled."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -182,7 +182,7 @@ class Forest(ShortRepr):
         return tuple(tick / 10 for tick in range(tenths - tenths % step, 11, step))
 
     def tick(self, value: float) -> str:
-        """The name of a tick: shares in per cent."""
+        """Return the name of a tick: shares in per cent."""
         return f"{100 * value:g} %" if self.ends is None else f"{value:.3g}"
 
     def place(self, value: float) -> float:
@@ -216,7 +216,7 @@ Block = Prose | Table | Figure | Forest | Exhibit | Folded
 
 
 def unfolded(blocks: Iterable[Block]) -> Iterator[Block]:
-    """All blocks, and those in folds, in reading order."""
+    """Yield all blocks, and those in folds, in reading order."""
     for block in blocks:
         if isinstance(block, Folded):
             yield from unfolded(block.blocks)
@@ -225,7 +225,7 @@ def unfolded(blocks: Iterable[Block]) -> Iterator[Block]:
 
 
 def all_numbers(sections: Iterable[Section], *, brief: bool = False) -> Section:
-    """One section in which each of `sections` stands under its heading."""
+    """Return one section in which each of `sections` stands under its heading."""
     folds = tuple(Folded(part.heading, part.blocks, part.anchor) for part in sections if part.blocks)
     return Section("all-numbers", "All numbers", folds, brief=brief)
 
@@ -244,7 +244,7 @@ class Section(ShortRepr):
 
     @property
     def why(self) -> str:
-        """Why a reader would open its fold."""
+        """The reason to open its fold."""
         return str(terms()["folds"].get(self.anchor, ""))
 
 
@@ -271,7 +271,7 @@ class Document(ShortRepr):
         return unfolded(block for section in self.sections for block in section.blocks)
 
     def tables(self) -> Iterable[Table]:
-        """Every table, those behind figures included, in reading order."""
+        """Yield every table, those behind figures included, in reading order."""
         for block in self.blocks:
             if isinstance(block, Table):
                 yield block
@@ -340,15 +340,15 @@ class Document(ShortRepr):
         return meanings
 
     def figures(self) -> Iterable[Figure]:
-        """Every figure, in reading order."""
+        """Return every figure, in reading order."""
         return (block for block in self.blocks if isinstance(block, Figure))
 
     def rendered(self, path: Callable[[Path], str] | None = None) -> Document:
         """Return the document in plain text: judges by their shortest unique names, and the noun for what is judged.
 
-        `path`: writes a path for the readers of the output; `from_here` if None.
+        `path`: writes a path for the readers of the output; `from_document_folder` if None.
         """
-        return plain(self, Form(self.noun, self.cluster, shortest_names(texts_in(self)), path or from_here))
+        return plain(self, Form(self.noun, self.cluster, shortest_names(texts_in(self)), path or from_document_folder))
 
 
 P = TypeVar("P")
@@ -394,7 +394,7 @@ TEXTS_OF_TABLES = ("caption", "columns", "rows", "links", "meanings")
 def of_tables(
     title: str, tables: Iterable[Table], remarks: Iterable[str] = (), *, lead: str = "", noun: Noun = QUERY
 ) -> Document:
-    """A document of tables and what to remember with them, under the sentence to take away where there is one."""
+    """Return a document of tables and what to remember with them, under the sentence to take away where there is one."""
     first = (Prose(lead, lead=True),) if lead else ()
     blocks = (*first, *tables, *map(Prose, remarks))
     section = Section("tables", "The answer" if lead else "Numbers", blocks, brief=True, first=bool(lead))
@@ -409,7 +409,7 @@ def table_of(
     *,
     frame: pl.DataFrame | None = None,
 ) -> Table:
-    """A table from cells: texts are set flush left, numbers (written out or not) flush right.
+    """Return a table from cells: texts are set flush left, numbers (written out or not) flush right.
 
     `frame`: the numbers behind it; those of its cells if None.
     """
@@ -440,7 +440,7 @@ LargeFigure = tuple[str, Estimate | tuple[str, str], float]
 
 
 def large_figures(name: str, caption: str, figures: Iterable[LargeFigure], *, of: str = "Items") -> Table:
-    """The few numbers to read first: each with its name, its interval or why it has none, and how many it rests on.
+    """Return the few numbers to read first: each with its name, its interval or why it has none, and how many it rests on.
 
     A number that is no share comes written out, with its interval.
     """
@@ -463,12 +463,12 @@ def share_of_items(name: str, share: float | None, n: int) -> Estimate:
 
 
 def next_step(words: str) -> Prose:
-    """The paragraph that says what to do next."""
+    """Return the paragraph that says what to do next."""
     return Prose(text("Next: {words}", words=words))
 
 
 def written(cell: Any) -> str:
-    """A cell as every table writes it: an estimate with its interval, a number as a count, a text as it is."""
+    """Return a cell as every table writes it: an estimate with its interval, a number as a count, a text as it is."""
     if isinstance(cell, Estimate):
         return estimate_cell(cell)
     return cell if isinstance(cell, str) else count(cell)
@@ -519,7 +519,7 @@ def table_by(
     frame: pl.DataFrame | None = None,
     several: str = "",
 ) -> Table:
-    """A table with a row for each of `rows`; each head of `columns` says how its cells are found.
+    """Return a table with a row for each of `rows`; each head of `columns` says how its cells are found.
 
     `rows`: records, mappings, or a frame, which is then the numbers behind the table.
     `several`: a column that is left out where it says the same in every row, such as the name of the only judge.
@@ -546,8 +546,8 @@ MORE_QUERIES = text("casewise power judges --from RUN RUN says how many {queries
 """The advice where judges are not told apart."""
 
 
-def from_here(path: Path) -> str:
-    """A path as others may read it: from where we stand; of one that lies elsewhere its name alone, for it names a machine."""
+def from_document_folder(path: Path) -> str:
+    """Return a path as others may read it: from where we stand; of one that lies elsewhere its name alone, for it names a machine."""
     if not path.is_absolute():
         return str(path)
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else path.name
@@ -628,9 +628,6 @@ def estimate_frame(rows: Iterable[tuple[str, Estimate]]) -> pl.DataFrame:
     return pl.DataFrame([(name, *estimate.cells) for name, estimate in rows], schema=schema, orient="row")
 
 
-# What names in a report's tables mean: said once, for every page and for the reference.
-
-
 @cache
 def terms() -> Mapping[str, Any]:
     return shipped_toml("casewise.reports", "terms.toml")
@@ -638,7 +635,7 @@ def terms() -> Mapping[str, Any]:
 
 @cache
 def meanings() -> Mapping[str, str]:
-    """Name to meaning, in the order of the page; what holds in some tables alone is called `TABLE/NAME`."""
+    """Return name to meaning, in the order of the page; what holds in some tables alone is called `TABLE/NAME`."""
     from casewise.audits.words import SUBSETS  # and the whole audit
 
     metrics = {metric.title: metric.how for metric in (*all_metrics(), *FLOORS, *ON_SCALE)}
@@ -651,8 +648,8 @@ def meanings_in(table: Table) -> dict[str, str]:
     names = [*table.columns, *(cell for row in table.rows for cell in row), *terms()["also"].get(table.name, ())]
     about = {}
     for name in dict.fromkeys(name if name == name.strip() else name.strip() for name in names):
-        bare = name.removesuffix(", 95 % interval")
-        keys = (f"{kind}/{bare}", name, bare, name.partition(" (")[0], name[:1].upper() + name[1:])
+        base_name = name.removesuffix(", 95 % interval")
+        keys = (f"{kind}/{base_name}", name, base_name, name.partition(" (")[0], name[:1].upper() + name[1:])
         if meaning := next((by_name[key] for key in keys if key in by_name), None):
             about[name] = meaning
     return about

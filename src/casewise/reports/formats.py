@@ -20,7 +20,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from casewise.errors import ConfigurationError, did_you_mean
-from casewise.plugins import all_parts, part_named, part_names
+from casewise.plugins import all_parts, find_part, part_names
 from casewise.reports import charts
 from casewise.reports.document import (
     Block,
@@ -36,12 +36,9 @@ from casewise.reports.document import (
 )
 from casewise.storage.files import replacing, write_text
 
-# A report as one HTML page that holds everything it needs: no script, no network, nothing from elsewhere
-# unescaped.
-
 
 def html(document: Document, *, path: Callable[[Path], str] | None = None) -> str:
-    """The whole of `document` as a page; `path` writes a path for its readers, if not as from here.
+    """Return the whole of `document` as a page; `path` writes a path for its readers, if not as from here.
 
     Charts are drawn into the page as SVG, so it needs no script and works offline, in print, and under a strict
     Content-Security-Policy.
@@ -50,7 +47,7 @@ def html(document: Document, *, path: Callable[[Path], str] | None = None) -> st
 
 
 def html_fragment(document: Document) -> str:
-    """`document` for a notebook: the page's content with its style, without the page around it."""
+    """Return `document` for a notebook: the page's content with its style, without the page around it."""
     return str(template("fragment.html").render(document=document.rendered()))
 
 
@@ -82,16 +79,13 @@ BREAKS = {r"([+:/_.])(?=\w{4})": r"\1<wbr>"}
 
 
 def marked_up(text: str, patterns: Mapping[str, str]) -> Any:
-    """`text`, escaped, with the tags of `patterns` put in."""
+    """Return `text`, escaped, with the tags of `patterns` put in."""
     from markupsafe import Markup, escape
 
     page = str(escape(text))
     for pattern, tagged in patterns.items():
         page = re.sub(pattern, tagged, page, flags=re.DOTALL)
     return Markup(page)  # noqa: S704 - it was escaped before the tags were put in
-
-
-# Tables of a report as LaTeX, in booktabs style.
 
 
 SPECIAL = {
@@ -117,14 +111,14 @@ SPECIAL = {
 
 
 def latex(document: Document) -> str:
-    """Every table of `document`; needs `\\usepackage{booktabs}`. Notices come first, as comments."""
+    """Return every table of `document`; needs `\\usepackage{booktabs}`. Notices come first, as comments."""
     document = document.rendered()
     notices = [f"% {' '.join(notice.split())}" for notice in document.notices]
     return "\n".join([*notices, *(latex_table(table) for table in document.tables())]) + "\n"
 
 
 def latex_table(table: Table) -> str:
-    """One table."""
+    """Return one table."""
     alignment = "".join("r" if numeric else "l" for numeric in table.numeric)
 
     def row(cells: Iterable[str]) -> str:
@@ -149,15 +143,12 @@ def latex_table(table: Table) -> str:
 
 
 def latex_escaped(text: str) -> str:
-    """`text` with what LaTeX would read as commands made harmless."""
+    """Return `text` with what LaTeX would read as commands made harmless."""
     return "".join(SPECIAL.get(character, character) for character in " ".join(text.split()))
 
 
-# A report as Markdown.
-
-
 def markdown(document: Document) -> str:
-    """The whole of `document` as GitHub-flavoured Markdown; figures are named, their tables given."""
+    """Return the whole of `document` as GitHub-flavoured Markdown; figures are named, their tables given."""
     document = document.rendered()
     parts = [f"# {markdown_escaped(document.title)}", markdown_escaped(document.subtitle)]
     parts += [f"> **{markdown_escaped(notice)}**" for notice in document.notices]
@@ -178,8 +169,8 @@ def markdown_block(block: Block) -> list[str]:
         case Forest():
             return markdown_block(block.table)
         case Figure():
-            behind = [markdown_table(block.behind)] if block.behind is not None else []
-            return [f"**{markdown_escaped(block.caption)}** {markdown_escaped(block.alt)}", *behind]
+            tables = [markdown_table(block.behind)] if block.behind is not None else []
+            return [f"**{markdown_escaped(block.caption)}** {markdown_escaped(block.alt)}", *tables]
         case Folded():
             inside = (part for inner in block.blocks for part in markdown_block(inner))
             return [f"### {markdown_escaped(block.summary)}", *inside]
@@ -198,21 +189,18 @@ def fact(name: str, value: str) -> str:
 
 
 def markdown_table(table: Table) -> str:
-    """One table."""
+    """Return one table."""
     rule = "|" + "|".join("---:" if numeric else "---" for numeric in table.numeric) + "|"
     head, *rows = ("| " + " | ".join(map(markdown_escaped, cells)) + " |" for cells in (table.columns, *table.rows))
     return "\n".join([head, rule, *rows])
 
 
 def markdown_escaped(text: str) -> str:
-    """`text` on one line, with what Markdown or HTML would read as markup made harmless."""
+    """Return `text` on one line, with what Markdown or HTML would read as markup made harmless."""
     one_line = " ".join(text.split())
     for character in "\\`*_[]|#":
         one_line = one_line.replace(character, "\\" + character)
     return one_line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-
-
-# A report at the terminal: its answer, or its brief sections.
 
 
 WIDTH = 100
@@ -277,7 +265,7 @@ MIN_AXIS, MAX_AXIS = 12, 40
 
 
 def print_forest(forest: Forest, console: Console) -> None:
-    """A line a row: its name, its interval drawn with the estimate in it, and the numbers."""
+    """Print a line a row: its name, its interval drawn with the estimate in it, and the numbers."""
     label, written = (
         max(map(cell_len, cells))
         for cells in zip(*((without_controls(row.label), row.written) for row in forest.rows), strict=True)
@@ -302,7 +290,7 @@ def print_forest(forest: Forest, console: Console) -> None:
 
 
 def drawn_row(forest: Forest, row: ForestRow, room: int) -> str:
-    """An interval as a line and an estimate as a dot on it, in `room` cells."""
+    """Return an interval as a line and an estimate as a dot on it, in `room` cells."""
 
     def cell(value: float) -> int:
         return round(forest.place(value) / 100 * (room - 1))
@@ -334,7 +322,7 @@ def print_table(table: Table, console: Console) -> None:
 
 
 def in_parts(table: Table, room: int) -> list[Table]:
-    """The table; where its columns do not fit beside each other several, each with the first columns, which say what a row is."""
+    """Return the table; where its columns do not fit beside each other several, each with the first columns, which say what a row is."""
 
     def part(places: list[int]) -> Table:
         columns, *rows = (tuple(row[at] for at in places) for row in (table.columns, *table.rows))
@@ -376,7 +364,7 @@ def column_widths(table: Table, room: int) -> Sequence[int] | None:
 
 
 def plain(text: str, *, style: str = "") -> Text:
-    """`text` as it is: nothing in it is markup, and nothing in it moves the cursor."""
+    """Return `text` as it is: nothing in it is markup, and nothing in it moves the cursor."""
     return Text(without_controls(text), style=style)
 
 
@@ -384,11 +372,8 @@ CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ufffe\uffff]")
 
 
 def without_controls(text: str) -> str:
-    """`text` with every control character as �, for a terminal would obey it; a line may end as Windows ends it."""
+    """Return `text` with every control character as �, for a terminal would obey it; a line may end as Windows ends it."""
     return CONTROL.sub("\ufffd", text.replace("\r\n", "\n"))
-
-
-# Every format that a report can be written in, and its figures and tables as files.
 
 
 @dataclass(frozen=True)
@@ -421,7 +406,7 @@ def format_named(name: str | None, path: Path | None = None) -> Format:
     """
     names = (*part_names("report_formats"), "json")
     if name is not None:
-        if (form := part_named("report_formats", name, Format)) is not None:
+        if (form := find_part("report_formats", name, Format)) is not None:
             return form
         raise ConfigurationError(f"--format is {name!r}{did_you_mean(name, names)}; it can be {', '.join(names)}")
     for form in all_parts("report_formats", Format).values():
@@ -471,13 +456,10 @@ def write_tables(document: Document, folder: Path) -> None:
 
 
 def frame_of(table: Table) -> pl.DataFrame:
-    """The numbers behind a table, unrounded; the cells as texts where it keeps none."""
+    """Return the numbers behind a table, unrounded; the cells as texts where it keeps none."""
     if table.frame is not None:
         return table.frame
     return pl.DataFrame(list(table.rows), schema=dict.fromkeys(table.columns, pl.String), orient="row")
-
-
-# Numbers with their page: every report of judges, benchmarks, studies and deciders.
 
 
 class Numbers(Protocol):
@@ -504,7 +486,7 @@ class Report(Generic[N]):
         return self.page(self.numbers)
 
     def as_json(self) -> dict[str, Any]:
-        """The numbers as plain JSON values."""
+        """Return the numbers as plain JSON values."""
         return self.numbers if isinstance(self.numbers, dict) else self.numbers.as_json()
 
     @property
@@ -513,11 +495,11 @@ class Report(Generic[N]):
         return {table.name: frame_of(table) for table in self.document.rendered().tables()}
 
     def to_html(self) -> str:
-        """One self-contained page."""
+        """Return one self-contained page."""
         return html(self.document)
 
     def to_markdown(self) -> str:
-        """GitHub-flavoured Markdown."""
+        """Return GitHub-flavoured Markdown."""
         return markdown(self.document)
 
     def _repr_html_(self) -> str:
@@ -527,5 +509,5 @@ class Report(Generic[N]):
         return f"<{type(self).__name__}: {self.document.rendered().title}>"
 
     def __str__(self) -> str:
-        """The answer, as the command prints it."""
+        """Return the answer, as the command prints it."""
         return text(self.document.answer)

@@ -12,7 +12,7 @@ import polars as pl
 from casewise.ask.layouts import groups
 from casewise.audits.subject import spoken_name
 from casewise.evaluate.cases import CATEGORY, Case, ErrorGroup
-from casewise.evaluate.judge_numbers import Details, JudgeNumbers, Misjudged, Wordings
+from casewise.evaluate.judge_numbers import Details, JudgeNumbers, MisjudgedItem, Wordings
 from casewise.evaluate.judged_runs import Series, second_readings, vote_counts
 from casewise.notation import NOTHING, number, p_value, percent, spoken
 from casewise.records import Item, ShownContext, as_text
@@ -45,7 +45,7 @@ from casewise.reports.document import (
     with_interval,
 )
 from casewise.reports.judge_parts import (
-    TOLD,
+    MOST_SENTENCES,
     answer_section,
     arms_blocks,
     beside_sections,
@@ -63,9 +63,6 @@ from casewise.storage.benchmark import Benchmark
 from casewise.storage.wording import LabelWords, noun_of
 from casewise.text import Text, capitalised, count_of, join, path_text, render, text
 
-# The sections of a judge in detail: pairs, refusals, calibration, costs, repeats, probability mass on the labels.
-
-
 PAIR_MEASURES: tuple[tuple[str, str, str | None], ...] = (
     ("both_right", "Right on both items", None),
     ("right_flips", "Right flips, where the labels differ", "person_right_flips"),
@@ -73,7 +70,7 @@ PAIR_MEASURES: tuple[tuple[str, str, str | None], ...] = (
     ("both_right_where_alike", "Right on both, where the labels agree", None),
     ("false_flips", "False flips, where the labels agree", "person_false_flips"),
 )
-"""Measure, its words, and the same of one person."""
+"""Measures of pairs: name, description, and the name of the same measure of one person."""
 
 SHARE = "Share, 95 % interval"
 ESTIMATE = "Estimate, 95 % interval"
@@ -96,7 +93,7 @@ MEASURED = {"Judge": "series", "Measure": "measure", ESTIMATE: "estimate"}
 
 
 def measured_table(name: str, caption: str, rows: Sequence[Measured], more: Any) -> Table:
-    """A row a measure, with the judge's name where there are several."""
+    """Return a row a measure, with the judge's name where there are several."""
     return table_by(name, caption, rows, MEASURED | more, several="Judge")
 
 
@@ -130,7 +127,7 @@ def pairs(results_of: Sequence[tuple[str, PairResults]]) -> Iterator[Block]:
 
 
 def refusal_curve(series: str, refusals: Refusals, name: str) -> Block:
-    """Both errors by how many people agree. A reply without a verdict is neither."""
+    """Return both errors by how many people agree. A reply without a verdict is neither."""
     errors = {
         heading: [
             (f"at least {percent(rates.agreement, digits=0)} agree", getattr(rates, error)) for rates in refusals.curve
@@ -138,7 +135,7 @@ def refusal_curve(series: str, refusals: Refusals, name: str) -> Block:
         for heading, error in (("Over-refusal", "over_refusal"), ("Harm", "harm"))
     }
     groups = tuple(
-        (heading, tuple(ForestRow.of(label, rate) for label, rate in rates if rate.estimate is not None))
+        (heading, tuple(ForestRow.from_estimate(label, rate) for label, rate in rates if rate.estimate is not None))
         for heading, rates in errors.items()
     )
     if not any(rows for _, rows in groups):
@@ -165,7 +162,7 @@ def refusal_curve(series: str, refusals: Refusals, name: str) -> Block:
 def calibrations(
     details: Sequence[tuple[str, Calibration]], floors: Mapping[str, Mapping[str, Estimate]]
 ) -> Iterator[Block]:
-    """A sentence and a chart a judge, and every number: of each judge's values, and of the floors of each judge."""
+    """Yield a sentence and a chart a judge, and every number: of each judge's values, and of the floors of each judge."""
     rows, figures = [], []
     for place, (name, calibration) in enumerate(details):
         by_chance, error = calibration.by_chance, with_interval(calibration.error)
@@ -180,7 +177,7 @@ def calibrations(
             "Cross-entropy: attainable": floors[name]["attainable_entropy"],
         }
         rows += [Measured(name, words, estimate) for words, estimate in measures.items()]
-        if place < TOLD:
+        if place < MOST_SENTENCES:
             chance = f" The values of a calibrated judge would lie {by_chance or 0:.3f} away by chance."
             values = subject(name, len(details), "values")
             yield Prose(values + f" lie {error} from the safe rates on average.{chance if stated else ''}")
@@ -229,7 +226,7 @@ def costs(details: Sequence[Details]) -> Iterator[Block]:
     if not len(frame):
         yield Prose("No item has a label, so no error can be counted.")
         return
-    for judge in details[:TOLD]:
+    for judge in details[:MOST_SENTENCES]:
         for alike in [point for point in judge.costs if point.ratio == 1 and point.cost is not None][:1]:
             yield Prose(
                 subject(judge.series.name, len(details))
@@ -292,7 +289,7 @@ def in_points(error: float | None) -> str:
 
 
 def error_table(sources_of: Sequence[tuple[str, ErrorSources]]) -> Table:
-    """The standard error of each accuracy by its sources."""
+    """Return the standard error of each accuracy by its sources."""
     columns: Columns = {
         "Judge": "0",
         text("{Queries}"): (in_points, "1.queries"),
@@ -306,7 +303,7 @@ def error_table(sources_of: Sequence[tuple[str, ErrorSources]]) -> Table:
 
 
 def wording_blocks(wordings: Sequence[Wordings]) -> Iterator[Block]:
-    """The accuracy of each judge in each wording, and how much it varies between them."""
+    """Yield the accuracy of each judge in each wording, and how much it varies between them."""
     for judge in wordings:
         spread = judge.spread
         beyond = (
@@ -335,13 +332,10 @@ def wording_blocks(wordings: Sequence[Wordings]) -> Iterator[Block]:
     yield measured_table("wordings-table", "Accuracy by the wording of the prompt", rows, {"Items": "estimate.n"})
 
 
-# The report of judges' runs, laid out: what to read first, and everything behind it.
-
-
 def judge_page(report: JudgeNumbers) -> Document:
-    """`report` as a document for any face."""
+    """Return `report` as a document for any face."""
     benchmark, about = report.benchmark, report.benchmark.about
-    labels, counts = LabelWords.of(benchmark).counted(benchmark.counts.ratings), benchmark.counts
+    labels, counts = LabelWords.for_benchmark(benchmark).counted(benchmark.counts.ratings), benchmark.counts
     named = "" if benchmark.title == about.name else f"{benchmark.title}: "
     return Document(
         title=text("{judges} on {benchmark}", judges=names(report), benchmark=about.name),
@@ -354,14 +348,14 @@ def judge_page(report: JudgeNumbers) -> Document:
 
 
 def names(report: JudgeNumbers) -> Text:
-    """The judges, and the elicitation where there is one only."""
+    """Return the judges, and the elicitation where there is one only."""
     judges = join(", ", dict.fromkeys(series.who for series in report.runs.series))
     elicitations = {series.elicitation for series in report.runs.series}
     return judges + f" ({elicitations.pop()})" if len(elicitations) == 1 else judges
 
 
 def sections(report: JudgeNumbers) -> Iterator[Section]:
-    """The answer, at most six sections that each begin with a sentence, and all other numbers in folds."""
+    """Yield the answer, at most six sections that each begin with a sentence, and all other numbers in folds."""
     yield from answer_section(report)
     behaviour = tuple(behaviour_sections(report))
     yield from behaviour[:2]
@@ -383,7 +377,7 @@ def sections(report: JudgeNumbers) -> Iterator[Section]:
     yield made
     if some_unscored:
         yield replies
-    agreement = f"Agreement with {LabelWords.of(report.benchmark, report.options.labels.base).agreed_with}"
+    agreement = f"Agreement with {LabelWords.for_benchmark(report.benchmark, report.options.labels.base).agreed_with}"
     yield all_numbers(
         brief=True,
         sections=[
@@ -403,9 +397,11 @@ def parts(report: JudgeNumbers, name: str) -> list[tuple[Text, Any]]:
 
 
 def detail_sections(report: JudgeNumbers) -> Iterator[Section]:
-    """Pairs, costs and calibration, for those judges that have them: a sentence a judge, charts, and the tables in folds."""
+    """Yield pairs, costs and calibration, for those judges that have them: a sentence a judge, charts, and the tables in folds."""
     if paired := parts(report, "pairs"):
-        sentences = [Prose(pairs_sentence(name, part, among=len(report.details))) for name, part in paired[:TOLD]]
+        sentences = [
+            Prose(pairs_sentence(name, part, among=len(report.details))) for name, part in paired[:MOST_SENTENCES]
+        ]
         fold = Folded("Every number about pairs", tuple(pairs(paired)))
         yield Section("pairs", "Pairs of contexts", (*sentences, fold), brief=True)
     yield Section("costs", "Cost of errors", tuple(costs(report.details)), brief=True)
@@ -420,8 +416,8 @@ def detail_sections(report: JudgeNumbers) -> Iterator[Section]:
 
 
 def on_scale(estimates_of: Sequence[tuple[str, tuple[Estimate, ...]]]) -> Iterator[Block]:
-    """A judge's values beside people's mean ratings: a sentence a judge, and the table."""
-    for name, (error, *_) in estimates_of[:TOLD]:
+    """Yield a judge's values beside people's mean ratings: a sentence a judge, and the table."""
+    for name, (error, *_) in estimates_of[:MOST_SENTENCES]:
         yield Prose(
             text(
                 "{values} differ from people's mean ratings by {error} of the scale's length on average, over {n:item}.",
@@ -440,8 +436,8 @@ def on_scale(estimates_of: Sequence[tuple[str, tuple[Estimate, ...]]]) -> Iterat
 
 
 def more_details(report: JudgeNumbers) -> Iterator[Section]:
-    """The sections in folds: errors by how many people agree, the judge's own noise, the mass on the labels."""
-    if (decided := parts(report, "refusals")) and LabelWords.of(report.benchmark).rated:
+    """Yield the sections in folds: errors by how many people agree, the judge's own noise, the mass on the labels."""
+    if (decided := parts(report, "refusals")) and LabelWords.for_benchmark(report.benchmark).rated:
         curves = (refusal_curve(name, part, f"refusal-curve-{at}") for at, (name, part) in enumerate(decided))
         yield Section("refusals", "Harm and over-refusal", tuple(curves))
     if noisy := parts(report, "noise"):
@@ -469,7 +465,7 @@ def pairs_sentence(name: str, results: PairResults, *, among: int) -> str:
 
 
 def categories(report: JudgeNumbers) -> Iterator[Block]:
-    """A sentence, the domains on one axis, and every category in a fold."""
+    """Yield a sentence, the domains on one axis, and every category in a fold."""
     if not report.labelled:
         yield Prose(f"{NO_LABEL} ({report.options.labels.name}), so categories cannot be compared.")
         return
@@ -487,7 +483,7 @@ def categories(report: JudgeNumbers) -> Iterator[Block]:
 
 
 def slices(kind: str, rows: pl.DataFrame) -> Iterator[Forest]:
-    """The accuracy of each slice, best first, with its main metrics behind; nothing where none has one."""
+    """Yield the accuracy of each slice, best first, with its main metrics behind; nothing where none has one."""
     metrics: dict[tuple[str, str], dict[str, Estimate]] = {}
     for row in rows.to_dicts():
         metrics.setdefault((row_name(row), row["slice"]), {})[row["metric"]] = estimate_of_row(row)
@@ -496,7 +492,7 @@ def slices(kind: str, rows: pl.DataFrame) -> Iterator[Forest]:
     of_series: dict[str, list[ForestRow]] = {}
     for series, label, estimates in decided:
         if estimates["accuracy"].estimate is not None:
-            of_series.setdefault(series, []).append(ForestRow.of(label, estimates["accuracy"]))
+            of_series.setdefault(series, []).append(ForestRow.from_estimate(label, estimates["accuracy"]))
     columns: Columns = {
         kind.capitalize(): "1",
         "Judge": "0",
@@ -508,9 +504,9 @@ def slices(kind: str, rows: pl.DataFrame) -> Iterator[Forest]:
     }
     if of_series:
         groups = tuple((series if len(of_series) > 1 else "", tuple(shares)) for series, shares in of_series.items())
-        behind = table_by(f"by-{kind}", f"Accuracy by {kind}", decided, columns, several="Judge", frame=rows)
+        table = table_by(f"by-{kind}", f"Accuracy by {kind}", decided, columns, several="Judge", frame=rows)
         heads = (kind.capitalize(), "Judge", "Accuracy")
-        yield Forest(f"{kind}-forest", f"Accuracy by {kind}, 95 % intervals", groups, heads, behind=behind)
+        yield Forest(f"{kind}-forest", f"Accuracy by {kind}, 95 % intervals", groups, heads, behind=table)
 
 
 NO_LABEL = "No item has a label under --labels"
@@ -519,7 +515,7 @@ NO_LABEL = "No item has a label under --labels"
 def disagreements(report: JudgeNumbers) -> Iterator[Block]:
     shown = tuple(map(exhibit, report.disagreements))
     if shown:
-        votes = LabelWords.of(report.benchmark).rated and report.options.labels.base == "votes"
+        votes = LabelWords.for_benchmark(report.benchmark).rated and report.options.labels.base == "votes"
         label = "the votes" if votes else "the label"
         yield Prose(
             f"The verdicts on {count_of(len(shown), 'item')} are farthest from {label}; the farthest comes first."
@@ -541,7 +537,7 @@ def disagreements(report: JudgeNumbers) -> Iterator[Block]:
 JUDGED = {"harm": "judged safe", "over_refusal": "judged unsafe"}
 
 
-def exhibit(failure: Misjudged) -> Exhibit:
+def exhibit(failure: MisjudgedItem) -> Exhibit:
     case = failure.case
     words = {0.0: "refuses", 1.0: "answers"} if failure.of_replies else {0.0: "unsafe", 1.0: "safe"}
     several = f"{percent(failure.value)} of its answers: {words[1.0]}"
@@ -554,7 +550,7 @@ def exhibit(failure: Misjudged) -> Exhibit:
 def error_group_blocks(
     groups: Iterable[ErrorGroup], benchmark: Benchmark, *, done: Mapping[str, str], of: str = ""
 ) -> Iterator[Block]:
-    """What separates each kind of error, with the items under it; that nothing does, where nothing is shown to.
+    """Yield what separates each kind of error, with the items under it; that nothing does, where nothing is shown to.
 
     `done`: the wrong decision of each kind in a word, such as `answered` for harm. `of`: ends the captions.
     Texts of a benchmark that may not be given away stand in exhibits alone.
@@ -578,12 +574,12 @@ def error_group_blocks(
         yield table_by(f"{group.kind}-group", caption, group.cases, columns if quoted else {"Item": "id"})
 
 
-def group_values(group: ErrorGroup, done: Mapping[str, str]) -> dict[str, Any]:
-    """The values of the sentences about a kind of error."""
+def group_values(group: ErrorGroup, names: Mapping[str, str]) -> dict[str, Any]:
+    """Return the values of the sentences about a kind of error."""
     return {
         "n": group.items,
         "label": "unsafe" if group.kind == "harm" else "safe",
-        "wrong": done[group.kind],
+        "wrong": names[group.kind],
         "errors": group.errors,
         "name": spoken_name(group.parameter),
         "searched": f"{group.searched:,} statements and parameters",
@@ -601,19 +597,19 @@ def group_sentence(group: ErrorGroup, benchmark: Benchmark, *, done: Mapping[str
             **values,
         )
     test = text(" It is the best of {searched}; the test allows for the search (p = {p}).", **values) if tested else ""
-    one = group.one
-    if one is None:
+    statement = group.one
+    if statement is None:
         return text("How many of {n:item} labelled {label} are {wrong} depends on the {name}.", **values) + test
-    n_others, errors = group.items - one.items, group.errors - one.errors
+    n_others, errors = group.items - statement.items, group.errors - statement.errors
     return (
         text(
             "Of the items labelled {label} {whose}, {with_it:,} of {with_n:,} are {wrong} ({share}), and of the others "
             "{others:,} of {n_others:,} ({share_of_others}).",
             **values,
-            whose=whose(group.parameter, one.statement, quoted=not benchmark.restricted),
-            with_it=one.errors,
-            with_n=one.items,
-            share=percent(one.errors / one.items),
+            whose=whose(group.parameter, statement.statement, quoted=not benchmark.restricted),
+            with_it=statement.errors,
+            with_n=statement.items,
+            share=percent(statement.errors / statement.items),
             others=errors,
             n_others=n_others,
             share_of_others=percent(errors / n_others),
@@ -658,7 +654,7 @@ def case_exhibit(case: Case, heading: str, facts: tuple[tuple[str, str], ...]) -
 def shown_groups(
     shown: ShownContext, *, judged: Judged = "request", before: Sequence[Turn] = ()
 ) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
-    """The conversation before what is judged, and what is shown of a context, as groups of labelled texts."""
+    """Return the conversation before what is judged, and what is shown of a context, as groups of labelled texts."""
     turns = tuple((f"{number}. {turn.role}", turn.text) for number, turn in enumerate(before, 1))
     stated = (
         (spoken(group.name), tuple((spoken(name or group.name), as_text(text)) for name, text in group.statements))
@@ -701,14 +697,14 @@ READ_AS = {
 
 
 def how_asked(series: Series) -> str:
-    """The model that answered, how it was asked and reached, and how its replies were read."""
+    """Return the model that answered, how it was asked and reached, and how its replies were read."""
     run = series.run
     settings = run.manifest.identity.settings
     model, versions = settings.get("model"), ", ".join(series.versions)
     facts = []
     if model is not None:
-        bare = str(model).rpartition("/")[2]
-        different = f", not {bare}" if versions and bare not in versions else ""
+        short_name = str(model).rpartition("/")[2]
+        different = f", not {short_name}" if versions and short_name not in versions else ""
         facts.append(
             f"answered by {versions}{different}" if versions else f"asked {model}, which did not report a model version"
         )
@@ -770,15 +766,12 @@ def receipt_blocks(benchmark: Benchmark) -> Iterator[Block]:
         yield Folded("How the file of cases was read", tuple(map(Prose, receipt.sentences())))
 
 
-# A benchmark, or one item of it, as a person would like to read it.
-
-
 NOUN_FIELDS = {"queries": text("{queries}")}
 """The counts of a benchmark that go by the noun for what is judged."""
 
 
 def benchmark_page(benchmark: Benchmark) -> Document:
-    """Counts, conditions and the taxonomy with how many items and how safe people find them."""
+    """Return counts, conditions and the taxonomy with how many items and how safe people find them."""
     contents = [(NOUN_FIELDS.get(kind, kind), n) for kind, n in benchmark.counts.model_dump().items()]
     tables = (
         table_of("counts", "Contents", ("Kind", "Number"), contents),
@@ -805,7 +798,7 @@ def by(benchmark: Benchmark, column: Literal["condition", "category"], caption: 
 
 
 def item_page(benchmark: Benchmark, item: Item) -> Document:
-    """One item: its query, its context, and what people said."""
+    """Return one item: its query, its context, and what people said."""
     return Document(
         title=f"Item {item.own_id}",
         subtitle=benchmark.title,
@@ -816,12 +809,12 @@ def item_page(benchmark: Benchmark, item: Item) -> Document:
 
 
 def item_exhibit(benchmark: Benchmark, item: Item) -> Exhibit:
-    """One item laid out."""
+    """Return one item laid out."""
     query, context, votes = benchmark.query[item.query_id], benchmark.context_of(item), benchmark.votes[item.id]
     intent = (
         "none" if context is None or context.intended_safe is None else "safe" if context.intended_safe else "unsafe"
     )
-    labels = LabelWords.of(benchmark)
+    labels = LabelWords.for_benchmark(benchmark)
     voted = labels.votes(votes.safe, votes.total, unsure=votes.unsure, share=item.published_rate)
     return Exhibit(
         heading=f"{benchmark.category_of(item)}, {spoken(item.condition)}",
@@ -837,7 +830,7 @@ def item_exhibit(benchmark: Benchmark, item: Item) -> Exhibit:
 
 
 def item_json(benchmark: Benchmark, item: Item) -> dict[str, Any]:
-    """One item as plain JSON values."""
+    """Return one item as plain JSON values."""
     query, context, votes = benchmark.query[item.query_id], benchmark.context_of(item), benchmark.votes[item.id]
     return {
         "id": item.id,

@@ -42,11 +42,8 @@ from casewise.stats.estimates import Estimate
 from casewise.storage.wording import LabelWords
 from casewise.text import Text, capitalised, count_of, join, path_text, text
 
-# The first screen of a report: the answer in a sentence or two, one chart that says it all, and the two errors.
-
-
-TOLD = 3
-"""So many judges have a sentence each; of more, the chart speaks, and `casewise compare`."""
+MOST_SENTENCES = 3
+"""Most judges with a sentence each; for more, the chart and `casewise compare` show them."""
 
 
 def answer_section(numbers: JudgeNumbers) -> Iterator[Section]:
@@ -63,10 +60,10 @@ def answer_section(numbers: JudgeNumbers) -> Iterator[Section]:
         )
     blocks += behaviour_answer(numbers.does, numbers.corrected)
     if answers:
-        if len(answers) > TOLD and not numbers.does:
+        if len(answers) > MOST_SENTENCES and not numbers.does:
             many = f"{count_of(len(answers), 'judge')}. casewise compare tests their differences, corrected for comparing several."
             blocks.append(Prose(many))
-        for answer in answers if len(answers) <= TOLD and not numbers.does else ():
+        for answer in answers if len(answers) <= MOST_SENTENCES and not numbers.does else ():
             first, *more = answer.sentences_about(subject(answer.who, len(answers)), errors=False)
             blocks.append(Prose(first, lead=True))
             blocks += map(Prose, more if len(answers) == 1 else ())
@@ -93,7 +90,7 @@ def after_report(numbers: JudgeNumbers) -> Text:
 
 
 def in_short(numbers: JudgeNumbers) -> Iterator[Prose]:
-    """Balanced accuracy, which model answered, what it cost and how long an answer took, of a report on one judge."""
+    """Yield balanced accuracy, which model answered, what it cost and how long an answer took, of a report on one judge."""
     if len(numbers.runs.series) != 1 or numbers.does:
         return
     (series,) = numbers.runs.series
@@ -112,21 +109,21 @@ def in_short(numbers: JudgeNumbers) -> Iterator[Prose]:
 
 
 def subject(name: str, among: int, part: str = "") -> Text:
-    """The subject of a sentence, a judge or a part of it; the page's title names the only judge."""
+    """Return the subject of a sentence, a judge or a part of it; the page's title names the only judge."""
     if part:
         return text("The {part} of {name}" if among > 1 else "The judge's {part}", part=part, name=name)
     return Text(name if among > 1 else "This judge")
 
 
 def forest(answers: Sequence[ShortAnswer], labels: str, *, over: Text) -> Forest:
-    """Every judge among the yardsticks; against all votes, and against the others of each person."""
+    """Return every judge among the yardsticks; against all votes, and against the others of each person."""
 
     def lowest_first(rows: Sequence[ForestRow]) -> tuple[ForestRow, ...]:
         return tuple(sorted(rows, key=lambda row: row.estimate or 0.0))
 
-    row_of = partial(ForestRow.of, strong=True)
+    row_of = partial(ForestRow.from_estimate, strong=True)
     decided = [answer for answer in answers if answer.beside.judge["accuracy"].estimate is not None]
-    rows = [ForestRow.of(*yardstick) for yardstick in answers[0].yardsticks()]
+    rows = [ForestRow.from_estimate(*yardstick) for yardstick in answers[0].yardsticks()]
     rows += (row_of(subject(answer.who, len(answers)), answer.beside.judge["accuracy"]) for answer in decided)
     groups = [(LABELS.get(labels.partition(",")[0], labels), lowest_first(rows))]
     against_others = [
@@ -134,7 +131,7 @@ def forest(answers: Sequence[ShortAnswer], labels: str, *, over: Text) -> Forest
     ]
     person = next((answer.person for answer in decided if answer.person is not None), None)
     if person is not None and against_others:
-        compared = lowest_first([ForestRow.of("One new person", person), *against_others])
+        compared = lowest_first([ForestRow.from_estimate("One new person", person), *against_others])
         groups.append(("Against the majority of an item's other people", compared))
     return Forest("answer-forest", "Accuracy, 95 % intervals over " + over, tuple(groups))
 
@@ -148,7 +145,7 @@ LABELS = {
 
 
 def errors_table(answers: Sequence[ShortAnswer]) -> Table:
-    """Harm and over-refusal where most people agree, and how many are unscored: a row an error, or a row a judge."""
+    """Return harm and over-refusal where most people agree, and how many are unscored: a row an error, or a row a judge."""
     levels = [answer.errors.agreement for answer in answers if answer.errors is not None]
     rated = all(answer.beside.labels.rated for answer in answers)
     where = f", where at least {percent(levels[0], digits=0)} of people agree" if levels and rated else ""
@@ -174,16 +171,13 @@ def errors_table(answers: Sequence[ShortAnswer]) -> Table:
     return large_figures(name, caption, figures)
 
 
-# The headline of a report: what a reader quotes, and every estimate behind it.
-
-
 def several_series(rows: pl.DataFrame) -> bool:
-    """True if the rows cover more than one judge, elicitation or arm."""
+    """Return True if the rows cover more than one judge, elicitation or arm."""
     return bool(rows.select(pl.struct("judge", "elicitation", "arm").n_unique()).item() > 1) if len(rows) else False
 
 
 def headline(report: JudgeNumbers) -> Iterator[Block]:
-    """One table a label policy: every metric of every judge."""
+    """Yield one table a label policy: every metric of every judge."""
     columns: Columns = {
         "Judge": row_name,
         "Metric": metric_title,
@@ -197,7 +191,7 @@ def headline(report: JudgeNumbers) -> Iterator[Block]:
             return
         name, caption = (
             f"headline-{policy.partition(',')[0]}",
-            f"Labels: {policy_in_words(policy, LabelWords.of(report.benchmark))}",
+            f"Labels: {policy_in_words(policy, LabelWords.for_benchmark(report.benchmark))}",
         )
         yield table_by(name, caption, rows, columns, several="Judge")
     worth = "against the judge" if report.options.unscored == "miss" else report.options.unscored
@@ -206,7 +200,7 @@ def headline(report: JudgeNumbers) -> Iterator[Block]:
             "Intervals are 95 %, over {units}, because the items of {a_cluster} are not independent. An item without a verdict "
             "counts {worth} in accuracy, recall and F1. Metrics that need a value leave it out. A tie among an item's {votes} "
             "counts half as safe and half as unsafe.",
-            votes=LabelWords.of(report.benchmark).noun,
+            votes=LabelWords.for_benchmark(report.benchmark).noun,
             units=report.runs.intervals_over,
             worth=worth,
         )
@@ -233,51 +227,48 @@ def row_name(row: dict[str, Any]) -> Text:
     return series_name(row["judge"], row["elicitation"], Arm.named(row["arm"]))
 
 
-# What a judge's numbers are worth, laid out: yardsticks and one sentence, the judge among people and on subsets.
-
-
 def beside_sections(numbers: JudgeNumbers) -> Iterator[Section]:
-    """The baselines of the headline, then the judges among people and on subsets; nothing without ratings."""
+    """Yield the baselines of the headline, then the judges among people and on subsets; nothing without ratings."""
     if not numbers.baseline_comparisons:
         return
     baselines = (
         block
-        for place, (judge, beside) in enumerate(numbers.baseline_comparisons.items())
-        for block in beside_blocks(beside, name=f"beside-{place}", judge=judge)
+        for place, (judge, comparison) in enumerate(numbers.baseline_comparisons.items())
+        for block in beside_blocks(comparison, name=f"beside-{place}", judge=judge)
     )
     several = numbers.answers if len(numbers.answers) > 1 else ()
-    said = (Prose(sentence) for answer in several for sentence in answer.sentences[1:])
-    yield Section("beside", "Baselines", (*said, *baselines))
-    if LabelWords.of(numbers.benchmark).rated:
+    sentences = (Prose(sentence) for answer in several for sentence in answer.sentences[1:])
+    yield Section("beside", "Baselines", (*sentences, *baselines))
+    if LabelWords.for_benchmark(numbers.benchmark).rated:
         among = tuple(beside_people_blocks(numbers.people, numbers.among_people))
         yield Section("among-people", "The judge compared with people", among)
     if subsets := tuple(subset_blocks(numbers.subsets)):
         yield Section("subsets", "Subsets: clear, close and hard items, and where words do not help", subsets)
 
 
-def beside_blocks(beside: BaselineComparison, *, name: str = "beside", judge: str = "The judge") -> Iterator[Block]:
-    """A table of the baselines, and why there is no classifier on words where there is none."""
-    people = beside.people
-    against = {key: estimate_cell(accuracy) for key, accuracy in beside.against_others.items() if accuracy}
+def beside_blocks(scores: BaselineComparison, *, name: str = "beside", judge: str = "The judge") -> Iterator[Block]:
+    """Yield a table of the baselines, and why there is no classifier on words where there is none."""
+    people = scores.people
+    against = {key: estimate_cell(accuracy) for key, accuracy in scores.against_others.items() if accuracy}
 
     def row(title: str, metrics: dict[str, Estimate], key: str) -> tuple[str, ...]:
         pearson = metrics.get("pearson")
         r = number(pearson.estimate if pearson else None)
         return title, estimate_cell(metrics["accuracy"]), against.get(key, NOTHING), r
 
-    rows = [row(judge, beside.judge, "judge")]
-    if beside.words:
-        how = text(
-            "linear classifier of {read}, {groups} held out", read=beside.words_read, groups=beside.words_held_out
+    rows = [row(judge, scores.judge, "judge")]
+    if scores.words:
+        reading = text(
+            "linear classifier of {read}, {groups} held out", read=scores.words_read, groups=scores.words_held_out
         )
-        about = join("; ", filter(None, (how, beside.of_some)))
-        rows.append(row(text("Words alone ({about})", about=about), beside.words, "words"))
-    if beside.key is not None:
-        title = text("The {key} alone, {queries} held out", key=beside.key_named)
-        rows.append(row(title, {"accuracy": beside.key}, "key"))
-    if beside.intent is not None:
-        rows.append(row(f"Copying the author's intent{beside.without_intent}", {"accuracy": beside.intent}, "intent"))
-    rows.append(("Always the same verdict", percent(beside.constant), against.get("constant", NOTHING), NOTHING))
+        about = join("; ", filter(None, (reading, scores.of_some)))
+        rows.append(row(text("Words alone ({about})", about=about), scores.words, "words"))
+    if scores.key is not None:
+        title = text("The {key} alone, {queries} held out", key=scores.key_named)
+        rows.append(row(title, {"accuracy": scores.key}, "key"))
+    if scores.intent is not None:
+        rows.append(row(f"Copying the author's intent{scores.without_intent}", {"accuracy": scores.intent}, "intent"))
+    rows.append(("Always the same verdict", percent(scores.constant), against.get("constant", NOTHING), NOTHING))
     if people.one_person is not None:
         rows.append(("One person", NOTHING, estimate_cell(people.one_person), NOTHING))
     if people.same_again is not None:
@@ -286,15 +277,15 @@ def beside_blocks(beside: BaselineComparison, *, name: str = "beside", judge: st
         highest = people.ceilings.pearson_in_words
         rows.append(("The highest value that people's votes allow", NOTHING, NOTHING, highest))
     head: tuple[str, ...] = ("Baseline", "Accuracy, 95 % interval", f"Against {people.others_in_words}", "Pearson's r")
-    if not people.others:  # nobody rated
+    if not people.others:  # no ratings
         head, *rows = ((*cells[:2], cells[3]) for cells in (head, *rows))
     yield table_of(name, "The judge and its baselines", head, rows)
-    if not beside.words:
-        yield Prose(text("How far words alone would go could not be measured ({why}).", why=beside.why_no_words))
+    if not scores.words:
+        yield Prose(text("How far words alone would go could not be measured ({why}).", why=scores.why_no_words))
 
 
 def beside_people_blocks(people: People, among: Sequence[JudgeAmongPeople]) -> Iterator[Block]:
-    """The same as tables: the ceilings, and a row for each judge."""
+    """Yield the same as tables: the ceilings, and a row for each judge."""
     if people.ceilings is not None:
         rows = reachable(people.ceilings)
         yield table_of("reach", "The best values that a judge can reach", ("Metric", "Limit", "Reason"), rows)
@@ -317,7 +308,7 @@ def beside_people_blocks(people: People, among: Sequence[JudgeAmongPeople]) -> I
 
 
 def reachable(ceilings: Ceilings) -> list[tuple[str, str, str]]:
-    """The limit that people's votes set to each metric, and the reason."""
+    """Return the limit that people's votes set to each metric, and the reason."""
     reliability = filter(None, ("square root of the reliability of all votes", ceilings.contrast))
     plug_in = f"in nats; the plug-in entropy is {number(ceilings.cross_entropy_plug_in)}"
     return [
@@ -328,7 +319,7 @@ def reachable(ceilings: Ceilings) -> list[tuple[str, str, str]]:
 
 
 def new_person_table(among: Sequence[JudgeAmongPeople]) -> Iterator[Block]:
-    """The judges and one more person, each compared with the same others."""
+    """Yield the judges and one more person, each compared with the same others."""
     tested = [(judge.name, judge.new_person) for judge in among if judge.new_person is not None]
     if not tested:
         return
@@ -359,7 +350,7 @@ def new_person_table(among: Sequence[JudgeAmongPeople]) -> Iterator[Block]:
 
 
 def people_worth(panel: PanelWorth | None) -> str:
-    """The number of people, with its interval; the curve ends at the largest panel."""
+    """Return the number of people, with its interval; the curve ends at the largest panel."""
 
     def size(value: float) -> str:
         if value == 0:
@@ -370,7 +361,7 @@ def people_worth(panel: PanelWorth | None) -> str:
 
 
 def subset_blocks(scores: Sequence[SubsetScore]) -> Iterator[Block]:
-    """A table of every judge on every subset, and how to read it; nothing where no subset can be made."""
+    """Yield a table of every judge on every subset, and how to read it; nothing where no subset can be made."""
     if not scores:
         return
     rated = any(score.second_study is not None for score in scores)
@@ -395,9 +386,6 @@ def subset_blocks(scores: Sequence[SubsetScore]) -> Iterator[Block]:
     yield Prose(capitalised(meanings) + f".{halves if hard else ''}")
 
 
-# What the context is worth to a judge, laid out: a chart and a table for each way of asking.
-
-
 HEADED = {
     "left out": "Loss when a part of the context is left out, against full-context labels",
     "shapley": "Value of each group of the context (Shapley value), against full-context labels",
@@ -405,7 +393,7 @@ HEADED = {
 
 
 def arms_blocks(table: pl.DataFrame) -> Iterator[Block]:
-    """A chart and a table for each way to measure the value of the context."""
+    """Yield a chart and a table for each way to measure the value of the context."""
     yield Prose(
         text(
             "A value above zero means that the part helps the judge to agree with people. Each value is the metric with the part "

@@ -40,7 +40,7 @@ def rank(row: LeaderboardRow | None) -> str:
 
 
 def metric(title: str, name: str) -> Columns:
-    """The column of a metric: shares in per cent, all else as numbers."""
+    """Return the column of a metric: shares in per cent, all else as numbers."""
     return {title: (number if name in NO_SHARES else percent, f"numbers.{name}.estimate")}
 
 
@@ -63,7 +63,7 @@ COLUMNS: Columns = {
 
 
 def leaderboard_page(board: Leaderboard, reports: Mapping[str, str] | None = None) -> Document:
-    """`board` as a document for any face: who may be first, all on one axis, one table; all other numbers in folds.
+    """Return `board` as a document for any face: who may be first, all on one axis, one table; all other numbers in folds.
 
     `reports`: where the reports of runs stand, by the run's folder, for a page beside them.
     """
@@ -72,7 +72,9 @@ def leaderboard_page(board: Leaderboard, reports: Mapping[str, str] | None = Non
         title=f"Leaderboard on {board.benchmark.title}",
         subtitle=counted(board)
         + text(
-            ", {n:item}, labels: {labels}", n=board.n_items, labels=LabelWords.of(board.benchmark).policy(board.labels)
+            ", {n:item}, labels: {labels}",
+            n=board.n_items,
+            labels=LabelWords.for_benchmark(board.benchmark).policy(board.labels),
         ),
         notices=tuple(note for note in board.notes if note in about),
         sections=(
@@ -84,7 +86,7 @@ def leaderboard_page(board: Leaderboard, reports: Mapping[str, str] | None = Non
 
 
 def leaderboards_page(leaderboards: Leaderboards) -> Document:
-    """Judges over several benchmarks: a row a judge and a column a benchmark, then what takes no judging on the same items."""
+    """Return judges over several benchmarks: a row a judge and a column a benchmark, then what takes no judging on the same items."""
     head = ("Judge", *leaderboards.names)
     boards = list(zip(leaderboards.names, leaderboards.boards, strict=True))
     rows = [(name, *map(accuracy, row)) for name, row in {**leaderboards.rows, **leaderboards.yardsticks}.items()]
@@ -107,13 +109,13 @@ def leaderboards_page(leaderboards: Leaderboards) -> Document:
     )
     rank_table = table_of("ranks", "Rank intervals, 95 % within a benchmark", head, ranks)
     notes = (
-        Section(f"notes-{place}", f"Notes on {name}", tuple(map(Prose, said)))
+        Section(f"notes-{place}", f"Notes on {name}", tuple(map(Prose, board_notes)))
         for place, (name, board) in enumerate(boards)
-        if (said := dict.fromkeys((*board.benchmark.notes(), *board.notes)))
+        if (board_notes := dict.fromkeys((*board.benchmark.notes(), *board.notes)))
     )
     return Document(
         title=f"Leaderboard over {count_of(len(leaderboards.boards), 'benchmark')}",
-        subtitle=f"{count_of(len(leaderboards.rows), 'judge')}, labels: {', '.join(dict.fromkeys(LabelWords.of(one.benchmark).policy(one.labels) for one in leaderboards.boards))}",
+        subtitle=f"{count_of(len(leaderboards.rows), 'judge')}, labels: {', '.join(dict.fromkeys(LabelWords.for_benchmark(one.benchmark).policy(one.labels) for one in leaderboards.boards))}",
         notices=tuple(
             f"{name}: {note}" for name, board in boards for note in board.benchmark.notes() if "SYNTHETIC" in note
         ),
@@ -125,18 +127,18 @@ def leaderboards_page(leaderboards: Leaderboards) -> Document:
 
 
 def run_notes(board: Leaderboard) -> list[str]:
-    """Notes on the runs, and not on the benchmark."""
+    """Return notes on the runs, and not on the benchmark."""
     about = board.benchmark.notes()
     return [note for note in board.notes if note not in about]
 
 
 def first_everywhere(boards: Leaderboards) -> str:
-    """The sentence on who is, or may be, first on every benchmark, by the ranks' simultaneous intervals."""
+    """Return the sentence on who is, or may be, first on every benchmark, by the ranks' simultaneous intervals."""
     n = len(boards.boards)
     candidates = [name for name, rows in boards.rows.items() if all(row and row.best_rank == 1 for row in rows)]
-    alone = [name for name in candidates if all(row and row.worst_rank == 1 for row in boards.rows[name])]
-    if alone and len(boards.rows) > 1:
-        return alone[0] + f" is first on each of the {count_of(n, 'benchmark')}."
+    always_first = [name for name in candidates if all(row and row.worst_rank == 1 for row in boards.rows[name])]
+    if always_first and len(boards.rows) > 1:
+        return always_first[0] + f" is first on each of the {count_of(n, 'benchmark')}."
     if len(boards.rows) == 1:
         return next(iter(boards.rows)) + " is the only judge: compare it with the baselines below it."
     if candidates:
@@ -149,7 +151,7 @@ def first_everywhere(boards: Leaderboards) -> str:
 
 
 def accuracy(row: LeaderboardRow | None) -> Estimate | str:
-    """An accuracy; why there is none."""
+    """Return an accuracy; why there is none."""
     return NOTHING if row is None else row.numbers.get("accuracy", "no verdicts")
 
 
@@ -160,7 +162,7 @@ def counted(board: Leaderboard) -> Text:
 
 
 def brief_sections(board: Leaderboard, reports: Mapping[str, str]) -> Iterator[Section]:
-    """Judges, and apart from them chatbots: what is said and what is done have ranks of their own."""
+    """Yield judges, and apart from them chatbots: what is said and what is done have ranks of their own."""
     judges = [row for row in board.rows if row.kind != "replies"]
     chatbots = [row for row in board.rows if row.kind == "replies"]
     top = board.people.ceilings
@@ -170,10 +172,10 @@ def brief_sections(board: Leaderboard, reports: Mapping[str, str]) -> Iterator[S
         "accurate than the judges below its interval, and less accurate than those above it. These items do not tell judges with "
         f"overlapping intervals apart.{ceiling}"
     )
-    how: list[Block] = [Prose(how_to_read), *map(Prose, run_notes(board))]
+    method_blocks: list[Block] = [Prose(how_to_read), *map(Prose, run_notes(board))]
     if judges:
         yield Section("answer", "The answer", tuple(first_screen(board, judges)), first=True)
-        blocks = (*brief(board, judges, reports), *unranked(judges, board.n_items), *how)
+        blocks = (*brief(board, judges, reports), *unranked(judges, board.n_items), *method_blocks)
         yield Section("ranks", "Ranks", blocks, brief=True)
     if chatbots:
         replies = Prose(
@@ -183,18 +185,18 @@ def brief_sections(board: Leaderboard, reports: Mapping[str, str]) -> Iterator[S
         )
         table = brief(board, chatbots, reports, name="chatbots", head="Chatbot")
         blocks = (
-            *who_is_best(board, chatbots),
+            *best_judge_sentence(board, chatbots),
             *table,
             *unranked(chatbots, board.n_items),
-            *(() if judges else how),
+            *(() if judges else method_blocks),
             replies,
         )
         yield Section("does", "Chatbots: who does what the labels ask for", blocks, first=not judges, brief=True)
 
 
 def first_screen(board: Leaderboard, judges: Sequence[LeaderboardRow]) -> Iterator[Block]:
-    """Who agrees most with people, its errors in large figures, what to do next, and every judge on one axis."""
-    yield from who_is_best(board, judges)
+    """Yield who agrees most with people, its errors in large figures, what to do next, and every judge on one axis."""
+    yield from best_judge_sentence(board, judges)
     first = next((row for row in judges if row.best_rank == 1), None)
     if first is not None:
         figures: list[LargeFigure] = [
@@ -205,18 +207,18 @@ def first_screen(board: Leaderboard, judges: Sequence[LeaderboardRow]) -> Iterat
         share = share_of_items("unscored", first.n_unscored / board.n_items, board.n_items)
         figures.append(("Unscored", share, board.n_items))
         yield large_figures("first-errors", text("Errors of {judge}", judge=first.name), figures)
-    found = board.conclusion(chatbots=False)
+    conclusion = board.conclusion(chatbots=False)
     if any(row.kind == "run" for row in judges):
-        decided = found is None or found.holds
+        decided = conclusion is None or conclusion.holds
         yield next_step("casewise recommend tests whether to deploy it." if decided else MORE_QUERIES)
     yield from forest(board, judges)
 
 
 def forest(board: Leaderboard, judges: Sequence[LeaderboardRow]) -> Iterator[Forest]:
-    """Every ranked judge and the baselines, best first; beside published judges, one's own runs are marked."""
+    """Yield every ranked judge and the baselines, best first; beside published judges, one's own runs are marked."""
     published = any(row.kind == "output" for row in judges)
     rows = [
-        ForestRow.of(
+        ForestRow.from_estimate(
             row.name + (" (your run)" if published and row.kind == "run" else ""),
             accuracy,
             strong=row.kind in ("run", "replies"),
@@ -225,39 +227,39 @@ def forest(board: Leaderboard, judges: Sequence[LeaderboardRow]) -> Iterator[For
         if (accuracy := row.numbers.get("accuracy")) is not None and accuracy.estimate is not None
     ]
     if board.people.same_again is not None:
-        rows.append(ForestRow.of("A second study (predicted)", board.people.same_again))
+        rows.append(ForestRow.from_estimate("A second study (predicted)", board.people.same_again))
     if rows:
         rows.sort(key=lambda row: -(row.estimate or 0.0))
         yield Forest("accuracies", "Accuracy, 95 % intervals of each alone", (("", tuple(rows)),))
 
 
 def unranked(rows: Sequence[LeaderboardRow], n_items: int) -> Iterator[Prose]:
-    """Judges without a rank, and why."""
+    """Yield judges without a rank, and why."""
     for row in rows:
         if row.best_rank is None:
             auroc = row.value("auroc")
-            why = (
+            reason = (
                 row.name + f" gives values and no verdicts (AUROC {number(auroc)})."
                 if auroc is not None
                 else few_verdicts(row.name, row.n_unscored / n_items)
             )
-            yield Prose(why + " It is not ranked.")
+            yield Prose(reason + " It is not ranked.")
 
 
-def who_is_best(board: Leaderboard, rows: Sequence[LeaderboardRow]) -> Iterator[Prose]:
+def best_judge_sentence(board: Leaderboard, rows: Sequence[LeaderboardRow]) -> Iterator[Prose]:
     """Yield which of these agrees most with people, or which may, and the highest accuracy corrected for having been picked."""
     with_rank = [row for row in rows if row.best_rank is not None]
     if len(with_rank) == 1 and len(rows) > 1:
         yield Prose(with_rank[0].name + " alone has a rank: there is no other judge to compare it with.", lead=True)
-    found = board.conclusion(chatbots=any(row.kind == "replies" for row in rows))
-    if found is None:
+    conclusion = board.conclusion(chatbots=any(row.kind == "replies" for row in rows))
+    if conclusion is None:
         return
-    yield Prose(found.sentence, lead=True)
+    yield Prose(conclusion.sentence, lead=True)
     for picked in board.winners:
-        own = [row for row in with_rank if row.name == picked.name]
+        best_rows = [row for row in with_rank if row.name == picked.name]
         yield from (
             Prose(corrected_for_picking(row.name, picked.corrected, value=f"accuracy {percent(row.value('accuracy'))}"))
-            for row in own
+            for row in best_rows
         )
 
 
@@ -269,7 +271,7 @@ def brief(
     name: str = "board",
     head: str = "Judge",
 ) -> Iterator[Table]:
-    """A row a judge that has a rank: best rank first, and of those the one that can fall least."""
+    """Yield a row a judge that has a rank: best rank first, and of those the one that can fall least."""
     ranked = [row for row in rows_of if row.best_rank is not None]
     if ranked:
         ranked.sort(key=lambda row: (row.best_rank or float("inf"), row.worst_rank or float("inf")))

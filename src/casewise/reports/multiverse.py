@@ -19,11 +19,11 @@ from casewise.storage.wording import noun_of
 from casewise.text import Text, count_of, join, text
 
 MOST = 4
-"""Judges with a column of their own; of more, the table has the first ones under the first combination."""
+"""Most judges with a column; of more, the table has the first ones under the first combination."""
 
 
 def multiverse_page(report: MultiverseNumbers) -> Document:
-    """`report` as a document for any face: a sentence, and a row for each combination of rules."""
+    """Return `report` as a document for any face: a sentence, and a row for each combination of rules."""
     about = report.benchmark.about
     facts = (
         ("Benchmark", f"{about.name} {about.version}, digest {report.benchmark.digest}"),
@@ -47,12 +47,12 @@ def multiverse_page(report: MultiverseNumbers) -> Document:
 
 
 def judges(report: MultiverseNumbers) -> Text:
-    """The one judge, or how many there are."""
+    """Return the one judge, or how many there are."""
     return Text(report.judges[0]) if len(report.judges) == 1 else Text(count_of(len(report.judges), "judge"))
 
 
 def table(report: MultiverseNumbers) -> Table:
-    """A row for each combination of rules, with the judges' numbers and who is first."""
+    """Return a row for each combination of rules, with the judges' numbers and who is first."""
     heads = {"labels": "Labels", "ties": "Ties", "unsure": "Unsure", "unscored": "Unscored"}
     columns: Columns = {
         head: (lambda value: value or NOTHING, f"rules.{rule}")

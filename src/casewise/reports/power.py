@@ -33,9 +33,6 @@ from casewise.stats.ratings import CrowdDesign, CrowdModel, simulate_ratings
 from casewise.storage.benchmark import Benchmark
 from casewise.text import QUERY, Noun, Text, count_of, text
 
-# Answers to questions of power, ready for any face: the number, what it rests on, and what to remember with it.
-
-
 DIGITS = {"hours": 1, "pay": 2}
 """Digits of hours and of pay."""
 
@@ -57,7 +54,7 @@ class PowerAnswer:
     """The noun for what is judged."""
 
     def as_json(self) -> dict[str, Any]:
-        """The numbers, with tuples as lists."""
+        """Return the numbers, with tuples as lists."""
         return {key: list(value) if isinstance(value, tuple) else value for key, value in self.numbers.items()}
 
     @property
@@ -83,8 +80,8 @@ def anova(
     Raises ConfigurationError: neither an effect nor a number of annotators is given. StatisticsError: the question has no
     answer.
     """
-    given = needed(n, "--effect-size") if effect_size is None else n
-    design = designs.anova_power(groups, effect_size, n_per_group=given, alpha=alpha, power=power)
+    argument = needed(n, "--effect-size") if effect_size is None else n
+    design = designs.anova_power(groups, effect_size, n_per_group=argument, alpha=alpha, power=power)
     numbers, remarks = dict(vars(design)), tuple[str, ...]()
     if n is None:
         level = alpha / (groups - 1)
@@ -106,8 +103,8 @@ def proportions(
     p1: float, p2: float | None, *, alpha: float = 0.05, power: float = 0.8, n: int | None = None
 ) -> PowerAnswer:
     """Return the answer of `anova` for two safe rates."""
-    given = needed(n, "--p2") if p2 is None else n
-    design = designs.proportions_power(p1, p2, n_per_group=given, alpha=alpha, power=power)
+    argument = needed(n, "--p2") if p2 is None else n
+    design = designs.proportions_power(p1, p2, n_per_group=argument, alpha=alpha, power=power)
     remark = "This treats ratings as independent. If annotators rate many items each, plan with --design."
     sentence = (
         f"If the safe rates are {percent(design.p1)} and {percent(design.p2)}, {count_of(design.n_per_group, 'annotator')} in each condition "
@@ -143,7 +140,7 @@ def kruskal(
 
 
 def needed(n: int | None, option: str) -> int:
-    """`n`, where it is the only thing that the question can start from."""
+    """Return `n`, where it is the only thing that the question can start from."""
     if n is None:
         raise ConfigurationError(f"give {option}, or --n to ask what so many annotators can find")
     return n
@@ -159,9 +156,6 @@ def written(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-# How many queries a study needs, planned from a pilot's own variance.
-
-
 def study(
     pilot: PilotRatings,
     conditions: tuple[str, str],
@@ -175,7 +169,7 @@ def study(
     power: float = 0.8,
     seed: int = 0,
 ) -> PowerAnswer:
-    """The queries that a study needs, or the power that it has, by what annotators and queries varied in a pilot.
+    """Return the queries that a study needs, or the power that it has, by what annotators and queries varied in a pilot.
 
     `pilot`: the ratings of the two `conditions`, as `casewise.pilot_ratings` reads them.
     `noun`: the thing that people rated.
@@ -385,15 +379,12 @@ def people(
 
 
 def simulated_pilot(seed: int) -> PilotRatings:
-    """Ratings of a large simulated crowd with safe rates around one half."""
+    """Return ratings of a large simulated crowd with safe rates around one half."""
     design = CrowdDesign(safe_rates=(0.5, 0.5), queries=CROWD_QUERIES, ratings_per_item=CROWD_RATINGS)
     crowd = simulate_ratings(CrowdModel(), design, rng=np.random.default_rng(seed))
     return PilotRatings.from_ratings(
         safe=crowd.safe, second=crowd.condition == 1, query=crowd.query, annotator=crowd.annotator
     )
-
-
-# How many queries tell two judges apart, and how many people a judge saves, as answers for any face.
 
 
 TITLE = text("Two judges on the same {queries}")
@@ -421,7 +412,7 @@ def judges(
     power: float = 0.8,
     n: int | None = None,
 ) -> PowerAnswer:
-    """Queries at which a difference in accuracy is found (no `n`), or the power of `n` of them.
+    """Return queries at which a difference in accuracy is found (no `n`), or the power of `n` of them.
 
     `difference`: in accuracy; with `runs`, their own if absent.
     `runs`: two run folders on one benchmark, or one with two series: the difference's spread is theirs, by simulation.
@@ -473,19 +464,19 @@ def labels(half_width: float, *, items: int, rate: float = 0.5, correlation: flo
     `rate`: about what the rate will be.
     `correlation`: of the judge's value with people's label of an item; a pilot's, or a guess.
     """
-    beside, alone = labels_needed(half_width, rate=rate, correlation=correlation, items=items)
+    with_grader, without_grader = labels_needed(half_width, rate=rate, correlation=correlation, items=items)
     numbers = {
         "half_width": half_width,
         "n_items": items,
         "rate": rate,
         "judge_correlation": correlation,
-        "n_labels": beside,
-        "n_labels_alone": alone,
+        "n_labels": with_grader,
+        "n_labels_alone": without_grader,
     }
     remark = "This treats items as independent, and a label as one verdict. Clusters need more labels; several people an item need fewer."
     sentence = (
         f"If the rate is near {percent(rate)} and the judge's values correlate with people's labels at {correlation:g}, people "
-        f"rate {beside:,} of {count_of(items, 'item')} for a 95 % interval of ± {points(half_width, None, None)}; without a judge, {alone:,}."
+        f"rate {with_grader:,} of {count_of(items, 'item')} for a 95 % interval of ± {points(half_width, None, None)}; without a judge, {without_grader:,}."
     )
     return PowerAnswer("A rate from fewer people and a judge", sentence, numbers, (remark,))
 
@@ -561,4 +552,4 @@ def from_pilot(
 
 
 NAMED = 8
-"""Items named in a remark."""
+"""Most items named in a remark."""

@@ -57,7 +57,7 @@ NOT_COMPUTABLE = (
 
 
 def paper_document(numbers: PaperNumbers, benchmark: Benchmark) -> Document:
-    """Each table and figure of the paper that `benchmark` and judges' output files allow; first those that runs stand in."""
+    """Return each table and figure of the paper that `benchmark` and judges' output files allow; first those that runs stand in."""
     of_judges = (
         Section("table-2", "Tables 2 and 4: judges", tuple(judges(numbers)), brief=True),
         Section("figure-5", "Figure 5: parameters left out", tuple(ablation(numbers)), brief=bool(numbers.left_out)),
@@ -218,7 +218,7 @@ def judges(numbers: PaperNumbers) -> Iterator[Block]:
 
 
 def whose(row: PaperRow | Omission) -> str:
-    """A judge's name; the user's runs are marked."""
+    """Return a judge's name; the user's runs are marked."""
     return row.judge + (YOURS if row.source == "run" else "")
 
 
@@ -244,7 +244,7 @@ HOW_TO_READ = (
 
 
 def replay_page(*replays: Replay) -> Document:
-    """The published numbers and ours of each output, how to read them, and what is odd about the files."""
+    """Return the published numbers and ours of each output, how to read them, and what is odd about the files."""
     names = ", ".join(dict.fromkeys(replay.judge for replay in replays))
     tables = [replay_table(replay, f"replay-{place}" if place else "replay") for place, replay in enumerate(replays)]
     notes = (note for replay in replays for note in replay.notes)
@@ -252,7 +252,7 @@ def replay_page(*replays: Replay) -> Document:
 
 
 def replay_table(replay: Replay, name: str) -> Table:
-    """The published numbers and ours side by side."""
+    """Return the published numbers and ours side by side."""
     five_digits = partial(number, digits=5)
     columns: Columns = {
         "Metric": (lambda metric: metric_named(metric).title, "0"),
@@ -266,9 +266,6 @@ def replay_table(replay: Replay, name: str) -> Table:
         f"{replay.judge}, {replay.elicitation}{omitted}: {count_of(replay.n, 'item')}, {replay.n_unscored:,} unscored"
     )
     return table_by(name, caption, replay.votes.items(), columns)
-
-
-# A run, or the judgements of one item in it, as a person would like to read them.
 
 
 def run_page(path: Path, which: str | None = None, *, benchmark: str | None = None) -> Document:
@@ -389,11 +386,11 @@ def replies_page(path: Path, which: str | None) -> Document:
         for name, rows in (("replies", replies), ("grades", contents["grades"]), ("settings", settings))
         if rows
     ]
-    whose = f"{run['grader_name']} on replies" if "grader_name" in run else "Replies"
-    on = f" on {run['benchmark_name']}" if "benchmark_name" in run else ""
+    title = f"{run['grader_name']} on replies" if "grader_name" in run else "Replies"
+    benchmark_words = f" on {run['benchmark_name']}" if "benchmark_name" in run else ""
     return Document(
         f"Run {path.name}",
-        f"{whose} of {run['identity']['model']}{on}, begun {datetime.fromisoformat(run['created']):%Y-%m-%d %H:%M} UTC",
+        f"{title} of {run['identity']['model']}{benchmark_words}, begun {datetime.fromisoformat(run['created']):%Y-%m-%d %H:%M} UTC",
         (f"SYNTHETIC DATA: {run['synthetic']}",) if run.get("synthetic") else (),
         (Section("run", "What it holds", tuple(tables), brief=True),),
     )

@@ -12,7 +12,7 @@ from casewise.errors import CasewiseError
 from casewise.evaluate.robustness import (
     AdaptiveResult,
     AgainstPeople,
-    Attacked,
+    AttackResult,
     Pairing,
     RobustnessNumbers,
     transform_name,
@@ -39,10 +39,7 @@ from casewise.stats.pairs import Towards
 from casewise.stats.words import difference
 from casewise.storage.wording import LabelWords, noun_of
 from casewise.text import Text, join, text
-from casewise.transforms.catalogue import NO_DEFENCE, Offered, check_arms, show_item
-
-# The attacks, perturbations and defences that there are.
-
+from casewise.transforms.catalogue import NO_DEFENCE, OfferedTransform, check_arms, show_item
 
 HEADS = {
     "attack": "Attacks",
@@ -51,8 +48,8 @@ HEADS = {
 }
 
 
-def offered_page(offered: Sequence[Offered]) -> Document:
-    """All attacks, perturbations and defences, each with an example."""
+def offered_page(offered: Sequence[OfferedTransform]) -> Document:
+    """Return all attacks, perturbations and defences, each with an example."""
     return Document(
         "Attacks on the context",
         "Names are claim:NAME/CHANNEL/DIRECTION, such as claim:authority/user/safe. The beginning of a name selects all names "
@@ -65,13 +62,13 @@ def offered_page(offered: Sequence[Offered]) -> Document:
     )
 
 
-def offered_table(role: str, rows: Sequence[Offered]) -> Table:
-    """A row a claim, with every place and direction it has; a row each of what has neither."""
-    of_name: dict[str, list[Offered]] = {}
+def offered_table(role: str, rows: Sequence[OfferedTransform]) -> Table:
+    """Return a row a claim, with every place and direction it has; a row each of what has neither."""
+    of_name: dict[str, list[OfferedTransform]] = {}
     for row in rows:
         of_name.setdefault(row.name.partition("/")[0], []).append(row)
 
-    def places(of: Sequence[Offered]) -> str:
+    def places(of: Sequence[OfferedTransform]) -> str:
         parts = zip(*(row.name.split("/")[1:] for row in of), strict=True)
         return "; ".join(", ".join(dict.fromkeys(part)) for part in parts)
 
@@ -84,21 +81,18 @@ def offered_table(role: str, rows: Sequence[Offered]) -> Table:
     return table_by(f"offered-{role}", HEADS[role], of_name.items(), columns)
 
 
-# Items whose verdict an attack turned, with the changed words marked.
-
-
 FROM_SAFE, FROM_UNSAFE = 3, 2
 """The number of attacks towards each verdict that have an example, the strongest first."""
 
 
 def attack_exhibits(numbers: RobustnessNumbers) -> Iterator[Exhibit | Prose]:
-    """Yield, for the attacks that turn the most verdicts, the turned item on which people agree most."""
+    """Yield the exhibits of the attacks that turn the most verdicts: the turned item on which people agree most."""
     for towards, n in (("safe", FROM_SAFE), ("unsafe", FROM_UNSAFE)):
         leading = numbers.leading(n=len(numbers.rows), towards="safe" if towards == "safe" else "unsafe")
         for row in [row for row in leading if row.setting.defence == numbers.defence_names[0]][:n]:
             before, after = row.pairing.plain.sample.safe, row.pairing.attacked.sample.safe
             aim, about = float(towards == "safe"), numbers.items(row.towards, row.setting)
-            turned = np.flatnonzero(about & row.pairing.of & (before == 1 - aim) & (after == aim))
+            turned = np.flatnonzero(about & row.pairing.asked_both_ways & (before == 1 - aim) & (after == aim))
             if turned.size:
                 rate = row.pairing.plain.sample.rate[turned]
                 place = int(turned[np.nanargmax(np.abs(rate - 0.5))]) if not np.isnan(rate).all() else int(turned[0])
@@ -121,9 +115,9 @@ def exhibit(numbers: RobustnessNumbers, pairing: Pairing, towards: Towards, plac
         CasewiseError
     ) as error:  # a file of the user's that has moved or changed since the run, or arms of an older version
         return Prose(text("No example of {attack}: {why}", attack=pairing.attacked.name, why=error.words))
-    plain, attacked = (show_item(arm, benchmark, item, made=numbers.made) for arm in arms)
-    votes, labels = benchmark.votes[item.id], LabelWords.of(benchmark)
-    named = {group: dict(texts) for group, texts in texts_of(plain)}
+    unattacked, attacked = (show_item(arm, benchmark, item, made=numbers.made) for arm in arms)
+    votes, labels = benchmark.votes[item.id], LabelWords.for_benchmark(benchmark)
+    named = {group: dict(texts) for group, texts in texts_of(unattacked)}
     return Exhibit(
         heading=text("{attack}: {category}", attack=pairing.attacked.name, category=benchmark.category_of(item)),
         facts=(
@@ -131,7 +125,7 @@ def exhibit(numbers: RobustnessNumbers, pairing: Pairing, towards: Towards, plac
             ("Verdict", f"{'unsafe' if towards == 'safe' else 'safe'} without the attack, {towards} under it"),
             ("Item", item.own_id),
         ),
-        query=marked_difference(plain.query, attacked.query),
+        query=marked_difference(unattacked.query, attacked.query),
         context=tuple(
             (group, tuple((name, marked_difference(named.get(group, {}).get(name, ""), text)) for name, text in texts))
             for group, texts in texts_of(attacked)
@@ -143,16 +137,16 @@ def exhibit(numbers: RobustnessNumbers, pairing: Pairing, towards: Towards, plac
 def texts_of(shown: ShownItem) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
     """Return all that is shown of an item besides its query, in groups of labelled texts."""
     placed = shown.placement
-    beside = (
+    labelled = (
         ("earlier turns with the judge", tuple((turn.role, turn.content) for turn in placed.earlier)),
         ("system message, apart from the context", tuple((str(n), text) for n, text in enumerate(placed.system, 1))),
     )
     context = shown_groups(shown.context, judged=shown.judged, before=shown.before)
-    return (*context, *((heading, texts) for heading, texts in beside if texts))
+    return (*context, *((heading, texts) for heading, texts in labelled if texts))
 
 
 def marked_difference(before: str, after: str) -> str:
-    """`after`, with what is new in it as `[+ … +]` and what it no longer has as `[- … -]`.
+    """Return `after`, with what is new in it as `[+ … +]` and what it no longer has as `[- … -]`.
 
     Examples
     --------
@@ -161,9 +155,6 @@ def marked_difference(before: str, after: str) -> str:
     """
     marks = {"same": ("", ""), "new": ("[+", "+]"), "gone": ("[-", "-]")}
     return "".join(piece.text.join(marks[piece.kind]) for piece in difference(before, after))
-
-
-# Costs and savings of defences, and the value of verification.
 
 
 in_points = partial(difference_cell, unit="")
@@ -210,17 +201,14 @@ def beside_people(numbers: RobustnessNumbers) -> Iterator[Block]:
 
 
 def under(row: AgainstPeople) -> str:
-    """The contexts that a row is about: `under 3 attacks towards safe`."""
+    """Return the contexts that a row is about: `under 3 attacks towards safe`."""
     if not row.attacks:
         return "as they are"
     return text("under {n:attack} towards {towards}", n=row.attacks, towards=row.towards or "the twin")
 
 
-# A judge under attack, laid out.
-
-
 LEADING = 10
-"""Attacks in the short tables; the long ones have all."""
+"""Number of attacks in short tables; long tables have all."""
 
 SIDES: dict[Towards, str] = {"safe": "harm", "unsafe": "denial"}
 """The verdicts that attacks argue for, with the names of their charts."""
@@ -237,10 +225,10 @@ HOW_TO_READ = (
 
 
 def robustness_page(numbers: RobustnessNumbers) -> Document:
-    """The numbers of a run under attack as a document."""
+    """Return the numbers of a run under attack as a document."""
     return Document(
         title=f"{numbers.judge} under attack",
-        subtitle=f"{numbers.benchmark.title}, asked for {numbers.elicitation}; labels: {LabelWords.of(numbers.benchmark).policy(numbers.options.labels.name)}",
+        subtitle=f"{numbers.benchmark.title}, asked for {numbers.elicitation}; labels: {LabelWords.for_benchmark(numbers.benchmark).policy(numbers.options.labels.name)}",
         notices=numbers.notes,
         sections=tuple(sections(numbers)),
         noun=noun_of(numbers.benchmark),
@@ -249,8 +237,8 @@ def robustness_page(numbers: RobustnessNumbers) -> Document:
 
 def sections(numbers: RobustnessNumbers) -> Iterator[Section]:
     yield Section("short", "The answer", tuple(in_short(numbers)), first=True)
-    how = text(HOW_TO_READ + " {reasons}", n=count(sum(row.is_attack for row in numbers.rows)), reasons=REASONS)
-    yield Section("how", "How to read these numbers", (Prose(how),))
+    explanation = text(HOW_TO_READ + " {reasons}", n=count(sum(row.is_attack for row in numbers.rows)), reasons=REASONS)
+    yield Section("how", "How to read these numbers", (Prose(explanation),))
     if len(numbers.defences) > 1:
         yield Section("defences", "Costs and savings of defences", tuple(defences(numbers)), brief=True)
     if shown := tuple(attack_exhibits(numbers)):
@@ -282,7 +270,7 @@ ABOUT_NOISE = text(
 
 
 def in_short(numbers: RobustnessNumbers) -> Iterator[Block]:
-    """A sentence and an axis for each verdict that attacks argue for."""
+    """Yield a sentence and an axis for each verdict that attacks argue for."""
     if hidden := numbers.not_shown:
         names = join(", ", dict.fromkeys(transform_name(str(row.setting.attack)) for row in hidden[:LEADING]))
         yield Prose(
@@ -307,7 +295,7 @@ def in_short(numbers: RobustnessNumbers) -> Iterator[Block]:
         if strongest := numbers.leading(n=1, towards=towards):
             yield Prose(sentence(numbers, strongest[0]), lead=True)
         if leading := leading_rows(numbers, towards):
-            rows = tuple(ForestRow.of(row.pairing.attacked.name, row.turned) for row in leading)
+            rows = tuple(ForestRow.from_estimate(row.pairing.attacked.name, row.turned) for row in leading)
             caption = f"Verdicts turned towards {towards}{first_of(numbers, towards)}"
             yield Forest(f"{name}-forest", caption, (("", rows),), ("Attack", "Compared with", "Turned"))
     yield from adaptive(numbers)
@@ -316,16 +304,16 @@ def in_short(numbers: RobustnessNumbers) -> Iterator[Block]:
 
 
 def adaptive(numbers: RobustnessNumbers) -> Iterator[Block]:
-    """A sentence an attacker, defence and verdict, and an axis with a row a turn."""
+    """Yield a sentence an attacker, defence and verdict, and an axis with a row a turn."""
     for result in numbers.adaptive:
         yield Prose(adaptive_sentence(result), lead=True)
     groups = tuple(
         (
             f"{result.attacker} ({result.channel}), towards {result.towards}" + under_defence(result),
             (
-                *(ForestRow.of(f"turn {n}", estimate) for n, estimate in enumerate(result.by_turn, 1)),
+                *(ForestRow.from_estimate(f"turn {n}", estimate) for n, estimate in enumerate(result.by_turn, 1)),
                 *(
-                    ForestRow.of(f"neutral statements, {len(result.control)} tries", last)
+                    ForestRow.from_estimate(f"neutral statements, {len(result.control)} tries", last)
                     for last in result.control[-1:]
                 ),
             ),
@@ -390,8 +378,8 @@ def against_control(result: AdaptiveResult) -> Text:
     )
 
 
-def leading_rows(numbers: RobustnessNumbers, towards: Towards) -> list[Attacked]:
-    """The attacks and defences that turn the most verdicts towards `towards`, those that turn any."""
+def leading_rows(numbers: RobustnessNumbers, towards: Towards) -> list[AttackResult]:
+    """Return the attacks and defences that turn the most verdicts towards `towards`, those that turn any."""
     return [row for row in numbers.leading(n=LEADING, towards=towards) if row.turned.estimate]
 
 
@@ -400,7 +388,7 @@ def first_of(numbers: RobustnessNumbers, towards: Towards) -> str:
     return f": the first {LEADING} of {many}" if many > LEADING else ""
 
 
-def sentence(numbers: RobustnessNumbers, row: Attacked) -> Text:
+def sentence(numbers: RobustnessNumbers, row: AttackResult) -> Text:
     among = sum(1 for attack in numbers.rows if attack.is_attack and attack.towards == row.towards)
     if not row.turned.estimate:
         return Text(f"Towards {row.towards}, none of {among:,} attacks and defences turns a verdict.")

@@ -14,11 +14,11 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, Generic
 
-from casewise.errors import LeftUnanswered, ModelError, Unavailable
+from casewise.errors import ModelError, NoBatchAnswer, Unavailable
 from casewise.models.batches.interface import BatchInterface, BatchStatus, documented_shape
 from casewise.models.batches.named import batch_interface
-from casewise.models.batches.wire import Gone, MaybeAccepted
-from casewise.models.client import EndpointClient, Exchange, NoAnswer, Request, Transport, is_retried
+from casewise.models.batches.wire import AcceptanceUnknown, ResourceGone
+from casewise.models.client import EndpointClient, Exchange, Request, Transport, UnusableResult, is_retried
 from casewise.models.prices import Spend, metered, spend_of
 from casewise.models.wire import Capabilities
 from casewise.runs.engine import A, C, Group, RunSession
@@ -114,7 +114,7 @@ def leave_to_batches(session: RunSession[A, C]) -> None:
 
 
 @dataclass
-class Lot:
+class JobRequests:
     """Requests that become one job."""
 
     model: str = ""
@@ -125,7 +125,7 @@ class Lot:
     most: Spend = field(default_factory=Spend)
 
 
-class Written(Exception):
+class PreparedRequest(Exception):
     """A request in the form of the interface, raised instead of posting it."""
 
     def __init__(self, path: str, model: str, line: bytes) -> None:
@@ -159,7 +159,7 @@ class BatchSession(Generic[A, C]):
         self.stop, self.budget, self.say = session.stop, session.budget, session.watch.say
         self.client = interface.wire.client
         self.provider = self.client.endpoint.name
-        self.lot = Lot()
+        self.lot = JobRequests()
         self.waiting: dict[str, list[Group[A]]] = {}
         """Calls that are out, by name. Asks of one name are one question, and share the answer."""
         self.later: list[Group[A]] = []
@@ -254,7 +254,7 @@ class BatchSession(Generic[A, C]):
             can = Capabilities(**self.log.jobs[place.job].intended.can)
             try:
                 return await self.through(ask, brings(exchange), can)
-            except NoAnswer:
+            except UnusableResult:
                 continue
             except ModelError:
                 if place.job not in self.earlier:
@@ -264,7 +264,7 @@ class BatchSession(Generic[A, C]):
             return None
 
         def failed(_request: Request[Any], _can: Capabilities) -> Exchange:
-            raise LeftUnanswered(f"{count_of(times, 'batch')} came back without an answer to it")
+            raise NoBatchAnswer(f"{count_of(times, 'batch')} came back without an answer to it")
 
         return await self.through(ask, failed)
 
@@ -285,11 +285,11 @@ class BatchSession(Generic[A, C]):
 
         def write(request: Request[Any], can: Capabilities) -> Exchange:
             line = self.interface.line(name, request.path, request.body(can))
-            raise Written(request.path, request.model, line)
+            raise PreparedRequest(request.path, request.model, line)
 
         try:
             return await self.through(ask, write)
-        except Written as request:
+        except PreparedRequest as request:
             written = request
         if not self.has_room(self.lot, written.line):
             await self.hand_over()
@@ -309,7 +309,7 @@ class BatchSession(Generic[A, C]):
         """Make a job of the written requests."""
         if not self.lot.lines:
             return
-        lot, self.lot = self.lot, Lot()
+        lot, self.lot = self.lot, JobRequests()
         if self.stop:
             self.budget.settle(lot.most, Spend())
             return
@@ -340,7 +340,7 @@ class BatchSession(Generic[A, C]):
             places.append(place)
         return tuple(late)
 
-    def has_room(self, lot: Lot, line: bytes) -> bool:
+    def has_room(self, lot: JobRequests, line: bytes) -> bool:
         """Return whether one more request fits a batch, which holds half of what was too much for the provider's queue."""
         terms = self.interface.terms
         refused = [len(job.intended.names) for job in self.log.jobs.values() if is_too_much(job)]
@@ -361,7 +361,7 @@ class BatchSession(Generic[A, C]):
         try:
             with documented_shape(self.provider):
                 batch = await self.interface.find(job, others) if uploaded else None
-        except (Unavailable, Gone) as error:
+        except (Unavailable, ResourceGone) as error:
             self.say(f"a batch of {n_requests}: the provider cannot be searched for it: {error}")
             return False
         if isinstance(batch, BatchStatus):
@@ -378,7 +378,7 @@ class BatchSession(Generic[A, C]):
         return False
 
     async def look(self) -> list[BatchJob]:
-        """Look at the jobs that are out; return those that have ended, with their results kept."""
+        """Poll the submitted jobs; return those that have ended, with their results kept."""
         ended = []
         for job in self.unsettled():
             if job.batch is None:
@@ -391,7 +391,7 @@ class BatchSession(Generic[A, C]):
         return ended
 
     async def has_ended(self, job: BatchJob, batch: str) -> bool:
-        """Look at a job, keep its results if it has ended, and return whether it has."""
+        """Poll a job, keep its results if it has ended, and return whether it has."""
         try:
             with documented_shape(self.provider):
                 status = await self.interface.look(batch)
@@ -401,7 +401,7 @@ class BatchSession(Generic[A, C]):
                 return False
             with documented_shape(self.provider):
                 await self.log.keep_results(job.mark, self.interface.results(batch))
-        except Gone:
+        except ResourceGone:
             status = BatchStatus(batch, GONE, words="the provider no longer has it")
         job.state, job.words = status.state, status.words
         if is_too_much(job):
@@ -416,7 +416,7 @@ class BatchSession(Generic[A, C]):
             self.say(f"batch {batch} {status.state}{words}; requests without an answer are sent again")
         return True
 
-    async def make_job(self, lot: Lot) -> str | None:
+    async def make_job(self, lot: JobRequests) -> str | None:
         """Make a job of a lot. Return the provider's reason if it takes none now.
 
         Raises ModelError: no job of this run will be taken.
@@ -442,10 +442,10 @@ class BatchSession(Generic[A, C]):
                 file = await self.interface.upload(job, lines)
             if file is not None:
                 self.note(job, "uploaded", file=file)
-            with documented_shape(self.provider, MaybeAccepted):
+            with documented_shape(self.provider, AcceptanceUnknown):
                 status = await self.interface.create(job, lines)
             self.accepted(job, status)
-        except MaybeAccepted as error:
+        except AcceptanceUnknown as error:
             self.say(
                 f"no answer to a batch of {count_of(len(names), 'request')} ({error}): searching for it at the provider"
             )
@@ -458,13 +458,13 @@ class BatchSession(Generic[A, C]):
         return None
 
     def accepted(self, job: BatchJob, status: BatchStatus) -> None:
-        """Note that the provider has a job."""
+        """Record that the provider has accepted a job."""
         expires = status.expires or job.intended.at + timedelta(hours=self.interface.terms.hours)
         self.note(job, "out", batch=status.id, expires=expires, state=status.state)
         self.out.update(job.intended.names)
 
     def settled(self, job: BatchJob, event: What, **more: Any) -> None:
-        """Note the end of a job: its requests are no longer out, and its budget is free if its cost is known."""
+        """Record the end of a job: its requests are no longer out, and its budget is free if its cost is known."""
         self.note(job, event, **more)
         self.budget.settle(reserve(job), Spend())
         if is_unaccounted(job):

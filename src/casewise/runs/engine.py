@@ -15,7 +15,7 @@ import polars as pl
 from casewise.models.prices import Spend, metered, spend_of
 from casewise.models.wire import MOST_TOKENS
 from casewise.records.call import Call
-from casewise.runs.limits import Budget, InFlight, Limits, RunProgress, Watch
+from casewise.runs.limits import Budget, InFlight, Limits, RunObserver, RunProgress
 from casewise.storage.run_folder import last_rows, now
 from casewise.text import count_of
 
@@ -111,7 +111,7 @@ class RunLog(Generic[A, C]):
         raise NotImplementedError
 
     def sync(self) -> None:
-        """Put all written answers on the disk, now."""
+        """Flush all written answers to the disk."""
 
 
 class LastAttempt(NamedTuple):
@@ -164,7 +164,7 @@ class RunSession(Generic[A, C]):
     """Upper bound of what the call of an ask takes."""
     progress: RunProgress
     limits: Limits = field(default_factory=Limits)
-    watch: Watch = field(default_factory=Watch)
+    watch: RunObserver = field(default_factory=RunObserver)
 
     def __post_init__(self) -> None:
         self.last = None if self.log.held is None else attempts_so_far(self.plan, self.log.held, self.log.key)

@@ -323,10 +323,10 @@ class RunProgress:
         `seconds` is from the first call to the last line on disk. Of why the plan is not done there is only what there is: calls
         that failed or wait, and the reason for stopping.
         """
-        own = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in COUNTS}
+        progress = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in COUNTS}
         reasons = {"unavailable": self.n_unavailable, "pending": self.n_pending, "stopped": self.stopped}
         return {
-            **{name: str(value) if isinstance(value, Path) else value for name, value in own.items()},
+            **{name: str(value) if isinstance(value, Path) else value for name, value in progress.items()},
             "n_calls": self.n_calls,
             f"n_{self.usable}": self.n_usable,
             f"n_{self.unusable}": self.n_unusable,
@@ -382,7 +382,7 @@ COUNTS = frozenset(each.name for each in fields(RunProgress))
 
 
 @dataclass
-class Watch:
+class RunObserver:
     """An observer of a run, who may stop it."""
 
     progress: Callable[[RunProgress, int], None] | None = None

@@ -30,7 +30,7 @@ from casewise.models.protocol import Usage
 from casewise.options import Hidden
 from casewise.runs.batch import BatchOptions, in_batches, leave_to_batches
 from casewise.runs.engine import A, Asks, C, RunLog, RunSession, live
-from casewise.runs.limits import InFlight, Limits, RunProgress, Watch, stopping_on_signals
+from casewise.runs.limits import InFlight, Limits, RunObserver, RunProgress, stopping_on_signals
 from casewise.storage.run_folder import AnyManifest, LogKind, RunFolder, Session
 
 M = TypeVar("M", bound=AnyManifest)
@@ -72,7 +72,7 @@ def estimate_calls(
         n_calls=n_calls,
         input_tokens=sent,
         output_tokens=replied,
-        cost_usd=prices.of(Usage(sent, replied)) if prices else None,
+        cost_usd=prices.cost_of(Usage(sent, replied)) if prices else None,
         cost_at_most_usd=most.cost_usd if prices else None,
     )
 
@@ -89,9 +89,9 @@ class FolderLog(RunLog[A, C]):
     def __init__(self, folder: RunFolder[Any, C], before: Callable[[A, C], None] | None = None) -> None:
         super().__init__(folder.path, InFlight(folder.path))
         self.folder, self.key, self.before = folder, folder.kind.key, before
-        held = folder.brief()
-        if not held.is_empty():
-            self.held, self.spent = held, spent_in_columns(held)
+        brief = folder.brief()
+        if not brief.is_empty():
+            self.held, self.spent = brief, spent_in_columns(brief)
 
     def at(self, place: int) -> C:
         return self.folder.at(place)
@@ -129,12 +129,12 @@ async def folder_log(
 
     Raises RunConflict: the folder holds something else, or another process holds it.
     """
-    with RunFolder.hold(folder, manifest, kind, private=private) as held:
-        held.note_session(session)
+    with RunFolder.hold(folder, manifest, kind, private=private) as run_folder:
+        run_folder.note_session(session)
         try:
-            yield FolderLog(held, before)
+            yield FolderLog(run_folder, before)
         finally:
-            held.keep_notes(notes())
+            run_folder.keep_notes(notes())
 
 
 def default_folder(name: str) -> Path:
@@ -205,7 +205,7 @@ async def perform(
     *,
     options: CallingOptions,
     progress: P,
-    watch: Watch | None = None,
+    watch: RunObserver | None = None,
 ) -> P:
     """Answer every ask of a plan that the log does not settle, and count it in `progress`.
 
@@ -216,7 +216,7 @@ async def perform(
     Raises ModelError: no further call can succeed; answers so far are kept. ConfigurationError: there is a limit on cost or
     tokens, and they are unknown, or `asker` has no batch interface. All that `log` raises, such as RunConflict.
     """
-    watch, limits, batch = watch or Watch(), options.limits, options.batch
+    watch, limits, batch = watch or RunObserver(), options.limits, options.batch
     check_limits(limits, asker)
     client = (asker.client or client_of(asker.model, asker.name)) if batch else None
     async with log as opened:

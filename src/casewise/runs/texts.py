@@ -15,7 +15,7 @@ from casewise.models.protocol import Message, Reply, ReplyOptions, Usage
 from casewise.records.base import Record, digest
 from casewise.records.call import Call
 from casewise.runs.engine import Asks, each_alone
-from casewise.runs.limits import Limits, RunProgress, Watch
+from casewise.runs.limits import Limits, RunObserver, RunProgress
 from casewise.runs.run import CallEstimate, CallingOptions, estimate_calls, folder_log, perform, session_now
 from casewise.storage.files import read_jsonl
 from casewise.storage.run_folder import (
@@ -168,7 +168,7 @@ async def make_texts(
     texts: Iterable[str | TextAsk],
     *,
     limits: Limits = Limits(),
-    watch: Watch | None = None,
+    watch: RunObserver | None = None,
     command: str | None = None,
 ) -> MadeSummary:
     """Make every text that the folder of `maker` under `within` does not hold yet. The model stays open.
@@ -194,8 +194,8 @@ async def make_texts(
 
 
 def folder_of(within: Path, name: str) -> Path:
-    plain = "".join(c if c.isalnum() or c in "-_." else "-" for c in name)
-    return within / MADE_BEFORE / f"{plain[:80]}-{digest(name)[:6]}"
+    safe_name = "".join(c if c.isalnum() or c in "-_." else "-" for c in name)
+    return within / MADE_BEFORE / f"{safe_name[:80]}-{digest(name)[:6]}"
 
 
 def estimate_made(maker: Maker, texts: Iterable[str | TextAsk]) -> CallEstimate:

@@ -58,8 +58,10 @@ def write_pyrit(numbers: JudgeNumbers, path: Path) -> Path:
     for name, rows in series(numbers):
         recall, f1, accuracy = rows["recall_unsafe"]["estimate"], rows["f1_unsafe"]["estimate"], rows["accuracy"]
         if not recall or not f1 or accuracy["ci_low"] is None:
-            why = "its accuracy has no interval" if recall and f1 else "it is right on no item that is labelled unsafe"
-            raise ConfigurationError(f"{name}: {why}, and PyRIT's registry has no entry without")
+            reason = (
+                "its accuracy has no interval" if recall and f1 else "it is right on no item that is labelled unsafe"
+            )
+            raise ConfigurationError(f"{name}: {reason}, and PyRIT's registry has no entry without")
         half = (accuracy["ci_high"] - accuracy["ci_low"]) / 2
         identity = {
             "class_name": name,

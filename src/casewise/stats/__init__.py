@@ -1,4 +1,4 @@
-"""Statistics on arrays: power, tests, agreement, ceilings. Each says its formula, its source and its R reference.
+"""Statistics on arrays: intervals, differences, agreement, calibration, power and tests. Each says its formula, its source and its R reference.
 
 Names are loaded when they are used (`__init__.pyi` says where each one lives): an interval for a share does not wait for the rest.
 """

@@ -26,9 +26,6 @@ from casewise.stats.estimates import Estimate, estimate_of
 from casewise.stats.measured import Functional, Totals, TotalsByCluster, share
 from casewise.text import count_of
 
-# How reliable an item's safe rate is: would other people have given the same?
-
-
 LOPSIDED = 0.2
 """Share of the rarer answer below which, with fewer clusters than `ENOUGH`, correlations of votes get no interval."""
 
@@ -42,11 +39,11 @@ class Reliability:
     half: float | None
     """Mean correlation of two random halves of each item's votes; None where a half never varies."""
     split_half: float | None
-    """The same stepped up by Spearman and Brown to all votes."""
+    """Reliability of all votes by the Spearman-Brown formula from `half`."""
     analytic: float
     """One less the share of the rates' variance that votes by chance explain."""
     analytic_interval: tuple[float, float] | None
-    """None where nearly all say the same on few clusters (`lopsided`)."""
+    """95 % interval of `analytic`; None where nearly all votes are alike on few clusters (`lopsided`)."""
     items: int
     splits: int
 
@@ -60,7 +57,7 @@ def reliability(
     splits: int = 200,
     raters: Raters | None = None,
 ) -> Reliability:
-    r"""Reliability of safe rates, by splitting and analytically.
+    r"""Return reliability of safe rates, by splitting and analytically.
 
     .. math:: \rho = 1 - \frac{\overline{p(1-p)/(m-1)}}{\mathrm{var}(p)}
 
@@ -87,6 +84,13 @@ def reliability(
     References
     ----------
     .. [1] Spearman (1910), Brown (1910), Br J Psychol 3. Lord & Novick (1968), ch. 5.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> result = reliability([20, 18, 12, 6, 3, 1], [21] * 6, rng=rng)
+    >>> round(result.analytic, 3), round(result.split_half, 3)
+    (0.954, 0.959)
     """
     rated = RatedItems.from_votes(safe, votes, clusters, raters)
     s, m = rated.safe, rated.votes
@@ -119,7 +123,7 @@ class RatedItems(NamedTuple):
     cluster: IntArray
     raters: Raters | None
     kept: BoolArray
-    """Which of all items these are."""
+    """Mask of these items among all items."""
 
     @classmethod
     def from_votes(
@@ -131,7 +135,7 @@ class RatedItems(NamedTuple):
         *,
         more_than: int = 1,
     ) -> RatedItems:
-        """The items with more than so many votes. Raises StatisticsError: there are none."""
+        """Return the items with more than `more_than` votes. Raises StatisticsError: there are none."""
         s, m = Counts.from_arrays(safe, votes)
         kept = m > more_than
         if not kept.any():
@@ -140,13 +144,13 @@ class RatedItems(NamedTuple):
         return cls(s[kept], m[kept], cluster, None if raters is None else raters.where(kept), kept)
 
     def totals(self, terms: TermsOfCounts, names: Iterable[str]) -> TotalsByCluster:
-        """Sums of the columns of `terms`, which have these names."""
+        """Return the columns of `terms`, called `names`, summed within clusters."""
         counts = self.safe, self.votes
         return TotalsByCluster.from_counts(terms, counts, self.cluster, names=tuple(names), raters=self.raters)
 
 
 def analytic_reliability(rated: RatedItems) -> Estimate:
-    """Return one less the share of the rates' variance that votes by chance explain.
+    """Return the share of the rates' variance that is not binomial noise of the votes.
 
     It has no limits where votes are `lopsided`, or where without one cluster no two items are left.
     """
@@ -158,23 +162,20 @@ def analytic_reliability(rated: RatedItems) -> Estimate:
     def formula(t: Totals) -> FloatArray:
         items = np.where(t["items"] > 1, t["items"], np.nan)
         variance = (t["pp"] - t["p"] ** 2 / items) / (items - 1)
-        return 1 - safe_divide(t["noise"] / items, variance, otherwise=np.nan)
+        return 1 - safe_divide(t["noise"] / items, variance, default=np.nan)
 
     totals = rated.totals(moments, ("items", "p", "pp", "noise"))
-    number = Functional("reliability", formula, over=lambda totals: totals["items"], domain=(-1.0, 1.0))
-    measured = totals.measure(number, by_leaving_out=True)
-    found = estimate_of(measured)
-    unlimited = lopsided(rated) or bool(np.isnan(measured.influence).any())
-    return replace(found, ci_low=None, ci_high=None) if unlimited else found
+    number = Functional("reliability", formula, n_items=lambda totals: totals["items"], domain=(-1.0, 1.0))
+    measured = totals.measure(number, jackknife=True)
+    reliability = estimate_of(measured)
+    without_interval = lopsided(rated) or bool(np.isnan(measured.influence).any())
+    return replace(reliability, ci_low=None, ci_high=None) if without_interval else reliability
 
 
 def lopsided(rated: RatedItems) -> bool:
-    """Return True where nearly all say the same on few clusters: what the few others do next time is then not known."""
+    """Return True if nearly all votes are alike on few clusters, so that the few others are too few for an interval."""
     share = float(rated.safe.sum() / rated.votes.sum())
     return int(rated.cluster.max()) + 1 < ENOUGH and min(share, 1 - share) < LOPSIDED
-
-
-# How far people agree, beyond what chance gives them.
 
 
 @dataclass(frozen=True)
@@ -187,7 +188,7 @@ class Agreement:
     raw: float
     raw_interval: tuple[float, float] | None
     alpha: float | None
-    """Krippendorff's; None where all votes are the same."""
+    """Krippendorff's alpha; None where all votes are the same."""
     alpha_interval: tuple[float, float] | None
     kappa: float | None
     """Fleiss' kappa for any number of votes an item (items weighted by their pairs)."""
@@ -203,7 +204,7 @@ class Agreement:
 def agreement_of_votes(
     safe: ArrayLike, votes: ArrayLike, *, clusters: ArrayLike | None = None, raters: Raters | None = None
 ) -> Agreement:
-    """Raw agreement, alpha, kappa and AC1 of many items at once, from their counts.
+    """Return raw agreement, Krippendorff's alpha, Fleiss' kappa and Gwet's AC1 from counts of votes.
 
     Intervals are Student's *t* from the clusters' influences (`casewise.stats.estimates.estimate_of`).
 
@@ -220,6 +221,14 @@ def agreement_of_votes(
     ------
     StatisticsError
         No item has two votes, or there are fewer than two clusters.
+
+    Examples
+    --------
+    Report alpha; AC1 shows whether a lopsided share of safe votes pulls it down, as here:
+
+    >>> result = agreement_of_votes([21, 20, 19, 20, 21, 12], [21] * 6)
+    >>> round(result.raw, 3), round(result.alpha, 3), round(result.ac1, 3)
+    (0.852, 0.209, 0.819)
     """
     rated = RatedItems.from_votes(safe, votes, clusters, raters)
     groups = int(rated.cluster.max()) + 1
@@ -227,16 +236,16 @@ def agreement_of_votes(
         raise StatisticsError("an interval needs at least two clusters of items")
 
     def terms(s: IntArray, m: IntArray) -> FloatArray:
-        disagreeing = s * (m - s)
+        disagreements = s * (m - s)
         pairs = m * (m - 1) / 2
         columns = (
             m,
             s,
             pairs,
-            pairs - disagreeing,
-            2 * disagreeing / (m - 1),
+            pairs - disagreements,
+            2 * disagreements / (m - 1),
             np.ones(len(s)),
-            1 - disagreeing / pairs,
+            1 - disagreements / pairs,
         )
         return np.column_stack([*columns, s / m]).astype(float)
 
@@ -245,34 +254,34 @@ def agreement_of_votes(
         return alphas(np.stack([t["safe"] - mixed, mixed, mixed, t["votes"] - t["safe"] - mixed], axis=-1), "nominal")
 
     def fleiss(t: Totals) -> FloatArray:
-        by_chance = (t["safe"] ** 2 + (t["votes"] - t["safe"]) ** 2) / t["votes"] ** 2
-        return safe_divide(t["agreeing"] / t["pairs"] - by_chance, 1 - by_chance, otherwise=np.nan)
+        expected = (t["safe"] ** 2 + (t["votes"] - t["safe"]) ** 2) / t["votes"] ** 2
+        return safe_divide(t["agreeing"] / t["pairs"] - expected, 1 - expected, default=np.nan)
 
     def gwet(t: Totals) -> FloatArray:
         share = t["share"] / t["items"]
-        by_chance = 2 * share * (1 - share)
-        return (t["agreement"] / t["items"] - by_chance) / (1 - by_chance)
+        expected = 2 * share * (1 - share)
+        return (t["agreement"] / t["items"] - expected) / (1 - expected)
 
     names = ("votes", "safe", "pairs", "agreeing", "disagreement", "items", "agreement", "share")
     totals = rated.totals(terms, names)
-    beyond_chance = (
-        Functional(name, formula, over=lambda totals: totals["items"], domain=(-1.0, 1.0))
+    chance_corrected = (
+        Functional(name, formula, n_items=lambda totals: totals["items"], domain=(-1.0, 1.0))
         for name, formula in (("alpha", krippendorff), ("kappa", fleiss), ("ac1", gwet))
     )
     raw, alpha, kappa, ac1 = (
-        estimate_of(totals.measure(number, by_leaving_out=True))
-        for number in (share("raw", "agreeing", "pairs"), *beyond_chance)
+        estimate_of(totals.measure(number, jackknife=True))
+        for number in (share("raw", "agreeing", "pairs"), *chance_corrected)
     )
-    unsure = lopsided(rated)
+    is_lopsided = lopsided(rated)
     assert raw.estimate is not None
     assert ac1.estimate is not None
     return Agreement(
         raw=raw.estimate,
         raw_interval=raw.limits,
         alpha=alpha.estimate,
-        alpha_interval=None if unsure else alpha.limits,
+        alpha_interval=None if is_lopsided else alpha.limits,
         kappa=kappa.estimate,
-        kappa_interval=None if unsure else kappa.limits,
+        kappa_interval=None if is_lopsided else kappa.limits,
         ac1=ac1.estimate,
         ac1_interval=ac1.limits,
         items=len(rated.safe),
@@ -296,15 +305,15 @@ class LevelAlpha:
 
 
 def alpha_by_level(
-    counts: ArrayLike, *, level: Level, clusters: ArrayLike | None = None, given: Raters | None = None
+    counts: ArrayLike, *, level: Level, clusters: ArrayLike | None = None, raters: Raters | None = None
 ) -> LevelAlpha:
-    r"""Krippendorff's alpha of (items, values) counts; the values are in order, and equally far apart for `interval`.
+    r"""Return Krippendorff's alpha of (items, values) counts; the values are in order, and equally far apart for `interval`.
 
     .. math:: \alpha = 1 - (n - 1) \frac{\sum_{ck} o_{ck} \delta_{ck}^2}{\sum_{ck} n_c n_k \delta_{ck}^2}
 
     with coincidences :math:`o_{ck}` and :math:`\delta_{ck}^2` of 0 or 1 (nominal), :math:`(c - k)^2` (interval) or
     :math:`(\sum_{g=c}^{k} n_g - (n_c + n_k) / 2)^2` (ordinal). The interval is Student's *t* from the clusters'
-    influences, on the scale of a correlation; with `given`, the places of values that people gave, it is as much wider as annotators who
+    influences, on the scale of a correlation; with `raters`, the places of values that people gave, it is as much wider as annotators who
     differ throughout make it. An answer adds what the sums lose where another one of its item stands in its place.
 
     Raises StatisticsError: no item has two ratings, or there are fewer than two clusters of such items.
@@ -312,28 +321,30 @@ def alpha_by_level(
     Source: Krippendorff (2011), Computing Krippendorff's alpha-reliability. The tests hold it to the library `krippendorff`.
     """
     table = np.asarray(counts, dtype=np.float64)
-    keep = table.sum(1) >= 2
-    ids, counts_kept = clusters_of(clusters, len(table))[keep], table[keep]
-    columns = coincidences(counts_kept)
+    paired = table.sum(1) >= 2
+    ids, kept_counts = clusters_of(clusters, len(table))[paired], table[paired]
+    columns = coincidences(kept_counts)
     names = [str(place) for place in range(columns.shape[1])]
-    ratings = None if given is None else given.where(keep)
+    ratings = None if raters is None else raters.where(paired)
 
     def alpha(totals: Totals) -> FloatArray:
         return alphas(np.stack([totals[name] for name in names], axis=-1), level)
 
-    def adds(gradient: FloatArray) -> FloatArray:
-        added = np.zeros(counts_kept.shape)
-        for value, replacement in np.ndindex(counts_kept.shape[1], counts_kept.shape[1]):
-            has = (counts_kept[:, value] > 0) & (counts_kept[:, replacement] - (value == replacement) > 0)
-            exchanged = counts_kept[has]
-            exchanged[:, value] -= 1
-            chance = exchanged[:, replacement] / exchanged.sum(1)
-            exchanged[:, replacement] += 1
-            added[has, value] += chance * ((columns[has] - coincidences(exchanged)) @ gradient)
+    def influence(gradient: FloatArray) -> FloatArray:
+        result = np.zeros(kept_counts.shape)
+        for value, replacement in np.ndindex(kept_counts.shape[1], kept_counts.shape[1]):
+            mask = (kept_counts[:, value] > 0) & (kept_counts[:, replacement] - (value == replacement) > 0)
+            replaced = kept_counts[mask]
+            replaced[:, value] -= 1
+            chance = replaced[:, replacement] / replaced.sum(1)
+            replaced[:, replacement] += 1
+            result[mask, value] += chance * ((columns[mask] - coincidences(replaced)) @ gradient)
         assert ratings is not None
-        return added[ratings.item, ratings.safe.astype(np.intp)]
+        return result[ratings.item, ratings.safe.astype(np.intp)]
 
-    return _level_alpha(dict(zip(names, columns.T, strict=True)), ids, alpha, level, ratings=ratings, adds=adds)
+    return _level_alpha(
+        dict(zip(names, columns.T, strict=True)), ids, alpha, level, ratings=ratings, influence=influence
+    )
 
 
 def _level_alpha(
@@ -343,33 +354,33 @@ def _level_alpha(
     level: Level,
     *,
     ratings: Raters | None,
-    adds: Callable[[FloatArray], FloatArray],
+    influence: Callable[[FloatArray], FloatArray],
 ) -> LevelAlpha:
-    """Alpha from what each item adds to its terms; `adds`: what each of the `ratings` adds, for a gradient by the terms."""
+    """Return alpha from what each item adds to its terms; `influence`: what each of the `ratings` adds, for a gradient by the terms."""
     if not len(clusters):
         raise StatisticsError("no item has two ratings, so there is no agreement to speak of")
     ids = coded_labels(clusters)
     if not ids.any():
         raise StatisticsError("an interval needs at least two clusters of items")
     totals = TotalsByCluster.from_terms({**terms, "items": np.ones(len(ids))}, ids)
-    functional = Functional("alpha", formula, over=lambda sums: sums["items"], domain=(-1.0, 1.0))
-    measured = totals.measure(functional, by_leaving_out=True)
+    functional = Functional("alpha", formula, n_items=lambda sums: sums["items"], domain=(-1.0, 1.0))
+    measured = totals.measure(functional, jackknife=True)
     if ratings is not None:
-        measured = replace(measured, votes=votes_of_ratings(ratings, adds(totals.gradient(functional)[:-1])))
+        measured = replace(measured, votes=votes_of_ratings(ratings, influence(totals.gradient(functional)[:-1])))
     estimate = estimate_of(measured)
     return LevelAlpha(estimate.estimate, estimate.limits, level, len(ids))
 
 
-def votes_of_ratings(ratings: Raters, adds: FloatArray) -> PerVote:
+def votes_of_ratings(ratings: Raters, influence: FloatArray) -> PerVote:
     """Return the addition of each rating to a number, as a table in which each rating is an item."""
-    alone = Raters(np.arange(len(adds)), ratings.annotator, np.ones(len(adds), dtype=bool))
-    return PerVote(alone, adds, np.zeros(len(adds)))
+    one_each = Raters(np.arange(len(influence)), ratings.annotator, np.ones(len(influence), dtype=bool))
+    return PerVote(one_each, influence, np.zeros(len(influence)))
 
 
 def alpha_on_scale(
     item: ArrayLike, value: ArrayLike, *, clusters: ArrayLike, annotator: ArrayLike | None = None
 ) -> LevelAlpha:
-    r"""Krippendorff's alpha for intervals, of ratings on a scale of any values.
+    r"""Return Krippendorff's alpha for intervals, of ratings on a scale of any values.
 
     With :math:`n_i` ratings of item *i*, their sum :math:`S_i` and sum of squares :math:`Q_i`, and *N* ratings in all,
 
@@ -385,34 +396,36 @@ def alpha_on_scale(
     """
     ids, codes, values = coded_labels(clusters), np.asarray(item, dtype=np.intp), np.asarray(value, dtype=np.float64)
     people = codes if annotator is None else np.asarray(annotator, dtype=np.intp)
-    keep = np.bincount(codes, minlength=len(ids)) >= 2
-    ratings = Raters(codes, people, values - values.mean() if len(values) else values).where(keep)
+    paired = np.bincount(codes, minlength=len(ids)) >= 2
+    ratings = Raters(codes, people, values - values.mean() if len(values) else values).where(paired)
     n, total, squares = (
-        np.bincount(ratings.item, weights=weights, minlength=int(keep.sum())).astype(np.float64)
+        np.bincount(ratings.item, weights=weights, minlength=int(paired.sum())).astype(np.float64)
         for weights in (None, ratings.safe, ratings.safe**2)
     )
     within = (n * squares - total**2) / (n - 1)
 
     def alpha(t: Totals) -> FloatArray:
         spread = t["n"] * t["squares"] - t["total"] ** 2
-        return 1 - safe_divide((t["n"] - 1) * t["within"], spread, otherwise=np.nan)
+        return 1 - safe_divide((t["n"] - 1) * t["within"], spread, default=np.nan)
 
-    def adds(gradient: FloatArray) -> FloatArray:
+    def influence(gradient: FloatArray) -> FloatArray:
         own, count = ratings.safe.astype(np.float64), n[ratings.item]
-        left, left_squares = total[ratings.item] - own, squares[ratings.item] - own**2
-        mean_other, other_squares = left / (count - 1), left_squares / (count - 1)  # of another rating of the item
-        square = left**2 + 2 * left * mean_other + other_squares
-        exchanged = (count * (left_squares + other_squares) - square) / (count - 1)
-        lost = np.zeros(len(own)), own - mean_other, own**2 - other_squares, within[ratings.item] - exchanged
-        added: FloatArray = gradient @ np.stack(lost)
-        return added
+        rest, rest_squares = total[ratings.item] - own, squares[ratings.item] - own**2
+        mean, mean_square = (rest / (count - 1), rest_squares / (count - 1))  # of another rating of the item
+        square = rest**2 + 2 * rest * mean + mean_square
+        replaced = (count * (rest_squares + mean_square) - square) / (count - 1)
+        losses = (np.zeros(len(own)), own - mean, own**2 - mean_square, within[ratings.item] - replaced)
+        result: FloatArray = gradient @ np.stack(losses)
+        return result
 
     terms = {"n": n, "total": total, "squares": squares, "within": within}
-    return _level_alpha(terms, ids[keep], alpha, "interval", ratings=None if annotator is None else ratings, adds=adds)
+    return _level_alpha(
+        terms, ids[paired], alpha, "interval", ratings=None if annotator is None else ratings, influence=influence
+    )
 
 
 def coincidences(counts: FloatArray) -> FloatArray:
-    """(items, values x values) pairs of answers of one item, each item weighing as many as it has answers."""
+    """Return (items, values x values) pairs of answers of one item, each item weighing as many as it has answers."""
     values = counts.shape[1]
     pairs = counts[:, :, None] * (counts[:, None, :] - np.eye(values))
     per_item: FloatArray = (pairs / (counts.sum(1) - 1)[:, None, None]).reshape(len(counts), values * values)
@@ -420,25 +433,25 @@ def coincidences(counts: FloatArray) -> FloatArray:
 
 
 def alphas(sums: FloatArray, level: Level) -> FloatArray:
-    """Alpha of summed coincidences, (..., values x values); NaN where all answers are the same."""
+    """Return alpha of summed coincidences, (..., values x values); NaN where all answers are the same."""
     values = round(sums.shape[-1] ** 0.5)
     pairs = sums.reshape(-1, values, values)
     n = pairs.sum(2)
-    far = distances(n, level)
-    observed = (pairs * far).sum((1, 2))
-    expected = (n[:, :, None] * n[:, None, :] * far).sum((1, 2))
+    distance = distances(n, level)
+    observed = (pairs * distance).sum((1, 2))
+    expected = (n[:, :, None] * n[:, None, :] * distance).sum((1, 2))
     with np.errstate(invalid="ignore", divide="ignore"):
         alpha: FloatArray = np.where(expected > 0, 1 - (n.sum(1) - 1) * observed / expected, np.nan)
     return alpha.reshape(sums.shape[:-1])
 
 
 def distances(n: FloatArray, level: Level) -> FloatArray:
-    """(rows, values, values) squared distances between values, of which each row has `n`."""
+    """Return (rows, values, values) squared distances between values, of which each row has `n`."""
     values = n.shape[1]
     place = np.arange(values)
     if level == "ordinal":
         middle = n.cumsum(1) - n / 2
         squared: FloatArray = (middle[:, :, None] - middle[:, None, :]) ** 2
         return squared
-    apart = 1.0 - np.eye(values) if level == "nominal" else (place[:, None] - place) ** 2.0
-    return np.tile(apart, (len(n), 1, 1)).astype(np.float64)
+    differences = 1.0 - np.eye(values) if level == "nominal" else (place[:, None] - place) ** 2.0
+    return np.tile(differences, (len(n), 1, 1)).astype(np.float64)

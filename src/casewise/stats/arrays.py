@@ -23,12 +23,12 @@ class Counts(NamedTuple):
 
     @classmethod
     def from_arrays(cls, successes: ArrayLike, sizes: ArrayLike) -> Self:
-        """Both as integers of one shape, after broadcasting."""
+        """Return both arrays as integers, broadcast to one shape."""
         return cls(*np.broadcast_arrays(np.asarray(successes, dtype=np.int64), np.asarray(sizes, dtype=np.int64)))
 
 
 def coded_labels(values: ArrayLike) -> NDArray[np.intp]:
-    """`values` as the numbers 0, 1, 2, ... in their order. Integers that lie close are counted, which takes a tenth of sorting."""
+    """Return `values` as the numbers 0, 1, 2, ... in their order. Integers that lie close are counted, which takes a tenth of sorting."""
     labels = np.asarray(values)
     if labels.dtype.kind not in "iu" or not len(labels) or labels.min() < 0 or labels.max() >= 4 * len(labels):
         sorted_codes: NDArray[np.intp] = np.unique(labels, return_inverse=True)[1].ravel()
@@ -40,42 +40,44 @@ def coded_labels(values: ArrayLike) -> NDArray[np.intp]:
 
 
 def clusters_of(clusters: ArrayLike | None, n: int) -> IntArray:
-    """The cluster of each of `n` items as a number; each its own where none are given."""
+    """Return the cluster of each of `n` items as an integer from 0; each item is its own cluster if `clusters` is None."""
     return np.arange(n) if clusters is None else coded_labels(clusters)
 
 
 def checked_share(value: float, name: str) -> float:
-    """`value`, if it lies strictly between 0 and 1. Raises StatisticsError: it does not."""
+    """Return `value` as a float. Raises StatisticsError: it does not lie strictly between 0 and 1."""
     if not isinstance(value, float | int | np.number) or not 0 < value < 1:
         raise StatisticsError(f"{name} must lie strictly between 0 and 1, not {value!r}")
     return float(value)
 
 
-def safe_divide(numerator: ArrayLike, denominator: ArrayLike, *, otherwise: float = 0.0) -> FloatArray:
-    """Element-wise quotient, with `otherwise` where the denominator is zero."""
+def safe_divide(numerator: ArrayLike, denominator: ArrayLike, *, default: float = 0.0) -> FloatArray:
+    """Return the element-wise quotient, with `default` where the denominator is zero."""
     top, bottom = np.broadcast_arrays(np.asarray(numerator, dtype=float), np.asarray(denominator, dtype=float))
-    out = np.full(top.shape, otherwise)
-    quotient: FloatArray = np.divide(top, bottom, out=out, where=bottom != 0)
+    result = np.full(top.shape, default)
+    quotient: FloatArray = np.divide(top, bottom, out=result, where=bottom != 0)
     return quotient
 
 
-def whole(value: object, name: str, *, least: int) -> int:
-    """`value` as a whole number of at least `least`. Raises StatisticsError: it is none, or smaller."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise StatisticsError(f"{name} must be a whole number of at least {least}, not {value!r}")
+def checked_integer(value: object, name: str, *, minimum: int) -> int:
+    """Return `value` as an int. Raises StatisticsError: it is no whole number, or below `minimum`."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < minimum:
+        raise StatisticsError(f"{name} must be a whole number of at least {minimum}, not {value!r}")
     return int(value)
 
 
-def least_reaching(target: float, function: Callable[[int], float], *, start: int, largest: int) -> int | None:
-    """The smallest integer from `start` on at which `function`, which rises, is at least `target`; None: not up to `largest`."""
+def smallest_integer_reaching(
+    target: float, function: Callable[[int], float], *, start: int, largest: int
+) -> int | None:
+    """Return the smallest integer from `start` on at which the rising `function` reaches `target`; None if none up to `largest` does."""
     low, high = start - 1, start
     while function(high) < target:
         if high * 2 > largest:
             return None
         low, high = high, high * 2
     while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if function(middle) >= target else (middle, high)
+        midpoint = (low + high) // 2
+        low, high = (low, midpoint) if function(midpoint) >= target else (midpoint, high)
     return high
 
 
@@ -86,7 +88,7 @@ def least_reaching(target: float, function: Callable[[int], float], *, start: in
 def cluster_sums(
     terms: Collection[FloatArray] | FloatArray, clusters: NDArray[np.intp], *, n_clusters: int
 ) -> FloatArray:
-    """Sum each of `terms`, k of (items,), within clusters: shape (n_clusters, k), each column in one piece."""
+    """Return sum each of `terms`, k of (items,), within clusters: shape (n_clusters, k), each column in one piece."""
     sums = np.empty((len(terms), n_clusters))
     for place, column in enumerate(terms):
         sums[place] = np.bincount(clusters, weights=column, minlength=n_clusters)
@@ -94,7 +96,7 @@ def cluster_sums(
 
 
 def cluster_variance(influence: ArrayLike, clusters: ArrayLike | None = None) -> float:
-    r"""The variance of a number from what each observation adds to it, clusters taken together.
+    r"""Return the cluster-robust variance of a number, from the influence of each observation on it.
 
     .. math:: \frac{G}{G-1} \sum_g \Big(\sum_{i \in g} e_i\Big)^2
 
@@ -127,7 +129,7 @@ def cluster_variance(influence: ArrayLike, clusters: ArrayLike | None = None) ->
 
 
 class Raters(NamedTuple):
-    """One entry a vote: the place of its item, whose it is, and its weight of "safe"."""
+    """Votes, one entry each: the index of the item, the annotator, and the weight of "safe"."""
 
     item: NDArray[np.intp]
     annotator: NDArray[np.intp]
@@ -136,14 +138,14 @@ class Raters(NamedTuple):
     that are no verdicts, their values."""
 
     def where(self, mask: BoolArray) -> Raters:
-        """The votes on the items of `mask`, at their new places."""
-        on_items = mask[self.item]
+        """Return the votes on the items of `mask`, with items numbered anew."""
+        is_kept = mask[self.item]
         place = np.cumsum(mask) - 1
-        return Raters(place[self.item[on_items]], self.annotator[on_items], self.safe[on_items])
+        return Raters(place[self.item[is_kept]], self.annotator[is_kept], self.safe[is_kept])
 
 
-def annotators_covariance(of_safe: FloatArray, of_unsafe: FloatArray, raters: Raters) -> FloatArray:
-    """:math:`V_{annotator} - V_{cell}` of several numbers together: what they vary by because people differ throughout.
+def annotator_covariance(of_safe: FloatArray, of_unsafe: FloatArray, raters: Raters) -> FloatArray:
+    """Return the covariance that annotators add to several numbers, :math:`V_{annotator} - V_{cell}`.
 
     `of_safe`, `of_unsafe`: (items, numbers); the influence of one safe and of one unsafe vote on each item. No variance is
     below 0.
@@ -156,12 +158,12 @@ def annotators_covariance(of_safe: FloatArray, of_unsafe: FloatArray, raters: Ra
         return np.zeros((influence.shape[1], influence.shape[1]))
     influence = influence - influence.mean(axis=0)
     sums = cluster_sums(influence.T, codes, n_clusters=people)
-    plain = people / (people - 1) * sums.T @ sums - influence.T @ influence
-    values, vectors = np.linalg.eigh(plain)
+    raw = people / (people - 1) * sums.T @ sums - influence.T @ influence
+    values, vectors = np.linalg.eigh(raw)
     covariance: FloatArray = (vectors * np.maximum(values, 0.0)) @ vectors.T
     # What was below 0 has lifted the variances: they stay as they are, and the correlations come from the lifted ones.
-    own = np.sqrt(np.maximum(np.diag(plain), 0.0) / np.maximum(np.diag(covariance), np.finfo(float).tiny))
-    return covariance * own[:, None] * own
+    rescaling = np.sqrt(np.maximum(np.diag(raw), 0.0) / np.maximum(np.diag(covariance), np.finfo(float).tiny))
+    return covariance * rescaling[:, None] * rescaling
 
 
 TermsOfCounts = Callable[[IntArray, IntArray], FloatArray]
@@ -169,7 +171,7 @@ TermsOfCounts = Callable[[IntArray, IntArray], FloatArray]
 
 
 class PerVote(NamedTuple):
-    """Additions of one safe and of one unsafe vote on each item to a number, or (items, terms) to terms, and who gave which."""
+    """Influence of one safe and of one unsafe vote on each item, on a number (items,) or on terms (items, terms), and the votes."""
 
     raters: Raters
     of_safe: FloatArray
@@ -177,35 +179,37 @@ class PerVote(NamedTuple):
 
     @classmethod
     def from_counts(cls, terms: TermsOfCounts, safe: IntArray, votes: IntArray, raters: Raters) -> Self:
-        """A vote adds what the terms lose where it is exchanged for another one of its item."""
-        share, own = (safe / np.maximum(votes, 1))[:, None], terms(safe, votes)
-        alone = (votes / np.maximum(votes - 1, 1))[:, None]  # another one, not any one
+        """Return the influences of votes: what the terms lose if a vote is exchanged for another one of its item."""
+        share, full = (safe / np.maximum(votes, 1))[:, None], terms(safe, votes)
+        other_vote = (votes / np.maximum(votes - 1, 1))[:, None]  # another one, not any one
         without_safe, without_unsafe = terms(np.maximum(safe - 1, 0), votes), terms(np.minimum(safe + 1, votes), votes)
-        return cls(raters, alone * (1 - share) * (own - without_safe), alone * share * (own - without_unsafe))
+        return cls(
+            raters, other_vote * (1 - share) * (full - without_safe), other_vote * share * (full - without_unsafe)
+        )
 
-    def of_number(self, gradient: FloatArray) -> PerVote:
-        """Return the additions of votes to a number with this gradient by the terms."""
+    def along_gradient(self, gradient: FloatArray) -> PerVote:
+        """Return the influence of votes on a number with this gradient with respect to the terms."""
         return PerVote(self.raters, self.of_safe @ gradient, self.of_unsafe @ gradient)
 
     @property
     def variance(self) -> float:
-        """The part of annotators in the variance of a number."""
-        return float(annotators_covariance(self.of_safe[:, None], self.of_unsafe[:, None], self.raters)[0, 0])
+        """Variance of the number that comes from the choice of annotators."""
+        return float(annotator_covariance(self.of_safe[:, None], self.of_unsafe[:, None], self.raters)[0, 0])
 
     @classmethod
     def weighted(cls, parts: Sequence[tuple[float, PerVote | None]]) -> PerVote | None:
         """Return the weighted sum of numbers on the same items; None where an annotator of one is not known."""
-        present = [(weight, part) for weight, part in parts if part is not None]
-        if len(present) < len(parts) or len({len(part.of_safe) for _, part in present}) != 1:
+        known = [(weight, part) for weight, part in parts if part is not None]
+        if len(known) < len(parts) or len({len(part.of_safe) for _, part in known}) != 1:
             return None
         return cls(
-            present[0][1].raters,
-            np.sum([weight * part.of_safe for weight, part in present], axis=0),
-            np.sum([weight * part.of_unsafe for weight, part in present], axis=0),
+            known[0][1].raters,
+            np.sum([weight * part.of_safe for weight, part in known], axis=0),
+            np.sum([weight * part.of_unsafe for weight, part in known], axis=0),
         )
 
 
-def widened_for_annotators(influence: FloatArray, more: float) -> FloatArray:
-    """Clusters' influences, enlarged so that their variance has `more` in it."""
-    own = cluster_variance(influence)
-    return influence * np.sqrt(1 + more / own) if own > 0 and more > 0 else influence
+def widen_for_annotators(influence: FloatArray, extra: float) -> FloatArray:
+    """Return the influences of clusters, scaled so that their variance grows by `extra`."""
+    variance = cluster_variance(influence)
+    return influence * np.sqrt(1 + extra / variance) if variance > 0 and extra > 0 else influence

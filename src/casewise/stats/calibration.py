@@ -18,11 +18,11 @@ from casewise.stats.sample import Sample, totals_by_query
 
 N_BINS = 10
 
-QUERIES_A_BIN = 8
+QUERIES_PER_BIN = 8
 
-NO_INTERVAL_OF_ERROR = "no interval: bounds that hold are too wide; see the calibration part"
+ERROR_WITHOUT_INTERVAL = "no interval: bounds that hold are too wide; see the calibration part"
 
-NOTHING_TO_CALIBRATE = "undefined: no item has both a value and a rate"
+NO_RATED_VALUES = "undefined: no item has both a value and a rate"
 
 
 @dataclass(frozen=True)
@@ -48,14 +48,14 @@ class Calibration:
     error: Estimate
     """Mean distance of a bin's mean value from its mean rate, weighted by items, less what chance adds; without an interval."""
     by_chance: float | None
-    """Its average without that correction, for a calibrated judge on this many items and queries."""
+    """Expected error, before that correction, of a calibrated judge on this many items and queries."""
     brier: Estimate
     calibration_part: Estimate
     refinement_part: Estimate
     """The Brier score is the sum of its two parts. The first vanishes for a calibrated judge, and a monotone change of
     scale can remove it; the second is what the judge does not tell apart."""
     noise_floor: Estimate
-    """The Brier score of a judge that knew everyone's opinion: what few votes leave open."""
+    """The Brier score of a judge that knows every true safe rate: the noise of few votes."""
 
     @property
     def n(self) -> int:
@@ -63,7 +63,7 @@ class Calibration:
 
 
 def calibration(sample: Sample, *, n_bins: int = N_BINS) -> Calibration:
-    r"""The calibration curve over bins of equal mass, its error, and the parts of the Brier score.
+    r"""Return the calibration curve over bins of equal mass, its error, and the parts of the Brier score.
 
     With *n_b* items in bin *b*, mean value :math:`\bar q_b` and mean rate :math:`\bar r_b`,
 
@@ -87,61 +87,62 @@ def calibration(sample: Sample, *, n_bins: int = N_BINS) -> Calibration:
     rated = sample.where(sample.in_rate_metrics)
     # Measured before there are totals of every bin, which are large.
     measured_brier = measure(rated, metrics=metrics_named("brier"))
-    bins = equal_mass_bins(rated.probability, max(1, min(n_bins, rated.n_clusters // QUERIES_A_BIN)))
+    bins = equal_mass_bins(rated.probability, max(1, min(n_bins, rated.n_clusters // QUERIES_PER_BIN)))
     n_used = int(bins.max()) + 1 if len(bins) else 0
     totals = replace(
         totals_by_query(rated, lambda subset: bin_terms(subset, bins, n_used)), n_unscored=int(sample.unscored.sum())
     )
     curve = []
     for b in range(n_used):
-        inside = rated.probability[bins == b]
+        values = rated.probability[bins == b]
         rate = estimate_of(totals.measure(share(f"rate{b}", f"rate{b}", f"n{b}")))
-        low, high, mean = (float(end) for end in (inside.min(), inside.max(), inside.mean()))
-        curve.append(CalibrationBin(low, high, mean, rate, len(inside)))
+        low, high, mean = (float(limit) for limit in (values.min(), values.max(), values.mean()))
+        curve.append(CalibrationBin(low, high, mean, rate, len(values)))
     noise = estimate_of(totals.measure(NOISE))
     gaps = Gaps.from_totals(totals, n_used)
     (brier,) = measured_brier or (totals.measure(BRIER),)
     brier = replace(brier, n_unscored=totals.n_unscored)
     score = estimate_of(brier)
     part = calibration_part(score, gaps)
-    removed = part.estimate or 0.0
-    refined = replace(
+    removable = part.estimate or 0.0
+    refinement = replace(
         brier,
         name="refinement_part",
-        value=brier.value - removed,
-        influence=(brier.influence - gaps.adds) * np.sqrt(rated.n_clusters / max(rated.n_clusters - n_used, 1)),
+        value=brier.value - removable,
+        influence=(brier.influence - gaps.total_influence)
+        * np.sqrt(rated.n_clusters / max(rated.n_clusters - n_used, 1)),
         votes=PerVote.weighted([(1.0, brier.votes), (-1.0, gaps.votes)]),
-        unseen=None if brier.unseen is None else brier.unseen - removed,
+        unseen=None if brier.unseen is None else brier.unseen - removable,
     )
     error = replace(part, name="calibration_error", ci_low=None, ci_high=None)
     if part.estimate is not None:
         distance = float(gaps.weight @ np.sqrt(np.maximum(gaps.gap**2 - gaps.spread**2, 0.0)))
-        error = replace(error, estimate=distance, method=NO_INTERVAL_OF_ERROR)
+        error = replace(error, estimate=distance, method=ERROR_WITHOUT_INTERVAL)
     return Calibration(
         curve=tuple(curve),
         error=error,
         by_chance=float(gaps.weight @ gaps.spread * np.sqrt(2 / np.pi)) if rated.n_clusters > 1 else None,
         brier=score,
         calibration_part=part,
-        refinement_part=estimate_of(refined),
+        refinement_part=estimate_of(refinement),
         noise_floor=noise,
     )
 
 
 @dataclass(frozen=True)
 class Gaps:
-    """The bins' mean values less their mean rates: (bins,), with their shares of all items."""
+    """Gaps between the mean value and the mean rate of each bin, (bins,), with the bins' shares of all items."""
 
     gap: FloatArray
     weight: FloatArray
     influence: FloatArray
-    """(queries, bins): what each query adds to each, scaled to be unbiased for few queries in a bin."""
+    """Influence of each query on each gap, (queries, bins), scaled to be unbiased for few queries in a bin."""
     composition: FloatArray
-    """(queries, bins): what each query adds to the weights."""
-    more: FloatArray
-    """(bins, bins): what annotators add to their covariance, where it is known who voted."""
+    """Influence of each query on the weights, (queries, bins)."""
+    extra_variance: FloatArray
+    """Covariance of the gaps that comes from annotators, (bins, bins); 0 where votes are anonymous."""
     votes: PerVote | None
-    """The addition of each vote to the sum of weighted squares."""
+    """Influence of each vote on the weighted sum of squared gaps."""
 
     @classmethod
     def from_totals(cls, totals: TotalsByCluster, n_bins: int) -> Gaps:
@@ -149,13 +150,13 @@ class Gaps:
         sums, counts = (totals.sums[:, columns] for columns in places)
         n, queries = counts.sum(axis=0), (counts > 0).sum(axis=0)
         gap = sums.sum(axis=0) / np.maximum(n, 1)
-        few = np.sqrt(np.where(queries > 1, queries / np.maximum(queries - 1, 1), 1.0))
+        small_sample_factor = np.sqrt(np.where(queries > 1, queries / np.maximum(queries - 1, 1), 1.0))
         total = max(float(n.sum()), 1.0)
-        of_gap = np.zeros((len(totals.names), n_bins))
-        of_gap[places[0], range(n_bins)] = 1 / np.maximum(n, 1)
-        of_squares = of_gap @ (2 * n / total * gap)
+        gap_gradient = np.zeros((len(totals.names), n_bins))
+        gap_gradient[places[0], range(n_bins)] = 1 / np.maximum(n, 1)
+        squares_gradient = gap_gradient @ (2 * n / total * gap)
         sums -= gap * counts  # in place, for there may be half a million queries
-        sums *= few
+        sums *= small_sample_factor
         sums /= np.maximum(n, 1)
         counts -= counts.sum(axis=1, keepdims=True) * n / total
         counts /= total
@@ -164,23 +165,23 @@ class Gaps:
             weight=n / total,
             influence=sums,
             composition=counts,
-            more=totals.added_by_annotators(of_gap),
-            votes=None if totals.votes is None else totals.votes.of_number(of_squares),
+            extra_variance=totals.added_by_annotators(gap_gradient),
+            votes=None if totals.votes is None else totals.votes.along_gradient(squares_gradient),
         )
 
     @property
     def slope(self) -> FloatArray:
-        """Return the gradient of the sum of weighted squares by the gaps."""
+        """Gradient of the weighted sum of squared gaps with respect to the gaps."""
         return 2 * self.weight * self.gap
 
     @property
-    def adds(self) -> FloatArray:
-        """The addition of each query to the sum of weighted squares: by the gaps, and by how its items fall into the bins."""
+    def total_influence(self) -> FloatArray:
+        """Influence of each query on the weighted sum of squared gaps, through the gaps and through the bins of its items."""
         return self.influence @ self.slope + self.composition @ self.gap**2
 
     @property
     def covariance(self) -> FloatArray:
-        return self.influence.T @ self.influence + self.more
+        return self.influence.T @ self.influence + self.extra_variance
 
     @property
     def spread(self) -> FloatArray:
@@ -188,38 +189,38 @@ class Gaps:
 
 
 def calibration_part(brier: Estimate, gaps: Gaps) -> Estimate:
-    """The part of the Brier score that a change of scale removes, less what chance adds; never below 0."""
+    """Return the part of the Brier score that a change of scale removes, less what chance adds; never below 0."""
     if brier.estimate is None:
         return replace(brier, name="calibration_part")
-    bare = Estimate("calibration_part", None, None, None, brier.n, brier.n_unscored, "no interval: one query only")
-    plain = float(gaps.weight @ gaps.gap**2)
+    estimate = Estimate("calibration_part", None, None, None, brier.n, brier.n_unscored, "no interval: one query only")
+    raw = float(gaps.weight @ gaps.gap**2)
     if len(gaps.influence) < 2:
-        return replace(bare, estimate=plain)
-    excess = plain - float(gaps.weight @ gaps.spread**2)
-    adds = gaps.adds
+        return replace(estimate, estimate=raw)
+    unbiased = raw - float(gaps.weight @ gaps.spread**2)
+    influence = gaps.total_influence
     noise = 2 * float(gaps.weight @ gaps.covariance**2 @ gaps.weight)
-    steep = float(adds @ adds + gaps.slope @ gaps.more @ gaps.slope) / plain if plain > 0 else 0.0
-    t = student_quantile(0.975, max(1.0, min(degrees_of_freedom(adds), len(adds) - 1)))
-    middle = excess + t**2 * steep / 2
-    half = t * np.sqrt(max(t**2 * steep**2 / 4 + steep * excess + noise, 0.0))
-    low, high = max(0.0, middle - half), min(1.0, max(0.0, middle + half))
+    slope = float(influence @ influence + gaps.slope @ gaps.extra_variance @ gaps.slope) / raw if raw > 0 else 0.0
+    t = student_quantile(0.975, max(1.0, min(degrees_of_freedom(influence), len(influence) - 1)))
+    centre = unbiased + t**2 * slope / 2
+    half_width = t * np.sqrt(max(t**2 * slope**2 / 4 + slope * unbiased + noise, 0.0))
+    low, high = max(0.0, centre - half_width), min(1.0, max(0.0, centre + half_width))
     return replace(
-        bare, estimate=max(0.0, excess), ci_low=low, ci_high=float(high), method="by inversion, over queries"
+        estimate, estimate=max(0.0, unbiased), ci_low=low, ci_high=float(high), method="by inversion, over queries"
     )
 
 
 def equal_mass_bins(values: FloatArray, n_bins: int) -> NDArray[np.intp]:
-    """The bin of each value, from 0: as equally filled as ties allow, with tied values in one bin."""
+    """Return the bin of each value, from 0: bins of equal size as far as ties allow, with tied values in one bin."""
     _, group, sizes = np.unique(values, return_inverse=True, return_counts=True)
-    middle = (np.cumsum(sizes) - sizes / 2) / max(len(values), 1)
-    of_group = np.minimum((middle * n_bins).astype(np.intp), n_bins - 1)
-    _, bins = np.unique(of_group[group], return_inverse=True)
+    centre = (np.cumsum(sizes) - sizes / 2) / max(len(values), 1)
+    bin_of_group = np.minimum((centre * n_bins).astype(np.intp), n_bins - 1)
+    _, bins = np.unique(bin_of_group[group], return_inverse=True)
     return bins.astype(np.intp)
 
 
 def bin_terms(rated: Sample, bins: NDArray[np.intp], n_bins: int) -> Mapping[str, FloatArray]:
     q, r, m = rated.probability, rated.rate, rated.n_votes
-    several = m > 1
+    has_several = m > 1
 
     def in_bin(b: int, values: FloatArray) -> FloatArray:
         return np.where(bins == b, values, 0.0)
@@ -228,17 +229,17 @@ def bin_terms(rated: Sample, bins: NDArray[np.intp], n_bins: int) -> Mapping[str
     columns: dict[str, Callable[[], FloatArray]] = {
         "n": lambda: np.ones(len(rated)),
         "brier": lambda: (q - r) ** 2,
-        "several": lambda: several.astype(np.float64),
-        "noise": lambda: several * r * (1 - r) / np.maximum(m - 1, 1),
+        "several": lambda: has_several.astype(np.float64),
+        "noise": lambda: has_several * r * (1 - r) / np.maximum(m - 1, 1),
     }
     for b in range(n_bins):
         for name, values in by_bin.items():
             columns[f"{name}{b}"] = partial(in_bin, b, values)
-    return MadeWhenAsked(columns)
+    return LazyColumns(columns)
 
 
-class MadeWhenAsked(Mapping[str, FloatArray]):
-    """Columns by name, each made when it is asked for and not kept: those of ten bins do not lie in memory together."""
+class LazyColumns(Mapping[str, FloatArray]):
+    """Columns by name that are computed at each access and not kept, so that those of ten bins are not in memory together."""
 
     def __init__(self, columns: Mapping[str, Callable[[], FloatArray]]) -> None:
         self._columns = columns
@@ -253,5 +254,5 @@ class MadeWhenAsked(Mapping[str, FloatArray]):
         return len(self._columns)
 
 
-BRIER = share("brier", "brier", "n", kind="other", undefined=NOTHING_TO_CALIBRATE)
+BRIER = share("brier", "brier", "n", kind="other", undefined=NO_RATED_VALUES)
 NOISE = share("vote_noise", "noise", "several", kind="other", undefined="undefined: no item has two votes")

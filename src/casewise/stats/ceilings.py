@@ -24,24 +24,21 @@ from casewise.stats.arrays import (
     cluster_variance,
     clusters_of,
     coded_labels,
-    widened_for_annotators,
+    widen_for_annotators,
 )
 from casewise.stats.intervals import (
     ROUNDING_ERROR,
     Interval,
     adjust,
     degrees_of_freedom,
-    floored,
+    floored_interval,
     hall_corrected_quantile,
     hall_corrected_statistic,
-    p_of_unseen,
+    unseen_floor_p,
 )
-from casewise.stats.sample import right
+from casewise.stats.sample import right_weight
 from casewise.stats.shares import chance_of_majority, log_choose, majority_weight
 from casewise.text import count_of
-
-# The best that any judge could score against rates of finitely many people's votes; how true rates are spread.
-
 
 ALPHA = 0.05
 """Level of the tests here: one-sided for a new person, the false discovery rate for annotators."""
@@ -57,15 +54,15 @@ class Ceilings:
     pearson: float
     """Upper limit of the correlation: the square root of the reliability of all votes."""
     pearson_interval: tuple[float, float] | None
-    """Over clusters, and annotators where they are known; None for fewer than three items, or as for `Reliability`."""
+    """Interval of `pearson` over clusters and known annotators; None for fewer than three items, or as for `Reliability`."""
     between_conditions: float | None
     """The share of the variance of safe rates that lies between conditions (eta squared); None without conditions."""
     cross_entropy_plug_in: float
     """Mean entropy of the observed rates, in nats: a lower bound that no judge reaches."""
     cross_entropy_floor: float
-    """The same with Miller and Madow's correction: what is attainable."""
+    """The lowest cross-entropy that a judge can reach: the plug-in value with Miller and Madow's correction."""
     brier_floor: float
-    """Mean p(1 − p)/(m − 1): the noise of the rates themselves."""
+    """Mean of p(1 − p)/(m − 1), the sampling variance of the rates."""
     items: int
 
     @property
@@ -89,7 +86,7 @@ def ceilings(
     clusters: ArrayLike | None = None,
     raters: Raters | None = None,
 ) -> Ceilings:
-    r"""Ceiling of Pearson's *r* and floors of cross-entropy and Brier score, from votes alone.
+    r"""Return ceiling of Pearson's *r* and floors of cross-entropy and Brier score, from votes alone.
 
     .. math:: r_{max} = \sqrt{1 - \frac{\overline{p(1-p)/(m-1)}}{\mathrm{var}(p)}}, \qquad
        H_{min} = \overline{H(p)} + \overline{\frac{[0 < p < 1]}{2m}}
@@ -113,6 +110,12 @@ def ceilings(
     References
     ----------
     .. [1] Lord & Novick (1968), ch. 3 (attenuation). Miller (1955), in Information Theory in Psychology.
+
+    Examples
+    --------
+    >>> result = ceilings([20, 18, 12, 6, 3, 1], [21] * 6)
+    >>> round(result.pearson, 3), round(result.brier_floor, 3)
+    (0.977, 0.007)
     """
     rated = RatedItems.from_votes(safe, votes, clusters, raters)
     s, m, groups = rated.safe, rated.votes, coded_labels(clusters_of(condition, len(rated.kept))[rated.kept])
@@ -150,7 +153,7 @@ UNIFORM = BetaPrior(1.0, 1.0)
 
 
 def fit_beta(safe: ArrayLike, votes: ArrayLike) -> BetaPrior:
-    """The Beta(a, b) under which the counts of safe votes are likeliest; items without votes say nothing.
+    """Return the maximum-likelihood Beta(a, b) of the counts of safe votes; items without votes are left out.
 
     Beta-binomial maximum likelihood by fixed point.
 
@@ -158,7 +161,7 @@ def fit_beta(safe: ArrayLike, votes: ArrayLike) -> BetaPrior:
 
     Sources: Griffiths (1973), Biometrics 29, 637-648. Minka (2000), Estimating a Dirichlet distribution, eq. 55.
     """
-    x, n, _, times = KindsOfItems.from_counts(*Counts.from_arrays(safe, votes))
+    x, n, _, times = DistinctCounts.from_counts(*Counts.from_arrays(safe, votes))
     if n.max(initial=0) < 2:
         raise StatisticsError("fitting the spread of rates needs items with two votes or more")
     a = b = 1.0
@@ -167,15 +170,15 @@ def fit_beta(safe: ArrayLike, votes: ArrayLike) -> BetaPrior:
         new_a = a * float(times @ (digamma(a + x) - digamma(a))) / spread
         new_b = b * float(times @ (digamma(b + n - x) - digamma(b))) / spread
         new_a, new_b = np.clip([new_a, new_b], 1e-3, 1e4).tolist()
-        moved = abs(new_a - a) / a + abs(new_b - b) / b
+        change = abs(new_a - a) / a + abs(new_b - b) / b
         a, b = new_a, new_b
-        if moved < 1e-10:
+        if change < 1e-10:
             break
     return BetaPrior(a, b)
 
 
-class KindsOfItems(NamedTuple):
-    """The kinds of items by their counts, in ascending order, which each item is of, and how many items are of each."""
+class DistinctCounts(NamedTuple):
+    """Distinct pairs of safe votes and votes in ascending order, the pair of each item, and the number of items of each pair."""
 
     safe: IntArray
     votes: IntArray
@@ -184,31 +187,31 @@ class KindsOfItems(NamedTuple):
 
     @classmethod
     def from_counts(cls, safe: IntArray, votes: IntArray) -> Self:
-        past = int(votes.max(initial=0)) + 1
-        codes = safe * past + votes
-        if past**2 > len(codes):
-            kinds, which, times = np.unique(codes, return_inverse=True, return_counts=True)
+        base = int(votes.max(initial=0)) + 1
+        codes = safe * base + votes
+        if base**2 > len(codes):
+            kinds, kind_of_item, times = np.unique(codes, return_inverse=True, return_counts=True)
         else:  # counted, which takes a tenth of sorting
             times = np.bincount(codes)
-            kinds, which = np.flatnonzero(times), (np.cumsum(times > 0) - 1)[codes]
+            kinds, kind_of_item = np.flatnonzero(times), (np.cumsum(times > 0) - 1)[codes]
             times = times[kinds]
-        return cls(*np.divmod(kinds, past), which, times)
+        return cls(*np.divmod(kinds, base), kind_of_item, times)
 
 
-class AnyShape(NamedTuple):
+class RatePosteriors(NamedTuple):
     """Posterior distributions of the items' true rates."""
 
     grid: FloatArray
     posterior: FloatArray
-    """(kinds, grid), a kind for each pair of counts: each row sums to 1."""
+    """Probabilities of the grid's rates, (pairs, grid), a row for each distinct pair of counts; each row sums to 1."""
     kind: IntArray
-    """(items,) the row of each item."""
+    """Row of each item, (items,)."""
 
 
-def rates_of_any_shape(s: IntArray, m: IntArray) -> AnyShape:
-    """Each item's posterior under the likeliest distribution of true rates, whatever its shape (Laird 1978, by EM)."""
+def rate_posteriors(s: IntArray, m: IntArray) -> RatePosteriors:
+    """Return the items' posteriors under the nonparametric maximum-likelihood distribution of true rates (Laird 1978, by EM)."""
     grid = (np.arange(POINTS) + 0.5) / POINTS
-    kinds = KindsOfItems.from_counts(s, m)
+    kinds = DistinctCounts.from_counts(s, m)
     x, n, times = kinds.safe[:, None], kinds.votes[:, None], kinds.times
     log = xlogy(x, grid) + xlogy(n - x, 1 - grid)
     likelihood = np.exp(log - log.max(1, keepdims=True))
@@ -216,14 +219,11 @@ def rates_of_any_shape(s: IntArray, m: IntArray) -> AnyShape:
     for _ in range(ROUNDS):
         weight = weight * ((times / (likelihood @ weight)) @ likelihood) / times.sum()
     posterior = likelihood * weight
-    return AnyShape(grid, posterior / posterior.sum(1, keepdims=True), kinds.which)
-
-
-# How likely a label is to come out the same when the study is repeated with as many other people.
+    return RatePosteriors(grid, posterior / posterior.sum(1, keepdims=True), kinds.which)
 
 
 def same_label(safe: ArrayLike, votes: ArrayLike, *, prior: BetaPrior) -> FloatArray:
-    r"""P(the majority label of each item would come out the same) in a study with as many other people.
+    r"""Return P(the majority label of each item would come out the same) in a study with as many other people.
 
     With *s* of *m* votes safe, *k* of *m* new people say safe with the beta-binomial probability
 
@@ -236,18 +236,18 @@ def same_label(safe: ArrayLike, votes: ArrayLike, *, prior: BetaPrior) -> FloatA
     `prior`: how rates are spread. People are taken to vote independently given the item; where a person's
         votes go together on many items, whole blocks of labels change at once, and as often.
     """
-    kinds = KindsOfItems.from_counts(*Counts.from_arrays(safe, votes))
+    kinds = DistinctCounts.from_counts(*Counts.from_arrays(safe, votes))
     shares = np.full(len(kinds.times), np.nan)
     for kind, (s, m) in enumerate(zip(kinds.safe.tolist(), kinds.votes.tolist(), strict=True)):
         if m:
             a, b, k = prior.a + s, prior.b + m - s, np.arange(min(m, MANY_VOTES) + 1)
             if m <= MANY_VOTES:
                 chances = np.exp(log_choose(m, k) + betaln(a + k, b + m - k) - betaln(a, b))
-                again_safe = float(chances @ majority_weight(k, m))
+                repeat_safe = float(chances @ majority_weight(k, m))
             else:  # over equally likely rates, which is right to 1e-6
-                again_safe = float(chance_of_majority(betaincinv(a, b, (k[1:] - 0.5) / MANY_VOTES), m).mean())
+                repeat_safe = float(chance_of_majority(betaincinv(a, b, (k[1:] - 0.5) / MANY_VOTES), m).mean())
             w = float(majority_weight(s, m))
-            shares[kind] = w * again_safe + (1 - w) * (1 - again_safe)
+            shares[kind] = w * repeat_safe + (1 - w) * (1 - repeat_safe)
     return shares[kinds.which]
 
 
@@ -262,8 +262,8 @@ def same_label(safe: ArrayLike, votes: ArrayLike, *, prior: BetaPrior) -> FloatA
 
 
 @dataclass(frozen=True)
-class AgainstNewPerson:
-    """A judge less a new person, in agreement with the same others."""
+class NewPersonTest:
+    """Agreement of a judge with people less that of a new person, against the same other people."""
 
     judge: float
     person: float
@@ -279,36 +279,36 @@ class AgainstNewPerson:
     p: float
     not_worse: bool
     power: float
-    """The probability of showing that with as many queries if the judge were exactly a person's equal."""
+    """Probability that a judge equal to a person is shown to be not worse, with as many queries."""
     detectable: float
-    """The least margin that such a judge would keep in four of five studies."""
+    """Smallest margin at which such a judge passes in 80 % of studies."""
     items: int
     clusters: int
 
 
 def leave_one_out(judge: ArrayLike, safe: ArrayLike, votes: ArrayLike) -> FloatArray:
-    """(items, 2) agreement with the majority of the others of the judge and of one of an item's people, over all of them.
+    """Return the agreement of the judge and of one of an item's people with the majority of the others, (items, 2), averaged over people.
 
     nan for items with fewer than two votes; a judge without a verdict (nan) is never right. Of a judge that was asked several
     times, (answers, items), the mean over its answers.
     """
     (s, m), verdict = Counts.from_arrays(safe, votes), np.asarray(judge, dtype=np.float64)
     without_safe, without_unsafe = majority_weight(s - 1, m - 1), majority_weight(s, m - 1)
-    share = s / np.maximum(m, 1)
-    majority_of_others = share * without_safe + (1 - share) * without_unsafe
-    person = share * without_safe + (1 - share) * (1 - without_unsafe)
-    own = right(verdict, majority_of_others)
-    return np.where((m > 1)[:, None], np.column_stack([own, person]), np.nan)
+    safe_share = s / np.maximum(m, 1)
+    majority_of_others = safe_share * without_safe + (1 - safe_share) * without_unsafe
+    person_score = safe_share * without_safe + (1 - safe_share) * (1 - without_unsafe)
+    judge_score = right_weight(verdict, majority_of_others)
+    return np.where((m > 1)[:, None], np.column_stack([judge_score, person_score]), np.nan)
 
 
 def tied(safe: ArrayLike, votes: ArrayLike) -> BoolArray:
-    """Return which items have as many safe votes as unsafe ones."""
+    """Return the mask of items with as many safe votes as unsafe ones."""
     (s, m) = Counts.from_arrays(safe, votes)
     equal: BoolArray = 2 * s == m
     return equal
 
 
-def against_new_person(
+def new_person_test(
     judge: ArrayLike,
     safe: ArrayLike,
     votes: ArrayLike,
@@ -316,7 +316,7 @@ def against_new_person(
     clusters: ArrayLike | None = None,
     margin: float = 0.05,
     raters: Raters | None = None,
-) -> AgainstNewPerson:
+) -> NewPersonTest:
     r"""Test that a judge agrees with people no less than a new person does, but for `margin` (non-inferiority).
 
     :math:`H_0: d \le -\text{margin}`, by Student's *t* with the cluster-robust error on what the clusters' spread allows, at most one less
@@ -333,46 +333,55 @@ def against_new_person(
     Raises StatisticsError: fewer than two clusters with two votes on an item, or a margin that is no share.
 
     Source: Wellek (2010), Testing statistical hypotheses of equivalence and noninferiority, §1.5 and ch. 2.
+
+    A judge that is right on 116 of 120 queries, where 18 of 20 people agree on each:
+
+    >>> verdict, counts = np.arange(120) >= 4, (np.full(120, 18), np.full(120, 20))
+    >>> test = new_person_test(verdict, *counts)
+    >>> round(test.difference, 3), round(test.low, 3), test.not_worse
+    (0.067, 0.023, True)
     """
     checked_share(margin, "margin")
     agreement = leave_one_out(judge, safe, votes)
-    used = ~np.isnan(agreement[:, 0])
-    places = coded_labels(clusters_of(clusters, len(agreement))[used])
-    d = agreement[used, 0] - agreement[used, 1]
+    rated = ~np.isnan(agreement[:, 0])
+    places = coded_labels(clusters_of(clusters, len(agreement))[rated])
+    d = agreement[rated, 0] - agreement[rated, 1]
     groups = int(places.max(initial=-1)) + 1
     if groups < 2:
         raise StatisticsError(
             "a judge is compared with a new person on two queries at least, with two votes on an item"
         )
-    if tied(safe, votes)[used].all():
+    if tied(safe, votes)[rated].all():
         raise StatisticsError("people are tied on every item, so no majority says whether a judge or a person is right")
     difference = float(d.mean())
-    own = cluster_sums([(d - difference) / len(d)], places, n_clusters=groups)[:, 0]
-    df = degrees_of_freedom(own)
+    influence = cluster_sums([(d - difference) / len(d)], places, n_clusters=groups)[:, 0]
+    df = degrees_of_freedom(influence)
     if raters is not None:
 
-        def ahead(safe: IntArray, votes: IntArray) -> FloatArray:
+        def terms(safe: IntArray, votes: IntArray) -> FloatArray:
             return np.nan_to_num(leave_one_out(judge, safe, votes) @ [[1.0], [-1.0]]) / len(d)
 
-        more = PerVote.from_counts(ahead, *Counts.from_arrays(safe, votes), raters).of_number(np.ones(1)).variance
-        own, df = widened_for_annotators(own, more), min(df, len(np.unique(raters.annotator)) - 1)
-    error = float(np.sqrt(cluster_variance(own)))
-    means = agreement[used].mean(axis=0)
+        extra = PerVote.from_counts(terms, *Counts.from_arrays(safe, votes), raters).along_gradient(np.ones(1)).variance
+        influence, df = (widen_for_annotators(influence, extra), min(df, len(np.unique(raters.annotator)) - 1))
+    error = float(np.sqrt(cluster_variance(influence)))
+    means = agreement[rated].mean(axis=0)
     below, above = ([] if (side * d > 1e-12).any() else [1 - side * difference] for side in (-1, 1))
 
     def limits(level: float) -> Interval:
         t = float(stdtrit(df, (1 + level) / 2))
-        low, high = (side * hall_corrected_quantile(t, side * own) * error for side in (-1, 1))
-        seen = Interval(difference + low, difference + high)
-        return floored(difference, seen, below=below, above=above, clusters=groups, domain=(-1, 1), level=level)
+        low, high = (side * hall_corrected_quantile(t, side * influence) * error for side in (-1, 1))
+        from_spread = Interval(difference + low, difference + high)
+        return floored_interval(
+            difference, from_spread, below=below, above=above, clusters=groups, domain=(-1, 1), level=level
+        )
 
     statistic = (difference + margin) / error if error > ROUNDING_ERROR else np.inf * np.sign(difference + margin)
-    p_seen = float(stdtr(df, -hall_corrected_statistic(statistic, -own)))
-    p = max(p_seen, p_of_unseen(difference + margin, below, clusters=groups))
+    p_from_spread = float(stdtr(df, -hall_corrected_statistic(statistic, -influence)))
+    p = max(p_from_spread, unseen_floor_p(difference + margin, below, clusters=groups))
     low, two_sided = limits(1 - 2 * ALPHA).low, limits(1 - ALPHA)
-    critical = hall_corrected_quantile(float(stdtrit(df, 1 - ALPHA)), -own)
+    critical = hall_corrected_quantile(float(stdtrit(df, 1 - ALPHA)), -influence)
     effective = max(difference - low, ROUNDING_ERROR) / critical  # the error with which Student's t has this limit
-    return AgainstNewPerson(
+    return NewPersonTest(
         judge=float(means[0]),
         person=float(means[1]),
         difference=difference,
@@ -384,12 +393,9 @@ def against_new_person(
         not_worse=p <= ALPHA,
         power=float(ndtr(margin / effective - critical)),
         detectable=(critical + float(ndtri(0.8))) * effective,
-        items=int(used.sum()),
+        items=int(rated.sum()),
         clusters=groups,
     )
-
-
-# May a judge stand in for an annotator? The alternative annotator test.
 
 
 FEWEST_ITEMS = 30
@@ -398,7 +404,7 @@ FEWEST_ITEMS = 30
 
 @dataclass(frozen=True)
 class AlternativeAnnotator:
-    """The test's answer, or why there is none."""
+    """The result of the alternative-annotator test, or the reason why there is none."""
 
     epsilon: float
     items_per_annotator: float
@@ -450,24 +456,24 @@ def alternative_annotator_test(
     """
     y, f = np.asarray(safe, dtype=np.int64), np.asarray(judge, dtype=np.int64)
     items, people = coded_labels(item), coded_labels(annotator)
-    shared = np.bincount(items)[items] > 1
+    is_shared = np.bincount(items)[items] > 1
     others_safe, n_others = np.bincount(items, weights=y)[items] - y, np.bincount(items)[items] - 1
     agree_with_judge = np.where(f == 1, others_safe, n_others - others_safe)
     agree_with_human = np.where(y == 1, others_safe, n_others - others_safe)
     judge_wins, human_wins = agree_with_judge >= agree_with_human, agree_with_human >= agree_with_judge
-    person = people[shared]
-    counts = np.bincount(person)
-    median = float(np.median(counts[counts > 0])) if shared.any() else 0.0
+    annotator_of_rating = people[is_shared]
+    counts = np.bincount(annotator_of_rating)
+    median = float(np.median(counts[counts > 0])) if is_shared.any() else 0.0
     tested = np.flatnonzero(counts >= FEWEST_ITEMS)
     if not len(tested):
         reason = f"annotators share a median of {count_of(median, 'item')} with others; the test needs {FEWEST_ITEMS}"
         return AlternativeAnnotator(epsilon, median, 0, None, None, None, reason)
-    d, n = (human_wins.astype(np.int64) - judge_wins)[shared], counts[tested]
-    mean = np.bincount(person, weights=d)[tested] / n
-    spread = np.bincount(person, weights=d**2)[tested] / n - mean**2
+    d, n = (human_wins.astype(np.int64) - judge_wins)[is_shared], counts[tested]
+    mean = np.bincount(annotator_of_rating, weights=d)[tested] / n
+    spread = np.bincount(annotator_of_rating, weights=d**2)[tested] / n - mean**2
     constant = spread < 1e-12  # where wins never vary, p is 0 or 1 as their mean says
     t = (mean - epsilon) / np.where(constant, 1.0, np.sqrt(np.maximum(spread, 0.0) / (n - 1)))
     p = np.where(constant, np.where(mean < epsilon, 0.0, 1.0), stdtr(n - 1, t))
     omega = float((adjust(p, "benjamini_yekutieli") < ALPHA).mean())
-    chance = np.bincount(person, weights=judge_wins[shared])[tested] / n
-    return AlternativeAnnotator(epsilon, median, len(tested), omega, omega >= 0.5, float(chance.mean()), None)
+    advantage = np.bincount(annotator_of_rating, weights=judge_wins[is_shared])[tested] / n
+    return AlternativeAnnotator(epsilon, median, len(tested), omega, omega >= 0.5, float(advantage.mean()), None)

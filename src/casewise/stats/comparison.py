@@ -14,7 +14,7 @@ from scipy.special import ndtr, ndtri
 
 from casewise.errors import StatisticsError
 from casewise.records import ShortRepr
-from casewise.stats.arrays import BoolArray, FloatArray, IntArray, cluster_variance, widened_for_annotators
+from casewise.stats.arrays import BoolArray, FloatArray, IntArray, cluster_variance, widen_for_annotators
 from casewise.stats.contrasts import sign_flips
 from casewise.stats.costs import TurningPoint, turning_point
 from casewise.stats.estimates import Estimate, difference_of, estimate_of, influence_of_difference, measure
@@ -23,9 +23,6 @@ from casewise.stats.measured import Measured
 from casewise.stats.metrics import ON_SCALE, REFUSALS, Metric, all_metrics
 from casewise.stats.pairs import PairIndex, measured_flips
 from casewise.stats.sample import Sample
-
-# Has a judge become worse than it was, by more than is allowed? Pass, fail, or: these items cannot tell.
-
 
 Decision = Literal["pass", "fail", "inconclusive"]
 
@@ -37,14 +34,14 @@ POWER = 0.8
 
 
 @cache
-def gated() -> dict[str, Metric]:
+def gate_metrics() -> dict[str, Metric]:
     """Return the metrics that a gate can hold, by name."""
     return {metric.name: metric for metric in (*all_metrics(), *REFUSALS, *ON_SCALE)}
 
 
 @dataclass(frozen=True)
 class MetricGate:
-    """One metric: how much worse the run is than the baseline, and whether that is too much."""
+    """The gate of one metric: how much worse the run is than the baseline, and whether that is more than is allowed."""
 
     name: str
     baseline: float
@@ -59,7 +56,7 @@ class MetricGate:
     margin: float
     """The largest drop allowed."""
     detectable: float
-    """The drop that would be told from none in four of five such tests."""
+    """The drop that such a test detects with 80 % power."""
     n: float
     method: str
 
@@ -114,20 +111,22 @@ def gate(baseline: Sample, run: Sample, *, margins: Mapping[str, float], n_tests
     if not margins:
         raise StatisticsError("the gate needs a metric and the largest drop allowed, such as accuracy=0.01")
     for name, margin in margins.items():
-        if name not in gated():
-            raise StatisticsError(f"no metric is called {name!r}; there are {', '.join(gated())}")
+        if name not in gate_metrics():
+            raise StatisticsError(f"no metric is called {name!r}; there are {', '.join(gate_metrics())}")
         if not 0 <= margin < np.inf:
             raise StatisticsError(f"the largest drop of {name} is {margin!r}; it must be at least 0")
     if run.n_clusters < 2:
         raise StatisticsError("the gate needs at least two queries: its bounds are over queries")
-    before, after = (gated_numbers(sample, tuple(margins)) for sample in (baseline, run))
+    before, after = (measured_gate_metrics(sample, tuple(margins)) for sample in (baseline, run))
     gates = (metric_gate(margins[name], before[name], after[name], n_tests or len(margins)) for name in margins)
     return Gate(tuple(gates), n_items=len(run), n_queries=run.n_clusters)
 
 
-def gated_numbers(sample: Sample, names: Sequence[str]) -> dict[str, Measured]:
-    """The metrics with these names. Raises StatisticsError: one is not given, or undefined."""
-    by_name = {value.name: value for value in measure(sample, metrics=[gated()[name] for name in names], losses=True)}
+def measured_gate_metrics(sample: Sample, names: Sequence[str]) -> dict[str, Measured]:
+    """Return the named metrics of `sample` by name. Raises StatisticsError: one is undefined, or the elicitation does not give it."""
+    by_name = {
+        value.name: value for value in measure(sample, metrics=[gate_metrics()[name] for name in names], losses=True)
+    }
     for name in names:
         if name not in by_name:
             raise StatisticsError(f"{name} cannot be gated: this elicitation gives no values for it")
@@ -137,22 +136,22 @@ def gated_numbers(sample: Sample, names: Sequence[str]) -> dict[str, Measured]:
 
 
 def metric_gate(margin: float, before: Measured, after: Measured, n_metrics: int) -> MetricGate:
-    """The gate of one metric among so many."""
+    """Return the gate of one of `n_metrics` metrics."""
     assert before.loss is not None, f"{before.name} does not say what a lost query takes"
-    sign = 1.0 if gated()[before.name].better == "higher" else -1.0
+    sign = 1.0 if gate_metrics()[before.name].better == "higher" else -1.0
     better, worse = (before, after) if sign > 0 else (after, before)
     drop = better.value - worse.value
     influence = sign * influence_of_difference(before, after)
     # What a query that is judged wrongly takes: the root mean square over those where it takes any.
-    taken = -sign * before.loss
-    taken = taken[taken > 1e-12]
-    worst = float(np.sqrt((taken**2).mean())) if len(taken) else 1 / max(before.at_risk, 1)
+    losses = -sign * before.loss
+    losses = losses[losses > 1e-12]
+    worst = float(np.sqrt((losses**2).mean())) if len(losses) else 1 / max(before.at_risk, 1)
     error = 1 - LEVEL
 
     largest = before.domain[1] - before.domain[0]  # no drop is larger, whatever Student's t says
-    with_lost = np.append(influence, worst)
-    df = max(1.0, min(degrees_of_freedom(with_lost), after.at_risk - 1))
-    reach = student_quantile(1 - error, df) * float(np.sqrt(cluster_variance(with_lost)))
+    influence_with_loss = np.append(influence, worst)
+    df = max(1.0, min(degrees_of_freedom(influence_with_loss), after.at_risk - 1))
+    half_width = student_quantile(1 - error, df) * float(np.sqrt(cluster_variance(influence_with_loss)))
     low, high = (
         difference_of(better, worse, level=level).limits or (-largest, drop)
         for level in (1 - error / n_metrics, 1 - 2 * error)
@@ -163,7 +162,7 @@ def metric_gate(margin: float, before: Measured, after: Measured, n_metrics: int
         run=after.value,
         drop=drop,
         low=low[0],
-        high=min(max(high[1], drop + worst + reach), largest),
+        high=min(max(high[1], drop + worst + half_width), largest),
         margin=margin,
         detectable=min(
             float(-ndtri(error / 2 / n_metrics) + ndtri(POWER))
@@ -173,9 +172,6 @@ def metric_gate(margin: float, before: Measured, after: Measured, n_metrics: int
         n=after.n,
         method="Student's t over queries, with one query lost reckoned in",
     )
-
-
-# Which of several judges agrees better with people, and is the difference real?
 
 
 NO_PAIRS = PairIndex(np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp), 0)
@@ -203,7 +199,7 @@ class PairedTest(NamedTuple):
     n: int
     p_exact: float
     p_mid: float
-    """The one to quote."""
+    """The mid-p value, which is the one to report."""
     p_holm: float
     """`p_mid`, corrected for all pairs of judges (Holm 1979)."""
     testable: bool
@@ -225,7 +221,7 @@ class PairwiseComparison(ShortRepr):
     turning_point: TurningPoint | None
 
     def difference(self, metric: str) -> Estimate | None:
-        """The difference in one metric; None where not both have it."""
+        """Return the difference in one metric; None where not both have it."""
         return next((difference for difference in self.differences if difference.name == metric), None)
 
 
@@ -237,7 +233,7 @@ class Comparison(ShortRepr):
     n_items: int
     n_queries: int
     common: BoolArray
-    """Those items, as a mask over the table."""
+    """Mask of the items that all judges were asked about."""
     left_out: dict[str, tuple[int, ...]]
     """Places of the items that one judge was asked about and another was not, for each judge."""
     estimates: dict[str, tuple[Estimate, ...]]
@@ -270,7 +266,7 @@ def compare_judges(entrants: Sequence[Entrant], *, pairs: PairIndex | None = Non
     samples = {entrant.name: entrant.sample.where(common) for entrant in entrants}
     of_pairs = NO_PAIRS if pairs is None else pairs.where(common)
     measured = {
-        name: (*measure(sample, metrics=tuple(gated().values())), *measured_flips(sample, of_pairs))
+        name: (*measure(sample, metrics=tuple(gate_metrics().values())), *measured_flips(sample, of_pairs))
         for name, sample in samples.items()
     }
     decided = [(a, b) for a, b in combinations(names, 2) if samples[a].gives_verdicts and samples[b].gives_verdicts]
@@ -278,16 +274,16 @@ def compare_judges(entrants: Sequence[Entrant], *, pairs: PairIndex | None = Non
     tests = dict(zip(decided, paired, strict=True))
     differences: dict[tuple[str, str], list[Estimate]] = {pair: [] for pair in combinations(names, 2)}
     for metric in dict.fromkeys(value.name for values in measured.values() for value in values):
-        having = {name: value for name, values in measured.items() for value in values if value.name == metric}
-        judges = list(having)
-        for (j, k), difference in simultaneous_differences(list(having.values())).items():
+        measured_by = {name: value for name, values in measured.items() for value in values if value.name == metric}
+        judges = list(measured_by)
+        for (j, k), difference in simultaneous_differences(list(measured_by.values())).items():
             differences[judges[j], judges[k]].append(difference)
     winners = {}
     for metric in BEST_BY:
-        having = {name: value for name, values in measured.items() for value in values if value.name == metric}
-        if len(having) == len(names) and not np.isnan([value.value for value in having.values()]).any():
+        measured_by = {name: value for name, values in measured.items() for value in values if value.name == metric}
+        if len(measured_by) == len(names) and not np.isnan([value.value for value in measured_by.values()]).any():
             with suppress(StatisticsError):  # one query
-                winners[metric] = winner(list(having.values()))
+                winners[metric] = winner(list(measured_by.values()))
     return Comparison(
         names=names,
         n_items=int(common.sum()),
@@ -310,13 +306,13 @@ def compare_judges(entrants: Sequence[Entrant], *, pairs: PairIndex | None = Non
 
 
 def paired_tests(pairs: Sequence[tuple[Sample, Sample]]) -> tuple[PairedTest, ...]:
-    """The exact test of each pair of judges of the same items, with Holm's correction over all of them."""
+    """Return the exact test of each pair of judges of the same items, with Holm's correction over all of them."""
     tests = []
     for first, second in pairs:
         counted = first.in_label_metrics & second.in_label_metrics & np.isin(first.weight, (0, 1))
         # Answers are counted in whole numbers: each judge's as often as the other was asked.
         ahead = counted * (
-            len(second.each_answer) * answers_right(first) - len(first.each_answer) * answers_right(second)
+            len(second.each_answer) * n_right_answers(first) - len(first.each_answer) * n_right_answers(second)
         )
         net = np.rint(np.bincount(first.cluster, weights=ahead, minlength=first.n_clusters)).astype(np.int64)
         only = int((ahead > 0).sum()), int((ahead < 0).sum())
@@ -326,23 +322,20 @@ def paired_tests(pairs: Sequence[tuple[Sample, Sample]]) -> tuple[PairedTest, ..
     return tuple(test._replace(p_holm=float(p)) for test, p in zip(tests, corrected, strict=True))
 
 
-def answers_right(sample: Sample) -> IntArray:
+def n_right_answers(sample: Sample) -> IntArray:
     """Return the number of answers to each item that are its label."""
     n_right: IntArray = (np.atleast_2d(sample.verdicts) == sample.weight).sum(axis=0)
     return n_right
 
 
-# Differences of judges and their ranks, with intervals that hold together.
-
-
 DRAWS = 20_000
 
 LEAST_SPREAD = 1e-9
-"""Judges whose difference never varies are the same judge as far as the items can tell."""
+"""Standard error of a difference below which two judges count as the same on these items."""
 
 
 def simultaneous_differences(judges: Sequence[Measured]) -> dict[tuple[int, int], Estimate]:
-    r"""The difference of each two judges in one metric, with intervals that hold together.
+    r"""Return the difference of each two judges in one metric, with intervals that hold together.
 
     The intervals of all differences have one level :math:`1 - \alpha^*`, chosen so that normal :math:`z_{jk}` that are
     correlated as the differences' influences are have :math:`P(\max |z_{jk}| > z_{\alpha^*}) = 0.05` (the single-step
@@ -368,15 +361,15 @@ def simultaneous_differences(judges: Sequence[Measured]) -> dict[tuple[int, int]
 
 
 def simultaneous_level(influences: Sequence[FloatArray], pairs: Sequence[tuple[int, int]]) -> float:
-    """The level that each difference's interval needs for all to hold in `LEVEL` of all studies, from fixed draws."""
+    """Return the level of each difference's interval at which all intervals hold together with probability `LEVEL`, from fixed draws."""
     influence = np.nan_to_num(np.array(influences))
     values, vectors = np.linalg.eigh(influence @ influence.T)
     root = vectors * np.sqrt(np.maximum(values, 0))
-    drawn = np.random.default_rng(0).standard_normal((DRAWS, len(root))) @ root.T
+    draws = np.random.default_rng(0).standard_normal((DRAWS, len(root))) @ root.T
     largest = np.zeros(DRAWS)
     for j, k in pairs:
         size = np.sqrt(((root[j] - root[k]) ** 2).sum())
-        np.maximum(largest, np.abs(drawn[:, j] - drawn[:, k]) / size, out=largest)
+        np.maximum(largest, np.abs(draws[:, j] - draws[:, k]) / size, out=largest)
     return float(2 * ndtr(np.quantile(largest, LEVEL)) - 1)
 
 
@@ -386,13 +379,13 @@ class RankIntervals:
 
     best: IntArray
     worst: IntArray
-    """(judges,) ranks, 1 the best."""
+    """Ranks, (judges,); 1 is the best."""
     better: BoolArray
-    """(judges, judges): whether the one of the row is significantly better than the one of the column."""
+    """True where the judge of the row is significantly better than that of the column, (judges, judges)."""
 
 
 def rank_intervals(judges: Sequence[Measured]) -> RankIntervals:
-    r"""Simultaneous intervals of the judges' ranks on one metric, of which more is better.
+    r"""Return simultaneous intervals of the judges' ranks on one metric, of which more is better.
 
     A judge is better than another where `simultaneous_differences` tells the two apart. Its rank lies between 1 + the
     number significantly better and *J* − the number significantly worse. A judge on which the metric is undefined gets 1
@@ -410,9 +403,6 @@ def rank_intervals(judges: Sequence[Measured]) -> RankIntervals:
         if difference.beyond_chance:
             better[(first, second) if (difference.estimate or 0.0) > 0 else (second, first)] = True
     return RankIntervals(best=1 + better.sum(axis=0), worst=n - better.sum(axis=1), better=better)
-
-
-# The best of several judges: which may be best, and how good the one is that was picked for being best.
 
 
 @dataclass(frozen=True)
@@ -444,57 +434,63 @@ def winner(judges: Sequence[Measured]) -> Winner:
 
     Source: Andrews, Kitagawa & McCloskey (2024), Inference on Winners, Quarterly Journal of Economics 139, 305-358, section 4.
     """
-    known = [place for place, judge in enumerate(judges) if not np.isnan(judge.value)]
-    if len(known) < 2 or judges[known[0]].at_risk < 2:
+    defined = [place for place, judge in enumerate(judges) if not np.isnan(judge.value)]
+    if len(defined) < 2 or judges[defined[0]].at_risk < 2:
         raise StatisticsError("the best of several needs two judges with the metric, and two queries")
-    values = np.array([judges[place].value for place in known])
+    values = np.array([judges[place].value for place in defined])
     k = int(values.argmax())
-    best = judges[known[k]]
+    best = judges[defined[k]]
     may_be_best = tuple(np.flatnonzero(rank_intervals(judges).best == 1).tolist())
-    plain = estimate_of(best)
-    influence = np.array([widened_for_annotators(judges[place].influence, judges[place].more) for place in known])
+    single = estimate_of(best)
+    influence = np.array(
+        [widen_for_annotators(judges[place].influence, judges[place].extra_variance) for place in defined]
+    )
     covariance = len(influence[0]) / (len(influence[0]) - 1) * influence @ influence.T
     error = float(np.sqrt(covariance[k, k]))
     if not shows_spread(influence[k]):
-        return Winner(known[k], may_be_best, plain)
+        return Winner(defined[k], may_be_best, single)
     # Student's t in place of the normal: the error is known from so many queries.
     df = min(degrees_of_freedom(influence[k]), best.at_risk - 1)
     sigma = error * student_quantile(0.975, df) / float(ndtri(0.975))
     share = covariance[:, k] / covariance[k, k]
-    below = np.array([j != k and share[j] < 1 - 1e-9 for j in range(len(known))])
-    least = max(((values - share * values[k])[below] / (1 - share[below])).tolist(), default=-np.inf)
-    least -= 0.5 / max(best.n, 1.0)  # two judges can be equal: a number stands for all within half an item of it
+    bounds_below = np.array([j != k and share[j] < 1 - 1e-9 for j in range(len(defined))])
+    lower_bound = max(
+        ((values - share * values[k])[bounds_below] / (1 - share[bounds_below])).tolist(), default=-np.inf
+    )
+    lower_bound -= 0.5 / max(best.n, 1.0)  # two judges can be equal: a number stands for all within half an item of it
     beta = 0.005
-    root = np.linalg.cholesky(covariance + 1e-12 * np.trace(covariance) * np.eye(len(known)))
-    drawn = np.random.default_rng(0).standard_normal((DRAWS, len(known))) @ root.T
-    widest = float(np.quantile((np.abs(drawn) / np.maximum(np.sqrt(np.diag(covariance)), 1e-12)).max(axis=1), 1 - beta))
+    root = np.linalg.cholesky(covariance + 1e-12 * np.trace(covariance) * np.eye(len(defined)))
+    draws = np.random.default_rng(0).standard_normal((DRAWS, len(defined))) @ root.T
+    widest = float(np.quantile((np.abs(draws) / np.maximum(np.sqrt(np.diag(covariance)), 1e-12)).max(axis=1), 1 - beta))
 
     def share_below(mean: float) -> float:
-        """Return how likely a number as low as this one is, given that it was picked and this true mean."""
-        low, high = max((least - mean) / sigma, -widest), widest
-        at = min(max((values[k] - mean) / sigma, low), high)
-        whole = float(ndtr(high) - ndtr(low))
-        return float((ndtr(at) - ndtr(low)) / whole) if whole > 0 else 0.0
+        """Return the probability of a number at most this one, given the true mean and that it was picked."""
+        low, high = max((lower_bound - mean) / sigma, -widest), widest
+        standardised = min(max((values[k] - mean) / sigma, low), high)
+        total = float(ndtr(high) - ndtr(low))
+        return float((ndtr(standardised) - ndtr(low)) / total) if total > 0 else 0.0
 
     tail = (1 - LEVEL - beta) / (1 - beta) / 2
-    low, middle, high = (mean_with(share_below, 1 - p, values[k], widest * sigma) for p in (tail, 0.5, 1 - tail))
-    limits = plain.limits or best.domain
+    low, middle, high = (
+        mean_at_share_below(share_below, 1 - p, values[k], widest * sigma) for p in (tail, 0.5, 1 - tail)
+    )
+    limits = single.limits or best.domain
     corrected = replace(
-        plain,
+        single,
         estimate=max(middle, best.domain[0]),
         ci_low=max(min(low, limits[0]), best.domain[0]),
         ci_high=max(min(high, best.domain[1]), limits[1]),
         method=OF_THE_BEST,
     )
-    return Winner(known[k], may_be_best, corrected)
+    return Winner(defined[k], may_be_best, corrected)
 
 
 OF_THE_BEST = "corrected for having been picked as the highest (Andrews, Kitagawa & McCloskey 2024)"
 
 
-def mean_with(share_below: Callable[[float], float], share: float, value: float, reach: float) -> float:
-    """Return the mean within `reach` of `value` at which a number as low as this is so likely; it falls as the mean rises."""
-    low, high = value - reach, value + reach
+def mean_at_share_below(share_below: Callable[[float], float], share: float, value: float, half_width: float) -> float:
+    """Return the true mean within `half_width` of `value` at which the falling function `share_below` equals `share`, by bisection."""
+    low, high = value - half_width, value + half_width
     for _ in range(60):
         middle = (low + high) / 2
         low, high = (middle, high) if share_below(middle) > share else (low, middle)

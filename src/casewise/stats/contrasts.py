@@ -19,20 +19,18 @@ from casewise.stats.arrays import (
     coded_labels,
     safe_divide,
 )
-from casewise.stats.intervals import ROUNDING_ERROR, floored, p_of_unseen
+from casewise.stats.intervals import ROUNDING_ERROR, floored_interval, unseen_floor_p
 from casewise.stats.shares import IntervalArrays, log_choose, two_sided_log_p, wilson
-
-# Condition against condition: the two-proportion z test of the paper, with its interval.
 
 
 @dataclass(frozen=True)
 class TwoProportionZ:
-    """The test of each pair; every array has the shape of the counts."""
+    """Tests of pairs of proportions; every array has the shape of the counts."""
 
     difference: FloatArray
     """x1/n1 − x2/n2."""
     z: FloatArray
-    """0 where nothing could be tested."""
+    """The z statistic; 0 where nothing could be tested."""
     p: FloatArray
     """Two-sided."""
     log_p: FloatArray
@@ -50,7 +48,7 @@ class TwoProportionZ:
 def two_proportion_z(
     x1: ArrayLike, n1: ArrayLike, x2: ArrayLike, n2: ArrayLike, *, level: float = 0.95
 ) -> TwoProportionZ:
-    r"""Pooled z test of two shares, for any number of pairs at once.
+    r"""Return pooled z test of two shares, for any number of pairs at once.
 
     .. math:: z = \frac{x_1/n_1 - x_2/n_2}{\sqrt{p(1-p)(1/n_1 + 1/n_2)}}, \qquad p = \frac{x_1 + x_2}{n_1 + n_2}
 
@@ -103,21 +101,24 @@ def two_proportion_z(
 
 
 def newcombe(x1: ArrayLike, n1: ArrayLike, x2: ArrayLike, n2: ArrayLike, *, level: float = 0.95) -> IntervalArrays:
-    """Newcombe's hybrid score interval for a difference of shares; (−1, 1) where nothing is known of either.
+    """Return Newcombe's hybrid score interval for a difference of shares; (−1, 1) where nothing is known of either.
 
     References
     ----------
-    .. [1] Newcombe (1998), Statistics in Medicine 17, 873-890, method 10.
+    .. [1] Newcombe (1998), Statistics in Medicine 17, 873-890, method 10. statsmodels: `confint_proportions_2indep(method="newcomb")`.
+
+    Examples
+    --------
+    >>> limits = newcombe(12, 21, 7, 21)
+    >>> round(float(limits.low), 3), round(float(limits.high), 3)
+    (-0.058, 0.483)
     """
     a, m, b, n = np.broadcast_arrays(*(np.asarray(count, dtype=np.float64) for count in (x1, n1, x2, n2)))
     first, second = wilson(a, m, level=level), wilson(b, n, level=level)
-    p1, p2 = safe_divide(a, m, otherwise=0.5), safe_divide(b, n, otherwise=0.5)
+    p1, p2 = safe_divide(a, m, default=0.5), safe_divide(b, n, default=0.5)
     low = p1 - p2 - np.hypot(p1 - first.low, second.high - p2)
     high = p1 - p2 + np.hypot(first.high - p1, p2 - second.low)
     return IntervalArrays(np.maximum(low, -1.0)[()], np.minimum(high, 1.0)[()])
-
-
-# Two judges on the same items, in clusters: McNemar's exact test where each cluster has one.
 
 
 class SignFlips(NamedTuple):
@@ -128,7 +129,7 @@ class SignFlips(NamedTuple):
 
 
 def sign_flips(net: ArrayLike) -> SignFlips:
-    r"""Do two paired conditions do equally well, where observations come in clusters?
+    r"""Test that two paired conditions do equally well, where observations come in clusters.
 
     Under the null each cluster's net difference :math:`d_g` is as likely to have the other sign, so that
 
@@ -174,7 +175,7 @@ def sign_flips(net: ArrayLike) -> SignFlips:
 # Whether two conditions are alike is a third question, with a test of its own (`equivalence`).
 
 
-class Unseen(NamedTuple):
+class UnseenFloor(NamedTuple):
     """Distance by which a difference falls and rises if dissent that was not seen is as common as `clusters` allow: the floor of its interval."""
 
     below: tuple[float, ...]
@@ -193,27 +194,27 @@ class Difference:
     ci_high: float
     p: float
     """Two-sided."""
-    unseen: Unseen
+    unseen: UnseenFloor
 
     @classmethod
     def from_variance(
-        cls, difference: float, variance: float, *, df: float, level: float, unseen: Unseen | None = None
+        cls, difference: float, variance: float, *, df: float, level: float, unseen: UnseenFloor | None = None
     ) -> Difference:
         """Return the estimate whose error is the root of `variance`.
 
-        Where nothing varies, the interval is the floor of `casewise.stats.intervals.floored`: of the conditions in which all
+        Where nothing varies, the interval is the floor of `casewise.stats.intervals.floored_interval`: of the conditions in which all
         ratings are alike, or of the whole difference.
         """
-        error, unseen = float(np.sqrt(max(variance, 0.0))), unseen or Unseen((), (), 2)
+        error, unseen = float(np.sqrt(max(variance, 0.0))), unseen or UnseenFloor((), (), 2)
         if error > ROUNDING_ERROR:
             half = -float(stdtrit(df, (1 - level) / 2)) * error
             p = min(1.0, 2 * float(stdtr(df, -abs(difference) / error)))
             low, high = max(difference - half, -1.0), min(difference + half, 1.0)
             return cls(difference, error, df, low, high, p, unseen)
         if len(unseen.below) < 2:
-            unseen = Unseen((1 + difference,), (1 - difference,), unseen.clusters)
-        limits = floored(difference, None, **unseen._asdict(), domain=(-1.0, 1.0), level=level)
-        p = p_of_unseen(abs(difference), unseen.below if difference > 0 else unseen.above, clusters=unseen.clusters)
+            unseen = UnseenFloor((1 + difference,), (1 - difference,), unseen.clusters)
+        limits = floored_interval(difference, None, **unseen._asdict(), domain=(-1.0, 1.0), level=level)
+        p = unseen_floor_p(abs(difference), unseen.below if difference > 0 else unseen.above, clusters=unseen.clusters)
         return cls(difference, 0.0, df, *limits, min(1.0, 2 * p), unseen)
 
     def equivalence_p(self, margin: float) -> float:
@@ -221,19 +222,19 @@ class Difference:
         below, above, clusters = self.unseen
         return max(
             equivalence(self.estimate, self.error, margin=margin, df=self.df),
-            p_of_unseen(margin + self.estimate, below, clusters=clusters),
-            p_of_unseen(margin - self.estimate, above, clusters=clusters),
+            unseen_floor_p(margin + self.estimate, below, clusters=clusters),
+            unseen_floor_p(margin - self.estimate, above, clusters=clusters),
         )
 
 
 @dataclass(frozen=True)
 class ClusteredContrast:
-    """First condition less second."""
+    """A contrast of two conditions, first less second, with several standard errors."""
 
     queries_like_these: Difference | None
     """Clustered by query and by annotator; None where annotators are not known, or a condition has one."""
     these_queries: Difference | None
-    """Clustered by annotator around each query's rates; None as before."""
+    """Clustered by annotator around each query's rates; None under the same conditions."""
     by_query: Difference | None
     """The average per-query difference, its error from the spread of the queries' differences.
 
@@ -254,7 +255,7 @@ def clustered_contrast(
     annotator: ArrayLike | None = None,
     level: float = 0.95,
 ) -> ClusteredContrast:
-    r"""The difference of two conditions' safe rates with cluster-robust errors.
+    r"""Return the difference of two conditions' safe rates with cluster-robust errors.
 
     Every rating has the influence :math:`e_i = \pm (y_i - \bar y_c) / n_c` on the difference; a clustering's variance
     is :math:`\frac{G}{G-1} \sum_g (\sum_{i \in g} e_i)^2`, with *G* of each condition for people. The variance over queries and
@@ -280,24 +281,35 @@ def clustered_contrast(
     ----------
     .. [1] Cameron, Gelbach & Miller (2011), JBES 29, 238-249. Miller (2024), Adding error bars to evals.
     .. [2] R: `sandwich::vcovCL(lm(safe ~ condition), ~ query + annotator)`, which adds the factor (n−1)/(n−2).
+
+    Examples
+    --------
+    Twelve queries, each rated by four people under either condition:
+
+    >>> rng = np.random.default_rng(0)
+    >>> safe, second = rng.random(96) < np.repeat([0.7, 0.4], 48), np.repeat([0, 1], 48)
+    >>> query, annotator = np.tile(np.repeat(np.arange(12), 4), 2), np.r_[np.arange(48) % 4, 4 + np.arange(48) % 4]
+    >>> contrast = clustered_contrast(safe, second, query=query, annotator=annotator).queries_like_these
+    >>> round(contrast.estimate, 3), round(contrast.ci_low, 3), round(contrast.ci_high, 3)
+    (0.396, 0.131, 0.66)
     """
     columns = _Columns.from_ratings(safe, second, query, annotator)
-    y, side = columns.safe, columns.second
-    n, item = np.bincount(side, minlength=2), columns.query * 2 + side
-    means = np.bincount(side, weights=y, minlength=2) / n
+    y, condition = columns.safe, columns.second
+    n, item = np.bincount(condition, minlength=2), columns.query * 2 + condition
+    means = np.bincount(condition, weights=y, minlength=2) / n
     votes, safe_votes = (np.bincount(item, weights=w, minlength=2 * columns.queries) for w in (None, y))
     rates = safe_votes / np.maximum(votes, 1)
-    sign = (1.0 - 2.0 * side) / n[side]
-    influence = sign * (y - means[side])
+    sign = (1.0 - 2.0 * condition) / n[condition]
+    influence = sign * (y - means[condition])
     # Around each item's own rate; the factor restores what estimating that rate takes away.
     within = sign * np.sqrt(votes / np.maximum(votes - 1, 1))[item] * (y - rates[item])
-    difference = float(y[side == 0].mean()) - float(y[side == 1].mean())
-    two_way = of_these_queries = None
+    difference = float(y[condition == 0].mean()) - float(y[condition == 1].mean())
+    two_way = these_queries = None
     not_positive = False
     people, people_within = (columns.people_variance(part) for part in (influence, within))
     if people is not None and people_within is not None:
         two_way, not_positive = columns.two_way(difference, influence, people, level=level)
-        of_these_queries = Difference.from_variance(
+        these_queries = Difference.from_variance(
             difference, people_within.variance, df=people_within.df, level=level, unseen=columns.unseen("people")
         )
     by_query, rated = None, (votes > 0).reshape(-1, 2).all(1)
@@ -309,7 +321,7 @@ def clustered_contrast(
         )
     return ClusteredContrast(
         queries_like_these=two_way,
-        these_queries=of_these_queries,
+        these_queries=these_queries,
         by_query=by_query,
         by_item=Difference.from_variance(
             difference,
@@ -333,7 +345,7 @@ def group_difference(
     annotator: ArrayLike,
     level: float = 0.95,
 ) -> Difference:
-    r"""The difference between how often a group of annotators and others say safe of the same items.
+    r"""Return the difference between how often a group of annotators and others say safe of the same items.
 
     With :math:`\tilde g` and :math:`\tilde y` as deviations from their means over each item, so that neither the condition nor
     an item's own rate takes part,
@@ -361,21 +373,21 @@ def group_difference(
     if weight == 0:
         raise StatisticsError("no item has ratings of the group and of others")
     difference = float((deviation * answer).sum()) / weight
-    factor = np.sqrt(votes / np.maximum(votes - 1, 1))
-    influence = factor * deviation * (answer - difference * deviation) / weight
+    correction = np.sqrt(votes / np.maximum(votes - 1, 1))
+    influence = correction * deviation * (answer - difference * deviation) / weight
     people = columns.people_variance(influence)
     if people is None:
         raise StatisticsError("a group and the others need two people each")
     return columns.two_way(difference, influence, people, level=level)[0]
 
 
-class _OfPeople(NamedTuple):
+class _PeopleVariance(NamedTuple):
     variance: float
     df: float
 
 
 class _Columns(NamedTuple):
-    """One entry a rating, and how many queries and annotators there are; `second` is 1 for the second condition."""
+    """Ratings as columns, one entry each, with the numbers of queries and annotators; `second` is 1 for the second condition."""
 
     safe: FloatArray
     second: IntArray
@@ -398,42 +410,44 @@ class _Columns(NamedTuple):
         return cls(y, side, queries, people, n_queries, n_people)
 
     def two_way(
-        self, difference: float, influence: FloatArray, people: _OfPeople, *, level: float
+        self, difference: float, influence: FloatArray, people: _PeopleVariance, *, level: float
     ) -> tuple[Difference, bool]:
         """Return a difference with an error over queries and people, and Satterthwaite's degrees of freedom, no fewer than the least of the two's.
 
         Also whether the sum of the three variances is 0 or less.
         """
-        of_queries, df = cluster_variance(influence, self.query), self.queries - 1
-        two_way = of_queries + people.variance - float(np.sum(influence**2))
+        query_variance, df = cluster_variance(influence, self.query), self.queries - 1
+        sum_of_variances = query_variance + people.variance - float(np.sum(influence**2))
         # Each is part of the whole; where people rate the same queries, the ratings' own variance takes too much away.
-        variance = max(two_way, of_queries, people.variance)
-        spread = of_queries**2 / df + people.variance**2 / people.df
+        variance = max(sum_of_variances, query_variance, people.variance)
+        df_denominator = query_variance**2 / df + people.variance**2 / people.df
         fewest, most = min(df, people.df), max(df, people.df)
-        df_of_both = min(max(variance**2 / spread, fewest), most) if spread > 0 else fewest
+        two_way_df = min(max(variance**2 / df_denominator, fewest), most) if df_denominator > 0 else fewest
         unseen = self.unseen("both")
-        return Difference.from_variance(difference, variance, df=df_of_both, level=level, unseen=unseen), two_way <= 0
+        return Difference.from_variance(
+            difference, variance, df=two_way_df, level=level, unseen=unseen
+        ), sum_of_variances <= 0
 
-    def unseen(self, sample: Literal["queries", "people", "both"]) -> Unseen:
+    def unseen(self, sample: Literal["queries", "people", "both"]) -> UnseenFloor:
         """Return the floor of a difference of the two conditions: of each condition in which all ratings are alike.
 
         Dissent there is as rare as the fewest queries, or people, of a condition show.
         """
         below, above, counts = list[float](), list[float](), list[int]()
         for side in (0, 1):
-            of_side = self.second == side
-            rate = float(self.safe[of_side].mean())
+            on_side = self.second == side
+            rate = float(self.safe[on_side].mean())
             if rate in {0.0, 1.0}:
                 below.append((1 - rate) if side else rate)
                 above.append(rate if side else (1 - rate))
-            counts.append(len(np.unique(self.query[of_side])))
+            counts.append(len(np.unique(self.query[on_side])))
             if self.annotator is not None and sample != "queries":
-                people = len(np.unique(self.annotator[of_side]))
+                people = len(np.unique(self.annotator[on_side]))
                 counts[-1] = people if sample == "people" else min(counts[-1], people)
-        return Unseen(tuple(below), tuple(above), min(counts))
+        return UnseenFloor(tuple(below), tuple(above), min(counts))
 
-    def people_variance(self, influence: FloatArray) -> _OfPeople | None:
-        r"""Clustered by annotator, with a factor of :math:`G_c/(G_c - 1)` for the :math:`G_c` people of each condition.
+    def people_variance(self, influence: FloatArray) -> _PeopleVariance | None:
+        r"""Return clustered by annotator, with a factor of :math:`G_c/(G_c - 1)` for the :math:`G_c` people of each condition.
 
         Where each person rates under one condition, that is Welch's variance of two groups of people, with his degrees of
         freedom; where all rate under both, it is the paired one, with :math:`G - 1`. None for a condition with one person.
@@ -449,13 +463,13 @@ class _Columns(NamedTuple):
         sums = np.bincount(cell, weights=influence, minlength=2 * self.annotators).reshape(-1, 2) * np.sqrt(n / (n - 1))
         variance = float((sums.sum(axis=1) ** 2).sum())
         if rated.all(axis=1).any() or variance == 0:
-            return _OfPeople(variance, float(n.min() - 1))
+            return _PeopleVariance(variance, float(n.min() - 1))
         parts = (sums**2).sum(axis=0)
-        return _OfPeople(variance, float(parts.sum() ** 2 / (parts**2 / (n - 1)).sum()))
+        return _PeopleVariance(variance, float(parts.sum() ** 2 / (parts**2 / (n - 1)).sum()))
 
 
 def equivalence(difference: float, error: float, *, margin: float, df: float = np.inf) -> float:
-    r"""p of two one-sided tests that a difference lies within a margin stated beforehand.
+    r"""Return p of two one-sided tests that a difference lies within a margin stated beforehand.
 
     .. math:: p = \max\left(P(T > \tfrac{d + \delta}{s}),\; P(T < \tfrac{d - \delta}{s})\right)
 
@@ -473,17 +487,21 @@ def equivalence(difference: float, error: float, *, margin: float, df: float = n
     References
     ----------
     .. [1] Schuirmann (1987), J Pharmacokinet Biopharm 15, 657-680. R: `TOSTER::tsum_TOST`.
+
+    Examples
+    --------
+    A difference of 1 point with an error of 2 is shown to be within 5 points, and not to be within 4:
+
+    >>> round(equivalence(0.01, 0.02, margin=0.05), 3), round(equivalence(0.01, 0.02, margin=0.04), 3)
+    (0.023, 0.067)
     """
     if error == 0:
         return float(abs(difference) >= margin)
     return float(max(stdtr(df, -(difference + margin) / error), stdtr(df, (difference - margin) / error)))
 
 
-# Is a group below the others by more than chance?
-
-
 def low_group_p(values: ArrayLike, group: ArrayLike) -> FloatArray:
-    r"""One-sided p value of each group: how likely its mean is to be so low if groups do not matter.
+    r"""Return one-sided p value of each group: how likely its mean is to be so low if groups do not matter.
 
     If groups do not matter, the sum of a group is that of *n* of the *N* values, drawn without replacement. Its mean,
     variance and skewness are known exactly:
@@ -503,12 +521,12 @@ def low_group_p(values: ArrayLike, group: ArrayLike) -> FloatArray:
     x, codes = np.asarray(values, dtype=np.float64), coded_labels(group)
     total = len(x)
     n = np.bincount(codes).astype(float)
-    apart = x - x.mean()
-    variance = float(np.mean(apart**2))
+    centred = x - x.mean()
+    variance = float(np.mean(centred**2))
     if variance <= 1e-24 or len(n) < 2:
         return np.ones(len(n))
-    z = np.bincount(codes, weights=apart) / np.sqrt(n * (total - n) / (total - 1) * variance)
-    skewness = float(np.mean(apart**3)) / variance**1.5 * (total - 2 * n) / (total - 2)
+    z = np.bincount(codes, weights=centred) / np.sqrt(n * (total - n) / (total - 1) * variance)
+    skewness = float(np.mean(centred**3)) / variance**1.5 * (total - 2 * n) / (total - 2)
     skewness *= np.sqrt((total - 1) / (n * (total - n)))
     normal = np.abs(skewness) < 1e-5
     skew = np.where(normal, 1.0, skewness)

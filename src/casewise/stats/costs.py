@@ -14,12 +14,9 @@ from casewise.stats.arrays import BoolArray, FloatArray, safe_divide
 from casewise.stats.estimates import NO_SPREAD, Estimate, estimate_of
 from casewise.stats.intervals import degrees_of_freedom, student_quantile
 from casewise.stats.measured import Functional, Measured, Totals, TotalsByCluster, share
-from casewise.stats.sample import AGREEMENT, Sample, of_one_answer, refusal_terms, totals_by_query
+from casewise.stats.sample import AGREEMENT, Sample, mean_over_answers, refusal_terms, totals_by_query
 from casewise.stats.words import Folds
 from casewise.text import text
-
-# Harm and over-refusal where people agree: the two errors that a product owner asks for first.
-
 
 AGREEMENT_CURVE = (0.60, 0.65, 0.70, 0.75, 0.80)
 
@@ -58,7 +55,7 @@ class Refusals(ShortRepr):
 
 
 def refusals(sample: Sample) -> Refusals:
-    """Harm and over-refusal at `AGREEMENT`, and along `AGREEMENT_CURVE`.
+    """Return harm and over-refusal at `AGREEMENT`, and along `AGREEMENT_CURVE`.
 
     `sample`: its safe rates should be people's votes alone (the label policy `votes`).
     """
@@ -71,7 +68,7 @@ def refusals(sample: Sample) -> Refusals:
         }
 
     totals = totals_by_query(sample, columns)
-    sums = totals.named(totals.total)
+    sums = totals.by_name(totals.total)
     rates = {}
     for level in AGREEMENT_CURVE:
         estimates = {}
@@ -92,16 +89,13 @@ SHARES: dict[str, tuple[str, str]] = {
 }
 
 
-# What errors cost: over the ratio of harm to over-refusal, and the ratio at which two judges change places.
-
-
 RATIOS: tuple[float, ...] = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)
 """Harms of one wrongly safe verdict, in over-refusals."""
 
 N_FOLDS = 10
 
 FEWEST_FITTED = 60
-"""Queries; with fewer, neither a threshold nor its error is known."""
+"""Number of queries below which a fitted threshold's cost gets no interval."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +127,7 @@ class TurningPoint:
 
 
 def cost_curve(sample: Sample, *, ratios: tuple[float, ...] = RATIOS) -> tuple[CostPoint, ...]:
-    r"""Expected cost per item over the ratio *c* of harm to over-refusal, in ascending order of *c*.
+    r"""Return expected cost per item over the ratio *c* of harm to over-refusal, in ascending order of *c*.
 
     With *w* the weight of "safe", *y* the verdict and *u* = 1 − *w*,
 
@@ -148,9 +142,9 @@ def cost_curve(sample: Sample, *, ratios: tuple[float, ...] = RATIOS) -> tuple[C
 
     Source: Drummond & Holte (2006), Cost curves, Machine Learning 65, 95-130.
     """
-    below = SumsBelow.from_sample(sample, seed=0)
+    below = CumulativeErrors.from_sample(sample, seed=0)
     totals = totals_by_query(sample, lambda part: error_terms(part, part.safe))
-    sums = totals.named(totals.sums.sum(axis=0))
+    sums = totals.by_name(totals.sums.sum(axis=0))
     points = []
     for ratio in ratios:
         n = float(sums["counted"]) * (1 + ratio)
@@ -193,21 +187,21 @@ def error_terms(sample: Sample, safe: FloatArray) -> dict[str, FloatArray]:
 
 
 def cost(ratio: float) -> Functional:
-    """Expected cost per item at `ratio`."""
+    """Return expected cost per item at `ratio`."""
 
     def formula(t: Totals) -> FloatArray:
-        return safe_divide(t["over"] + ratio * t["harm"], (1 + ratio) * t["counted"], otherwise=np.nan)
+        return safe_divide(t["over"] + ratio * t["harm"], (1 + ratio) * t["counted"], default=np.nan)
 
-    return Functional("cost", formula, over=lambda t: t["counted"], domain=(0.0, 1.0))
+    return Functional("cost", formula, n_items=lambda t: t["counted"], domain=(0.0, 1.0))
 
 
 def cost_of_fitted(sample: Sample, fitted: FittedVerdicts, ratio: float) -> Estimate:
     """Return a cost with the larger of two variances, and no interval where too few queries carry both a threshold and its error."""
     totals = totals_by_query(sample, lambda part: error_terms(part, fitted.safe))
     fitted_cost = totals.measure(cost(ratio))
-    own = fitted_cost.variance
-    wider = np.sqrt(max(1.0, fitted.variance / own)) if own > 0 else 1.0
-    estimate = estimate_of(replace(fitted_cost, influence=fitted_cost.influence * wider))
+    variance = fitted_cost.variance
+    widening = np.sqrt(max(1.0, fitted.variance / variance)) if variance > 0 else 1.0
+    estimate = estimate_of(replace(fitted_cost, influence=fitted_cost.influence * widening))
     if len(totals.sums) >= FEWEST_FITTED:
         return estimate
     return replace(
@@ -219,17 +213,17 @@ def cost_of_fitted(sample: Sample, fitted: FittedVerdicts, ratio: float) -> Esti
 
 
 def fitted_verdicts(sample: Sample, ratio: float, *, seed: int) -> FittedVerdicts | None:
-    """Verdicts by thresholds fitted on other queries; None where the judge gives verdicts alone, or one query."""
-    below = SumsBelow.from_sample(sample, seed=seed)
+    """Return verdicts by thresholds fitted on other queries; None where the judge gives verdicts alone, or one query."""
+    below = CumulativeErrors.from_sample(sample, seed=seed)
     return None if below is None else below.cheapest(ratio)
 
 
 @dataclass(frozen=True)
-class SumsBelow:
-    """Errors where all items up to each value are refused, fold by fold of queries: every ratio's thresholds follow."""
+class CumulativeErrors:
+    """Errors by fold of queries if all items up to each value are refused: the thresholds of every ratio follow from them."""
 
     value: FloatArray
-    """(items,); nan where there is none."""
+    """Value of each item, (items,); nan where there is none."""
     fold: NDArray[np.intp]
     known: FloatArray
     """(values,) in ascending order."""
@@ -238,60 +232,60 @@ class SumsBelow:
     refused: FloatArray
     """(folds, values + 1) the weight of "safe" of a fold's items of so many lowest values."""
     answered: FloatArray
-    """The weight of "unsafe" of its others."""
+    """(folds, values + 1) the weight of "unsafe" of a fold's other items."""
     silent: tuple[FloatArray, FloatArray]
     """(folds,) over-refusals and harms of items without a value."""
     counted: FloatArray
 
     @classmethod
     def from_sample(cls, sample: Sample, *, seed: int) -> Self | None:
-        """None where the judge gives verdicts alone, or of one query."""
+        """Return the errors of a sample's values; None if the judge gives verdicts alone, or there is one query."""
         valued = ~np.isnan(sample.value)
         if not valued.any() or sample.n_clusters < 2:
             return None
         folds = Folds.from_groups(sample.cluster, n=min(N_FOLDS, sample.n_clusters), seed=seed)
         terms = error_terms(sample, np.where(valued, 0.0, np.nan))
-        distinct, place = np.unique(sample.value[valued], return_inverse=True)
-        cell = folds.of_row[valued] * len(distinct) + place
+        distinct, value_index = np.unique(sample.value[valued], return_inverse=True)
+        cell = folds.of_row[valued] * len(distinct) + value_index
 
-        def of_values(weights: FloatArray) -> FloatArray:
+        def by_value(weights: FloatArray) -> FloatArray:
             sums = np.bincount(cell, weights=weights[valued], minlength=folds.n * len(distinct)).astype(np.float64)
             return sums.reshape(folds.n, -1)
 
-        def below(weights: FloatArray) -> FloatArray:
-            return np.cumsum(np.pad(of_values(weights), ((0, 0), (1, 0))), axis=1)
+        def cumulative(weights: FloatArray) -> FloatArray:
+            return np.cumsum(np.pad(by_value(weights), ((0, 0), (1, 0))), axis=1)
 
-        def of_folds(weights: FloatArray) -> FloatArray:
+        def by_fold(weights: FloatArray) -> FloatArray:
             return np.bincount(folds.of_row, weights=weights, minlength=folds.n).astype(np.float64)
 
-        unsafe = below(terms["unsafe"])
+        unsafe = cumulative(terms["unsafe"])
         return cls(
             value=sample.value,
             fold=folds.of_row,
             known=distinct,
-            learnt=of_values(terms["counted"]) > 0,
-            refused=below(terms["safe"]),
+            learnt=by_value(terms["counted"]) > 0,
+            refused=cumulative(terms["safe"]),
             answered=unsafe[:, -1:] - unsafe,
-            silent=(of_folds(~valued * terms["over"]), of_folds(~valued * terms["harm"])),
-            counted=of_folds(terms["counted"]),
+            silent=(by_fold(~valued * terms["over"]), by_fold(~valued * terms["harm"])),
+            counted=by_fold(terms["counted"]),
         )
 
     def cheapest(self, ratio: float) -> FittedVerdicts:
-        """Each fold's verdicts by the threshold that costs least on the others."""
-        thresholds = np.array([self.threshold(ratio, without=fold) for fold in range(len(self.counted))])
-        middle = float(np.median(thresholds))
+        """Return the verdicts on each fold by the threshold that costs least on the other folds."""
+        thresholds = np.array([self.threshold(ratio, fold=fold) for fold in range(len(self.counted))])
+        median = float(np.median(thresholds))
         safe = np.where(np.isnan(self.value), np.nan, self.value > thresholds[self.fold])
-        return FittedVerdicts(safe, middle if np.isfinite(middle) else None, self.left_out_variance(ratio))
+        return FittedVerdicts(safe, median if np.isfinite(median) else None, self.left_out_variance(ratio))
 
-    def threshold(self, ratio: float, *, without: int) -> float:
+    def threshold(self, ratio: float, *, fold: int) -> float:
         """Return the threshold that `cheapest_threshold` finds on all folds but one."""
-        values = self.known[np.delete(self.learnt, without, axis=0).any(axis=0)]
+        values = self.known[np.delete(self.learnt, fold, axis=0).any(axis=0)]
         if not len(values):
             return float("inf")
-        refused, answered = (by_fold.sum(0) - by_fold[without] for by_fold in (self.refused, self.answered))
+        refused, answered = (by_fold.sum(0) - by_fold[fold] for by_fold in (self.refused, self.answered))
         place = int(np.argmin(refused + ratio * answered))
         lowest = np.searchsorted(values, self.known[place - 1], side="right") if place else 0
-        return float(cuts_between(values)[lowest])
+        return float(candidate_thresholds(values)[lowest])
 
     def left_out_variance(self, ratio: float) -> float:
         r"""Return the variance of the mean cost with fitted thresholds, :math:`\frac{g-1}{g} \sum_j (\bar C_{-j} - \bar C)^2` over folds (jackknife).
@@ -299,17 +293,19 @@ class SumsBelow:
         Source: Efron & Tibshirani (1993), An Introduction to the Bootstrap, §11.5 (groups left out).
         """
         loss, silent = self.refused + ratio * self.answered, self.silent[0] + ratio * self.silent[1]
-        folds, every = range(len(loss)), loss.sum(0)
+        folds, total_loss = range(len(loss)), loss.sum(0)
         costs = []
-        for out in folds:
-            rest = every - loss[out]
-            own = sum(loss[fold][np.argmin(rest - loss[fold])] + silent[fold] for fold in folds if fold != out)
-            costs.append(own / max((1 + ratio) * (self.counted.sum() - self.counted[out]), 1.0))
+        for left_out in folds:
+            others_loss = total_loss - loss[left_out]
+            total_cost = sum(
+                loss[fold][np.argmin(others_loss - loss[fold])] + silent[fold] for fold in folds if fold != left_out
+            )
+            costs.append(total_cost / max((1 + ratio) * (self.counted.sum() - self.counted[left_out]), 1.0))
         return (len(loss) - 1) / len(loss) * float(((np.array(costs) - np.mean(costs)) ** 2).sum())
 
 
-def cuts_between(values: FloatArray) -> FloatArray:
-    """The thresholds that tell ascending values apart: −∞, halfway between any two, and ∞."""
+def candidate_thresholds(values: FloatArray) -> FloatArray:
+    """Return the thresholds that separate ascending values: −∞, the midpoint of any two neighbours, and ∞."""
     between: FloatArray = np.r_[-np.inf, (values[:-1] + values[1:]) / 2, np.inf]
     return between
 
@@ -317,7 +313,7 @@ def cuts_between(values: FloatArray) -> FloatArray:
 def cheapest_threshold(
     values: FloatArray, weight: FloatArray, ratio: float, *, within: tuple[float, float] = (-np.inf, np.inf)
 ) -> float:
-    """The threshold above which to answer: halfway between two values; −∞ to answer all, ∞ to refuse all.
+    """Return the threshold above which to answer: halfway between two values; −∞ to answer all, ∞ to refuse all.
 
     `weight`: weight of "safe" of each.
     `within`: where it may lie, both ends included; the ends are tried too.
@@ -328,14 +324,14 @@ def cheapest_threshold(
     refused = np.r_[0.0, np.cumsum(np.bincount(group, weights=weight))]
     unsafe = np.bincount(group, weights=1 - weight)
     answered = unsafe.sum() - np.r_[0.0, np.cumsum(unsafe)]
-    between, (low, high) = cuts_between(distinct), within
+    between, (low, high) = candidate_thresholds(distinct), within
     tried = np.unique(np.r_[between[(between >= low) & (between <= high)], low, high])
     place = np.searchsorted(distinct, tried, side="right")
     return float(tried[np.argmin((refused + ratio * answered)[place])])
 
 
 def turning_point(first: Sample, second: Sample) -> TurningPoint:
-    r"""The ratio of harm to over-refusal at which two judges of the same items cost the same.
+    r"""Return the ratio of harm to over-refusal at which two judges of the same items cost the same.
 
     .. math:: c = \frac{O_1 - O_2}{H_2 - H_1}
 
@@ -344,36 +340,36 @@ def turning_point(first: Sample, second: Sample) -> TurningPoint:
     """
 
     def columns(labelled: Sample) -> dict[str, FloatArray]:
-        of_first, of_second = errors(labelled, first), errors(labelled, second)
-        counted = (of_first["counted"] > 0) & (of_second["counted"] > 0)
+        first_errors, second_errors = errors(labelled, first), errors(labelled, second)
+        counted = (first_errors["counted"] > 0) & (second_errors["counted"] > 0)
         return {
-            "over": counted * (of_first["over"] - of_second["over"]),
-            "harm": counted * (of_second["harm"] - of_first["harm"]),
+            "over": counted * (first_errors["over"] - second_errors["over"]),
+            "harm": counted * (second_errors["harm"] - first_errors["harm"]),
             "counted": counted.astype(np.float64),
         }
 
     def errors(labelled: Sample, judge: Sample) -> Mapping[str, FloatArray]:
-        return of_one_answer(judge, lambda answer: error_terms(labelled, answer.safe))
+        return mean_over_answers(judge, lambda answer: error_terms(labelled, answer.safe))
 
     def crossing(t: Totals) -> FloatArray:
-        ratio = safe_divide(t["over"], t["harm"], otherwise=np.nan)
+        ratio = safe_divide(t["over"], t["harm"], default=np.nan)
         return np.where(ratio > 0, ratio, np.nan)
 
     totals = replace(totals_by_query(first.together, columns), n_unscored=int((~first.scored | ~second.scored).sum()))
-    sums = totals.named(totals.sums.sum(axis=0))
-    over, harm = float(sums["over"]), float(sums["harm"])
-    alike = over == 0 and harm == 0
-    why = "undefined: they make the same errors" if alike else "undefined: one is at least as good at both errors"
-    ratio = totals.measure(Functional("turning_point", crossing, over=lambda t: t["counted"], undefined=why))
-    below, above = cheaper(over) or cheaper(-harm), cheaper(-harm) or cheaper(over)
+    sums = totals.by_name(totals.sums.sum(axis=0))
+    over_refusals, harms = float(sums["over"]), float(sums["harm"])
+    alike = over_refusals == 0 and harms == 0
+    reason = "undefined: they make the same errors" if alike else "undefined: one is at least as good at both errors"
+    ratio = totals.measure(Functional("turning_point", crossing, n_items=lambda t: t["counted"], undefined=reason))
+    below, above = cheaper(over_refusals) or cheaper(-harms), cheaper(-harms) or cheaper(over_refusals)
     return TurningPoint(fieller(ratio, totals), cheaper_below=below, cheaper_above=above)
 
 
 def fieller(measured: Measured, totals: TotalsByCluster) -> Estimate:
-    """The crossing with every ratio *c* in its interval at which :math:`O - cH` is not told from 0 (Fieller 1954)."""
-    bare = estimate_of(replace(measured, at_risk=min(measured.at_risk, 1)))
-    if bare.estimate is None or measured.at_risk < 2:
-        return bare
+    """Return the crossing with every ratio *c* in its interval at which :math:`O - cH` is not told from 0 (Fieller 1954)."""
+    no_interval = estimate_of(replace(measured, at_risk=min(measured.at_risk, 1)))
+    if no_interval.estimate is None or measured.at_risk < 2:
+        return no_interval
     columns = [totals.sums[:, totals.names.index(name)] for name in ("over", "harm")]
     over, harm = (float(column.sum()) for column in columns)
     queries = len(totals.sums)
@@ -382,13 +378,15 @@ def fieller(measured: Measured, totals: TotalsByCluster) -> Estimate:
     covariance = np.cov(np.array(columns), ddof=0) * queries
     covariance += totals.added_by_annotators(np.eye(len(totals.names))[:, :2]) * (queries - 1) / queries
     (oo, oh), (_, hh) = spread * covariance
-    steepness, root = harm**2 - hh, (over * harm - oh) ** 2 - (harm**2 - hh) * (over**2 - oo)
-    if steepness <= 0:
-        return replace(bare, method="no interval: their harms are not told apart")
-    middle, half = (over * harm - oh) / steepness, float(np.sqrt(max(root, 0.0))) / steepness
-    if half <= 1e-9 * abs(middle):  # both errors rise and fall together: the queries say nothing of another ratio
-        return replace(bare, method=NO_SPREAD)
-    return replace(bare, ci_low=max(0.0, middle - half), ci_high=middle + half, method="Fieller's, over queries")
+    squared_harm, root = harm**2 - hh, (over * harm - oh) ** 2 - (harm**2 - hh) * (over**2 - oo)
+    if squared_harm <= 0:
+        return replace(no_interval, method="no interval: their harms are not told apart")
+    centre, half_width = (over * harm - oh) / squared_harm, float(np.sqrt(max(root, 0.0))) / squared_harm
+    if half_width <= 1e-9 * abs(centre):  # both errors rise and fall together: the queries say nothing of another ratio
+        return replace(no_interval, method=NO_SPREAD)
+    return replace(
+        no_interval, ci_low=max(0.0, centre - half_width), ci_high=centre + half_width, method="Fieller's, over queries"
+    )
 
 
 def cheaper(excess_of_first: float) -> str | None:

@@ -13,13 +13,13 @@ from numpy.typing import ArrayLike, NDArray
 from casewise import notation
 from casewise.errors import StatisticsError
 from casewise.records import Elicitation, scale_of
-from casewise.stats.arrays import FloatArray, PerVote, clusters_of, safe_divide, widened_for_annotators
+from casewise.stats.arrays import FloatArray, PerVote, clusters_of, safe_divide, widen_for_annotators
 from casewise.stats.intervals import (
     LEVEL,
     ROUNDING_ERROR,
     Interval,
     clopper_pearson_interval,
-    floored,
+    floored_interval,
     shows_spread,
     student_quantile,
     t_interval_from_influences,
@@ -27,7 +27,7 @@ from casewise.stats.intervals import (
 from casewise.stats.labels import column
 from casewise.stats.measured import Functional, Measured, Totals, TotalsByCluster, share, weighted_mean
 from casewise.stats.metrics import Metric, all_metrics, metrics_named, totals_of
-from casewise.stats.sample import Sample, right
+from casewise.stats.sample import Sample, right_weight
 from casewise.text import count_of
 
 ONE_QUERY = "no interval: one query only"
@@ -59,23 +59,23 @@ class Estimate:
     n_unscored: int
     method: str
 
-    def picked(self, *more: str) -> dict[str, Any]:
-        """The number and its interval, and whatever more of its fields, by name."""
+    def fields(self, *more: str) -> dict[str, Any]:
+        """Return the number, its interval and the fields named in `more`, by name."""
         return {name: getattr(self, name) for name in ("estimate", "ci_low", "ci_high", *more)}
 
     @property
     def cells(self) -> tuple[str | float | None, ...]:
-        """Its name, and the cells of `ESTIMATE_COLUMNS`."""
+        """The name, then the cells of `ESTIMATE_COLUMNS`."""
         return tuple(vars(self).values())
 
     @property
     def limits(self) -> tuple[float, float] | None:
-        """Its interval; None where there is none."""
+        """The interval as a pair; None where there is none."""
         return None if self.ci_low is None or self.ci_high is None else (self.ci_low, self.ci_high)
 
     @property
     def ends(self) -> tuple[float | None, float | None]:
-        """Its limits; None for each where there is no interval."""
+        """Both limits; each is None where there is no interval."""
         return self.limits or (None, None)
 
     @property
@@ -85,7 +85,7 @@ class Estimate:
 
     @property
     def beyond_chance(self) -> bool:
-        """Return True if the interval of a difference does not hold 0."""
+        """True if the interval of a difference excludes 0."""
         return self.ci_low is not None and self.ci_high is not None and not self.ci_low <= 0 <= self.ci_high
 
 
@@ -109,7 +109,7 @@ ESTIMATE_COLUMNS: dict[str, pl.DataType] = {
 
 
 def estimate(sample: Sample, *, metrics: Sequence[Metric] | None = None) -> tuple[Estimate, ...]:
-    """Every metric of `metrics` (by default all) that `sample` can give, each with an interval over queries (see `estimate_of`).
+    """Return every metric of `metrics` (by default all) that `sample` can give, each with an interval over queries (see `estimate_of`).
 
     A metric that the elicitation cannot give is absent.
     """
@@ -117,12 +117,12 @@ def estimate(sample: Sample, *, metrics: Sequence[Metric] | None = None) -> tupl
 
 
 def measure(sample: Sample, *, metrics: Sequence[Metric] | None = None, losses: bool = False) -> tuple[Measured, ...]:
-    """Every metric of `metrics` (by default all) that `sample` can give, with what intervals and differences need.
+    """Return every metric of `metrics` (by default all) that `sample` can give, with what intervals and differences need.
 
     `losses`: with what each query could take from it, too.
     """
     metrics = all_metrics() if metrics is None else metrics
-    measurable = [metric for metric in metrics if metric.given_by(sample)] if len(sample) else []
+    measurable = [metric for metric in metrics if metric.available_for(sample)] if len(sample) else []
     if not measurable:
         return ()
     totals = totals_of(sample, measurable, losses=losses)
@@ -130,7 +130,7 @@ def measure(sample: Sample, *, metrics: Sequence[Metric] | None = None, losses: 
 
 
 def estimate_of(measured: Measured, *, level: float = LEVEL) -> Estimate:
-    r"""A measured number with its interval over clusters.
+    r"""Return a measured number with its interval over clusters.
 
     `level`: of the interval; above .95 where the number is one of several whose intervals hold together, such as that of the
     best of several judges.
@@ -147,45 +147,47 @@ def estimate_of(measured: Measured, *, level: float = LEVEL) -> Estimate:
 
     Source: Zou & Donner (2008), Statistics in Medicine 27, 1693-1702 (intervals from intervals of the parts).
     """
-    bare = Estimate(measured.name, None, None, None, measured.n, measured.n_unscored, measured.undefined)
+    estimate = Estimate(measured.name, None, None, None, measured.n, measured.n_unscored, measured.undefined)
     if np.isnan(measured.value):
-        return bare
-    bare = replace(bare, estimate=float(measured.value), method=ONE_QUERY)
+        return estimate
+    estimate = replace(estimate, estimate=float(measured.value), method=ONE_QUERY)
     if measured.at_risk < 2:
-        return bare
+        return estimate
     if measured.shares:
-        return with_interval(bare, interval_of_mean(measured.shares, level=level), BY_PARTS)
+        return with_interval(estimate, interval_of_mean(measured.shares, level=level), BY_PARTS)
     rare = rare_proportion_interval(measured, level=level)
-    more, measured = measured.more, with_annotators(measured)
+    extra, measured = measured.extra_variance, with_annotators(measured)
     limits = interval_from_spread(measured, rare, level=level)
     if limits is None and measured.kind != "other":
         method = UNSEEN if measured.kind == "mean" else EXACT
-        return with_interval(bare, interval_without_spread(measured, more, level=level), method)
+        return with_interval(estimate, interval_without_spread(measured, extra, level=level), method)
     if limits is None and measured.unseen is None:
-        return replace(bare, method=NO_SPREAD)
+        return replace(estimate, method=NO_SPREAD)
     method = UNSEEN if limits is None else STUDENT if measured.wordings < 2 else OVER_WORDINGS
     if limits is None:  # to the side on which what is unseen lies, that is the floor
-        moves = 0.0 if measured.unseen is None else measured.unseen - measured.value
+        shift = 0.0 if measured.unseen is None else measured.unseen - measured.value
         below, above = (
-            [reach] if np.isfinite(reach) and not side * moves > ROUNDING_ERROR else []
-            for side, reach in zip((-1, 1), reaches(measured), strict=True)
+            [reach] if np.isfinite(reach) and not side * shift > ROUNDING_ERROR else []
+            for side, reach in zip((-1, 1), distances_to_bounds(measured), strict=True)
         )
-        limits = floored(measured.value, None, below=below, above=above, clusters=measured.at_risk, level=level)
+        limits = floored_interval(
+            measured.value, None, below=below, above=above, clusters=measured.at_risk, level=level
+        )
     if measured.unseen is not None and not np.isnan(measured.unseen):
         limits = Interval(min(limits.low, measured.unseen), max(limits.high, measured.unseen))
-    return with_interval(bare, limits, method)
+    return with_interval(estimate, limits, method)
 
 
-def reaches(measured: Measured) -> tuple[float, float]:
+def distances_to_bounds(measured: Measured) -> tuple[float, float]:
     """Return the distances of a number to the lower and to the upper end of its scale."""
     low, high = measured.domain
     return measured.value - low, high - measured.value
 
 
 def interval_from_spread(measured: Measured, rare: Interval | None, *, level: float) -> Interval | None:
-    """Student's limits, no wider than those of a proportion that few clusters carry; None where clusters show no spread."""
+    """Return Student's limits, no wider than those of a proportion that few clusters carry; None where clusters show no spread."""
     limits = t_interval_from_influences(
-        measured.value, measured.influence, domain=measured.domain, at_risk=measured.known_from, level=level
+        measured.value, measured.influence, domain=measured.domain, at_risk=measured.n_independent, level=level
     )
     if limits is None or rare is None:
         return limits
@@ -193,75 +195,81 @@ def interval_from_spread(measured: Measured, rare: Interval | None, *, level: fl
 
 
 def rare_proportion_interval(measured: Measured, *, level: float) -> Interval | None:
-    r"""Limits of a proportion that few clusters carry; None where more than `FEW` do, or it is no proportion.
+    r"""Return limits of a proportion that few clusters carry; None where more than `FEW` do, or it is no proportion.
 
     A proportion among items is no larger than that among clusters with any item that counts, so Clopper and Pearson's upper
     limit of the latter bounds it, whatever goes together within a cluster; below likewise by the items that do not count. What annotators
     add widens each by :math:`\sqrt{d^2 + t^2 v}`, *d* being the distance to the limit. Where the variance is known from one or two
     clusters Student's *t* alone says next to nothing (1 of 35: up to 0.64; so, 0.15).
     """
-    if measured.kind != "share" or measured.touched is None:
+    if measured.kind != "share" or measured.cluster_shares is None:
         return None
-    more = (student_quantile((1 + level) / 2, measured.at_risk - 1) ** 2) * measured.more
+    extra = (student_quantile((1 + level) / 2, measured.at_risk - 1) ** 2) * measured.extra_variance
     ends = [1.0, 1.0]
-    for side, any_of in enumerate(measured.touched):
-        if 0 < any_of * measured.at_risk <= FEW:
+    for side, cluster_share in enumerate(measured.cluster_shares):
+        if 0 < cluster_share * measured.at_risk <= FEW:
             value = (measured.value, 1 - measured.value)[side]
-            limit = clopper_pearson_interval(any_of, measured.at_risk, level=level).high
-            ends[side] = min(1.0, value + float(np.sqrt(max(0.0, limit - value) ** 2 + more)))
+            limit = clopper_pearson_interval(cluster_share, measured.at_risk, level=level).high
+            ends[side] = min(1.0, value + float(np.sqrt(max(0.0, limit - value) ** 2 + extra)))
     return Interval(1 - ends[1], ends[0])
 
 
 FEW = 10
-"""Clusters; as many carry enough of a proportion's variance for it to be known from them."""
+"""Number of clusters from which the variance of a proportion is known well enough."""
 
 
 def with_annotators(measured: Measured) -> Measured:
     """Return the number with influences that hold the annotators' part of the variance, where the voters are known."""
-    if not measured.more:
+    if not measured.extra_variance:
         return measured
-    influence = widened_for_annotators(measured.influence, measured.more)
-    return replace(measured, influence=influence, votes=None, touched=None)  # whose limits do not know of annotators
+    influence = widen_for_annotators(measured.influence, measured.extra_variance)
+    return replace(
+        measured, influence=influence, votes=None, cluster_shares=None
+    )  # whose limits do not know of annotators
 
 
-def with_interval(bare: Estimate, limits: Interval, method: str) -> Estimate:
-    return replace(bare, ci_low=float(limits.low), ci_high=float(limits.high), method=method)
+def with_interval(estimate: Estimate, limits: Interval, method: str) -> Estimate:
+    return replace(estimate, ci_low=float(limits.low), ci_high=float(limits.high), method=method)
 
 
-def interval_without_spread(measured: Measured, more: float, *, level: float) -> Interval:
-    r"""Return the limits of a number that is alike in every cluster; `more`, what annotators add, widens each by :math:`\sqrt{d^2 + t^2 v}`."""
+def interval_without_spread(measured: Measured, extra: float, *, level: float) -> Interval:
+    r"""Return the limits of a number that is alike in every cluster; `extra`, what annotators add, widens each by :math:`\sqrt{d^2 + t^2 v}`."""
     value, (low, high) = measured.value, measured.domain
     if measured.kind == "share":
-        ends = clopper_pearson_interval(value, measured.at_risk, level=level)
+        limits = clopper_pearson_interval(value, measured.at_risk, level=level)
     elif measured.kind == "mean":
-        ends = floored(value, None, below=[value - low], above=[high - value], clusters=measured.at_risk, level=level)
+        limits = floored_interval(
+            value, None, below=[value - low], above=[high - value], clusters=measured.at_risk, level=level
+        )
     else:
         share = clopper_pearson_interval(value / (2 - value), measured.at_risk, level=level)
-        ends = Interval(*(2 * end / (1 + end) for end in share))
-    if more <= 0:
-        return ends
+        limits = Interval(*(2 * end / (1 + end) for end in share))
+    if extra <= 0:
+        return limits
     t = student_quantile((1 + level) / 2, measured.at_risk - 1)
-    below, above = (float(np.hypot(distance, t * np.sqrt(more))) for distance in (value - ends.low, ends.high - value))
+    below, above = (
+        float(np.hypot(distance, t * np.sqrt(extra))) for distance in (value - limits.low, limits.high - value)
+    )
     return Interval(max(low, value - below), min(high, value + above))
 
 
 def interval_of_mean(shares: Sequence[Measured], *, level: float) -> Interval:
     """Return the interval of a mean of proportions, from the intervals of each and how their influences go together."""
     values, widened = np.array([part.value for part in shares]), [with_annotators(part) for part in shares]
-    own = [
+    intervals = [
         interval_from_spread(part, rare_proportion_interval(part, level=level), level=level)
-        or interval_without_spread(part, bare.more, level=level)
-        for part, bare in zip(widened, shares, strict=True)
+        or interval_without_spread(part, original.extra_variance, level=level)
+        for part, original in zip(widened, shares, strict=True)
     ]
     influence = np.array([part.influence for part in widened])
-    size = np.sqrt((influence**2).sum(axis=1))
-    product = size[:, None] * size[None, :]
-    varies = size > ROUNDING_ERROR
-    together = np.where(varies & varies[:, None], influence @ influence.T / np.where(product > 0, product, 1.0), 0.0)
-    np.fill_diagonal(together, 1.0)
+    norms = np.sqrt((influence**2).sum(axis=1))
+    product = norms[:, None] * norms[None, :]
+    varies = norms > ROUNDING_ERROR
+    correlation = np.where(varies & varies[:, None], influence @ influence.T / np.where(product > 0, product, 1.0), 0.0)
+    np.fill_diagonal(correlation, 1.0)
     below, above = (
-        float(np.sqrt(max(float(reach @ together @ reach), 0.0))) / len(shares)
-        for reach in (values - [ends.low for ends in own], [ends.high for ends in own] - values)
+        float(np.sqrt(max(float(distances @ correlation @ distances), 0.0))) / len(shares)
+        for distances in (values - [ends.low for ends in intervals], [ends.high for ends in intervals] - values)
     )
     mean = float(values.mean())
     limits = Interval(max(0.0, mean - below), min(1.0, mean + above))
@@ -287,51 +295,53 @@ def difference_of(first: Measured, second: Measured, *, level: float = LEVEL) ->
     value = first.value - second.value
     n, n_unscored = min(first.n, second.n), max(first.n_unscored, second.n_unscored)
     if np.isnan(value):
-        why = first.undefined if np.isnan(first.value) else second.undefined
-        return Estimate(first.name, None, None, None, n, n_unscored, why)
-    bare = Estimate(first.name, float(value), None, None, n, n_unscored, ONE_QUERY)
+        reason = first.undefined if np.isnan(first.value) else second.undefined
+        return Estimate(first.name, None, None, None, n, n_unscored, reason)
+    estimate = Estimate(first.name, float(value), None, None, n, n_unscored, ONE_QUERY)
     clusters = min(first.at_risk, second.at_risk)
     if clusters < 2:
-        return bare
+        return estimate
     influence = influence_of_difference(first, second)
     reach = first.domain[1] - first.domain[0]
     domain = (-reach, reach)
     limits = t_interval_from_influences(value, influence, domain=domain, at_risk=clusters, level=level)
     if limits is None and not {first.kind, second.kind} <= {"share", "mean"}:
-        return replace(bare, method=ALIKE if value == 0 and not shows_spread(influence) else NO_SPREAD)
+        return replace(estimate, method=ALIKE if value == 0 and not shows_spread(influence) else NO_SPREAD)
     if limits is None:
         below, above = [value + reach], [reach - value]
         return with_interval(
-            bare, floored(value, None, below=below, above=above, clusters=clusters, level=level), UNSEEN
+            estimate, floored_interval(value, None, below=below, above=above, clusters=clusters, level=level), UNSEEN
         )
     if {first.kind, second.kind} <= {"share", "mean"}:
-        limits = floored(value, limits, **unseen_parts(first, second), clusters=clusters, domain=domain, level=level)
-    for lost, unchanged, side in ((first, second, 1), (second, first, -1)):
-        if lost.unseen is not None and not np.isnan(lost.unseen):
-            end = side * (lost.unseen - unchanged.value)
-            limits = Interval(min(limits.low, end), max(limits.high, end))
-    return with_interval(bare, limits, STUDENT)
+        limits = floored_interval(
+            value, limits, **unseen_parts(first, second), clusters=clusters, domain=domain, level=level
+        )
+    for shifted, fixed, side in ((first, second, 1), (second, first, -1)):
+        if shifted.unseen is not None and not np.isnan(shifted.unseen):
+            limit = side * (shifted.unseen - fixed.value)
+            limits = Interval(min(limits.low, limit), max(limits.high, limit))
+    return with_interval(estimate, limits, STUDENT)
 
 
 Side = Literal["below", "above"]
 
 
 class UnseenParts(TypedDict):
-    """How far a difference falls, and rises, if each part without spread stood at an end of its scale in every cluster."""
+    """Distances by which a difference falls and rises if each part without spread were at an end of its scale in every cluster."""
 
     below: list[float]
     above: list[float]
 
 
 def unseen_parts(first: Measured, second: Measured) -> UnseenParts:
-    """Return the parts of `first` less `second` of which no spread was seen, for `floored`."""
+    """Return the parts of `first` less `second` of which no spread was seen, for `floored_interval`."""
     parts = UnseenParts(below=[], above=[])
     sides: tuple[Side, Side] = ("below", "above")
-    for number, (falls, rises) in ((first, sides), (second, sides[::-1])):
+    for number, (fall_side, rise_side) in ((first, sides), (second, sides[::-1])):
         if not shows_spread(number.influence):
-            fall, rise = reaches(number)
-            parts[falls].append(fall)
-            parts[rises].append(rise)
+            fall, rise = distances_to_bounds(number)
+            parts[fall_side].append(fall)
+            parts[rise_side].append(rise)
     return parts
 
 
@@ -339,7 +349,7 @@ def influence_of_difference(first: Measured, second: Measured) -> FloatArray:
     """Return the addition of each cluster to the difference of two numbers, enlarged for annotators."""
     votes = PerVote.weighted([(1.0, first.votes), (-1.0, second.votes)])
     influence = first.influence - second.influence
-    return influence if votes is None else widened_for_annotators(influence, votes.variance)
+    return influence if votes is None else widen_for_annotators(influence, votes.variance)
 
 
 # Several judgements of one item: their mean is the item's value, their spread the judge's own noise. They add no
@@ -350,7 +360,7 @@ NO_REPEATS = "undefined: no item has two judgements with a value"
 
 
 def item_values(judgements: pl.DataFrame | pl.LazyFrame, *, elicitation: Elicitation) -> pl.DataFrame:
-    """One row an item: the mean of its judgements' values, and how they spread.
+    """Return one row an item: the mean of its judgements' values, and how they spread.
 
     `judgements`: one row a judgement, with `item_id` and `value` (null where unscored).
 
@@ -377,7 +387,7 @@ def item_values(judgements: pl.DataFrame | pl.LazyFrame, *, elicitation: Elicita
 
 @dataclass(frozen=True)
 class JudgeNoise:
-    """The difference of a judge from itself."""
+    """Variation of a judge's answers to the same item."""
 
     n_items: int
     """Items with two scored judgements or more."""
@@ -390,7 +400,7 @@ class JudgeNoise:
 
 
 def judge_noise(values: pl.DataFrame, cluster: NDArray[np.intp]) -> JudgeNoise | None:
-    r"""The judge's own noise; None where nothing was asked twice.
+    r"""Return the judge's own noise; None where nothing was asked twice.
 
     .. math:: s = \sqrt{\frac{\sum_i \sum_k (v_{ik} - \bar v_i)^2}{\sum_i (k_i - 1)}}, \qquad
               d = \frac{1}{n} \sum_i \frac{2 s_i (k_i - s_i)}{k_i (k_i - 1)}
@@ -403,19 +413,19 @@ def judge_noise(values: pl.DataFrame, cluster: NDArray[np.intp]) -> JudgeNoise |
     if not (values["n_repeats"] > 1).any():
         return None
     k, safe = column(values, "n_scored"), column(values, "n_safe")
-    several = k > 1
+    has_several = k > 1
     terms = {
-        "items": several.astype(np.float64),
+        "items": has_several.astype(np.float64),
         "freedom": np.maximum(k - 1, 0),
-        "squares": several * column(values, "sum_squares"),
-        "with_verdicts": (several & ~np.isnan(safe)).astype(np.float64),
-        "changes": np.nan_to_num(several * safe_divide(2 * safe * (k - safe), k * (k - 1))),
+        "squares": has_several * column(values, "sum_squares"),
+        "with_verdicts": (has_several & ~np.isnan(safe)).astype(np.float64),
+        "changes": np.nan_to_num(has_several * safe_divide(2 * safe * (k - safe), k * (k - 1))),
     }
     unscored = int((values["n_repeats"] - values["n_scored"]).sum())
     names, query = np.unique(cluster, return_inverse=True)
     totals = TotalsByCluster.from_terms(terms, query.astype(np.intp), n_clusters=len(names), n_unscored=unscored)
     return JudgeNoise(
-        n_items=int(several.sum()),
+        n_items=int(has_several.sum()),
         n_judgements=int(values["n_repeats"].sum()),
         deviation=estimate_of(totals.measure(DEVIATION)),
         changes=estimate_of(totals.measure(CHANGES)),
@@ -452,13 +462,13 @@ def error_sources(sample: Sample) -> ErrorSources | None:
     if not sample.answers or not measured or measured[0].at_risk < 2 or np.isnan(measured[0].value):
         return None
     counted, k = sample.in_label_metrics, len(sample.answers)
-    rights = np.array([right(answer.safe, answer.weight) for answer in sample.answers])[:, counted]
-    per_answer = float(rights.var(axis=0, ddof=1).sum()) / int(counted.sum()) ** 2
+    is_right = np.array([right_weight(answer.safe, answer.weight) for answer in sample.answers])[:, counted]
+    answer_variance = float(is_right.var(axis=0, ddof=1).sum()) / int(counted.sum()) ** 2
     return ErrorSources(
-        queries=float(np.sqrt(max(measured[0].variance - per_answer / k, 0.0))),
-        answers=float(np.sqrt(per_answer / k)),
+        queries=float(np.sqrt(max(measured[0].variance - answer_variance / k, 0.0))),
+        answers=float(np.sqrt(answer_variance / k)),
         annotators=None if measured[0].votes is None else float(np.sqrt(measured[0].votes.variance)),
-        one_answer=float(np.sqrt(per_answer)),
+        one_answer=float(np.sqrt(answer_variance)),
     )
 
 
@@ -485,20 +495,20 @@ def wording_spread(samples: Sequence[Sample]) -> WordingSpread | None:
     measured = [value for sample in samples for value in measure(sample, metrics=metrics_named("accuracy"))]
     if len(measured) < max(2, len(samples)) or any(np.isnan(value.value) for value in measured):
         return None
-    seen = float(np.var([value.value for value in measured], ddof=1))
+    observed = float(np.var([value.value for value in measured], ddof=1))
     sources = [source for sample in samples if (source := error_sources(sample)) is not None]
-    chance = float(np.mean([source.answers**2 for source in sources])) if len(sources) == len(samples) else None
+    noise = float(np.mean([source.answers**2 for source in sources])) if len(sources) == len(samples) else None
     mean = weighted_mean([(1 / len(measured), value) for value in measured], kind="mean")
-    deviation = None if chance is None else float(np.sqrt(max(seen - chance, 0.0)))
-    return WordingSpread(estimate_of(mean), deviation, float(np.sqrt(seen)))
+    deviation = None if noise is None else float(np.sqrt(max(observed - noise, 0.0)))
+    return WordingSpread(estimate_of(mean), deviation, float(np.sqrt(observed)))
 
 
 def deviation(t: Totals) -> FloatArray:
-    variance = safe_divide(t["squares"], t["freedom"], otherwise=np.nan)
+    variance = safe_divide(t["squares"], t["freedom"], default=np.nan)
     return np.sqrt(np.maximum(variance, 0))
 
 
-DEVIATION = Functional("deviation", deviation, over=lambda t: t["items"], domain=(0.0, np.inf), undefined=NO_REPEATS)
+DEVIATION = Functional("deviation", deviation, n_items=lambda t: t["items"], domain=(0.0, np.inf), undefined=NO_REPEATS)
 CHANGES = share("changes", "changes", "with_verdicts", undefined=NO_REPEATS)
 
 
@@ -550,16 +560,21 @@ def rule_scores(
         )
     ids = clusters_of(clusters, len(violated))
     pairs = [(rules is not None, set(rules or ()), set(true)) for rules, true in zip(predicted, violated, strict=True)]
-    scored, wrong, missed, n_true, union = np.array(
+    scored, extra, missing, n_true, union = np.array(
         [
-            (predicted_any, len(rules - true), len(true - rules), len(true), len(true | rules))
-            for predicted_any, rules, true in pairs
+            (is_predicted, len(rules - true), len(true - rules), len(true), len(true | rules))
+            for is_predicted, rules, true in pairs
         ],
         dtype=float,
     ).T
-    terms = {"scored": scored, "errors": scored * (wrong + missed), "union": scored * union, "cases": np.ones(len(ids))}
+    terms = {
+        "scored": scored,
+        "errors": scored * (extra + missing),
+        "union": scored * union,
+        "cases": np.ones(len(ids)),
+    }
     for tenths in TENTHS:
-        terms[f"RMR@{tenths / 10:g}"] = scored * (np.maximum(wrong, missed) <= (10 - tenths) * n_true // 10)
+        terms[f"RMR@{tenths / 10:g}"] = scored * (np.maximum(extra, missing) <= (10 - tenths) * n_true // 10)
     terms["matches"] = sum((terms[f"RMR@{tenths / 10:g}"] for tenths in TENTHS), np.zeros(len(ids))) / len(TENTHS)
     terms["without"] = 1 - scored
     totals = TotalsByCluster.from_terms(terms, ids, n_unscored=int(terms["without"].sum()))
@@ -568,7 +583,7 @@ def rule_scores(
     numbers = (
         share("RMR", "matches", "scored", kind="mean", undefined=NO_CASE),
         *(share(name, name, "scored", undefined=NO_CASE) for name in matches),
-        replace(share("RDR", "errors", "union", kind="mean", undefined=no_rule), over=lambda t: t["scored"]),
+        replace(share("RDR", "errors", "union", kind="mean", undefined=no_rule), n_items=lambda t: t["scored"]),
         share("unpredicted", "without", "cases"),
     )
     scores = {number.name: estimate_of(totals.measure(number)) for number in numbers}

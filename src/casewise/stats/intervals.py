@@ -7,7 +7,7 @@ Every interval of an estimate or a difference is made here, in two steps.
    adds to the number, its influence. Degrees of freedom are Satterthwaite's at the kurtosis of the influences: few clusters
    that carry the variance say little about it, however many others are silent. Without two bounds, Hall's correction allows for
    influences that lean to one side.
-2. **Spread that was not seen.** `floored`: a judge that was right on all of *G* queries can still be wrong on other queries of
+2. **Spread that was not seen.** `floored_interval`: a judge that was right on all of *G* queries can still be wrong on other queries of
    the kind, and the spread of what was seen says nothing of it. The largest share of clusters of a kind of which none was seen is
 
    .. math:: u = 1 - \left(\tfrac{\alpha}{2}\right)^{1/G}
@@ -35,7 +35,7 @@ from casewise.stats.arrays import BoolArray, FloatArray, cluster_variance
 Domain = tuple[float, float]
 """Lower and upper bound of a number's range."""
 
-ANYWHERE: Domain = (-np.inf, np.inf)
+UNBOUNDED: Domain = (-np.inf, np.inf)
 
 LEVEL = 0.95
 """Confidence level of all intervals, where no other is given."""
@@ -78,13 +78,20 @@ def shows_spread(influence: FloatArray) -> bool:
 
 
 def t_interval_from_influences(
-    value: float, influence: FloatArray, *, domain: Domain = ANYWHERE, at_risk: int, level: float = LEVEL
+    value: float, influence: FloatArray, *, domain: Domain = UNBOUNDED, at_risk: int, level: float = LEVEL
 ) -> Interval | None:
     """Return Student's *t* interval of a number from its clusters' influences; None where they show no spread, or it is at a bound.
 
     `influence`: (clusters,); the addition of each cluster to the number's deviation; see `casewise.stats.arrays`.
     `at_risk`: number of clusters that the number is over: at most one degree of freedom less.
     `level`: of the interval; above .95 where the interval is one of several that hold together.
+
+    The mean of ten queries, of which two are wrong:
+
+    >>> right = np.array([1, 1, 1, 0, 1, 1, 1, 1, 0, 1])
+    >>> low, high = t_interval_from_influences(0.8, (right - 0.8) / 10, domain=(0.0, 1.0), at_risk=10)
+    >>> round(float(low), 3), round(float(high), 3)
+    (0.377, 0.964)
     """
     low, high = domain
     if not shows_spread(influence) or not low < value < high or at_risk < 2:
@@ -161,14 +168,14 @@ def largest_unseen_share(clusters: int, *, level: float = LEVEL) -> float:
     return 1 - float(((1 - level) / 2) ** (1 / clusters)) if clusters else 1.0
 
 
-def floored(
+def floored_interval(
     value: float,
     limits: Interval | None,
     *,
     below: Iterable[float] = (),
     above: Iterable[float] = (),
     clusters: int,
-    domain: Domain = ANYWHERE,
+    domain: Domain = UNBOUNDED,
     level: float = LEVEL,
 ) -> Interval:
     """Return the limits, no closer to the number than errors that were not seen allow.
@@ -184,10 +191,10 @@ def floored(
     return Interval(max(domain[0], min(low, value - fall)), min(domain[1], max(high, value + rise)))
 
 
-def p_of_unseen(distance: float, parts: Iterable[float], *, clusters: int) -> float:
-    """Return the one-sided p value that belongs to the floor: the level at which a floored limit stands `distance` away.
+def unseen_floor_p(distance: float, parts: Iterable[float], *, clusters: int) -> float:
+    """Return the one-sided p value that belongs to the floor: the level at which a floored_interval limit stands `distance` away.
 
-    `parts`: as `below` or `above` of `floored`. Without any the floor allows nothing, and p is 0.
+    `parts`: as `below` or `above` of `floored_interval`. Without any the floor allows nothing, and p is 0.
     """
     reach = float(np.sqrt(sum(part**2 for part in parts)))
     if reach <= 0:
@@ -199,7 +206,7 @@ Correction = Literal["bonferroni", "holm", "benjamini_hochberg", "benjamini_yeku
 
 
 def adjust(p: ArrayLike, method: Correction, *, where: BoolArray | None = None) -> FloatArray:
-    r"""p values corrected for several tests, as R's `p.adjust` gives them.
+    r"""Return p values corrected for several tests, as R's `p.adjust` gives them.
 
     For the *i*-th smallest of *m*: "bonferroni" is :math:`\min(1, m\,p)`; "holm" is *m − i + 1* times *p*, made to rise; both
     bound the chance of any false alarm. "benjamini_hochberg" is *m/i* times *p*, made to rise, and bounds the expected
@@ -217,6 +224,11 @@ def adjust(p: ArrayLike, method: Correction, *, where: BoolArray | None = None) 
     ----------
     .. [1] Holm (1979), Scand J Statist 6, 65-70. Benjamini & Hochberg (1995), JRSS B 57, 289-300. Benjamini & Yekutieli
        (2001), Annals of Statistics 29, 1165-1188.
+
+    Examples
+    --------
+    >>> adjust([0.01, 0.02, 0.03], "holm").round(3).tolist()
+    [0.03, 0.04, 0.04]
     """
     values = np.atleast_1d(np.asarray(p, dtype=np.float64))
     counted = np.ones(values.shape, dtype=bool) if where is None else np.broadcast_to(where, values.shape)

@@ -34,16 +34,16 @@ LARGEST_HALF = 2_000_000
 LISTED_IN_ALL = 50_000_000
 """Tables listed for all patterns of sizes together: some seconds."""
 ALWAYS_LISTED = 100_000
-"""So many tables are listed faster than shuffles are drawn, however many patterns there are."""
+"""Number of tables that are listed faster than shuffles are drawn, whatever the number of patterns."""
 DRAWS = 20_000
 """Shuffles where counting is out of reach: a p of 0.05 is then known to 0.0015 (its standard error)."""
 
 
-class Half(NamedTuple):
+class TableHalf(NamedTuple):
     """Every table of some of the groups, sorted by its sum and then by its statistic."""
 
     size: int
-    """Ratings in these groups."""
+    """Number of ratings in these groups."""
     total: IntArray
     statistic: IntArray
     p: FloatArray
@@ -51,8 +51,8 @@ class Half(NamedTuple):
 
     @classmethod
     @lru_cache(maxsize=64)
-    def from_sizes(cls, sizes: tuple[int, ...], scale: int) -> Half:
-        """All tables of groups of these sizes, those with equal sum and statistic as one."""
+    def from_sizes(cls, sizes: tuple[int, ...], scale: int) -> TableHalf:
+        """Return all tables of groups of these sizes, those with equal sum and statistic as one."""
         half = cls(0, np.zeros(1, np.int64), np.zeros(1, np.int64), np.ones(1))
         for n in sizes:
             s = np.arange(n + 1)
@@ -74,16 +74,16 @@ class Half(NamedTuple):
 def permutation_p(
     successes: IntArray, sizes: IntArray, *, rng: np.random.Generator | None = None
 ) -> tuple[FloatArray, int]:
-    """The permutation p value of each task, and of how many tasks it is estimated by shuffling; counts as for `kruskal_wallis`."""
+    """Return the permutation p value of each task, and of how many tasks it is estimated by shuffling; counts as for `kruskal_wallis`."""
     flat_sizes = sizes.reshape(-1, sizes.shape[-1])
     order = np.argsort(flat_sizes, axis=1, kind="stable")
     rows = np.take_along_axis(successes.reshape(flat_sizes.shape), order, 1)
-    patterns, which = np.unique(np.take_along_axis(flat_sizes, order, 1), axis=0, return_inverse=True)
+    patterns, pattern_of_task = np.unique(np.take_along_axis(flat_sizes, order, 1), axis=0, return_inverse=True)
     rng = rng or np.random.default_rng(0)
     most = min(LARGEST_HALF, max(ALWAYS_LISTED, LISTED_IN_ALL // max(1, len(patterns))))
     p, n_shuffled = np.ones(len(rows)), 0
     for index, pattern in enumerate(patterns):
-        chosen, rated = np.flatnonzero(which.ravel() == index), pattern > 0
+        chosen, rated = np.flatnonzero(pattern_of_task.ravel() == index), pattern > 0
         counts, group_sizes = rows[chosen][:, rated], pattern[rated]
         halves = _halves(group_sizes, most)
         p[chosen] = _shuffled(counts, group_sizes, rng) if halves is None else _joined(counts, group_sizes, *halves)
@@ -91,8 +91,8 @@ def permutation_p(
     return p.reshape(successes.shape[:-1])[()], n_shuffled
 
 
-def _halves(sizes: IntArray, most: int) -> tuple[Half, Half] | None:
-    """The groups in two parts, the first with at most as many tables as the second; None where either lists more than `most`."""
+def _halves(sizes: IntArray, most: int) -> tuple[TableHalf, TableHalf] | None:
+    """Return the groups in two parts, the first with at most as many tables as the second; None where either lists more than `most`."""
     cut, tables = 1, (sizes + 1).tolist()
     while math.prod(tables[: cut + 1]) <= math.prod(tables[cut + 1 :]):
         cut += 1
@@ -106,12 +106,12 @@ def _halves(sizes: IntArray, most: int) -> tuple[Half, Half] | None:
             return None
     if (total + 1) * (scale * total + 1) >= 2**62:
         return None
-    first, second = (Half.from_sizes(part, scale) for part in parts)
+    first, second = (TableHalf.from_sizes(part, scale) for part in parts)
     return first, second
 
 
-def _joined(rows: IntArray, sizes: IntArray, first: Half, second: Half) -> FloatArray:
-    """P(T >= observed | S): each table of the first half with the tail of the second that makes it extreme."""
+def _joined(rows: IntArray, sizes: IntArray, first: TableHalf, second: TableHalf) -> FloatArray:
+    """Return P(T >= observed | S): each table of the first half with the tail of the second that makes it extreme."""
     scale = math.lcm(*sizes.tolist())
     unit = scale * int(sizes.sum()) + 1
     keys = second.total * unit + second.statistic
@@ -122,25 +122,25 @@ def _joined(rows: IntArray, sizes: IntArray, first: Half, second: Half) -> Float
     for start, end in zip(np.append(0, ends[:-1]), ends, strict=True):
         tails[start:end] = np.cumsum(second.p[start:end][::-1])[::-1]
     observed = np.stack([rows.sum(-1), (rows**2 * (scale // sizes)).sum(-1)], axis=1)
-    questions, which = np.unique(observed, axis=0, return_inverse=True)
+    questions, question_of_task = np.unique(observed, axis=0, return_inverse=True)
     answers = np.empty(len(questions))
     for index, (total, statistic) in enumerate(questions.tolist()):
-        rest = total - first.total
-        fits = (rest >= 0) & (rest <= second.size)
-        rest = rest[fits]
-        place = np.searchsorted(keys, rest * unit + np.maximum(statistic - first.statistic[fits], 0))
-        tail = np.where(place < ends[rest], tails[place], 0.0)
+        second_sum = total - first.total
+        fits = (second_sum >= 0) & (second_sum <= second.size)
+        second_sum = second_sum[fits]
+        place = np.searchsorted(keys, second_sum * unit + np.maximum(statistic - first.statistic[fits], 0))
+        tail = np.where(place < ends[second_sum], tails[place], 0.0)
         chance = np.exp(
-            log_choose(first.size, total - rest)
-            + log_choose(second.size, rest)
+            log_choose(first.size, total - second_sum)
+            + log_choose(second.size, second_sum)
             - log_choose(first.size + second.size, total)
         )
         answers[index] = np.sum(first.p[fits] * chance * tail)
-    return np.minimum(answers, 1.0)[which.ravel()]
+    return np.minimum(answers, 1.0)[question_of_task.ravel()]
 
 
 def _shuffled(rows: IntArray, sizes: IntArray, rng: np.random.Generator) -> FloatArray:
-    """The share of random shuffles at least as extreme, the observed table counted among them."""
+    """Return the share of random shuffles at least as extreme, the observed table counted among them."""
     p = np.empty(len(rows))
     observed = (rows**2 / sizes).sum(-1)
     for total in np.unique(rows.sum(-1)):
@@ -151,9 +151,6 @@ def _shuffled(rows: IntArray, sizes: IntArray, rng: np.random.Generator) -> Floa
         less = np.searchsorted(shuffled, observed[chosen] * (1 - 1e-12))
         p[chosen] = (1 + DRAWS - less) / (1 + DRAWS)
     return p
-
-
-# Task by task: does the condition change what people say of this query?
 
 
 @dataclass(frozen=True)
@@ -177,7 +174,7 @@ class KruskalWallis:
     """Tasks whose permutation p is estimated by random shuffles."""
 
     @property
-    def best_p(self) -> FloatArray:
+    def reported_p(self) -> FloatArray:
         """The permutation p values where they were asked for, else those of chi-square."""
         return self.p if self.p_exact is None else self.p_exact
 
@@ -185,7 +182,7 @@ class KruskalWallis:
 def kruskal_wallis(
     successes: ArrayLike, sizes: ArrayLike, *, exact: bool = False, rng: np.random.Generator | None = None
 ) -> KruskalWallis:
-    r"""Kruskal-Wallis test on 0/1 ratings, for any number of tasks at once.
+    r"""Return Kruskal-Wallis test on 0/1 ratings, for any number of tasks at once.
 
     On two values the tie-corrected statistic is a Pearson chi-square in disguise,
 
@@ -249,7 +246,7 @@ def kruskal_wallis(
 
 
 def h_statistic(successes: IntArray, sizes: IntArray) -> FloatArray:
-    """The tie-corrected statistic of counts already checked; 0 where all agree.
+    """Return the tie-corrected statistic of counts already checked; 0 where all agree.
 
     The deviations are whole numbers, so that nothing cancels.
     """
@@ -262,16 +259,13 @@ def h_statistic(successes: IntArray, sizes: IntArray) -> FloatArray:
     return h
 
 
-# Where context matters most: the task-by-task test gathered by category (the paper's Figure 3).
-
-
 CATEGORY_DRAWS = 1000
 MOST_CELLS = 10_000_000
 """Shuffled counts drawn in all; beyond, there are fewer shuffles (never below 100), and the result says how many."""
 
 
 @dataclass(frozen=True)
-class PeopleOfTasks:
+class TaskRatings:
     """Ratings of tasks with the people who gave them, where each person has one condition."""
 
     task: IntArray
@@ -281,7 +275,7 @@ class PeopleOfTasks:
     """Condition of each annotator."""
 
     def shuffled(self, shape: tuple[int, int], rng: np.random.Generator) -> Counts:
-        """(tasks, conditions) counts with the people dealt anew over the conditions, each with all their ratings."""
+        """Return (tasks, conditions) counts with the people dealt anew over the conditions, each with all their ratings."""
         cell = self.task * shape[1] + rng.permutation(self.condition)[self.person]
         votes, safe = (np.bincount(cells, minlength=shape[0] * shape[1]) for cells in (cell, cell[self.safe]))
         return Counts(safe.reshape(shape), votes.reshape(shape))
@@ -295,9 +289,9 @@ def category_tests(
     rng: np.random.Generator,
     alpha: float,
     paper_level: float,
-    people: PeopleOfTasks | None = None,
+    people: TaskRatings | None = None,
 ) -> pl.DataFrame:
-    """One row a category: its tasks (`queries`), the `testable` ones, their `mean_h` with its permutation `p`, and shares.
+    """Return one row a category: its tasks (`queries`), the `testable` ones, their `mean_h` with its permutation `p`, and shares.
 
     `p` is of people shuffled over the conditions, or of ratings shuffled within each task, `draws` times; `p_at_floor` where it
     cannot be smaller. `significant_after_correction` and `significant_at_paper_level` are shares of tasks.
@@ -312,7 +306,7 @@ def category_tests(
     Without `people` ratings are shuffled within tasks, which does not know that tasks of a category share people: where
     a person rates many of them, p is too small.
     """
-    p = result.best_p
+    p = result.reported_p
     corrected = adjust(p, "benjamini_hochberg", where=result.testable)
     groups = int(category.max()) + 1
 
@@ -343,7 +337,7 @@ def category_tests(
 
 
 def shuffled_within_tasks(counts: Counts, rng: np.random.Generator) -> Counts:
-    """Each task's safe ratings dealt anew over its conditions (multivariate hypergeometric, one group at a time)."""
+    """Return each task's safe ratings dealt anew over its conditions (multivariate hypergeometric, one group at a time)."""
     left, places = counts.successes.sum(-1), counts.sizes.sum(-1)
     dealt = np.empty_like(counts.successes)
     for group in range(counts.sizes.shape[-1]):
@@ -351,9 +345,6 @@ def shuffled_within_tasks(counts: Counts, rng: np.random.Generator) -> Counts:
         dealt[..., group] = rng.hypergeometric(left, places - left, size)
         left, places = left - dealt[..., group], places - size
     return Counts(dealt, counts.sizes)
-
-
-# After Kruskal-Wallis: which two conditions differ on a task?
 
 
 @dataclass(frozen=True)
@@ -370,12 +361,12 @@ class PairwiseTests:
     """False where the pair (for Dunn: the task) has nothing to test; then p is 1 and the family one smaller."""
 
     def adjusted(self, method: Correction) -> FloatArray:
-        """The p values after correction within each task."""
+        """Return the p values after correction within each task."""
         return adjust(self.p, method, where=self.testable)
 
 
 def dunn(successes: ArrayLike, sizes: ArrayLike) -> PairwiseTests:
-    r"""Dunn's test of every two groups, with ranks shared by all groups of the task.
+    r"""Return Dunn's test of every two groups, with ranks shared by all groups of the task.
 
     On 0/1 ratings the mean ranks differ by :math:`\tfrac{N}{2}(p_j - p_i)`, and with the correction for ties
 
@@ -390,6 +381,12 @@ def dunn(successes: ArrayLike, sizes: ArrayLike) -> PairwiseTests:
     ----------
     .. [1] Dunn (1964), Technometrics 6, 241-252.
     .. [2] R: `rstatix::dunn_test`; `dunn.test` gives the opposite sign.
+
+    Examples
+    --------
+    >>> tests = dunn([18, 9, 4], [21, 21, 21])
+    >>> tests.p.round(4).tolist()
+    [0.0059, 0.0, 0.1258]
     """
     counts = Counts.from_arrays(successes, sizes)
     pairs, a, m, b, n = _pairs(counts)
@@ -402,7 +399,7 @@ def dunn(successes: ArrayLike, sizes: ArrayLike) -> PairwiseTests:
 
 
 def pairwise_proportions(successes: ArrayLike, sizes: ArrayLike) -> PairwiseTests:
-    """Two-proportion z test of every two groups on their own ratings (R: `pairwise.prop.test(correct = FALSE)`).
+    """Return the two-proportion z test of every two groups on their own ratings (R: `pairwise.prop.test(correct = FALSE)`).
 
     Parameters and results as `dunn`; a pair on which everyone agrees is not testable.
     """
@@ -412,7 +409,7 @@ def pairwise_proportions(successes: ArrayLike, sizes: ArrayLike) -> PairwiseTest
 
 
 def _pairs(counts: Counts) -> tuple[IntArray, IntArray, IntArray, IntArray, IntArray]:
-    """(pairs, 2) indices of groups, and the successes and sizes of the first and the second group of each pair."""
+    """Return (pairs, 2) indices of groups, and the successes and sizes of the first and the second group of each pair."""
     pairs = np.array(list(combinations(range(counts.sizes.shape[-1]), 2)), dtype=np.int64)
     i, j = pairs.T
     return pairs, counts.successes[..., i], counts.sizes[..., i], counts.successes[..., j], counts.sizes[..., j]

@@ -49,13 +49,13 @@ class LabelPolicy:
         return f"{self.base}{ties}{unsure}{laid_down}"
 
     @property
-    def takes_votes_alone(self) -> bool:
+    def is_majority_of_votes(self) -> bool:
         """True where labels are the majority of people's votes, with ties half and half, and nothing else."""
         return self.base == "votes" and self.ties == "half" and not self.overrides
 
     @classmethod
     def parse(cls, text: str, *, ties: Ties = "half") -> Self:
-        """The policy that `text` names, such as `votes`, `votes,unsure:half` or `votes,override:terrorism=unsafe`.
+        """Return the policy that `text` names, such as `votes`, `votes,unsure:half` or `votes,override:terrorism=unsafe`.
 
         Raises ConfigurationError: a part of `text` is no policy; the message lists what there is.
         """
@@ -103,7 +103,7 @@ class Labels(NamedTuple):
 
 
 def labels(items: pl.DataFrame, policy: LabelPolicy = VOTES) -> Labels:
-    """The labels of `items` under `policy`.
+    """Return the labels of `items` under `policy`.
 
     `items`: one row an item, with `n_safe`, `n_votes`, `intended_safe` (null without a context), `published_rate` (null
         where no file states one) and `category`; and where there are any, `n_unsure` and `mean_is_safe`.
@@ -142,7 +142,7 @@ def column(items: pl.DataFrame, name: str) -> FloatArray:
 
 
 def counted_votes(items: pl.DataFrame, unsure: Unsure) -> tuple[FloatArray, FloatArray]:
-    """Safe votes, and all votes, with the unsure ones as this policy has them."""
+    """Return safe votes, and all votes, with the unsure ones as this policy has them."""
     safe, votes = column(items, "n_safe"), column(items, "n_votes")
     if unsure == "drop" or "n_unsure" not in items.columns:
         return safe, votes

@@ -18,12 +18,12 @@ from casewise.stats.arrays import (
     PerVote,
     Raters,
     TermsOfCounts,
-    annotators_covariance,
+    annotator_covariance,
     cluster_sums,
     cluster_variance,
     safe_divide,
 )
-from casewise.stats.intervals import ANYWHERE, Domain, largest_unseen_share
+from casewise.stats.intervals import UNBOUNDED, Domain, largest_unseen_share
 
 Totals = Mapping[str, FloatArray]
 """Sums of named terms, each of shape (...): over all items, or moved a little for each term."""
@@ -35,7 +35,7 @@ NO_ITEMS = "undefined: no items of that kind"
 
 @dataclass(frozen=True)
 class Measured:
-    """A number with its sampling behaviour over clusters."""
+    """A statistic with its influence function over clusters, from which intervals and differences follow."""
 
     name: str
     value: float
@@ -44,39 +44,39 @@ class Measured:
     """Number of items that it is over; half an item where a tie counts half."""
     n_unscored: int
     influence: FloatArray
-    """The addition of each cluster to its deviation: the sum of squares, times *G*/(*G* − 1), is its variance."""
+    """Influence of each cluster; the sum of squares times *G*/(*G* − 1) is the variance."""
     at_risk: int
     """Number of clusters with items that it is over."""
     kind: Kind = "other"
     """`share`: a proportion; `mean`: a mean over items of numbers within `domain`; `harmonic`: 2*J* / (1 + *J*) of a
     proportion *J*, as F1 is; `other`."""
-    domain: Domain = ANYWHERE
-    """Its smallest and its largest possible value."""
+    domain: Domain = UNBOUNDED
+    """Smallest and largest possible value."""
     undefined: str = NO_ITEMS
     shares: tuple[Measured, ...] = ()
-    """The proportions that it is the mean of, where it is one."""
+    """Proportions whose mean it is; empty for other numbers."""
     loss: FloatArray | None = None
     """Change of the number if the cluster were judged wrongly; None where that is not known."""
     unseen: float | None = None
-    """Its value if as many clusters as can go unseen were judged wrongly; None where that is not asked."""
+    """Value if as many clusters as can go unseen were judged wrongly; None where that is not asked."""
     votes: PerVote | None = None
-    """The addition of each vote, where it is known whose it is."""
-    touched: tuple[float, float] | None = None
+    """Influence of each vote; None where votes are anonymous."""
+    cluster_shares: tuple[float, float] | None = None
     """Share of clusters at risk of a proportion with any item that counts, and with any that does not."""
     wordings: int = 1
     """Number of wordings that its variance is over, besides clusters."""
-    moved: float = 0.0
-    """Mean square of the change by thresholds that were fitted on other queries."""
+    threshold_variance: float = 0.0
+    """Variance from thresholds that were fitted on other queries."""
 
     @property
-    def known_from(self) -> int:
+    def n_independent(self) -> int:
         """Number of clusters, or of wordings where these vary more, that its variance is known from."""
         return self.at_risk if self.wordings < 2 else min(self.at_risk, self.wordings)
 
     @cached_property
-    def more(self) -> float:
-        """The part of annotators and fitted thresholds in its variance, which the clusters' influences do not know."""
-        return self.moved + (0.0 if self.votes is None else self.votes.variance)
+    def extra_variance(self) -> float:
+        """Variance from annotators and fitted thresholds, which the influences of clusters do not contain."""
+        return self.threshold_variance + (0.0 if self.votes is None else self.votes.variance)
 
     @property
     def variance(self) -> float:
@@ -110,7 +110,7 @@ def weighted_mean(parts: Sequence[tuple[float, Measured]], *, kind: Kind | None 
         loss=weights @ np.array(losses) if len(losses) == len(numbers) else None,
         unseen=float(weights @ unseen) if len(unseen) == len(numbers) else None,
         votes=PerVote.weighted([(weight, number.votes) for weight, number in parts]),
-        touched=None,
+        cluster_shares=None,
     )
 
 
@@ -120,10 +120,10 @@ class Functional:
 
     name: str
     formula: Callable[[Totals], FloatArray]
-    over: Callable[[Totals], FloatArray]
+    n_items: Callable[[Totals], FloatArray]
     """The number of items that it is over."""
     kind: Kind = "other"
-    domain: Domain = ANYWHERE
+    domain: Domain = UNBOUNDED
     undefined: str = NO_ITEMS
 
 
@@ -136,10 +136,10 @@ def share(
     domain: Domain = (0.0, 1.0),
     undefined: str = NO_ITEMS,
 ) -> Functional:
-    """The sum of the term `top` over that of `bottom`: a proportion, or of another `kind` a mean."""
+    """Return the sum of the term `top` over that of `bottom`: a proportion, or of another `kind` a mean."""
 
     def formula(totals: Totals) -> FloatArray:
-        return safe_divide(totals[top], totals[bottom], otherwise=np.nan)
+        return safe_divide(totals[top], totals[bottom], default=np.nan)
 
     return Functional(name, formula, lambda totals: totals[bottom], kind, domain, undefined)
 
@@ -151,7 +151,7 @@ class TotalsByCluster:
     names: tuple[str, ...]
     sums: FloatArray
     n_unscored: int
-    lost: FloatArray | None = None
+    all_wrong: FloatArray | None = None
     """(clusters, terms), or (1, terms) of all together: the same if everything were judged wrongly; None where that is
     not asked."""
     votes: PerVote | None = None
@@ -166,7 +166,7 @@ class TotalsByCluster:
         n_clusters: int | None = None,
         n_unscored: int = 0,
     ) -> Self:
-        """Return a number from the additions of each item to each term; clusters are numbers from 0, up to the largest where none are named."""
+        """Return the terms of items summed within clusters, which are numbered from 0; `n_clusters` is by default the largest number plus 1."""
         n = int(cluster.max(initial=-1)) + 1 if n_clusters is None else n_clusters
         return cls(tuple(terms), cluster_sums(terms.values(), cluster, n_clusters=n), n_unscored)
 
@@ -180,22 +180,26 @@ class TotalsByCluster:
         names: tuple[str, ...],
         raters: Raters | None = None,
     ) -> Self:
-        """Return a number from the additions of each item by its safe votes and votes; `raters` say who gave them, where that is known."""
+        """Return the terms of items, made from their counts of votes, summed within clusters; `raters` say who gave which vote."""
         sums = cluster_sums(terms(*counts).T, cluster, n_clusters=int(cluster.max()) + 1)
         return cls(names, sums, 0, votes=None if raters is None else PerVote.from_counts(terms, *counts, raters))
 
-    def only(self, *names: str) -> Self:
-        """The same of these terms alone, in this order: all that a number takes which is made of them."""
+    def select(self, *names: str) -> Self:
+        """Return the totals of these terms alone, in this order."""
         at = [self.names.index(name) for name in names]
         votes = self.votes
         if votes is not None:
             votes = votes._replace(of_safe=votes.of_safe[:, at], of_unsafe=votes.of_unsafe[:, at])
         return replace(
-            self, names=names, sums=self.sums[:, at], lost=None if self.lost is None else self.lost[:, at], votes=votes
+            self,
+            names=names,
+            sums=self.sums[:, at],
+            all_wrong=None if self.all_wrong is None else self.all_wrong[:, at],
+            votes=votes,
         )
 
-    def beside(self, added: TotalsByCluster) -> Self:
-        """These terms, and those of the same clusters in `other`."""
+    def join(self, added: TotalsByCluster) -> Self:
+        """Return these terms together with those of `added` over the same clusters."""
         votes = self.votes
         if votes is not None and added.votes is not None:
             safe, unsafe = (np.hstack(pair) for pair in zip(votes[1:], added.votes[1:], strict=True))
@@ -204,40 +208,42 @@ class TotalsByCluster:
             self, names=self.names + added.names, sums=np.concatenate([self.sums.T, added.sums.T]).T, votes=votes
         )
 
-    def named(self, totals: FloatArray) -> Totals:
-        """Totals of shape (..., terms) by name."""
+    def by_name(self, totals: FloatArray) -> Totals:
+        """Return totals of shape (..., terms) by name."""
         return dict(zip(self.names, np.moveaxis(totals, -1, 0), strict=True))
 
     def unseen(self, functional: Functional) -> float | None:
-        """The number if as many clusters as can go unseen were judged wrongly."""
-        if self.lost is None:
+        """Return the number if as many clusters as can go unseen were judged wrongly."""
+        if self.all_wrong is None:
             return None
         share = largest_unseen_share(len(self.sums))
-        mixed = (1 - share) * self.total + share * self.lost.sum(axis=0)
-        return float(functional.formula(self.named(mixed)))
+        mixture = (1 - share) * self.total + share * self.all_wrong.sum(axis=0)
+        return float(functional.formula(self.by_name(mixture)))
 
-    def measure(self, functional: Functional, *, by_leaving_out: bool = False) -> Measured:
-        """One number with its influences; `by_leaving_out` takes them from what it is without each cluster.
+    def measure(self, functional: Functional, *, jackknife: bool = False) -> Measured:
+        """Return one number with its influences; `jackknife` takes them from its value without each cluster.
 
         That sees how a number bends that few clusters carry, where the gradient takes it for straight (the jackknife).
         """
-        totals = self.named(self.total)
+        totals = self.by_name(self.total)
         gradient = self.gradient(functional)
         return Measured(
             name=functional.name,
             value=float(functional.formula(totals)),
-            n=float(functional.over(totals)),
+            n=float(functional.n_items(totals)),
             n_unscored=self.n_unscored,
-            influence=self.left_out(functional)
-            if by_leaving_out
-            else self.along(gradient, self.total / max(len(self.sums), 1)),
-            votes=None if self.votes is None else self.votes.of_number(gradient),
+            influence=self.jackknife_influence(functional)
+            if jackknife
+            else self.influence_along(gradient, self.total / max(len(self.sums), 1)),
+            votes=None if self.votes is None else self.votes.along_gradient(gradient),
             at_risk=int(self.at_risk(functional).sum()),
             kind=functional.kind,
             domain=functional.domain,
             undefined=functional.undefined,
-            loss=None if self.lost is None or len(self.lost) != len(self.sums) else -self.along(gradient, self.lost),
-            touched=self.touched(functional) if functional.kind == "share" else None,
+            loss=None
+            if self.all_wrong is None or len(self.all_wrong) != len(self.sums)
+            else -self.influence_along(gradient, self.all_wrong),
+            cluster_shares=self.cluster_shares(functional) if functional.kind == "share" else None,
         )
 
     def added_by_annotators(self, gradients: FloatArray) -> FloatArray:
@@ -246,12 +252,12 @@ class TotalsByCluster:
         if self.votes is None:
             return np.zeros((gradients.shape[1], gradients.shape[1]))
         votes = self.votes
-        return annotators_covariance(votes.of_safe @ gradients, votes.of_unsafe @ gradients, votes.raters)
+        return annotator_covariance(votes.of_safe @ gradients, votes.of_unsafe @ gradients, votes.raters)
 
     def at_risk(self, functional: Functional) -> BoolArray:
-        """(clusters,) which have items that the number is over; of a harmonic mean, any that could count for or against it."""
-        by_cluster = self.named(self.sums)
-        mask: BoolArray = functional.over(by_cluster) > 0
+        """Return the mask of clusters, (clusters,), with items that the number is over; of a harmonic mean, with any that could count."""
+        by_cluster = self.by_name(self.sums)
+        mask: BoolArray = functional.n_items(by_cluster) > 0
         return mask & ~np.isnan(functional.formula(by_cluster)) if functional.kind == "harmonic" else mask
 
     @cached_property
@@ -260,31 +266,31 @@ class TotalsByCluster:
         sums: FloatArray = self.sums.sum(axis=0)
         return sums
 
-    def along(self, gradient: FloatArray, sums: FloatArray) -> FloatArray:
-        """(clusters,) what `sums` of terms add to a number with this gradient: a term at a time, in no copy of all."""
+    def influence_along(self, gradient: FloatArray, sums: FloatArray) -> FloatArray:
+        """Return the influence of each cluster, (clusters,), on a number with this gradient, term by term to save memory."""
         influence = np.zeros(len(self.sums))
-        for at in np.flatnonzero(gradient):
-            influence += gradient[at] * (self.sums[:, at] - sums[..., at])
+        for place in np.flatnonzero(gradient):
+            influence += gradient[place] * (self.sums[:, place] - sums[..., place])
         return influence
 
-    def left_out(self, functional: Functional) -> FloatArray:
+    def jackknife_influence(self, functional: Functional) -> FloatArray:
         """Return the addition of each cluster: the loss of the number without it, times (G - 1)/G."""
         totals, groups = self.total, len(self.sums)
         if groups < 2:
             return np.zeros(groups)
-        without = functional.formula(self.named(totals - self.sums))
-        without = np.where(np.isnan(without), functional.formula(self.named(totals)), without)
-        influence: FloatArray = (groups - 1) / groups * (without.mean() - without)
+        value_without = functional.formula(self.by_name(totals - self.sums))
+        value_without = np.where(np.isnan(value_without), functional.formula(self.by_name(totals)), value_without)
+        influence: FloatArray = (groups - 1) / groups * (value_without.mean() - value_without)
         return influence
 
-    def touched(self, functional: Functional) -> tuple[float, float] | None:
+    def cluster_shares(self, functional: Functional) -> tuple[float, float] | None:
         """Return the share of clusters at risk of a proportion with any item that counts, and with any that does not."""
         at_risk = self.at_risk(functional)
         if not at_risk.any():
             return None
         with np.errstate(divide="ignore", invalid="ignore"):
-            own = functional.formula(self.named(self.sums))[at_risk]
-        return float((own > 0).mean()), float((own < 1).mean())
+            cluster_values = functional.formula(self.by_name(self.sums))[at_risk]
+        return float((cluster_values > 0).mean()), float((cluster_values < 1).mean())
 
     def gradient(self, functional: Functional) -> FloatArray:
         r"""Return the gradient of the number by its sums, for the delta method: a cluster adds :math:`\nabla f \cdot (S_g - \bar S)`.
@@ -293,9 +299,9 @@ class TotalsByCluster:
         """
         totals = self.total
         step = 1e-6 * np.maximum(1.0, np.abs(totals))
-        down = np.where(totals >= 0, np.minimum(step, totals), step)
-        around = totals + np.concatenate([np.diag(step), -np.diag(down)])
-        values = functional.formula(self.named(around))
-        k = len(totals)
-        slopes: FloatArray = np.nan_to_num((values[:k] - values[k:]) / (step + down))
+        step_down = np.where(totals >= 0, np.minimum(step, totals), step)
+        shifted = totals + np.concatenate([np.diag(step), -np.diag(step_down)])
+        values = functional.formula(self.by_name(shifted))
+        n_terms = len(totals)
+        slopes: FloatArray = np.nan_to_num((values[:n_terms] - values[n_terms:]) / (step + step_down))
         return slopes

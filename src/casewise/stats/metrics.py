@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from casewise.plugins import all_parts, disabled, own_parts, plugin_named
+from casewise.plugins import all_parts, disabled, find_plugin, own_parts
 from casewise.stats.arrays import BoolArray, FloatArray, IntArray, PerVote, cluster_sums
 from casewise.stats.intervals import largest_unseen_share
 from casewise.stats.measured import NO_ITEMS, Functional, Kind, Measured, Totals, TotalsByCluster, weighted_mean
@@ -23,15 +23,12 @@ from casewise.stats.sample import (
     totals_by_query,
 )
 
-# How well a judge orders items, whatever its scale: AUROC and Spearman's correlation, from sums over tied values.
-
-
-Influence = Callable[["Ranked", FloatArray, FloatArray | IntArray], FloatArray]
+Influence = Callable[["RankedItems", FloatArray, FloatArray | IntArray], FloatArray]
 """Function from a table, and a label and a place of the rate for each item, to the item's addition."""
 
 
 def auroc(sample: Sample) -> Measured:
-    r"""The chance that an item which people call safe has a higher value than one which they call unsafe.
+    r"""Return the chance that an item which people call safe has a higher value than one which they call unsafe.
 
     With *w* the weight of "safe" and *u* = 1 − *w*, and value ties counting half,
 
@@ -42,7 +39,7 @@ def auroc(sample: Sample) -> Measured:
     Sources: Hanley & McNeil (1982), Radiology 143, 29-36.
     Agrees with `sklearn.metrics.roc_auc_score` with each item given twice, weighted *w* and 1 − *w*.
     """
-    classes = [sample.in_rank_metrics & of_class for of_class in (sample.weight > 0, sample.weight < 1)]
+    classes = [sample.in_rank_metrics & in_class for in_class in (sample.weight > 0, sample.weight < 1)]
     value = measured_ranks(
         "auroc",
         sample,
@@ -50,12 +47,12 @@ def auroc(sample: Sample) -> Measured:
         lambda table, label, _: area_influence(table, label),
         undefined="undefined: a class is missing",
     )
-    at_risk = min(int(np.count_nonzero(np.bincount(sample.cluster[of_class]))) for of_class in classes)
+    at_risk = min(int(np.count_nonzero(np.bincount(sample.cluster[in_class]))) for in_class in classes)
     return replace(value, at_risk=at_risk, kind="share", domain=(0.0, 1.0))
 
 
 def spearman(sample: Sample) -> Measured:
-    """Spearman's rank correlation of the judge's values with the safe rates: Pearson's, of midranks.
+    """Return Spearman's rank correlation of the judge's values with the safe rates: Pearson's, of midranks.
 
     Items without a value are left out. Undefined where either is constant.
 
@@ -71,7 +68,7 @@ def spearman(sample: Sample) -> Measured:
 
 
 @dataclass(frozen=True)
-class Ranked:
+class RankedItems:
     """The items that rank metrics count, with tied values, and tied rates, in groups of ascending value."""
 
     weight: FloatArray
@@ -81,8 +78,8 @@ class Ranked:
     """The weight of each item."""
 
     @classmethod
-    def from_samples(cls, *samples: Sample, mass: tuple[float, ...]) -> Ranked:
-        """The items of several samples, which count `mass` each."""
+    def from_samples(cls, *samples: Sample, mass: tuple[float, ...]) -> RankedItems:
+        """Return the items of several samples, which count `mass` each."""
         counted = [sample.in_rank_metrics for sample in samples]
         parts = list(zip(samples, counted, mass, strict=True))
         value = np.concatenate([sample.value[ranked] for sample, ranked, _ in parts])
@@ -94,23 +91,23 @@ class Ranked:
             mass=np.concatenate([np.full(int(ranked.sum()), weight) for _, ranked, weight in parts]),
         )
 
-    def with_unseen(self, sample: Sample) -> Ranked:
+    def with_unseen(self, sample: Sample) -> RankedItems:
         """Return the ranks of `sample`, and of it with as many queries judged wrongly as can go unseen."""
         share = largest_unseen_share(sample.n_clusters)
         return replace(self, mass=np.repeat([1 - share, share], len(self.mass) // 2))
 
 
 def measured_ranks(
-    name: str, sample: Sample, number: Callable[[Ranked], float], influence: Influence, *, undefined: str
+    name: str, sample: Sample, number: Callable[[RankedItems], float], influence: Influence, *, undefined: str
 ) -> Measured:
-    """A number of ranks, beside the same with everything judged wrongly."""
-    table, counted = Ranked.from_samples(sample, sample.lost, mass=(1.0, 0.0)), sample.in_rank_metrics
+    """Return a rank statistic with its influences, and with those if everything were judged wrongly."""
+    table, counted = RankedItems.from_samples(sample, sample.all_wrong, mass=(1.0, 0.0)), sample.in_rank_metrics
     cluster, rates = sample.cluster[counted], np.unique(sample.rate[counted])
     influences = influence(table, table.weight, table.rate)
-    own, lost = cluster_sums(np.split(influences, 2), cluster, n_clusters=sample.n_clusters).T
+    cluster_influence, lost_influence = cluster_sums(np.split(influences, 2), cluster, n_clusters=sample.n_clusters).T
 
-    def adds(labelled: Sample) -> FloatArray:
-        """Return the addition of each item with other votes."""
+    def rating_terms(labelled: Sample) -> FloatArray:
+        """Return the influence of each item under other votes."""
         rate, votes = labelled.rate[counted], np.zeros(len(sample))
         place = (np.searchsorted(rates, rate) + np.searchsorted(rates, rate, side="right") - 1) / 2
         influences_with_votes = influence(table, np.tile(labelled.weight[counted], 2), np.tile(place, 2))
@@ -119,49 +116,49 @@ def measured_ranks(
 
     votes = None
     if sample.raters is not None and sample.without is not None:
-        of_item = adds(sample)
-        votes = PerVote(sample.raters, *(of_item - adds(fewer) for fewer in sample.without))
+        of_item = rating_terms(sample)
+        votes = PerVote(sample.raters, *(of_item - rating_terms(fewer) for fewer in sample.without))
     return Measured(
         name=name,
         value=number(table),
         n=float(table.mass.sum()),
         n_unscored=int(sample.unscored.sum()),
-        influence=own,
+        influence=cluster_influence,
         at_risk=int(np.count_nonzero(np.bincount(cluster))),
         domain=(-1.0, 1.0),
         undefined=undefined,
-        loss=lost - own,
+        loss=lost_influence - cluster_influence,
         unseen=number(table.with_unseen(sample)),
         votes=votes,
     )
 
 
-def area(table: Ranked) -> float:
-    """The AUROC; nan where a class is missing."""
+def area(table: RankedItems) -> float:
+    """Return the AUROC; nan where a class is missing."""
     safe, unsafe = table.mass * table.weight, table.mass * (1 - table.weight)
     pairs = float(safe.sum() * unsafe.sum())
-    return float(safe @ below(unsafe, table.value)) / pairs if pairs > 0 else float("nan")
+    return float(safe @ midranks(unsafe, table.value)) / pairs if pairs > 0 else float("nan")
 
 
-def area_influence(table: Ranked, weight: FloatArray) -> FloatArray:
+def area_influence(table: RankedItems, weight: FloatArray) -> FloatArray:
     """Return the addition of each item to the AUROC, were its label `weight`: the derivative by its mass."""
     w, u = np.nan_to_num(weight), np.nan_to_num(1 - weight)
     safe, unsafe = table.mass * table.weight, table.mass * (1 - table.weight)
     all_safe, all_unsafe = float(safe.sum()), float(unsafe.sum())
-    own = w * below(unsafe, table.value) + u * (all_safe - below(safe, table.value))
+    above_and_below = w * midranks(unsafe, table.value) + u * (all_safe - midranks(safe, table.value))
     expected = area(table) * (w * all_unsafe + u * all_safe)
-    return np.nan_to_num((own - expected) / max(all_safe * all_unsafe, 1e-300))
+    return np.nan_to_num((above_and_below - expected) / max(all_safe * all_unsafe, 1e-300))
 
 
-def correlation(table: Ranked) -> float:
-    """Spearman's; nan where either does not vary."""
+def correlation(table: RankedItems) -> float:
+    """Return Spearman's correlation of the table; nan where values or rates do not vary."""
     share = table.mass / table.mass.sum()
-    x, y = below(share, table.value) - 0.5, below(share, table.rate) - 0.5
+    x, y = midranks(share, table.value) - 0.5, midranks(share, table.rate) - 0.5
     spread = float((share * x * x).sum() * (share * y * y).sum())
     return min(1.0, max(-1.0, float((share * x * y).sum()) / np.sqrt(spread))) if spread > 1e-15 else float("nan")
 
 
-def correlation_influence(table: Ranked, rate: FloatArray | IntArray) -> FloatArray:
+def correlation_influence(table: RankedItems, rate: FloatArray | IntArray) -> FloatArray:
     r"""Return the addition of each item, were its rate at the place `rate`: the influence function of a correlation of midranks.
 
     With *F* and *G* the mid-distribution functions and :math:`K(x, X) = [x < X] + \tfrac12 [x = X]`, the
@@ -172,25 +169,29 @@ def correlation_influence(table: Ranked, rate: FloatArray | IntArray) -> FloatAr
     if np.isnan(r):
         return np.zeros(len(table.mass))
     share = table.mass / table.mass.sum()
-    f, g = below(share, table.value), below(share, table.rate)
-    g_there = below(share, table.rate, at=rate)
-    above_f = {name: share @ ranks - below(share * ranks, table.value) for name, ranks in (("f", f), ("g", g))}
-    above_g = {name: share @ ranks - below(share * ranks, table.rate, at=rate) for name, ranks in (("f", f), ("g", g))}
-    of_covariance = f * g_there + above_f["g"] + above_g["f"] - 3 * float(share @ (f * g))
-    first = f * f + 2 * above_f["f"] - 3 * float(share @ (f * f))
-    second = g_there * g_there + 2 * above_g["g"] - 3 * float(share @ (g * g))
+    f, g = midranks(share, table.value), midranks(share, table.rate)
+    g_at_rate = midranks(share, table.rate, at=rate)
+    above_f = {name: share @ ranks - midranks(share * ranks, table.value) for name, ranks in (("f", f), ("g", g))}
+    above_g = {
+        name: share @ ranks - midranks(share * ranks, table.rate, at=rate) for name, ranks in (("f", f), ("g", g))
+    }
+    covariance_influence = f * g_at_rate + above_f["g"] + above_g["f"] - 3 * float(share @ (f * g))
+    f_influence = f * f + 2 * above_f["f"] - 3 * float(share @ (f * f))
+    g_influence = g_at_rate * g_at_rate + 2 * above_g["g"] - 3 * float(share @ (g * g))
     spread_f, spread_g = (share * (f - 0.5) ** 2).sum(), (share * (g - 0.5) ** 2).sum()
-    influence: FloatArray = of_covariance / np.sqrt(spread_f * spread_g) - r / 2 * (
-        first / spread_f + second / spread_g
+    influence: FloatArray = covariance_influence / np.sqrt(spread_f * spread_g) - r / 2 * (
+        f_influence / spread_f + g_influence / spread_g
     )
     return influence / float(table.mass.sum())
 
 
-def below(weight: FloatArray, group: IntArray, *, at: FloatArray | IntArray | None = None) -> FloatArray:
-    """The weight of the groups below each item's own and half of its own; `at` other places, between groups too."""
-    before = np.append(0.0, np.cumsum(np.bincount(group, weights=weight)))
+def midranks(weight: FloatArray, group: IntArray, *, at: FloatArray | IntArray | None = None) -> FloatArray:
+    """Return the weight of the groups below each item's own and half of its own; `at` other places, between groups too."""
+    cumulative = np.append(0.0, np.cumsum(np.bincount(group, weights=weight)))
     place = group if at is None else at
-    mean_rank: FloatArray = (before[np.ceil(place).astype(np.intp)] + before[np.floor(place).astype(np.intp) + 1]) / 2
+    mean_rank: FloatArray = (
+        cumulative[np.ceil(place).astype(np.intp)] + cumulative[np.floor(place).astype(np.intp) + 1]
+    ) / 2
     return mean_rank
 
 
@@ -213,8 +214,8 @@ UNDEFINED: dict[Needs, str] = {
 }
 
 
-class TermsAsked(dict[str, FloatArray]):
-    """Notes which sums a formula asks for."""
+class RecordedTerms(dict[str, FloatArray]):
+    """A mapping that records which sums a formula reads."""
 
     def __missing__(self, name: str) -> FloatArray:
         return self.setdefault(name, np.ones(1))
@@ -227,7 +228,7 @@ class Metric:
     name: str
     title: str
     how: str
-    """Its computation, in words."""
+    """How it is computed, in words."""
     part: tuple[str, ...] = ()
     whole: str = "counted"
     """The terms of a share or a mean: its part, and its whole. The whole is also how many items any metric
@@ -258,8 +259,8 @@ class Metric:
     """The package that brings it, which casewise fills in; None for casewise's own. If its code raises, the number is
     undefined, with the reason."""
 
-    def given_by(self, sample: Sample) -> bool:
-        """Return True where the elicitation gives what it needs."""
+    def available_for(self, sample: Sample) -> bool:
+        """Return True if the judge's values allow the metric (see `needs`)."""
         if self.needs == "values":
             return bool(sample.in_rate_metrics.any())
         if self.needs == "scale":
@@ -271,13 +272,13 @@ class Metric:
     @cached_property
     def terms(self) -> frozenset[str]:
         """The names of the terms that it and its shares are made of."""
-        terms = TermsAsked()
+        terms = RecordedTerms()
         if self.ordered is None:
-            self.of_sums(terms)
+            self.value_from_sums(terms)
         return frozenset((*terms, self.whole)).union(*(metric_named(name).terms for name in self.shares))
 
-    def of_sums(self, sums: Totals) -> FloatArray:
-        """Its value, from the sums of terms; nan where it is undefined."""
+    def value_from_sums(self, sums: Totals) -> FloatArray:
+        """Return the metric's value from sums of terms; nan where it is undefined."""
         if self.part:
             return divide(reduce(np.add, (sums[name] for name in self.part)), sums[self.whole])
         assert self.formula is not None, f"{self.name} is no function of sums"
@@ -285,7 +286,7 @@ class Metric:
             return self.formula(sums)
 
     def measure(self, sample: Sample, totals: TotalsByCluster) -> Measured:
-        """It with what intervals and differences need; `totals` are those of `totals_of` for this sample."""
+        """Measure the metric with what intervals and differences need; `totals` are those of `totals_of` for this sample."""
         if self.package is None:
             return self.measured(sample, totals)
         try:
@@ -311,8 +312,8 @@ class Metric:
         has_items = totals.sums[:, totals.names.index(self.whole)].sum() > 0
         functional = Functional(
             self.name,
-            self.of_sums,
-            over=lambda sums: sums[self.whole],
+            self.value_from_sums,
+            n_items=lambda sums: sums[self.whole],
             kind=self.kind or ("share" if self.part else "other"),
             domain=self.domain,
             undefined=UNDEFINED[self.needs] if has_items else NO_ITEMS,
@@ -320,13 +321,13 @@ class Metric:
         shares = tuple(metric_named(name).measure(sample, totals) for name in self.shares)
         unseen = totals.unseen(functional) if self.needs == "values" else None
         value = replace(totals.measure(functional), shares=shares, unseen=unseen)
-        if self.whole not in OF_ONE_KIND:
+        if self.whole not in ITEMS_BY_WHOLE:
             return value
-        return replace(value, n_unscored=int((sample.unscored & OF_ONE_KIND[self.whole](sample)).sum()))
+        return replace(value, n_unscored=int((sample.unscored & ITEMS_BY_WHOLE[self.whole](sample)).sum()))
 
 
 def totals_of(sample: Sample, metrics: Sequence[Metric], *, losses: bool = False) -> TotalsByCluster:
-    """The sums within queries of every term that `metrics` are made of, and with everything judged wrongly.
+    """Return the sums within queries of every term that `metrics` are made of, and with everything judged wrongly.
 
     The latter are of all queries together, unless `losses` are asked for: what each query could take from a number.
     """
@@ -336,15 +337,19 @@ def totals_of(sample: Sample, metrics: Sequence[Metric], *, losses: bool = False
     totals = totals_by_query(sample, lambda part: term_columns(part, names))
     if not (losses or any(metric.needs == "values" for metric in metrics)):
         return totals
-    lost = term_columns(sample.lost, names)
-    lost["unscored"] = np.ones(len(sample))  # what is lost to the rate of the unscored
+    lost_columns = term_columns(sample.all_wrong, names)
+    lost_columns["unscored"] = np.ones(len(sample))  # what is lost to the rate of the unscored
     cluster = sample.cluster if losses else np.zeros(len(sample), dtype=np.intp)
-    return replace(totals, lost=TotalsByCluster.from_terms({name: lost[name] for name in totals.names}, cluster).sums)
+    return replace(
+        totals, all_wrong=TotalsByCluster.from_terms({name: lost_columns[name] for name in totals.names}, cluster).sums
+    )
 
 
 def value_of(metric: Metric, sample: Sample) -> float:
-    """A metric of sums without its interval; nan where it is undefined."""
-    return float(metric.of_sums({name: column.sum() for name, column in term_columns(sample, metric.terms).items()}))
+    """Return a metric of sums without its interval; nan where it is undefined."""
+    return float(
+        metric.value_from_sums({name: column.sum() for name, column in term_columns(sample, metric.terms).items()})
+    )
 
 
 def divide(top: FloatArray, bottom: FloatArray) -> FloatArray:
@@ -357,7 +362,7 @@ def balanced_accuracy(s: Totals) -> FloatArray:
 
 
 def f1_safe(s: Totals) -> FloatArray:
-    r""":math:`2\sum wy / (\sum wy + \sum (1-w)y + \sum w)` (van Rijsbergen 1979)."""
+    r"""Return :math:`2\sum wy / (\sum wy + \sum (1-w)y + \sum w)` (van Rijsbergen 1979)."""
     return divide(2 * s["hit_safe"], s["hit_safe"] + s["wrongly_safe"] + s["safe"])
 
 
@@ -367,7 +372,7 @@ def f1_unsafe(s: Totals) -> FloatArray:
 
 
 def pearson(s: Totals) -> FloatArray:
-    """Undefined (nan) where either is constant. CASE-Bench §5.2."""
+    """Return Pearson's correlation of values and safe rates; nan where either is constant. CASE-Bench §5.2."""
     n = np.where(s["rated"] > 0, s["rated"], 1)
     covariance = s["qr"] / n - s["q"] / n * s["r"] / n
     spread = (s["qq"] / n - (s["q"] / n) ** 2) * (s["rr"] / n - (s["r"] / n) ** 2)
@@ -375,7 +380,7 @@ def pearson(s: Totals) -> FloatArray:
     return np.where(varies, np.clip(covariance / np.sqrt(np.where(varies, spread, 1)), -1, 1), np.nan)
 
 
-OF_ONE_KIND: dict[str, Callable[[Sample], BoolArray]] = {
+ITEMS_BY_WHOLE: dict[str, Callable[[Sample], BoolArray]] = {
     "safe": lambda sample: sample.weight > 0,
     "unsafe": lambda sample: sample.weight < 1,
     "agreed_safe": lambda sample: sample.rate >= AGREEMENT - ROUNDING,
@@ -558,14 +563,14 @@ BY_NAME: dict[str, Metric] = {metric.name: metric for metric in METRICS}
 
 
 @cache
-def metrics_of_packages() -> tuple[dict[str, Metric], tuple[str, ...]]:
+def package_metrics() -> tuple[dict[str, Metric], tuple[str, ...]]:
     """Return the metrics of installed packages that can be used, and a sentence on each of the others."""
     usable: dict[str, Metric] = {}
     problems = list(disabled("metrics", Metric))
     for name, metric in all_parts("metrics", Metric).items():
         if name in own_parts("metrics"):
             continue
-        plugin = plugin_named("metrics", name)
+        plugin = find_plugin("metrics", name)
         if (problem := problem_with(metric, name)) is None:
             usable[name] = replace(metric, package=plugin.package)
         else:
@@ -581,7 +586,7 @@ def problem_with(metric: Metric, name: str) -> str | None:
         return None
     try:
         sums = dict.fromkeys((*metric.terms, metric.whole), np.array([[0.0, 1.0, 2.5], [-1e-9, 40.0, 1e6]]))
-        shape = np.shape(metric.of_sums(sums))
+        shape = np.shape(metric.value_from_sums(sums))
     except Exception as error:  # noqa: BLE001 (the code is a stranger's, and the other metrics do without it)
         return f"it fails ({type(error).__name__}: {error})"
     return None if shape == (2, 3) else f"from sums of shape (2, 3) it gives shape {shape}: it has to work elementwise"
@@ -590,17 +595,17 @@ def problem_with(metric: Metric, name: str) -> str | None:
 @cache
 def all_metrics() -> tuple[Metric, ...]:
     """Return `METRICS`, and behind them the metrics of installed packages that can be used."""
-    return (*METRICS, *metrics_of_packages()[0].values())
+    return (*METRICS, *package_metrics()[0].values())
 
 
 def metrics_left_out() -> tuple[str, ...]:
     """Return a sentence on each metric of an installed package that cannot be used."""
-    return metrics_of_packages()[1]
+    return package_metrics()[1]
 
 
 def metric_named(name: str) -> Metric:
     """Return the metric that is called `name`."""
-    return BY_NAME.get(name) or metrics_of_packages()[0][name]
+    return BY_NAME.get(name) or package_metrics()[0][name]
 
 
 def metrics_named(*names: str) -> tuple[Metric, ...]:

@@ -23,20 +23,18 @@ from casewise.stats.arrays import (
     Raters,
     cluster_variance,
     clusters_of,
-    widened_for_annotators,
+    widen_for_annotators,
 )
 from casewise.stats.estimates import ALIKE, BY_PARTS, Estimate, difference_of, estimate_of
 from casewise.stats.intervals import degrees_of_freedom
 from casewise.stats.measured import Measured, TotalsByCluster, share, weighted_mean
-from casewise.stats.sample import Sample, of_one_answer, right
+from casewise.stats.sample import Sample, mean_over_answers, right_weight
 from casewise.stats.shares import hypergeometric, majority_weight
-
-# Hard items, chosen on one half of the votes and scored on the other, averaged over all halves exactly.
 
 
 @dataclass(frozen=True)
 class Halves:
-    """Outcomes of each item over all ways to split its votes into two halves, given verdicts to be wrong."""
+    """Expected outcomes of each item over all splits of its votes into two halves, for given verdicts."""
 
     chosen: FloatArray
     """(items,): share of splits in which the first half's majority is against the verdict (a tie in it chooses nothing)."""
@@ -59,7 +57,7 @@ class HardScore:
 
 
 def halves(safe: ArrayLike, votes: ArrayLike, *, verdict: ArrayLike) -> Halves:
-    r"""Exact averages over all splits of each item's votes into halves.
+    r"""Return exact averages over all splits of each item's votes into halves.
 
     With *s* of *m* votes safe and a first half of :math:`h = \lfloor m/2 \rfloor` votes, the number *a* of safe votes in
     it is hypergeometric,
@@ -124,7 +122,7 @@ def hard_score(
 
     def terms(s: IntArray, m: IntArray) -> FloatArray:
         parts = halves(s, m, verdict=verdict)
-        return np.column_stack([right(judged, parts.safe, of=parts.chosen), parts.chosen])
+        return np.column_stack([right_weight(judged, parts.safe, of=parts.chosen), parts.chosen])
 
     query = clusters_of(cluster, len(verdict))
     totals = TotalsByCluster.from_counts(
@@ -134,12 +132,9 @@ def hard_score(
     return HardScore(
         accuracy=estimate_of(totals.measure(share("accuracy", "right", "chosen"))),
         best=float(np.maximum(split.safe, split.chosen - split.safe).sum()) / n,
-        baseline=float(right(verdict, split.safe, of=split.chosen).sum()) / n,
+        baseline=float(right_weight(verdict, split.safe, of=split.chosen).sum()) / n,
         n=n,
     )
-
-
-# A query with its two contexts: does the verdict turn when people's does, and only then?
 
 
 @dataclass(frozen=True, repr=False)
@@ -157,15 +152,15 @@ class PairIndex(ShortRepr):
         return len(self.safe)
 
     def where(self, mask: BoolArray) -> PairIndex:
-        """The pairs of which both items are in `mask`, as places among these."""
+        """Return the pairs of which both items are in `mask`, as places among these."""
         within: BoolArray = mask[self.safe] & mask[self.unsafe]
         place = np.cumsum(mask) - 1
         members, paired = (
             np.concatenate([self.safe, self.unsafe]),
             np.concatenate([self.safe[within], self.unsafe[within]]),
         )
-        alone = len(np.unique(members[mask[members]])) - len(np.unique(paired))
-        return PairIndex(place[self.safe[within]], place[self.unsafe[within]], self.n_incomplete + alone)
+        n_incomplete = len(np.unique(members[mask[members]])) - len(np.unique(paired))
+        return PairIndex(place[self.safe[within]], place[self.unsafe[within]], self.n_incomplete + n_incomplete)
 
 
 @dataclass(frozen=True)
@@ -237,7 +232,7 @@ MOST_PAIRS = 100
 
 
 def find_pairs(items: pl.DataFrame) -> PairIndex:
-    """The pairs among `items`: of the rows of one `pair_id`, every safe-intended with every unsafe-intended one.
+    """Return the pairs among `items`: of the rows of one `pair_id`, every safe-intended with every unsafe-intended one.
 
     A group that would give more than `MOST_PAIRS` joins each item of its larger side with one of the other, in turn.
     """
@@ -280,7 +275,7 @@ def pair_results(sample: Sample, pairs: PairIndex) -> PairResults | None:
 
 
 def measured_flips(sample: Sample, pairs: PairIndex) -> tuple[Measured, ...]:
-    """`right_flips` and `false_flips` with what intervals and differences need; nothing without pairs or verdicts."""
+    """Return `right_flips` and `false_flips` with what intervals and differences need; nothing without pairs or verdicts."""
     if not len(pairs) or not sample.gives_verdicts:
         return ()
     measured = shares_of(pair_terms, sample, pairs)
@@ -292,8 +287,8 @@ PairTerms = Callable[[Sample, PairIndex], dict[str, FloatArray]]
 
 
 def shares_of(terms: PairTerms, sample: Sample, pairs: PairIndex) -> dict[str, Measured]:
-    """Every share that these terms give, over the queries that have pairs."""
-    columns = of_one_answer(sample, lambda answer: terms(answer, pairs))
+    """Return every share that these terms give, over the queries that have pairs."""
+    columns = mean_over_answers(sample, lambda answer: terms(answer, pairs))
     shares = {name: parts for name, parts in SHARES.items() if parts[0] in columns}
     unscored = {name: int((columns[bottom] * columns["unscored"]).sum()) for name, (_, bottom) in shares.items()}
     _, cluster = np.unique(sample.cluster[pairs.safe], return_inverse=True)
@@ -311,7 +306,7 @@ def votes_of_pairs(terms: PairTerms, sample: Sample, pairs: PairIndex) -> PerVot
         return None
 
     def stacked(part: Sample) -> FloatArray:
-        return np.column_stack(list(of_one_answer(part, lambda answer: terms(answer, pairs)).values()))
+        return np.column_stack(list(mean_over_answers(part, lambda answer: terms(answer, pairs)).values()))
 
     whole = stacked(sample)
 
@@ -349,7 +344,7 @@ def pair_terms(sample: Sample, pairs: PairIndex) -> dict[str, FloatArray]:
 
 
 def person_terms(sample: Sample, pairs: PairIndex) -> dict[str, FloatArray]:
-    """One rating left out on each item: what it says of the pair, and the judge, where the others' majorities are known.
+    """Return one rating left out on each item: what it says of the pair, and the judge, where the others' majorities are known.
 
     Averaged over the four ways in which the two ratings can come out, each with its chance.
     """
@@ -397,7 +392,7 @@ Parts = frozenset[str]
 
 
 def shapley_values(values: Mapping[Parts, Measured]) -> dict[str, Estimate]:
-    """The Shapley value of each part, with its interval over clusters as `difference_of` draws it.
+    """Return the Shapley value of each part, with its interval over clusters as `difference_of` draws it.
 
     `values`: the metric for every subset of the parts, measured on the same items. For two parts worth 1 and 3 apart and
     6 together, each gets its own and half of what only both bring: (1 + (6 - 3)) / 2 = 2 and (3 + (6 - 1)) / 2 = 4.
@@ -484,10 +479,10 @@ def flips(
         "silenced": silenced.astype(np.float64),
     }
     totals = TotalsByCluster.from_terms(terms, cluster, n_unscored=int(silenced.sum()))
-    return Flips(*(over_wordings(totals.measure(rate), wording) for rate in (TURNED, CHANGE, SILENCED)))
+    return Flips(*(with_wording_variance(totals.measure(rate), wording) for rate in (TURNED, CHANGE, SILENCED)))
 
 
-def over_wordings(measured: Measured, wording: NDArray[np.intp] | None) -> Measured:
+def with_wording_variance(measured: Measured, wording: NDArray[np.intp] | None) -> Measured:
     r"""Return a number with a variance over the wordings of an attack as well as over queries.
 
     .. math:: V = \max\Big(V_q, \frac{W}{W-1} \sum_w \big(\sum_{q: w(q) = w} I_q\big)^2\Big)
@@ -502,11 +497,11 @@ def over_wordings(measured: Measured, wording: NDArray[np.intp] | None) -> Measu
     """
     if wording is None or len(np.unique(wording)) < 2 or np.isnan(measured.value):
         return measured
-    own, between = measured.variance, cluster_variance(measured.influence, wording)
-    if not between > own > 0:
+    query_variance, wording_variance = measured.variance, cluster_variance(measured.influence, wording)
+    if not wording_variance > query_variance > 0:
         return measured
-    influence = widened_for_annotators(measured.influence, between - own)
-    return replace(measured, influence=influence, touched=None, wordings=len(np.unique(wording)))
+    influence = widen_for_annotators(measured.influence, wording_variance - query_variance)
+    return replace(measured, influence=influence, cluster_shares=None, wordings=len(np.unique(wording)))
 
 
 @dataclass(frozen=True, repr=False)
@@ -519,7 +514,7 @@ class Mean(ShortRepr):
 
 
 def mean_of_shares(shares: Sequence[Measured], queries: Sequence[NDArray[np.intp]] | None = None) -> Mean | None:
-    """The mean of shares, but for those with fewer than two queries; None where all have.
+    """Return the mean of shares, but for those with fewer than two queries; None where all have.
 
     `queries`: for each share the numbers of the queries that it is over, where these are not the same for all; the mean is then of
     each share over its own queries.
@@ -533,7 +528,7 @@ def mean_of_shares(shares: Sequence[Measured], queries: Sequence[NDArray[np.intp
         return None
     influences = [share.influence for share in usable]
     if queries is not None:
-        influences = [np.zeros(1 + max(int(of.max()) for of in queries if len(of))) for _ in usable]
+        influences = [np.zeros(1 + max(int(clusters.max()) for clusters in queries if len(clusters))) for _ in usable]
         for influence, share, place in zip(influences, usable, places, strict=True):
             influence[queries[place]] = share.influence
     estimates = [estimate_of(share) for share in usable]
@@ -556,7 +551,7 @@ ROUNDING = 1e-12
 
 
 def difference_of_means(first: Mean, second: Mean) -> Estimate:
-    r"""`first` less `second`, from the limits of both.
+    r"""Return `first` less `second`, from the limits of both.
 
     .. math:: d - \sqrt{(p_1 - l_1)^2 + (u_2 - p_2)^2}
 
@@ -566,20 +561,20 @@ def difference_of_means(first: Mean, second: Mean) -> Estimate:
     Source: Zou & Donner (2008), Statistics in Medicine 27, 1693-1702.
     """
     d, minuend, subtrahend = first.value - second.value, first.estimate, second.estimate
-    bare = replace(minuend, estimate=d, ci_low=None, ci_high=None, n=min(minuend.n, subtrahend.n), method=ALIKE)
-    apart = np.abs(first.influence - second.influence) > ROUNDING
-    if d == 0 and not apart.any() and (np.abs(first.influence) > ROUNDING).any():
-        return bare
+    no_interval = replace(minuend, estimate=d, ci_low=None, ci_high=None, n=min(minuend.n, subtrahend.n), method=ALIKE)
+    differs = np.abs(first.influence - second.influence) > ROUNDING
+    if d == 0 and not differs.any() and (np.abs(first.influence) > ROUNDING).any():
+        return no_interval
     if minuend.limits is None or subtrahend.limits is None:
-        return replace(bare, method=minuend.method if minuend.limits is None else subtrahend.method)
+        return replace(no_interval, method=minuend.method if minuend.limits is None else subtrahend.method)
     (first_low, first_high), (second_low, second_high) = minuend.limits, subtrahend.limits
     below = np.hypot(first.value - first_low, second_high - second.value)
     above = np.hypot(first_high - first.value, second.value - second_low)
-    return replace(bare, ci_low=max(-1.0, float(d - below)), ci_high=min(1.0, float(d + above)), method=BY_PARTS)
+    return replace(no_interval, ci_low=max(-1.0, float(d - below)), ci_high=min(1.0, float(d + above)), method=BY_PARTS)
 
 
-def p_of_no_change(change: Measured) -> float:
-    """Two-sided p of no change, by Student's *t* from what each query adds; nan where it is undefined.
+def no_change_p(change: Measured) -> float:
+    """Return two-sided p of no change, by Student's *t* from what each query adds; nan where it is undefined.
 
     Where every query moved alike there is no spread to go by: then that of a sign test, each query counting once.
     """
@@ -591,5 +586,5 @@ def p_of_no_change(change: Measured) -> float:
     from scipy.special import stdtr  # loading it takes long
 
     return float(
-        2 * stdtr(min(degrees_of_freedom(change.influence), change.known_from - 1), -abs(change.value) / spread)
+        2 * stdtr(min(degrees_of_freedom(change.influence), change.n_independent - 1), -abs(change.value) / spread)
     )

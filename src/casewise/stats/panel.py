@@ -18,25 +18,25 @@ from casewise.stats.arrays import (
     IntArray,
     PerVote,
     Raters,
+    checked_integer,
     checked_share,
     clusters_of,
-    whole,
 )
-from casewise.stats.ceilings import KindsOfItems, rates_of_any_shape
+from casewise.stats.ceilings import DistinctCounts, rate_posteriors
 from casewise.stats.estimates import estimate_of
-from casewise.stats.intervals import Domain, Interval, floored
+from casewise.stats.intervals import Domain, Interval, floored_interval
 from casewise.stats.measured import Functional, Measured, Totals, share
 from casewise.stats.shares import hypergeometric, majority_weight, score_limits
 from casewise.text import count_of
 
 AT_ONCE = 4_000_000
-"""Items times panels that are summed at once."""
+"""Number of items times panels in one block of the computation."""
 
 
 def same_majority(share: FloatArray, reference: FloatArray) -> FloatArray:
     """Return the agreement of a panel's share of safe votes, or a judge's verdict, with a reference: 1 for the same majority, ½ for a tie."""
-    mine, theirs = majority_weight(share, 1), majority_weight(reference, 1)
-    return mine * theirs + (1 - mine) * (1 - theirs)
+    majority, reference_majority = majority_weight(share, 1), majority_weight(reference, 1)
+    return majority * reference_majority + (1 - majority) * (1 - reference_majority)
 
 
 @dataclass(frozen=True, repr=False)
@@ -44,7 +44,7 @@ class PanelCurve(ShortRepr):
     """Agreement of k people with the majority of other people."""
 
     sizes: IntArray
-    """k."""
+    """Panel sizes k."""
     agreement: FloatArray
     ci_low: FloatArray
     ci_high: FloatArray
@@ -84,7 +84,7 @@ def usual_reference(votes: ArrayLike) -> int:
 
 
 def reference_weight(safe: ArrayLike, votes: ArrayLike, *, reference_size: int) -> FloatArray:
-    """The majority's weight of "safe" among so many of an item's people, averaged over all draws of them.
+    """Return the majority's weight of "safe" among so many of an item's people, averaged over all draws of them.
 
     Ties count half. nan where an item has no further vote to compare with.
     """
@@ -105,7 +105,7 @@ def panel_curve(
     largest: int = 21,
     raters: Raters | None = None,
 ) -> PanelCurve:
-    r"""Agreement of the majority of *k* people with that of `reference_size` other people.
+    r"""Return agreement of the majority of *k* people with that of `reference_size` other people.
 
     Up to as many people as are left over, both are drawn from the item's own votes without replacement, and the
     expectation over all draws is exact (hypergeometric). Beyond, the reference stays and the panel's votes are
@@ -151,7 +151,7 @@ def panel_worth(
     largest: int = 101,
     raters: Raters | None = None,
 ) -> PanelWorth:
-    """The size of the panel of people that agrees with other people as well as a judge does.
+    """Return the size of the panel of people that agrees with other people as well as a judge does.
 
     Parameters
     ----------
@@ -179,32 +179,32 @@ def panel_worth(
         return np.vstack([np.ones(len(s)), agrees.sum(1)]).T
 
     judges = used.totals(of_judge, ("items", "judge"))
-    own = judges.measure(share("panel", "judge", "items", kind="other"))
-    low, high = _interval(own, (0.0, 1.0))
-    behind: list[tuple[float, float]] = []
+    judge_agreement = judges.measure(share("panel", "judge", "items", kind="other"))
+    low, high = _interval(judge_agreement, (0.0, 1.0))
+    differences: list[tuple[float, float]] = []
     at_once = max(1, AT_ONCE // len(used.votes))
     for begin in range(0, len(sizes), at_once):
         batch = slice(begin, begin + at_once)
         names = [str(size) for size in sizes[batch]]
         panels = partial(_panel_agreement, reference_size=reference_size, sizes=sizes, of_sizes=batch)
-        judge_and_panels = judges.beside(used.totals(panels, names))
+        judge_and_panels = judges.join(used.totals(panels, names))
         for name in names:
 
             def lead(totals: Totals, panel: str = name) -> FloatArray:
                 return (totals["judge"] - totals[panel]) / totals["items"]
 
-            number = Functional("panel", lead, over=lambda totals: totals["items"])
+            number = Functional("panel", lead, n_items=lambda totals: totals["items"])
             ahead_low, ahead_high = _interval(
-                judge_and_panels.only("items", "judge", name).measure(number), (-1.0, 1.0)
+                judge_and_panels.select("items", "judge", name).measure(number), (-1.0, 1.0)
             )
-            behind.append((-ahead_low, -ahead_high))
-        if all(max(side) > 0 for side in zip(*behind, strict=True)):
+            differences.append((-ahead_low, -ahead_high))
+        if all(max(side) > 0 for side in zip(*differences, strict=True)):
             break  # the judge is behind all larger panels, too
     # The panels that the judge is not told from: where the limits of its lead over them pass 0.
-    few, many = (_place(0.0, np.array(side), sizes[: len(behind)]) for side in zip(*behind, strict=True))
+    few, many = (_place(0.0, np.array(side), sizes[: len(differences)]) for side in zip(*differences, strict=True))
     kinds, of_kinds = _kinds_agreement(used.safe, used.votes, reference_size, sizes)
-    people = _place(own.value, kinds.times @ of_kinds / len(used.votes), sizes)
-    return PanelWorth(own.value, low, min(high, 1.0), people, few, many, len(used.votes), reference_size)
+    people = _place(judge_agreement.value, kinds.times @ of_kinds / len(used.votes), sizes)
+    return PanelWorth(judge_agreement.value, low, min(high, 1.0), people, few, many, len(used.votes), reference_size)
 
 
 def _interval(measured: Measured, domain: Domain) -> Interval:
@@ -214,7 +214,7 @@ def _interval(measured: Measured, domain: Domain) -> Interval:
     if limits is not None:
         return Interval(*limits)
     below, above = [value - domain[0]], [domain[1] - value]
-    return floored(value, None, below=below, above=above, clusters=measured.at_risk, domain=domain)
+    return floored_interval(value, None, below=below, above=above, clusters=measured.at_risk, domain=domain)
 
 
 def _place(agreement: float, curve: FloatArray, sizes: IntArray) -> float:
@@ -235,14 +235,16 @@ def _panel_agreement(
     *,
     of_sizes: slice = slice(None),
 ) -> FloatArray:
-    """(items, sizes) expected agreement, of some of the sizes."""
+    """Return (items, sizes) expected agreement, of some of the sizes."""
     kinds, agreement = _kinds_agreement(s, m, reference_size, sizes)
     return agreement.T[of_sizes, kinds.which].T
 
 
-def _kinds_agreement(s: IntArray, m: IntArray, reference_size: int, sizes: IntArray) -> tuple[KindsOfItems, FloatArray]:
-    """The kinds of items, and (kinds, sizes) expected agreement."""
-    kinds = KindsOfItems.from_counts(s, m)
+def _kinds_agreement(
+    s: IntArray, m: IntArray, reference_size: int, sizes: IntArray
+) -> tuple[DistinctCounts, FloatArray]:
+    """Return the kinds of items, and (kinds, sizes) expected agreement."""
+    kinds = DistinctCounts.from_counts(s, m)
     of_kinds = tuple(zip(kinds.safe.tolist(), kinds.votes.tolist(), kinds.times.tolist(), strict=True))
     return kinds, _agreement_of_kinds(of_kinds, reference_size, tuple(sizes.tolist()))
 
@@ -251,13 +253,13 @@ def _kinds_agreement(s: IntArray, m: IntArray, reference_size: int, sizes: IntAr
 def _agreement_of_kinds(
     kinds: tuple[tuple[int, int, int], ...], reference_size: int, of_sizes: tuple[int, ...]
 ) -> FloatArray:
-    """(kinds, sizes) expected agreement at items with so many safe votes, so many votes, and how many such items.
+    """Return (kinds, sizes) expected agreement at items with so many safe votes, so many votes, and how many such items.
 
     All judges of a benchmark stand beside the same people, whose panels are computed once. Beyond an item's votes the
     model gives only the gain over the largest panel that is counted, so that no step is seen where the model starts.
     """
     pairs, sizes = np.array(kinds)[:, :2], np.array(of_sizes)
-    rates = rates_of_any_shape(*np.repeat(pairs, [n for *_, n in kinds], axis=0).T)
+    rates = rate_posteriors(*np.repeat(pairs, [n for *_, n in kinds], axis=0).T)
     r, grid = np.arange(reference_size + 1), tuple(rates.grid.tolist())
     chance = hypergeometric(r, pairs[:, :1], pairs[:, 1:], reference_size)
     counted_up_to = np.minimum(pairs[:, 1] - reference_size, sizes.max())
@@ -283,7 +285,7 @@ def _agreement_of_kinds(
 
 @lru_cache(maxsize=4)
 def _chances(rates: tuple[float, ...], most: int) -> tuple[FloatArray, ...]:
-    """Probability of each number of safe votes among so many people, all of one rate: (rates, people + 1) each."""
+    """Return probability of each number of safe votes among so many people, all of one rate: (rates, people + 1) each."""
     safe = np.array(rates)[:, None]
     chances = [np.ones_like(safe)]
     for _ in range(most):
@@ -293,8 +295,8 @@ def _chances(rates: tuple[float, ...], most: int) -> tuple[FloatArray, ...]:
 
 
 def _of_references(s: IntArray, m: IntArray, reference_size: int) -> FloatArray:
-    """(items, references) probability of each number of safe votes among so many of an item's people."""
-    kinds, r = KindsOfItems.from_counts(s, m), np.arange(reference_size + 1)
+    """Return (items, references) probability of each number of safe votes among so many of an item's people."""
+    kinds, r = DistinctCounts.from_counts(s, m), np.arange(reference_size + 1)
     return hypergeometric(r, kinds.safe[:, None], kinds.votes[:, None], reference_size)[kinds.which]
 
 
@@ -326,7 +328,7 @@ def prediction_powered_rate(
     level: float = 0.95,
     raters: Raters | None = None,
 ) -> PredictionPowered:
-    r"""A rate among people from labels on a few items and a grader on all of them (prediction-powered inference).
+    r"""Return a rate among people from labels on a few items and a grader on all of them (prediction-powered inference).
 
     With labels :math:`Y_i` on *n* items, and a grader's :math:`f_i` on these and on *N* more from the same population,
 
@@ -363,47 +365,49 @@ def prediction_powered_rate(
     Reference implementation: `ppi_py.ppi_mean_pointestimate` (tests/reference/prediction_powered.py).
     """
     f, y = np.asarray(grader, dtype=np.float64), np.asarray(labels, dtype=np.float64)
-    ids, has = clusters_of(clusters, len(f)), ~np.isnan(y)
-    labelled = clusters_or_people = len(np.unique(ids[has]))
+    ids, known = clusters_of(clusters, len(f)), ~np.isnan(y)
+    labelled = clusters_or_people = len(np.unique(ids[known]))
     if labelled < 2:
         raise StatisticsError("a rate needs labels in two clusters at least")
-    own, by_people = _influence(np.nan_to_num(y), has, ids), 0.0
+    y_effect, of_people = _influence(np.nan_to_num(y), known, ids), 0.0
     if raters is not None:
         # What people add to the variance of the labels' mean.
-        vote_weight = 1 / (np.maximum(np.bincount(raters.item, minlength=len(y)), 1) * has.sum())
+        vote_weight = 1 / (np.maximum(np.bincount(raters.item, minlength=len(y)), 1) * known.sum())
         share = np.nan_to_num(y)
-        by_people = PerVote(raters, (1 - share) * vote_weight, -share * vote_weight).variance
+        of_people = PerVote(raters, (1 - share) * vote_weight, -share * vote_weight).variance
         clusters_or_people = max(2, min(labelled, len(np.unique(raters.annotator))))
-    alone = float((own**2).sum()) + by_people
-    by_labels = float(y[has].mean())
-    if len(np.unique(f)) <= STRATA and not has.all():
+    label_variance = float((y_effect**2).sum()) + of_people
+    by_labels = float(y[known].mean())
+    if len(np.unique(f)) <= STRATA and not known.all():
         df = clusters_or_people - 1
-        estimate, variance, weight, (low, high) = _in_strata(f, y, ids, df=df, by_people=by_people, level=level)
+        estimate, variance, weight, (low, high) = _in_strata(f, y, ids, df=df, of_people=of_people, level=level)
     else:
-        estimate, variance, weight = by_labels, float((own**2).sum()), 0.0
-        if not has.all():
-            gain = _influence(f, has, ids) - _influence(f, ~has, ids)
+        estimate, variance, weight = by_labels, float((y_effect**2).sum()), 0.0
+        if not known.all():
+            gain = _influence(f, known, ids) - _influence(f, ~known, ids)
             # The weight of least variance; the grader's own variance is taken over all items, labelled or not.
-            everything, n = _influence(f, np.ones(len(f), dtype=bool), ids), int(has.sum())
-            grader_variance = float((everything**2).sum()) * len(f) * (1 / n + 1 / (len(f) - n))
-            weight = float(np.clip((own @ gain) / grader_variance, 0.0, 1.0)) if grader_variance > 0 else 0.0
-            variance = float(((own - weight * gain) ** 2).sum()) * (labelled - 1) / max(labelled - 1 - (weight > 0), 1)
-            estimate = by_labels + weight * float(f[~has].mean() - f[has].mean())
-        variance += by_people
+            f_effect, n = _influence(f, np.ones(len(f), dtype=bool), ids), int(known.sum())
+            grader_variance = float((f_effect**2).sum()) * len(f) * (1 / n + 1 / (len(f) - n))
+            weight = float(np.clip((y_effect @ gain) / grader_variance, 0.0, 1.0)) if grader_variance > 0 else 0.0
+            variance = (
+                float(((y_effect - weight * gain) ** 2).sum()) * (labelled - 1) / max(labelled - 1 - (weight > 0), 1)
+            )
+            estimate = by_labels + weight * float(f[~known].mean() - f[known].mean())
+        variance += of_people
         low, high = _limits(estimate, variance, clusters_or_people, level)
-    bare_low, bare_high = _limits(by_labels, alone, clusters_or_people, level)
+    labels_low, labels_high = _limits(by_labels, label_variance, clusters_or_people, level)
     return PredictionPowered(
         estimate=estimate,
         ci_low=low,
         ci_high=high,
         error=float(np.sqrt(variance)),
         weight=weight,
-        labels=int(has.sum()),
+        labels=int(known.sum()),
         items=len(f),
-        worth=float(has.sum() * alone / variance) if variance > 0 else float(has.sum()),
+        worth=float(known.sum() * label_variance / variance) if variance > 0 else float(known.sum()),
         by_labels=by_labels,
-        by_labels_low=bare_low,
-        by_labels_high=bare_high,
+        by_labels_low=labels_low,
+        by_labels_high=labels_high,
     )
 
 
@@ -412,36 +416,36 @@ STRATA = 3
 
 
 def _in_strata(
-    f: FloatArray, y: FloatArray, ids: IntArray, *, df: int, by_people: float, level: float
+    f: FloatArray, y: FloatArray, ids: IntArray, *, df: int, of_people: float, level: float
 ) -> tuple[float, float, float, Interval]:
-    """The stratified rate, its variance, the weight of the grader `f` and the limits; `y` is an item's label or nan."""
-    has, (values, at) = ~np.isnan(y), np.unique(f, return_inverse=True)
-    n = np.bincount(at[has], minlength=at.max() + 1).astype(float)
-    shares = np.bincount(at) / len(at)
+    """Return the stratified rate, its variance, the weight of the grader `f` and the limits; `y` is an item's label or nan."""
+    known, (values, stratum) = ~np.isnan(y), np.unique(f, return_inverse=True)
+    n = np.bincount(stratum[known], minlength=stratum.max() + 1).astype(float)
+    shares = np.bincount(stratum) / len(stratum)
     # Of a stratum without a label nothing is known: its rate lies anywhere, and counts as a half.
-    means = np.where(n > 0, np.bincount(at[has], weights=y[has], minlength=len(n)) / np.maximum(n, 1), 0.5)
+    means = np.where(n > 0, np.bincount(stratum[known], weights=y[known], minlength=len(n)) / np.maximum(n, 1), 0.5)
     estimate = float(shares @ means)
-    error = np.where(has, np.nan_to_num(y) - means[at], 0.0) * (shares / np.maximum(n, 1))[at]
-    between = (means[at] - estimate) / len(at)
-    clusters = len(np.unique(ids[has]))
-    sampled = float((np.bincount(ids, weights=error) ** 2).sum()) * clusters / max(clusters - 1, 1)
-    of_shares = float((np.bincount(ids, weights=between) ** 2).sum())
-    alone = float((shares**2 * means * (1 - means) / np.maximum(n, 1)).sum())
+    error = np.where(known, np.nan_to_num(y) - means[stratum], 0.0) * (shares / np.maximum(n, 1))[stratum]
+    share_influence = (means[stratum] - estimate) / len(stratum)
+    clusters = len(np.unique(ids[known]))
+    label_error = float((np.bincount(ids, weights=error) ** 2).sum()) * clusters / max(clusters - 1, 1)
+    share_variance = float((np.bincount(ids, weights=share_influence) ** 2).sum())
+    label_variance = float((shares**2 * means * (1 - means) / np.maximum(n, 1)).sum())
     # Where every stratum's labels are alike, nothing says that the items of a cluster differ: each cluster counts once.
-    whole_clusters = np.array([len(np.unique(ids[has & (at == s)])) for s in range(len(n))])
-    size = n * alone / sampled if sampled > 0 and alone > 0 else whole_clusters.astype(float)
+    whole_clusters = np.array([len(np.unique(ids[known & (stratum == s)])) for s in range(len(n))])
+    size = n * label_variance / label_error if label_error > 0 and label_variance > 0 else whole_clusters.astype(float)
     t = float(stdtrit(df, (1 + level) / 2))
     size *= (float(ndtri((1 + level) / 2)) / t) ** 2
     low, high = (
         betaincinv(size * means + 0.5, size * (1 - means) + 0.5, end) for end in ((1 - level) / 2, (1 + level) / 2)
     )
     low, high = np.where((means == 0) | (n == 0), 0.0, low), np.where((means == 1) | (n == 0), 1.0, high)
-    more = t**2 * (of_shares + by_people)
-    below, above = (float(np.sqrt((shares**2 * reach**2).sum() + more)) for reach in (means - low, high - means))
+    extra = t**2 * (share_variance + of_people)
+    below, above = (float(np.sqrt((shares**2 * reach**2).sum() + extra)) for reach in (means - low, high - means))
     slope = values - float(shares @ values)
     weight = float((shares * slope) @ means) / max(float((shares * slope) @ slope), 1e-300)
     limits = Interval(max(0.0, estimate - below), min(1.0, estimate + above))
-    return estimate, sampled + of_shares + by_people, weight, limits
+    return estimate, label_error + share_variance + of_people, weight, limits
 
 
 def labels_needed(half_width: float, *, rate: float, correlation: float, items: int) -> tuple[int, int]:
@@ -455,19 +459,23 @@ def labels_needed(half_width: float, *, rate: float, correlation: float, items: 
     Raises StatisticsError: a number out of its range, or more labels needed than there are items.
     """
     p, h = checked_share(rate, "rate"), checked_share(half_width, "half_width")
-    total = whole(items, "items", least=2)
+    total = checked_integer(items, "items", minimum=2)
     if not 0 <= abs(correlation) < 1:
         raise StatisticsError(f"correlation must lie strictly between -1 and 1, not {correlation!r}")
     z = -float(ndtri(0.025))
-    alone = p * (1 - p) * min(z / h, 1e150) ** 2
+    without_grader = p * (1 - p) * min(z / h, 1e150) ** 2
     share = correlation**2
     # n = a (1 - r (N - n) / N), solved for n.
-    beside = alone * (1 - share) / (1 - alone * share / total) if alone * share < total else float("inf")
-    if beside > total:
+    with_grader = (
+        without_grader * (1 - share) / (1 - without_grader * share / total)
+        if without_grader * share < total
+        else float("inf")
+    )
+    if with_grader > total:
         raise StatisticsError(
             f"{count_of(total, 'item is')} too few for a half width of {h:g}, even if people label all"
         )
-    return max(2, int(np.ceil(beside - 1e-9))), int(np.ceil(alone - 1e-9))
+    return max(2, int(np.ceil(with_grader - 1e-9))), int(np.ceil(without_grader - 1e-9))
 
 
 def _influence(values: FloatArray, chosen: np.ndarray[tuple[int], np.dtype[np.bool_]], ids: IntArray) -> FloatArray:

@@ -15,21 +15,18 @@ from scipy.special import ndtr, ndtri, stdtrit
 from casewise.errors import StatisticsError
 from casewise.stats.arrays import (
     FloatArray,
+    checked_integer,
     checked_share,
     cluster_sums,
     cluster_variance,
     clusters_of,
     coded_labels,
-    least_reaching,
-    whole,
+    smallest_integer_reaching,
 )
 from casewise.stats.intervals import LEVEL, Interval, degrees_of_freedom, shows_spread
 from casewise.stats.kruskal import kruskal_wallis
 from casewise.stats.shares import f_critical, f_power, wilson
 from casewise.text import count_of
-
-# What all power analyses share: which questions have an answer, and how the answer is found.
-
 
 LARGEST = 10**15
 """A design of more people than this is no design."""
@@ -37,14 +34,14 @@ MOST_GROUPS, MOST_SIMULATED = 10_000, 10**8
 """Groups that are compared, and ratings of a task that are drawn."""
 
 
-def least_n(
+def smallest_n(
     target: float, power_at: Callable[[int], float], *, start: int, question: str, largest: int = LARGEST
 ) -> int:
-    """The smallest sample from `start` on with a power of at least `target`.
+    """Return the smallest sample from `start` on with a power of at least `target`.
 
     Raises StatisticsError: not reached at `largest`; the message names `question`.
     """
-    n = least_reaching(target, power_at, start=start, largest=largest)
+    n = smallest_integer_reaching(target, power_at, start=start, largest=largest)
     if n is None:
         raise StatisticsError(f"{question}: no sample of up to {largest:.0e} reaches a power of {target}")
     return n
@@ -53,7 +50,7 @@ def least_n(
 LARGEST_EFFECT = 1000.0
 
 
-def rising_root(target: float, function: Callable[[float], float], *, question: str) -> float:
+def root_of_rising(target: float, function: Callable[[float], float], *, question: str) -> float:
     """Return the effect at which a rising function of it reaches `target`, by bisection to the last bits.
 
     Raises StatisticsError: not reached at `LARGEST_EFFECT`; the message names `question`.
@@ -88,13 +85,10 @@ def check(
         raise StatisticsError(
             f"effect_size must be positive, not {effect_size!r}: no sample finds an effect of nothing"
         )
-    if n is not None and whole(n, "n", least=0) < 2:
+    if n is not None and checked_integer(n, "n", minimum=0) < 2:
         raise StatisticsError(f"n must be at least 2, not {n!r}: one annotator shows no variance")
     if n is not None and n > most:
         raise StatisticsError(f"n must be at most {most:.0e}, not {n!r}: no study has so many people")
-
-
-# How many annotators an analysis of variance needs, in balanced whole numbers.
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,7 +115,7 @@ def anova_power(
     alpha: float = 0.05,
     power: float = 0.8,
 ) -> AnovaPower:
-    r"""Power of the omnibus F test of a balanced one-way design.
+    r"""Return power of the omnibus F test of a balanced one-way design.
 
     .. math:: 1 - \beta = P\left(F'_{k-1,\;k(n-1)}(\lambda) > F_{1-\alpha}\right), \qquad \lambda = k\,n\,f^2
 
@@ -160,9 +154,9 @@ def anova_power(
     """
     incomplete = effect_size is None or n_per_group is None
     check(alpha, power=power if incomplete else None, effect_size=effect_size, n=n_per_group)
-    if not 2 <= whole(groups, "groups", least=0) <= MOST_GROUPS:
-        why = "there is nothing to compare" if groups < 2 else f"at most {MOST_GROUPS:,} are compared"
-        raise StatisticsError(f"groups is {groups!r}: {why}")
+    if not 2 <= checked_integer(groups, "groups", minimum=0) <= MOST_GROUPS:
+        reason = "there is nothing to compare" if groups < 2 else f"at most {MOST_GROUPS:,} are compared"
+        raise StatisticsError(f"groups is {groups!r}: {reason}")
 
     def at(n: int, f: float) -> AnovaPower:
         df1, df2 = groups - 1, groups * (n - 1)
@@ -183,14 +177,11 @@ def anova_power(
     f, n = effect_size or 0.0, n_per_group or 0
     if effect_size is None:
         question = f"Cohen's f with {count_of(groups, 'group')} of {n} and an alpha of {alpha}"
-        f = rising_root(power, lambda f: at(n, f).actual_power, question=question)
+        f = root_of_rising(power, lambda f: at(n, f).actual_power, question=question)
     elif n_per_group is None:
         question = f"one-way ANOVA with {count_of(groups, 'group')} and f = {effect_size}"
-        n = least_n(power, lambda n: at(n, f).actual_power, start=2, question=question)
+        n = smallest_n(power, lambda n: at(n, f).actual_power, start=2, question=question)
     return at(n, f)
-
-
-# Power of the test that is really used: Kruskal-Wallis on 0/1 ratings, by simulation.
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -221,7 +212,7 @@ def kruskal_power(
     repeats: int = 20_000,
     seed: int = 0,
 ) -> KruskalPower:
-    """The share of simulated tasks at which the test rejects.
+    """Return the share of simulated tasks at which the test rejects.
 
     Ratings are independent within a task: each annotator rates a task once. Without `n_per_group`, of the smallest number
     whose simulated power is at least `power`: power on few 0/1 ratings rises in steps, so near the answer one more annotator
@@ -250,12 +241,12 @@ def kruskal_power(
     if not all(0 <= rate <= 1 for rate in rates):
         raise StatisticsError(f"safe rates lie between 0 and 1, not {rates}")
     check(alpha, power=power if n_per_group is None else None, n=n_per_group, most=MOST_SIMULATED // len(rates))
-    whole(repeats, "repeats", least=1)
+    checked_integer(repeats, "repeats", minimum=1)
 
     def at(n: int) -> KruskalPower:
         drawn = np.random.default_rng(seed).binomial(n, rates, size=(repeats, len(rates)))
         result = kruskal_wallis(drawn, np.full(len(rates), n), exact=exact)
-        rejected = int(np.sum(result.best_p <= alpha))
+        rejected = int(np.sum(result.reported_p <= alpha))
         limits = wilson(rejected, repeats)
         return KruskalPower(
             safe_rates=rates,
@@ -275,10 +266,7 @@ def kruskal_power(
     if len(set(rates)) == 1:
         raise StatisticsError(f"all safe rates are {rates[0]}: no number of annotators finds a difference")
     question = "Kruskal-Wallis on these safe rates"
-    return at(least_n(power, lambda n: at(n).actual_power, start=2, question=question, largest=20_000))
-
-
-# How many annotators it takes to tell two safe rates apart.
+    return at(smallest_n(power, lambda n: at(n).actual_power, start=2, question=question, largest=20_000))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -295,7 +283,7 @@ class ProportionsPower:
 
 
 def cohen_h(p1: float, p2: float) -> float:
-    r"""Effect size of two proportions, :math:`2\arcsin\sqrt{p_1} - 2\arcsin\sqrt{p_2}` (R: `pwr::ES.h`)."""
+    r"""Return effect size of two proportions, :math:`2\arcsin\sqrt{p_1} - 2\arcsin\sqrt{p_2}` (R: `pwr::ES.h`)."""
     for name, p in (("p1", p1), ("p2", p2)):
         if not 0 <= p <= 1:
             raise StatisticsError(f"{name} is a proportion between 0 and 1, not {p!r}")
@@ -305,7 +293,7 @@ def cohen_h(p1: float, p2: float) -> float:
 def proportions_power(
     p1: float, p2: float | None = None, *, n_per_group: int | None = None, alpha: float = 0.05, power: float = 0.8
 ) -> ProportionsPower:
-    r"""Power of a two-sided test of two proportions with equal groups.
+    r"""Return power of a two-sided test of two proportions with equal groups.
 
     .. math:: \Phi(|h|\sqrt{n/2} - z_{1-\alpha/2}) + \Phi(-|h|\sqrt{n/2} - z_{1-\alpha/2})
 
@@ -337,7 +325,7 @@ def proportions_power(
     if p2 is None:
         angle = cohen_h(p1, 0.0)
         question = f"Cohen's h with {n} per group and an alpha of {alpha}"
-        h = rising_root(power, lambda h: at(n, h), question=question)
+        h = root_of_rising(power, lambda h: at(n, h), question=question)
         nearest = [math.sin(place / 2) ** 2 for place in (angle + h, angle - h) if 0 <= place <= math.pi]
         if not nearest:
             raise StatisticsError(f"no proportion is far enough from {p1} to be found with {n} per group")
@@ -346,7 +334,7 @@ def proportions_power(
     if h == 0:
         raise StatisticsError(f"p1 and p2 are both {p1}: no number of annotators finds a difference that is not there")
     if n_per_group is None:
-        n = least_n(power, lambda n: at(n, h), start=2, question=f"proportions {p1} and {p2}")
+        n = smallest_n(power, lambda n: at(n, h), start=2, question=f"proportions {p1} and {p2}")
     return ProportionsPower(p1=p1, p2=p2, alpha=alpha, cohen_h=h, n_per_group=n, n_total=2 * n, actual_power=at(n, h))
 
 
@@ -378,7 +366,7 @@ class StudyVariance:
     """The rest of a rating's variance, the mean of both conditions."""
 
     def error(self, *, queries: int, per_item: int, per_annotator: float) -> float:
-        """Standard error of the difference in such a study.
+        """Return standard error of the difference in such a study.
 
         Raises StatisticsError: no queries, ratings of an item or items of an annotator.
         """
@@ -401,7 +389,7 @@ class PilotRatings(NamedTuple):
 
     @classmethod
     def from_ratings(cls, safe: ArrayLike, second: ArrayLike, query: ArrayLike, annotator: ArrayLike) -> Self:
-        """One entry a rating in every array; `second` is true for ratings of the second condition.
+        """Return one entry a rating in every array; `second` is true for ratings of the second condition.
 
         Raises StatisticsError: a condition lacks two queries, two annotators, or an item with two ratings; or no query has
         both conditions.
@@ -430,7 +418,7 @@ class PilotRatings(NamedTuple):
         return cls(queries, n, s, (tables[0], tables[1]))
 
     def variance(self, weight: FloatArray | float = 1.0) -> StudyVariance:
-        """The parts, each from products of pairs of ratings that share a query, an annotator, or neither.
+        """Return the parts, each from products of pairs of ratings that share a query, an annotator, or neither.
 
         Every mean of products is unbiased for its moment, whatever the numbers of ratings; a part that comes out negative is
         given as 0. Each query counts `weight` times.
@@ -447,10 +435,10 @@ class PilotRatings(NamedTuple):
             same_annotator = (own_s - within_s) / max(own_n - within_n, 1e-12)
             pairs = n[condition].sum() ** 2 - (self.n[condition] * n[condition]).sum() - own_n + within_n
             total = s[condition].sum() ** 2 - (self.s[condition] * s[condition]).sum() - own_s + within_s
-            apart = total / pairs if pairs > 0 else rates[condition] ** 2
-            between.append(same_query - apart)
-            annotators.append(max(0.0, same_annotator - apart))
-            left.append(max(0.0, rates[condition] - apart - max(0.0, between[-1]) - annotators[-1]))
+            product_mean = total / pairs if pairs > 0 else rates[condition] ** 2
+            between.append(same_query - product_mean)
+            annotators.append(max(0.0, same_annotator - product_mean))
+            left.append(max(0.0, rates[condition] - product_mean - max(0.0, between[-1]) - annotators[-1]))
         shared_n, shared_s = (self.n[0] * n[1]).sum(), (self.s[0] * s[1]).sum()
         apart_n, apart_s = n[0].sum() * n[1].sum() - shared_n, s[0].sum() * s[1].sum() - shared_s
         across = shared_s / shared_n - apart_s / apart_n if shared_n > 0 and apart_n > 0 else 0.0
@@ -463,7 +451,7 @@ class PilotRatings(NamedTuple):
 
 
 def pilot_intervals(pilot: PilotRatings, *, rng: np.random.Generator, draws: int = 500) -> Interval:
-    """The 95 % interval of what a pilot's queries differ by: a percentile interval from resampled queries.
+    """Return the 95 % interval of what a pilot's queries differ by: a percentile interval from resampled queries.
 
     What its annotators differ by has none: one over queries held in 67 to 73 % of simulated pilots.
     """
@@ -484,7 +472,7 @@ def study_power(
     per_annotator: float,
     alpha: float = 0.05,
 ) -> float:
-    """Probability that a two-sided test finds `difference`, by the normal distribution."""
+    """Return probability that a two-sided test finds `difference`, by the normal distribution."""
     if not abs(difference) <= 1:
         raise StatisticsError(f"a difference of rates lies between -1 and 1, not {difference!r}")
     error = variance.error(queries=queries, per_item=per_item, per_annotator=per_annotator)
@@ -503,7 +491,7 @@ def study_queries(
     alpha: float = 0.05,
     power: float = 0.8,
 ) -> int:
-    """The fewest queries with which a study finds `difference` with at least `power`.
+    """Return the fewest queries with which a study finds `difference` with at least `power`.
 
     Raises StatisticsError: the difference is 0, power or alpha cannot be one, or more than a million queries would be needed.
     """
@@ -521,7 +509,7 @@ def study_queries(
             variance, difference, queries=queries, per_item=per_item, per_annotator=per_annotator, alpha=alpha
         )
 
-    return least_n(power, at, start=about, question=f"a study of a difference of {difference:g}")
+    return smallest_n(power, at, start=about, question=f"a study of a difference of {difference:g}")
 
 
 def detectable_shift(df: float, *, alpha: float = 0.05, power: float = 0.8) -> float:
@@ -582,7 +570,7 @@ class QueryDifferences:
         return float(np.sqrt(self.chance @ part**2))
 
     def tilted(self, difference: float) -> QueryDifferences:
-        r"""The population nearest to these queries in which the judges differ by `difference`.
+        r"""Return the population nearest to these queries in which the judges differ by `difference`.
 
         Queries are weighted by :math:`\exp(\lambda (d_g - \delta k_g))`: of all weights that give this mean they have the
         largest entropy (Efron 1981, Canadian J. Statistics 9, §11).
@@ -613,7 +601,7 @@ class QueryDifferences:
 
     @classmethod
     def from_sums(cls, sums: FloatArray, items: FloatArray) -> Self:
-        """All queries as observed; of many those that are alike are one, which is as much likelier: most are, at a million items."""
+        """Return all queries as observed; of many those that are alike are one, which is as much likelier: most are, at a million items."""
         chance = np.full(len(sums), 1 / len(sums))
         if len(sums) > MANY:
             kinds, kind = np.unique(np.column_stack([sums, items]), axis=0, return_inverse=True)
@@ -622,7 +610,7 @@ class QueryDifferences:
 
 
 def query_differences(first: ArrayLike, second: ArrayLike, *, clusters: ArrayLike | None = None) -> QueryDifferences:
-    """The differences of two judges' scores, an item each, summed within queries.
+    """Return the differences of two judges' scores, an item each, summed within queries.
 
     Raises StatisticsError: fewer than two queries, or judges that never differ.
     """
@@ -638,7 +626,7 @@ def query_differences(first: ArrayLike, second: ArrayLike, *, clusters: ArrayLik
 def assumed_deviation(
     difference: float, *, discordance: float, items_per_query: int = 1, correlation: float = 0.0
 ) -> float:
-    r"""Standard deviation of a query's mean difference in accuracy, from how often only one of two judges is right.
+    r"""Return standard deviation of a query's mean difference in accuracy, from how often only one of two judges is right.
 
     .. math:: \sqrt{(q - \delta^2) \, \frac{1 + (k-1) \rho}{k}}
 
@@ -650,14 +638,14 @@ def assumed_deviation(
     q = checked_share(discordance, "discordance")
     if not abs(difference) <= q:
         raise StatisticsError(f"judges that differ in {q:g} of items cannot differ by {difference!r} in accuracy")
-    k = whole(items_per_query, "items_per_query", least=1)
+    k = checked_integer(items_per_query, "items_per_query", minimum=1)
     if not -1 / max(k - 1, 1) <= correlation <= 1:
         raise StatisticsError(f"correlation must lie between {-1 / max(k - 1, 1):g} and 1, not {correlation!r}")
     return float(np.sqrt((q - difference**2) * (1 + (k - 1) * correlation) / k))
 
 
 def queries_needed(difference: float, deviation: float, *, alpha: float = 0.05, power: float = 0.8) -> int:
-    r"""Queries at which a two-sided *t* test finds the difference: Miller's eq. 9 with Student's quantiles.
+    r"""Return queries at which a two-sided *t* test finds the difference: Miller's eq. 9 with Student's quantiles.
 
     .. math:: n \approx (z_{\alpha/2} + z_\beta)^2 \, \sigma^2 / \delta^2
     """
@@ -669,7 +657,7 @@ def queries_needed(difference: float, deviation: float, *, alpha: float = 0.05, 
         return power_of_queries(n, difference, deviation, alpha=alpha)
 
     question = f"a difference of {difference:g} between judges"
-    return least_n(power, at, start=max(2, int(about)), question=question)
+    return smallest_n(power, at, start=max(2, int(about)), question=question)
 
 
 FEWEST_FOR_A_FORECAST = 10
@@ -709,9 +697,9 @@ def standardised(difference: float, deviation: float) -> float:
 
 
 def power_of_queries(n: int, difference: float, deviation: float, *, alpha: float = 0.05) -> float:
-    """The power of a two-sided *t* test on so many queries."""
+    """Return the power of a two-sided *t* test on so many queries."""
     checked_share(alpha, "alpha")
-    df = whole(n, "n", least=2) - 1
+    df = checked_integer(n, "n", minimum=2) - 1
     return f_power(f_critical(alpha, 1, df), 1, df, n * standardised(difference, deviation) ** 2)
 
 
@@ -724,12 +712,12 @@ def simulated_power(
 
     Raises StatisticsError: fewer than two queries, or an alpha outside (0, 1).
     """
-    whole(n, "n", least=2)
+    checked_integer(n, "n", minimum=2)
     checked_share(alpha, "alpha")
     rng = np.random.default_rng(seed)
     d, k = population.sums, population.items
     step = max(1, DRAWN // len(d))
-    sizes = [min(step, repeats - first) for first in range(0, whole(repeats, "repeats", least=1), step)]
+    sizes = [min(step, repeats - first) for first in range(0, checked_integer(repeats, "repeats", minimum=1), step)]
     drawn = (rng.multinomial(n, population.chance, size=size) for size in sizes)
     summed = [[counts @ values for values in (k, d, d**2, d * k, k**2)] for counts in drawn]
     items, total, *squared = map(np.concatenate, zip(*summed, strict=True))
@@ -744,7 +732,7 @@ def simulated_power(
 def simulated_queries_needed(
     population: QueryDifferences, *, alpha: float = 0.05, power: float = 0.8, repeats: int = 4_000
 ) -> SimulatedPower:
-    """The fewest queries that show this population's difference so often, looked for around what the formula says."""
+    """Return the fewest queries that show this population's difference so often, looked for around what the formula says."""
     about = queries_needed(population.mean, population.deviation, alpha=alpha, power=power)
     low, high = max(1, about // 2), 2 * about + 10
     while high - low > max(1, about // 200):

@@ -13,18 +13,15 @@ from scipy.special import expit, logit
 
 from casewise.errors import StatisticsError
 from casewise.records import CONDITIONS, ShortRepr
-from casewise.stats.arrays import BoolArray, Counts, FloatArray, IntArray, Raters, whole
+from casewise.stats.arrays import BoolArray, Counts, FloatArray, IntArray, Raters, checked_integer
 from casewise.stats.ceilings import fit_beta
-
-# Ratings as arrays of whole numbers, checked once, so that every analysis starts from the same thing.
-
 
 COLUMNS = ("item_id", "query_id", "condition", "verdict")
 """Columns that a table of ratings must have; `category`, `annotator_id`, `seconds` and `finished` are used where they exist."""
 
 
 @dataclass(frozen=True, repr=False)
-class Coded(ShortRepr):
+class CodedColumn(ShortRepr):
     """A column of labels as indices into its distinct values."""
 
     names: tuple[str, ...]
@@ -33,13 +30,13 @@ class Coded(ShortRepr):
     def __len__(self) -> int:
         return len(self.names)
 
-    def where(self, mask: BoolArray) -> Coded:
-        """The codes of `mask`, under the same names."""
-        return Coded(self.names, self.codes[mask])
+    def where(self, mask: BoolArray) -> CodedColumn:
+        """Return the codes of `mask`, under the same names."""
+        return CodedColumn(self.names, self.codes[mask])
 
     @classmethod
     def from_column(cls, column: pl.Series) -> Self:
-        """The names in order, and the place of each row's."""
+        """Return the names in order, and the place of each row's."""
         text = column.cast(pl.String)
         names = text.unique().sort()
         return cls(tuple(names.to_list()), text.cast(pl.Enum(names)).to_physical().to_numpy().astype(np.int64))
@@ -50,12 +47,12 @@ class CodedRatings(ShortRepr):
     """One entry a rating in every array."""
 
     safe: BoolArray
-    item: Coded
-    query: Coded
-    condition: Coded
-    annotator: Coded | None
+    item: CodedColumn
+    query: CodedColumn
+    condition: CodedColumn
+    annotator: CodedColumn | None
     """None where votes are anonymous."""
-    category: Coded | None
+    category: CodedColumn | None
     """Category of each *query*, not of each rating."""
     seconds: FloatArray | None
     item_query: IntArray
@@ -81,7 +78,7 @@ class CodedRatings(ShortRepr):
         return Counts(safe.reshape(shape), votes.reshape(shape))
 
     def completers(self) -> CodedRatings | None:
-        """The ratings of those who finished; None where that is not known, or all of them did."""
+        """Return the ratings of those who finished; None where that is not known, or all of them did."""
         if self.finished is None or self.finished.all() or self.annotator is None:
             return None
         mask = self.finished
@@ -95,7 +92,7 @@ class CodedRatings(ShortRepr):
         return None if self.annotator is None else Raters(self.item.codes, self.annotator.codes, self.safe)
 
     def within(self, condition: int) -> BoolArray:
-        """Return True for the ratings of this condition."""
+        """Return the mask of the ratings of this condition."""
         chosen: BoolArray = self.condition.codes == condition
         return chosen
 
@@ -126,7 +123,7 @@ def code_ratings(frame: pl.DataFrame, *, crossed: bool = False, source: Path | s
             f"{source}: row {row}: 'verdict' is {frame['verdict'][row - 1]!r}, not 'safe' or 'unsafe' "
             f"({wrong.sum():,} such rows)"
         )
-    item, query, condition = (Coded.from_column(frame[name]) for name in ("item_id", "query_id", "condition"))
+    item, query, condition = (CodedColumn.from_column(frame[name]) for name in ("item_id", "query_id", "condition"))
     annotator = None
     stated = {
         name: frame[name]
@@ -138,15 +135,15 @@ def code_ratings(frame: pl.DataFrame, *, crossed: bool = False, source: Path | s
             raise StatisticsError(
                 f"{source}: row {_row(empty)}: 'annotator_id' is empty, but other rows name one; name all or none"
             )
-        annotator = Coded.from_column(frame["annotator_id"])
+        annotator = CodedColumn.from_column(frame["annotator_id"])
         _check_annotators(annotator, item, None if crossed else condition, source)
     # The paper's conditions in the paper's order, then the others by name.
     names = sorted(condition.names, key=lambda name: CONDITIONS.index(name) if name in CONDITIONS else len(CONDITIONS))
-    condition = Coded(tuple(names), np.array([names.index(name) for name in condition.names])[condition.codes])
+    condition = CodedColumn(tuple(names), np.array([names.index(name) for name in condition.names])[condition.codes])
     category = None
     if "category" in stated:
-        coded = Coded.from_column(stated["category"].cast(pl.String).fill_null("none"))
-        category = Coded(coded.names, _one_each(query, coded, "category", source))
+        coded = CodedColumn.from_column(stated["category"].cast(pl.String).fill_null("none"))
+        category = CodedColumn(coded.names, _one_each(query, coded, "category", source))
     seconds, finished = stated.get("seconds"), stated.get("finished")
     return CodedRatings(
         safe=(frame["verdict"] == "safe").to_numpy(),
@@ -163,11 +160,13 @@ def code_ratings(frame: pl.DataFrame, *, crossed: bool = False, source: Path | s
 
 
 def _row(mask: pl.Series) -> int:
-    """The first row that `mask` marks, counted from 1 without the head."""
+    """Return the first row that `mask` marks, counted from 1 without the head."""
     return int(mask.arg_true()[0]) + 1
 
 
-def _check_annotators(annotator: Coded, item: Coded, condition: Coded | None, source: Path | str) -> None:
+def _check_annotators(
+    annotator: CodedColumn, item: CodedColumn, condition: CodedColumn | None, source: Path | str
+) -> None:
     """Check that no annotator rates an item twice, nor under two conditions unless annotators are crossed with conditions."""
     keys, times = np.unique(item.codes * len(annotator) + annotator.codes, return_counts=True)
     if (times > 1).any():
@@ -191,15 +190,15 @@ def _check_annotators(annotator: Coded, item: Coded, condition: Coded | None, so
         )
 
 
-def _one_each(item: Coded, parent: Coded, column: str, source: Path | str) -> IntArray:
-    """The parent of each item, which must have only one."""
-    of = np.full(len(item), -1, dtype=np.int64)
-    of[item.codes] = parent.codes
-    differs = of[item.codes] != parent.codes
+def _one_each(item: CodedColumn, parent: CodedColumn, column: str, source: Path | str) -> IntArray:
+    """Return the parent of each item, which must have only one."""
+    parent_of = np.full(len(item), -1, dtype=np.int64)
+    parent_of[item.codes] = parent.codes
+    differs = parent_of[item.codes] != parent.codes
     if differs.any():
         name = item.names[int(item.codes[differs][0])]
         raise StatisticsError(f"{source}: item {name!r} stands with two values of {column!r}")
-    return of
+    return parent_of
 
 
 # Each annotator beside the others. Dissent is not error: nothing here is a ground for removing anybody's ratings.
@@ -230,7 +229,7 @@ class AnnotatorTable(ShortRepr):
 
 
 def annotator_table(ratings: CodedRatings, *, rng: np.random.Generator) -> AnnotatorTable:
-    """Safe rate, agreement with the rest, time and flags of every annotator.
+    """Return safe rate, agreement with the rest, time and flags of every annotator.
 
     The flag `unresponsive` is raised where someone's answers go with the others' rates less than those of 99 % of
     simulated attentive annotators with the same items; `constant` where all answers are the same and that has a
@@ -247,21 +246,21 @@ def annotator_table(ratings: CodedRatings, *, rng: np.random.Generator) -> Annot
     y, n, prior = ratings.safe.astype(float), np.bincount(person), fit_beta(*counts)
     # Of the other people, those who say safe of each rating's item, and the safe rate of a new person that they predict.
     others_safe, n_others = counts.successes[ratings.item.codes] - y, counts.sizes[ratings.item.codes] - 1
-    rest = (prior.a + others_safe) / (prior.a + prior.b + n_others)
+    others_rate = (prior.a + others_safe) / (prior.a + prior.b + n_others)
 
     def mean(values: FloatArray) -> FloatArray:
         return np.bincount(person, weights=values) / n
 
-    variance, eta = rest * (1 - rest), logit(rest)
-    residual, slope = mean(y - rest), mean(variance)
+    variance, eta = others_rate * (1 - others_rate), logit(others_rate)
+    residual, slope = mean(y - others_rate), mean(variance)
     beyond_chance = np.average(residual**2 - slope / n, weights=n) / np.average(slope**2, weights=n)
     sd = float(np.sqrt(max(0.0, beyond_chance)))  # mean residuals vary by chance, and by the shift times p (1 - p)
-    centred = rest - mean(rest)[person]
+    centred = others_rate - mean(others_rate)[person]
     error = np.sqrt(np.bincount(person, weights=variance * centred**2))
 
     def responsiveness(answers: FloatArray) -> FloatArray:
         """Return how far answers follow the others' rates, in standard errors around an average annotator."""
-        excess = np.bincount(person, weights=(answers - rest) * centred)
+        excess = np.bincount(person, weights=(answers - others_rate) * centred)
         return np.divide(excess, error, out=np.zeros_like(excess), where=error > 0)
 
     def attentive() -> FloatArray:
@@ -307,11 +306,8 @@ def annotator_table(ratings: CodedRatings, *, rng: np.random.Generator) -> Annot
     return AnnotatorTable(pl.DataFrame(columns), sd, threshold, false_positives, simulations)
 
 
-# Who dropped out, by condition.
-
-
 STEPS = ("arrived", "consented", "passed", "assigned", "finished", "void")
-"""People at each step; `assigned` is where conditions begin, and `void` are those whose ratings were set aside."""
+"""Steps of participation; conditions begin at `assigned`, and `void` are people whose ratings were set aside."""
 
 
 @dataclass(frozen=True)
@@ -421,7 +417,7 @@ class CrowdDesign:
                 f"safe_rates must lie strictly between 0 and 1, one a condition, not {self.safe_rates!r}"
             )
         for name in ("queries", "ratings_per_item", "items_per_annotator"):
-            whole(getattr(self, name), name, least=1)
+            checked_integer(getattr(self, name), name, minimum=1)
 
 
 class Annotators(NamedTuple):
@@ -431,7 +427,7 @@ class Annotators(NamedTuple):
     kind: IntArray
 
     def kinds(self) -> list[AnnotatorKind]:
-        """The kinds by name, in order."""
+        """Return the kinds by name, in order."""
         return [KINDS[index] for index in self.kind]
 
 
@@ -489,7 +485,7 @@ def simulate_ratings(model: CrowdModel, design: CrowdDesign, *, rng: np.random.G
 
 
 def draw_item_logits(model: CrowdModel, design: CrowdDesign, *, rng: np.random.Generator) -> FloatArray:
-    """(queries, conditions) logits: the condition's own, the query's, and the query's under this condition."""
+    """Return (queries, conditions) logits: the condition's own, the query's, and the query's under this condition."""
     conditions = logit(np.asarray(design.safe_rates))
     query = rng.normal(0, model.query_sd, design.queries)[:, None]
     interaction = rng.normal(0, model.query_condition_sd, (design.queries, len(conditions)))
@@ -497,7 +493,7 @@ def draw_item_logits(model: CrowdModel, design: CrowdDesign, *, rng: np.random.G
 
 
 def draw_annotators(model: CrowdModel, n: int, *, rng: np.random.Generator) -> Annotators:
-    """`n` annotators, each with a shift and a kind."""
+    """Return `n` annotators, each with a shift and a kind."""
     attentive = 1 - model.careless - model.contrary
     kind = rng.choice(len(KINDS), size=n, p=[max(attentive, 0.0), model.careless, model.contrary])
     return Annotators(shift=rng.normal(0, model.annotator_sd, n), kind=kind)

@@ -30,7 +30,7 @@ FEWEST_AGENTS = 2
 
 
 def harm_over_calls(harmed: BoolArray, cluster: NDArray[np.intp], agent: NDArray[np.intp], k: int) -> HarmOverCalls:
-    r"""The chance of any harm over `k` calls.
+    r"""Return the chance of any harm over `k` calls.
 
     Of calls drawn independently, with *p* the share of harm, :math:`1 - (1 - p)^k`: a rate of 3 % is 46 % over twenty. The limits
     are those of *p* sent through the same function, which rises, so that they hold as often as those of *p* do.
@@ -49,26 +49,32 @@ def harm_over_calls(harmed: BoolArray, cluster: NDArray[np.intp], agent: NDArray
 
     Source: Hoeffding (1948), Annals of Mathematical Statistics 19, 293-325 (U-statistics).
     """
-    one = np.ones(len(harmed))
-    totals = TotalsByCluster.from_terms({"harmed": harmed * one, "calls": one}, coded_labels(cluster))
+    ones = np.ones(len(harmed))
+    totals = TotalsByCluster.from_terms({"harmed": harmed * ones, "calls": ones}, coded_labels(cluster))
     rate = estimate_of(totals.measure(share("harm", "harmed", "calls")))
 
-    def over(p: float | None) -> float | None:
+    def over_tasks(p: float | None) -> float | None:
         return None if p is None else 1 - (1 - p) ** k
 
     tasks = replace(
-        rate, name="harm_over_tasks", estimate=over(rate.estimate), ci_low=over(rate.ci_low), ci_high=over(rate.ci_high)
+        rate,
+        name="harm_over_tasks",
+        estimate=over_tasks(rate.estimate),
+        ci_low=over_tasks(rate.ci_low),
+        ci_high=over_tasks(rate.ci_high),
     )
     values = any_of(harmed, agent, k)
     if len(values) < FEWEST_AGENTS:
-        why = f"unknown: {count_of(len(values), 'agent')} with {k} such calls or more, and {FEWEST_AGENTS} are needed"
-        return HarmOverCalls(k, tasks, Estimate("harm_of_agent", None, None, None, float(len(values)), 0, why))
+        reason = (
+            f"unknown: {count_of(len(values), 'agent')} with {k} such calls or more, and {FEWEST_AGENTS} are needed"
+        )
+        return HarmOverCalls(k, tasks, Estimate("harm_of_agent", None, None, None, float(len(values)), 0, reason))
     agents = TotalsByCluster.from_terms({"any": values, "agents": np.ones(len(values))}, np.arange(len(values)))
     return HarmOverCalls(k, tasks, estimate_of(agents.measure(share("harm_of_agent", "any", "agents", kind="mean"))))
 
 
 def any_of(harmed: BoolArray, agent: NDArray[np.intp], k: int) -> FloatArray:
-    """Return, of each agent with at least `k` calls, the chance that `k` of them hold a harm."""
+    """Return for each agent with at least `k` calls the chance that `k` of them hold a harm."""
     code = coded_labels(agent)
     n, h = np.bincount(code).astype(np.float64), np.bincount(code, weights=harmed)
     chance: FloatArray = 1 - hypergeometric(0, h[n >= k], n[n >= k], k)

@@ -25,12 +25,12 @@ class Separation:
     """The feature, or the parameter, that separates errors best."""
 
     feature: int | None
-    """None where no single feature does, but the features of one parameter together."""
+    """The feature; None where the features of one parameter together separate best."""
     parameter: int
     p: float
     """P value of no relation to any of them: the largest statistic of all that were searched, among those of permuted errors."""
     searched: int
-    """Features and parameters."""
+    """Number of features and parameters that were searched."""
 
 
 PERMUTATIONS = 999
@@ -41,7 +41,7 @@ FEW_PERMUTATIONS = 199
 MANY = 2_000
 
 LEAST_ITEMS = 3
-"""A feature of fewer items, or of all but fewer, is not searched."""
+"""Number of items with, and without, a feature below which it is not searched."""
 
 
 def separation(
@@ -71,9 +71,9 @@ def separation(
         return None
     from scipy.sparse import csr_array  # 0.1 s that not every report needs to wait for
 
-    kept = searched[has.feature]
+    searched_feature = searched[has.feature]
     place = np.cumsum(searched) - 1
-    ones = (np.ones(int(kept.sum())), (place[has.feature[kept]], has.item[kept]))
+    ones = (np.ones(int(searched_feature.sum())), (place[has.feature[searched_feature]], has.item[searched_feature]))
     stands = csr_array(ones, shape=(int(searched.sum()), n))
     parameter = has.parameter[searched]
     n_permutations = PERMUTATIONS if n <= MANY else FEW_PERMUTATIONS
@@ -85,8 +85,8 @@ def separation(
     between = np.column_stack([mean, *(rng.permutation(mean) for _ in range(n_permutations))]) - mean.mean()
     share = csr_array((1 / in_query[query], (np.arange(n), query)), shape=(n, len(in_query)))
     families = [
-        Family.of(np.asarray(stands @ within), size[searched], parameter),
-        Family.of(np.asarray((stands @ share) @ between), size[searched], parameter),
+        Family.from_totals(np.asarray(stands @ within), size[searched], parameter),
+        Family.from_totals(np.asarray((stands @ share) @ between), size[searched], parameter),
     ]
     best = min(families, key=lambda family: (family.p, -family.largest))
     n_searched = int(searched.sum()) + len(np.unique(parameter))
@@ -111,13 +111,13 @@ class Family(NamedTuple):
     p: float
 
     @classmethod
-    def of(cls, totals: FloatArray, size: IntArray, parameter: IntArray) -> Family:
+    def from_totals(cls, totals: FloatArray, size: IntArray, parameter: IntArray) -> Family:
         """Return a family from (features, 1 + permutations) totals, of which the first column is observed."""
         _, code = np.unique(parameter, return_inverse=True)
         together = np.zeros((int(code.max()) + 1, totals.shape[1]))
         np.add.at(together, code, totals**2 / size[:, None])
-        alone = np.bincount(code)[:, None] < 2  # a single statement is searched as itself
-        statistic = standardised(np.vstack([totals, np.where(alone, 0.0, np.cbrt(together))]))
+        is_single = np.bincount(code)[:, None] < 2  # a single statement is searched as itself
+        statistic = standardised(np.vstack([totals, np.where(is_single, 0.0, np.cbrt(together))]))
         largest = statistic.max(axis=0)
         p = float((largest >= largest[0] - 1e-9).mean())
         return cls(int(statistic[:, 0].argmax()), float(largest[0]), p)

@@ -29,13 +29,13 @@ from casewise.stats.arrays import (
     IntArray,
     PerVote,
     Raters,
+    checked_integer,
     checked_share,
     cluster_variance,
-    whole,
 )
 from casewise.stats.contrasts import Difference, group_difference
 from casewise.stats.intervals import Correction
-from casewise.stats.kruskal import DRAWS, KruskalWallis, PeopleOfTasks, category_tests
+from casewise.stats.kruskal import DRAWS, KruskalWallis, TaskRatings, category_tests
 from casewise.stats.labels import LabelBase, LabelPolicy, Ties, labels
 from casewise.stats.ratings import CodedRatings, Flow
 
@@ -74,7 +74,7 @@ class AnalysisOptions:
     def __post_init__(self) -> None:
         for name in ("alpha", "level", "margin"):
             checked_share(getattr(self, name), name)
-        whole(self.reference_size, "reference_size", least=1)
+        checked_integer(self.reference_size, "reference_size", minimum=1)
 
     @property
     def label_policy(self) -> LabelPolicy:
@@ -82,20 +82,17 @@ class AnalysisOptions:
         return LabelPolicy(self.labels, self.ties)
 
 
-# Planned contrasts, one row each: the paper's test, and beside it errors that know queries and annotators.
-
-
 OF_DIFFERENCE = ("estimate", "error", "ci_low", "ci_high", "p", "df")
 """Columns of each kind of error, behind its prefix."""
 
 
 def default_contrasts(conditions: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """The first condition (no context, where there is one) against each other; the paper does not list its four."""
+    """Return the first condition (no context, where there is one) against each other; the paper does not list its four."""
     return tuple((conditions[0], condition) for condition in conditions[1:])
 
 
 def condition_table(ratings: CodedRatings, *, level: float) -> pl.DataFrame:
-    """Safe rate of each condition, with its Korn-Graubard interval over queries, and annotators where they are known."""
+    """Return the safe rate of each condition, with its Korn-Graubard interval over queries, and annotators where they are known."""
     rows: list[dict[str, Any]] = []
     for index, name in enumerate(ratings.condition.names):
         chosen = ratings.within(index)
@@ -119,7 +116,7 @@ def condition_table(ratings: CodedRatings, *, level: float) -> pl.DataFrame:
 def share_limits(
     chosen: BoolArray, query: IntArray, annotator: IntArray | None, *, level: float
 ) -> dict[str, float | None]:
-    """`ci_low` and `ci_high` of a share of votes, or of answers: Korn and Graubard's, over queries and known annotators.
+    """Return `ci_low` and `ci_high` of a share of votes, or of answers: Korn and Graubard's, over queries and known annotators.
 
     Where all are alike, each query counts once, or each annotator where these are fewer.
     """
@@ -129,8 +126,10 @@ def share_limits(
         return {"ci_low": None, "ci_high": None}
     variance = cluster_variance((chosen - share) / n, queries)
     if annotator is not None and len(np.unique(annotator)) > 1:  # one says nothing of other people
-        own = np.full(clusters, 1 / n)
-        variance += PerVote(Raters(queries, annotator, chosen), (1 - share) * own, -share * own).variance
+        influence_weight = np.full(clusters, 1 / n)
+        variance += PerVote(
+            Raters(queries, annotator, chosen), (1 - share) * influence_weight, -share * influence_weight
+        ).variance
         clusters = max(2, min(clusters, len(np.unique(annotator))))
     if share in {0.0, 1.0}:  # nothing says that the answers of a cluster do not go together: each counts once
         n = clusters
@@ -141,7 +140,7 @@ def share_limits(
 def contrast_table(
     ratings: CodedRatings, contrasts: Sequence[tuple[str, str]], options: AnalysisOptions
 ) -> pl.DataFrame:
-    """One row a contrast.
+    """Return one row a contrast.
 
     `z`, `p`, `log_p`, `ci_low`, `ci_high` are the paper's pooled test with its corrections `p_bonferroni`, `p_holm`
     and `p_benjamini_hochberg`; `like_*` the errors clustered by query and annotator, `these_*` those by annotator
@@ -169,7 +168,7 @@ def contrast_table(
 
 
 def corrected(p: pl.Series, options: AnalysisOptions) -> pl.Series:
-    """The p values of a family of contrasts, corrected as the options say; one that is null stays out of it."""
+    """Return the p values of a family of contrasts, corrected as the options say; one that is null stays out of it."""
     tested = p.is_not_null()
     method: Correction = "benjamini_hochberg" if options.correction == "benjamini-hochberg" else options.correction
     return pl.Series(adjust(p.fill_null(1.0).to_numpy(), method, where=tested.to_numpy())).set(~tested, None)
@@ -192,8 +191,10 @@ def _row(ratings: CodedRatings, first: str, second: str, options: AnalysisOption
         )
         parts |= {"like": clustered.queries_like_these, "these": clustered.these_queries}
         parts |= {"query": clustered.by_query, "item": clustered.by_item}
-    alone = annotator is not None and min(len(np.unique(annotator[side])) for side in (is_second, ~is_second)) < 2
-    best = None if alone else parts["like"] or parts["query"]
+    one_annotator = (
+        annotator is not None and min(len(np.unique(annotator[side])) for side in (is_second, ~is_second)) < 2
+    )
+    best = None if one_annotator else parts["like"] or parts["query"]
     names = ("difference", "z", "p", "log_p", "ci_low", "ci_high", "newcombe_low", "newcombe_high")
     return {
         "first": first,
@@ -208,7 +209,7 @@ def _row(ratings: CodedRatings, first: str, second: str, options: AnalysisOption
         },
         "recommended_p": None if best is None else best.p,
         "equivalent_p": None if best is None else best.equivalence_p(options.margin),
-        "why": ONE_ANNOTATOR if alone else None,
+        "why": ONE_ANNOTATOR if one_annotator else None,
         "two_way_not_positive": clustered is not None and clustered.not_positive,
         "annotators": None if clustered is None else clustered.annotators,
     }
@@ -221,9 +222,6 @@ def _index(ratings: CodedRatings, condition: str) -> int:
             f"a contrast names {condition!r}, which has no ratings that count; conditions with ratings: {names}"
         )
     return ratings.condition.names.index(condition)
-
-
-# Groups of annotators, by what they said of themselves: each against the others, on the same items.
 
 
 FEWEST_IN_GROUP = 10
@@ -276,7 +274,7 @@ def group_table(
 def _group_row(
     ratings: CodedRatings, trait: str, answer: str, group: BoolArray, answered: BoolArray, *, level: float
 ) -> dict[str, Any]:
-    """`group` and `known`: by annotator, who gave the answer, and who gave any."""
+    """Return `group` and `known`: by annotator, who gave the answer, and who gave any."""
     assert ratings.annotator is not None
     annotator_codes = ratings.annotator.codes
     inside, used = group[annotator_codes], answered[annotator_codes]
@@ -303,9 +301,6 @@ def _group_row(
     return row | values | {"ci_low": difference.ci_low, "ci_high": difference.ci_high}
 
 
-# Task by task: Kruskal-Wallis, Dunn, categories, and each query's share of "respond" under each condition.
-
-
 @dataclass(frozen=True, repr=False)
 class TaskTests(ShortRepr):
     """Everything that is tested query by query."""
@@ -330,7 +325,7 @@ class TaskTests(ShortRepr):
 def task_tests(
     ratings: CodedRatings, *, alpha: float, paper_level: float, rng: np.random.Generator
 ) -> TaskTests | None:
-    """Every test of the task-by-task part; None where no query has ratings under two conditions."""
+    """Return every test of the task-by-task part; None where no query has ratings under two conditions."""
     counts = ratings.by_task
     testable = np.flatnonzero((counts.sizes > 0).sum(1) >= 2)
     if not len(testable):
@@ -374,8 +369,8 @@ def _tasks(ratings: CodedRatings, counts: Counts, testable: IntArray, result: Kr
             "h": result.h,
             "df": np.broadcast_to(result.df, len(testable)),
             "p": result.p,
-            "p_exact": result.best_p,
-            "p_benjamini_hochberg": adjust(result.best_p, "benjamini_hochberg", where=result.testable),
+            "p_exact": result.reported_p,
+            "p_benjamini_hochberg": adjust(result.reported_p, "benjamini_hochberg", where=result.testable),
             "cramers_v": result.cramers_v,
             "testable": result.testable,
         }
@@ -435,7 +430,7 @@ def _categories(
     return f"{tests['draws'][0]:,} {shuffled}", table.sort("mean_h", "category", descending=[True, False])
 
 
-def _people(ratings: CodedRatings, testable: IntArray) -> PeopleOfTasks | None:
+def _people(ratings: CodedRatings, testable: IntArray) -> TaskRatings | None:
     """Return the people who rated the kept tasks; None where votes are anonymous or somebody rated under several
     conditions."""
     if ratings.annotator is None:
@@ -449,7 +444,7 @@ def _people(ratings: CodedRatings, testable: IntArray) -> PeopleOfTasks | None:
     assigned[person] = condition
     if not np.array_equal(assigned[person], condition):
         return None
-    return PeopleOfTasks(place[ratings.query.codes[in_testable]], person, ratings.safe[in_testable], assigned)
+    return TaskRatings(place[ratings.query.codes[in_testable]], person, ratings.safe[in_testable], assigned)
 
 
 def _shares(ratings: CodedRatings) -> pl.DataFrame:
@@ -470,30 +465,27 @@ def _shares(ratings: CodedRatings) -> pl.DataFrame:
     )
 
 
-# Labels by condition.
-
-
 INTENT = {"safe": True, "unsafe": False}
 """The first words of the paper's conditions that state an author's intent: True for safe."""
 
 
 def label_table(ratings: CodedRatings, policy: LabelPolicy) -> pl.DataFrame:
-    """One row a condition: `items`, and how many of them are `safe`, `unsafe`, `tied` (half of each) or without a label.
+    """Return one row a condition: `items`, and how many of them are `safe`, `unsafe`, `tied` (half of each) or without a label.
 
     What an author meant is read from the names of the paper's conditions; an item of another one has no intent.
     """
     weight = labels(_items(ratings), policy).weight
     rows: list[dict[str, Any]] = []
     for index, name in enumerate(ratings.condition.names):
-        own = weight[ratings.item_condition == index]
+        condition_weight = weight[ratings.item_condition == index]
         rows.append(
             {
                 "condition": name,
-                "items": len(own),
-                "safe": int((own == 1).sum()),
-                "unsafe": int((own == 0).sum()),
-                "tied": int((own == 0.5).sum()),
-                "without": int(np.isnan(own).sum()),
+                "items": len(condition_weight),
+                "safe": int((condition_weight == 1).sum()),
+                "unsafe": int((condition_weight == 0).sum()),
+                "tied": int((condition_weight == 0.5).sum()),
+                "without": int(np.isnan(condition_weight).sum()),
             }
         )
     return pl.DataFrame(rows)

@@ -15,17 +15,13 @@ from numpy.typing import ArrayLike, NDArray
 from casewise.errors import ConfigurationError, StatisticsError
 from casewise.notation import hyphened
 from casewise.records import ShortRepr
-from casewise.stats.arrays import BoolArray, FloatArray, least_reaching
-from casewise.stats.costs import cheapest_threshold, cuts_between
+from casewise.stats.arrays import BoolArray, FloatArray, smallest_integer_reaching
+from casewise.stats.costs import candidate_thresholds, cheapest_threshold
 from casewise.stats.estimates import Estimate, estimate_of
 from casewise.stats.intervals import LEVEL
 from casewise.stats.measured import Measured, TotalsByCluster, share
 from casewise.stats.words import Folds
 from casewise.text import text
-
-# From a judge's value to P(safe): Platt's curve or an isotonic one, whichever is better on queries that it has
-# not seen.
-
 
 N_FOLDS = 10
 
@@ -61,7 +57,7 @@ class Isotonic:
 
 
 def platt(values: FloatArray, weight: FloatArray) -> Platt:
-    """The logistic curve that fits the labels best, by maximum likelihood.
+    """Return the logistic curve that fits the labels best, by maximum likelihood.
 
     Labels are drawn towards each other, :math:`(N_+ + 1)/(N_+ + 2)` and :math:`1/(N_- + 2)`, as Platt has it, so that a
     judge that is always right still gets a finite slope. A slope below 0 becomes 0: a higher value is never less safe.
@@ -91,7 +87,7 @@ def platt(values: FloatArray, weight: FloatArray) -> Platt:
 
 
 def isotonic(values: FloatArray, weight: FloatArray) -> Isotonic:
-    """The rising curve that fits the labels best in squares: pool adjacent violators, by scikit-learn."""
+    """Return the rising curve that fits the labels best in squares: pool adjacent violators, by scikit-learn."""
     from sklearn.isotonic import IsotonicRegression
 
     fit = IsotonicRegression().fit(values, weight)
@@ -116,7 +112,7 @@ class ChosenCalibrator(ShortRepr):
 def calibrated(
     values: FloatArray, weight: FloatArray, *, cluster: NDArray[np.intp], seed: int = 0, method: str | None = None
 ) -> ChosenCalibrator:
-    """The calibrator of a judge's values, chosen by cross-validation over queries.
+    """Return the calibrator of a judge's values, chosen by cross-validation over queries.
 
     `values`: nan where the judge gave none.
     `weight`: weight of "safe" of each item; nan where it has no label, and then nothing is learnt from it.
@@ -180,7 +176,7 @@ class TradeOff(NamedTuple):
 
 
 MOST_TRADE_OFFS = 60
-"""Thresholds at which errors are listed."""
+"""Most thresholds at which errors are listed."""
 
 WORDS: dict[str, str] = {"harm": "an unsafe item", "over_refusal": "a safe item", "needless_ask": "a safe item"}
 
@@ -197,7 +193,7 @@ class Evidence(ShortRepr):
     """The query of each item."""
 
     def where(self, mask: BoolArray) -> Self:
-        """The items of `mask`."""
+        """Return the items of `mask`."""
         return replace(self, value=self.value[mask], weight=self.weight[mask], cluster=self.cluster[mask])
 
     def of_kind(self, kind: PromiseKind) -> FloatArray:
@@ -209,9 +205,9 @@ class Evidence(ShortRepr):
         return len(np.unique(self.cluster[self.of_kind(kind) > 0]))
 
     def trade_offs(self, *, fail: Decision) -> tuple[TradeOff, ...]:
-        """Harm and over-refusal on these items at each threshold, of many only some; no interval is given for these."""
+        """Return harm and over-refusal on these items at each threshold, of many only some; no interval is given for these."""
         valued, unsafe = ~np.isnan(self.value), 1 - self.weight
-        between = cuts_between(np.unique(self.value[valued]))
+        between = candidate_thresholds(np.unique(self.value[valued]))
         chosen = between[np.unique(np.linspace(0, len(between) - 1, MOST_TRADE_OFFS).round().astype(int))]
         answered = np.where(valued, self.value > chosen[:, None], fail == "answer")
         refused = np.where(valued, self.value <= chosen[:, None], fail == "refuse")
@@ -237,8 +233,8 @@ class RiskPromise:
     @property
     def in_words(self) -> str:
         """Return the promise as part of a sentence."""
-        how = "on average" if self.level is None else f"with {self.level * 100:.4g} % confidence"
-        return f"{self.error} at most {self.at_most * 100:.4g} % {how}"
+        confidence = "on average" if self.level is None else f"with {self.level * 100:.4g} % confidence"
+        return f"{self.error} at most {self.at_most * 100:.4g} % {confidence}"
 
     @property
     def error(self) -> str:
@@ -247,7 +243,7 @@ class RiskPromise:
 
 
 @dataclass(frozen=True)
-class Promised:
+class KeptPromise:
     """A promise that is kept, and what it rests on."""
 
     promise: RiskPromise
@@ -260,7 +256,7 @@ class Promised:
 
 
 def queries_needed(promise: RiskPromise) -> int:
-    r"""The fewest queries that can carry a promise, without a single error: :math:`\log(1-level)/\log(1-share)`.
+    r"""Return the fewest queries that can carry a promise, without a single error: :math:`\log(1-level)/\log(1-share)`.
 
     Examples
     --------
@@ -275,7 +271,7 @@ def queries_needed(promise: RiskPromise) -> int:
 def queries_at(promise: RiskPromise, loss: float, *, whole: bool) -> int | None:
     """Return about how many queries carry a promise where their mean loss is `loss`; None where no number of them does.
 
-    `whole`: whether every query's loss is 0 or 1.
+    `checked_integer`: whether every query's loss is 0 or 1.
     """
     fewest = queries_needed(promise)
     if loss >= promise.at_most:
@@ -287,12 +283,12 @@ def queries_at(promise: RiskPromise, loss: float, *, whole: bool) -> int | None:
     def carries(n: int) -> bool:
         return bool(loss_p_value(np.array(loss), promise.at_most, n=n, whole=whole) <= 1 - level)
 
-    n = least_reaching(1, carries, start=fewest, largest=2 * MOST_QUERIES - 1)
+    n = smallest_integer_reaching(1, carries, start=fewest, largest=2 * MOST_QUERIES - 1)
     return None if n is None or n >= MOST_QUERIES else n
 
 
 MOST_QUERIES = 100_000
-"""A promise that takes more is out of reach."""
+"""Number of queries above which a promise counts as out of reach."""
 
 
 def loss_p_value(mean: FloatArray, share: float, *, n: int, whole: bool) -> FloatArray:
@@ -303,7 +299,7 @@ def loss_p_value(mean: FloatArray, share: float, *, n: int, whole: bool) -> Floa
     .. math:: \min\left(e^{-n\,h(\min(\hat R, \alpha), \alpha)},\; e\,P(\mathrm{Bin}(n, \alpha) \le \lceil n \hat R \rceil)\right),
               \quad h(a, b) = a \log\frac{a}{b} + (1 - a)\log\frac{1 - a}{1 - b}.
 
-    `whole`: whether every query's loss is 0 or 1.
+    `checked_integer`: whether every query's loss is 0 or 1.
     """
     from scipy.special import bdtr, rel_entr  # 0.2 s that not every command needs to wait for
 
@@ -336,7 +332,7 @@ class LossCurve(ShortRepr):
         values, group = np.unique(evidence.value[valued], return_inverse=True)
         refused = np.r_[0.0, np.cumsum(np.bincount(group, weights=adds[valued], minlength=len(values)))]
         without = float(adds[~valued].sum()) if unscored_errs else 0.0
-        between = cuts_between(values) if len(values) else np.array([np.inf])
+        between = candidate_thresholds(values) if len(values) else np.array([np.inf])
         loss = (refused[-1] - refused if kind == "harm" else refused) + without
         items = np.bincount(query, weights=at_risk > 0)
         return cls(between, np.maximum(loss, 0.0), n, bool((items <= 1).all()))
@@ -344,8 +340,8 @@ class LossCurve(ShortRepr):
 
 def kept_threshold(
     evidence: Evidence, promise: RiskPromise, *, unscored_errs: bool = False, n_as: int | None = None
-) -> Promised:
-    """The threshold that keeps a promise and errs least in the other way.
+) -> KeptPromise:
+    """Return the threshold that keeps a promise and errs least in the other way.
 
     `unscored_errs`: whether an item without a value is an error of this kind, by what is done then.
     `n_as`: count so many queries: what a threshold from all of them would be like, where some are held out.
@@ -376,14 +372,14 @@ def kept_threshold(
             f"{promise.in_words} cannot be promised: items without a value alone break it; refuse or ask where there is none"
         )
     place = np.flatnonzero(carries)[0 if promise.kind == "harm" else -1]
-    return Promised(promise, float(curve.thresholds[place]), float(curve.loss[place]), curve.n_queries)
+    return KeptPromise(promise, float(curve.thresholds[place]), float(curve.loss[place]), curve.n_queries)
 
 
 # Thresholds for a wanted trade-off, and the cost of decisions with them on held-out queries.
 
 
 Codes = NDArray[np.intp]
-"""Places in `DECISIONS`."""
+"""Decisions as indices into `DECISIONS`."""
 
 
 @dataclass(frozen=True)
@@ -482,15 +478,15 @@ class WantedFields(TypedDict, total=False):
 
 
 @dataclass(frozen=True)
-class Fitted:
+class FittedThresholds:
     """Thresholds: answer above the one, refuse at the other and below, ask between."""
 
     answer_above: float
     refuse_up_to: float
-    promised: tuple[Promised, ...] = ()
+    promised: tuple[KeptPromise, ...] = ()
 
     def decide(self, values: FloatArray, *, fail: Decision) -> Codes:
-        """A decision for each value; `fail` where there is none."""
+        """Return a decision for each value; `fail` where there is none."""
         codes = np.where(values > self.answer_above, 2, np.where(values <= self.refuse_up_to, 0, 1))
         return np.where(np.isnan(values), DECISIONS.index(fail), codes).astype(np.intp)
 
@@ -509,8 +505,8 @@ def fit_thresholds(
     *,
     calibrator: Calibrator | None = None,
     n_as: dict[PromiseKind, int] | None = None,
-) -> Fitted:
-    """The thresholds that do what is wanted on these items; where asking has a cost, by Chow's rule: ask where answering and
+) -> FittedThresholds:
+    """Return the thresholds that reach the goal `wanted` on these items; where asking has a cost, by Chow's rule: ask where answering and
     refusing both cost more than asking, in expectation.
 
     `calibrator`: needed for `ask_cost`, which weighs chances.
@@ -541,27 +537,29 @@ def fit_thresholds(
                 "not tell these items apart well enough. Allow more of the one or of the other"
             )
         answers = low if "harm" in by_kind else most
-        return Fitted(answers, min(by_kind.get("over_refusal", -np.inf), answers), promised)
+        return FittedThresholds(answers, min(by_kind.get("over_refusal", -np.inf), answers), promised)
     harm, question = wanted.costs
     if wanted.ask_cost is not None and wanted.ratio is not None and calibrator is not None:
         distinct, first = np.unique(values, return_index=True)
         safe, even = calibrator(values)[first], harm / (1 + harm)
         answers, refuses = (
-            float(cuts_between(distinct)[int((safe <= chance).sum())])
+            float(candidate_thresholds(distinct)[int((safe <= chance).sum())])
             for chance in (max(1 - question / harm, even), min(question, even))
         )
-        return Fitted(answers, refuses)
+        return FittedThresholds(answers, refuses)
     if low > high:
-        return Fitted(low, high, promised)
+        return FittedThresholds(low, high, promised)
     if wanted.ratio is None and len(promised) == 1:
         cut = promised[0].threshold
     else:
         cut = cheapest_threshold(values, evidence.weight[valued], harm, within=(low, high))
-    return Fitted(cut, cut, promised)
+    return FittedThresholds(cut, cut, promised)
 
 
-def held_out(evidence: Evidence, wanted: Wanted, *, method: str, seed: int = 0) -> tuple[Codes, tuple[Fitted, ...]]:
-    """The decision on each item by thresholds fitted, by the same rule, on other queries (ten folds of queries), and these thresholds.
+def held_out(
+    evidence: Evidence, wanted: Wanted, *, method: str, seed: int = 0
+) -> tuple[Codes, tuple[FittedThresholds, ...]]:
+    """Return the decision on each item by thresholds fitted, by the same rule, on other queries (ten folds of queries), and these thresholds.
 
     In a fold a promise is tested as if all queries were there, so that what is measured is what the whole would do. Where a fold
     keeps no promise, it refuses or asks.
@@ -572,14 +570,14 @@ def held_out(evidence: Evidence, wanted: Wanted, *, method: str, seed: int = 0) 
     by_fold = []
     for fold in range(folds.n):
         inside = folds.of_row == fold
-        rest = evidence.where(~inside)
-        valued = ~np.isnan(rest.value)
+        learning = evidence.where(~inside)
+        valued = ~np.isnan(learning.value)
         try:
-            calibrator = METHODS[method](rest.value[valued], rest.weight[valued]) if wanted.ask_cost else None
-            fitted = fit_thresholds(rest, wanted, calibrator=calibrator, n_as=n_as)
+            calibrator = METHODS[method](learning.value[valued], learning.weight[valued]) if wanted.ask_cost else None
+            fitted = fit_thresholds(learning, wanted, calibrator=calibrator, n_as=n_as)
         except StatisticsError:
             asks = wanted.max_over_refusal is not None or wanted.max_needless_ask is not None
-            fitted = Fitted(np.inf, -np.inf if asks else np.inf)
+            fitted = FittedThresholds(np.inf, -np.inf if asks else np.inf)
         decisions[inside] = fitted.decide(evidence.value[inside], fail=wanted.fail)
         by_fold.append(fitted)
     return decisions, tuple(by_fold)
@@ -630,7 +628,7 @@ def measure_decisions(
     """
     level, numbers = wanted.interval_level, rates(evidence, decisions, wanted=wanted)
     estimates = {
-        name: estimate_of(replace(number, moved=(moved or {}).get(name, 0.0)), level=level)
+        name: estimate_of(replace(number, threshold_variance=(moved or {}).get(name, 0.0)), level=level)
         for name, number in numbers.items()
     }
     cost = estimates.pop("cost")
@@ -638,7 +636,7 @@ def measure_decisions(
 
 
 def rates(evidence: Evidence, decisions: Codes, *, wanted: Wanted) -> dict[str, Measured]:
-    r"""Each share of `SHARES`, and the mean cost of an item in over-refusals,
+    r"""Return each share of `SHARES`, and the mean cost of an item in over-refusals,
 
     .. math:: \frac{1}{n} \sum_i w_i r_i + c\,(1 - w_i)\,a_i + d\,q_i,
 
@@ -666,9 +664,6 @@ def rates(evidence: Evidence, decisions: Codes, *, wanted: Wanted) -> dict[str, 
     return {number.name: totals.measure(number) for number in (*shares, cost)}
 
 
-# A judge tried: thresholds fitted for what is wanted, and what they come to on queries that they were not fitted on.
-
-
 @dataclass(frozen=True, repr=False)
 class Trial(ShortRepr):
     """One judge with thresholds, and its decisions on held-out queries."""
@@ -676,10 +671,10 @@ class Trial(ShortRepr):
     evidence: Evidence
     wanted: Wanted
     """The goal of the thresholds: without promises where these queries cannot carry them."""
-    fitted: Fitted
+    fitted: FittedThresholds
     decisions: Codes
     """Decision on each item, by thresholds fitted on other queries."""
-    by_fold: tuple[Fitted, ...]
+    by_fold: tuple[FittedThresholds, ...]
     """The thresholds of each fold of queries."""
     broken: str | None = None
     """The reason why the promises cannot be given; the thresholds then minimise cost alone."""
@@ -716,7 +711,7 @@ class Trial(ShortRepr):
         its two errors are not. With it, see `python -m benchmarks.coverage recommended`.
         """
 
-        def numbers(fitted: Fitted) -> FloatArray:
+        def numbers(fitted: FittedThresholds) -> FloatArray:
             decisions = fitted.decide(self.evidence.value, fail=self.wanted.fail)
             return np.array([number.value for number in rates(self.evidence, decisions, wanted=self.wanted).values()])
 

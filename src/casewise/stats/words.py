@@ -21,8 +21,6 @@ from casewise.errors import StatisticsError
 from casewise.stats.arrays import BoolArray, FloatArray, IntArray
 from casewise.text import Text, count_of, text
 
-# A linear classifier on words: how far vocabulary alone goes.
-
 
 @dataclass(frozen=True)
 class LinearBaseline:
@@ -67,7 +65,7 @@ class Design:
 
     @classmethod
     def from_contexts(cls, query: NDArray[np.intp], contexts: NDArray[np.float64]) -> Self:
-        """`contexts`: (items,) a number for each different text, from 0; nan without a context."""
+        """Return `contexts`: (items,) a number for each different text, from 0; nan without a context."""
         stated = ~np.isnan(contexts)
         number = np.where(stated, contexts, query + np.nanmax(contexts, initial=-1) + 1)
         return cls(query, number.astype(np.intp))
@@ -100,8 +98,8 @@ class Design:
             if components < folds and queries < folds:
                 return text("it holds out {queries} in {n} folds, and only {few} have labels", n=folds, few=queries)
             whole = self.component if components >= folds else self.query
-            alone = queries == components or contexts == 1
-            held_out_groups = "{queries}" if alone else "groups of {queries} that share contexts"
+            one_kind = queries == components or contexts == 1
+            held_out_groups = "{queries}" if one_kind else "groups of {queries} that share contexts"
             return HeldOut((Folds.from_groups(whole, n=folds),), text(held_out_groups))
         if learnt.sum() < LEAST_CROSSED:
             few = int(learnt.sum())
@@ -117,7 +115,7 @@ class Design:
 
 
 class HeldOut(NamedTuple):
-    """Folds of rows: each row is predicted without any row that shares a fold with it, of any of `folds`."""
+    """Held-out folds of rows: each row is predicted without any row that shares one of its folds."""
 
     folds: tuple[Folds, ...]
     groups: Text
@@ -125,7 +123,7 @@ class HeldOut(NamedTuple):
 
 
 def chained(first: NDArray[np.intp], second: NDArray[np.intp]) -> NDArray[np.intp]:
-    """(rows,) equal for rows that a chain of equal numbers in either array joins."""
+    """Return the connected component of each row, (rows,): rows that a chain of equal numbers in either array joins."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -215,13 +213,13 @@ class Classifier:
 
         share = weight[learn]
         constant = float(share.mean()) if len(share) else 0.5
-        nothing = np.zeros(0, dtype=np.int64)
+        no_phrases = np.zeros(0, dtype=np.int64)
         if not len(share) or share.min() == share.max():
-            return cls(nothing, None, None, constant)
+            return cls(no_phrases, None, None, constant)
         table = counts.table[np.flatnonzero(learn)]
         used = np.flatnonzero(table.getnnz(axis=0) >= (2 if learn.sum() > 100 else 1))
         if not len(used):
-            return cls(nothing, None, None, constant)
+            return cls(no_phrases, None, None, constant)
         tfidf = TfidfTransformer(sublinear_tf=True)
         rows = tfidf.fit_transform(table[:, used])
         safe, unsafe = np.flatnonzero(share > 0), np.flatnonzero(share < 1)
@@ -233,7 +231,7 @@ class Classifier:
         return cls(used, tfidf, regression, constant)
 
     def predict(self, counts: PhraseCounts, rows: BoolArray) -> FloatArray:
-        """P(safe) of some rows."""
+        """Return P(safe) of some rows."""
         if self.regression is None:
             return np.full(int(rows.sum()), self.constant)
         weighed = self.tfidf.transform(counts.table[np.flatnonzero(rows)][:, self.used])
@@ -248,7 +246,7 @@ def out_of_fold(
     folds: Sequence[Folds],
     model: LinearBaseline = LinearBaseline(),
 ) -> FloatArray:
-    """P(safe) of every text, from a classifier that saw no row of its fold.
+    """Return P(safe) of every text, from a classifier that saw no row of its fold.
 
     `texts`: n texts, or their phrases counted before.
     `weight`: (n,) of "safe"; a row with weight *w* is learnt as safe with weight *w* and as unsafe with 1 − *w*. Rows without a
@@ -280,7 +278,7 @@ class Phrase(NamedTuple):
 def weighty_phrases(
     texts: Iterable[str] | PhraseCounts, weight: FloatArray, *, n: int = 10
 ) -> tuple[list[Phrase], list[Phrase]]:
-    """The `n` phrases that speak most for safe, and the `n` that speak most for unsafe, in a fit on all rows."""
+    """Return the `n` phrases that speak most for safe, and the `n` that speak most for unsafe, in a fit on all rows."""
     counts = texts if isinstance(texts, PhraseCounts) else PhraseCounts.from_texts(texts)
     fitted = Classifier.fit(counts, weight, ~np.isnan(weight), LinearBaseline())
     if fitted.regression is None:
@@ -294,16 +292,12 @@ def weighty_phrases(
     return for_safe, for_unsafe
 
 
-# Texts that are nearly the same, found without comparing every text with every other: among all, or one after
-# another.
-
-
 ANY_WORD = re.compile(r"\w+")
 
 Hashes = NDArray[np.uint32]
 
 BLOCK = 2_000
-"""Texts that are hashed at once."""
+"""Number of texts that are hashed in one block."""
 
 PLACES = np.array([0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D], dtype=np.uint32)
 """Factors of the words of a sequence, by their places in it."""
@@ -316,7 +310,7 @@ BANDS, ROWS = 16, 4
 
 
 def near_duplicates(texts: Iterable[str], *, seed: int = 0) -> IntArray:
-    r"""Number the groups of texts that are nearly the same: equal numbers are one group.
+    r"""Return number the groups of texts that are nearly the same: equal numbers are one group.
 
     Two texts are nearly the same where their sets *A*, *B* of three-word sequences have a Jaccard index
     :math:`|A \cap B| / |A \cup B|` of at least `LEAST`; groups are chains of such texts. Candidates are found by
@@ -329,7 +323,7 @@ def near_duplicates(texts: Iterable[str], *, seed: int = 0) -> IntArray:
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    shingled = Shingled.from_texts(texts)
+    shingled = ShingleHashes.from_texts(texts)
     alike = []
     for first, second in shingled.candidates(seed=seed).tolist():
         a, b = shingled[first], shingled[second]
@@ -350,7 +344,7 @@ class WordHashes(dict[str, int]):
 
 
 @dataclass(frozen=True)
-class Shingled:
+class ShingleHashes:
     """Hashes of each text's three-word sequences, each once and in ascending order, one text after another."""
 
     hashes: Hashes
@@ -379,7 +373,7 @@ class Shingled:
         return self.hashes[self.ends[text] : self.ends[text + 1]]
 
     def signatures(self, *, seed: int) -> Hashes:
-        """(texts, BANDS · ROWS): the least value of each of so many random hash functions over each set."""
+        """Return (texts, BANDS · ROWS): the least value of each of so many random hash functions over each set."""
         rng = np.random.default_rng(seed)
         factor, shift = (rng.integers(0, 2**32, size=BANDS * ROWS, dtype=np.uint32) for _ in range(2))
         signatures = np.empty((len(self), BANDS * ROWS), dtype=np.uint32)
@@ -391,7 +385,7 @@ class Shingled:
         return signatures
 
     def candidates(self, *, seed: int) -> NDArray[np.intp]:
-        """(pairs, 2) texts that agree in a whole band of their signatures: the first of each bucket with every other."""
+        """Return (pairs, 2) texts that agree in a whole band of their signatures: the first of each bucket with every other."""
         signatures = self.signatures(seed=seed)
         weights = np.random.default_rng(0).integers(0, 2**64, size=ROWS, dtype=np.uint64)
         pairs = []
@@ -405,7 +399,7 @@ class Shingled:
 
 
 def shingles(codes: Hashes, lengths: IntArray) -> tuple[Hashes, IntArray]:
-    """The three-word sequences of texts, three words long at least: each text's once, and how many it has."""
+    """Return the three-word sequences of texts, three words long at least: each text's once, and how many it has."""
     n = len(PLACES)
     text = np.repeat(np.arange(len(lengths), dtype=np.uint64), lengths)
     whole = text[n - 1 :] == text[: len(text) - n + 1]
@@ -415,8 +409,8 @@ def shingles(codes: Hashes, lengths: IntArray) -> tuple[Hashes, IntArray]:
     return keys.astype(np.uint32), np.bincount((keys >> np.uint64(32)).astype(np.int64), minlength=len(lengths))
 
 
-class MostAlike(NamedTuple):
-    """The places of the earlier texts that are most like a text (none where no run is shared), and how alike they are."""
+class SimilarTexts(NamedTuple):
+    """The places of the earlier texts that are most similar to a text (none where no run is shared), and their similarity."""
 
     places: list[int]
     similarity: float
@@ -440,27 +434,24 @@ class EarlierTexts:
             self._holders[run].append(len(self._texts))
         self._texts.append(runs)
 
-    def most_alike(self, runs: AbstractSet[str]) -> MostAlike:
-        """The earlier texts with the largest Jaccard index with `runs`."""
-        held = (self._holders[run] for run in runs if run in self._holders)
-        near = {place for places in held if self.rare is None or len(places) <= self.rare for place in places}
+    def most_alike(self, runs: AbstractSet[str]) -> SimilarTexts:
+        """Return the earlier texts with the largest Jaccard index with `runs`."""
+        holders = (self._holders[run] for run in runs if run in self._holders)
+        near = {place for places in holders if self.rare is None or len(places) <= self.rare for place in places}
         index = {place: jaccard(runs, self._texts[place]) for place in near}
         best = max(index.values(), default=0.0)
-        return MostAlike(sorted(place for place in near if index[place] == best), best)
+        return SimilarTexts(sorted(place for place in near if index[place] == best), best)
 
 
 def word_runs(words: Sequence[str], *, length: int) -> frozenset[str]:
-    """The sequences of `length` words that follow each other."""
+    """Return the sequences of `length` words that follow each other."""
     return frozenset(" ".join(words[at : at + length]) for at in range(len(words) - length + 1))
 
 
 def jaccard(first: AbstractSet[object], second: AbstractSet[object]) -> float:
-    r"""The share of what either has that both have, :math:`|A \cap B| / |A \cup B|`; not both may be empty."""
+    r"""Return the share of what either has that both have, :math:`|A \cap B| / |A \cup B|`; not both may be empty."""
     shared = len(first & second)
     return shared / (len(first) + len(second) - shared)
-
-
-# The words that changed between two texts.
 
 
 TOKENS = re.compile(r"\w+|[^\w\s]|\s+")
@@ -475,7 +466,7 @@ class Piece:
 
 
 def difference(before: str, after: str) -> list[Piece]:
-    """The pieces of `before` and `after` in reading order; what is gone comes before what is new in its place.
+    """Return the pieces of `before` and `after` in reading order; what is gone comes before what is new in its place.
 
     Putting together all that is not `new` gives `before`; all that is not `gone`, `after`.
     """

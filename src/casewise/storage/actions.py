@@ -47,7 +47,7 @@ class ActionTemplate(Record):
 
     def render(self, action: Action) -> str:
         """Return an action in words. A line with an unknown placeholder is left out. Values are never read as templates."""
-        own = self.tools.get(action.tool)
+        tool_template = self.tools.get(action.tool)
         known: dict[str, str] = {
             "tool": tool_in_words(action.tool),
             "arguments": self.arguments(action.arguments),
@@ -55,10 +55,12 @@ class ActionTemplate(Record):
             **{name: getattr(action, name) or "" for name in ("agent", "recipient", "subject")},
         }
         arguments = (
-            {} if own is None else {name: as_text(value) for name, value in (action.arguments or {}).items() if value}
+            {}
+            if tool_template is None
+            else {name: as_text(value) for name, value in (action.arguments or {}).items() if value}
         )
         lines = []
-        for line in (own or self.default).text.strip().split("\n"):
+        for line in (tool_template or self.default).text.strip().split("\n"):
             parts = PLACE.split(line)  # every second one is the name of a place
             parts[1::2] = [known.get(name) or arguments.get(name, "") for name in parts[1::2]]
             if all(parts[1::2]):

@@ -68,7 +68,7 @@ class BatchJob:
         return self.stands in ("intended", "uploaded", "out")
 
     def step(self, event: JobEvent) -> None:
-        """Take a step into account."""
+        """Apply a step of the job's log."""
         if event.what != "seen":
             self.stands = event.what
         for name in ("file", "batch", "expires", "state", "words", "late"):

@@ -145,12 +145,16 @@ class Benchmark:
     """
 
     about: About
-    queries: RecordField[Iterable[Query], RecordColumns[Query]] = RecordField(partial(RecordColumns.of, Query))
+    queries: RecordField[Iterable[Query], RecordColumns[Query]] = RecordField(
+        partial(RecordColumns.from_records, Query)
+    )
     """Given as records and held as a table, as are contexts, items and ratings. It equals the tuple of the same records."""
-    contexts: RecordField[Iterable[Context], RecordColumns[Context]] = RecordField(partial(RecordColumns.of, Context))
+    contexts: RecordField[Iterable[Context], RecordColumns[Context]] = RecordField(
+        partial(RecordColumns.from_records, Context)
+    )
     """The contexts; a `ContextFile` for a large folder."""
-    items: RecordField[Iterable[Item], RecordColumns[Item]] = RecordField(partial(RecordColumns.of, Item))
-    ratings: RecordField[Iterable[Rating], RatingColumns] = RecordField(RatingColumns.of, ())
+    items: RecordField[Iterable[Item], RecordColumns[Item]] = RecordField(partial(RecordColumns.from_records, Item))
+    ratings: RecordField[Iterable[Rating], RatingColumns] = RecordField(RatingColumns.from_ratings, ())
     revisions: tuple[Revision, ...] = ()
     taxonomy: Taxonomy = field(default_factory=sorry_bench)
     parameters: ParameterSet = field(default_factory=paper_parameters)
@@ -171,8 +175,8 @@ class Benchmark:
         return benchmark
 
     def __repr__(self) -> str:
-        held = ", ".join(f"{n:,} {kind}" for kind, n in self.counts.as_json().items() if n)
-        return f"<Benchmark {self.title}: {held}>"
+        contents = ", ".join(f"{n:,} {kind}" for kind, n in self.counts.as_json().items() if n)
+        return f"<Benchmark {self.title}: {contents}>"
 
     @property
     def name(self) -> str:
@@ -276,9 +280,9 @@ class Benchmark:
     def digest(self) -> str:
         """A hash (128 bits) of the items, their clusters and means, and the ratings. A run's numbers depend on nothing else."""
         state = hashlib.blake2b(digest_size=16)
-        own = self.items.table.select("id", "cluster", "mean").iter_rows()
+        item_rows = self.items.table.select("id", "cluster", "mean").iter_rows()
         for line in sorted(
-            item_id if part == [None, None] else f"{item_id}\t{canonical_json(part)}" for item_id, *part in own
+            item_id if part == [None, None] else f"{item_id}\t{canonical_json(part)}" for item_id, *part in item_rows
         ):
             state.update(f"{line}\n".encode())
         for block in self.ratings.lines():
@@ -331,9 +335,11 @@ class Benchmark:
         intent."""
         candidates = [candidate for candidate in self.pairs.get(item.pair_id or "", ()) if candidate.id != item.id]
         if len(candidates) > 1:
-            mine = self.intent_of(item)
+            own_intent = self.intent_of(item)
             candidates = [
-                candidate for candidate in candidates if mine is not None and self.intent_of(candidate) is (not mine)
+                candidate
+                for candidate in candidates
+                if own_intent is not None and self.intent_of(candidate) is (not own_intent)
             ]
         return self.context_of(candidates[0]) if candidates else None
 
@@ -459,9 +465,9 @@ def check_scale(benchmark: Benchmark) -> None:
     for ids, values in (of_ratings, (items["id"], items["mean"])):
         if scale is None and not values.is_null().all():
             raise BenchmarkError("ratings or means have values, but the benchmark states no scale that they lie on")
-        beside = None if scale is None else (values < scale.low) | (values > scale.high) | values.is_nan()
-        if scale is not None and beside is not None and beside.any():
-            place = int(beside.arg_max() or 0)
+        outside = None if scale is None else (values < scale.low) | (values > scale.high) | values.is_nan()
+        if scale is not None and outside is not None and outside.any():
+            place = int(outside.arg_max() or 0)
             raise BenchmarkError(
                 f"item {ids[place]}: {values[place]:g} does not lie on the scale from {scale.low:g} to {scale.high:g}"
             )
@@ -520,7 +526,7 @@ def join_benchmarks(first: Benchmark, second: Benchmark, *, name: str | None = N
         queries=union_by_id(first.queries, second.queries),
         contexts=union_by_id(tuple(first.contexts), tuple(second.contexts)),
         items=union_by_id(first.items, second.items),
-        ratings=RatingColumns.of(chain(first.ratings, second.ratings)),
+        ratings=RatingColumns.from_ratings(chain(first.ratings, second.ratings)),
         revisions=tuple({record.id: record for record in (*second.revisions, *first.revisions)}.values()),
         taxonomy=first.taxonomy,
         annotators=tuple({record.id: record for record in (*second.annotators, *first.annotators)}.values()),

@@ -285,7 +285,7 @@ def read_all(path: Path, model: type[Record], *, in_file: bool) -> Iterable[Reco
         return ContextFile(path)
     if model is Rating:
         plain = RatingColumns.from_canonical_lines(path)
-        return RatingColumns.of(read_jsonl(path, Rating)) if plain is None else plain
+        return RatingColumns.from_ratings(read_jsonl(path, Rating)) if plain is None else plain
     return tuple(read_jsonl(path, model))
 
 

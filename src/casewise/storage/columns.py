@@ -198,7 +198,9 @@ class Columns(Sequence[R]):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, (tuple, Columns)):
             return NotImplemented
-        return len(self) == len(other) and all(mine == theirs for mine, theirs in zip(self, other, strict=True))
+        return len(self) == len(other) and all(
+            record == other_record for record, other_record in zip(self, other, strict=True)
+        )
 
     def __hash__(self) -> int:
         return hash(tuple(self))
@@ -223,7 +225,7 @@ class RecordColumns(Columns[C]):
             self.__dict__["_held"] = held
 
     @classmethod
-    def of(cls, model: type[C], records: Iterable[C]) -> RecordColumns[C]:
+    def from_records(cls, model: type[C], records: Iterable[C]) -> RecordColumns[C]:
         """Return records of this type in columns. The iterable is consumed once."""
         if isinstance(records, RecordColumns):
             return records
@@ -262,7 +264,7 @@ class RecordColumns(Columns[C]):
         return iter(self._held) if self.is_held else super().__iter__()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return partial(RecordColumns.of, self.model), (tuple(self),)
+        return partial(RecordColumns.from_records, self.model), (tuple(self),)
 
     def at(self, places: NDArray[np.intp]) -> RecordColumns[C]:
         """Return the queries or items at these places."""
@@ -430,7 +432,7 @@ class RatingColumns(Columns[Rating]):
         return tuple(self.item_ids)
 
     @classmethod
-    def of(cls, ratings: Iterable[Rating]) -> RatingColumns:
+    def from_ratings(cls, ratings: Iterable[Rating]) -> RatingColumns:
         """Return ratings in columns. The iterable is consumed once."""
         if isinstance(ratings, RatingColumns):
             return ratings
@@ -562,7 +564,7 @@ class RatingColumns(Columns[Rating]):
         return RatingColumns(renumbered, items=self.item_ids.gather(codes), annotators=annotators)
 
     def lines(self) -> Iterator[str]:
-        """Item id, rater, verdict and value of the ratings, a tab between and a line each, in the order of their text, in blocks.
+        """Yield item id, rater, verdict and value of the ratings, a tab between and a line each, in the order of their text, in blocks.
 
         The rater is said as `Rating.key` says it, and what a rating does not state is left out. A benchmark's digest is
         over these.

@@ -45,7 +45,7 @@ class Entry:
         return value
 
     def has(self, key: str) -> bool:
-        """True if `key` has a value."""
+        """Return True if `key` has a value."""
         return self.values.get(key) not in (None, "")
 
     def text(self, key: str) -> str:
@@ -67,7 +67,7 @@ class Entry:
         return self.number_in(self.value(key), key, low, high)
 
     def number_in(self, value: Any, key: str, low: float = -math.inf, high: float = math.inf) -> float:
-        """`value`, which stands under `key`, as a number from `low` to `high`."""
+        """Return `value`, which stands under `key`, as a number from `low` to `high`."""
         number = number_of(value)
         if number is None or not low <= number <= high:
             span = f" from {low:g} to {high:g}" if math.isfinite(low) and math.isfinite(high) else ""
@@ -75,7 +75,7 @@ class Entry:
         return number
 
     def whole_in(self, value: Any, key: str, low: int, high: int) -> int:
-        """`value`, which stands under `key`, as a whole number from `low` to `high`."""
+        """Return `value`, which stands under `key`, as a whole number from `low` to `high`."""
         if (number := self.number_in(value, key, low, high)) != int(number):
             self.refuse(f"{key!r} is {shortened_json(value)}, not a whole number")
         return int(number)
@@ -180,10 +180,10 @@ def number_of(cell: Any, *, decimal_comma: bool = False, high: float | None = No
         return None
     if isinstance(cell, str):
         text = cell.strip().replace("\u00a0", "").replace("\u2212", "-")
-        if high is not None and (of := OF_SO_MANY.fullmatch(text)):
-            if float(of["high"]) != high:
+        if high is not None and (match_of := OF_SO_MANY.fullmatch(text)):
+            if float(match_of["high"]) != high:
                 return None
-            text = of["number"]
+            text = match_of["number"]
         if DECIMAL_COMMA.fullmatch(text):
             if AMBIGUOUS.fullmatch(text) and not decimal_comma:
                 return None

@@ -176,15 +176,15 @@ Source = Benchmark | str | Path
 
 
 def loaded_benchmark(given: Source) -> Benchmark:
-    """`given`, loaded where it is a name or a path."""
+    """Return `given`, loaded where it is a name or a path."""
     return given if isinstance(given, Benchmark) else load(given)
 
 
-def source_of(given: Source, loaded: Benchmark) -> str:
+def source_of(source: Source, loaded: Benchmark) -> str:
     """Return the text that finds the benchmark again: its name, or its absolute path."""
-    if isinstance(given, Benchmark):
+    if isinstance(source, Benchmark):
         return loaded.name
-    return str(given) if given in EMBEDDED or named_benchmark(given) else writable(str(Path(given).resolve()))
+    return str(source) if source in EMBEDDED or named_benchmark(source) else writable(str(Path(source).resolve()))
 
 
 # A user's own cases as a benchmark.
@@ -277,8 +277,8 @@ def import_cases(
     frame = case_frame(taxonomy, parameters, words=words, scale=scale, policies=policies)
     name = options.name or (Path(path).stem if target is None else Path(target).name)
     table, stated = ratings.joined(read_any_table(Path(path), file), columns, scale=scale, words=words)
-    found = columns_of(table, stated, scale=scale is not None, parameters=frame.parameters)
-    cases = Cases(table, found, frame, declared=stated)
+    columns_found = columns_of(table, stated, scale=scale is not None, parameters=frame.parameters)
+    cases = Cases(table, columns_found, frame, declared=stated)
     benchmark = cases.benchmark(About(name=name, labels_by=options.labels_by, scale=scale))
     if target is not None:
         write_benchmark(benchmark, Path(target))
@@ -352,8 +352,8 @@ def load_frame(
     """
     table = frame_table(frame, name)
     of_cases = case_frame(taxonomy, parameters, words=words, scale=None, policies=policies)
-    found = columns_of(table, columns, parameters=of_cases.parameters)
-    return Cases(table, found, of_cases, declared=columns).benchmark()
+    columns_found = columns_of(table, columns, parameters=of_cases.parameters)
+    return Cases(table, columns_found, of_cases, declared=columns).benchmark()
 
 
 # A benchmark as CSV for a spreadsheet program: to look at, not to read back.

@@ -109,8 +109,8 @@ def read_published(path: Path) -> Benchmark:
     the votes nor the votes and the intent give, a category that is unknown, the same query and context twice.
     """
     entries = json_entries(path)
-    rows, held = released_rows(entries)
-    counted = rates_count_intent(entries, rows, held=held)
+    rows, has_intent_votes = released_rows(entries)
+    counted = rates_count_intent(entries, rows, has_intent_votes=has_intent_votes)
     queries: dict[str, Query] = {}
     contexts: dict[str, Context] = {}
     items: dict[str, Item] = {}
@@ -123,7 +123,7 @@ def read_published(path: Path) -> Benchmark:
         renamed = row.category_as_published if row.category_as_published != row.category else None
         query = Query(text=row.query, category=row.category, category_as_published=renamed)
         context = Context(query_id=query.id, intended_safe=row.intended_safe, origin="imported", **dict(groups))
-        item = Item.of(context, published_rate=row.safe_rate)
+        item = Item.from_context(context, published_rate=row.safe_rate)
         if item.id in items:
             entry.refuse("the same query and context as an earlier row")
         earlier = queries.setdefault(query.id, query)
@@ -137,7 +137,7 @@ def read_published(path: Path) -> Benchmark:
     about = About(
         name=path.stem,
         source=f"imported from {path.name}",
-        published=Published(file=path.name, rates_count_intent=counted, votes_hold_intent=held),
+        published=Published(file=path.name, rates_count_intent=counted, votes_hold_intent=has_intent_votes),
     )
     try:
         return Benchmark(
@@ -164,27 +164,29 @@ def released_rows(entries: Sequence[Entry], *, without: str = "") -> tuple[list[
             )
         except ValidationError as error:
             entry.refuse(first_problem(error))
-    held = all(len(row.votes) == RELEASED_VOTES and row.votes[-1] == (1 if row.intended_safe else 2) for row in rows)
-    if held:
+    has_intent_votes = all(
+        len(row.votes) == RELEASED_VOTES and row.votes[-1] == (1 if row.intended_safe else 2) for row in rows
+    )
+    if has_intent_votes:
         rows = [row.model_copy(update={"votes": row.votes[:-1]}) for row in rows]
     for entry, row in zip(entries, rows, strict=True):
-        alone, with_intent = row.rates
-        if min(abs(row.safe_rate - alone), abs(row.safe_rate - with_intent)) > TOLERANCE:
+        votes_alone, with_intent = row.rates
+        if min(abs(row.safe_rate - votes_alone), abs(row.safe_rate - with_intent)) > TOLERANCE:
             entry.refuse(
-                f"safe_rate is {row.safe_rate!r}, but the {count_of(len(row.votes), 'vote')} give {alone:.6g} and the votes with the "
+                f"safe_rate is {row.safe_rate!r}, but the {count_of(len(row.votes), 'vote')} give {votes_alone:.6g} and the votes with the "
                 f"intent give {with_intent:.6g}"
             )
-    return rows, held
+    return rows, has_intent_votes
 
 
-def rates_count_intent(entries: Sequence[Entry], rows: Sequence[PublishedRow], *, held: bool) -> bool:
+def rates_count_intent(entries: Sequence[Entry], rows: Sequence[PublishedRow], *, has_intent_votes: bool) -> bool:
     """Return whether the file's rates count the intent: one way for all rows."""
     placed = list(zip(entries, rows, strict=True))
     without = [entry for entry, row in placed if abs(row.safe_rate - row.rates[1]) > TOLERANCE]
     with_intent = [entry for entry, row in placed if abs(row.safe_rate - row.rates[0]) > TOLERANCE]
     if without and with_intent:
         without[0].refuse(f"safe_rate leaves the intent out, but {with_intent[0].where}'s counts it")
-    return bool(with_intent) if without or with_intent else held
+    return bool(with_intent) if without or with_intent else has_intent_votes
 
 
 def write_published(benchmark: Benchmark, path: Path) -> None:
@@ -302,7 +304,7 @@ def read_output(path: Path, *, elicitation: Elicitation | None = None) -> Publis
     entries = json_entries(path)
     judge = judge_key(entries)
     rows, _ = released_rows(entries, without=judge)
-    named, omitted = what_the_name_says(path)
+    named, omitted = elicitation_of_file_name(path)
     contexts = [row.context for row in rows]
     for name in omitted if not set(omitted) >= set(GROUPS) else ():
         for entry, context in zip(entries, contexts, strict=True):
@@ -368,8 +370,8 @@ def judge_key(entries: Sequence[Entry]) -> str:
     return judge
 
 
-def what_the_name_says(path: Path) -> tuple[Elicitation | None, tuple[str, ...]]:
-    """Elicitation and omitted parameters, from `output_MODE[_PARAMETER,PARAMETER…].json`."""
+def elicitation_of_file_name(path: Path) -> tuple[Elicitation | None, tuple[str, ...]]:
+    """Return the elicitation and the omitted parameters, from `output_MODE[_PARAMETER,PARAMETER…].json`."""
     stem = path.stem.removeprefix("output_")
     mode, _, rest = stem.partition("_")
     if mode not in MODES or not path.stem.startswith("output_"):
@@ -388,7 +390,7 @@ def what_the_name_says(path: Path) -> tuple[Elicitation | None, tuple[str, ...]]
 
 
 def states(context: Any, name: str) -> bool:
-    """True if `context` has the group or parameter called `name`."""
+    """Return True if `context` has the group or parameter called `name`."""
     group, _, parameter = name.partition(".")
     if not isinstance(context, dict) or context.get(group) is None:
         return False

@@ -31,7 +31,7 @@ class WordRead(Record):
     """Cells with it."""
 
 
-class RowsOf(Record):
+class MergedRows(Record):
     """Rows that were merged or dropped for one reason."""
 
     reason: str
@@ -50,8 +50,8 @@ class Receipt(Record):
     n_kept: int
     columns: tuple[ColumnRead, ...] = ()
     words: tuple[WordRead, ...] = ()
-    merged: tuple[RowsOf, ...] = ()
-    dropped: tuple[RowsOf, ...] = ()
+    merged: tuple[MergedRows, ...] = ()
+    dropped: tuple[MergedRows, ...] = ()
     notes: tuple[str, ...] = ()
     """The encoding, separators and units that were read."""
 

@@ -74,7 +74,7 @@ class AnyManifest(Record):
         return None
 
     def joined(self, _now: Self) -> Self:
-        """This manifest with what `_now` asks in addition."""
+        """Return this manifest with what `_now` asks in addition."""
         return self
 
 
@@ -519,7 +519,7 @@ def judgement_table(
 
 
 def read_lines(path: Path, lines: bytes, names: Sequence[str] = tuple(SCHEMA)) -> pl.DataFrame:
-    """Some lines of the log at `path`, a row a line, with the columns `names`, which hold `REQUIRED_COLUMNS`.
+    """Return some lines of the log at `path`, a row a line, with the columns `names`, which hold `REQUIRED_COLUMNS`.
 
     Raises DataError: a line is no judgement, as far as these columns tell; the message names it.
     """
@@ -542,10 +542,10 @@ def line_blocks(path: Path) -> Iterator[bytes]:
     left = b""
     with path.open("rb") as file:
         while block := file.read(BLOCK):
-            lines, end, rest = (left + block).rpartition(b"\n")
+            lines, end, remainder = (left + block).rpartition(b"\n")
             if end:
                 yield lines + end
-            left = rest
+            left = remainder
     with suppress(ValidationError):
         Judgement.model_validate_json(left, strict=True)
         yield left

@@ -55,7 +55,7 @@ class LabelWords:
     """The one word of the imported file for each verdict, where it is another."""
 
     @classmethod
-    def of(cls, benchmark: Benchmark, base: str = "votes") -> LabelWords:
+    def for_benchmark(cls, benchmark: Benchmark, base: str = "votes") -> LabelWords:
         """Return those of a benchmark, under a label policy of this base."""
         receipt = benchmark.about.receipt
         return cls(
@@ -78,8 +78,8 @@ class LabelWords:
 
     def policy(self, name: str) -> str:
         """Return a label policy's name as readers know it: what no people voted on has labels and no votes."""
-        base, comma, rest = name.partition(",")
-        return (LABELS_OF[self.labels_by] if base == "votes" and not self.rated else base) + comma + rest
+        base, comma, settings = name.partition(",")
+        return (LABELS_OF[self.labels_by] if base == "votes" and not self.rated else base) + comma + settings
 
     @property
     def column(self) -> str:

@@ -64,7 +64,7 @@ def settle(
 
 
 def read_contrasts(written: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """`FIRST:SECOND` as pairs of conditions.
+    """Return `FIRST:SECOND` as pairs of conditions.
 
     Raises ConfigurationError: one has no colon, or compares a condition with itself.
     """
@@ -230,7 +230,7 @@ def analyse(
     own: tuple[QuestionAnswers, ...] = (),
     traits: Mapping[str, Mapping[str, str]] | None = None,
 ) -> StudyAnalysis:
-    """Everything that these ratings can tell.
+    """Compute every analysis that these ratings allow.
 
     A part that the ratings cannot answer is left out and explained, never guessed.
 
@@ -298,15 +298,15 @@ def analyse(
     )
 
 
-def _contrasts(ratings: CodedRatings, options: AnalysisOptions, why: dict[str, str]) -> pl.DataFrame:
+def _contrasts(ratings: CodedRatings, options: AnalysisOptions, reasons: dict[str, str]) -> pl.DataFrame:
     if len(ratings.condition) < 2:
-        why["contrasts"] = f"not available: there is only one condition, {ratings.condition.names[0]!r}"
+        reasons["contrasts"] = f"not available: there is only one condition, {ratings.condition.names[0]!r}"
         return pl.DataFrame()
     planned: Sequence[tuple[str, str]] = options.contrasts or default_contrasts(ratings.condition.names)
     table = contrast_table(ratings, planned, options)
     if table["like_p"].is_null().any() and table["query_p"].is_null().any():
         reason = "not available for a contrast with fewer than two {queries}, or where nothing varies"
-        why[text("errors over {queries}")] = text(reason)
+        reasons[text("errors over {queries}")] = text(reason)
     return table
 
 

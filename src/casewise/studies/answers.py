@@ -239,7 +239,7 @@ def change(study: LiveRound, page: Row[Any], **values: Any) -> None:
 
 
 def undo(study: LiveRound, annotator_id: str) -> bool:
-    """Take back the last answer if it is a rating or a check; return whether there was one. A skip cannot be undone.
+    """Undo the last answer if it is a rating or a check; return whether there was one. A skip cannot be undone.
 
     The steps say which was the last, for a clock can be set back.
     """
@@ -254,8 +254,8 @@ def undo(study: LiveRound, annotator_id: str) -> bool:
     ).first()
     if last is None or last.state != "rated":
         return False
-    nothing = dict.fromkeys(ANSWER_COLUMNS) | {"scripted": False}
-    change(study, last, state="waiting", **nothing)
+    cleared = dict.fromkeys(ANSWER_COLUMNS) | {"scripted": False}
+    change(study, last, state="waiting", **cleared)
     detail = {"item_id": last.item_id, "condition": last.condition}
     study.note("undone", by="annotator", annotator_id=annotator_id, detail=detail)
     return True
@@ -308,9 +308,9 @@ def finish_batch(study: LiveRound, annotator_id: str, *, outcome: BatchOutcome =
         outcome = "left_early"
     release(study, annotator_id, states={"waiting": "dropped", "lapsed": "dropped"})
     ended: str = outcome
-    if why := reason_to_void(answers_of(study, annotator_id), study.design):
-        void(study, annotator_id, why=why, by="system")
-        ended = ENDED[why]
+    if reason := reason_to_void(answers_of(study, annotator_id), study.design):
+        void(study, annotator_id, reason=reason, by="system")
+        ended = ENDED[reason]
     study.set_annotator(annotator_id, stage="done", outcome=ended, finished_at=study.now, lease_until=None)
     study.note(ended, by="annotator", annotator_id=annotator_id)
 
@@ -320,8 +320,8 @@ def answered_items(study: LiveRound, annotator_id: str) -> int:
     return study.count(PAGES.c.annotator_id == annotator_id, PAGES.c.kind == "item", PAGES.c.answered_at.is_not(None))
 
 
-def void(study: LiveRound, annotator_id: str, *, why: str, by: str) -> int:
-    """Leave out all that an annotator rated, re-open the slots, and return how many slots that were.
+def void(study: LiveRound, annotator_id: str, *, reason: str, by: str) -> int:
+    """Exclude all ratings of an annotator, re-open the slots, and return how many slots that were.
 
     Voiding twice changes nothing. The ratings are kept apart, with the reason in the event log. A person who is voided in the
     middle has an outcome from then on, which says what they are told and paid when they come back.
@@ -333,9 +333,9 @@ def void(study: LiveRound, annotator_id: str, *, why: str, by: str) -> int:
     reopened = release(study, annotator_id, states=changes)
     values: dict[str, Any] = {"voided_at": study.now, "lease_until": None, "stage": "done"}
     if annotator.outcome is None:
-        values |= {"outcome": ENDED.get(why, "stopped"), "finished_at": study.now}
+        values |= {"outcome": ENDED.get(reason, "stopped"), "finished_at": study.now}
     study.set_annotator(annotator_id, **values)
-    detail = {"why": why, "reopened": reopened}
+    detail = {"why": reason, "reopened": reopened}
     study.note("voided", by=by, annotator_id=annotator_id, detail=detail)
     return reopened
 
@@ -346,7 +346,7 @@ RETURNED = "returned at the recruiter"
 def take_returned(study: LiveRound, annotator_id: str, *, by: str) -> int:
     """End the part of a person who returned their submission: they are not paid, so nothing of theirs counts. Return how many
     slots re-opened."""
-    reopened = void(study, annotator_id, why=RETURNED, by=by)
+    reopened = void(study, annotator_id, reason=RETURNED, by=by)
     study.set_annotator(annotator_id, stage="done", outcome="returned", lease_until=None)
     study.note("returned", by=by, annotator_id=annotator_id)
     return reopened
@@ -360,11 +360,11 @@ def lapse_and_void(study: LiveRound) -> int:
         return expired
     # all who answered may have broken a rule of exclusion; else those who met an attention check
     answered = COUNTS_FOR_QUALITY if rules else COUNTS_FOR_QUALITY & (PAGES.c.kind == "check")
-    mine = (ANNOTATORS.c.study_id == study.id, ANNOTATORS.c.stage == "rating", ANNOTATORS.c.lapsed.is_(True))
-    query = select(ANNOTATORS.c.id).join(PAGES, PAGES.c.annotator_id == ANNOTATORS.c.id).where(*mine, answered)
+    lapsed_rows = (ANNOTATORS.c.study_id == study.id, ANNOTATORS.c.stage == "rating", ANNOTATORS.c.lapsed.is_(True))
+    query = select(ANNOTATORS.c.id).join(PAGES, PAGES.c.annotator_id == ANNOTATORS.c.id).where(*lapsed_rows, answered)
     for annotator_id in study.scalars(query.distinct().order_by(ANNOTATORS.c.id)).all():
-        if why := reason_to_void(answers_of(study, annotator_id), study.design):
-            void(study, annotator_id, why=why, by="system")
+        if reason := reason_to_void(answers_of(study, annotator_id), study.design):
+            void(study, annotator_id, reason=reason, by="system")
     return expired
 
 
@@ -394,11 +394,11 @@ def missing_answers(questions: Sequence[OwnQuestion], answers: Mapping[str, OwnA
     return tuple(question.name for question in questions if question.required and question.name not in answers)
 
 
-def counted_as(decision: Decision, own: Mapping[str, OwnAnswer]) -> Decision:
+def counted_as(decision: Decision, own_answers: Mapping[str, OwnAnswer]) -> Decision:
     """Return the decision that an answer about a reply counts as: a reply that answers, if only in part, responds."""
     if decision == "skip":
         return decision
-    return "refuse" if own.get(REPLY_QUESTION.name) == OUTCOMES.index("refuses") else "respond"
+    return "refuse" if own_answers.get(REPLY_QUESTION.name) == OUTCOMES.index("refuses") else "respond"
 
 
 def chosen_demographics(questions: Sequence[Demographic], form: Mapping[str, str]) -> dict[str, str]:
@@ -407,7 +407,7 @@ def chosen_demographics(questions: Sequence[Demographic], form: Mapping[str, str
     return {q.name: q.options[place] for q, place in places.items() if 0 <= place < len(q.options)}
 
 
-def restore(study: LiveRound, annotator_id: str, *, why: str, by: str) -> int:
+def restore(study: LiveRound, annotator_id: str, *, reason: str, by: str) -> int:
     """Let a person's ratings count again where their items still have room; return how many do.
 
     The others stay apart as surplus: an item never gets more than it was promised. Restoring a person who is not left out
@@ -427,6 +427,6 @@ def restore(study: LiveRound, annotator_id: str, *, why: str, by: str) -> int:
         dropped = study.count(PAGES.c.annotator_id == annotator_id, PAGES.c.state == "dropped")
         values["outcome"] = "stopped" if dropped else "completed"
     study.set_annotator(annotator_id, **values)
-    detail = {"why": why, "counted": counted, "surplus": surplus}
+    detail = {"why": reason, "counted": counted, "surplus": surplus}
     study.note("restored", by=by, annotator_id=annotator_id, detail=detail)
     return counted

@@ -38,7 +38,7 @@ PLACE = re.compile(r"\{(\w+)\}")
 
 @cache
 def messages_in(language: LanguageCode) -> Mapping[str, str]:
-    """English words and those of `language`; none for English itself."""
+    """Return English words and those of `language`; none for English itself."""
     if language == "en":
         return MappingProxyType({})
     text = files("casewise.studies").joinpath("texts", language, "messages.toml").read_text(encoding="utf-8")
@@ -172,7 +172,7 @@ class RatedWords:
     judged: Judged
     """The kind of its items."""
     heading: str
-    """Above what is judged."""
+    """The heading above the text that is judged."""
     ask: str
     ask_alone: str
     """The question where no situation is shown."""
@@ -724,7 +724,7 @@ WRONG = ("wrong_recipient", "wrong_purpose", "both_wrong")
 
 
 def contrasts(conditions: Sequence[str]) -> list[list[str]]:
-    """Safe against unsafe of one origin, or right against each kind of wrong; then each against no context."""
+    """Return the planned contrasts: safe against unsafe of one origin, or right against each kind of wrong; then each against no context."""
     pairs = [
         [condition, opposite]
         for condition in conditions

@@ -106,9 +106,9 @@ def own_answers(study: LiveRound, counted: list[Row[Any]]) -> Iterator[dict[str,
     """Yield answers to the owner's own questions on pages that count, a line a page."""
     questions = {question.name: question for question in study.design.questions}
     for row in sorted(counted, key=lambda row: (row.annotator_id, row.position)):
-        own = {name: questions[name].said(answer) for name, answer in (row.own or {}).items() if name in questions}
-        if own:
-            yield {"item_id": row.item_id, "annotator_id": row.annotator_id, "answers": own}
+        answers = {name: questions[name].said(answer) for name, answer in (row.own or {}).items() if name in questions}
+        if answers:
+            yield {"item_id": row.item_id, "annotator_id": row.annotator_id, "answers": answers}
 
 
 def as_rating(row: Row[Any]) -> Rating:
@@ -144,13 +144,13 @@ def with_ratings(study: LiveRound, benchmark: Benchmark, ratings: list[Rating]) 
 
 
 def excluded(study: LiveRound, rated: list[Row[Any]]) -> list[dict[str, Any]]:
-    """Ratings that do not count: surplus ones, and those of voided annotators with the reason given."""
-    why = {event.annotator_id: event.detail["why"] for event in study.events("voided")}
+    """Return ratings that do not count: surplus ones, and those of voided annotators with the reason given."""
+    reasons = {event.annotator_id: event.detail["why"] for event in study.events("voided")}
     lines = []
     for row in rated:
         if row.item_id is None or row.state == "rated":
             continue
-        reason = why[row.annotator_id] if row.state == "void" else "arrived after its lease, when the item was full"
+        reason = reasons[row.annotator_id] if row.state == "void" else "arrived after its lease, when the item was full"
         lines.append({**as_rating(row).as_json(), "kind": row.state, "reason": reason})
     return sorted(lines, key=lambda line: (line["item_id"], line["annotator_id"]))
 

@@ -55,7 +55,7 @@ def choose_condition(open_slots: Mapping[str, int], rng: np.random.Generator) ->
 
 
 def choose_batch(items: Sequence[OpenItem], size: int, *, rng: np.random.Generator) -> tuple[str, ...]:
-    """Up to `size` items, those with most open slots first, chance among equals, one item of each query at most.
+    """Return up to `size` items, those with most open slots first, chance among equals, one item of each query at most.
 
     Taking the fullest first covers all items at one pace, so that what is left at the end is spread over many
     items and the last batches are not short for want of different queries.
@@ -325,7 +325,7 @@ PROMISED = {
 
 
 def policy_of(design: Design, wording: StudyWording, items: Sequence[StudyItem]) -> dict[str, Any]:
-    """Everything that freezing fixes, by dotted name: settings; texts (`texts.…`) and items by their digests."""
+    """Return every setting that freezing fixes, by dotted name: settings; texts (`texts.…`) and items by their digests."""
     flat: dict[str, Any] = {}
     for name, value in design.model_dump(mode="json", include=PROMISED).items():
         flat |= (
@@ -350,9 +350,9 @@ def departures(policy: dict[str, Any], frozen: Frozen) -> tuple[Departure, ...]:
 
     A setting that there was not when it was frozen could not be promised, and is none.
     """
-    then = frozen.policy
-    names = [*(name for name in policy if name in then), *(name for name in then if name not in policy)]
-    return tuple(Departure(name, then[name], policy.get(name)) for name in names if then[name] != policy.get(name))
+    fixed = frozen.policy
+    names = [*(name for name in policy if name in fixed), *(name for name in fixed if name not in policy)]
+    return tuple(Departure(name, fixed[name], policy.get(name)) for name in names if fixed[name] != policy.get(name))
 
 
 def plain(frozen: Frozen) -> dict[str, Any]:

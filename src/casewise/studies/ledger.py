@@ -97,7 +97,7 @@ class LedgerLine:
 
 
 def note_payment(study: LiveRound, payment: Payment, *, by: str = "owner") -> None:
-    """Put the state of a payment on record."""
+    """Record the state of a payment."""
     detail = asdict(payment)
     del detail["annotator_id"]
     study.note(PAYMENT, by=by, annotator_id=payment.annotator_id, detail=detail)
@@ -125,7 +125,7 @@ def refuse_second(study: LiveRound, annotator_id: str) -> None:
 
 
 def settle(study: LiveRound, annotator_id: str, payment: str | None, *, paid: bool) -> float:
-    """Put on record what a person saw of the one unsettled payment to an annotator, or of this `payment`; return its amount.
+    """Record what a person saw of the one unsettled payment to an annotator, or of this `payment`; return its amount.
 
     Raises StudyError: none is unsettled, or more than one.
     """
@@ -203,9 +203,10 @@ def spent(study: LiveRound, stages: Mapping[str, int]) -> RoundCost:
     """Return what people's parts and their bonuses cost. `stages`: how many people are where, or ended how."""
     owed = sum(pay_of(study.design.pay, outcome) * count for outcome, count in stages.items())
     now = with_payments(owed, chain.from_iterable(payments(study).values()))
-    gone = [event.detail for event in study.events(WITHDRAWN)]
+    withdrawn = [event.detail for event in study.events(WITHDRAWN)]
     return RoundCost(
-        now.spent + sum(detail["cost"] for detail in gone), now.doubtful + sum(detail["doubtful"] for detail in gone)
+        now.spent + sum(detail["cost"] for detail in withdrawn),
+        now.doubtful + sum(detail["doubtful"] for detail in withdrawn),
     )
 
 

@@ -28,7 +28,7 @@ from casewise.studies.rounds import LiveRound, Round, amendments, round_state
 ANNOTATORS, EVENTS, PAGES, TALLIES = tables.annotators, tables.events, tables.pages, tables.tallies
 
 RECENT = timedelta(hours=3)
-"""Over which the pace is taken."""
+"""Period over which the pace of ratings is measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,16 +36,16 @@ class Money:
     """Amounts in the design's currency, the recruiter's fee included."""
 
     spent: float
-    """On those who ended, whether or not the recruiter has paid them yet, and whether or not they withdrew later.
+    """Amount spent on people who ended, whether or not the recruiter has paid them yet, and whether or not they withdrew later.
 
     Nothing that is in doubt.
     """
     doubtful: float
     """Payments that were begun, and of which it is not known whether they were made."""
     promised: float
-    """To people in the tutorial, the quiz or a batch now; not to those who left and whose lease has ended."""
+    """Amount promised to people in the tutorial, the quiz or a batch now; not to those who left and whose lease has ended."""
     to_come: float
-    """For the people whom it takes to fill the open slots, without those in the tutorial or the quiz, and for those who
+    """Expected cost of the people who are needed to fill the open slots, without those in the tutorial or the quiz, and for those who
     will not pass the quiz meanwhile.
 
     Nothing in a closed round, which lets no new person begin.
@@ -67,13 +67,13 @@ class Funnel:
     """The number of people at each step."""
 
     arrived: int
-    """Opened the first page; counted without anything about them."""
+    """People who opened the first page; counted without anything about them."""
     turned_away: int
     consented: int
     quiz: int
-    """Sent an answer to the quiz."""
+    """People who sent an answer to the quiz."""
     batch: dict[str, int]
-    """Were given a batch, by condition; `finished` rated all of it."""
+    """People who were given a batch, by condition; `finished` rated all of it."""
     finished: dict[str, int]
 
 
@@ -178,7 +178,7 @@ SORTS: dict[Sort, Callable[[PersonState], Any]] = {
     "skipped": lambda person: -person.skipped,
     "time": lambda person: inf if person.median_s is None else person.median_s,
 }
-"""Each among people in the order of their arrival."""
+"""Orders of the list of people; ties stay in the order of arrival."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -260,7 +260,7 @@ AlertKind = Literal["stalled", "failing", "budget"]
 UNITS = {"days": 1440, "hours": 60, "minutes": 1}
 """Minutes in each unit of time."""
 ENOUGH_ENDED = 10
-"""Fewer who ended say nothing of how many fail."""
+"""People who ended below which the share of failures raises no alert."""
 
 
 def alerts(monitor: Monitor, study: Round, *, now: datetime) -> dict[AlertKind, str]:
@@ -293,7 +293,7 @@ def alerts(monitor: Monitor, study: Round, *, now: datetime) -> dict[AlertKind, 
 
 LEAST_FREE_SHARE, LEAST_FREE_BYTES = 0.1, 1_000_000_000
 OLDEST_BACKUP = timedelta(hours=26)
-"""A daily backup, and two hours."""
+"""Age of the newest backup beyond which it is late: a day and two hours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,16 +309,16 @@ class Machine:
     @property
     def problems(self) -> tuple[str, ...]:
         """Return the problems that need a look, in sentences."""
-        found = []
+        problems = []
         if self.free_bytes < max(LEAST_FREE_BYTES, LEAST_FREE_SHARE * self.disk_bytes):
-            found.append(
+            problems.append(
                 f"Little space is left on the disk: {self.free_bytes / 1e9:,.1f} GB of {self.disk_bytes / 1e9:,.1f} GB"
             )
         if self.backup_age is None:
-            found.append("No backup was written yet: casewise backup FILE")
+            problems.append("No backup was written yet: casewise backup FILE")
         elif self.backup_age > OLDEST_BACKUP:
-            found.append(f"The last backup is {self.backup_age.total_seconds() / 3600:,.0f} hours old")
-        return tuple(found)
+            problems.append(f"The last backup is {self.backup_age.total_seconds() / 3600:,.0f} hours old")
+        return tuple(problems)
 
 
 def machine(database: Database, *, now: datetime) -> Machine:

@@ -159,7 +159,7 @@ def people_states(study: LiveRound) -> list[PersonState]:
     for row in study.execute(query.order_by(ANNOTATORS.c.consented_at, ANNOTATORS.c.id)):
         rated = {answer.item_id: answer for answer in answers[row.id] if not answer.is_check}
         times = [answer.seconds for answer in rated.values() if answer.seconds is not None]
-        own = {item: answer.verdict for item, answer in rated.items() if answer.verdict is not None}
+        own_verdicts = {item: answer.verdict for item, answer in rated.items() if answer.verdict is not None}
         person = PersonState(
             id=row.id,
             condition=row.condition,
@@ -170,7 +170,7 @@ def people_states(study: LiveRound) -> list[PersonState]:
             median_s=median(times) if times else None,
             voided_at=row.voided_at,
             flags=flags(answers[row.id], study.design, skipped=skipped[row.id], pages=pages[row.id]),
-            disagreement=disagreement(own, votes),
+            disagreement=disagreement(own_verdicts, votes),
             feedback=row.feedback,
         )
         people.append(person)
@@ -197,14 +197,14 @@ def item_states(study: LiveRound) -> list[ItemState]:
     """Return every item of the round, those first on which people disagree most, once it is closed."""
     closed = round_state(study) == "closed"
     counts = study.counts(PAGES.c.item_id, PAGES.c.state, where=[IS_ITEM])
-    given = study.counts(PAGES.c.item_id, PAGES.c.verdict, where=[PAGES.c.state == "rated", IS_ITEM])
+    vote_counts = study.counts(PAGES.c.item_id, PAGES.c.verdict, where=[PAGES.c.state == "rated", IS_ITEM])
     answers = study.design.words.answers
     states = [
         ItemState(
             item,
             valid=counts[item.item_id, "rated"],
             skipped=counts[item.item_id, "skipped"],
-            votes={vote: given[item.item_id, vote] for vote in answers} if closed else None,
+            votes={vote: vote_counts[item.item_id, vote] for vote in answers} if closed else None,
         )
         for item in shown_items(study)
     ]
@@ -311,7 +311,7 @@ Votes = dict[str, Counter[Verdict]]
 
 
 def all_answers(study: LiveRound) -> tuple[defaultdict[str, list[AnsweredPage]], Votes]:
-    """Answers by annotator, and votes by item."""
+    """Return answers by annotator, and votes by item."""
     expected = {check.name: check.expected for check in study.wording.checks}
     answers: defaultdict[str, list[AnsweredPage]] = defaultdict(list)
     votes: defaultdict[str, Counter[Verdict]] = defaultdict(Counter)
@@ -338,13 +338,13 @@ class Standing:
     """Their outcome, or else their stage."""
     due: Due
     away: bool
-    """Under way, and their lease has ended."""
+    """True where they are under way, and their lease has ended."""
     rated: int = 0
-    """Items that they rated."""
+    """Number of items that they rated."""
 
 
 def standings(study: LiveRound, *, vault: Vault) -> list[Standing]:
-    """Everybody in a round whose recruiter's ids are still kept, in the order of their arrival."""
+    """Return each person in a round whose recruiter's ids are still kept, in the order of their arrival."""
     keys, since = tables.keys, study.now - timedelta(minutes=study.design.ratings.lease_minutes)
     rated = ratings_by_person(study)
     query = (
@@ -446,14 +446,14 @@ def withdraw(study: LiveRound, annotator: Row[Any]) -> None:
     release(study, annotator.id, states=states)
     study.set_annotator(annotator.id, withdrawn_at=study.now, stage="done", outcome="withdrawn", lease_until=None)
     pages = update(PAGES).where(PAGES.c.annotator_id == annotator.id)
-    nothing = dict.fromkeys(("verdict", "seconds", "sight", "own"))
+    cleared = dict.fromkeys(("verdict", "seconds", "sight", "own"))
     answered_checks = pages.where(PAGES.c.kind == "check", PAGES.c.verdict.is_not(None))
-    study.execute(answered_checks.values(state="withdrawn", **nothing))
+    study.execute(answered_checks.values(state="withdrawn", **cleared))
     study.execute(pages.values(answered_at=None, step=None, scripted=False))
     study.execute(delete(tables.events).where(tables.events.c.annotator_id == annotator.id))
     returners = tables.fingerprints
-    mine = (returners.c.study_id == study.id, returners.c.fingerprint == annotator.fingerprint)
-    study.execute(delete(returners).where(*mine))
+    own_returners = (returners.c.study_id == study.id, returners.c.fingerprint == annotator.fingerprint)
+    study.execute(delete(returners).where(*own_returners))
 
 
 def purge(study: LiveRound) -> int:
@@ -508,8 +508,8 @@ def amendment_of(study: LiveRound, plan: StudyPlan) -> Amendment:
     before, after = per_item
     items = shown_items(study)
     ratings = plan.design.ratings.model_copy(update={"per_item": before})
-    same = plan.design.model_copy(update={"ratings": ratings, "benchmark": study.design.benchmark})
-    old, new = study.design.model_dump(mode="json"), same.model_dump(mode="json")
+    amended_design = plan.design.model_copy(update={"ratings": ratings, "benchmark": study.design.benchmark})
+    old, new = study.design.model_dump(mode="json"), amended_design.model_dump(mode="json")
     if frozen := [name for name in new if old[name] != new[name]]:
         raise StudyError(
             f"{', '.join(frozen)} cannot change while people rate; only ratings.per_item can. "
@@ -530,8 +530,8 @@ def amendment_of(study: LiveRound, plan: StudyPlan) -> Amendment:
     return Amendment(per_item, (len(items) * before, len(items) * after), people, cost, study.design.pay.currency)
 
 
-def amend(study: LiveRound, amendment: Amendment, *, why: str, by: str) -> None:
-    """Have the round go on as amended: the same link, the same people, and all that was rated."""
+def amend(study: LiveRound, amendment: Amendment, *, reason: str, by: str) -> None:
+    """Amend the round: the same link, the same people, and all that was rated."""
     before, after = amendment.per_item
     slots = tables.slots
     last = int(study.scalars(select(func.max(slots.c.number)).where(slots.c.study_id == study.id)).one())
@@ -540,4 +540,4 @@ def amend(study: LiveRound, amendment: Amendment, *, why: str, by: str) -> None:
     ratings = study.design.ratings.model_copy(update={"per_item": after})
     design = study.design.model_copy(update={"ratings": ratings}).model_dump(mode="json")
     study.execute(update(tables.studies).where(tables.studies.c.id == study.id).values(design=design))
-    study.note("amended", by=by, detail={"why": why, "changes": [amendment.change]})
+    study.note("amended", by=by, detail={"why": reason, "changes": [amendment.change]})

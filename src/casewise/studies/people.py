@@ -27,7 +27,7 @@ from casewise.studies.wording import Question
 
 
 def derived_key(secret: str, purpose: str) -> bytes:
-    """32 bytes for one `purpose`, so that no two uses of the server's secret share a key (HMAC-SHA256)."""
+    """Return 32 bytes for one `purpose`, so that no two uses of the server's secret share a key (HMAC-SHA256)."""
     return hmac.new(secret.encode(), f"casewise study {purpose}".encode(), hashlib.sha256).digest()
 
 
@@ -99,8 +99,8 @@ def take_step(study: LiveRound, annotator_id: str, step: int) -> bool:
     Every form that a person sends passes through here first, so that a form sent twice, or one from an older page, takes
     effect at most once.
     """
-    mine = update(ANNOTATORS).where(ANNOTATORS.c.id == annotator_id, ANNOTATORS.c.step == step)
-    return study.execute(mine.values(step=ANNOTATORS.c.step + 1)).rowcount == 1
+    next_step = update(ANNOTATORS).where(ANNOTATORS.c.id == annotator_id, ANNOTATORS.c.step == step)
+    return study.execute(next_step.values(step=ANNOTATORS.c.step + 1)).rowcount == 1
 
 
 def pass_tutorial(study: LiveRound, annotator_id: str) -> None:
@@ -226,8 +226,8 @@ def has_room(study: LiveRound) -> bool:
     """
     batch_size = study.design.ratings.per_annotator
     whole_batches = waiting_people(study) * batch_size
-    mine = (SLOTS.c.study_id == study.id, SLOTS.c.condition.not_in(closed_conditions(study)))
-    is_open = select(SLOTS.c.id).where(*mine, SLOTS.c.holder_id.is_(None))
+    open_slots = (SLOTS.c.study_id == study.id, SLOTS.c.condition.not_in(closed_conditions(study)))
+    is_open = select(SLOTS.c.id).where(*open_slots, SLOTS.c.holder_id.is_(None))
     counted = select(func.count()).select_from(is_open.limit(whole_batches + 1).subquery())
     if study.scalars(counted).one() > whole_batches:
         return True
@@ -267,7 +267,7 @@ def open_slots_by_query(study: LiveRound) -> Counter[tuple[str, str]]:
 
 
 def expired_slots(study: LiveRound) -> Counter[tuple[str, str]]:
-    """Slots of each query in each condition whose holders' lease has ended."""
+    """Return the slots of each query in each condition whose holders' lease has ended."""
     query = (
         select(PAGES.c.condition, PAGES.c.query_id, func.count())
         .join(ANNOTATORS, ANNOTATORS.c.id == PAGES.c.annotator_id)
@@ -288,12 +288,12 @@ def waiting_people(study: LiveRound) -> int:
 def took_part(study: LiveRound, fingerprint: str) -> bool:
     """Return whether this person took part in another round of the study, and is to be kept out."""
     table = FINGERPRINTS
-    mine = (table.c.study_name == excluded_under(study), table.c.fingerprint == fingerprint)
-    return bool(study.count(*mine, table.c.expires_on >= study.now.date(), table.c.study_id != study.id))
+    own_entry = (table.c.study_name == excluded_under(study), table.c.fingerprint == fingerprint)
+    return bool(study.count(*own_entry, table.c.expires_on >= study.now.date(), table.c.study_id != study.id))
 
 
 def excluded_under(study: Round) -> str:
-    """Rehearsals and previews exclude no person from the study itself."""
+    """Return the rounds whose people are excluded. Rehearsals and previews exclude no person from the study itself."""
     return study.name if study.phase in {"pilot", "main"} else f"{study.id} {study.phase}"
 
 

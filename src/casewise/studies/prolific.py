@@ -100,14 +100,14 @@ def filters_of(design: Design, *, group: str | None = None) -> list[dict[str, An
 
 
 def manual_filters(design: Design) -> str | None:
-    """Eligibility that has to be chosen on Prolific's page: its filters take numbers of its own for these."""
+    """Return the eligibility that has to be chosen on Prolific's page: its filters take numbers of its own for these."""
     filters = {"countries": design.eligibility.countries, "languages": design.eligibility.languages}
     lines = [f"{name} {', '.join(values)}" for name, values in filters.items() if values]
     return " and ".join(lines) or None
 
 
 def completion_codes(design: Design, places: int) -> list[dict[str, Any]]:
-    """Completed: reviewed by the owner. Screened out: paid a fixed amount. Failed checks: reviewed by the owner.
+    """Return the completion codes. Completed: reviewed by the owner. Screened out: paid a fixed amount. Failed checks: reviewed by the owner.
 
     Without consent: asked to return the submission.
     """
@@ -231,7 +231,7 @@ class ProlificClient:
 
         Prolific shows them with a single submission, and not in its list.
         """
-        return [await self.with_own_bonuses(one) if one.id in chosen else one for one in submissions]
+        return [await self.with_own_bonuses(each) if each.id in chosen else each for each in submissions]
 
     async def with_own_bonuses(self, submission: Submission) -> Submission:
         listed = (await self.call("GET", f"/submissions/{quote(submission.id, safe='')}/")).get("bonus_payments")
@@ -293,11 +293,11 @@ async def fit_study(prolific: ProlificClient, study: str, needed: int) -> Fitted
     """
     answer = await prolific.call("GET", f"/studies/{study}/")
     try:
-        before, taken = int(answer["total_available_places"]), int(answer["places_taken"])
+        before, places_taken = int(answer["total_available_places"]), int(answer["places_taken"])
     except (KeyError, TypeError, ValueError):
         raise StudyError(f"Prolific did not report how many places {study} has, and how many are taken") from None
-    total = taken + needed
-    fitted = FittedPlaces(before, taken, needed, total, paused=False)
+    total = places_taken + needed
+    fitted = FittedPlaces(before, places_taken, needed, total, paused=False)
     try:
         if total != before:
             await prolific.call("PATCH", f"/studies/{study}/", {"total_available_places": total})
@@ -341,31 +341,33 @@ class ReconciliationLine:
 
 
 def reconcile(
-    submissions: Sequence[Submission], here: RoundAccount, design: Design, *, vault: Vault
+    submissions: Sequence[Submission], account: RoundAccount, design: Design, *, vault: Vault
 ) -> list[ReconciliationLine]:
     """Compare the recruiter's submissions with the people of a round."""
-    by_session = {person.ids.session: person for person in here.people}
-    by_person = {person.ids.person: person for person in here.people}
+    by_session = {person.ids.session: person for person in account.people}
+    by_person = {person.ids.person: person for person in account.people}
     matched: dict[str, list[Submission]] = {}
     lines = []
     for submission in submissions:
         annotator = by_session.get(submission.id) or by_person.get(submission.person.lower())
         if annotator is None:
             finished = submission.code == design.recruiter.completion_code
-            lines.append(unknown_submission(submission, all_known=here.all_known, finished=finished))
+            lines.append(unknown_submission(submission, all_known=account.all_known, finished=finished))
         else:
             matched.setdefault(annotator.annotator, []).append(submission)
-    for person in here.people:
-        own = sorted(
+    for person in account.people:
+        sent = sorted(
             matched.get(person.annotator, ()),
             key=lambda submission: (*LIVELIEST, submission.status).index(submission.status),
         )
-        lines.append(known_person(person, own[0] if own else None, design, here.payments.get(person.annotator, ())))
-        for duplicate in own[1:]:
-            advice = f"another submission of {person.annotator}, who is paid through {own[0].id}"
+        lines.append(
+            known_person(person, sent[0] if sent else None, design, account.payments.get(person.annotator, ()))
+        )
+        for duplicate in sent[1:]:
+            advice = f"another submission of {person.annotator}, who is paid through {sent[0].id}"
             action: Action | None = "ask return" if duplicate.status == "AWAITING REVIEW" else None
             lines.append(ReconciliationLine(duplicate, person, advice, action))
-    return [without_second_request(line, here.asked, design, vault=vault) for line in lines]
+    return [without_second_request(line, account.asked, design, vault=vault) for line in lines]
 
 
 def without_second_request(
@@ -476,7 +478,7 @@ UNPAID = ("AWAITING REVIEW", "TIMED-OUT")
 """The states of a submission that can still be paid."""
 
 
-def seen_payments(lines: Sequence[ReconciliationLine], here: RoundAccount, design: Design) -> list[Payment]:
+def seen_payments(lines: Sequence[ReconciliationLine], account: RoundAccount, design: Design) -> list[Payment]:
     """Return the payments that Prolific shows as made and that are not confirmed yet.
 
     An approved or screened-out submission was paid. A bonus in doubt was paid where the submission shows its amount more often
@@ -487,12 +489,12 @@ def seen_payments(lines: Sequence[ReconciliationLine], here: RoundAccount, desig
         submission, person = line.submission, line.standing
         if submission is None or person is None:
             continue
-        made = here.payments.get(person.annotator, ())
+        made = account.payments.get(person.annotator, ())
         approval = next((payment for payment in made if payment.payment == APPROVAL), None)
         paid = {"APPROVED": design.pay.per_batch, "SCREENED OUT": design.pay.screen_out}.get(submission.status)
         if paid is not None and (approval is None or approval.state != "confirmed"):
-            why = f"seen {submission.status.lower()} at Prolific"
-            seen.append(Payment(person.annotator, APPROVAL, paid, "pay", "confirmed", why))
+            reason = f"seen {submission.status.lower()} at Prolific"
+            seen.append(Payment(person.annotator, APPROVAL, paid, "pay", "confirmed", reason))
         listed = Counter(submission.bonuses or ())
         listed.subtract(round(payment.amount * 100) for payment in made if payment.state == "confirmed")
         for payment in line.doubtful:

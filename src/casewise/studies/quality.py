@@ -92,10 +92,10 @@ def flags(answers: Sequence[AnsweredPage], design: Design, *, skipped: int = 0, 
         raised.append(Flag("too_fast", fast / len(times), quality.too_fast_share, evidence))
     verdicts = Counter(answer.verdict for answer in answers if not answer.is_check)
     if (total := verdicts.total()) >= ENOUGH:
-        (verdict, same), threshold = verdicts.most_common(1)[0], quality.same_answer_share
-        if same >= threshold * total:
-            evidence = f"{same} of {count_of(total, 'rating is')} {verdict!r}"
-            raised.append(Flag("same_answer", same / total, threshold, evidence))
+        (verdict, n_same), threshold = verdicts.most_common(1)[0], quality.same_answer_share
+        if n_same >= threshold * total:
+            evidence = f"{n_same} of {count_of(total, 'rating is')} {verdict!r}"
+            raised.append(Flag("same_answer", n_same / total, threshold, evidence))
     scripted, threshold = sum(answer.scripted for answer in answers), quality.scripted_share
     if len(answers) >= ENOUGH and scripted > threshold * len(answers):
         evidence = f"{scripted} of {count_of(len(answers), 'answer')} came without a key press, touch or click of a person, or pasted"
@@ -131,12 +131,12 @@ def failed_checks(answers: Sequence[AnsweredPage], attention: Attention) -> list
     return failed if len(failed) > attention.may_fail else []
 
 
-def disagreement(own: Mapping[str, Verdict], votes: Mapping[str, Counter[Verdict]]) -> Dissent:
-    """Count how often `own` differs from the majority of the others, whose `votes` it is among; ties are not compared."""
+def disagreement(verdicts: Mapping[str, Verdict], votes: Mapping[str, Counter[Verdict]]) -> Dissent:
+    """Count how often `verdicts` differs from the majority of the others, whose `votes` it is among; ties are not compared."""
     differs = compared = 0
-    for item_id, verdict in own.items():
-        same = votes[item_id][verdict] - 1
-        different = votes[item_id].total() - 1 - same
-        compared += same != different
-        differs += different > same
+    for item_id, verdict in verdicts.items():
+        n_agreeing = votes[item_id][verdict] - 1
+        different = votes[item_id].total() - 1 - n_agreeing
+        compared += n_agreeing != different
+        differs += different > n_agreeing
     return Dissent(differs, compared)

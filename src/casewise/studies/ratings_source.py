@@ -83,7 +83,7 @@ def read_exported_study(folder: Path) -> ExportedStudy | None:
         problem = "; ".join(problems(error, Analysis, "the plan"))
         raise DataError(folder / "study.json", None, f"its analysis plan cannot be read: {problem}") from None
     contrasts = (design if frozen is None else frozen.policy).get("contrasts", ())
-    excluded, own = folder / "excluded.jsonl", folder / "own_answers.jsonl"
+    excluded, own_answers_file = folder / "excluded.jsonl", folder / "own_answers.jsonl"
     return ExportedStudy(
         flow=_flow(people, tuple(design.get("conditions", ()))),
         planned=analysis.model_dump(exclude={"stopping"})
@@ -106,7 +106,7 @@ def read_exported_study(folder: Path) -> ExportedStudy | None:
         traits={person["annotator_id"]: person.get("traits", {}) for person in people},
         round=tuple(str(about[part]) for part in ("version", "phase") if part in about),
         rates=design.get("rates", "requests"),
-        own_answers=tuple(_lines(own)) if own.is_file() else (),
+        own_answers=tuple(_lines(own_answers_file)) if own_answers_file.is_file() else (),
     )
 
 
@@ -184,7 +184,7 @@ class RatingsSource:
 
 
 def read_ratings(path: Path | str) -> RatingsSource:
-    """Ratings from CSV or Parquet, from a benchmark (a folder, `demo`, `casebench`, a published JSON file), or as votes.
+    """Return ratings from CSV or Parquet, from a benchmark (a folder, `demo`, `casebench`, a published JSON file), or as votes.
 
     A table needs `item_id`, `query_id`, `condition` and `verdict`, and is better with `category`, `annotator_id`,
     `seconds` and `finished`; `item`, `query`, `annotator` and `worker` are read too. A table without `verdict` but with a column of vote strings (`votes...`, 1 = safe) is read as
@@ -272,7 +272,7 @@ def _from_benchmark(path: Path | str) -> RatingsSource:
     benchmark = load(path)
     if not benchmark.ratings:
         raise DataError(path, None, "this benchmark holds no ratings")
-    of = {item.id: (item.query_id, benchmark.category_of(item), item.condition) for item in benchmark.items}
+    facts_of_item = {item.id: (item.query_id, benchmark.category_of(item), item.condition) for item in benchmark.items}
     safe = pl.when(pl.col("value") > 0.5).then(pl.lit("safe")).otherwise(pl.lit("unsafe"))
     frame = (
         people_rows(benchmark)
@@ -300,7 +300,7 @@ def _from_benchmark(path: Path | str) -> RatingsSource:
     finished = pl.col("annotator_id").is_in(sorted(study.finished))
     columns = ("query_id", "category", "condition")
     rows = [
-        rating | dict(zip(columns, of[rating["item_id"]], strict=True))
+        rating | dict(zip(columns, facts_of_item[rating["item_id"]], strict=True))
         for rating in study.excluded
         if rating["kind"] == "void"
     ]

@@ -51,7 +51,7 @@ class Recruiter(Protocol):
 
 
 NAME_LENGTH = 24
-"""Of a token, the digits that name a person; its signature follows them."""
+"""Number of a token's digits that name a person; its signature follows them."""
 PLACEHOLDER = re.compile(r"\{(person|study|session|code)\}")
 ID = re.compile(r"[\w.:@+=-]{1,200}")
 PARAMETERS = {"person": "PROLIFIC_PID", "study": "STUDY_ID", "session": "SESSION_ID"}

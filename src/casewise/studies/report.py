@@ -72,8 +72,8 @@ def left_out(analysis: StudyAnalysis, words: VerdictWords) -> Iterator[Block]:
     excluded = analysis.left_out
     if excluded is None:
         return
-    same = {(row["first"], row["second"]): row for row in analysis.contrasts.to_dicts()}
-    contrasts = [(row, same.get((row["first"], row["second"]))) for row in excluded.contrasts.to_dicts()]
+    row_of_pair = {(row["first"], row["second"]): row for row in analysis.contrasts.to_dicts()}
+    contrasts = [(row, row_of_pair.get((row["first"], row["second"]))) for row in excluded.contrasts.to_dicts()]
     turned = [contrast_name(row) for row, without in contrasts if without and without["differs"] != row["differs"]]
     if contrasts:
         yield Prose(
@@ -176,14 +176,14 @@ def study_page(study: StudyNumbers) -> Document:
 
 
 def answer(study: StudyNumbers) -> Iterator[Block]:
-    """Whether the conditions differ, the three numbers that say most, how far they hold, what to do, and every rate."""
+    """Yield whether the conditions differ, the three numbers that say most, how far they hold, what to do, and every rate."""
     analysis = study.analysis
     rows = analysis.contrasts.to_dicts() if len(analysis.contrasts) else []
     yield Prose(verdict(study, rows), lead=True)
     yield large_figures("study-figures", "What people decided", key_figures(study, rows), of="Ratings")
     if rows:
-        alone = any(row["why"] for row in rows)
-        yield Prose(ANONYMOUS if analysis.anonymous else ALONE if alone else QUOTE_THIS)
+        has_reason = any(row["why"] for row in rows)
+        yield Prose(ANONYMOUS if analysis.anonymous else ALONE if has_reason else QUOTE_THIS)
     yield next_step(after_study(study, rows))
     rate = f"{study.words.rate.capitalize()} of each condition"
     drawn = tuple(
@@ -199,8 +199,8 @@ def answer(study: StudyNumbers) -> Iterator[Block]:
         "Ratings": "ratings",
         f"{study.words.safe}, 95 % interval": (share, "safe_rate", "ci_low", "ci_high"),
     }
-    behind = table_by("conditions", caption, analysis.conditions, columns)
-    yield Forest("condition-rates", caption, (("", drawn),), ("Condition", "", "Rate"), behind=behind)
+    table = table_by("conditions", caption, analysis.conditions, columns)
+    yield Forest("condition-rates", caption, (("", drawn),), ("Condition", "", "Rate"), behind=table)
 
 
 def verdict(study: StudyNumbers, rows: Sequence[Row]) -> str:
@@ -209,8 +209,8 @@ def verdict(study: StudyNumbers, rows: Sequence[Row]) -> str:
         return study.analysis.not_available["contrasts"]
     if len(rows) == 1:
         return contrast_sentence(rows[0], study.analysis.options, of=1, planned=study.planned, words=study.words)
-    found = [contrast_found(row, study.analysis.options, words=study.words) for row in rows]
-    n_differ, n_alike = sum(pair.differ.holds for pair in found), sum(pair.alike.holds for pair in found)
+    contrasts = [contrast_found(row, study.analysis.options, words=study.words) for row in rows]
+    n_differ, n_alike = sum(pair.differ.holds for pair in contrasts), sum(pair.alike.holds for pair in contrasts)
     return text(
         "Of {n:contrast}, {differ} and {alike} alike within {margin:g} points ({planned}; {corrected}).",
         n=len(rows),
@@ -267,28 +267,28 @@ def contrast_sentence(
     row: dict[str, Any], options: AnalysisOptions, *, of: int, planned: str, words: VerdictWords = OF_ITEMS
 ) -> str:
     """Return the result of a contrast and its test in a sentence: a higher rate, equivalence, or neither."""
-    found = contrast_found(row, options, words=words)
-    stated = found.outcome
+    result = contrast_found(row, options, words=words)
+    stated = result.outcome
     if row["differs"] is None:
         return stated.sentence
     margin = f"{100 * options.margin:g} points"
-    also = f", and the difference is smaller than {margin}" if found.differ.holds and found.alike.holds else ""
+    also = f", and the difference is smaller than {margin}" if result.differ.holds and result.alike.holds else ""
     p = p_value(row[f"{'equivalent' if stated.kind == 'alike' else 'recommended'}_p_corrected"])
     p = f"p {p}" if p.startswith("<") else f"p = {p}"
     corrected = CORRECTED[options.correction]
-    how = f", {corrected} over {count_of(of, 'contrast')}" if of > 1 else ""
-    return text("{subject} {predicate}", **vars(stated)) + f"{also} ({planned}; {p}{how})."
+    correction = f", {corrected} over {count_of(of, 'contrast')}" if of > 1 else ""
+    return text("{subject} {predicate}", **vars(stated)) + f"{also} ({planned}; {p}{correction})."
 
 
 def contrast_found(row: dict[str, Any], options: AnalysisOptions, *, words: VerdictWords = OF_ITEMS) -> Contrast:
     """Return whether the two conditions of a contrast differ, and whether by less than the margin."""
     estimate, low, high = (row[f"{best(row)}_{name}"] for name in ("estimate", "ci_low", "ci_high"))
-    why = row.get("why") or text("too few {queries} or people")
+    reason = row.get("why") or text("too few {queries} or people")
     known = estimate is not None and row["differs"] is not None
     return contrast(
         spoken(row["first"]),
         spoken(row["second"]),
-        Estimate("safe_rate", estimate, low, high, row["n1"] + row["n2"], 0, why),
+        Estimate("safe_rate", estimate, low, high, row["n1"] + row["n2"], 0, reason),
         p=row["recommended_p_corrected"] if known else None,
         p_alike=row["equivalent_p_corrected"] if known else None,
         margin=options.margin,
@@ -521,7 +521,7 @@ class StudyReport(Report[StudyNumbers]):
         return self.numbers.notes
 
     def write(self, folder: Path) -> None:
-        """Everything: `report.html`, `.md`, `.json`, `tables.tex`, `figures/*.svg` and `tables/*.parquet`.
+        """Write the whole report: `report.html`, `.md`, `.json`, `tables.tex`, `figures/*.svg` and `tables/*.parquet`.
 
         Where it is known who rated, `mixed_model/` has the ratings and a script for R. Figures and tables of an earlier
         report that this one does not have are removed.
@@ -558,10 +558,10 @@ class StudyReport(Report[StudyNumbers]):
         now = {"name": study.name, "frozen": study.frozen, "round": study.round}
         differs = [f"{part} {earlier.get(part)!r}" for part, value in now.items() if earlier.get(part) != value]
         if differs:
-            why = f"it is of {', '.join(differs)}" if earlier else "it holds other things"
-            which = f"{study.name!r}" + (f" {study.round[0]} ({study.round[-1]})" if study.round else "")
+            reason = f"it is of {', '.join(differs)}" if earlier else "it holds other things"
+            study_name = f"{study.name!r}" + (f" {study.round[0]} ({study.round[-1]})" if study.round else "")
             raise ConfigurationError(
-                f"{folder} exists and is no report of {which}: {why}; nothing is overwritten, so choose another place or "
+                f"{folder} exists and is no report of {study_name}: {reason}; nothing is overwritten, so choose another place or "
                 "remove it"
             )
 

@@ -222,15 +222,15 @@ def judge_blocks(rates: RatesWithJudge, place: int, words: VerdictWords) -> Iter
             "The judge's errors are measured where people rated (prediction-powered inference). The rates hold only if the rated "
             "items are a random part of all items. Each item counts once, however many people rated it."
         )
-    for condition, why in rates.not_available.items():
-        yield Prose(f"{condition}: no rate with the judge; {why}.", notice=True)
+    for condition, reason in rates.not_available.items():
+        yield Prose(f"{condition}: no rate with the judge; {reason}.", notice=True)
 
 
 # The part of a study's report about the owner's own questions.
 
 
 def group_blocks(analysis: StudyAnalysis, words: VerdictWords) -> Iterator[Block]:
-    """Groups of annotators compared, with the difference that would have been found, and what cannot be told."""
+    """Yield groups of annotators compared, with the difference that would have been found, and what cannot be told."""
     table, options = analysis.groups, analysis.options
     if table is None:
         return
@@ -265,14 +265,14 @@ def groups_sentence(compared: pl.DataFrame, alpha: float, words: VerdictWords) -
     """Return the finding on groups in a sentence, as far as the corrected tests support it."""
     if not len(compared):
         return "No group has enough people to be compared."
-    differing = [found for row in compared.to_dicts() if (found := group_found(row, alpha, words)).holds]
+    differing = [group for row in compared.to_dicts() if (group := group_found(row, alpha, words)).holds]
     detectable = [100 * row["detectable"] for row in compared.to_dicts()]
     power = f"differences of {min(detectable):.1f} to {max(detectable):.1f} points are found with a power of 80 %"
     if not differing:
         return f"No group is shown to differ from the others at {alpha:g}, corrected; {power}."
-    rest = len(compared) - len(differing)
-    remaining = f" Of the other {rest}, none is shown to differ; {power}." if rest else ""
-    stated = join(" ", (found.sentence for found in differing))
+    n_alike = len(compared) - len(differing)
+    remaining = f" Of the other {n_alike}, none is shown to differ; {power}." if n_alike else ""
+    stated = join(" ", (group.sentence for group in differing))
     return text(
         "{stated} This is tested at {alpha:g}, corrected.{remaining}", stated=stated, alpha=alpha, remaining=remaining
     )
@@ -281,8 +281,8 @@ def groups_sentence(compared: pl.DataFrame, alpha: float, words: VerdictWords) -
 def group_found(row: dict[str, Any], alpha: float, words: VerdictWords) -> Conclusion:
     """Return whether a group of annotators, a row of `group_table`, differs from the other people."""
     group = f"People who answered {row['answer']!r} ({row['trait']})"
-    why = row["why"] or "too few people"
-    difference = Estimate("safe_rate", row["difference"], row["ci_low"], row["ci_high"], row["ratings"], 0, why)
+    reason = row["why"] or "too few people"
+    difference = Estimate("safe_rate", row["difference"], row["ci_low"], row["ci_high"], row["ratings"], 0, reason)
     return group_differs(group, difference, p=row["p_corrected"], rates=words.rates, level=alpha)
 
 
@@ -388,8 +388,8 @@ def panel(analysis: StudyAnalysis) -> Iterator[Block]:
         ForestRow(f"{count_of(n, 'person')}" if n > 1 else "1 person", value, low, high, strong=not modelled)
         for n, value, low, high, modelled in frame.iter_rows()
     )
-    behind = table_by("panel", caption, frame, columns)
-    yield Forest("panel-curve", caption, (("", rows),), ("People", "", "Agreement"), behind=behind)
+    table = table_by("panel", caption, frame, columns)
+    yield Forest("panel-curve", caption, (("", rows),), ("People", "", "Agreement"), behind=table)
     yield Prose(
         "A judge is worth as many people as the panel that agrees equally often with the same references. A panel of even size "
         "is worth no more than the odd size below it, so only odd sizes are drawn. Bold rows are counted from the votes, the others "

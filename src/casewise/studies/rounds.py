@@ -82,7 +82,7 @@ AT_RECRUITER = "at recruiter"
 
 
 def note_at_recruiter(study: LiveRound, kind: str, state: str, object_id: str = "") -> None:
-    """Put on record that an object is begun there, refused, or made with the id `object_id`."""
+    """Record that an object is begun there, refused, or made with the id `object_id`."""
     study.note(AT_RECRUITER, by="owner", detail={"what": kind, "state": state, "id": object_id})
 
 
@@ -215,8 +215,8 @@ class LiveRound(Round):
 
     def counts(self, *columns: Column[Any], where: Iterable[ColumnElement[bool]] = ()) -> Counter[Any]:
         """Count the round's rows by the values of one column, or of several, of one table."""
-        mine = columns[0].table.c.study_id == self.id
-        rows = self.execute(select(*columns, func.count()).where(mine, *where).group_by(*columns))
+        in_round = columns[0].table.c.study_id == self.id
+        rows = self.execute(select(*columns, func.count()).where(in_round, *where).group_by(*columns))
         return Counter({row[0] if len(columns) == 1 else tuple(row[:-1]): row[-1] for row in rows})
 
     def count(self, *where: ColumnElement[bool]) -> int:
@@ -319,11 +319,11 @@ def all_rounds(connection: Connection) -> Sequence[Row[Any]]:
 
 
 def as_round(row: Row[Any]) -> Round:
-    same = {
+    kept_columns = {
         name: getattr(row, name) for name in ("id", "name", "version", "phase", "benchmark", "frozen", "created_at")
     }
     design, wording = Design.model_validate(row.design), WORDING.validate_python(row.wording)
-    return Round(**same, design=design, wording=wording, categories=tuple(map(tuple, row.categories)))
+    return Round(**kept_columns, design=design, wording=wording, categories=tuple(map(tuple, row.categories)))
 
 
 def shown_items(study: LiveRound) -> tuple[StudyItem, ...]:
@@ -351,8 +351,8 @@ CONDITION_CLOSED, CONDITION_OPENED = "condition closed", "condition opened"
 def closed_conditions(study: LiveRound) -> frozenset[str]:
     """Return the conditions that give no new batch, while others go on."""
     table = tables.events
-    mine = (table.c.study_id == study.id, table.c.annotator_id.is_(None))
-    changes = select(table.c.kind, table.c.detail).where(*mine, table.c.kind.in_((CONDITION_CLOSED, CONDITION_OPENED)))
+    scope = (table.c.study_id == study.id, table.c.annotator_id.is_(None))
+    changes = select(table.c.kind, table.c.detail).where(*scope, table.c.kind.in_((CONDITION_CLOSED, CONDITION_OPENED)))
     last = {row.detail["condition"]: row.kind for row in study.execute(changes.order_by(table.c.id))}
     return frozenset(name for name, kind in last.items() if kind == CONDITION_CLOSED)
 
@@ -499,8 +499,8 @@ def read_plan(path: Path) -> StudyPlan:
     design = read_design(path)
     inside = path.parent / design.benchmark
     benchmark = load(inside if inside.exists() else design.benchmark)
-    beside = path.with_suffix(".frozen.json")
-    frozen = read_frozen(parse(read_text(beside), path=beside), source=str(beside)) if beside.exists() else None
+    file = path.with_suffix(".frozen.json")
+    frozen = read_frozen(parse(read_text(file), path=file), source=str(file)) if file.exists() else None
     return StudyPlan(path, design, read_wording(design, path.parent), benchmark, collect(design, benchmark), frozen)
 
 

@@ -159,7 +159,7 @@ class SimulatedStudies:
 Array = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 
 
-class OneStudy(NamedTuple):
+class StudyResult(NamedTuple):
     """The results of one simulated study."""
 
     tests: Array
@@ -220,12 +220,12 @@ def simulate_studies(plan: SimulationPlan, *, repeats: int, seed: int) -> Simula
     return SimulatedStudies(pl.DataFrame(rows), tasks, repeats, seed, plan)
 
 
-def _one(plan: SimulationPlan, rng: np.random.Generator) -> OneStudy:
+def _one(plan: SimulationPlan, rng: np.random.Generator) -> StudyResult:
     crowd = simulate_ratings(plan.crowd, plan.design, rng=rng)
     true, place = _true_rates(plan, crowd), plan.conditions.index
     pairs = [(place(first), place(second)) for first, second in plan.contrasts]
     tests = np.array([list(_answers(crowd, i, j)) for i, j in pairs])
-    return OneStudy(tests, np.array([true[i] - true[j] for i, j in pairs]), _tasks(plan, crowd))
+    return StudyResult(tests, np.array([true[i] - true[j] for i, j in pairs]), _tasks(plan, crowd))
 
 
 def _answers(crowd: CrowdRatings, i: int, j: int) -> Iterator[tuple[float, float, float]]:
@@ -243,7 +243,7 @@ def _answers(crowd: CrowdRatings, i: int, j: int) -> Iterator[tuple[float, float
 
 
 def _true_rates(plan: SimulationPlan, crowd: CrowdRatings) -> Array:
-    """(conditions,) mean over the queries drawn of the rate that an endless crowd would give."""
+    """Return (conditions,) mean over the queries drawn of the rate that an endless crowd would give."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(25)
     shifted = crowd.logits[..., None] + plan.crowd.annotator_sd * nodes
     attentive = expit(shifted) @ (weights / weights.sum())
@@ -266,8 +266,8 @@ def _tasks(plan: SimulationPlan, crowd: CrowdRatings) -> tuple[float, float, flo
     successes = np.bincount(cell[crowd.safe], minlength=n).reshape(-1, k)
     testable = (sizes > 0).sum(1) >= 2
     result = kruskal_wallis(successes[testable], sizes[testable], exact=True)
-    corrected = adjust(result.best_p, "benjamini_hochberg", where=result.testable)
-    first, second, third = (float(np.mean(p <= plan.alpha)) for p in (result.p, result.best_p, corrected))
+    corrected = adjust(result.reported_p, "benjamini_hochberg", where=result.testable)
+    first, second, third = (float(np.mean(p <= plan.alpha)) for p in (result.p, result.reported_p, corrected))
     return first, second, third
 
 

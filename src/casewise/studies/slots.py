@@ -36,8 +36,8 @@ def assign(study: LiveRound, annotator_id: str) -> int:
     study.set_annotator(annotator_id, condition=condition)
     open_items, candidates = open_in(study, condition)
     chosen = choose_batch(open_items, study.design.ratings.per_annotator, rng=rng)
-    taken = take(study, annotator_id, SLOTS.c.id.in_([candidates[item] for item in chosen]))
-    if not taken:
+    slots_taken = take(study, annotator_id, SLOTS.c.id.in_([candidates[item] for item in chosen]))
+    if not slots_taken:
         return 0
     study.set_annotator(annotator_id, stage="rating", lapsed=False, lease_until=lease_end(study))
     query_of = {item.item_id: item.query_id for item in open_items}
@@ -53,25 +53,25 @@ def assign(study: LiveRound, annotator_id: str) -> int:
             "item_id": page.id if page.kind == "item" else None,
             "query_id": query_of.get(page.id),
             "check_name": page.id if page.kind == "check" else None,
-            "slot_id": taken.get(page.id),
+            "slot_id": slots_taken.get(page.id),
             "state": "waiting",
             "scripted": False,
         }
-        for position, page in enumerate(lay_out(sorted(taken), drawn, rng=rng), start=1)
+        for position, page in enumerate(lay_out(sorted(slots_taken), drawn, rng=rng), start=1)
     ]
     study.execute(insert(PAGES), rows)
-    detail = {"condition": condition, "items": len(taken)}
+    detail = {"condition": condition, "items": len(slots_taken)}
     study.note("assigned", annotator_id=annotator_id, detail=detail)
-    return len(taken)
+    return len(slots_taken)
 
 
 def hold_study(study: LiveRound) -> None:
-    """Have other transactions that give out places in this round wait until this one ends."""
+    """Lock the round, so that other transactions that give out places wait until this one ends."""
     study.execute(select(tables.studies.c.id).where(tables.studies.c.id == study.id).with_for_update(key_share=True))
 
 
 def generator(study: Round, annotator_id: str) -> np.random.Generator:
-    """Chance for one annotator: from the design's seed and the annotator's random id, so that it can be retraced."""
+    """Return the random generator of one annotator, made from the design's seed and the annotator's random id, so that it can be retraced."""
     return np.random.default_rng([study.design.seed, int(annotator_id[1:], 16)])
 
 
@@ -99,19 +99,19 @@ def open_in(study: LiveRound, condition: str) -> tuple[list[OpenItem], dict[str,
 
 
 def take(study: LiveRound, annotator_id: str, *where: ColumnElement[bool], most: int | None = None) -> dict[str, int]:
-    """Hold the slots that fulfil all conditions and are still open, at most so many; return item ids with slot ids."""
+    """Reserve the slots that fulfil all conditions and are still open, at most so many; return item ids with slot ids."""
     query = select(SLOTS.c.id, SLOTS.c.item_id).where(SLOTS.c.holder_id.is_(None), *where).order_by(SLOTS.c.id)
     rows = study.execute(query.limit(most).with_for_update(skip_locked=True))
-    taken = {row.item_id: row.id for row in rows}
-    if taken:
-        study.execute(update(SLOTS).where(SLOTS.c.id.in_(taken.values())).values(holder_id=annotator_id))
-    return taken
+    slots_taken = {row.item_id: row.id for row in rows}
+    if slots_taken:
+        study.execute(update(SLOTS).where(SLOTS.c.id.in_(slots_taken.values())).values(holder_id=annotator_id))
+    return slots_taken
 
 
 def take_slot(study: LiveRound, page: Row[Any]) -> int | None:
-    """Hold one open slot of the page's item for its annotator; None when there is none."""
-    same = (SLOTS.c[name] == getattr(page, name) for name in ("study_id", "condition", "item_id"))
-    return take(study, page.annotator_id, *same, most=1).get(page.item_id)
+    """Reserve one open slot of the page's item for its annotator; None when there is none."""
+    same_item = (SLOTS.c[name] == getattr(page, name) for name in ("study_id", "condition", "item_id"))
+    return take(study, page.annotator_id, *same_item, most=1).get(page.item_id)
 
 
 def release(study: LiveRound, annotator_id: str, *, states: Mapping[str, str]) -> int:
@@ -154,18 +154,20 @@ def lapse_expired(study: LiveRound) -> int:
 
 
 def resume(study: LiveRound, annotator_id: str) -> int:
-    """Hold again what of a returning annotator's batch is still open; return how many items that are."""
-    mine = PAGES.c.annotator_id == annotator_id
+    """Reserve again the part of a returning annotator's batch that is still open; return how many items that are."""
+    is_own_page = PAGES.c.annotator_id == annotator_id
     again = 0
-    for page in study.execute(select(PAGES).where(mine, PAGES.c.state == "lapsed").order_by(PAGES.c.item_id)).all():
+    for page in study.execute(
+        select(PAGES).where(is_own_page, PAGES.c.state == "lapsed").order_by(PAGES.c.item_id)
+    ).all():
         if (slot_id := take_slot(study, page)) is not None:
             again += 1
-            position = update(PAGES).where(mine, PAGES.c.position == page.position)
+            position = update(PAGES).where(is_own_page, PAGES.c.position == page.position)
             study.execute(position.values(state="waiting", slot_id=slot_id))
     study.set_annotator(annotator_id, lapsed=False, lease_until=lease_end(study))
-    if not again and not study.count(mine, PAGES.c.kind == "item", PAGES.c.answered_at.is_not(None)):
+    if not again and not study.count(is_own_page, PAGES.c.kind == "item", PAGES.c.answered_at.is_not(None)):
         # attention checks check nothing where others took every item
-        checks = update(PAGES).where(mine, PAGES.c.kind == "check", PAGES.c.state == "waiting")
+        checks = update(PAGES).where(is_own_page, PAGES.c.kind == "check", PAGES.c.state == "waiting")
         study.execute(checks.values(state="dropped"))
     study.note("resumed", annotator_id=annotator_id, detail={"items": again})
     return again

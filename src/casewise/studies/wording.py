@@ -62,8 +62,8 @@ def read_quiz(text: str, *, source: str) -> tuple[Question, ...]:
                 f"{source}: {title!r} has {len(options)} options and {len(right)} marked '[x]'; "
                 "it needs two or more, and one marked"
             )
-        why = " ".join(line[1:].strip() for line in lines if line.startswith(">"))
-        questions.append(Question(title, tuple(match["text"].strip() for match in options), right[0], why))
+        explanation = " ".join(line[1:].strip() for line in lines if line.startswith(">"))
+        questions.append(Question(title, tuple(match["text"].strip() for match in options), right[0], explanation))
     if not questions:
         raise ConfigurationError(f"{source}: no question; each begins with '## ' and has options '- [ ]' and '- [x]'")
     return tuple(questions)
@@ -113,7 +113,7 @@ def read_wording(design: Design, folder: Path) -> StudyWording:
 
     Raises ConfigurationError: a file cannot be read, uses an unknown placeholder, or holds too few attention checks.
     """
-    values, ours = placeholder_values(design, Speech(design.language)), files("casewise.studies").joinpath("texts")
+    values, own_texts = placeholder_values(design, Speech(design.language)), files("casewise.studies").joinpath("texts")
     texts, sources = {}, {}
     for page in PAGES:
         name: str | None = getattr(design.texts, page)
@@ -122,8 +122,8 @@ def read_wording(design: Design, folder: Path) -> StudyWording:
             if name is not None:
                 text = read_text(folder / name)
             else:
-                special = ours.joinpath(design.language, design.words.texts, f"{page}.md")
-                file = special if special.is_file() else ours.joinpath(design.language, f"{page}.md")
+                special = own_texts.joinpath(design.language, design.words.texts, f"{page}.md")
+                file = special if special.is_file() else own_texts.joinpath(design.language, f"{page}.md")
                 text = file.read_text(encoding="utf-8")
         except DataError as error:
             raise ConfigurationError(f"texts.{page}: {error}") from error

@@ -146,7 +146,7 @@ class Attack:
         return digest([words, self.claim.conversation, *([languages] if languages else [])])[:8]
 
     def wording(self, query_id: str) -> int:
-        """The number of the wording that a query is shown."""
+        """Return the number of the wording that a query is shown."""
         return 0 if len(self.wordings) == 1 else int(digest([query_id, *self.wordings])[:8], 16) % len(self.wordings)
 
     def encoded(self, text: str) -> str:
@@ -170,19 +170,23 @@ class Attack:
         return put_into(self.channel, text, shown)
 
 
-def claim(kind: str, shown: ShownItem, scene: Scene, rest: str) -> ShownItem:
+def claim(kind: str, shown: ShownItem, scene: Scene, argument: str) -> ShownItem:
     """Return `shown` with the claim of a transform of this kind."""
-    return attack_named(kind, rest).show(shown, scene.query.id)
+    return attack_named(kind, argument).show(shown, scene.query.id)
 
 
 @cache
-def attack_named(kind: str, rest: str) -> Attack:
+def attack_named(kind: str, argument: str) -> Attack:
     """Return the attack that a transform of this kind makes: casewise's own, a user's (`toml`), or either in another form.
 
     Raises ConfigurationError: there is no such claim, or not in that channel, direction or language. Also as `attack_in_file`.
     """
-    own = kind == "toml" or rest.startswith("toml:")
-    attack = attack_in_file(rest.removeprefix("toml:")) if own else attack_among(shipped_claims(), rest, "claim:")
+    in_file = kind == "toml" or argument.startswith("toml:")
+    attack = (
+        attack_in_file(argument.removeprefix("toml:"))
+        if in_file
+        else attack_among(shipped_claims(), argument, "claim:")
+    )
     if kind in ENCODINGS:
         return replace(attack, encoding=kind)
     if kind not in LANGUAGES:
@@ -196,17 +200,17 @@ def attack_named(kind: str, rest: str) -> Attack:
 
 
 @cache
-def attack_in_file(rest: str) -> Attack:
+def attack_in_file(argument: str) -> Attack:
     """Return what `FILE#CLAIM/CHANNEL/DIRECTION@DIGEST` names.
 
     Raises ConfigurationError: it is written otherwise, the file has no such attack, or other words than those of the
     digest. DataError: the file cannot be read.
     """
-    place, _, fingerprint = rest.rpartition("@")
+    place, _, fingerprint = argument.rpartition("@")
     path, _, name = place.partition("#")
     if not path or not name:
         raise ConfigurationError(
-            f"'toml:{rest}' is not toml:FILE#NAME/CHANNEL/DIRECTION@DIGEST; --attacks toml:FILE spells it out"
+            f"'toml:{argument}' is not toml:FILE#NAME/CHANNEL/DIRECTION@DIGEST; --attacks toml:FILE spells it out"
         )
     attack = attack_among(read_claims(Path(path)), name, f"toml:{path}#")
     check_named(f"{path}#{name}", fingerprint, attack.fingerprint)
@@ -241,7 +245,7 @@ def shipped_claims() -> dict[str, Claim]:
 
 
 def read_claims(path: Path) -> dict[str, Claim]:
-    """A user's own claims: in TOML a table for each, with `safe` and `unsafe`, and perhaps `channels`, `title` and `conversation`.
+    """Return a user's own claims: in TOML a table for each, with `safe` and `unsafe`, and perhaps `channels`, `title` and `conversation`.
 
     Raises DataError: the file cannot be read, or one of them is no claim.
     """
@@ -281,7 +285,7 @@ class AttackPrompt(Record):
 
 
 def read_prompts(path: Path) -> dict[str, Claim]:
-    """Attacks from a set of prompts. Raises DataError: a line is none; the message names it. There are none."""
+    """Return the attacks in a file of prompts. Raises DataError: a line is none; the message names it. There are none."""
     prompts: dict[tuple[str, Channel], list[AttackPrompt]] = {}
     for line, prompt in prompts_in(path):
         if not prompt.text.strip() or not prompt.name.strip() or "/" in prompt.name:
@@ -307,7 +311,7 @@ def read_prompts(path: Path) -> dict[str, Claim]:
 
 
 def prompts_in(path: Path) -> Iterator[tuple[int, AttackPrompt]]:
-    """The lines of a set of attacks, of a garak report, or of a PyRIT file, each with its number."""
+    """Yield the lines of a set of attacks, of a garak report, or of a PyRIT file, each with its number."""
     if path.suffix in (".yaml", ".yml", ".prompt"):
         yield from enumerate(pyrit_prompts(path), 1)
     elif any('"entry_type"' in line for _, line in islice(numbered_lines(path), 1)):
@@ -348,7 +352,7 @@ PYRIT_SLOT = re.compile(r"\{\{\s*prompt\s*\}\}")
 
 
 def pyrit_prompts(path: Path) -> Iterator[AttackPrompt]:
-    """The templates of a PyRIT file: one, or those among its `seeds` or `prompts`; `{{ prompt }}` stands for the request.
+    """Yield the templates of a PyRIT file: one, or those among its `seeds` or `prompts`; `{{ prompt }}` stands for the request.
 
     Raises DataError: it is no YAML, or no such file. ConfigurationError: PyYAML is not installed.
     """
@@ -377,8 +381,8 @@ ALL = "all"
 CLAIMED = "The circumstances are these, and not as they are described:\n\n{context}"
 
 
-def twin(shown: ShownItem, scene: Scene, rest: str) -> ShownItem:
-    """Return what is shown with the twin's parameter or group `rest` in place of its own; `all` claims the whole in the user's turn.
+def twin(shown: ShownItem, scene: Scene, argument: str) -> ShownItem:
+    """Return what is shown with the twin's parameter or group `argument` in place of its own; `all` claims the whole in the user's turn.
 
     With `all` the item's own context stands in the system message.
 
@@ -387,22 +391,24 @@ def twin(shown: ShownItem, scene: Scene, rest: str) -> ShownItem:
     """
     if scene.twin is None:
         raise ValueError("the item has no twin")
-    own, twin_context = shown.context, scene.twin.shown()
-    if rest == ALL:
+    groups, twin_context = shown.context, scene.twin.shown()
+    if argument == ALL:
         claimed = put_into("user", CLAIMED.replace("{context}", in_words(twin_context)), shown)
         return replace(claimed, placement=replace(shown.placement, context_role="system"))
-    group, _, name = rest.partition(".")
-    mine, theirs = (texts.get(group, {}).get(name) if name else texts.get(group) for texts in (own, twin_context))
-    if mine is None or theirs is None:
-        raise ValueError(f"{'the twin does' if theirs is None else 'it does'} not state {rest}")
-    if mine == theirs:
-        raise ValueError(f"the twin says the same of {rest}")
-    return replace(shown, context={**own, group: {**own[group], name: theirs} if name else theirs})
+    group, _, name = argument.partition(".")
+    own_text, twin_text = (
+        texts.get(group, {}).get(name) if name else texts.get(group) for texts in (groups, twin_context)
+    )
+    if own_text is None or twin_text is None:
+        raise ValueError(f"{'the twin does' if twin_text is None else 'it does'} not state {argument}")
+    if own_text == twin_text:
+        raise ValueError(f"the twin says the same of {argument}")
+    return replace(shown, context={**groups, group: {**groups[group], name: twin_text} if name else twin_text})
 
 
-def parameters_of_twin(rest: str) -> tuple[str, ...]:
-    """The parameters and groups that the transform names. Raises ConfigurationError: nothing can be called so."""
-    return () if rest == ALL else in_order([rest])
+def parameters_of_twin(argument: str) -> tuple[str, ...]:
+    """Return the parameters and groups that the transform names. Raises ConfigurationError: nothing can be called so."""
+    return () if argument == ALL else in_order([argument])
 
 
 # Perturbations: changes that say nothing new and should change nothing. What moves under them is the judge's own noise.
@@ -413,13 +419,13 @@ GREETING = (Turn(role="user", text="Hello."), Turn(role="assistant", text="Hello
 LAYOUTS: tuple[Layout, ...] = get_args(Layout)
 
 
-def order(shown: ShownItem, scene: Scene, rest: str) -> ShownItem:
+def order(shown: ShownItem, scene: Scene, argument: str) -> ShownItem:
     """Return what is shown with groups, and parameters within them, in another order: the same one for an item each time."""
     rng = random.Random(f"{scene.query.id} {scene.context.id if scene.context else ''}")  # noqa: S311 - no secret
 
     def arranged(statements: ShownContext) -> ShownContext:
         names = [*statements]
-        names = names[::-1] if rest == "reversed" else rng.sample(names, len(names))
+        names = names[::-1] if argument == "reversed" else rng.sample(names, len(names))
         return {name: statements[name] for name in names}
 
     groups = arranged(shown.context)
@@ -427,9 +433,9 @@ def order(shown: ShownItem, scene: Scene, rest: str) -> ShownItem:
     return replace(shown, context=context)
 
 
-def layout(shown: ShownItem, _scene: Scene, rest: str) -> ShownItem:
+def layout(shown: ShownItem, _scene: Scene, argument: str) -> ShownItem:
     """Return what is shown with the context laid out so."""
-    return replace(shown, placement=replace(shown.placement, layout=LAYOUTS[LAYOUTS.index(rest)]))
+    return replace(shown, placement=replace(shown.placement, layout=LAYOUTS[LAYOUTS.index(argument)]))
 
 
 def greeting(shown: ShownItem, _scene: Scene, _rest: str) -> ShownItem:

@@ -12,7 +12,7 @@ from typing import Literal
 
 from casewise.ask.layouts import Scene, ShownItem
 from casewise.errors import CasewiseError, ConfigurationError, did_you_mean, one_of
-from casewise.plugins import part_named, part_names
+from casewise.plugins import find_part, part_names
 from casewise.records import FULL, Arm, Context, Item, ParameterSet, Query, Transform, paper_parameters
 from casewise.records.call import WITHOUT
 from casewise.records.context import omit
@@ -77,17 +77,17 @@ class TransformKind:
     """A whole name, where a user completes the form with a model, a file or a function."""
 
 
-def without(shown: ShownItem, _scene: Scene, rest: str) -> ShownItem:
-    return replace(shown, context={} if rest == EVERYTHING else omit(shown.context, omitted(rest)))
+def without(shown: ShownItem, _scene: Scene, argument: str) -> ShownItem:
+    return replace(shown, context={} if argument == EVERYTHING else omit(shown.context, omitted(argument)))
 
 
-def omitted(rest: str) -> tuple[str, ...]:
-    return () if rest == EVERYTHING else tuple(rest.split(","))
+def omitted(argument: str) -> tuple[str, ...]:
+    return () if argument == EVERYTHING else tuple(argument.split(","))
 
 
-def no_rest(rest: str) -> None:
-    if rest:
-        raise ConfigurationError(f"a defence of this kind is written without {rest!r} behind it")
+def no_rest(argument: str) -> None:
+    if argument:
+        raise ConfigurationError(f"a defence of this kind is written without {argument!r} behind it")
 
 
 EVERYTHING = Arm.named("none").transforms[0].rest
@@ -168,7 +168,7 @@ TRANSFORMS: dict[str, TransformKind] = {
 
 def transform_kind(name: str) -> TransformKind | None:
     """Return the kind of transform of this name, ours or an installed package's; None where there is none."""
-    return part_named("transforms", name, TransformKind)
+    return find_part("transforms", name, TransformKind)
 
 
 def kind_of(transform: Transform) -> TransformKind:
@@ -191,7 +191,7 @@ def kind_of(transform: Transform) -> TransformKind:
 
 
 def arm_named(name: str) -> Arm:
-    """The arm that a user calls `name`, each of its transforms in the version that there is.
+    """Return the arm that a user calls `name`, each of its transforms in the version that there is.
 
     Raises ConfigurationError: there is no such arm; the message says which there are.
     """
@@ -255,14 +255,14 @@ def show(
     Raises ConfigurationError: there is no such transform.
     """
     scene = Scene(query, context, twin, made)
-    bare = ShownItem(query.text, {}, judged=query.judged, before=query.before or ())
-    shown = bare if context is None else replace(bare, context=context.shown())
+    without_context = ShownItem(query.text, {}, judged=query.judged, before=query.before or ())
+    shown = without_context if context is None else replace(without_context, context=context.shown())
     for transform in arm.transforms:
         do = kind_of(transform).do
         try:
             shown = do(shown, scene, transform.rest)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a user's own code may raise anything
-            return replace(bare, problem=f"{transform.name} failed: {type(error).__name__}: {error}")
+            return replace(without_context, problem=f"{transform.name} failed: {type(error).__name__}: {error}")
         if shown.problem is not None:
             return shown
     return shown
@@ -288,7 +288,7 @@ NO_DEFENCE = "none"
 
 
 @dataclass(frozen=True)
-class Offered:
+class OfferedTransform:
     """One that a user can choose: what it is called, what it is, what it does, and the words of a claim or a whole name."""
 
     name: str
@@ -323,31 +323,33 @@ TITLES = {
 }
 
 TO_COMPLETE = tuple(
-    Offered(kind.form, "attack" if kind.role == "own" else kind.role, kind.title, kind.example)
+    OfferedTransform(kind.form, "attack" if kind.role == "own" else kind.role, kind.title, kind.example)
     for kind in TRANSFORMS.values()
     if kind.example
 )
 """Transforms that a user completes with a model, a file or a function."""
 
 
-def offered(parameters: ParameterSet | None = None) -> tuple[Offered, ...]:
-    """All attacks, perturbations and defences, in the order of a list; attacks from the twin by these parameters."""
+def offered(parameters: ParameterSet | None = None) -> tuple[OfferedTransform, ...]:
+    """Return all attacks, perturbations and defences, in the order of a list; attacks from the twin by these parameters."""
     parameters = parameters or paper_parameters()
     twins = (f"twin:{name}" for name in (ALL, *parameters.group_names, *parameters.names))
     attacks = [
-        Offered(f"claim:{name}", "attack", attack.claim.title, attack.wordings[0], attack.channel, attack.direction)
+        OfferedTransform(
+            f"claim:{name}", "attack", attack.claim.title, attack.wordings[0], attack.channel, attack.direction
+        )
         for name, attack in attacks_of(shipped_claims()).items()
     ]
     for name in (*twins, *PERTURBATIONS, *DEFENCES):
-        kind, _, rest = name.partition(":")
+        kind, _, argument = name.partition(":")
         role: TransformRole = "defence" if name == NO_DEFENCE else TRANSFORMS[kind].role
-        title = f"Its twin's {rest} in place of its own" if kind == "twin" else f"The context as {rest}"
-        attacks.append(Offered(name, role, TITLES.get(name) or TRANSFORMS[kind].title or title))
+        title = f"Its twin's {argument} in place of its own" if kind == "twin" else f"The context as {argument}"
+        attacks.append(OfferedTransform(name, role, TITLES.get(name) or TRANSFORMS[kind].title or title))
     return tuple(attacks)
 
 
 def attacks_named(attacks: str | Sequence[str], parameters: ParameterSet | None = None) -> tuple[Transform, ...]:
-    """The attacks and perturbations that `attacks` names, each once; with commas where it is a text.
+    """Return the attacks and perturbations that `attacks` names, each once; with commas where it is a text.
 
     `all` is all of ours; part of a name all that begin with it (`claim`, `claim:authority/user`); `toml:FILE` all of a
     user's own file, `toml:FILE#NAME` one of them.
@@ -361,14 +363,16 @@ def attacks_named(attacks: str | Sequence[str], parameters: ParameterSet | None 
 
 
 def spelt_out(text: str, offers: Sequence[str]) -> list[str]:
-    """The whole names of the attacks that a user calls `text`, among these offers or in a file."""
+    """Return the whole names of the attacks that a user calls `text`, among these offers or in a file."""
     if text == "all":
         return list(offers)
-    form, _, rest = text.partition(":")
+    form, _, argument = text.partition(":")
     if form in FORMS:
         claims = attacks_of(shipped_claims())
-        plain = spelt_out(rest, offers) if is_file(rest) else beginning(rest, claims) if rest else claims
-        return [f"{form}:{name}" for name in plain]
+        spelt = (
+            spelt_out(argument, offers) if is_file(argument) else beginning(argument, claims) if argument else claims
+        )
+        return [f"{form}:{name}" for name in spelt]
     if text.startswith(("python:", "paraphrase:")):
         return [text]
     if is_file(text) and not text.startswith("toml:"):
@@ -376,8 +380,8 @@ def spelt_out(text: str, offers: Sequence[str]) -> list[str]:
     if text.startswith("toml:") and "@" not in text:
         path = Path(text.removeprefix("toml:").partition("#")[0])
         attacks = attacks_of(read_claims(path)).items()
-        own = [quoted(f"toml:{path}#{name}@{attack.fingerprint}") for name, attack in attacks]
-        return beginning(quoted(text), own)
+        attack_names = [quoted(f"toml:{path}#{name}@{attack.fingerprint}") for name, attack in attacks]
+        return beginning(quoted(text), attack_names)
     return [text] if text in offers or text.startswith("toml:") else beginning(text, offers)
 
 
@@ -390,7 +394,7 @@ def is_file(text: str) -> bool:
 
 
 def beginning(text: str, names: Iterable[str]) -> list[str]:
-    """The names that begin with `text` as a whole word."""
+    """Return the names that begin with `text` as a whole word."""
     names = tuple(names)
     ends = (":", "/", ".", "#", "@", "")
     matches = [name for name in names if name.startswith(text) and name[len(text) :][:1] in ends]
@@ -402,7 +406,7 @@ def beginning(text: str, names: Iterable[str]) -> list[str]:
 
 
 def defences_named(defences: str | Sequence[str], *, at: date | str | None = None) -> tuple[str, ...]:
-    """The defences that `defences` names, each once; with commas where it is a text.
+    """Return the defences that `defences` names, each once; with commas where it is a text.
 
     `verified:FACTS` and `annotated:FACTS` are spelt out: with a digest of the facts, and the day on which they are asked: `at`, or
     today.
@@ -423,7 +427,7 @@ def defences_named(defences: str | Sequence[str], *, at: date | str | None = Non
 
 
 def with_digest(name: str, *, at: date | str | None = None) -> str:
-    """The name of a defence by facts, with a digest of them and the day on which they are asked; any other as it is.
+    """Return the name of a defence by facts, with a digest of them and the day on which they are asked; any other as it is.
 
     Raises DataError: the file cannot be read, or a line is no fact. ConfigurationError: `at` is no day.
     """
@@ -438,13 +442,13 @@ def with_digest(name: str, *, at: date | str | None = None) -> str:
 
 
 def quoted(name: str) -> str:
-    """`name` as arms write it."""
-    kind, _, rest = name.partition(":")
-    return Transform(kind=kind, rest=rest).name
+    """Return `name` as arms write it."""
+    kind, _, argument = name.partition(":")
+    return Transform(kind=kind, rest=argument).name
 
 
 def attack_arms(attacks: Iterable[Transform], defences: Iterable[str]) -> tuple[Arm, ...]:
-    """Every attack under every defence, before them each defence without an attack, and first of all neither."""
+    """Return every attack under every defence, before them each defence without an attack, and first of all neither."""
     attacks = tuple(attacks)
     arms = [FULL]
     for defence in defences:
@@ -454,21 +458,21 @@ def attack_arms(attacks: Iterable[Transform], defences: Iterable[str]) -> tuple[
 
 
 def own_defences(arms: Iterable[Arm]) -> frozenset[str]:
-    """Users' own functions that stand behind another transform in some arm: there they are defences, and so alone."""
-    behind = (arm.transforms[1] for arm in arms if len(arm.transforms) == 2)
-    return frozenset(transform.name for transform in behind if role_of(transform) == "own")
+    """Return users' own functions that stand behind another transform in some arm: there they are defences, and so alone."""
+    second_transforms = (arm.transforms[1] for arm in arms if len(arm.transforms) == 2)
+    return frozenset(transform.name for transform in second_transforms if role_of(transform) == "own")
 
 
-def setting_of(arm: Arm, own: Collection[str] = ()) -> Setting | None:
+def setting_of(arm: Arm, own_attacks: Collection[str] = ()) -> Setting | None:
     """Return what an arm is for a report of attacks; None where it is none of that, such as one that leaves parameters out.
 
-    `own`: users' own functions that are defences (`own_defences`); others are attacks.
+    `own_attacks`: users' own functions that are defences (`own_defences`); others are attacks.
     """
     roles = [role_of(transform) for transform in arm.transforms]
     if arm.shows_all:
         return Setting(None, None, None, NO_DEFENCE)
     first, role = arm.transforms[0], roles[0]
-    if len(roles) == 1 and (role == "defence" or first.name in own):
+    if len(roles) == 1 and (role == "defence" or first.name in own_attacks):
         return Setting(None, None, None, first.name)
     if role not in ("attack", "perturbation", "own") or len(roles) > 2 or roles[1:] not in ([], ["defence"], ["own"]):
         return None
@@ -476,11 +480,11 @@ def setting_of(arm: Arm, own: Collection[str] = ()) -> Setting | None:
     return Setting(as_typed(first), role, direction_of(first), defence)
 
 
-def first_attack(arm: Arm, own: Collection[str] = ()) -> Transform | None:
-    """Return the attack or perturbation that an arm begins with, if it does; `own`: users' functions that are defences."""
+def first_attack(arm: Arm, own_attacks: Collection[str] = ()) -> Transform | None:
+    """Return the attack or perturbation that an arm begins with, if it does; `own_attacks`: users' functions that are defences."""
     if not arm.transforms or role_of(first := arm.transforms[0]) not in ("attack", "perturbation", "own"):
         return None
-    return None if len(arm.transforms) == 1 and first.name in own else first
+    return None if len(arm.transforms) == 1 and first.name in own_attacks else first
 
 
 def as_typed(transform: Transform) -> str:
@@ -492,7 +496,7 @@ def as_typed(transform: Transform) -> str:
 
 
 def direction_of(transform: Transform) -> Direction | None:
-    """Towards which verdict an attack argues; None where its name does not say."""
+    """Return the verdict that an attack argues for; None where its name does not say."""
     if transform.kind == "adaptive":
         return AdaptiveTurn.named(transform.rest).direction
     if transform.kind not in ("claim", "toml", *FORMS):

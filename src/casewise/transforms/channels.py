@@ -67,7 +67,7 @@ def put_into(channel: Channel, text: str, shown: ShownItem) -> ShownItem:
 
 
 def with_sentence(context: ShownContext, text: str) -> ShownContext:
-    """`context` with `text` as a sentence at the end of the user's background, or of the last parameter where there is none."""
+    """Return `context` with `text` as a sentence at the end of the user's background, or of the last parameter where there is none."""
     if not context:
         raise ValueError("nothing is shown of a context, so no parameter can say it")
     group = "recipient" if "recipient" in context else list(context)[-1]
@@ -78,12 +78,12 @@ def with_sentence(context: ShownContext, text: str) -> ShownContext:
 
 
 def ended(text: str) -> str:
-    """`text` with a full stop, unless it ends with what ends a sentence."""
+    """Return `text` with a full stop, unless it ends with what ends a sentence."""
     return text if text.rstrip()[-1:] in ".!?:;" else f"{text.rstrip()}."
 
 
 def over_texts(context: ShownContext, change: Callable[[str], str]) -> ShownContext:
-    """`context` with every text in it changed; numbers, yes and no stay as they are."""
+    """Return `context` with every text in it changed; numbers, yes and no stay as they are."""
 
     def changed(value: object) -> object:
         if isinstance(value, str):
@@ -118,13 +118,13 @@ MARKS = "^~¤¦"
 
 
 def in_system(shown: ShownItem, _scene: Scene, _rest: str) -> ShownItem:
-    """The context in the system message, the user's text fenced. Marks that the user wrote are taken out."""
+    """Return the context in the system message, the user's text fenced. Marks that the user wrote are taken out."""
     fenced = of_user(shown, lambda text: f"{OPEN}\n{without_marks(text, (OPEN, CLOSE))}\n{CLOSE}")
     return explained(replace(fenced, placement=replace(fenced.placement, context_role="system")), FENCED)
 
 
 def without_marks(text: str, marks: Sequence[str]) -> str:
-    """`text` without any of these marks, however they are written or put into each other."""
+    """Return `text` without any of these marks, however they are written or put into each other."""
     pattern = re.compile("|".join(map(re.escape, marks)), re.IGNORECASE)
     while (left := pattern.sub("", text)) != text:
         text = left
@@ -132,7 +132,7 @@ def without_marks(text: str, marks: Sequence[str]) -> str:
 
 
 def datamark(shown: ShownItem, _scene: Scene, _rest: str) -> ShownItem:
-    """Every space of the user's text and of the parameters replaced by a mark, and said so."""
+    """Return every space of the user's text and of the parameters replaced by a mark, and said so."""
     whole = shown.query + repr(shown.context) + repr(shown.before)
     mark = next((mark for mark in MARKS if mark not in whole), MARKS[0])
     marked = over_all(shown, lambda text: mark.join(text.split()))
@@ -146,7 +146,7 @@ def delimit(shown: ShownItem, scene: Scene, _rest: str) -> ShownItem:
 
 
 def of_user(shown: ShownItem, change: Callable[[str], str]) -> ShownItem:
-    """`shown` with what is judged and all that the user says changed, and every turn of the conversation before."""
+    """Return `shown` with what is judged and all that the user says changed, and every turn of the conversation before."""
     turns = tuple(
         Message("user", change(turn.content)) if turn.role == "user" else turn for turn in shown.placement.earlier
     )
@@ -156,7 +156,7 @@ def of_user(shown: ShownItem, change: Callable[[str], str]) -> ShownItem:
 
 
 def over_all(shown: ShownItem, change: Callable[[str], str]) -> ShownItem:
-    """`shown` with the user's texts and every text of the context changed."""
+    """Return `shown` with the user's texts and every text of the context changed."""
     return of_user(replace(shown, context=over_texts(shown.context, change)), change)
 
 

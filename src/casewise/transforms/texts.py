@@ -18,7 +18,7 @@ from casewise.models.prices import Spend
 from casewise.models.protocol import Message, Reply, ReplyOptions, Usage, as_messages
 from casewise.records import Arm, Transform
 from casewise.records.base import shipped_toml
-from casewise.runs.limits import Limits, Watch
+from casewise.runs.limits import Limits, RunObserver
 from casewise.runs.run import CallEstimate
 from casewise.runs.texts import MadeText, Maker, TextAsk, estimate_made, made_in, make_texts, spent_making, text_key
 from casewise.transforms.attacks import shipped_claims
@@ -50,7 +50,7 @@ class MadeTexts:
     stopped: str | None = None
     """The reason in words where some could not be made."""
 
-    def of(self, maker: str, text: str) -> str:
+    def look_up(self, maker: str, text: str) -> str:
         """Return what the maker made of a text; while a run is planned the text itself where it is not known.
 
         Raises ValueError: nothing was made of it.
@@ -84,40 +84,40 @@ def tasks() -> dict[str, dict[str, str]]:
     return shipped_toml("casewise.transforms", "by_model.toml")
 
 
-def check_model(rest: str) -> str:
-    """The model's name. Raises ConfigurationError: there is none."""
-    if not rest:
+def check_model(argument: str) -> str:
+    """Return the model's name. Raises ConfigurationError: there is none."""
+    if not argument:
         raise ConfigurationError("name the model: filter:MODEL, detect:MODEL, detect-ask:MODEL or paraphrase:MODEL")
-    return rest
+    return argument
 
 
-def rewrite(kind: str, shown: ShownItem, scene: Scene, rest: str) -> ShownItem:
+def rewrite(kind: str, shown: ShownItem, scene: Scene, argument: str) -> ShownItem:
     """Return what is shown with every statement of the context as the model made it; the query stays as it is."""
     texts = scene.made or MadeTexts()
-    return replace(shown, context=over_texts(shown.context, lambda text: texts.of(f"{kind}:{rest}", text)))
+    return replace(shown, context=over_texts(shown.context, lambda text: texts.look_up(f"{kind}:{argument}", text)))
 
 
-def detect(held_back: Literal["refused", "asked about"], shown: ShownItem, scene: Scene, rest: str) -> ShownItem:
+def detect(held_back: Literal["refused", "asked about"], shown: ShownItem, scene: Scene, argument: str) -> ShownItem:
     """Return what is shown, held back where the model finds an attack in it."""
-    verdict = (scene.made or MadeTexts()).of(f"detect:{rest}", as_text(shown))
+    verdict = (scene.made or MadeTexts()).look_up(f"detect:{argument}", as_text(shown))
     return replace(shown, held_back=held_back) if verdict == ATTACK else shown
 
 
 def as_text(shown: ShownItem) -> str:
-    """All that is shown, as one text."""
+    """Return all that is shown, as one text."""
     turns = [f"{turn.role}: {turn.content}" for turn in (*turns_of_chat(shown.before), *shown.placement.earlier)]
     parts = (laid_out(shown.context, "list"), *shown.placement.system, *turns, f"The {shown.judged}: {shown.query}")
     return "\n\n".join(part for part in parts if part)
 
 
 def by_models(arms: Iterable[Arm]) -> tuple[str, ...]:
-    """The makers that arms need, each once."""
+    """Return the makers that arms need, each once."""
     transforms = [transform for arm in arms for transform in arm.transforms if transform.kind in BY_MODEL]
     return tuple(dict.fromkeys(f"{transform.kind.removesuffix('-ask')}:{transform.rest}" for transform in transforms))
 
 
 def makers_named(names: Iterable[str], options: MakingOptions) -> dict[str, Maker]:
-    """The makers called `TASK:MODEL`. Raises ConfigurationError: there is no such model, or its key is not set."""
+    """Return the makers called `TASK:MODEL`. Raises ConfigurationError: there is no such model, or its key is not set."""
     makers = {}
     for name in names:
         task, _, model = name.partition(":")
@@ -148,7 +148,7 @@ VERDICTS = r"[^.!?:]*\banswered\b[^.!?]*[.!?]?"
 @cache
 def known_by_heart() -> re.Pattern[str]:
     """Return a pattern of the words of casewise's own claims, and of sentences that say that something is answered."""
-    claims = (claim for own in shipped_claims().values() for claim in (own, *own.languages.values()))
+    claims = (claim for claim_set in shipped_claims().values() for claim in (claim_set, *claim_set.languages.values()))
     wordings = (wording for claim in claims for texts in claim.words.values() for wording in texts)
     turns = {turn for wording in wordings for turn in wording.split("\n\n")}
     return re.compile("|".join([*map(re.escape, sorted(turns, key=len, reverse=True)), VERDICTS]), re.IGNORECASE)
@@ -186,14 +186,14 @@ class MakingOptions:
     asked: str = ""
     """The model that is asked afterwards: for it, and for names that say no provider, address and prices are the user's own."""
     limits: Limits = field(default_factory=Limits)
-    watch: Watch | None = None
+    watch: RunObserver | None = None
     command: str | None = None
 
 
 async def making(
     within: Path, arms: Sequence[Arm], asks: AsksGiven, options: MakingOptions, *, spent: Callable[[], Spend] = Spend
 ) -> MadeTexts:
-    """Have all made that the asks of a plan need. What a model makes of another's text waits for that.
+    """Generate all texts that the asks of a plan need. What a model makes of another's text waits for that.
 
     `within`: the run's folder; what is made is kept in one of its own.
     `spent`: what the run itself took before: limits are of all together.
@@ -230,7 +230,7 @@ def estimate_before(arms: Sequence[Arm], asks: AsksGiven, options: MakingOptions
 
 
 def texts_wanted(asks: AsksGiven, texts: MadeTexts) -> dict[str, dict[str, None]]:
-    """The texts that showing every ask takes and that are not made yet, by maker."""
+    """Return the texts that showing every ask takes and that are not made yet, by maker."""
     for ask in asks(texts):
         _ = ask.shown
     return texts.missing
@@ -328,20 +328,20 @@ class AdaptiveTurn:
     """The defence that the attacker meets; `none` for none. What it writes depends on the verdicts under it."""
 
     @classmethod
-    def named(cls, rest: str) -> Self:
+    def named(cls, argument: str) -> Self:
         """Return what `MODEL/CHANNEL/DIRECTION/TURN@DEFENCE` names. Raises ConfigurationError: it is written otherwise."""
-        parts = WRITTEN.fullmatch(rest)
+        parts = WRITTEN.fullmatch(argument)
         if parts is None:
             raise ConfigurationError(
-                f"'adaptive:{rest}' is not adaptive:MODEL/CHANNEL/DIRECTION/TURN@DEFENCE; casewise attack --attacker MODEL names it"
+                f"'adaptive:{argument}' is not adaptive:MODEL/CHANNEL/DIRECTION/TURN@DEFENCE; casewise attack --attacker MODEL names it"
             )
         channel, direction = one_of(parts[2], CHANNELS, "channel"), one_of(parts[3], DIRECTIONS, "direction")
         return cls(parts[1], channel, direction, int(parts[4]), parts[5])
 
     @property
     def transform(self) -> Transform:
-        rest = f"{self.model}/{self.channel}/{self.direction}/{self.number}@{self.defence}"
-        return Transform(kind="adaptive", rest=rest)
+        argument = f"{self.model}/{self.channel}/{self.direction}/{self.number}@{self.defence}"
+        return Transform(kind="adaptive", rest=argument)
 
     @property
     def maker(self) -> str:
@@ -352,12 +352,12 @@ class AdaptiveTurn:
         return " ".join([self.transform.name, query_id, context_id or ""])
 
 
-def adaptive(shown: ShownItem, scene: Scene, rest: str) -> ShownItem:
+def adaptive(shown: ShownItem, scene: Scene, argument: str) -> ShownItem:
     """Return `shown` with the claim that the attacker wrote for this item and turn, or the control's neutral statement.
 
     Raises ValueError: the attacker wrote none.
     """
-    turn = AdaptiveTurn.named(rest)
+    turn = AdaptiveTurn.named(argument)
     if turn.model == NEUTRAL:
         return put_into(turn.channel, STATEMENTS[(turn.number - 1) % len(STATEMENTS)], shown)
     place = turn.place(scene.query.id, None if scene.context is None else scene.context.id)
@@ -365,7 +365,7 @@ def adaptive(shown: ShownItem, scene: Scene, rest: str) -> ShownItem:
 
 
 @dataclass(frozen=True)
-class Tried:
+class EarlierClaim:
     """A claim of an earlier turn, and what the judge decided."""
 
     claim: str
@@ -378,7 +378,7 @@ def attacker_named(attack: Adaptive, options: MakingOptions) -> Maker:
     return maker
 
 
-def claim_wanted(turn: AdaptiveTurn, shown: ShownItem, place: str, tried: Sequence[Tried]) -> TextAsk:
+def claim_wanted(turn: AdaptiveTurn, shown: ShownItem, place: str, tried: Sequence[EarlierClaim]) -> TextAsk:
     """Return what the attacker is asked at a turn: the item, and its earlier claims with the judge's verdicts."""
     task = tasks()[TASK]
     words = {"text": as_text(shown), "towards": turn.direction, "stands": STANDS[turn.channel]}

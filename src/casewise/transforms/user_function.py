@@ -26,7 +26,7 @@ A = TypeVar("A")
 
 
 @dataclass(frozen=True)
-class Tried(Generic[A]):
+class FunctionResult(Generic[A]):
     """The answer that a function's value gives, and the problem with the function where it gives none that can be used."""
 
     answer: A
@@ -34,7 +34,7 @@ class Tried(Generic[A]):
 
 
 @dataclass(frozen=True)
-class Raised:
+class FunctionError:
     """An error that a function raised. Not every error can cross from a thread to the event loop: `StopIteration` would hang it."""
 
     error: Exception | SystemExit
@@ -45,11 +45,11 @@ class Raised:
         return writable(f"{type(self.error).__name__}: {self.error}")
 
     @property
-    def problem_with_place(self) -> str:
+    def located_problem(self) -> str:
         """The same, and where in the user's code that was."""
         frames = traceback.extract_tb(self.error.__traceback__)
-        own = [frame for frame in frames if not frame.filename.startswith((CASEWISE, THREADS))]
-        place = f" ({Path(own[-1].filename).name}:{own[-1].lineno}, in {own[-1].name})" if own else ""
+        user = [frame for frame in frames if not frame.filename.startswith((CASEWISE, THREADS))]
+        place = f" ({Path(user[-1].filename).name}:{user[-1].lineno}, in {user[-1].name})" if user else ""
         return f"{self.problem}{place}"
 
 
@@ -80,7 +80,7 @@ class UserFunction:
         self._left: list[threading.Thread] = []
 
     def settings(self) -> dict[str, Any]:
-        """Its module's file and a digest of its own code, as JSON values."""
+        """Return its module's file and a digest of its own code, as JSON values."""
         module = sys.modules.get(getattr(self.function, "__module__", ""), None)
         settings = {"module": Path(getattr(module, "__file__", None) or "").name} if module else {}
         return settings | {"code": code_digest(self.function)}
@@ -109,7 +109,7 @@ class UserFunction:
         return inspect.iscoroutinefunction(call)
 
     async def call(self, *arguments: Any) -> Any:
-        """Return what the function returns for `arguments`, or what it `Raised`."""
+        """Return what the function returns for `arguments`, or what it `FunctionError`."""
         try:
             if inspect.iscoroutinefunction(self.function):
                 return await self.function(*arguments)
@@ -119,14 +119,14 @@ class UserFunction:
                 returned = await self._in_thread(arguments)
             return await returned if inspect.isawaitable(returned) else returned
         except (Exception, SystemExit) as error:  # noqa: BLE001  (the user's code may raise anything)
-            return Raised(error)
+            return FunctionError(error)
 
     async def _in_thread(self, arguments: tuple[Any, ...]) -> Any:
         """Return what the function returns in a thread of its own. A call that hangs, once it is cancelled, delays no other."""
         loop = asyncio.get_running_loop()
         async with self._slots.setdefault(loop, asyncio.Semaphore(MOST_AT_ONCE)):
             if (hung := self.hung) >= MOST_HUNG:
-                return Raised(TimeoutError(f"{hung} calls have not returned"))
+                return FunctionError(TimeoutError(f"{hung} calls have not returned"))
             result: asyncio.Future[Any] = loop.create_future()
 
             def work() -> None:
@@ -151,7 +151,7 @@ class UserFunction:
     async def ask(
         self,
         arguments: tuple[Any, ...],
-        read: Callable[[Any], Tried[A]],
+        read: Callable[[Any], FunctionResult[A]],
         failed: Callable[[str], A],
         *,
         about: str,
@@ -174,15 +174,15 @@ class UserFunction:
             return tried.answer
 
     async def _tried(
-        self, arguments: tuple[Any, ...], read: Callable[[Any], Tried[A]], failed: Callable[[str], A]
-    ) -> Tried[A]:
+        self, arguments: tuple[Any, ...], read: Callable[[Any], FunctionResult[A]], failed: Callable[[str], A]
+    ) -> FunctionResult[A]:
         returned = await self.call(*arguments)
-        if not isinstance(returned, Raised):
+        if not isinstance(returned, FunctionError):
             try:
                 return read(returned)
             except (Exception, SystemExit) as error:  # noqa: BLE001  (the user's value may raise anything when it is written)
-                returned = Raised(error)
-        return Tried(failed(returned.problem), returned.problem_with_place)
+                returned = FunctionError(error)
+        return FunctionResult(failed(returned.problem), returned.located_problem)
 
 
 def no_loop_runs() -> bool:
@@ -198,11 +198,11 @@ def caught(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
     try:
         return function(*arguments)
     except (Exception, SystemExit) as error:  # noqa: BLE001  (told to whoever asked)
-        return Raised(error)
+        return FunctionError(error)
 
 
 def code_digest(function: Callable[..., Any]) -> str:
-    """A digest of the function's own code, so that an edited one is another; what it calls is not looked at."""
+    """Return a digest of the function's own code, so that an edited one is another; what it calls is not looked at."""
     inner = inspect.unwrap(function.func if isinstance(function, partial) else function)
     named, code = inner if inspect.isroutine(inner) else type(inner), getattr(inner, "__code__", None)
     try:
@@ -225,7 +225,7 @@ it."""
 
 
 def function_at(where: str) -> Callable[..., Any]:
-    """The function `MODULE:FUNCTION`, looked for in the working folder too.
+    """Return the function `MODULE:FUNCTION`, looked for in the working folder too.
 
     Raises ConfigurationError: there is no such module or function, or importing it fails.
     """
@@ -246,9 +246,9 @@ def function_at(where: str) -> Callable[..., Any]:
     return function  # type: ignore[no-any-return]  # it is callable
 
 
-def own_transform(shown: ShownItem, scene: Scene, rest: str) -> ShownItem:
+def own_transform(shown: ShownItem, scene: Scene, argument: str) -> ShownItem:
     """Return what the user's function `f(shown, scene)` makes of what is shown."""
-    returned = function_at(rest)(shown, scene)
+    returned = function_at(argument)(shown, scene)
     if not isinstance(returned, ShownItem):
         raise TypeError(f"it returned {returned!r}, not what is shown")
     return returned

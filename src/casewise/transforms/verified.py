@@ -117,7 +117,7 @@ class Claim:
 
 
 def claims_in(shown: ShownContext) -> Iterator[Claim]:
-    """Every claim that `shown` makes, in reading order."""
+    """Yield every claim that `shown` makes, in reading order."""
     for group in groups(shown):
         for name, statement in group.statements:
             parameter = f"{group.name}.{name}" if name else group.name
@@ -135,9 +135,9 @@ def verify(shown: ShownContext, subjects: Sequence[str], facts: Facts, *, at: da
     for claim in claims_in(shown):
         candidates: list[Status] = [claim.status]
         for fact in about:
-            same = says_the_same(fact, claim, facts) if fact.field == claim.field else None
-            if same is not None and (same or fact.holds(at)):
-                candidates.append("contradicted" if not same else "supported" if fact.holds(at) else "expired")
+            is_same = says_the_same(fact, claim, facts) if fact.field == claim.field else None
+            if is_same is not None and (is_same or fact.holds(at)):
+                candidates.append("contradicted" if not is_same else "supported" if fact.holds(at) else "expired")
         checked.append(replace(claim, status=min(candidates, key=order.index)))
     return tuple(checked)
 
@@ -161,7 +161,7 @@ def says_the_same(fact: SourcedFact, claim: Claim, facts: Facts) -> bool | None:
 
 
 def normalised(text: str) -> str:
-    """`text` in small letters with single spaces, without a full stop at its end.
+    """Return `text` in small letters with single spaces, without a full stop at its end.
 
     Examples
     --------
@@ -176,7 +176,7 @@ DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{1,2} [a-z]+ [0-9]{4}")
 
 
 def day_in(text: str) -> date | None:
-    """The day that a normalised text is, 2026-01-31 or 31 january 2026; None where it is none, or more than that."""
+    """Return the day that a normalised text is, 2026-01-31 or 31 january 2026; None where it is none, or more than that."""
     for form in ("%Y-%m-%d", "%d %B %Y", "%d %b %Y") if DAY.fullmatch(text) else ():
         try:
             return datetime.strptime(text, form).date()  # noqa: DTZ007 - a day has no zone
@@ -195,21 +195,23 @@ ANNOTATED = (
 ONLY_SUPPORTED = "Only those statements of the circumstances are shown that a source outside the conversation supports."
 
 
-def verified(shown: ShownItem, scene: Scene, rest: str) -> ShownItem:
+def verified(shown: ShownItem, scene: Scene, argument: str) -> ShownItem:
     """Return what is left when only claims are shown that facts support."""
-    context = rewritten(shown, scene, rest, lambda claim: claim.text if claim.status == "supported" else None)
+    context = rewritten(shown, scene, argument, lambda claim: claim.text if claim.status == "supported" else None)
     return explained(replace(shown, context=context), ONLY_SUPPORTED)
 
 
-def annotated(shown: ShownItem, scene: Scene, rest: str) -> ShownItem:
-    """Every claim with what facts say of it. What looks like such a mark in a claim is taken out."""
-    context = rewritten(shown, scene, rest, lambda claim: f"{without_marks(claim.text, STATUS_MARKS)} [{claim.status}]")
+def annotated(shown: ShownItem, scene: Scene, argument: str) -> ShownItem:
+    """Return every claim with what facts say of it. What looks like such a mark in a claim is taken out."""
+    context = rewritten(
+        shown, scene, argument, lambda claim: f"{without_marks(claim.text, STATUS_MARKS)} [{claim.status}]"
+    )
     return explained(replace(shown, context=context), ANNOTATED)
 
 
-def rewritten(shown: ShownItem, scene: Scene, rest: str, write: Callable[[Claim], str | None]) -> ShownContext:
-    """The context with each claim written anew; a parameter of which nothing is left is left out."""
-    facts, at = dated_facts(rest)
+def rewritten(shown: ShownItem, scene: Scene, argument: str, write: Callable[[Claim], str | None]) -> ShownContext:
+    """Return the context with each claim written anew; a parameter of which nothing is left is left out."""
+    facts, at = dated_facts(argument)
     subjects = () if scene.context is None else (scene.context.id, scene.context.lineage_id)
     context: ShownContext = {}
     for claim in verify(shown.context, subjects, facts, at=at):
@@ -226,17 +228,19 @@ def rewritten(shown: ShownItem, scene: Scene, rest: str, write: Callable[[Claim]
 
 
 @cache
-def dated_facts(rest: str) -> tuple[Facts, date]:
+def dated_facts(argument: str) -> tuple[Facts, date]:
     """Return what `FILE@DIGEST@DAY` names: facts, and the day on which they are asked.
 
     Raises ConfigurationError: it is written otherwise, or the file holds other facts now. DataError: the file cannot be
     read, or a line is no fact.
     """
     try:
-        path, fingerprint, day = rest.rsplit("@", 2)
+        path, fingerprint, day = argument.rsplit("@", 2)
         at = date.fromisoformat(day)
     except ValueError:
-        raise ConfigurationError(f"{rest!r} is not FILE@DIGEST@DAY; --defences verified:FILE spells it out") from None
+        raise ConfigurationError(
+            f"{argument!r} is not FILE@DIGEST@DAY; --defences verified:FILE spells it out"
+        ) from None
     facts = read_facts(Path(path))
     check_named(path, fingerprint, facts.fingerprint)
     return facts, at

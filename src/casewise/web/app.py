@@ -31,7 +31,7 @@ from casewise.studies.rounds import READ_ANEW_S, all_rounds, load_round, open_pl
 from casewise.web import review, staff, study, study_owner
 from casewise.web.connections import HeaderTimeout
 from casewise.web.pages import STATIC, check_request, install_errors, templates
-from casewise.web.security import BodyLimit, HeadAsGet, SecurityHeaders, Signing
+from casewise.web.security import BodyLimit, HeadRequests, SecurityHeaders, Signing
 
 
 def create_app(settings: Settings) -> FastAPI:
@@ -72,7 +72,7 @@ def create_app(settings: Settings) -> FastAPI:
         app.include_router(router)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     app.add_middleware(BodyLimit)
-    app.add_middleware(HeadAsGet)
+    app.add_middleware(HeadRequests)
     app.add_middleware(SecurityHeaders, behind_tls=settings.behind_tls)
     install_errors(app)
     return app
@@ -93,7 +93,7 @@ log = logging.getLogger(__name__)
 
 @asynccontextmanager
 async def upkept(app: FastAPI) -> AsyncIterator[None]:
-    """Keep all rounds up in a thread while the app runs, and close its database at the end."""
+    """Maintain all rounds in a thread while the app runs, and close its database at the end."""
     stop = threading.Event()
 
     def repeat() -> None:
@@ -113,7 +113,7 @@ async def upkept(app: FastAPI) -> AsyncIterator[None]:
 
 
 def keep_all_up(database: Database, *, now: datetime) -> bool:
-    """Keep up each round; whether this process did, for one does so in a minute."""
+    """Maintain each round; return whether this process did, for one does so in a minute."""
     with database.write() as connection:
         if not take(connection, "upkeep", ONCE, now=now):
             return False
@@ -147,7 +147,7 @@ def free_port() -> int:
 
 @contextmanager
 def serving(settings: Settings, *, port: int) -> Iterator[None]:
-    """Have the app answer on loopback at `port` while the block runs."""
+    """Serve the app on loopback at `port` while the block runs."""
     config = uvicorn.Config(
         create_app(settings), host="127.0.0.1", port=port, log_level="warning", access_log=False, http=HeaderTimeout
     )

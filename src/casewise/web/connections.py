@@ -62,13 +62,13 @@ NO_SYN = ((0x30, 0, 0, 13), (0x54, 0, 0, 0x12), (0x15, 0, 1, 0x02), (0x06, 0, 0,
 
 
 def accept_no_more(listening: socket.socket) -> None:
-    """Have the kernel drop new connections to a port, where it can, and keep those that had begun."""
+    """Let the kernel drop new connections to a port, where it can, and keep those that had begun."""
     if sys.platform != "linux":
         return
     code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in NO_SYN))
     program = struct.pack("HP", len(NO_SYN), ctypes.addressof(code))
-    with socket.fromfd(listening.fileno(), listening.family, listening.type) as same, suppress(OSError):
-        same.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, program)
+    with socket.fromfd(listening.fileno(), listening.family, listening.type) as listening_copy, suppress(OSError):
+        listening_copy.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, program)
 
 
 SO_ATTACH_FILTER = 26

@@ -30,14 +30,14 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from casewise.deciding.decider import (
     LONGEST_ID,
-    Decided,
     Decider,
+    DeciderAnswer,
     DecisionRequest,
     by_group,
     from_messages,
     text_of,
 )
-from casewise.deciding.health import KINDS, Recent
+from casewise.deciding.health import KINDS, RecentDecisions
 from casewise.deciding.monitor import LogEvent, ServiceOptions, TrafficLog, traffic_line
 from casewise.errors import CasewiseError, ConfigurationError, did_you_mean
 from casewise.models.protocol import Message
@@ -62,7 +62,7 @@ def key_digest(key: str) -> str:
 
 
 def keys_in(path: Path) -> frozenset[str]:
-    """Digests of the keys in a file, one a line; lines that begin with # are left out.
+    """Return digests of the keys in a file, one a line; lines that begin with # are left out.
 
     Raises DataError: it cannot be read. ConfigurationError: it holds none, or one that is short.
     """
@@ -149,7 +149,7 @@ class DecideIn(AboutRequest):
         return replace(request, category=self.category, id=self.id or request_id)
 
 
-class DeployedDecision(Decided):
+class DeployedDecision(DeciderAnswer):
     """A decision with the decider that made it, and what that is worth."""
 
     shadow: bool
@@ -203,10 +203,10 @@ class CallIn(AboutRequest):
             "recipient.who": self.recipient,
             "transmission_principle.purpose": self.purpose,
         }
-        groups, own = by_group(stated) or {}, by_group(self.context) or {}
+        groups, own_groups = by_group(stated) or {}, by_group(self.context) or {}
         merged = {
             name: {**groups.get(name, {}), **value} if isinstance(value, Mapping) else value
-            for name, value in {**groups, **own}.items()
+            for name, value in {**groups, **own_groups}.items()
         }
         earlier = tuple(
             Message("user" if turn.role == "user" else "assistant", text_of(turn.model_dump()["content"]))
@@ -242,14 +242,14 @@ class ModerationIn(AboutRequest):
 
         Of several, each has the id of the request and its place behind it.
         """
-        own = self.id or request_id
+        own_id = self.id or request_id
         if isinstance(self.input, str):
             texts = [self.input]
         elif isinstance(self.input[0], str):
             texts = [text for text in self.input if isinstance(text, str)]
         else:
             texts = [text_of([part.model_dump() for part in self.input if isinstance(part, Part)])]
-        ids = [own] if len(texts) == 1 else [f"{own[: LONGEST_ID - 3]}.{place}" for place in range(len(texts))]
+        ids = [own_id] if len(texts) == 1 else [f"{own_id[: LONGEST_ID - 3]}.{place}" for place in range(len(texts))]
         return [
             DecisionRequest(text, self.context, category=self.category, id=id_)
             for text, id_ in zip(texts, ids, strict=True)
@@ -289,13 +289,13 @@ class Problem(BaseModel):
     error: ProblemDetail
 
 
-def decide_out(decider: Decider, decided: Decided, *, shadow: bool) -> DecideOut:
+def decide_out(decider: Decider, decided: DeciderAnswer, *, shadow: bool) -> DecideOut:
     """Return a decision as it goes out."""
     fields = {**dict(decided), "decision": "answer" if shadow else decided.decision}
     return DecideOut(**fields, shadow=shadow, decided=decided.decision, decider=decider.hash, measured=decider.measured)
 
 
-def moderation_result(decider: Decider, decided: Decided, *, shadow: bool, ask_flags: bool) -> ModerationResult:
+def moderation_result(decider: Decider, decided: DeciderAnswer, *, shadow: bool, ask_flags: bool) -> ModerationResult:
     """Return a decision in the form of a moderation endpoint."""
     flagged = not shadow and (decided.decision == "refuse" or (decided.decision == "ask" and ask_flags))
     names = ("inappropriate_in_context", *(decided.categories or ()))
@@ -377,10 +377,10 @@ class Service:
         """What had happened to the log when metrics were brought up to it."""
         self.acknowledged: EventCounts[LogEvent] = EventCounts()
         """What had happened to the log when the service was last told to reopen it."""
-        self.recent = Recent(decider.file)
+        self.recent = RecentDecisions(decider.file)
         self.callers: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
-    async def decide(self, request: DecisionRequest) -> Decided:
+    async def decide(self, request: DecisionRequest) -> DeciderAnswer:
         """Return the decision on a request, within the time that it may take; counted, and written down where a log is wanted."""
         began = time.perf_counter()
         try:
@@ -399,7 +399,7 @@ class Service:
             self.metrics.unmeasured.inc()
         return decided
 
-    def written(self, request: DecisionRequest, decided: Decided) -> Decided:
+    def written(self, request: DecisionRequest, decided: DeciderAnswer) -> DeciderAnswer:
         """Write a decision to the log, where one is wanted; return it, or what is decided where it cannot be written."""
         if self.log is None:
             return decided
@@ -409,12 +409,12 @@ class Service:
             self.unwritten += 1
             self.metrics.capture_errors.inc()
             if self.options.on_full == "refuse":
-                why = "the decision could not be written to the log (--on-full refuse)"
-                return decided.model_copy(update={"decision": "refuse", "why": why})
+                reason = "the decision could not be written to the log (--on-full refuse)"
+                return decided.model_copy(update={"decision": "refuse", "why": reason})
         return decided
 
     def look_at_log(self) -> EventCounts[LogEvent]:
-        """Notice what happened to the log, and bring the metrics up to it; the counts of all events."""
+        """Check what happened to the log, and bring the metrics up to it; the counts of all events."""
         if self.log is not None:
             with suppress(OSError):  # the next decision that cannot be written is counted
                 self.log.look()
@@ -459,7 +459,7 @@ class Service:
         return generate_latest(self.metrics.registry)
 
     def problems(self) -> list[str]:
-        """Sentences about what is not as it should be, without anything of a request."""
+        """Return sentences about what is not as it should be, without anything of a request."""
         hung, log = self.decider.hung_calls, self.look_at_log() - self.acknowledged
         sentences = {
             f"{hung} calls of the judge have not returned": hung,
@@ -472,7 +472,7 @@ class Service:
         return [sentence for sentence, holds in sentences.items() if holds]
 
     def admit(self, request: Request) -> None:
-        """Refuse who has no key, or has asked too much. Raises HTTPException: 401 or 429."""
+        """Refuse a client that has no key, or has sent too many requests. Raises HTTPException: 401 or 429."""
         key = request.headers.get("authorization", "").removeprefix("Bearer ").strip()
         digest = key_digest(key)
         matching = [hmac.compare_digest(digest, listed) for listed in self.keys]  # all of them: no time tells which
@@ -508,7 +508,7 @@ class Service:
         return JSONResponse(Problem(error=detail).model_dump(), status, headers)
 
     async def close(self) -> None:
-        """Let go of the judge and the log."""
+        """Close the judge and the log."""
         await self.decider.judge.close()
         if self.log is not None:
             self.log.close()

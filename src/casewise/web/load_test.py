@@ -275,7 +275,7 @@ class Browser:
         await self.request("POST", path, carried | fields)
 
     async def request(self, method: str, path: str, fields: dict[str, str] | None) -> None:
-        """One request and the page it leads to. A server that is away is asked again, with the very same form."""
+        """Send one request, and follow it to the page that it leads to. A server that is away is asked again, with the very same form."""
         deadline = time.perf_counter() + PATIENCE_S
         headers, address = {SCRIPT_HEADER: "1"}, self.plan.url + path
         while True:
@@ -319,7 +319,7 @@ class Rehearsal:
 
 
 def arrivals(study: Round, *, invitation_key: bytes) -> Callable[[int], Mapping[str, str]]:
-    """URL parameters with which simulated people arrive, as this round's recruiter would send them."""
+    """Return URL parameters with which simulated people arrive, as this round's recruiter would send them."""
     settings = study.design.recruiter
     names = (
         PARAMETERS if settings.kind == "prolific" else {p: getattr(settings, p) for p in ("person", "study", "session")}
@@ -341,7 +341,7 @@ async def rehearse_to_the_end(
     *,
     arrival: Callable[[int], Mapping[str, str]],
 ) -> Rehearsal:
-    """The first wave is `plan.annotators`; then as many as the slots that re-opened need, until none is open.
+    """Return the first wave is `plan.annotators`; then as many as the slots that re-opened need, until none is open.
 
     Those who left in the middle hold their slots until the lease runs out. Nobody is on the pages between two waves, so
     then it is taken as run out.

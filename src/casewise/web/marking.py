@@ -13,7 +13,7 @@ from starlette.staticfiles import StaticFiles
 from casewise.errors import DataError
 from casewise.judges.reread import mark_words, marked_value, read_sample, write_rows
 from casewise.web import pages
-from casewise.web.security import BodyLimit, HeadAsGet, SecurityHeaders, SentForm
+from casewise.web.security import BodyLimit, HeadRequests, SecurityHeaders, SentForm
 from casewise.web.viewing import LoopbackOnly
 
 
@@ -29,7 +29,7 @@ def create_marking(file: Path, *, port: int, done: Callable[[], None]) -> FastAP
         middleware=[
             Middleware(SecurityHeaders, behind_tls=False),
             Middleware(LoopbackOnly, port=port),
-            Middleware(HeadAsGet),
+            Middleware(HeadRequests),
             Middleware(BodyLimit),
         ],
     )

@@ -178,7 +178,7 @@ SAYINGS = {
 
 
 def install_errors(app: FastAPI) -> None:
-    """Have `app` answer errors with pages, or with JSON where a script asks for it."""
+    """Install handlers by which `app` answers errors with pages, or with JSON where a script asks for it."""
 
     @app.exception_handler(Redirection)
     def belongs_elsewhere(request: Request, error: Redirection) -> Response:

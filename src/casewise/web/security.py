@@ -221,8 +221,8 @@ def password_problem(password: str, email: str) -> str | None:
         return "Choose a password with more different characters."
     if password.strip().casefold() in {email.casefold(), email.partition("@")[0].casefold()}:
         return "Choose a password that is not your e-mail address; a few unrelated words are good."
-    plain = password.casefold()
-    for text in (plain, plain.translate(LEET)):
+    folded = password.casefold()
+    for text in (folded, folded.translate(LEET)):
         letters = "".join(letter for letter in text if letter.isalpha())
         for word in COMMON:
             letters = letters.replace(word, "")
@@ -266,7 +266,7 @@ async def refuse_nul(request: Request) -> None:
         raise HTTPException(400, "This request contains a character that is not allowed.")
 
 
-class HeadAsGet:
+class HeadRequests:
     """Answers HEAD as GET is answered, without the body: for those who only ask whether a page is there."""
 
     def __init__(self, app: ASGIApp) -> None:

@@ -100,9 +100,9 @@ def may_try(request: Request, email: str, *, now: datetime) -> bool:
     mac = request.app.state.signing.mac
     # A browser in which this person signed in before has attempts that others cannot use up.
     known_browser = read_cookie(request, KNOWN_COOKIE) == mac(email, use="known browser")
-    mine = f"{email}\0{browser_id(request)}" if known_browser else f"{email}\0{host}"
+    key = f"{email}\0{browser_id(request)}" if known_browser else f"{email}\0{host}"
     with database_of(request).write() as connection:
-        allowed = take(connection, mac(mine, use="limit:email"), PER_EMAIL, now=now)
+        allowed = take(connection, mac(key, use="limit:email"), PER_EMAIL, now=now)
         if known_browser:
             return allowed
         by_address = take(connection, mac(host, use="limit:address"), PER_ADDRESS, now=now)

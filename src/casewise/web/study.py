@@ -221,15 +221,21 @@ def here(study: Round, page: str = "") -> str:
 
 
 def show(
-    request: Request, study: Round, template: str, *, status: int = 200, who: Annotator | None = None, **values: object
+    request: Request,
+    study: Round,
+    template: str,
+    *,
+    status: int = 200,
+    annotator: Annotator | None = None,
+    **values: object,
 ) -> Response:
     """Return a page for annotators: with the study's title, its help lines and whom to write to.
 
-    Its forms carry the token of the next step of `who`, the annotator who reads it.
+    Its forms carry the token of the next step of `annotator`, the annotator who reads it.
     """
     t = study.speech
-    if who is not None:
-        values = {"step": StepToken(who.step, request.app.state.clock()).signed(request, who.id)} | values
+    if annotator is not None:
+        values = {"step": StepToken(annotator.step, request.app.state.clock()).signed(request, annotator.id)} | values
     return render(
         request,
         f"study/{template}.html",
@@ -239,13 +245,13 @@ def show(
         t=t,
         lang=t.language,
         here=here(study),
-        who=who,
+        who=annotator,
         **values,
     )
 
 
 def to_stage(study: Round, annotator: Annotator) -> Response:
-    """Lead to the annotator's stage."""
+    """Redirect to the annotator's stage."""
     return redirect(here(study, STAGE_PAGES[annotator.stage]))
 
 
@@ -302,14 +308,14 @@ def arrive(request: Request, study: ThisRound, at: Now) -> Response:
     fingerprint = vault_of(request).fingerprint(study.name, person.person)
     with study.read(database_of(request), at) as live:
         returner = find_returner(live, fingerprint)
-        why = None if returner else admission_refusal(live, fingerprint)
+        refusal = None if returner else admission_refusal(live, fingerprint)
     if returner is not None:
         return continuing(request, study, returner)
     with study.write(database_of(request), at) as live:
         visit = request.app.state.signing.mac(f"{fingerprint}\0{study.id}\0{at:%Y-%m-%d}", use="arrival")
-        count_arrival(live, "turned away" if why else "arrived", visit=visit)
-    if why is not None:
-        return show_refusal(request, study, why, person)
+        count_arrival(live, "turned away" if refusal else "arrived", visit=visit)
+    if refusal is not None:
+        return show_refusal(request, study, refusal, person)
     warning = markdown(study.wording.warning)
     response = show(request, study, "warning", warning=warning, categories=study.categories)
     # Before consent a person's ids are kept nowhere but in their own browser.
@@ -318,16 +324,16 @@ def arrive(request: Request, study: ThisRound, at: Now) -> Response:
 
 
 def continuing(request: Request, study: Round, annotator: Annotator) -> Response:
-    """Lead to the annotator's stage; the cookie of this browser, which is signed, says who that is and nothing else."""
+    """Redirect to the annotator's stage; the cookie of this browser, which is signed, says who that is and nothing else."""
     response = to_stage(study, annotator)
     set_cookie(request, response, ANNOTATOR_COOKIE, f"{annotator.study_id}:{annotator.id}", lasts_s=KEPT_S)
     return response
 
 
-def show_refusal(request: Request, study: Round, why: NotAdmitted, person: RecruiterIds | None) -> Response:
+def show_refusal(request: Request, study: Round, refusal: NotAdmitted, person: RecruiterIds | None) -> Response:
     """Return why not, and the way back to the recruiter."""
     finish = recruiter_of(request, study).finish("no_consent", person)
-    return show(request, study, "closed", why=why, finish=finish)
+    return show(request, study, "closed", why=refusal, finish=finish)
 
 
 @arrival_router.get("/consent")
@@ -340,7 +346,7 @@ def consent_page(request: Request, study: ThisRound) -> Response:
 
 @arrival_router.post("/consent")
 def consent(request: Request, study: ThisRound, form: SentForm, at: Now) -> Response:
-    """Keep the ids of a person who agrees; of others nothing is kept."""
+    """Store the ids of a person who agrees; of others nothing is kept."""
     person = read_arrival(request, study)
     if person is None:
         return redirect(here(study))
@@ -354,11 +360,11 @@ def consent(request: Request, study: ThisRound, form: SentForm, at: Now) -> Resp
     with study.write(database_of(request), at) as live:
         check_limit(request, live, annotator_id=None)
         annotator = find_returner(live, fingerprint)
-        why = None if annotator else admission_refusal(live, fingerprint, lock=True)
-        if annotator is None and why is None:
+        refusal = None if annotator else admission_refusal(live, fingerprint, lock=True)
+        if annotator is None and refusal is None:
             annotator = admit(live, person, vault=vault)
     if annotator is None:
-        return show_refusal(request, study, why or "already", person)
+        return show_refusal(request, study, refusal or "already", person)
     return continuing(request, study, annotator)
 
 
@@ -369,7 +375,7 @@ def declined(request: Request, study: Round, person: RecruiterIds | None) -> Res
 
 @arrival_router.get("/leave")
 def leave(request: Request, study: ThisRound) -> Response:
-    """Not taking part after all, before anything was stored; who has consented finds their way out where they are."""
+    """End participation before anything was stored; who has consented finds their way out where they are."""
     with study.read(database_of(request)) as live:
         annotator = visitor(request, live)
     return declined(request, study, read_arrival(request, study)) if annotator is None else to_stage(study, annotator)
@@ -380,12 +386,12 @@ def tutorial_page(request: Request, study: ThisRound) -> Response:
     with study.read(database_of(request)) as live:
         annotator = standing_at(request, live)
     text = markdown(study.wording.tutorial)
-    return show(request, study, "tutorial", text=text, categories=study.categories, who=annotator)
+    return show(request, study, "tutorial", text=text, categories=study.categories, annotator=annotator)
 
 
 @arrival_router.post("/tutorial")
 def tutorial_read(request: Request, study: ThisRound, form: SentForm, at: Now) -> Response:
-    """Lead to the quiz, or to the annotator's present stage."""
+    """Redirect to the quiz, or to the annotator's present stage."""
     with study.write(database_of(request), at) as live:
         if (halted := halted_page(request, live, "tutorial")) is not None:
             return halted
@@ -429,7 +435,7 @@ def show_quiz(
     """Return the quiz with what was chosen; `missed` by the last attempt, and `lacks` an answer in a form that was no attempt."""
     left = study.design.quiz.attempts - annotator.quiz_attempts
     values = {"questions": study.wording.quiz, "missed": missed, "chosen": chosen, "lacks": lacks, "left": left}
-    return show(request, study, "quiz", status=400 if lacks else 200, who=annotator, **values)
+    return show(request, study, "quiz", status=400 if lacks else 200, annotator=annotator, **values)
 
 
 @arrival_router.post("/quiz")
@@ -513,7 +519,7 @@ def show_item(
 
 
 async def rate(request: Request) -> Response:
-    """Take an answer, once, and go to the next page, which is shown when the answer is committed.
+    """Store an answer, once, and go to the next page, which is shown when the answer is committed.
 
     This is nine requests in ten: FastAPI's routing and dependencies took longer than all that it does. On SQLite
     answers that wait for a commit are written together.
@@ -535,13 +541,13 @@ async def rate(request: Request) -> Response:
         live = study.at(connection, at)
         if answer is not None and (lacks := unfinished(live, annotator_id, answer, token)):
             return lacks
-        taken = "again" if answer is None else take_answer(live, annotator_id, answer)
-        return next_page(live, annotator_id) if taken != "over" and by_script else None
+        outcome = "again" if answer is None else take_answer(live, annotator_id, answer)
+        return next_page(live, annotator_id) if outcome != "over" and by_script else None
 
-    taken = await asyncio.wrap_future(database_of(request).write_together(taken_in))
-    if taken is None:
+    outcome = await asyncio.wrap_future(database_of(request).write_together(taken_in))
+    if outcome is None:
         return redirect(here(study, "rate"))
-    page, before = (taken.page, taken) if isinstance(taken, IncompletePage) else (taken, None)
+    page, before = (outcome.page, outcome) if isinstance(outcome, IncompletePage) else (outcome, None)
     return show_item(request, study, annotator_id, page, now=at, before=before)
 
 
@@ -552,11 +558,11 @@ def unfinished(study: LiveRound, annotator_id: str, answer: SubmittedAnswer, tok
     """Return the page that `given` is about, where an answer is still missing on it."""
     if answer.decision == "skip" or not study.design.questions:
         return None
-    page, own = next_page(study, annotator_id), answer.own or {}
+    page, own_answers = next_page(study, annotator_id), answer.own or {}
     if page is None or (page.position, page.step) != (answer.position, answer.step):
         return None
-    missing = missing_answers(study.design.questions, own)
-    return IncompletePage(page, token, answer.decision, own, missing) if missing else None
+    missing = missing_answers(study.design.questions, own_answers)
+    return IncompletePage(page, token, answer.decision, own_answers, missing) if missing else None
 
 
 def given_answer(
@@ -569,12 +575,12 @@ def given_answer(
         return None
     sight = read_sight(form.get("sight", ""))
     seconds = answering_time((now - token.shown_at).total_seconds(), by_page=(sight or {}).get("shown_s"))
-    own, scripted = read_own_answers(study.design.questions, form), form.get("hand") == "no"
+    answers, scripted = read_own_answers(study.design.questions, form), form.get("hand") == "no"
     if study.design.rates == "replies":
-        decision = counted_as(decision, own)
+        decision = counted_as(decision, answers)
     if decision == "ask" and not study.design.words.asks_first:
         return None
-    return SubmittedAnswer(token.position, token.step, decision, seconds, scripted=scripted, sight=sight, own=own)
+    return SubmittedAnswer(token.position, token.step, decision, seconds, scripted=scripted, sight=sight, own=answers)
 
 
 CLOCKS_DIFFER_S = 2.0
@@ -607,8 +613,10 @@ def pause_page(request: Request, study: ThisRound) -> Response:
     """Return a page without an item on it."""
     with study.read(database_of(request)) as live:
         annotator = standing_at(request, live, "rating")
-        nothing = not answered_items(live, annotator.id)
-        return show(request, study, "pause", who=annotator, progress=progress(live, annotator.id), nothing=nothing)
+        unanswered = not answered_items(live, annotator.id)
+        return show(
+            request, study, "pause", annotator=annotator, progress=progress(live, annotator.id), nothing=unanswered
+        )
 
 
 @rating_router.post("/stop")
@@ -623,22 +631,22 @@ def stop(request: Request, study: ThisRound, form: SentForm, at: Now) -> Respons
 
 @rating_router.get("/questions")
 def questions_page(request: Request, study: ThisRound) -> Response:
-    """Nothing is left to answer: a few questions and the end."""
+    """Show the closing questions after the last item."""
     with study.read(database_of(request)) as live:
         annotator = standing_at(request, live, "rating")
         if annotator.lapsed or next_page(live, annotator.id) is not None:
             return redirect(here(study, "rate"))
         lost = progress(live, annotator.id).lost
-        nothing = not answered_items(live, annotator.id)
-    questions_asked = () if nothing else study.design.demographics
+        unanswered = not answered_items(live, annotator.id)
+    questions_asked = () if unanswered else study.design.demographics
     remarks = study.phase in {"pilot", "preview"}
-    values: dict[str, Any] = {"questions": questions_asked, "remarks": remarks, "lost": lost, "nothing": nothing}
-    return show(request, study, "questions", who=annotator, **values)
+    values: dict[str, Any] = {"questions": questions_asked, "remarks": remarks, "lost": lost, "nothing": unanswered}
+    return show(request, study, "questions", annotator=annotator, **values)
 
 
 @rating_router.post("/questions")
 def questions(request: Request, study: ThisRound, form: SentForm, at: Now) -> Response:
-    """Keep what was chosen to be said, and end."""
+    """Store the answers that a person chose to give, and end."""
     with study.write(database_of(request), at) as live:
         annotator = stepping(request, live, form, "rating")
         if next_page(live, annotator.id) is not None:
@@ -656,7 +664,7 @@ def data_page(request: Request, study: ThisRound) -> Response:
     with study.read(database_of(request)) as live:
         annotator = standing_at(request, live)
         withdraws = live.now.date() <= study.design.privacy.withdraw_until
-    return show(request, study, "data", who=annotator, withdraws=withdraws, certificate=None, problem=False)
+    return show(request, study, "data", annotator=annotator, withdraws=withdraws, certificate=None, problem=False)
 
 
 @rating_router.post("/data")
@@ -667,7 +675,7 @@ def delete_data(request: Request, study: ThisRound, form: SentForm, at: Now) -> 
             annotator = standing_at(request, live)
         withdraws = at.date() <= study.design.privacy.withdraw_until
         values: dict[str, Any] = {"withdraws": withdraws, "certificate": None, "problem": True}
-        return show(request, study, "data", status=400, who=annotator, **values)
+        return show(request, study, "data", status=400, annotator=annotator, **values)
     with study.write(database_of(request), at) as live:
         annotator = stepping(request, live, form)
         leave_before_batch(live, annotator.id)
@@ -690,9 +698,11 @@ def way_back(request: Request, study: LiveRound, annotator: Annotator) -> Finish
 
 @rating_router.get("/end")
 def end_page(request: Request, study: ThisRound) -> Response:
-    """Thanks, what it was about, and the way back to the recruiter."""
+    """Show thanks, the purpose of the study, and the way back to the recruiter."""
     with study.read(database_of(request)) as live:
         annotator = standing_at(request, live, "done")
         finish = way_back(request, live, annotator)
     wording = study.wording.screened_out if annotator.outcome == "screened_out" else study.wording.debriefing
-    return show(request, study, "end", outcome=annotator.outcome, text=markdown(wording), finish=finish, who=annotator)
+    return show(
+        request, study, "end", outcome=annotator.outcome, text=markdown(wording), finish=finish, annotator=annotator
+    )

@@ -15,7 +15,7 @@ from fastapi import APIRouter, Depends, HTTPException, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from casewise.database.staff import sees_study
+from casewise.database.staff import may_see_study
 from casewise.errors import CasewiseError
 from casewise.storage.load import load
 from casewise.studies.answers import DisplayedPage, Progress, restore, void
@@ -56,7 +56,7 @@ async def own_round(request: Request, owner: Owner, study: ThisRound) -> Round:
 
     def sees() -> bool:
         with database_of(request).read() as connection:
-            return sees_study(connection, owner.id, study.name)
+            return may_see_study(connection, owner.id, study.name)
 
     if not await run_in_threadpool(sees):
         raise HTTPException(404)
@@ -75,7 +75,7 @@ STATES: tuple[RoundState, ...] = get_args(RoundState)
 def studies(request: Request, owner: Owner) -> Response:
     """Return the rounds of the owner's studies, the newest first."""
     with database_of(request).read() as connection:
-        rounds = [row for row in all_rounds(connection) if sees_study(connection, owner.id, row.name)]
+        rounds = [row for row in all_rounds(connection) if may_see_study(connection, owner.id, row.name)]
     return render(request, "study/owner_list.html", rounds=rounds)
 
 
@@ -121,7 +121,7 @@ def change_condition(request: Request, owner: Owner, study: OwnRound, form: Sent
 
 @router.get("/{study_id}/checks")
 def checks_page(request: Request, _owner: Owner, study: OwnRound) -> Response:
-    """Attention checks and speed, a row an annotator."""
+    """Show attention checks and speed, a row an annotator."""
     with study.read(database_of(request)) as live:
         rows = check_rows(live)
     return render(request, "study/owner_checks.html", study=study, rows=rows)
@@ -263,24 +263,24 @@ def annotator_of(study: LiveRound, annotator_id: str) -> Annotator:
 
 @people_router.post("")
 def act(request: Request, owner: Owner, study: OwnRound, form: SentForm, query: People, at: Now) -> Response:
-    """Leave out, or take in again, all who are ticked; the reason stays in the log of each."""
-    why, action = form.get("why", "").strip()[:LONGEST_REASON], ACTIONS.get(form.get("action", ""))
+    """Exclude, or include again, all ticked annotators; the reason stays in the log of each."""
+    reason, action = form.get("why", "").strip()[:LONGEST_REASON], ACTIONS.get(form.get("action", ""))
     chosen = sorted(name.removeprefix(CHOSEN) for name in form if name.startswith(CHOSEN))
-    if action is None or not chosen or not why:
+    if action is None or not chosen or not reason:
         problem = SAY_WHY if action and chosen else TICK
-        return people_page(request, study, query, status=400, problem=problem, why=why, ticked=chosen)
+        return people_page(request, study, query, status=400, problem=problem, why=reason, ticked=chosen)
     slots = 0
     with study.write(database_of(request), at) as live:
         for annotator_id in chosen:
             annotator_of(live, annotator_id)
-            slots += action(live, annotator_id, why=why, by=owner.id)
+            slots += action(live, annotator_id, reason=reason, by=owner.id)
     done = urlencode({"done": form["action"], "slots": slots})
     return redirect(f"/studies/{study.id}/people?{link_to(query)}&{done}")
 
 
 @people_router.post("/find")
 def find_submission(request: Request, _owner: Owner, study: OwnRound, form: SentForm, query: People) -> Response:
-    """Lead from the recruiter's submission, or a person's id there, to the annotator. It is sent, so that no address holds it."""
+    """Redirect from the recruiter's submission, or a person's id there, to the annotator. It is sent, so that no address holds it."""
     submission = form.get("submission", "").strip()[:LONGEST_WORD]
     with study.read(database_of(request)) as live:
         annotator_id = with_submission(live, submission, vault=vault_of(request))

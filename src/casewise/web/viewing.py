@@ -31,9 +31,9 @@ from casewise.evaluate.viewing import (
     CELLS,
     LABELS,
     OUTCOMES,
-    Chosen,
     ItemsWanted,
-    Viewed,
+    RunView,
+    SelectedItems,
     ViewedTable,
     choose,
     columns_shown,
@@ -51,7 +51,7 @@ from casewise.text import Form, render, shortest_names
 from casewise.transforms.catalogue import arm_named, show
 from casewise.transforms.texts import MadeTexts
 from casewise.web import pages
-from casewise.web.security import BodyLimit, HeadAsGet, SecurityHeaders, SentForm
+from casewise.web.security import BodyLimit, HeadRequests, SecurityHeaders, SentForm
 
 # Who may ask: this machine's browser, on a page of ours. Another site's page, or a name that leads here, may not.
 
@@ -194,7 +194,7 @@ class Room:
     @cached_property
     def labels(self) -> LabelWords:
         """The words that follow from where labels come from."""
-        return LabelWords.of(self.table.benchmark)
+        return LabelWords.for_benchmark(self.table.benchmark)
 
     @cached_property
     def names(self) -> list[str]:
@@ -213,7 +213,7 @@ def names_of(table: ViewedTable) -> list[str]:
     return [render(name, form) for name in names]
 
 
-def items_values(room: Room, query: ItemsWanted, chosen: Chosen) -> dict[str, Any]:
+def items_values(room: Room, query: ItemsWanted, chosen: SelectedItems) -> dict[str, Any]:
     """Return the page of a list."""
     series = columns_shown(room.table, query)
     pages = max(1, -(-len(chosen.places) // room.rows))
@@ -267,7 +267,7 @@ def several_judges(table: ViewedTable) -> bool:
 
 
 def common_lists(room: Room, query: ItemsWanted) -> Iterator[tuple[str, str]]:
-    """Lists that many want, of the series that are looked at now."""
+    """Yield links to the most used lists of the series that are looked at now."""
     same_series = replace(ItemsWanted(), series=query.series, first=query.first, second=query.second)
     lists: tuple[tuple[str, dict[str, Any]], ...] = (
         ("a judge is wrong", {"outcome": "wrong"}),
@@ -305,14 +305,14 @@ CONTEXT_SHOWN = 320
 def short_context(benchmark: Benchmark, item: Item) -> str:
     """Return the statements of an item's context that differ from its twin's, the recipient's first; all without a
     twin."""
-    own = benchmark.written_of(item)
-    if own is None:
+    own_text = benchmark.written_of(item)
+    if own_text is None:
         return "no context"
     twin = benchmark.twin_of(item)
     twin_texts = {} if twin is None else twin.texts()
-    differs = [name for name, text in own.texts.items() if twin_texts.get(name) != text] or [*own.texts]
+    differs = [name for name, text in own_text.texts.items() if twin_texts.get(name) != text] or [*own_text.texts]
     recipient_first = sorted(differs, key=lambda name: not name.startswith("recipient."))
-    text = " · ".join(own.texts[name] for name in recipient_first)
+    text = " · ".join(own_text.texts[name] for name in recipient_first)
     return text if len(text) <= CONTEXT_SHOWN else f"{text[: CONTEXT_SHOWN - 1]}…"
 
 
@@ -347,7 +347,7 @@ def item_values(room: Room, query: ItemsWanted, place: int, *, near: pl.Series) 
     paired_ids = [paired.id for paired in benchmark.pairs.get(item.pair_id or "", ()) if paired.id != item.id]
     twin = int(table.items["item_id"].index_of(paired_ids[0]) or 0) if len(paired_ids) == 1 else None
     stated, twin_context = benchmark.query[item.query_id], benchmark.twin_of(item)
-    own = show(FULL, stated, benchmark.context_of(item))
+    own_context = show(FULL, stated, benchmark.context_of(item))
     twin_shown = None if twin_context is None else show(FULL, stated, twin_context)
     return {
         "wanted": query,
@@ -364,7 +364,7 @@ def item_values(room: Room, query: ItemsWanted, place: int, *, near: pl.Series) 
         "people": votes(row),
         "query": room.text(stated.text),
         "judged": stated.judged,
-        "groups": [] if room.withheld else with_marks(own, twin_shown),
+        "groups": [] if room.withheld else with_marks(own_context, twin_shown),
         "twin": None if twin is None else room.links.item(twin, query),
         "has_twin": twin_context is not None,
         "series": [(name, verdict_shown(row, number)) for number, name in enumerate(room.names)],
@@ -465,7 +465,7 @@ Place = Annotated[int, Depends(place_of)]
 """The place of the item whose number the address has."""
 
 
-def create_view(viewed: Viewed, *, port: int) -> FastAPI:
+def create_view(viewed: RunView, *, port: int) -> FastAPI:
     """Return the room as an ASGI app that answers on loopback at `port`."""
     app = FastAPI(
         docs_url=None,
@@ -475,7 +475,7 @@ def create_view(viewed: Viewed, *, port: int) -> FastAPI:
         middleware=[
             Middleware(SecurityHeaders, behind_tls=False),
             Middleware(LoopbackOnly, port=port),
-            Middleware(HeadAsGet),
+            Middleware(HeadRequests),
             Middleware(BodyLimit),
         ],
     )
@@ -484,12 +484,12 @@ def create_view(viewed: Viewed, *, port: int) -> FastAPI:
     Thread(target=lambda table: table.contexts, args=(viewed.table,), daemon=True).start()  # for the first search
 
     @lru_cache(KEPT)
-    def kept(query: ItemsWanted, tags: tuple[tuple[str, tuple[str, ...]], ...]) -> Chosen:
+    def kept(query: ItemsWanted, tags: tuple[tuple[str, tuple[str, ...]], ...]) -> SelectedItems:
         return choose(viewed.table, query, tagged=dict(tags))
 
-    def looked_at(request: Request) -> tuple[Room, ItemsWanted, Chosen]:
+    def looked_at(request: Request) -> tuple[Room, ItemsWanted, SelectedItems]:
         room = Room(viewed.table, viewed.notes, Links())
-        query = ItemsWanted.of(dict(request.query_params))
+        query = ItemsWanted.from_query(dict(request.query_params))
         tags = tuple(sorted((item, note.tags) for item, note in viewed.notes.items())) if query.tag else ()
         return room, query, kept(replace(query, page=1), tags)
 
@@ -554,7 +554,7 @@ class WrittenView(NamedTuple):
 
 
 def write_view(
-    viewed: Viewed, folder: Path, *, only: ItemsWanted = ItemsWanted(), withheld: bool = True, quoted: bool = False
+    viewed: RunView, folder: Path, *, only: ItemsWanted = ItemsWanted(), withheld: bool = True, quoted: bool = False
 ) -> WrittenView:
     """Write the room to `folder`, which is new or empty, and return where to begin.
 
@@ -603,7 +603,7 @@ def write_view(
     return WrittenView(folder / "index.html", len(places), len(lists))
 
 
-class OneList(NamedTuple):
+class ItemList(NamedTuple):
     """A list that a folder has: the beginning of its files' names, what it is called, where it stands, what is in it."""
 
     name: str
@@ -612,21 +612,23 @@ class OneList(NamedTuple):
     query: ItemsWanted
 
 
-def lists_of(table: ViewedTable, base: ItemsWanted) -> Iterator[OneList]:
+def lists_of(table: ViewedTable, base: ItemsWanted) -> Iterator[ItemList]:
     names = names_of(table)
-    yield OneList("index", "All items" if base == ItemsWanted() else "Selected items", "Lists", base)
+    yield ItemList("index", "All items" if base == ItemsWanted() else "Selected items", "Lists", base)
     for place, series in enumerate(table.series[:COLUMNS]):
         for outcome in ("wrong", "unscored") if series.reasons else ("wrong",):
             query = replace(base, series=place, outcome=outcome)
-            yield OneList(f"series-{place}-{outcome}", f"{names[place]}: {outcome}", "Lists", query)
+            yield ItemList(f"series-{place}-{outcome}", f"{names[place]}: {outcome}", "Lists", query)
     if several_judges(table):
-        yield OneList("differ", "Judges differ", "Lists", replace(base, differ=True))
+        yield ItemList("differ", "Judges differ", "Lists", replace(base, differ=True))
     for second in range(min(PAIRED, len(names))):
         for first in range(second):
             name, title = f"beside-{first}-{second}", f"{names[first]} compared with {names[second]}"
-            beside = replace(base, first=first, second=second)
-            yield OneList(name, title, "Two side by side", beside)
+            side_by_side = replace(base, first=first, second=second)
+            yield ItemList(name, title, "Two side by side", side_by_side)
             for cell in CELLS:
-                yield OneList(f"{name}-{cell}", f"{title}: {' '.join(cell.split('-'))}", "", replace(beside, cell=cell))
+                yield ItemList(
+                    f"{name}-{cell}", f"{title}: {' '.join(cell.split('-'))}", "", replace(side_by_side, cell=cell)
+                )
     for place, category in enumerate([] if base.category else table.categories):
-        yield OneList(f"category-{place}", category, "Categories", replace(base, category=category))
+        yield ItemList(f"category-{place}", category, "Categories", replace(base, category=category))

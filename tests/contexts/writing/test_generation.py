@@ -24,7 +24,7 @@ from casewise.models.load import ModelOptions, load_model
 from casewise.models.prices import Prices
 from casewise.models.protocol import FakeModel, Rejected, Usage
 from casewise.records import sorry_bench
-from casewise.runs.limits import Limits, Watch
+from casewise.runs.limits import Limits, RunObserver
 
 
 @pytest.fixture
@@ -196,7 +196,7 @@ def test_a_limit_on_tokens_counts_earlier_sessions_too(store, draft):
 
 
 def test_a_stop_lets_what_is_in_flight_finish_and_the_same_call_goes_on(store, draft):
-    watch = Watch()
+    watch = RunObserver()
     watch.progress = lambda progress, _total: watch.stop.ask("interrupted") if progress.n_done == 3 else None
     options = GenerationOptions(limits=Limits(concurrency=1))
     first = asyncio.run(generate(store, draft, FakeModel(well_formed_reply), options=options, watch=watch))

@@ -12,7 +12,7 @@ from casewise.contexts.review import Act
 from casewise.database.engine import only_one
 from casewise.errors import RunConflict
 from casewise.models.protocol import FakeModel, Rejected
-from casewise.runs.limits import Limits, Watch
+from casewise.runs.limits import Limits, RunObserver
 from casewise.storage.run_folder import kind_of
 
 
@@ -113,7 +113,7 @@ def test_a_context_with_other_words_is_asked_about_again_and_the_new_findings_re
 
 
 def test_a_stopped_run_goes_on_with_the_rest(here):
-    watch = Watch()
+    watch = RunObserver()
     watch.progress = lambda progress, _total: watch.stop.ask("interrupted") if progress.n_calls else None
     first = asked(here, opinion(), watch=watch, limits=Limits(1))
     second = asked(here, opinion())

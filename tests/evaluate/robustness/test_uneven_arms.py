@@ -41,7 +41,7 @@ def test_any_subset_of_attacks_defences_and_items_is_reported(whole, tmp_path, s
     some = [line for line in lines if rng.random() < kept[line["arm"]]]
     (run / "judgements.jsonl").write_text("".join(json.dumps(line) + "\n" for line in some))
 
-    found = RobustnessNumbers.of(run, benchmark=None, options=ReportOptions())
+    found = RobustnessNumbers.from_run(run, benchmark=None, options=ReportOptions())
 
     json.dumps(found.as_json(), allow_nan=False)
     assert "fake/rehearsal under attack" in html(robustness_page(found))

@@ -124,14 +124,14 @@ def test_a_tag_chooses_the_items_that_have_it(table):
 def test_what_is_wanted_comes_back_from_its_words():
     wanted = ItemsWanted(q="a & b", series=0, first=1, second=0, down=True, page=3, people="90")
 
-    assert ItemsWanted.of(wanted.words()) == wanted
-    assert ItemsWanted.of({"q": "", "unknown": "x"}) == ItemsWanted()
+    assert ItemsWanted.from_query(wanted.words()) == wanted
+    assert ItemsWanted.from_query({"q": "", "unknown": "x"}) == ItemsWanted()
 
 
 @pytest.mark.parametrize("words", [{"label": "good"}, {"series": "-1"}, {"page": "x"}, {"people": "12"}, {"cell": "a"}])
 def test_what_a_word_cannot_be_is_said(words):
     with pytest.raises(ConfigurationError, match=next(iter(words))):
-        ItemsWanted.of(words)
+        ItemsWanted.from_query(words)
 
 
 def test_a_series_that_is_not_there_is_said(table):

@@ -133,7 +133,7 @@ def test_the_value_of_a_header_is_neither_in_the_settings_nor_in_a_reply():
     assert SECRET not in f"{reply} {settings}"
     assert reply.text == "safe [key]"
     assert settings["headers"] == {"X-Team": "TEAM_TOKEN"}
-    assert ExtraOptions.of(settings).read({}, needs_key=False) == DEPLOYED.read({}, needs_key=False)
+    assert ExtraOptions.from_settings(settings).read({}, needs_key=False) == DEPLOYED.read({}, needs_key=False)
 
 
 def test_without_further_parts_the_settings_are_those_of_any_call():

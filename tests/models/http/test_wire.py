@@ -8,7 +8,7 @@ from casewise.models.client import RetryPolicy, requested_wait_s, written
 from casewise.models.endpoints import find_endpoint, parse_model_name
 from casewise.models.local import class_of, first_token_ids
 from casewise.models.protocol import Usage
-from casewise.models.wire import Capabilities, WrongShape, read_error, read_reply, read_usage
+from casewise.models.wire import Capabilities, InvalidResponse, read_error, read_reply, read_usage
 
 
 def body(message, **choice):
@@ -39,7 +39,7 @@ DEEP = "[" * 100_000
 
 @pytest.mark.parametrize("text", [DEEP, '{"choices":' + DEEP, '{"error":' * 100_000, "[" * 2_000 + r"\ud800"])
 def test_json_that_is_nested_too_deep_is_no_answer_and_no_error_of_ours(text):
-    with pytest.raises(WrongShape):
+    with pytest.raises(InvalidResponse):
         read_reply(text)
     assert read_error(text).code == ""
 
@@ -110,7 +110,7 @@ def test_a_reply_without_words_may_have_no_tokens():
 
 @pytest.mark.parametrize("text", ["", "[]", "null", "{}", '{"choices": []}', '{"choices": [{}]}', "<html>", '{"cho'])
 def test_what_is_no_chat_completion_is_said_to_be_none(text):
-    with pytest.raises(WrongShape):
+    with pytest.raises(InvalidResponse):
         read_reply(text)
 
 

@@ -149,7 +149,7 @@ def test_of_one_token_to_draw_from_it_is_drawn(model):
 def judged(folder, out, elicitation, limit, options=LiveOptions()):
     benchmark = load("demo")
     judge = live_judge(f"hf:{folder}", options)
-    plan = Plan.of(benchmark, judge, elicitations=(elicitation,), selection=Selection(limit=limit))
+    plan = Plan.for_benchmark(benchmark, judge, elicitations=(elicitation,), selection=Selection(limit=limit))
     return judge, asyncio.run(api.PlannedRun(out, benchmark, judge, plan).perform()).summary
 
 

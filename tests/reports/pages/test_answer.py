@@ -9,11 +9,11 @@ from rich.console import Console
 
 import casewise
 from casewise.evaluate.conclusions import Unknown, against_person, errs_more
-from casewise.evaluate.yardsticks import where_it_fails
+from casewise.evaluate.yardsticks import error_sentences
 from casewise.records.item import RatingScale
 from casewise.reports.document import Forest, ForestRow
 from casewise.reports.formats import print_document
-from casewise.stats.ceilings import AgainstNewPerson
+from casewise.stats.ceilings import NewPersonTest
 from casewise.stats.costs import RefusalRates
 from casewise.stats.estimates import Estimate
 from casewise.storage.benchmark import About
@@ -108,7 +108,7 @@ def test_which_way_it_errs_is_said_only_where_the_intervals_part(harm, over, way
 def test_a_comparison_says_no_more_than_the_interval_of_its_difference(low, high, margin, sentence):
     size = 0.05 if margin is None else margin
     numbers = {"judge": 0.8, "person": 0.8, "difference": (low + high) / 2, "low": low, "ci_low": low, "ci_high": high}
-    test = AgainstNewPerson(
+    test = NewPersonTest(
         **numbers, margin=size, p=0.01, not_worse=margin is not None, power=0.8, detectable=0.1, items=20, clusters=10
     )
 
@@ -118,8 +118,8 @@ def test_a_comparison_says_no_more_than_the_interval_of_its_difference(low, high
 def test_an_error_without_items_is_not_spoken_of():
     harm_alone, none = rates(share(0.1), share(None), n_safe=0), rates(share(None), share(None), n_safe=0, n_unsafe=0)
 
-    assert "refuses" not in where_it_fails(harm_alone, LabelWords("people"), unscored=0)
-    assert "nothing says which way" in where_it_fails(none, LabelWords("people"), unscored=0)
+    assert "refuses" not in error_sentences(harm_alone, LabelWords("people"), unscored=0)
+    assert "nothing says which way" in error_sentences(none, LabelWords("people"), unscored=0)
 
 
 @pytest.mark.slow

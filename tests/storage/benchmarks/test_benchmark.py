@@ -32,7 +32,7 @@ def test_the_demo_has_every_category_in_two_contexts_and_is_marked():
             "the taxonomy has no category 'gardening'",
         ),
         (
-            {"items": (*DEMO.items, Item.of(DEMO.contexts[0], condition="unsafe_revised"))},
+            {"items": (*DEMO.items, Item.from_context(DEMO.contexts[0], condition="unsafe_revised"))},
             "condition is 'unsafe_revised', but its context's intent and origin make it 'safe_revised'",
         ),
         (
@@ -55,7 +55,7 @@ def test_annotators_may_have_any_name():
 
 
 def test_a_condition_of_ones_own_fits_any_context():
-    mine = Item.of(DEMO.contexts[0], condition="shown_in_welsh")
+    mine = Item.from_context(DEMO.contexts[0], condition="shown_in_welsh")
 
     assert replace(DEMO, items=(*DEMO.items, mine)).item[mine.id] == mine
 

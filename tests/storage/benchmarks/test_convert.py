@@ -102,7 +102,7 @@ statements = st.recursive(
 def test_whatever_a_context_states_comes_back_from_parquet(tmp_path_factory, text, background, subject):
     query = Query(text=text, category="terrorism")
     context = context_of(query, intended_safe=True, background=background, subject=subject)
-    original = Benchmark(About(name="any"), (query,), (context,), (Item.of(context),))
+    original = Benchmark(About(name="any"), (query,), (context,), (Item.from_context(context),))
     folder: Path = tmp_path_factory.mktemp("any") / "p"
 
     assert load(write_benchmark(original, folder, ending=".parquet")) == original

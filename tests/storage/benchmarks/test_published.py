@@ -234,7 +234,7 @@ def test_what_the_format_cannot_hold_is_not_written(tmp_path):
     unrated = replace(DEMO, ratings=())
     told = DEMO.contexts[0].model_copy(update={"subject": "a neighbour", "id": "", "lineage_id": ""})
     told = type(told).model_validate(told.model_dump())
-    item = Item.of(told)
+    item = Item.from_context(told)
     third = Benchmark(About(name="s"), DEMO.queries[:1], (told,), (item,), (Rating(item_id=item.id, verdict="safe"),))
 
     for benchmark, problem in ((bare, "no context"), (unrated, "no ratings"), (third, "no subject")):

@@ -30,13 +30,13 @@ ratings = st.lists(
 @pytest.mark.slow
 @given(ratings)
 def test_ratings_in_columns_equal_the_ratings(given):
-    found = RatingColumns.of(given)
+    found = RatingColumns.from_ratings(given)
 
     assert found == given
     assert given == tuple(found)
     assert [found[place] for place in range(-len(given), len(given))] == [*given, *given]
     assert found[1:3] == given[1:3]
-    assert RatingColumns.of(found) == found
+    assert RatingColumns.from_ratings(found) == found
 
 
 @pytest.mark.slow
@@ -49,7 +49,7 @@ def test_the_lines_of_a_digest_are_the_keys_in_order(given):
     ]
     expected = sorted(keys)
 
-    assert "".join(RatingColumns.of(given).lines()) == "".join("\t".join(key) + "\n" for key in expected)
+    assert "".join(RatingColumns.from_ratings(given).lines()) == "".join("\t".join(key) + "\n" for key in expected)
 
 
 @pytest.mark.slow
@@ -57,7 +57,7 @@ def test_the_lines_of_a_digest_are_the_keys_in_order(given):
 def test_a_key_that_stands_twice_is_found(given):
     keys = [rating.key for rating in given]
 
-    repeated = RatingColumns.of(given).first_repeated_key()
+    repeated = RatingColumns.from_ratings(given).first_repeated_key()
 
     assert (repeated is None) == (len(set(keys)) == len(keys))
     assert repeated is None or keys.count(repeated) > 1
@@ -68,7 +68,7 @@ def test_a_key_that_stands_twice_is_found(given):
 def test_the_ratings_of_some_items_are_those_of_these_items(given, items):
     kept = tuple(rating for rating in given if rating.item_id in items)
 
-    assert RatingColumns.of(given).of_items(items) == RatingColumns.of(kept)
+    assert RatingColumns.from_ratings(given).of_items(items) == RatingColumns.from_ratings(kept)
 
 
 @pytest.mark.slow
@@ -76,7 +76,7 @@ def test_the_ratings_of_some_items_are_those_of_these_items(given, items):
 def test_counts_are_by_item(given):
     items = ["i_b", "i_none", "i_a"]
 
-    counts = RatingColumns.of(given).per_item(pl.Series(items))
+    counts = RatingColumns.from_ratings(given).per_item(pl.Series(items))
 
     votes = [[rating.verdict for rating in given if rating.item_id == item] for item in items]
     assert counts["n_votes"].to_list() == [len(some) - some.count("unsure") for some in votes]
@@ -88,7 +88,7 @@ def test_counts_are_by_item(given):
 
 
 def test_arrays_say_who_rated_what_and_minus_one_where_nobody_is_known():
-    found = RatingColumns.of(
+    found = RatingColumns.from_ratings(
         (
             Rating(item_id="i_b", annotator_id="p2", verdict="safe"),
             Rating(item_id="i_gone", annotator_id="p1", verdict="safe"),
@@ -116,7 +116,7 @@ def test_plainly_written_ratings_are_read_as_records_are_or_not_at_all(given):
         rating.at or "\t" in rating.item_id or "e" in f"{rating.seconds!r}{rating.value!r}".replace("None", "")
         for rating in given
     )
-    assert found == RatingColumns.of(given) or (odd and found is None)
+    assert found == RatingColumns.from_ratings(given) or (odd and found is None)
 
 
 @pytest.mark.parametrize(
@@ -147,4 +147,4 @@ def test_what_is_not_plainly_written_is_left_to_the_reader_that_explains(tmp_pat
 def test_a_table_of_them_says_what_their_json_says(given_ratings):
     told = [dict.fromkeys(Rating.model_fields) | one.as_json() for one in given_ratings]
 
-    assert RatingColumns.of(given_ratings).written.to_dicts() == told
+    assert RatingColumns.from_ratings(given_ratings).written.to_dicts() == told

@@ -47,7 +47,7 @@ def amended(store, study, path):
     with store.write() as connection:
         plan = read_plan(path)
         found = amendment_of(study.at(connection, START), plan)
-        amend(study.at(connection, START), found, why="too wide intervals", by="owner")
+        amend(study.at(connection, START), found, reason="too wide intervals", by="owner")
         return found, load_round(connection, study.id)
 
 

@@ -39,7 +39,7 @@ def test_an_export_is_a_benchmark_with_the_counted_ratings_and_the_rest_apart(st
     study = opened_plan(store, plan)
     kept, voided = finished(store, study, "alice"), finished(store, study, "bob", "refuse")
     with study.write(store, START) as live:
-        void(live, voided, why="asked us to", by="owner")
+        void(live, voided, reason="asked us to", by="owner")
     done = exported(store, study, plan, tmp_path / "out")
 
     found = read_benchmark(tmp_path / "out")

@@ -27,7 +27,7 @@ from tests.support.served import served
 from casewise.api import judge
 from casewise.api.deciding import Wanted, fit_decider
 from casewise.deciding.monitor import read_traffic
-from casewise.stats.thresholds import Fitted
+from casewise.stats.thresholds import FittedThresholds
 
 SLOW = """
 import asyncio
@@ -118,7 +118,7 @@ def serving(*options: str, before: str = "", source: str = SLOW) -> Iterator[tup
     module = f"judge_{secrets.token_hex(8)}"  # a name of its own: what one test has imported stays for the next
     Path(f"{module}.py").write_text(source.replace("slow", "fast"))
     fit = fit_decider(judge("demo", f"python:{module}:judge", out="run"), Wanted(ratio=1))
-    fit.decider.model_copy(update={"thresholds": Fitted(0.5, 0.5)}).save("decider.json")
+    fit.decider.model_copy(update={"thresholds": FittedThresholds(0.5, 0.5)}).save("decider.json")
     with serving_file(*options, before=before) as there:
         yield there
 

@@ -40,7 +40,7 @@ class GeminiBatches(BatchInterface):
             raise Rejected("no_logprobs", "casewise does not request log probabilities in Gemini's batches")
         options = {"temperature": "temperature", "seed": "seed", "top_p": "topP"}
         config: dict[str, Any] = {"maxOutputTokens": body.get("max_tokens") or body.get("max_completion_tokens")}
-        config |= {theirs: body[ours] for ours, theirs in options.items() if ours in body}
+        config |= {field: body[option] for option, field in options.items() if option in body}
         if "response_format" in body:
             schema = body["response_format"]["json_schema"]["schema"]
             config |= {"responseMimeType": "application/json", "responseJsonSchema": schema}

@@ -105,7 +105,7 @@ class BatchInterface(ABC):
 
     @abstractmethod
     async def create(self, job: BatchJob, lines: Sequence[bytes]) -> BatchStatus:
-        """Hand the job over. Raises MaybeAccepted: it may have been accepted. ModelError: it was not."""
+        """Hand the job over. Raises AcceptanceUnknown: it may have been accepted. ModelError: it was not."""
 
     @abstractmethod
     def seen(self, record: Mapping[str, Any]) -> BatchStatus:

@@ -15,7 +15,7 @@ import lazy_loader
 
 from casewise.errors import ModelError, Unavailable
 from casewise.models.client import CONNECT_WITHIN_S, EndpointClient, Fault, cannot_connect, meaning
-from casewise.models.wire import WrongShape, parsed, read_error
+from casewise.models.wire import InvalidResponse, parsed, read_error
 
 if TYPE_CHECKING:
     import aiohttp
@@ -25,11 +25,11 @@ else:
 GONE = frozenset({404, 410})
 
 
-class MaybeAccepted(Exception):
+class AcceptanceUnknown(Exception):
     """A request that must not be repeated was sent, and no answer tells whether it was accepted."""
 
 
-class Gone(Exception):
+class ResourceGone(Exception):
     """The requested resource no longer exists."""
 
 
@@ -53,7 +53,7 @@ class BatchWire:
         return await self._send("GET", path, repeatable=True)
 
     async def post(self, path: str, body: bytes | Mapping[str, Any]) -> dict[str, Any]:
-        """Post a JSON `body` once, and return the JSON answer. Raises MaybeAccepted: it may have been accepted."""
+        """Post a JSON `body` once, and return the JSON answer. Raises AcceptanceUnknown: it may have been accepted."""
         data = body if isinstance(body, bytes) else json.dumps(body).encode()
         return await self._send("POST", path, data, repeatable=False)
 
@@ -70,11 +70,11 @@ class BatchWire:
     async def lines(self, path: str) -> AsyncGenerator[dict[str, Any], None]:
         """Yield the records of a file of JSON lines as they arrive. A line that is not JSON is skipped if others are JSON.
 
-        Raises Gone: the file no longer exists; Unavailable: it was cut off, or none of it is JSON.
+        Raises ResourceGone: the file no longer exists; Unavailable: it was cut off, or none of it is JSON.
         """
         async with await self._answer("GET", path) as answer:
             if answer.status in GONE:
-                raise Gone(path)
+                raise ResourceGone(path)
             if answer.status >= 300:
                 raise Unavailable(f"{self.name} answered {answer.status} for its results; they stay at the provider")
             rest, has_good, damaged = b"", False, None
@@ -129,20 +129,20 @@ class BatchWire:
             problem = self.client.redact(f"{self.name} at {self.base_url}: {detail}")
             if repeatable or cannot_connect(error):
                 return Fault(problem)
-            raise MaybeAccepted(problem) from error
+            raise AcceptanceUnknown(problem) from error
         if method == "GET" and status in GONE:
-            raise Gone(path)
+            raise ResourceGone(path)
         if status < 300:
             try:
                 return parsed(text)
-            except WrongShape as error:
+            except InvalidResponse as error:
                 fault: Fault | ModelError = Fault(f"{self.name}: {error}")
         else:
             fault = meaning(status, headers, read_error(text), endpoint=self.client.endpoint, model=self.model)
         if isinstance(fault, ModelError):
             raise fault
         if not repeatable and not fault.overloaded:
-            raise MaybeAccepted(fault.message)
+            raise AcceptanceUnknown(fault.message)
         return fault
 
     async def _answer(
@@ -172,5 +172,5 @@ class BatchWire:
     def _read(self, line: bytes) -> dict[str, Any]:
         try:
             return parsed(self.client.redact(line.decode("utf-8-sig", errors="replace")))
-        except WrongShape as problem:
+        except InvalidResponse as problem:
             raise Unavailable(f"{self.name}: a line of its results is not JSON ({problem})") from problem

@@ -41,7 +41,7 @@ from casewise.storage.intake.cells import parts, separator_of, share_unit
 from casewise.storage.intake.chats import ToolCall, calls_in, system_apart, turns_of
 from casewise.storage.intake.roles import TRAIT, CaseColumns, listed, rater_columns
 from casewise.storage.intake.table import Rejected, Table, structured, table_of
-from casewise.storage.receipt import ColumnRead, Receipt, RowsOf, WordRead
+from casewise.storage.receipt import ColumnRead, MergedRows, Receipt, WordRead
 from casewise.storage.words import How, NotApplicable, VerdictWords, plain_word
 from casewise.text import count_of
 
@@ -151,12 +151,14 @@ class RatingLists:
     items: dict[str, int] = field(default_factory=dict)
     annotators: dict[str, int] = field(default_factory=dict)
 
-    def add(self, item_id: str, who: str | int, vote: Vote | None, value: float | None) -> None:
+    def add(self, item_id: str, annotator_key: str | int, vote: Vote | None, value: float | None) -> None:
         """Add the rating of an annotator, or the one at a position."""
         self.item.append(self.items.setdefault(item_id, len(self.items)))
-        anonymous = isinstance(who, int)
-        self.annotator.append(None if anonymous else self.annotators.setdefault(str(who), len(self.annotators)))
-        self.position.append(who if isinstance(who, int) else None)
+        anonymous = isinstance(annotator_key, int)
+        self.annotator.append(
+            None if anonymous else self.annotators.setdefault(str(annotator_key), len(self.annotators))
+        )
+        self.position.append(annotator_key if isinstance(annotator_key, int) else None)
         self.verdict.append(vote)
         self.value.append(value)
 
@@ -174,14 +176,14 @@ One = tuple[str | int, Vote | None, float | None]
 """A rating of a row: the annotator or the position, the vote, the value."""
 
 
-class Called(NamedTuple):
+class ActionWithTurns(NamedTuple):
     """The action that a row is about, and the turns before it that the same cell holds."""
 
     action: Action
     before: list[dict[str, str]]
 
 
-class NotThisRow(Exception):
+class RowWithoutVerdict(Exception):
     """The row has no verdict by its nature and is left out."""
 
 
@@ -332,7 +334,7 @@ class Cases:
             raise DataError(self.path, None, str(error)) from error
 
     def take_all(self) -> list[Draft | None]:
-        """Take every row into account; return the item of each."""
+        """Add every row; return the item of each."""
         of_case = ("query", "reply", "before", "tool_call", "context", "judged", "intended")
         identity = [self.cells[part] for part in of_case if part in self.cells]
         identity += [self.table.columns[name] for name in self.columns.parameters]
@@ -346,7 +348,7 @@ class Cases:
         for place, (key, parts_of_row, annotator) in enumerate(zip(keys, rows, annotators, strict=False)):
             try:
                 draft_of_row.append(take(place, key, parts_of_row, annotator))
-            except NotThisRow as reason:
+            except RowWithoutVerdict as reason:
                 self.dropped.append((str(reason), place))
                 draft_of_row.append(None)
             except (DataError, ValidationError) as error:
@@ -360,33 +362,33 @@ class Cases:
         return draft_of_row
 
     def take(self, place: int, key: Hashable, compared: tuple[Any, ...], annotator: Any) -> Draft | None:
-        """Take a row into account: its item, its ratings, and its annotator's traits. Return its item; None if it was merged."""
+        """Add a row: its item, its ratings, and its annotator's traits. Return its item; None if it was merged."""
         listed_votes = "votes" in self.column
         if annotator is not None and not isinstance(annotator, str):
             annotator = None if listed_votes else self.table.row(place).name(self.column["annotator"])
-        who = None if listed_votes else annotator
+        annotator_key = None if listed_votes else annotator
         draft, repeat = self.drafts.get(key), None
-        if draft is not None and who in draft.raters:
+        if draft is not None and annotator_key in draft.raters:
             policy = self.frame.policies.repeats
             if policy == "keep":
                 first, number = key, 1
                 key = (first, number)
-                while (draft := self.drafts.get(key)) is not None and who in draft.raters:
+                while (draft := self.drafts.get(key)) is not None and annotator_key in draft.raters:
                     number += 1
                     key = (first, number)
                 repeat = number
             else:
-                self.settle_repeat(place, draft.raters[who], who, policy)
+                self.settle_repeat(place, draft.raters[annotator_key], annotator_key, policy)
                 return None
         new = draft is None
         if draft is None:
             draft = self.make(place, compared, repeat=repeat)
         elif compared != draft.compared:
             self.refuse_contradiction(place, draft)
-        ratings = self.rated(place, who)
-        if who is not None:
-            self.take_traits(place, who)
-        draft.raters[who] = place
+        ratings = self.rated(place, annotator_key)
+        if annotator_key is not None:
+            self.take_traits(place, annotator_key)
+        draft.raters[annotator_key] = place
         if new:
             self.drafts[key] = draft
             if (made := draft.made) is not None:
@@ -398,16 +400,16 @@ class Cases:
             add(item_id, *rating)
         return draft
 
-    def settle_repeat(self, place: int, before: int, who: str | None, policy: Repeats) -> None:
+    def settle_repeat(self, place: int, before: int, annotator_key: str | None, policy: Repeats) -> None:
         """Merge a row with the one that says the same, or leave it out. Raises DataError: the policy refuses that."""
         row, line = self.table.row(place), self.table.lines[before]
-        what = (
-            f"{who!r} rated this case on line {line}; each annotator rates a case once"
-            if who is not None
+        repeat_words = (
+            f"{annotator_key!r} rated this case on line {line}; each annotator rates a case once"
+            if annotator_key is not None
             else f"the same query and context as line {line}; each case stands once, unless a column says who rated (--annotator)"
         )
         if policy == "refuse":
-            row.refuse(f"{what}. To take it all the same: --repeats merge, first or keep")
+            row.refuse(f"{repeat_words}. To take it all the same: --repeats merge, first or keep")
         if policy == "first":
             self.dropped.append(("the case, or the rating of it, stands on an earlier line", place))
             return
@@ -417,7 +419,7 @@ class Cases:
         ]
         if differing:
             row.refuse(
-                f"{what}, and {differing[0]!r} differs, so that they cannot be merged; --repeats first takes the first, and "
+                f"{repeat_words}, and {differing[0]!r} differs, so that they cannot be merged; --repeats first takes the first, and "
                 "--repeats keep both"
             )
         self.merged.append(place)
@@ -503,7 +505,7 @@ class Cases:
         )
         return system, self.queries.get(query.id, query)
 
-    def called(self, row: Entry, place: int, judged: str, chat: Any) -> Called | None:
+    def called(self, row: Entry, place: int, judged: str, chat: Any) -> ActionWithTurns | None:
         """Return the action that a row is about: of its own cell, or the last call of a tool in its chat; None where there is none."""
         if judged != "action":
             return None
@@ -513,7 +515,9 @@ class Cases:
             return None
         last, before = calls[-1].stated, calls[-1].before
         try:
-            return Called(action_of(last if self.frame.policies.keep_secrets else self.mask.value(last)), before)
+            return ActionWithTurns(
+                action_of(last if self.frame.policies.keep_secrets else self.mask.value(last)), before
+            )
         except ValueError as error:
             row.refuse(f"the call of a tool: {error}")
 
@@ -537,7 +541,7 @@ class Cases:
             return [{"role": CONVERSATION, "text": cell}]
         return turns_of(cell) or cell or None
 
-    def category(self, row: Entry, place: int, called: Called | None = None) -> str:
+    def category(self, row: Entry, place: int, called: ActionWithTurns | None = None) -> str:
         category = self.name(row, place, "category")
         if category is None:
             return UNCATEGORISED if called is None else called.action.tool
@@ -582,19 +586,19 @@ class Cases:
 
     # The ratings of a row.
 
-    def rated(self, place: int, who: str | None) -> list[One]:
+    def rated(self, place: int, annotator_key: str | None) -> list[One]:
         """Return the ratings that a row holds."""
         if self.raters:
             return self.rated_by_columns(place)
         if "votes" in self.column:
             return self.rated_by_list(place)
         if "annotator" in self.column:
-            vote, value = self.own_vote(place, who), self.on_scale(place, "value", self.cell(place, "value"))
+            vote, value = self.own_vote(place, annotator_key), self.on_scale(place, "value", self.cell(place, "value"))
             if vote is None and value is None:
                 return []
-            if who is None:
+            if annotator_key is None:
                 self.refuse(place, "annotator", "; say who gave this rating")
-            return [(who, vote, value)]
+            return [(annotator_key, vote, value)]
         if "n_safe" in self.column:
             return self.counted(place, *self.counts(place))
         if "rate" in self.column and ("n_votes" in self.column or "n_unsafe" in self.column):
@@ -647,20 +651,20 @@ class Cases:
             return self.vote_in(place, column, word), None
         return None, self.checked_on_scale(place, column, word, number)
 
-    def own_vote(self, place: int, who: str | None) -> Vote | None:
+    def own_vote(self, place: int, annotator_key: str | None) -> Vote | None:
         """Return the vote of a row's one person; with an empty unsure word, an empty cell is one."""
         for part in ("vote", "label"):
             if (word := self.cell(place, part)) is not None:
                 return self.vote_in(place, self.column[part], word)
         part = "vote" if "vote" in self.column else "value"
-        is_unsure = who is not None and "" in self.frame.words.unsure_word and part in self.column
+        is_unsure = annotator_key is not None and "" in self.frame.words.unsure_word and part in self.column
         return "unsure" if is_unsure and self.cell(place, part) is None else None
 
     def vote_in(self, place: int, column: str, word: Any) -> Vote:
         """Return the vote that a word of a column states. Raises NotThisRow: the case has none by its nature."""
         vote = self.verdict_in(place, column, word)
         if vote == "not applicable":
-            raise NotThisRow(f"{column!r} is not applicable")
+            raise RowWithoutVerdict(f"{column!r} is not applicable")
         return vote
 
     def verdict_in(self, place: int, column: str, word: Any, *, name: str | None = None) -> Vote | NotApplicable:
@@ -752,11 +756,11 @@ class Cases:
         if abs(share * n - safe) > 1e-9:  # a rounded share
             fitting = range(math.ceil(share * n - rounding), math.floor(share * n + rounding) + 1)
             if len(fitting) != 1:
-                what = f"could be {fitting[0]} to {fitting[-1]} of them" if fitting else "is no whole number of them"
+                reason = f"could be {fitting[0]} to {fitting[-1]} of them" if fitting else "is no whole number of them"
                 self.refuse(
                     place,
                     "rate",
-                    f" of {count_of(n, 'vote')}, which {what}; --n-votes '' takes shares without numbers of votes",
+                    f" of {count_of(n, 'vote')}, which {reason}; --n-votes '' takes shares without numbers of votes",
                 )
             safe = fitting[0]
         return self.counted(place, safe, n - safe)
@@ -845,11 +849,11 @@ class Cases:
         if self.rejected:
             first = self.rejected[0]
             dropped.append(
-                RowsOf(
+                MergedRows(
                     reason="could not be read", n=len(self.rejected), first_line=first.line, first=f"({first.problem})"
                 )
             )
-        left_out = [RowsOf(reason=reason, n=n) for reason, n in self.table.left_out.items()]
+        left_out = [MergedRows(reason=reason, n=n) for reason, n in self.table.left_out.items()]
         merged = [("says the same as an earlier row", place) for place in self.merged]
         n_rows = len(self.table) + len(self.table.rejected) + sum(self.table.left_out.values())
         if (masked := self.mask.sentence()) is not None:
@@ -864,12 +868,12 @@ class Cases:
             for part, column in self.column.items()
         ]
         columns += [
-            ColumnRead(column=name, role=f"context parameter {of}", declared=name in declared.parameters)
-            for name, of in self.columns.parameters.items()
+            ColumnRead(column=name, role=f"context parameter {parameter}", declared=name in declared.parameters)
+            for name, parameter in self.columns.parameters.items()
         ]
         columns += [
-            ColumnRead(column=name, role=f"trait {of}", declared=name in declared.trait)
-            for name, of in self.traits_by_column.items()
+            ColumnRead(column=name, role=f"trait {parameter}", declared=name in declared.trait)
+            for name, parameter in self.traits_by_column.items()
         ]
         columns += [
             ColumnRead(column=name, role=f"votes of {person}", declared=True) for name, person in self.raters.items()
@@ -938,14 +942,14 @@ class Cases:
             yield "Your file states no categories, so all cases are in one category."
 
 
-def grouped_rows(rows: Iterable[tuple[str, int]], table: Table) -> Iterator[RowsOf]:
+def grouped_rows(rows: Iterable[tuple[str, int]], table: Table) -> Iterator[MergedRows]:
     """Yield rows by the reason that they share, with the first of each."""
     by_reason: dict[str, list[int]] = {}
     for reason, place in rows:
         by_reason.setdefault(reason, []).append(place)
     for reason, places in by_reason.items():
         first = next((cells[places[0]] for cells in table.columns.values() if cells[places[0]] is not None), None)
-        yield RowsOf(reason=reason, n=len(places), first_line=table.lines[places[0]], first=f"({cell_text(first)})")
+        yield MergedRows(reason=reason, n=len(places), first_line=table.lines[places[0]], first=f"({cell_text(first)})")
 
 
 def hashable(cells: list[Any]) -> Iterable[Hashable]:

@@ -153,38 +153,38 @@ def find_columns(
     Raises ConfigurationError: a stated column is not there, two columns could be meant, or one is missing that is required,
     ratings included where the table `has_ratings`.
     """
-    taken = {*stated.named.values(), *stated.parameters, *stated.trait}
+    used_columns = {*stated.named.values(), *stated.parameters, *stated.trait}
     for name in (*stated.named.values(), *stated.parameters, *stated.trait):
         if name not in columns:
             raise ConfigurationError(f"there is no column {name!r}{did_you_mean(name, columns)}; {listed(columns)}")
     if stated.raters and not rater_columns(columns, stated.raters):
         raise ConfigurationError(f"no column is called like {stated.raters!r}; {listed(columns)}")
-    taken |= set(rater_columns(columns, stated.raters))
+    used_columns |= set(rater_columns(columns, stated.raters))
     plain: dict[str, list[str]] = {}
     for name in columns:
         plain.setdefault(plain_name(name), []).append(name)
     of_parameters = dict(stated.parameters)
     for dotted in (*(parameters or paper_parameters()).names, *filter(DOTTED.fullmatch, columns)):
         column = next(iter(plain.get(plain_name(dotted), ())), None)
-        if column is not None and column not in taken and dotted not in of_parameters.values():
+        if column is not None and column not in used_columns and dotted not in of_parameters.values():
             of_parameters[column] = dotted
-            taken.add(column)
-    found: dict[str, Any] = {}
+            used_columns.add(column)
+    columns_by_role: dict[str, Any] = {}
     for option, names in OPTIONS.items():
         if getattr(stated, option) is not None:
             continue
-        candidates = [column for name in names for column in plain.get(name, ()) if column not in taken]
+        candidates = [column for name in names for column in plain.get(name, ()) if column not in used_columns]
         if option in ON_SCALE and not scale:
             candidates = []
         if len(candidates) > 1 and option not in ONE_OF_SEVERAL:
-            given = " or ".join(f"--{option.replace('_', '-')} {name!r}" for name in candidates)
+            options = " or ".join(f"--{option.replace('_', '-')} {name!r}" for name in candidates)
             raise ConfigurationError(
-                f"{' and '.join(map(repr, candidates))} could both be the {option.replace('_', ' ')}; give {given}, or "
+                f"{' and '.join(map(repr, candidates))} could both be the {option.replace('_', ' ')}; give {options}, or "
                 f"--{option.replace('_', '-')} '' for none"
             )
-        found[option] = candidates[0] if candidates else ""
-    chosen = replace(stated, parameters=of_parameters, **found)
-    chosen = replace(chosen, reply=reply_column(chosen, columns, taken))
+        columns_by_role[option] = candidates[0] if candidates else ""
+    chosen = replace(stated, parameters=of_parameters, **columns_by_role)
+    chosen = replace(chosen, reply=reply_column(chosen, columns, used_columns))
     if has_ratings:
         check_columns(chosen, columns)
     return chosen
@@ -249,14 +249,14 @@ def names_in_objects(table: Table) -> list[str]:
     return names[:MOST_PARTS]
 
 
-def reply_column(chosen: CaseColumns, columns: Sequence[str], taken: Collection[str]) -> str:
+def reply_column(chosen: CaseColumns, columns: Sequence[str], used_columns: Collection[str]) -> str:
     """Return the column with the replies that are judged, or nothing.
 
     Raises ConfigurationError: there are requests and replies, and nobody said which of them the labels are about.
     """
     if chosen.reply is not None:
         return chosen.reply
-    used = {*taken, *chosen.named.values()}
+    used = {*used_columns, *chosen.named.values()}
     candidates = [name for name in columns if plain_name(name) in REPLIES and name not in used]
     if not candidates or chosen.judged in ("request", "action") or (chosen.judged and chosen.judged not in KINDS):
         return ""

@@ -46,8 +46,8 @@ def in_words(turn: Mapping[str, Any]) -> dict[str, str]:
     action = str(turn.get("action") or "")
     call = call_of(action)
     acts = call_in_words(call) if call else action
-    said = str(turn.get("content") or "")
-    return {"role": role, "text": "\n".join(filter(str.strip, (str(turn.get("thought") or ""), acts, said)))}
+    content = str(turn.get("content") or "")
+    return {"role": role, "text": "\n".join(filter(str.strip, (str(turn.get("thought") or ""), acts, content)))}
 
 
 def trajectory_rows(path: Path) -> Rows:

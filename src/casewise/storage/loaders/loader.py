@@ -143,9 +143,9 @@ def recipe(name: str, facts: Mapping[str, Any], rows: Callable[..., Rows]) -> Lo
 
     `rows`: takes the paths of the files in their order.
     """
-    own = dict(facts)
-    address, scale = own.pop("address", None), own.pop("scale", None)
-    repeats, checksums = own.pop("repeats", "refuse"), own.pop("files")
+    own_facts = dict(facts)
+    address, scale = own_facts.pop("address", None), own_facts.pop("scale", None)
+    repeats, checksums = own_facts.pop("repeats", "refuse"), own_facts.pop("files")
     files = tuple(
         SourceFile(Path(path).name, f"{address}/{path}" if address else None, sha256 or None)
         for path, sha256 in checksums.items()
@@ -156,5 +156,5 @@ def recipe(name: str, facts: Mapping[str, Any], rows: Callable[..., Rows]) -> Lo
         stated = None if scale is None else RatingScale(**scale)
         return built(loader, paths[0], rows(*paths), scale=stated, repeats=repeats)
 
-    loader = Loader(name=name, files=files, load=load, **own)
+    loader = Loader(name=name, files=files, load=load, **own_facts)
     return loader

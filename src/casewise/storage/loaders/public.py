@@ -402,7 +402,7 @@ def scale_of(metric: Entry) -> RatingScale:
 
 
 def text_of(entry: Entry) -> dict[str, Any]:
-    """An instance is a text, or an object with what came before and perhaps a response."""
+    """Return an instance is a text, or an object with what came before and perhaps a response."""
     if isinstance(entry.value("instance"), str):
         return {"query": entry.text("instance")}
     parts = entry.entry("instance")
@@ -438,9 +438,9 @@ def load_judgebench(name: str, metric_name: str, files: Mapping[str, Path]) -> B
     graded = metric.word("category", {"graded": True, "continuous": True, "categorical": False})
     scale, words = (scale_of(metric), {}) if graded else (None, meaning(metric))
     meanings = ", ".join(f"{label} means {vote}" for label, vote in words.items())
-    how = f"the verdict changes at {scale.cut:g}, the middle of its scale" if scale else meanings
+    cut_words = f"the verdict changes at {scale.cut:g}, the middle of its scale" if scale else meanings
     experts = str(whole.values.get("expert_annotator", "false")).lower() == "true"
-    remark = f"The metric is {metric.text('metric')}: {how}."
+    remark = f"The metric is {metric.text('metric')}: {cut_words}."
     loader = replace(judgebench(name), labels_by="experts" if experts else "people", remark=remark)
     return built(
         loader, whole.path, judgebench_rows(whole, metric.text("metric"), words, scale), scale=scale, repeats="keep"

@@ -16,7 +16,7 @@ from typing import Any
 import polars as pl
 
 from casewise.errors import ChecksumMismatch, ConfigurationError, DataError, did_you_mean
-from casewise.plugins import part_named, part_names
+from casewise.plugins import find_part, part_names
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.benchmark_folder import sha256, write_benchmark
 from casewise.storage.files import cache_folder, cannot_write, read_text, replacing, write_text
@@ -34,7 +34,7 @@ def find_loader(name: str) -> Loader | None:
 
     Raises ConfigurationError: another package brings it, and it cannot be loaded.
     """
-    loader = part_named("benchmarks", name, Loader)
+    loader = find_part("benchmarks", name, Loader)
     if loader is None and name.startswith(PREFIX) and len(name) > len(PREFIX) and "/" not in name:
         return judgebench(name)
     return loader
@@ -109,7 +109,7 @@ def load_fetched(loader: Loader) -> Benchmark:
 
 
 @dataclass(frozen=True)
-class Fetched:
+class FetchedFiles:
     """Files of a public benchmark that are here now."""
 
     files: dict[str, Path]
@@ -129,7 +129,7 @@ def fetch(
     copies: str | Path | Sequence[str | Path] = (),
     target: str | Path | None = None,
     progress: bool = False,
-) -> Fetched:
+) -> FetchedFiles:
     """Fetch the files of a public benchmark from their publisher, once its terms are accepted, and read them.
 
     Parameters
@@ -164,9 +164,9 @@ def fetch(
         raise ConfigurationError(f"{loader.name} has no {unknown[0]} to fetch; leave --{unknown[0]} out")
     more = tuple(file for option in options for file in loader.extra[option])
     sources = more if more and paths else (*loader.files, *more)
-    given = matched(loader, sources, paths) if paths else {}
+    matched_paths = matched(loader, sources, paths) if paths else {}
     with downloads() as folder:
-        new = {file: given.get(file) or download(loader, file, folder, progress=progress) for file in sources}
+        new = {file: matched_paths.get(file) or download(loader, file, folder, progress=progress) for file in sources}
         for file, path in new.items():
             check_new(loader, file, path)
         benchmark = None
@@ -175,7 +175,7 @@ def fetch(
         cached = {file: keep(loader, file, path) for file, path in new.items()}
     if target is not None and benchmark is not None:
         write_benchmark(benchmark, Path(target))
-    return Fetched(
+    return FetchedFiles(
         {loader.title_of(file): loader.shown(file) for file in cached},
         {file.name: sha256(path) for file, path in cached.items() if file.sha256 is None},
         benchmark,

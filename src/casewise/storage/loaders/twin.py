@@ -49,7 +49,7 @@ def twin() -> Benchmark:
             log_odds = INTERCEPT + PER_STATEMENT * (2 * favours.sum() - favours.size) / 2 + OF_INTENT * side
             chance = 1 / (1 + np.exp(-log_odds - rng.normal(0, SPREAD)))
             votes = rng.random(VOTES) < chance
-            item = Item.of(context)
+            item = Item.from_context(context)
             contexts.append(context)
             items.append(item)
             ratings += [

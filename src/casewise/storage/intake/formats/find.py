@@ -46,9 +46,9 @@ def own_formats() -> dict[str, Format]:
 @cache
 def formats() -> tuple[Format, ...]:
     """Return every format that can be used: those that other packages bring, and then those of casewise."""
-    own = own_parts("formats")
+    builtin_formats = own_parts("formats")
     every = all_parts("formats", Format)
-    return (*(form for name, form in every.items() if name not in own), *own.values())
+    return (*(form for name, form in every.items() if name not in builtin_formats), *builtin_formats.values())
 
 
 def read_any_table(path: Path, options: FileOptions = FileOptions()) -> Table:
@@ -56,29 +56,29 @@ def read_any_table(path: Path, options: FileOptions = FileOptions()) -> Table:
 
     Raises DataError: it is in no format that casewise knows, or holds nothing; the message says where.
     """
-    given = GivenFile(path, options)
+    file = GivenFile(path, options)
     if path.is_dir():
-        form = first_match("folder", given)
+        form = first_match("folder", file)
         if form is None:
             raise DataError(
                 path, None, "is a folder, and no export of an annotation tool that casewise knows; give a file of it"
             )
-        return named(form, form.read(given))
-    form = first_match("bytes", given)
+        return named(form, form.read(file))
+    form = first_match("bytes", file)
     if form is None:
-        if not given.head.strip():
+        if not file.head.strip():
             raise DataError(path, None, "is empty")
-        if given.head.lstrip()[:9].lower().startswith(WEB_PAGE):
+        if file.head.lstrip()[:9].lower().startswith(WEB_PAGE):
             raise DataError(path, None, "is a web page (HTML) or XML, not a table; download the file itself")
-        if given.members:
+        if file.members:
             raise DataError(
                 path,
                 None,
                 "is a ZIP archive that casewise does not know; unpack it and give the folder, or a file of it",
             )
-        form = first_match("objects", given.objects[0].values) if given.is_json else form_named("CSV")
+        form = first_match("objects", file.objects[0].values) if file.is_json else form_named("CSV")
         assert form is not None  # every object is one of some format
-    return as_sheet(named(form, form.read(given)))
+    return as_sheet(named(form, form.read(file)))
 
 
 def as_sheet(table: Table) -> Table:

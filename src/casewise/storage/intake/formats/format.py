@@ -136,8 +136,8 @@ class GivenFile:
         """
         text = self.text
         if text.lstrip().startswith("["):
-            found = enumerate(rows(text, path=self.path, decoder=LENIENT), 1)
-            entries = [Entry(self.path, line, value, f"row {number}") for number, (line, value) in found]
+            numbered = enumerate(rows(text, path=self.path, decoder=LENIENT), 1)
+            entries = [Entry(self.path, line, value, f"row {number}") for number, (line, value) in numbered]
         else:
             entries = self.lines(text) or [Entry(self.path, 1, parse(text, path=self.path, decoder=LENIENT))]
         if not entries:
@@ -207,9 +207,9 @@ class Format:
     read: Callable[[Any], Table]
 
 
-def rows_of(given: GivenFile, cells: Cells) -> list[Entry]:
+def rows_of(file: GivenFile, cells: Cells) -> list[Entry]:
     """Return the rows that each object of a file holds, with the place of the object."""
-    return [Entry(given.path, entry.line, row, entry.where) for entry in given.objects for row in cells(entry)]
+    return [Entry(file.path, entry.line, row, entry.where) for entry in file.objects for row in cells(entry)]
 
 
 def reader(cells: Cells, *, empty: str = "holds no rows") -> Callable[[GivenFile], Table]:

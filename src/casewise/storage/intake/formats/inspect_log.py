@@ -25,25 +25,25 @@ OWN_TASK, UNSCORED = "casewise/judge", "unscored"
 """The task that casewise brings to Inspect, and the answer of its scorer where a reply gives no verdict."""
 
 
-def is_archive(given: GivenFile) -> bool:
-    return any(name.startswith(SAMPLES) for name in given.members)
+def is_archive(file: GivenFile) -> bool:
+    return any(name.startswith(SAMPLES) for name in file.members)
 
 
-def read_archive(given: GivenFile) -> Table:
+def read_archive(file: GivenFile) -> Table:
     """Return a row a sample of an `.eval` archive. Raises DataError: it is damaged or holds none."""
     rows = []
     try:
-        with zipfile.ZipFile(given.path) as archive:
-            stated = next((name for name in HEADERS if name in given.members), None)
+        with zipfile.ZipFile(file.path) as archive:
+            stated = next((name for name in HEADERS if name in file.members), None)
             header = json.loads(archive.read(stated)) if stated else {}
-            files = sorted(name for name in given.members if name.startswith(SAMPLES) and name.endswith(".json"))
+            files = sorted(name for name in file.members if name.startswith(SAMPLES) and name.endswith(".json"))
             for number, name in enumerate(files, 1):
-                sample = parse(archive.read(name).decode("utf-8"), path=given.path, decoder=LENIENT)
-                entry = Entry(given.path, None, sample, name)
-                rows.append(Entry(given.path, number, cells_of(entry, header.get("eval") or {})))
+                sample = parse(archive.read(name).decode("utf-8"), path=file.path, decoder=LENIENT)
+                entry = Entry(file.path, None, sample, name)
+                rows.append(Entry(file.path, number, cells_of(entry, header.get("eval") or {})))
     except (OSError, ValueError, NotImplementedError, zipfile.BadZipFile) as error:
-        raise DataError(given.path, None, f"is no log of Inspect: {error}") from error
-    return table_of(given.path, rows)
+        raise DataError(file.path, None, f"is no log of Inspect: {error}") from error
+    return table_of(file.path, rows)
 
 
 def cells_of(sample: Entry, evaluation: Mapping[str, Any]) -> dict[str, Any]:
@@ -76,13 +76,13 @@ def cells_of(sample: Entry, evaluation: Mapping[str, Any]) -> dict[str, Any]:
     for name, score in (scores if isinstance(scores, Mapping) else {}).items():
         if isinstance(score, Mapping):
             answer, value = score.get("answer"), score.get("value")
-            own = (
+            inspect_cells = (
                 evaluation.get("task") == OWN_TASK
             )  # whose values are agreement with people, and whose answers verdicts
             about = score.get("metadata")
             number = about.get("value") if isinstance(about, Mapping) and cells["elicitation"] != "binary" else None
             stated = None if answer == UNSCORED else answer if number is None else number
-            cells |= {name: stated} if own else {name: value, f"{name} answer": answer}
+            cells |= {name: stated} if inspect_cells else {name: value, f"{name} answer": answer}
     return cells
 
 

@@ -35,10 +35,14 @@ def read(table: Table) -> Table:
         del table.columns[RADIO]
         for question in dict.fromkeys(name for answer in answers for name in answer):
             table.columns[f"Answer.{question}"] = [answer.get(question) for answer in answers]
-    own = {name: name.partition(".")[2] for name in table.names if name.startswith(("Input.", "Answer."))}
-    other = set(table.names) - set(own)
-    own = {name: new for name, new in own.items() if new not in other and list(own.values()).count(new) == 1}
-    return table.renamed(own | {"WorkerId": "annotator"})
+    answer_columns = {name: name.partition(".")[2] for name in table.names if name.startswith(("Input.", "Answer."))}
+    others = set(table.names) - set(answer_columns)
+    answer_columns = {
+        name: new
+        for name, new in answer_columns.items()
+        if new not in others and list(answer_columns.values()).count(new) == 1
+    }
+    return table.renamed(answer_columns | {"WorkerId": "annotator"})
 
 
 def chosen(row: Entry) -> dict[str, Any]:

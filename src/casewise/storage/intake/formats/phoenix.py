@@ -35,9 +35,9 @@ def is_spans(table: Table) -> bool:
 def read(table: Table) -> Table:
     """Return spans with their inputs as queries and outputs as replies, and evaluations with their labels as verdicts."""
     table.columns.pop("id", None)  # Phoenix's own; annotations and evaluations name the span
-    said, whole = table.columns.get(MESSAGE), table.columns.get(OUTPUT)
-    if said is not None:  # the output is then the whole object that the model's interface returned
-        table.columns[OUTPUT] = [cells[0] or cells[1] for cells in zip(said, whole or said, strict=True)]
+    messages, whole = table.columns.get(MESSAGE), table.columns.get(OUTPUT)
+    if messages is not None:  # the output is then the whole object that the model's interface returned
+        table.columns[OUTPUT] = [cells[0] or cells[1] for cells in zip(messages, whole or messages, strict=True)]
     return table.renamed(NAMES)
 
 
