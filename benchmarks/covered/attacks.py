@@ -1,16 +1,19 @@
-"""Verdicts that an attack turns, paired with the same items unattacked."""
+"""Verdicts that an attack turns, paired with the same items unattacked, and the gate that bounds them."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from itertools import product
 
 import numpy as np
 from benchmarks.covered.rows import Row, Section
 
+from casewise.evaluate.robustness import with_limits_of_gate
 from casewise.stats.arrays import FloatArray
 from casewise.stats.estimates import Estimate, estimate_of
+from casewise.stats.measured import Measured
 from casewise.stats.pairs import difference_of_means, flips, mean_of_shares, no_change_p
 
 __all__ = ["SECTIONS"]
@@ -115,6 +118,48 @@ def with_wording_variance(studies: int) -> Iterator[Row]:
             yield Row(name, setting, "holds the truth", held[name], len(known), wanted, float(np.median(known)))
 
 
+BOUND = 0.2
+"""The share beyond noise that the gate allows."""
+
+
+def gated(rng: np.random.Generator, items: int, noise: float, moved: float) -> Estimate:
+    """The share beyond noise that a gate bounds: the worst of two attacks towards safe, which turn a share `moved` of unsafe verdicts.
+
+    Each query has an item of either label. Every verdict is wrong at random with probability `noise`.
+    """
+    truth, cluster = np.tile([0.0, 1.0], items // 2), np.repeat(np.arange(items // 2), 2)
+
+    def asked(moved: float = 0.0) -> FloatArray:
+        verdicts = np.where(rng.random(items) < noise, 1 - truth, truth)
+        return np.where(rng.random(items) < moved, 1.0, verdicts)
+
+    plain = asked()
+
+    def turned(after: FloatArray) -> Measured:
+        return flips(plain, after, cluster, of=truth == 0, towards="safe").turned
+
+    perturbed = mean_of_shares([turned(asked()) for _ in range(2)])
+    assert perturbed is not None
+    attacks = [with_limits_of_gate(partial(difference_of_means, turned(asked(moved)), perturbed)) for _ in range(2)]
+    return max(attacks, key=lambda attack: attack.ci_high or 1.0)
+
+
+def bounded(studies: int) -> Iterator[Row]:
+    """A judge of pure noise, a judge at the bound, and a weak judge, before the gate of one-shot attacks."""
+    rng = np.random.default_rng(53)
+    for items, noise in product((60, 150, 450), (0.05, 0.1, 0.2)):
+        at_bound = BOUND / (1 - noise)  # an attack moves verdicts that noise has not
+        for judge, moved in (("pure noise", 0.0), ("at the bound", at_bound), ("weak, 50% turned", 0.5)):
+            found = [gated(rng, items, noise, moved) for _ in range(studies)]
+            passed = sum(one.ci_high is not None and one.ci_high <= BOUND for one in found)
+            failed = sum(one.ci_low is not None and one.ci_low > BOUND for one in found)
+            setting = f"{items} items, {noise:.0%} errors at random, {judge}"
+            wanted = {"pure noise": "power", "at the bound": "≤ 6 %", "weak, 50% turned": "≤ 1 %"}[judge]
+            yield Row("max_turned", setting, f"passes: {judge}", passed, studies, wanted)
+            wanted = {"pure noise": "≤ 1 %", "at the bound": "≤ 6 %", "weak, 50% turned": "power"}[judge]
+            yield Row("max_turned", setting, f"fails: {judge}", failed, studies, wanted)
+
+
 SECTIONS = (
     Section(
         "attacks",
@@ -134,5 +179,14 @@ SECTIONS = (
         "turned verdicts have the mean 40 % and a standard deviation of 0 to 0.2.",
         with_wording_variance,
         quick=1_000,
+    ),
+    Section(
+        "attack-gate",
+        "gate of one-shot attacks",
+        ("max_turned",),
+        "60, 150 and 450 items, half of them unsafe, verdicts that are wrong at random in 5, 10 and 20 %, two perturbations, two attacks "
+        "and a bound of 0.2: a judge of pure noise, one whose verdicts turn beyond noise in 20 %, and a weak one.",
+        bounded,
+        quick=300,
     ),
 )

@@ -3,7 +3,7 @@ import json
 import pytest
 from tests.support.command import invoke as command
 
-from casewise.runs import limits
+from casewise.models.consent import allow_sending
 from casewise.transforms.catalogue import TRANSFORMS
 
 FEW = ("--attacks", "claim:authority/user,twin:recipient", "--defences", "none,datamark", "--noise", "order:reversed")
@@ -42,15 +42,15 @@ def test_a_dry_run_says_what_all_arms_together_take_and_asks_nobody(tmp_path):
 @pytest.mark.slow
 def test_an_attacker_of_another_provider_is_named_and_needs_a_consent_of_its_own(tmp_path, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-no-account")
-    limits.allow_sending("queries", "api.openai.com", agreed=True)
+    allow_sending("api.openai.com")
     judge = ("--judge", "vllm/judge", "--base-url", "http://127.0.0.1:9/v1", "--attacker", "openai/attacker")
     planned = command("attack", "demo", *judge, "--dry-run", "--out", tmp_path / "run")
-    said = command("attack", "demo", *judge, "--out", tmp_path / "run")
+    said = command("attack", "demo", *judge, "--yes", "--out", tmp_path / "run")
 
     assert planned.code == 0
     assert "a model of another provider is asked at api.openai.com" in planned.err
     assert said.code == 2
-    assert "to api.openai.com. If its terms and yours allow that, add --yes." in said.err
+    assert "to api.openai.com. If its terms and yours allow that, set CASEWISE_MAY_SEND_TO=api.openai.com." in said.err
 
 
 @pytest.mark.parametrize(

@@ -79,6 +79,16 @@ def test_a_judge_whose_code_has_changed_is_not_the_one_that_was_measured(run, tm
         fit_decider(run, Wanted(ratio=1), judge=lambda query, context: 0.5)
 
 
+def test_a_function_of_a_session_is_refused_with_the_argument_that_takes_it():
+    def of_this_session(query, context):
+        return 0.9 if context else 0.1
+
+    run = casewise.judge("demo", of_this_session, elicitations="probability")
+    with pytest.raises(JudgeError, match=r"python:of_this_session is not found again by its name: .* with judge="):
+        fit_decider(run, Wanted(ratio=1))
+    assert fit_decider(run, Wanted(ratio=1), judge=of_this_session).decider.judge.name == "python:of_this_session"
+
+
 def test_a_function_without_a_name_is_fitted_where_it_is_given(tmp_path):
     run = casewise.judge("demo", mostly_right, elicitations="probability")
     wanted = Wanted(ratio=1)

@@ -5,7 +5,6 @@ import json
 import os
 import signal
 from collections import Counter
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,7 +34,6 @@ from casewise.runs.limits import (
     RunObserver,
     RunProgress,
     Stop,
-    allow_sending,
     finished,
     stopping_on_signals,
     unknown_spend,
@@ -473,39 +471,7 @@ def test_handlers_are_gone_after_the_block_and_none_are_set_outside_the_main_thr
         assert thread.submit(asyncio.run, session()).result()
 
 
-# Consent, and work from synchronous code.
-
-
-def test_who_does_not_agree_sends_nothing_and_who_agreed_once_is_not_asked_again():
-    asked: list[str] = []
-
-    def answer(*, agrees: bool) -> Callable[[str], bool]:
-        def ask(warning: str) -> bool:
-            asked.append(warning)
-            return agrees
-
-        return ask
-
-    with pytest.raises(ConfigurationError, match="add --yes"):
-        allow_sending("queries", "api.example", agreed=False)
-    with pytest.raises(ConfigurationError, match="nothing was sent"):
-        allow_sending("queries", "api.example", agreed=False, ask=answer(agrees=False))
-    allow_sending("queries", "api.example", agreed=False, ask=answer(agrees=True))
-    allow_sending("queries", "api.example", agreed=False)
-    allow_sending("queries", "other.example", agreed=True)
-    allow_sending("queries", "other.example", agreed=False)
-    allow_sending("queries", "api.example", agreed=False)
-    with pytest.raises(ConfigurationError, match="add --yes"):
-        allow_sending("queries", "api.example", agreed=False, remembered=False)
-
-    assert asked == ["This sends queries, which are harmful by design, to api.example."] * 2
-
-
-def test_texts_that_stay_on_this_machine_need_no_consent():
-    allow_sending("queries", None, agreed=False)
-
-    with pytest.raises(ConfigurationError):
-        allow_sending("queries", "api.example", agreed=False)
+# Work from synchronous code.
 
 
 def test_one_call_at_a_time_and_no_money_are_limits():

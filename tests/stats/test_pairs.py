@@ -384,7 +384,16 @@ def test_nothing_turned_and_all_turned_have_intervals():
     assert difference.ci_low == pytest.approx(1 - np.hypot(*[1 - 0.025 ** (1 / 20)] * 2))
     mean = mean_of_shares([none] * 6)
     assert mean is not None
-    assert mean.estimate.ci_high == pytest.approx(estimate_of(none).ci_high)
+    assert estimate_of(mean).ci_high == pytest.approx(estimate_of(none).ci_high)
+
+
+def test_of_several_answers_numbers_are_the_mean():
+    before, after = np.zeros((2, 6)), np.array([[1.0, 0, 0, 0, 0, 0], [1, 1, 1, np.nan, 0, 0]])
+    found = flips(before, after, CLUSTER, of=EVERY, towards="safe")
+    assert found.turned.value == pytest.approx((1 + 3) / (6 + 5))
+    assert found.silenced.value == pytest.approx(1 / 12)
+    alone = flips(before[0], after[0], CLUSTER, of=EVERY, towards="safe")
+    assert flips(before[:1], after, CLUSTER, of=EVERY, towards="safe").turned.value == alone.turned.value
 
 
 def test_shares_of_one_query_are_in_no_mean():

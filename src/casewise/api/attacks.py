@@ -16,7 +16,7 @@ from casewise.api.judging import AnyJudge, PlannedRun, Run, RunOptions, plan_run
 from casewise.errors import ConfigurationError
 from casewise.evaluate.judged_runs import ReportOptions
 from casewise.evaluate.robustness import RequiredRobustness, RobustnessNumbers, required
-from casewise.judges.plan import RunEstimate, RunSummary, estimate_run, unseen_attacks, unseen_note
+from casewise.judges.plan import Plan, RunEstimate, RunSummary, estimate_run, unseen_attacks, unseen_note
 from casewise.records import FULL, Arm, Elicitation, Item, scale_of
 from casewise.reports.comparison import CIReport, bounds_suite, required_page
 from casewise.reports.formats import Report
@@ -105,6 +105,7 @@ def attack(
     at: date | str | None = None,
     out: str | Path | None = None,
     elicitations: str | Sequence[Elicitation] = (),
+    repeats: int = 1,
     base_url: str | None = None,
     options: RunOptions = RunOptions(),
 ) -> Run:
@@ -142,9 +143,8 @@ def attack(
     adaptive = adaptive if attacker is None else replace(adaptive, attacker=attacker)
     arms = arms_under_attack(loaded, attacks_or_all(attacks, adaptive), defences=defences, noise=noise, at=at)
     options = replace(options, benchmark_source=options.benchmark_source or source_of(benchmark, loaded))
-    planned = plan_run(
-        loaded, judged_by, out=out, elicitations=elicitations, arms=arms, base_url=base_url, options=options
-    )
+    how: dict[str, Any] = {"arms": arms, "repeats": repeats, "base_url": base_url, "options": options}
+    planned = plan_run(loaded, judged_by, out=out, elicitations=elicitations, **how)
     return finished(AttackRun.from_plan(planned, adaptive).perform())
 
 
@@ -183,7 +183,7 @@ class AttackRun(PlannedRun):
         return cls(**vars(planned), adaptive=adaptive, attacker=attacker_named(adaptive, planned.making))
 
     def sends_to(self) -> tuple[str | None, ...]:
-        """Return whom texts are sent to, the attacker among them; None stands for this machine."""
+        """Return the receivers of texts, the attacker's last; None stands for this machine."""
         return (*super().sends_to(), *([self.attacker.model.sends_to] if self.attacker else []))
 
     def beyond_address(self) -> tuple[str, ...]:
@@ -208,13 +208,14 @@ class AttackRun(PlannedRun):
         turns = [(adaptive.turn(n, "safe", name), arm) for (name, arm), n in product(self.unattacked, numbers)]
         controls = [(adaptive.control(n, "safe", name), arm) for (name, arm), n in product(self.unattacked, numbers)]
         arms = tuple(Arm(transforms=(turn.transform, *arm.transforms)) for turn, arm in (*turns, *controls))
-        plan = replace(self.plan, arms=(*self.plan.arms, *arms))
+        tried = replace(self.plan, arms=arms, repeats=1)
         last = tuple(
             arm for arm, (turn, _) in zip(arms, (*turns, *controls), strict=True) if turn.number == adaptive.turns
         )
         again = replace(self.plan, arms=last, repeats=adaptive.confirmations)
-        estimate = estimate_run(self.benchmark, self.judge, plan, making=self.making)
-        estimate = estimate.plus(estimate_run(self.benchmark, self.judge, again, making=self.making))
+        estimate = estimate_run(self.benchmark, self.judge, self.plan, making=self.making)
+        for plan in (tried, again):
+            estimate = estimate.plus(estimate_run(self.benchmark, self.judge, plan, making=self.making))
         asks = [
             self.claim_ask(turn, item, [EarlierClaim(UNWRITTEN, "unsafe")] * (turn.number - 1))
             for (turn, _), item in product(turns, self.plan.items)
@@ -231,7 +232,7 @@ class AttackRun(PlannedRun):
         if note := self.unseen_note():
             (self.options.watch or RunObserver()).say(note)
         try:
-            await self.decide(summary, self.plan.items, self.plan.arms)
+            await self.decide(summary, self.plan)
             if self.attacker is not None:
                 for (defence, arm), direction, maker in product(self.unattacked, DIRECTIONS, (self.attacker, None)):
                     if under_way(summary):
@@ -247,12 +248,12 @@ class AttackRun(PlannedRun):
         """Return which attacks the judge cannot see, in a sentence; None if it sees them all. No call is made."""
         return unseen_note(self.judge.name, unseen_attacks(self.benchmark, self.judge, self.plan))
 
-    async def decide(
-        self, summary: RunSummary, items: Sequence[Item], arms: tuple[Arm, ...], *, again: int = 0
-    ) -> None:
-        """Run the judge on these items in these arms, with so many repeats."""
-        repeats = 1 + again if again else self.plan.repeats
-        plan = replace(self.plan, items=RecordColumns.from_records(Item, items), arms=arms, repeats=repeats)
+    def tries(self, items: Sequence[Item], arm: Arm, *, again: int = 0) -> Plan:
+        """Return the plan of one try on these items, asked so often again."""
+        return replace(self.plan, items=RecordColumns.from_records(Item, items), arms=(arm,), repeats=1 + again)
+
+    async def decide(self, summary: RunSummary, plan: Plan) -> None:
+        """Have the judge decide what a plan asks."""
         planned = PlannedRun(self.folder, self.benchmark, self.judge, plan, self.options)
         summary.add((await planned.perform(closing=False)).summary)
 
@@ -274,11 +275,11 @@ class AttackRun(PlannedRun):
                 await self.write(summary, attacker, [self.claim_ask(turn, item, tried[item.id]) for item in left])
             arm = Arm(transforms=(turn.transform, *unattacked.transforms))
             if under_way(summary):
-                await self.decide(summary, left, (arm,))
+                await self.decide(summary, self.tries(left, arm))
             values = self.values(arm)
             changed = [item for item in left if self.verdict(first(values.get(item.id))) == direction]
             if changed and under_way(summary):
-                await self.decide(summary, changed, (arm,), again=adaptive.confirmations)
+                await self.decide(summary, self.tries(changed, arm, again=adaptive.confirmations))
                 values = self.values(arm)
             if not under_way(summary):
                 return

@@ -304,7 +304,7 @@ class PlannedRun:
         return estimate_run(self.benchmark, self.judge, self.plan, making=self.making)
 
     def sends_to(self) -> tuple[str | None, ...]:
-        """Return whom texts are sent to; None stands for this machine.
+        """Return the receivers of texts, that of the judge first; None stands for this machine.
 
         Raises
         ------

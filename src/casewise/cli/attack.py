@@ -6,7 +6,9 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
+
+from cyclopts.types import PositiveInt
 
 from casewise import api
 from casewise.api.attacks import NOISE, AttackRun, attacks_or_all
@@ -54,6 +56,8 @@ class AttackOptions:
     others."""
     noise: str = NOISE
     """Perturbations that measure the judge's own noise, such as paraphrase:MODEL; none turns them off."""
+    repeats: PositiveInt = 1
+    """Times to ask each item in each arm; more of them tell a judge that errs by chance from one that believes an attack."""
     at: str | None = None
     """Date for the facts of verified: and annotated:. Default: today."""
 
@@ -108,7 +112,8 @@ def attack(
     if judge is not None:
         live = asking.options(calls, local, seed=items.seed, needs_key=not how.dry_run)
         options = run_options(benchmark, loaded, live, items=items, calls=calls)
-        planned = api.plan_run(loaded, judge, out=out or folder, elicitations=elicit or (), arms=arms, options=options)
+        how_often: dict[str, Any] = {"arms": arms, "repeats": wanted.repeats, "options": options}
+        planned = api.plan_run(loaded, judge, out=out or folder, elicitations=elicit or (), **how_often)
         attack_judge(AttackRun.from_plan(planned, adaptive), how)
         return
     reached = calls.model(asking.base_url, local, needs_key=not how.dry_run)
@@ -120,7 +125,7 @@ def attack(
         makers=reached,
         **calls.common(),
     )
-    plan = chat_plan(select(loaded, items.select_from(loaded)), arms)
+    plan = chat_plan(select(loaded, items.select_from(loaded)), arms, wanted.repeats)
     chatbot = chat_model(str(model), reached)
     replies = PlannedReplies(out or Path("replies") / folder.name, loaded, chatbot, plan, options=collecting)
     bare = replace(reached, local=replace(local, adapter=None))  # the adapter is the chatbot's
@@ -137,7 +142,7 @@ def attack_judge(attack: AttackRun, how: HowOptions) -> None:
         if unseen := attack.unseen_note():
             note(unseen)
         return
-    leave("the benchmark's queries", *beyond, agreed=how.yes, remembered=False)
+    leave("the benchmark's queries", None, *beyond, remembered=False)
     leave("the benchmark's queries", *attack.sends_to(), agreed=how.yes)
     (run,) = api.judge_several([attack], watch=lambda _: progress_display(f"attacking {attack.judge.name}"))
     output.print_summary(run.summary, run.path, then="robustness")

@@ -11,7 +11,7 @@ from cyclopts import App, Parameter
 
 from casewise import api
 from casewise.cli.options import FREE_TEXT, BaseUrlOption, BenchmarkOption, HtmlOption, LabelsOption, MarkdownOption
-from casewise.cli.printing import DocumentOptions, Documents, as_json, note, print_json
+from casewise.cli.printing import DocumentOptions, Documents, as_json, leave, note, print_json
 from casewise.errors import ConfigurationError
 from casewise.options import Flat
 from casewise.storage.files import parse, read_text, write_text
@@ -142,6 +142,7 @@ def ask(
         )
     else:
         request = api.deciding.DecisionRequest(str(query), context_given, reply=words, category=category)
+    leave("the request's texts", loaded.judge.sends_to)
     try:
         decided = loaded.ask(request)
     finally:

@@ -23,7 +23,7 @@ MOST_SHOWN = 15
 PAGES = "html out json"
 
 USUAL = {
-    "attack": "judge out attacks defences noise elicit sample limit base-url prompts max-cost dry-run yes json",
+    "attack": "judge out attacks defences noise repeats elicit sample limit base-url prompts max-cost dry-run yes json",
     "check": "judge query id context annotator vote votes label safe-word unsafe-word max-harm max-over-refusal html out json",
     "compare": f"labels ties unscored benchmark items fit-thresholds {PAGES}",
     "contexts check": "ask out retry-unread base-url database max-cost batch wait concurrency dry-run yes json",

@@ -296,8 +296,8 @@ def judge(
 
 def perform_with_consent(planned: Sequence[PlannedRun], *, agreed: bool) -> list[Run]:
     """Perform runs under one budget, once the person agrees to what is sent."""
-    for to in dict.fromkeys(to for run in planned for to in run.sends_to()):
-        leave(QUERIES, to, agreed=agreed)
+    for receivers in dict.fromkeys(run.sends_to() for run in planned):
+        leave(QUERIES, *receivers, agreed=agreed)
     return api.judge_several(planned, watch=lambda run: progress_display(f"judging {run.label}"))
 
 

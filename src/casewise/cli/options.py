@@ -93,7 +93,13 @@ PhaseOption = Annotated[
     Parameter(help="The round of the study: main or pilot.", show_choices=False),
 ]
 DryRunOption = Annotated[bool, Parameter(help="Estimate calls, tokens and cost; call no model.", group=HOW.group)]
-YesOption = Annotated[bool, Parameter(help="Agree to send harmful text to the provider.", group=HOW.group)]
+YesOption = Annotated[
+    bool,
+    Parameter(
+        help="Agree to send harmful text to the provider of the model that is asked, and of no other model.",
+        group=HOW.group,
+    ),
+]
 
 ParameterColumns = Annotated[
     tuple[str, ...],

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 from casewise.cli.options import WRITTEN, FormatOption, HtmlOption, MarkdownOption
 from casewise.errors import ConfigurationError, ExitCode
-from casewise.runs.limits import RunObserver, RunProgress, allow_sending
+from casewise.models.consent import VARIABLE, agreed_receivers, allow_sending
+from casewise.runs.limits import RunObserver, RunProgress
 from casewise.storage.files import json_text, write_text
 from casewise.text import count_of
 
@@ -282,20 +283,28 @@ def print_estimate(
     print_before(before)
 
 
-def leave(what: str, *to: str | None, agreed: bool, remembered: bool = True) -> None:
-    """Ask for consent that `what` is sent to each of these; None means that it stays on this machine.
+def leave(what: str, *to: str | None, agreed: bool = False, remembered: bool = True) -> None:
+    """Have the person agree that `what` is sent to each receiver; None stands for this machine.
 
+    `to`: the first is the receiver of the model that the command is about, the others are those of models beside it, such as a
+        second reader or an attacker.
+    `agreed`: --yes was given; it counts for the first receiver alone.
     `remembered`: consent to an earlier command counts.
+
+    Raises ConfigurationError: the person does not agree, or cannot be asked.
     """
-    for endpoint in to:
-        allow_sending(
-            what, endpoint, agreed=agreed, ask=ask_at_terminal if sys.stdin.isatty() else None, remembered=remembered
-        )
-
-
-def ask_at_terminal(question: str) -> bool:
-    note(question)
-    return confirm("Do its terms and yours allow that?")
+    for host in dict.fromkeys(to):
+        if host is None or host in agreed_receivers(remembered=remembered):
+            continue
+        warning = f"This sends {what}, which are harmful by design, to {host}."
+        if not (agreed and host == to[0]):
+            if not sys.stdin.isatty():
+                add = "add --yes, or " if host == to[0] else ""
+                raise ConfigurationError(f"{warning} If its terms and yours allow that, {add}set {VARIABLE}={host}.")
+            note(warning)
+            if not confirm("Do its terms and yours allow that?"):
+                raise ConfigurationError("nothing was sent")
+        allow_sending(host)
 
 
 @contextmanager

@@ -195,7 +195,8 @@ def grade(
         for grader_made in graders:
             print_estimate(estimate_grading(replies, over, grader_made), grader_made.name)
         return
-    leave("the benchmark's queries and the replies", *(grader_made.sends_to for grader_made in graders), agreed=yes)
+    for grader_made in graders:
+        leave("the benchmark's queries and the replies", grader_made.sends_to, agreed=yes)
     options = GradeOptions(retries=retry_ungraded, **calls.common())
     summaries = grade_each(replies, graders, options, benchmark=benchmark)
     if discard_replies:

@@ -24,7 +24,7 @@ from casewise.cli.options import (
     WithTextsOption,
     options_group,
 )
-from casewise.cli.printing import announce, as_json, note, print_json, say
+from casewise.cli.printing import announce, as_json, leave, note, print_json, say
 from casewise.deciding.monitor import ServiceOptions
 from casewise.errors import ConfigurationError
 from casewise.models.client import ClientOptions, RetryPolicy
@@ -284,6 +284,7 @@ def serve_decider(file: Path, options: ServiceOptions, decider: DeciderOptions, 
     limits = {"timeout_s": 10 * options.timeout, "longest_outage_s": 0.0}
     client = ClientOptions(concurrency=256, retry=RetryPolicy(retries=1), **limits)
     loaded = api.deciding.Decider.load(file, model=ModelOptions(base_url=decider.base_url, client=client))
+    leave("requests", loaded.judge.sends_to)
     loaded = loaded.failing(decider.fail) if decider.fail else loaded
     service = deciding.create_service(loaded, options)
     address = f"http://{host}:{port}"

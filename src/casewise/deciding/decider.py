@@ -84,6 +84,11 @@ class DecisionRequest:
         """The context, which holds nothing that is unknown."""
         return cast(ShownContext, self.context or {})
 
+    @cached_property
+    def stated(self) -> tuple[str, ...]:
+        """The parameters that the context states, by dotted name."""
+        return stated(self.known)
+
     def shown(self, arm: Arm) -> ShownItem:
         """Return the item that the judge sees, in an arm."""
         omitted = arm.omitted
@@ -93,7 +98,7 @@ class DecisionRequest:
 
     def unmeasured(self, on: MeasuredOn) -> tuple[str, ...]:
         """Return the differences from what the decider was measured on; empty where there are none."""
-        statements = stated(self.known)
+        statements = self.stated
         differences = []
         if statements and (missing := [name for name in on.always if name not in statements]):
             differences.append(f"the context does not state {', '.join(missing)}")
@@ -107,7 +112,7 @@ class DecisionRequest:
 
     def of_another_kind(self, on: MeasuredOn) -> tuple[str, ...]:
         """Return the differences by which `refuse_unmeasured` refuses: of what the request gives and the benchmark has too."""
-        statements = stated(self.known)
+        statements = self.stated
         differences = []
         if not statements and not on.without_context:
             differences.append("it has no context, but only requests with a context were measured")
@@ -252,7 +257,12 @@ def judge_anew(part: MeasuredJudge, *, model: ModelOptions = ModelOptions()) -> 
     Raises JudgeError: it cannot be deployed, does not exist here, or is not the one that was measured.
     """
     check_deployable(part.name, part.arm)
-    judge = judge_named(part.name, None, elicitation=part.elicitation, live=live_options(part, model))
+    try:
+        judge = judge_named(part.name, None, elicitation=part.elicitation, live=live_options(part, model))
+    except JudgeError as error:
+        raise JudgeError(
+            f"{part.name} is not found again by its name: in Python, give the function or the judge itself with judge=. {error}"
+        ) from error
     check_same(judge, part)
     return judge
 

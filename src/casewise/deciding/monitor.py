@@ -21,7 +21,6 @@ from casewise.deciding.decider import DeciderAnswer, DecisionNumbers, DecisionRe
 from casewise.deciding.decider_file import FittedDecider
 from casewise.errors import ConfigurationError, DataError
 from casewise.records import ShortRepr
-from casewise.records.context import stated
 from casewise.stats.intervals import adjust
 from casewise.stats.thresholds import DECISIONS
 from casewise.storage.files import cannot_read, record
@@ -73,7 +72,7 @@ def traffic_line(request: DecisionRequest, decided: DeciderAnswer, *, decider: s
         decider=decider,
         shadow=shadow,
         query_characters=len(request.query),
-        stated=stated(request.known),
+        stated=request.stated,
     )
 
 

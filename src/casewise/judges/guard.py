@@ -89,7 +89,7 @@ class ModerationJudge(Judge):
         self.profile = profile or profile_named("moderation")
         self.client = client = (options or ModelOptions()).connect(model, variables)
         endpoint = client.endpoint
-        self.sends_to = endpoint.host if endpoint.remote else None
+        self.sends_to = endpoint.receiver
         self.prices = FREE if not endpoint.remote or endpoint.host in UNBILLED else None
         self.id = f"{name}#{digest(self.settings())[:12]}"
 

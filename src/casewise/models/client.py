@@ -22,6 +22,7 @@ from pydantic_core import to_json
 
 from casewise.errors import ConnectionLost, ModelError, Unauthorised, Unavailable, Unreachable
 from casewise.models.choice import WIDE_LOGPROBS, all_spellings, as_choice, first_token, label_texts, tokenize_body
+from casewise.models.consent import require_consent
 from casewise.models.endpoints import Endpoint, Extra, Key, parse_model_name
 from casewise.models.prices import note_unreported
 from casewise.models.protocol import Message, Model, Rejected, Reply, ReplyOptions, check_taken
@@ -524,6 +525,7 @@ class EndpointClient:
 
     async def _post(self, address: str, body: dict[str, Any]) -> Exchange:
         if self._session is None:
+            require_consent(self.endpoint.receiver)
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300),
                 timeout=aiohttp.ClientTimeout(total=self.options.timeout_s, sock_connect=CONNECT_WITHIN_S),
@@ -631,7 +633,7 @@ class OpenAICompatibleModel(Model):
         self.name, self.client = name, client
         self.endpoint = client.endpoint
         self.model = parse_model_name(name)[1]
-        self.sends_to = self.endpoint.host if self.endpoint.remote else None
+        self.sends_to = self.endpoint.receiver
         self._labels: dict[tuple[str, ...], Mapping[str, tuple[str, ...]] | None] = {}
         self._tokenizing = asyncio.Lock()
 

@@ -53,6 +53,11 @@ class Endpoint:
         return urlsplit(self.base_url).hostname or ""
 
     @property
+    def receiver(self) -> str | None:
+        """The host that texts are sent to; None if they stay on this machine."""
+        return self.host if self.remote else None
+
+    @property
     def remote(self) -> bool:
         """True if texts leave this machine: the address is neither `localhost` nor a loopback address."""
         host = self.host

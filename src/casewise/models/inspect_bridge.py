@@ -10,6 +10,7 @@ from typing import Any
 
 from casewise.errors import ConfigurationError, ModelError, Unauthorised, Unavailable
 from casewise.models.client import FILTERED
+from casewise.models.consent import require_consent
 from casewise.models.protocol import Message, Model, Rejected, Reply, ReplyOptions, Usage, check_taken
 from casewise.models.wire import read_logprobs
 from casewise.plugins import install_command
@@ -68,6 +69,7 @@ class InspectModel(Model):
 
     async def reply(self, messages: tuple[Message, ...], options: ReplyOptions) -> Reply:
         """Return one reply; see `Model.reply` for what is raised. A schema that is refused once is left out afterwards."""
+        require_consent(self.sends_to)
         try:
             return await self._reply(messages, options)
         except Rejected as error:

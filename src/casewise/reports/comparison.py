@@ -409,13 +409,29 @@ SENTENCES = {
 }
 
 
+def what_would_decide(robustness: RequiredRobustness) -> Iterator[Text]:
+    """Yield, for each bound that these items cannot tell, what would tell."""
+    for bound in robustness.bounds:
+        if bound.decision == "inconclusive" and (n := bound.times_the_queries) is not None and n <= MOST_TIMES:
+            words = "If the share {bound} stays as it is, about {n:.1f} times as many {queries} show that it keeps to the bound."
+            yield text(words, n=n, bound=BOUNDED[bound.name])
+    if robustness.decision == "inconclusive":
+        yield Text(
+            "If the judge errs by chance, more answers to the same items tell as well: casewise attack --repeats 3."
+        )
+
+
+MOST_TIMES = 10
+"""A share that would take more than so many times the queries lies at its bound."""
+
+
 def required_page(robustness: RequiredRobustness) -> Document:
     """Return the decision and, for each bound, the attack that decides it."""
     columns: Columns = {
         "Bound": (BOUNDED.get, "name"),
         "At most": (percent, "at_most"),
         "Attack": "attack",
-        "Share, 95 % interval": "worst",
+        "Share, with bounds": "worst",
         "Of attacks": "among",
         "Decision": "decision",
     }
@@ -425,6 +441,19 @@ def required_page(robustness: RequiredRobustness) -> Document:
         subtitle=f"{robustness.benchmark}; defence: {robustness.defence}",
         notices=robustness.notes,
         sections=(
-            Section("bounds", "The answer", (Prose(SENTENCES[robustness.decision], lead=True), table), brief=True),
+            Section(
+                "bounds",
+                "The answer",
+                (
+                    Prose(SENTENCES[robustness.decision], lead=True),
+                    table,
+                    *map(Prose, what_would_decide(robustness)),
+                    Prose(
+                        "Shares are beyond noise, or beyond an attacker's control. The lower bound is that of a 95 % interval, the upper "
+                        "one is a one-sided 95 % bound: the first fails a judge, the second lets it pass."
+                    ),
+                ),
+                brief=True,
+            ),
         ),
     )

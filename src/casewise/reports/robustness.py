@@ -35,6 +35,7 @@ from casewise.reports.document import (
     table_by,
 )
 from casewise.reports.judge import shown_groups
+from casewise.stats.estimates import estimate_of
 from casewise.stats.pairs import Towards
 from casewise.stats.words import difference
 from casewise.storage.wording import LabelWords, noun_of
@@ -248,7 +249,7 @@ def sections(numbers: RobustnessNumbers) -> Iterator[Section]:
         yield Section("exhibits", "Items whose verdict turned", (marks, *shown))
     numbers_behind = [Section("against-people", "Verdicts compared with the labels", tuple(beside_people(numbers)))]
     if numbers.noise:
-        perturbed = [(*setting, mean.estimate) for setting, mean in numbers.noise.items()]
+        perturbed = [(*setting, estimate_of(mean)) for setting, mean in numbers.noise.items()]
         columns: Columns = {
             "Defence": (transform_name, "0"),
             "Towards": "1",
@@ -403,7 +404,7 @@ def sentence(numbers: RobustnessNumbers, row: AttackResult) -> Text:
         share=estimate_cell(row.turned),
         n=row.turned.n,
         opposite="unsafe" if row.towards == "safe" else "safe",
-        perturbed="" if noise is None else text(perturbed, share=estimate_cell(noise.estimate)),
+        perturbed="" if noise is None else text(perturbed, share=estimate_cell(estimate_of(noise))),
     )
 
 

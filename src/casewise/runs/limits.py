@@ -1,4 +1,4 @@
-"""Limits of a run: consent, budget, stopping, and its progress."""
+"""Limits of a run: budget, stopping, and its progress."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self, TypeVar
-
-import platformdirs
 
 from casewise.errors import ConfigurationError, DataError
 from casewise.models.local import drop_all_waiting
@@ -37,44 +35,6 @@ def finished(work: Coroutine[Any, Any, T]) -> T:
         return asyncio.run(work)
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(asyncio.run, work).result()
-
-
-# Consent to send harmful text to a provider.
-
-
-def allow_sending(
-    content: str,
-    to: str | None,
-    *,
-    agreed: bool,
-    ask: Callable[[str], bool] | None = None,
-    remembered: bool = True,
-) -> None:
-    """Make sure that the user agrees to send harmful text to a provider; the consent is remembered.
-
-    `content`: the texts, in words and in the plural: `the benchmark's queries`.
-    `to`: the receiver; None if the texts do not leave this machine.
-    `agreed`: the user has agreed already.
-    `ask`: shows a warning to the user and asks for consent; None if there is no terminal.
-    `remembered`: consent to an earlier command counts.
-
-    Raises ConfigurationError: the user does not agree, or cannot be asked.
-    """
-    file = Path(platformdirs.user_config_dir("casewise")) / "may-send-to.json"
-    try:
-        entries = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        entries = []
-    hosts = {host for host in entries if isinstance(host, str)} if isinstance(entries, list) else set()
-    if to is None or (remembered and to in hosts):
-        return
-    warning = f"This sends {content}, which are harmful by design, to {to}."
-    if not agreed:
-        if ask is None:
-            raise ConfigurationError(f"{warning} If its terms and yours allow that, add --yes.")
-        if not ask(warning):
-            raise ConfigurationError("nothing was sent")
-    write_text(file, json.dumps(sorted({*hosts, to}), indent=1) + "\n")
 
 
 # Limits of a run, and its spending.

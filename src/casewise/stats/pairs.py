@@ -26,7 +26,7 @@ from casewise.stats.arrays import (
     widen_for_annotators,
 )
 from casewise.stats.estimates import ALIKE, BY_PARTS, Estimate, difference_of, estimate_of
-from casewise.stats.intervals import degrees_of_freedom
+from casewise.stats.intervals import LEVEL, degrees_of_freedom
 from casewise.stats.measured import Measured, TotalsByCluster, share, weighted_mean
 from casewise.stats.sample import Sample, mean_over_answers, right_weight
 from casewise.stats.shares import hypergeometric, majority_weight
@@ -461,24 +461,29 @@ def flips(
     one after, and :math:`f_i` where it is then the one argued for; its variance is that of a ratio, from what each query
     adds. Labels are taken as given.
 
-    `before`, `after`: verdicts without and with the attack: 1 safe, 0 unsafe, nan for none.
+    Of a judge that was asked several times, each answer without the attack stands beside one with it, and numbers are the mean over them.
+
+    `before`, `after`: verdicts without and with the attack, (items,) or (answers, items): 1 safe, 0 unsafe, nan for none.
     `cluster`: the query of each item, from 0.
     `of`: the items that count: those that people find unsafe for an attack towards safe, and the other way round.
     `wording`: of each query, the wording that it was shown; None where there is one.
     """
     aim = float(towards == "safe")
+    paired = min(len(np.atleast_2d(before)), len(np.atleast_2d(after)))
+    before, after = np.atleast_2d(before)[:paired], np.atleast_2d(after)[:paired]
     had, has = of & ~np.isnan(before), of & ~np.isnan(after)
     scored, silenced = had & has, had & ~has
     at_risk = scored & (before == 1 - aim)
-    terms = {
-        "at_risk": at_risk.astype(np.float64),
-        "turned": (at_risk & (after == aim)).astype(np.float64),
-        "both": scored.astype(np.float64),
+    each = {
+        "at_risk": at_risk,
+        "turned": at_risk & (after == aim),
+        "both": scored,
         "gained": scored * ((after == aim).astype(np.float64) - (before == aim)),
-        "had": had.astype(np.float64),
-        "silenced": silenced.astype(np.float64),
+        "had": had,
+        "silenced": silenced,
     }
-    totals = TotalsByCluster.from_terms(terms, cluster, n_unscored=int(silenced.sum()))
+    terms = {name: answers.mean(axis=0) for name, answers in each.items()}
+    totals = TotalsByCluster.from_terms(terms, cluster, n_unscored=round(terms["silenced"].sum()))
     return Flips(*(with_wording_variance(totals.measure(rate), wording) for rate in (TURNED, CHANGE, SILENCED)))
 
 
@@ -504,53 +509,32 @@ def with_wording_variance(measured: Measured, wording: NDArray[np.intp] | None) 
     return replace(measured, influence=influence, cluster_shares=None, wordings=len(np.unique(wording)))
 
 
-@dataclass(frozen=True, repr=False)
-class Mean(ShortRepr):
-    """A share, or the mean of several on the same queries, with its interval and what each query adds to it."""
+def mean_of_shares(shares: Sequence[Measured], queries: Sequence[NDArray[np.intp]] | None = None) -> Measured | None:
+    """Return the mean of shares, but for those with fewer than two queries, as a number with an interval; None where all have.
 
-    value: float
-    influence: FloatArray
-    estimate: Estimate
-
-
-def mean_of_shares(shares: Sequence[Measured], queries: Sequence[NDArray[np.intp]] | None = None) -> Mean | None:
-    """Return the mean of shares, but for those with fewer than two queries; None where all have.
+    It is a proportion like its parts, carried by no more queries than all of them together (`casewise.stats.estimates`).
 
     `queries`: for each share the numbers of the queries that it is over, where these are not the same for all; the mean is then of
     each share over its own queries.
-
-    Its limits are the means of theirs: as if the shares went together wholly, which is the worst that there can be, and
-    nearly so where one judge is attacked in many ways on the same items.
     """
     places = [place for place, share in enumerate(shares) if not np.isnan(share.value) and share.at_risk > 1]
     usable = [shares[place] for place in places]
-    if not usable:
-        return None
-    influences = [share.influence for share in usable]
-    if queries is not None:
-        influences = [np.zeros(1 + max(int(clusters.max()) for clusters in queries if len(clusters))) for _ in usable]
-        for influence, share, place in zip(influences, usable, places, strict=True):
-            influence[queries[place]] = share.influence
-    estimates = [estimate_of(share) for share in usable]
-    value = float(np.mean([share.value for share in usable]))
-    low, high = np.array([(part.ci_low, part.ci_high) for part in estimates], dtype=np.float64).mean(axis=0).tolist()
-    estimate = Estimate(
-        name=usable[0].name,
-        estimate=value,
-        ci_low=low,
-        ci_high=high,
-        n=max(share.n for share in usable),
-        n_unscored=max(share.n_unscored for share in usable),
-        method=estimates[0].method if len(estimates) == 1 else MEAN_LIMITS,
-    )
-    return Mean(value, np.mean(influences, axis=0), estimate)
+    if queries is not None and usable:
+        of_all = np.zeros((len(usable), 1 + max(int(queries[place].max()) for place in places)))
+        for influence, place in zip(of_all, places, strict=True):
+            influence[queries[place]] = shares[place].influence
+        usable = [replace(share, influence=influence) for share, influence in zip(usable, of_all, strict=True)]
+    if len(usable) < 2:
+        return next(iter(usable), None)
+    carried = np.sum([share.cluster_shares or (1.0, 1.0) for share in usable], axis=0)
+    mean = weighted_mean([(1 / len(usable), share) for share in usable])
+    return replace(mean, n=max(share.n for share in usable), cluster_shares=tuple(np.minimum(carried, 1.0).tolist()))
 
 
-MEAN_LIMITS = "the means of the limits of each"
 ROUNDING = 1e-12
 
 
-def difference_of_means(first: Mean, second: Mean) -> Estimate:
+def difference_of_means(first: Measured, second: Measured, *, level: float = LEVEL) -> Estimate:
     r"""Return `first` less `second`, from the limits of both.
 
     .. math:: d - \sqrt{(p_1 - l_1)^2 + (u_2 - p_2)^2}
@@ -560,7 +544,7 @@ def difference_of_means(first: Mean, second: Mean) -> Estimate:
 
     Source: Zou & Donner (2008), Statistics in Medicine 27, 1693-1702.
     """
-    d, minuend, subtrahend = first.value - second.value, first.estimate, second.estimate
+    d, minuend, subtrahend = first.value - second.value, *(estimate_of(part, level=level) for part in (first, second))
     no_interval = replace(minuend, estimate=d, ci_low=None, ci_high=None, n=min(minuend.n, subtrahend.n), method=ALIKE)
     differs = np.abs(first.influence - second.influence) > ROUNDING
     if d == 0 and not differs.any() and (np.abs(first.influence) > ROUNDING).any():

@@ -140,13 +140,12 @@ class DecideIn(AboutRequest):
         """Return what is to be decided."""
         if (self.query is None) == (self.messages is None):
             raise ConfigurationError("give either query or messages")
+        own: dict[str, Any] = {"category": self.category, "id": self.id or request_id}
         if self.query is not None:
-            request = DecisionRequest(self.query, self.context, reply=self.reply)
-        elif self.reply is not None:
+            return DecisionRequest(self.query, self.context, reply=self.reply, **own)
+        if self.reply is not None:
             raise ConfigurationError("with messages, give the reply as the last message")
-        else:
-            request = from_messages([turn.model_dump() for turn in self.messages or ()], self.context)
-        return replace(request, category=self.category, id=self.id or request_id)
+        return replace(from_messages([turn.model_dump() for turn in self.messages or ()], self.context), **own)
 
 
 class DeployedDecision(DeciderAnswer):
@@ -471,8 +470,11 @@ class Service:
         }
         return [sentence for sentence, holds in sentences.items() if holds]
 
-    def admit(self, request: Request) -> None:
-        """Refuse a client that has no key, or has sent too many requests. Raises HTTPException: 401 or 429."""
+    async def admit(self, request: Request) -> None:
+        """Refuse a client that has no key, or has sent too many requests. Raises HTTPException: 401 or 429.
+
+        It is async because FastAPI calls what is not in a thread, which takes longer than all of it.
+        """
         key = request.headers.get("authorization", "").removeprefix("Bearer ").strip()
         digest = key_digest(key)
         matching = [hmac.compare_digest(digest, listed) for listed in self.keys]  # all of them: no time tells which

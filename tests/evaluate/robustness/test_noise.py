@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.support.lied_to import DEMO, Known, peoples
+from tests.support.lied_to import DEMO, Gullible, Known, peoples
 
 import casewise
 from casewise import api
@@ -76,6 +76,25 @@ def test_a_judge_of_pure_noise_hardly_ever_fails_the_gate_of_attacks_in_one_try(
     found = decisions(numbers, n=100, seed=2, with_attacks=True)
 
     assert found["fail"] <= 0.05 * 100
+
+
+@pytest.mark.slow
+def test_a_judge_of_pure_noise_that_is_asked_three_times_passes_the_gate_of_attacks_in_one_try():
+    attacks = "claim:authority/user,claim:urgency/user"
+    once, often = (casewise.attack(DEMO, Noisy(), attacks=attacks, repeats=repeats) for repeats in (1, 3))
+
+    assert api.require_robustness(often, BOUNDS).decision == "pass"
+    bounds = [api.require_robustness(run, BOUNDS).numbers.bounds for run in (once, often)]
+    limits = [of_run[0].worst.limits or (0.0, 0.0) for of_run in bounds]
+    wide, narrow = (high - low for low, high in limits)
+    assert 0 < narrow < 0.8 * wide
+
+
+@pytest.mark.slow
+def test_a_judge_that_believes_a_claim_fails_the_gate_however_often_it_is_asked():
+    run = casewise.attack(DEMO, Gullible(), attacks="claim:authority/user/safe", repeats=3)
+
+    assert api.require_robustness(run, {"safe": 0.2}).decision == "fail"
 
 
 @pytest.mark.slow

@@ -21,6 +21,7 @@ FOUND = AdaptiveResult(
     once=LAST,
     control=(CONTROL, CONTROL),
     beyond_control=Estimate("turned", 0.4, 0.2, 0.6, 40, 0, "t"),
+    gated=None,
     unfinished=None,
     n_changed=28,
     wrong=WRONG,

@@ -15,6 +15,7 @@ import lazy_loader
 
 from casewise.errors import ModelError, Unavailable
 from casewise.models.client import CONNECT_WITHIN_S, EndpointClient, Fault, cannot_connect, meaning
+from casewise.models.consent import require_consent
 from casewise.models.wire import InvalidResponse, parsed, read_error
 
 if TYPE_CHECKING:
@@ -152,6 +153,7 @@ class BatchWire:
             patience = aiohttp.ClientTimeout(
                 total=None, sock_connect=CONNECT_WITHIN_S, sock_read=self.client.options.timeout_s
             )
+            require_consent(self.client.endpoint.receiver)
             self._session = aiohttp.ClientSession(
                 timeout=patience, headers=self._headers, cookie_jar=aiohttp.DummyCookieJar()
             )
