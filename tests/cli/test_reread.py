@@ -1,12 +1,14 @@
 """`casewise reread RUN`: unread replies by shape, other readers on stored replies, a new reading beside the old one."""
 
 import csv
+import itertools
 import json
 from pathlib import Path
 
 import pytest
+from aiohttp import web
 from tests.support.command import invoke
-from tests.support.fault_server import replying
+from tests.support.fault_server import FaultServer, completion, replying
 from tests.support.served import served
 
 REPLIES = [
@@ -131,6 +133,23 @@ def test_a_second_model_is_asked_only_as_long_as_the_most_that_a_call_can_cost_f
     assert len(server.bodies) == 2
     assert "4 replies were not read: --max-cost 1.04 was used up" in said.err
     assert [row["outcome"].get("value") for row in judgements("again")].count(None) == 4
+
+
+def test_what_a_second_model_was_billed_for_a_lost_answer_counts(run):
+    """The answer comes at the third try, and each try may have been billed with $1.024."""
+    statuses = itertools.cycle((504, 504, 200))
+
+    def refuse(_request, body):
+        status = next(statuses)
+        return web.json_response(completion(body, '{"verdict": "safe"}') if status == 200 else {}, status=status)
+
+    prices = ("--price-in", "0", "--price-out", "1000", "--max-cost", "2.5")
+    with served(FaultServer(refuse=refuse)) as server:
+        said = invoke("reread", "run", "--reader", "vllm/second", "--base-url", server.url, *prices, "--out", "again")
+
+    assert said.code == 0
+    assert len(server.bodies) <= 2 * 3
+    assert "not read: --max-cost 2.5 was used up" in said.err
 
 
 def test_the_rules_of_this_version_read_every_reply_again(run):

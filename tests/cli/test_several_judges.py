@@ -6,11 +6,12 @@ import pytest
 from tests.support.command import invoke as command
 
 from casewise import api
-from casewise.api.judging import spent_in
 from casewise.judges.llm import LLMJudge
 from casewise.models.prices import Prices
 from casewise.models.protocol import FakeModel
 from casewise.runs.limits import Limits
+from casewise.runs.run import spent_in
+from casewise.storage.run_folder import JUDGEMENT_LOG
 
 
 @pytest.mark.slow
@@ -42,14 +43,14 @@ def test_the_budget_is_one_for_all_and_what_was_spent_before_counts(tmp_path):
         return dict(zip(("a", "b"), api.judge_several(planned), strict=True))
 
     whole = asked(None)
-    cost = {name: spent_in(tmp_path / name).cost_usd for name in whole}
+    cost = {name: spent_in(tmp_path / name, JUDGEMENT_LOG).cost_usd for name in whole}
     assert cost["a"] > 0
     (tmp_path / "b" / "judgements.jsonl").unlink()
 
     again = asked(cost["a"] + cost["b"] / 2)
     assert again["a"].summary.n_calls == 0
     assert again["b"].summary.stopped
-    assert spent_in(tmp_path / "b").cost_usd <= cost["b"] / 2
+    assert spent_in(tmp_path / "b", JUDGEMENT_LOG).cost_usd <= cost["b"] / 2
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from datetime import datetime
 
 import pytest
@@ -10,15 +11,19 @@ from tests.support.app import NOW
 from tests.support.databases import new_database
 
 from casewise.contexts.checks import Wording
-from casewise.contexts.drafts import create_draft
+from casewise.contexts.drafts import Draft, create_draft
 from casewise.contexts.flows import CELLS, cells, flow_remark
-from casewise.contexts.generation import REHEARSALS, GenerationOptions, generate
+from casewise.contexts.generation import REHEARSALS, GenerationOptions, behaving, generate
 from casewise.contexts.queue import check_draft
 from casewise.contexts.record import read_record
 from casewise.contexts.release import ReleaseOptions, as_benchmark
 from casewise.contexts.store import all_places, events_of
+from casewise.database import Database
 from casewise.models.load import ModelOptions, load_model
+from casewise.models.prices import Spend
+from casewise.models.protocol import FakeModel, Message, Reply, ReplyOptions, Usage
 from casewise.records import Action, Category, Query, Taxonomy, action_parameters
+from casewise.runs.limits import InFlight, Limits
 
 PARAMETERS = action_parameters()
 
@@ -53,14 +58,41 @@ def test_two_texts_differ_in_recipient_and_purpose_and_in_nothing_else(wrong: Wo
     assert (remark and remark.check) == check
 
 
-def test_a_draft_of_actions_is_released_with_four_contexts_for_each(tmp_path):
-    queries = [
-        Query(text=f"use {tool}", judged="action", action=Action(tool=tool), category="t") for tool in ("send", "pay")
-    ]
+QUERIES = [
+    Query(text=f"use {tool}", judged="action", action=Action(tool=tool), category="t") for tool in ("send", "pay")
+]
+
+
+def new_draft(store: Database) -> Draft:
     taxonomy = Taxonomy(name="tools", categories=(Category(name="t", domain="d"),))
-    store = new_database(tmp_path / "x.db")
     with store.write() as connection:
-        draft = create_draft(connection, "x", queries=queries, taxonomy=taxonomy, parameters=PARAMETERS, now=NOW)
+        return create_draft(connection, "x", queries=QUERIES, taxonomy=taxonomy, parameters=PARAMETERS, now=NOW)
+
+
+def test_right_and_wrong_texts_of_actions_have_one_limit_and_a_killed_session_counts_too(tmp_path):
+    """A text takes at most about 2,400 tokens, and is billed as 900."""
+    store = new_database(tmp_path / "x.db")
+    draft, billed = new_draft(store), list[int]()
+
+    def bill(messages: tuple[Message, ...], options: ReplyOptions) -> Reply:
+        billed.append(900)
+        return replace(behaving(messages, options), usage=Usage(450, 450))
+
+    def tokens(limit: int) -> str | None:
+        options = GenerationOptions(limits=Limits(concurrency=1, max_tokens_total=limit), jobs=tmp_path / "jobs")
+        return asyncio.run(generate(store, draft, FakeModel(bill), options=options)).stopped
+
+    assert tokens(4000) == "the limit of 4,000 tokens"
+    assert len(billed) == 2
+    InFlight(tmp_path / "jobs").begun(Spend(0.0, 2000))
+    assert tokens(6500) == "the limit of 6,500 tokens"
+    store.close()
+    assert len(billed) == 2
+
+
+def test_a_draft_of_actions_is_released_with_four_contexts_for_each(tmp_path):
+    store = new_database(tmp_path / "x.db")
+    draft = new_draft(store)
     model = load_model("fake/contexts", ModelOptions(fakes=REHEARSALS)).model
     summary = asyncio.run(generate(store, draft, model, options=GenerationOptions()))
     with store.write() as connection:
@@ -69,7 +101,7 @@ def test_a_draft_of_actions_is_released_with_four_contexts_for_each(tmp_path):
         asked = events_of(connection, places[1].id)[0]
         options = ReleaseOptions(version="1", unreviewed=True)
         record = read_record(connection, draft)
-        benchmark = as_benchmark(draft, queries, record, options=options, now=datetime(2026, 1, 1))  # noqa: DTZ001
+        benchmark = as_benchmark(draft, QUERIES, record, options=options, now=datetime(2026, 1, 1))  # noqa: DTZ001
     store.close()
     assert (summary.generated, summary.n_calls) == (4, 4)
     assert "not minimal" not in report.findings
@@ -82,5 +114,5 @@ def test_a_draft_of_actions_is_released_with_four_contexts_for_each(tmp_path):
         False,
         False,
     ] * 2
-    agents = {context.texts()["sender.agent"] for context in benchmark.contexts if context.query_id == queries[0].id}
+    agents = {context.texts()["sender.agent"] for context in benchmark.contexts if context.query_id == QUERIES[0].id}
     assert len(agents) == 1

@@ -12,6 +12,7 @@ from casewise.errors import BenchmarkError, ConfigurationError, RunConflict
 from casewise.evaluate.judged_runs import ReportOptions, answers_of, read_runs
 from casewise.judges.baselines import ConstantJudge
 from casewise.judges.judge import Answer
+from casewise.models.prices import Spend, note_unreported
 from casewise.records import FULL, NO_CONTEXT, Scored
 from casewise.storage.run_folder import judgement_table, run_notes
 
@@ -173,3 +174,26 @@ def test_clusters_of_another_column_change_intervals_and_no_estimate(asked_five_
 def test_an_unknown_column_is_refused_with_those_there_are(asked_five_times):
     with pytest.raises(ConfigurationError, match="did you mean 'domain'"):
         casewise.report(asked_five_times[1], options=ReportOptions(cluster="domian"))
+
+
+class Billed(ConstantJudge):
+    """Says safe; of every second call nobody reports the tokens."""
+
+    async def answer(self, ask):
+        if ask.item.id < "m":
+            note_unreported()
+            return Answer(Scored(value=1.0))
+        return Answer(Scored(value=1.0), cost_usd=0.01)
+
+    def at_most(self, _ask):
+        return Spend(0.5, 9)
+
+
+def test_a_series_costs_at_most_what_is_reported_and_what_is_assumed(tmp_path):
+    casewise.judge("demo", Billed("safe"), out=tmp_path / "run")
+    (series,) = read_runs([tmp_path / "run"]).series
+    n_unreported = sum(item.id < "m" for item in casewise.load("demo").items)
+
+    assert series.assumed_cost_usd == pytest.approx(0.5 * n_unreported)
+    assert series.cost_usd == pytest.approx(0.5 * n_unreported + 0.01 * (90 - n_unreported))
+    assert f"at most ${series.cost_usd:,.4g}" in casewise.report(tmp_path / "run").to_markdown()

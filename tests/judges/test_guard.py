@@ -23,6 +23,7 @@ from casewise.judges.judge import Ask
 from casewise.judges.llm import LiveOptions
 from casewise.judges.named import judge_named
 from casewise.models.load import ModelOptions
+from casewise.models.prices import Prices
 from casewise.models.protocol import Classified, TextClassifier
 from casewise.records import Scored
 
@@ -230,6 +231,24 @@ def test_a_server_that_counts_no_tokens_leaves_a_note(tmp_path):
     run = judged(FaultServer(refuse=reply), "gpt-oss-safeguard", tmp_path / "run")
 
     assert "counts no tokens: it could not be checked that the context reaches" in run.report().to_markdown()
+
+
+def test_the_check_that_the_context_arrives_costs_what_its_calls_cost():
+    async def checked(server):
+        async with server:
+            judge = guard("guard:shieldgemma@vllm/tiny", server)
+            judge.prices = Prices(1e6, 1e6)
+            try:
+                return await judge.prepare([first_ask()])
+            finally:
+                await judge.close()
+
+    server = FaultServer(refuse=lambda _request, body: web.json_response(completion(body, "0")))
+    spend = asyncio.run(checked(server))
+
+    assert len(server.bodies) == 2
+    assert spend.tokens == sum(completion(body, "0")["usage"]["total_tokens"] for body in server.bodies)
+    assert spend.cost_usd == pytest.approx(spend.tokens)
 
 
 def test_the_context_is_checked_once_a_run(tmp_path):

@@ -8,6 +8,7 @@ from aiohttp import web
 from tests.support.fault_server import FaultServer, completion
 
 from casewise.ask.elicitations import AskOptions, read_outcome
+from casewise.judges.llm import LLMJudge
 from casewise.models.choice import as_choice, choice_fields, first_token, label_texts
 from casewise.models.client import ClientOptions, EndpointClient, OpenAICompatibleModel, RetryPolicy
 from casewise.models.endpoints import find_endpoint
@@ -98,6 +99,33 @@ def test_a_server_that_takes_no_grammar_gives_a_free_reply_that_is_no_label():
     assert not reply.forced
     assert isinstance(outcome, Unscored)
     assert outcome.reason == UnscoredReason.NO_LABEL_FIRST
+
+
+def test_once_a_server_has_passed_over_the_grammar_no_label_of_its_own_is_called_a_forced_choice():
+    server = Llama()
+    holds = iter([False, True])
+
+    def answer(request, body):
+        server.grammar = next(holds)
+        return Llama.answer(server, request, body)
+
+    server.refuse = answer
+
+    async def go():
+        async with server:
+            endpoint = find_endpoint("tiny", base_url=server.url, environment={})
+            model = OpenAICompatibleModel("tiny", EndpointClient(endpoint, key=None, options=ClientOptions()))
+            replies = [await model.reply(as_messages("?"), CHOICE) for _ in range(2)]
+            await model.close()
+            return replies, LLMJudge(model).notes()
+
+    (prose, label), notes = asyncio.run(go())
+
+    assert (prose.text, label.text) == ("The", "safe")
+    assert not prose.forced
+    assert not label.forced
+    assert read_outcome("probability", label).outcome.kind == "scored"
+    assert any("a probability counts only where a label comes first" in note for note in notes)
 
 
 def test_a_server_that_hides_its_tokenizer_is_read_by_the_text_of_its_tokens():

@@ -1,5 +1,6 @@
 import asyncio
 import contextlib
+import gzip
 import json
 import socket
 import ssl
@@ -8,7 +9,7 @@ import threading
 
 import pytest
 from aiohttp import web
-from tests.support.fault_server import FaultServer, refusing
+from tests.support.fault_server import FaultServer, completion, prompt_of, refusing
 from tests.support.served import served
 
 from casewise.errors import ConnectionLost, ExitCode, Unauthorised, Unavailable, Unreachable
@@ -572,3 +573,46 @@ def test_an_answer_without_end_is_read_up_to_a_limit(monkeypatch):
 
     with pytest.raises(Unavailable, match="cut off or garbled"):
         ask(FaultServer(refuse=endless), retry=RetryPolicy(retries=0))
+
+
+def test_a_short_answer_that_unfolds_to_a_long_one_is_read_up_to_the_same_limit(monkeypatch):
+    monkeypatch.setattr("casewise.models.client.MOST_BYTES", 1000)
+
+    def folded(_request, body):
+        text = gzip.compress(json.dumps(completion(body, "x" * 5000)).encode())
+        return web.Response(body=text, headers={"Content-Encoding": "gzip", "Content-Type": "application/json"})
+
+    with pytest.raises(Unavailable, match="cut off or garbled"):
+        ask(FaultServer(refuse=folded), retry=RetryPolicy(retries=0))
+
+
+def test_what_a_refusal_names_is_forgotten_where_no_answer_came_without_it():
+    """The first item of a run is refused, in a message that repeats its request."""
+
+    def refuse(_request, body):
+        if prompt_of(body) == "too long":
+            return web.json_response({"error": {"message": f"invalid prompt: {json.dumps(body)}"}}, status=400)
+        return None
+
+    server = FaultServer(refuse=refuse)
+
+    async def go():
+        async with server:
+            model = client(server)
+            with pytest.raises(Rejected):
+                await model.reply(as_messages("too long"), SCHEMA)
+            await model.reply(ASK, SCHEMA)
+            await model.close()
+
+    asyncio.run(go())
+    assert len(server.bodies) < 12
+    assert {"max_tokens", "temperature", "response_format"} <= server.bodies[-1].keys()
+
+
+def test_a_parameter_is_learnt_to_be_refused_where_a_server_calls_itself_unavailable():
+    server = refusing("logprobs are not supported", 503, field="logprobs")
+    with pytest.raises(Rejected) as refused:
+        ask(server, FIRST_TOKEN)
+
+    assert refused.value.reason == "no_logprobs"
+    assert len(server.bodies) == 1

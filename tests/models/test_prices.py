@@ -29,9 +29,9 @@ def test_a_price_is_zero_or_more(prices):
         Prices(*prices)
 
 
-def test_unreported_tokens_have_no_price():
-    assert Prices(1.0, 1.0).cost_of(Usage(5, None)) is None
-    assert Prices(1.0, 1.0).cost_of(Usage(None, 5)) is None
+def test_the_tokens_that_are_reported_have_a_price():
+    assert Prices(1e6, 1e6).cost_of(Usage(5, None)) == Prices(1e6, 1e6).cost_of(Usage(None, 5)) == 5.0
+    assert Prices(1.0, 1.0).cost_of(Usage()) is None
 
 
 def test_the_public_list_has_a_price_of_cached_tokens():

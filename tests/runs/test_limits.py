@@ -66,9 +66,20 @@ def reported(sent: int, replied: int, reasoning: int, form: str) -> Billed:
     usage: dict[str, Any] = {"prompt_tokens": sent, "completion_tokens": replied + reasoning}
     if form == "outside":
         usage = {"prompt_tokens": sent, "completion_tokens": replied, "total_tokens": sent + replied + reasoning}
+    if form == "outside, without a total":
+        usage = {"prompt_tokens": sent, "completion_tokens": replied, "reasoning_tokens": reasoning}
     if form == "no completion":
         usage = {"prompt_tokens": sent, "total_tokens": sent + replied + reasoning}
+    if form == "a total":
+        usage = {"total_tokens": sent + replied + reasoning}
     return Billed(sent, replied + reasoning, usage)
+
+
+def partly_reported(sent: int, replied: int, form: str) -> Billed:
+    """A call of which one part is reported, and the other is no longer than a call may be."""
+    if form == "prompt":
+        return Billed(sent, min(replied, MOST_REPLIED), {"prompt_tokens": sent, "completion_tokens": None})
+    return Billed(min(sent, MOST_SENT), replied, {"prompt_tokens": "many", "completion_tokens": replied})
 
 
 REPORTED = st.builds(
@@ -76,7 +87,10 @@ REPORTED = st.builds(
     st.integers(1, 10_000),
     st.integers(1, 100_000),
     st.integers(0, 100_000),
-    st.sampled_from(["inside", "outside", "no completion"]),
+    st.sampled_from(["inside", "outside", "outside, without a total", "no completion", "a total"]),
+)
+PARTLY = st.builds(
+    partly_reported, st.integers(1, 10_000), st.integers(1, 100_000), st.sampled_from(["prompt", "reply"])
 )
 UNREPORTED = st.builds(
     Billed,
@@ -130,7 +144,7 @@ class Memory(RunLog[SumAsk, Sum]):
 
 @settings(max_examples=60, deadline=None)
 @given(
-    bills=st.lists(st.one_of(REPORTED, UNREPORTED), min_size=1, max_size=12),
+    bills=st.lists(st.one_of(REPORTED, PARTLY, UNREPORTED), min_size=1, max_size=12),
     limit=st.floats(0, 0.5),
     concurrency=st.integers(1, 6),
 )
@@ -166,7 +180,7 @@ class Counting:
 @pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(
-    bills=st.lists(st.one_of(REPORTED, UNREPORTED), min_size=1, max_size=8),
+    bills=st.lists(st.one_of(REPORTED, PARTLY, UNREPORTED), min_size=1, max_size=8),
     limit=st.floats(0, 0.2),
     concurrency=st.integers(1, 4),
 )

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import polars as pl
 
-from casewise.api.judging import AnyJudge, PlannedRun, Run, RunOptions, plan_run, spent_in
+from casewise.api.judging import AnyJudge, PlannedRun, Run, RunOptions, plan_run
 from casewise.errors import ConfigurationError
 from casewise.evaluate.judged_runs import ReportOptions
 from casewise.evaluate.robustness import RequiredRobustness, RobustnessNumbers, required
@@ -22,10 +22,11 @@ from casewise.reports.comparison import CIReport, bounds_suite, required_page
 from casewise.reports.formats import Report
 from casewise.reports.robustness import offered_page, robustness_page
 from casewise.runs.limits import RunObserver, finished
+from casewise.runs.run import spent_in
 from casewise.runs.texts import Maker, TextAsk, estimate_made, made_in, make_texts, spent_making, text_key
 from casewise.storage.columns import RecordColumns
 from casewise.storage.load import Source, loaded_benchmark, source_of
-from casewise.storage.run_folder import JUDGEMENTS, AnyRun, judgement_table, last_attempts
+from casewise.storage.run_folder import JUDGEMENT_LOG, JUDGEMENTS, AnyRun, judgement_table, last_attempts
 from casewise.transforms.catalogue import (
     TO_COMPLETE,
     attack_arms,
@@ -298,7 +299,7 @@ class AttackRun(PlannedRun):
     async def write(self, summary: RunSummary, attacker: Maker, asks: Sequence[TextAsk]) -> None:
         """Let the attacker write the claims of a turn that the folder does not hold yet."""
         folder, options = self.folder, self.options
-        limits = options.limits.less(spent_in(folder) + spent_making(folder, but=attacker.name))
+        limits = options.limits.less(spent_in(folder, JUDGEMENT_LOG) + spent_making(folder, but=attacker.name))
         progress = await make_texts(folder, attacker, asks, limits=limits, watch=options.watch, command=options.command)
         summary.add(progress, answers=False)
         if under_way(summary):

@@ -44,15 +44,14 @@ from casewise.records import (
     Unscored,
     elicitation_names,
 )
-from casewise.runs.batch import BatchOptions, reserved
-from casewise.runs.limits import Limits, RunObserver, finished, unknown_spend
-from casewise.runs.run import CallingOptions, check_limits, folder_log, perform, session_now, spent_in_columns
+from casewise.runs.batch import BatchOptions
+from casewise.runs.limits import Limits, RunObserver, finished
+from casewise.runs.run import CallingOptions, check_limits, folder_log, perform, session_now, spent_in
 from casewise.runs.texts import spent_making
 from casewise.stats.labels import LabelPolicy
-from casewise.storage.batch_jobs import JobLog
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.load import Source, loaded_benchmark, source_of
-from casewise.storage.run_folder import JUDGEMENT_LOG, JUDGEMENTS, RunAt, judgement_summaries, judgement_table
+from casewise.storage.run_folder import JUDGEMENT_LOG, JUDGEMENTS, RunAt, judgement_table
 from casewise.transforms.catalogue import arm_named, with_digest
 from casewise.transforms.texts import MakingOptions, by_models, makers_named, making
 
@@ -324,7 +323,7 @@ class PlannedRun:
         watch = options.watch or RunObserver()
         summary = RunSummary(run=folder, n_items=len(plan.items))
         run = Run(folder, self.benchmark, summary, self.temporary)
-        asks, spent = partial(plan.asks_given, self.benchmark), partial(spent_in, folder)
+        asks, spent = partial(plan.asks_given, self.benchmark), partial(spent_in, folder, JUDGEMENT_LOG)
         try:
             before = await making(folder, plan.arms, asks, self.making, spent=spent)
             if before.stopped:
@@ -333,8 +332,6 @@ class PlannedRun:
             limits = options.limits.less(spent_making(folder))
             if isinstance(judge, LLMJudge) and judge.reader is not None and judge.reader.prices is None:
                 check_limits(limits, judge, priced=False)
-            if judge.model is not None:
-                judge.model.tell_with(watch.say)
             sizes: dict[str, Any] = {
                 "items": len(plan.items),
                 "asks": plan.by_way,
@@ -502,16 +499,11 @@ def judge_several(
         raise ConfigurationError(f"two of the runs would share a folder: {', '.join(run.label for run in planned)}")
     runs: list[Run] = []
     for run in planned:
-        elsewhere = sum((spent_in(neighbour.folder) for neighbour in planned if neighbour is not run), Spend())
+        folders = (neighbour.folder for neighbour in planned if neighbour is not run)
+        elsewhere = sum((spent_in(folder, JUDGEMENT_LOG) + spent_making(folder) for folder in folders), Spend())
         with watch(run) if watch else nullcontext(run.options.watch) as watching:
             options = replace(run.options, limits=run.options.limits.less(elsewhere), watch=watching)
             runs.append(finished(replace(run, options=options).perform()))
         if runs[-1].summary.stopped:
             break
     return runs
-
-
-def spent_in(folder: Path) -> Spend:
-    """Return the spend of a run so far, plus the maximum of calls under way; zero if there is no run yet."""
-    log, out = folder / JUDGEMENTS, reserved(JobLog.read(folder))
-    return (spent_in_columns(judgement_summaries(log)) if log.exists() else Spend()) + out + unknown_spend(folder)

@@ -18,9 +18,8 @@ from casewise.evaluate.judged_runs import ReportOptions, find_benchmark, options
 from casewise.judges.judge import is_unseen
 from casewise.judges.plan import Plan, Selection, select, unseen_attacks, unseen_note
 from casewise.models.load import LoadedModel, ModelOptions, load_model
-from casewise.models.prices import spent_of
 from casewise.models.protocol import Model
-from casewise.records import FULL, Arm, CollectedReply
+from casewise.records import FULL, Arm
 from casewise.replies.behaviour import REPLIES, replies_in
 from casewise.replies.collect import ChatSummary, CollectOptions, Collector, asks_of, chat_plan, reply_manifest
 from casewise.replies.grade import GradeOptions, GradeSummary, grade_into
@@ -28,10 +27,9 @@ from casewise.replies.graders import CallableGrader, Grader, grader_named, with_
 from casewise.reports.behaviour import says_does_page
 from casewise.reports.formats import Report
 from casewise.runs.limits import RunObserver, finished
-from casewise.runs.run import CallEstimate, estimate_calls, folder_log, perform, session_now
+from casewise.runs.run import CallEstimate, estimate_calls, folder_log, perform, session_now, spent_in
 from casewise.runs.texts import spent_making
 from casewise.storage.benchmark import Benchmark
-from casewise.storage.files import read_jsonl
 from casewise.storage.load import Source, loaded_benchmark, source_of
 from casewise.storage.run_folder import AnyRun, RunAt, folder_of, read_manifest
 from casewise.text import count_of
@@ -114,13 +112,12 @@ class PlannedReplies:
         return finished(self._perform(replace(self.options, watch=watch) if watch else self.options))
 
     async def _perform(self, options: CollectOptions) -> Replies:
-        folder, plan, path = self.folder, self.plan, self.folder / REPLIES.file
-        replies = partial(read_jsonl, path, CollectedReply, growing=True) if path.exists() else tuple
+        folder, plan = self.folder, self.plan
         asks = partial(plan.asks_given, self.benchmark)
         making_options = replace(self.making, watch=options.watch)
         collector, summary = Collector(self.model, self.chat, options), ChatSummary(run=folder, n_items=len(plan.items))
         try:
-            before = await making(folder, plan.arms, asks, making_options, spent=lambda: spent_of(replies()))
+            before = await making(folder, plan.arms, asks, making_options, spent=partial(spent_in, folder, REPLIES))
             if before.stopped:
                 summary.stopped = before.stopped
                 return Replies(folder, self.benchmark, summary)

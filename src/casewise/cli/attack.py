@@ -35,10 +35,12 @@ from casewise.errors import ConfigurationError
 from casewise.judges.plan import select
 from casewise.models.local import LocalOptions
 from casewise.options import Flat
+from casewise.replies.behaviour import REPLIES
 from casewise.replies.collect import CollectOptions, chat_plan
-from casewise.replies.grade import GradeOptions
+from casewise.replies.grade import GradeOptions, spent_grading
 from casewise.replies.graders import Grader
-from casewise.runs.run import default_folder
+from casewise.runs.run import default_folder, spent_in
+from casewise.runs.texts import spent_making
 from casewise.storage.files import write_text
 from casewise.storage.load import source_of
 from casewise.transforms.texts import Adaptive
@@ -159,10 +161,12 @@ def attack_replies(planned: PlannedReplies, graders: Sequence[Grader], how: HowO
         return
     receivers = (*planned.sends_to(), *(grader.sends_to for grader in graders))
     leave("the benchmark's queries and the replies", *receivers, agreed=how.yes)
+    options, folder = planned.options, planned.folder
+    limits = options.limits.less(spent_grading(folder, graders))
     with progress_display(f"attacking {chatbot}") as watch:
-        replies = planned.perform(watch)
-    options = planned.options
-    grading = GradeOptions(limits=options.limits, command=options.command, batch=options.batch)
+        replies = replace(planned, options=replace(options, limits=limits)).perform(watch)
+    limits = options.limits.less(spent_in(folder, REPLIES) + spent_making(folder))
+    grading = GradeOptions(limits=limits, command=options.command, batch=options.batch)
     summaries = (
         [] if replies.summary.n_pending else grade_each(replies.path, graders, grading, benchmark=replies.benchmark)
     )

@@ -54,6 +54,7 @@ from casewise.replies.grade import (
     GradeSummary,
     discard_texts,
     estimate_grading,
+    spent_grading,
 )
 from casewise.replies.graders import Grader
 from casewise.runs.run import default_folder
@@ -212,11 +213,13 @@ def grade(
 def grade_each(
     replies: Path, graders: Sequence[Grader], options: GradeOptions, *, benchmark: Source | None = None
 ) -> list[GradeSummary]:
-    """Grade all replies with each grader, and print the results."""
+    """Have each grader grade all replies under one budget, and print what came of it."""
     summaries = []
     for grader in graders:
+        limits = options.limits.less(spent_grading(replies, (other for other in graders if other is not grader)))
         with progress_display(f"grading by {grader.name}") as watch:
-            summary = api.grade(replies, grader, benchmark=benchmark, options=replace(options, watch=watch))
+            graded = replace(options, limits=limits, watch=watch)
+            summary = api.grade(replies, grader, benchmark=benchmark, options=graded)
         summaries.append(summary)
         if not as_json():
             print(f"{grader.name}: {session_line(summary, 'grade')}")

@@ -31,7 +31,7 @@ from casewise.database.engine import only_one
 from casewise.database.tables import review as tables
 from casewise.errors import ConfigurationError, one_of
 from casewise.models.asker import ChatAsker, NoReplyReason
-from casewise.models.prices import Prices, Spend
+from casewise.models.prices import Prices, Spend, spend_of
 from casewise.models.protocol import Answering, Message, Model, Reply, ReplyOptions, Usage, as_messages
 from casewise.notation import spoken
 from casewise.options import Hidden
@@ -365,7 +365,7 @@ class DraftLog(RunLog[WantedContext, WrittenContext]):
     """The history of a draft's contexts. A place that has words is not asked for, so nothing need be looked up in it."""
 
     def __init__(self, database: Database, draft: Draft, writer: Writer, jobs: Path) -> None:
-        super().__init__(jobs, InFlight())
+        super().__init__(jobs, InFlight(jobs))
         self.database, self.by, self.prompt = database, writer.name, writer.prompt
         session = session_now(writer.how.limits, command=writer.how.command)
         self.about = {
@@ -392,6 +392,7 @@ class DraftLog(RunLog[WantedContext, WrittenContext]):
 
     def write(self, ask: WantedContext, answer: WrittenContext) -> None:
         """Put the words, or why there are none, into the history."""
+        self.spent += spend_of(answer)
         detail = {**self.about, "prompt": self.prompt(ask.query).id, "attempt": ask.attempt + 1}
         if answer.ignored:
             detail["ignored"] = list(answer.ignored)

@@ -194,6 +194,7 @@ NEEDED = (
     "unscored_reason",
     "model_version",
     "cost_usd",
+    "assumed_cost_usd",
     "read_as",
     "latency_s",
 )
@@ -259,7 +260,9 @@ class Series(ShortRepr):
     """The table of `item_values` by place, for the judge's differences from itself; None where nothing was asked twice."""
     versions: tuple[str, ...]
     cost_usd: float | None
-    """The cost of all its calls, including those that were made again; None where no price is known."""
+    """The most that all its calls cost, including those that were made again; None where no price is known."""
+    assumed_cost_usd: float = 0.0
+    """The part of it that is assumed, for calls whose tokens the endpoint did not report."""
     answers: FloatArray | None = None
     """(answers, items) the single answers of a judge that was asked several times; None where each item has one answer. An item
     with fewer answers than others has them again from the first."""
@@ -679,7 +682,8 @@ def read_series(
     if not len(every):
         raise DataError(run.log, None, "holds no judgements yet; run casewise judge again to go on with it")
     keys = ["elicitation", "arm"]
-    costs = every.group_by(keys).agg(cost_usd=pl.col("cost_usd").sum(), priced=pl.col("cost_usd").count())
+    amounts = pl.col("cost_usd", "assumed_cost_usd")
+    costs = every.group_by(keys).agg(amounts.sum(), priced=pl.any_horizontal(amounts.count() > 0))
     last = last_attempts(every)
     del every
     about = last.group_by(keys).agg(
@@ -700,7 +704,8 @@ def read_series(
         row = about_key[key]
         a_series = replace(
             series_of(group, run, judge, key, items),
-            cost_usd=row["cost_usd"] if row["priced"] else None,
+            cost_usd=row["cost_usd"] + row["assumed_cost_usd"] if row["priced"] else None,
+            assumed_cost_usd=row["assumed_cost_usd"],
             latency_s=row["latency_s"],
             versions=tuple(row["versions"]),
             read_as=read_as.get(key, {}),

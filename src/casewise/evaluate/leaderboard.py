@@ -160,7 +160,7 @@ class LeaderboardRow(ShortRepr):
     """Its accuracy against the majority of as many people as one person is held against."""
     n_unscored: int
     cost_usd: float | None
-    """Cost of all its calls; None where no price is known."""
+    """The most that all its calls cost; None where no price is known."""
     best_rank: int | None = None
     worst_rank: int | None = None
     """Lowest rank of its accuracy, simultaneously for all judges, or for all chatbots; None for baselines and for judges without

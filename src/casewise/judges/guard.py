@@ -6,6 +6,7 @@ import json
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -27,11 +28,12 @@ from casewise.models.asker import usually
 from casewise.models.client import Request
 from casewise.models.endpoints import parse_model_name
 from casewise.models.load import ModelOptions, load_classifier, load_model
-from casewise.models.prices import FREE, Prices
+from casewise.models.prices import FREE, Prices, Spend, metered, note_unreported, spend_of
 from casewise.models.protocol import Classified, Message, Model, Rejected, Reply, ReplyOptions, TextClassifier, Usage
 from casewise.models.wire import InvalidResponse, optional_text, parsed
 from casewise.records import Elicitation, Scored
 from casewise.records.base import digest
+from casewise.records.call import Call
 
 # A moderation endpoint as a judge.
 #
@@ -222,31 +224,34 @@ class GuardJudge(ModelJudge):
         """The beginning of its reply, if the model can be given one."""
         return self.profile.prefill if "prefill" in self.model.takes else None
 
-    async def prepare(self, asks: Iterable[Ask]) -> None:
+    async def prepare(self, asks: Iterable[Ask]) -> Spend:
         """Ask twice for one token, about the first item with a context and without it, and compare the prompts' lengths.
+        Return the most that this took.
 
         Raises ConfigurationError: they are equally long, so the context does not reach the model; if a call fails, a later
         one tells why.
         """
         shown_asks = (ask for ask in asks if ask.shown.context and not (ask.shown.problem or ask.shown.held_back))
         if (ask := next(shown_asks, None)) is None:
-            return
-        lengths = []
-        for shown in (ask.shown, replace(ask.shown, context={})):
-            options = replace(self._options(shown, ask.elicitation), max_tokens=1, top_logprobs=0, first_words=())
-            try:
+            return Spend()
+        spend, lengths = Spend(), list[int | None]()
+        with metered() as meter, suppress(Rejected, Unavailable):
+            for shown in (ask.shown, replace(ask.shown, context={})):
+                options = replace(self._options(shown, ask.elicitation), max_tokens=1, top_logprobs=0, first_words=())
                 reply = await self.model.reply(self.prompt.messages(shown, ask.reply), options)
-            except (Rejected, Unavailable):
-                return
-            lengths.append(reply.usage.input_tokens)
+                if not reply.usage.is_known:
+                    note_unreported()
+                spend += spend_of(Call(**self.took(reply)))
+                lengths.append(reply.usage.input_tokens)
         if None in lengths:
             self._counts_no_prompt = True
-        elif lengths[0] == lengths[1]:
+        elif len(lengths) == 2 and lengths[0] == lengths[1]:
             raise ConfigurationError(
                 f"the context does not reach {self.name}: its prompt has {lengths[0]} tokens with a context and without "
                 "one, so the server's chat template drops the message or the argument that holds it. Serve the model with "
                 "the template of its card, or ask in another rendering"
             )
+        return spend + self.at_most(ask) * meter.n_unreported
 
     def messages(self, ask: Ask) -> tuple[Message, ...]:
         """Return the messages to the guard."""

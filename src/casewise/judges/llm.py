@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -235,7 +235,7 @@ class LLMJudge(ModelJudge):
 
     def notes(self) -> tuple[str, ...]:
         """Return notes on unusual options, and on options that the endpoint has refused."""
-        notes, options, reader = [], self.options, self.reader
+        notes, options, reader = list(self.model.notes()), self.options, self.reader
         if options.protocol is not None:
             words = protocol_for(options.protocol, self.name).words
             notes.append(f"{self.name} was asked by the protocol {options.protocol}: {words}.")
@@ -327,6 +327,12 @@ class LLMJudge(ModelJudge):
             hint = "ask for --elicit score or binary instead, which need no log probabilities"
             outcome = outcome.model_copy(update={"detail": f"{outcome.detail}; {hint}"})
         return Answer(outcome, read_as=read.read_as, raw_reply=reply.text, detail=detail, **took)
+
+    def tell_with(self, tell: Callable[[str], None]) -> None:
+        """Set the receiver of lines about waiting for a server, the second reader's too."""
+        super().tell_with(tell)
+        if self.reader is not None:
+            self.reader.model.tell_with(tell)
 
     async def close(self) -> None:
         """Release the models' connections."""

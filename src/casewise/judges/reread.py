@@ -28,7 +28,7 @@ from casewise.ask.json_objects import objects_in
 from casewise.ask.reader import ReadOutcome, refuses
 from casewise.errors import ConfigurationError, DataError, RunConflict
 from casewise.judges.llm import SecondReader
-from casewise.models.prices import Spend
+from casewise.models.prices import Spend, metered
 from casewise.models.protocol import Reply
 from casewise.records import Elicitation, Judgement, Scored, Unscored, UnscoredReason, scale_of
 from casewise.runs.limits import Budget, Limits
@@ -289,9 +289,10 @@ def model_reader(second: SecondReader, *, max_cost: float | None = None) -> Rere
             return None
         actual = bound
         try:
-            outcome, usage = await second.read(judgement.elicitation, reply, no_reading)
-            if usage is not None and second.prices is not None and (cost := second.prices.cost_of(usage)) is not None:
-                actual = Spend(cost)
+            with metered() as meter:
+                outcome, usage = await second.read(judgement.elicitation, reply, no_reading)
+            known = second.prices.cost_of(usage) if usage is not None and second.prices is not None else None
+            actual = Spend(known or 0.0) + bound * meter.n_unreported
         finally:
             budget.settle(bound, actual)
         return outcome

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from traceback import extract_tb
 from typing import Any, Generic, Literal, TypeVar
@@ -58,8 +58,16 @@ class Asker(Generic[A_contra]):
         """Return an upper bound of a call's cost and tokens."""
         return Spend()
 
-    async def prepare(self, asks: Iterable[A_contra], /) -> None:
-        """Check before the first call of a new run that the asks of its plan can be answered."""
+    def tell_with(self, tell: Callable[[str], None]) -> None:
+        """Set the receiver of lines about waiting for a server."""
+        if self.model is not None:
+            self.model.tell_with(tell)
+        if self.client is not None:
+            self.client.tell_with(tell)
+
+    async def prepare(self, _asks: Iterable[A_contra], /) -> Spend:
+        """Check before the first call of a new run that the asks of its plan can be answered. Return what this took."""
+        return Spend()
 
     async def close(self) -> None:
         """Release connections and memory."""

@@ -158,8 +158,8 @@ class Fault:
     overloaded: bool = False
     unreachable: bool = False
     """No connection could be made."""
-    learnt: bool = False
-    """The endpoint refused a parameter; the same call is repeated without it."""
+    learnt: Capabilities | None = None
+    """The endpoint refused a parameter: what it may take instead. The same call is repeated so."""
     unexplained: bool = False
     """The server failed without a word on the reason, which may be a parameter."""
 
@@ -247,7 +247,7 @@ def cannot_connect(error: BaseException) -> bool:
     return isinstance(error, kinds)
 
 
-NOT_LEARNT_FROM = frozenset({401, 402, 407, 408, 413, 429, 503, 529})
+NOT_LEARNT_FROM = frozenset({401, 402, 407, 408, 413, 429})
 """Statuses that say something else than which parameters a server takes."""
 
 MOST_BYTES = 64_000_000
@@ -304,9 +304,9 @@ class Exchange:
 class UnexplainedFailure(Exception):
     """The server failed without a word on the reason, which may be a parameter."""
 
-    def __init__(self, failure: Rejected | Unavailable) -> None:
+    def __init__(self, failure: Rejected | Unavailable, learnt: Capabilities | None) -> None:
         super().__init__(str(failure))
-        self.failure = failure
+        self.failure, self.learnt = failure, learnt
 
 
 class UnusableResult(Exception):
@@ -367,40 +367,46 @@ class EndpointClient:
         try:
             return await self._posted(request)
         except UnexplainedFailure as error:
-            once = isinstance(error.failure, Rejected)
-            if self._answered_with is None and (called := await self._without_a_parameter(request, once=once)):
+            if self._answered_with is None and (called := await self._without_a_parameter(request, error)):
                 return called
             raise error.failure from error
 
     def _collected(self, request: Request[T], transport: Transport) -> ClientAnswer[T]:
         can = self._asked_as or self.can
-        outcome = self._read(transport(request, can), request.body(can), request)
+        outcome = self._read(transport(request, can), request.body(can), request, self.can)
         if isinstance(outcome, Fault):
+            self.can = outcome.learnt or self.can
             raise UnusableResult(outcome.message)
         return outcome
 
     async def _posted(self, request: Request[T]) -> ClientAnswer[T]:
-        """Post until there is an answer. Raises Unexplained: a parameter of the body may be the reason."""
+        """Post until there is an answer. Raises UnexplainedFailure: a parameter of the body may be the reason.
+
+        What refusals teach is for this call, and for others once there is an answer: a refusal may only repeat its request.
+        """
         attempt, n_lessons, n_waits = 1, 0, 0
+        learnt: Capabilities | None = None
         while True:
             try:
-                outcome = await self._attempt(request, self.can)
+                outcome = await self._attempt(request, learnt)
             except Rejected as error:
                 if error.reason == "bad_request":
-                    raise UnexplainedFailure(error) from error
+                    raise UnexplainedFailure(error, learnt) from error
+                if error.reason == "no_logprobs":
+                    self.can = learnt or self.can
                 raise
             if isinstance(outcome, ClientAnswer):
                 return ClientAnswer(outcome.value, outcome.latency_s, attempt + n_waits)
-            if outcome.learnt:
-                n_lessons += 1
+            if outcome.learnt is not None:
+                learnt, n_lessons = outcome.learnt, n_lessons + 1
                 if n_lessons > MOST_LESSONS:
                     raise Rejected("bad_request", outcome.message)
                 continue
             if attempt > self.options.retry.retries and not outcome.unreachable:
                 failure = Unavailable(f"{outcome.message} (tried {attempt} times)")
-                raise UnexplainedFailure(failure) if outcome.unexplained else failure
+                raise UnexplainedFailure(failure, learnt) if outcome.unexplained else failure
             wait = self.options.retry.wait_s(attempt, requested_s=outcome.wait_s, rng=self._rng)
-            self._say_wait(outcome.wait_s, wait)
+            self.say_wait(outcome.wait_s, wait)
             if outcome.unreachable and await self._reached_again(outcome.message, next_wait_s=wait):
                 n_waits += 1
             else:
@@ -443,24 +449,24 @@ class EndpointClient:
             await self._session.close()
             self._session = None
 
-    async def _without_a_parameter(self, request: Request[T], *, once: bool) -> ClientAnswer[T] | None:
+    async def _without_a_parameter(self, request: Request[T], error: UnexplainedFailure) -> ClientAnswer[T] | None:
         """Ask once without each parameter that may be the reason of a failure; keep to what is answered.
 
         What was refused a single time is asked for once more before, as it may pass.
         """
-        narrower = tuple(self.can.narrower(request.body(self.can)))
-        for can in (self.can, *narrower) if once and narrower else narrower:
+        asked_as, once = error.learnt or self.can, isinstance(error.failure, Rejected)
+        narrower = tuple(asked_as.narrower(request.body(asked_as)))
+        for can in (asked_as, *narrower) if once and narrower else narrower:
             try:
                 outcome = await self._attempt(request, can)
             except ModelError:
                 continue
             if isinstance(outcome, ClientAnswer):
-                self.can = can
                 return outcome
         return None
 
-    def _say_wait(self, requested_s: float | None, wait_s: float) -> None:
-        """Report a long wait that the server asks for, once while it lasts."""
+    def say_wait(self, requested_s: float | None, wait_s: float) -> None:
+        """Tell of a long wait that the server asks for, once while it lasts."""
         now = time.monotonic()
         if (requested_s or 0.0) > LONG_WAIT_S and now - self._said_wait_at > wait_s:
             self._said_wait_at = now
@@ -497,8 +503,9 @@ class EndpointClient:
                 self._tell(f"{self.server} answers again")
         return True
 
-    async def _attempt(self, request: Request[T], can: Capabilities) -> ClientAnswer[T] | Fault:
+    async def _attempt(self, request: Request[T], learnt: Capabilities | None) -> ClientAnswer[T] | Fault:
         async with self.gate:
+            can = learnt or self.can
             body = request.body(can)
             try:
                 exchange = await self._post(f"{self.endpoint.base_url}/{request.path}", body)
@@ -514,8 +521,9 @@ class EndpointClient:
                     note_unreported()  # the request was sent, and the server may have answered it
                 return Fault(f"{self.server}: {self.redact(detail)}", unreachable=unreachable)
         self._answered = True
-        outcome = self._read(exchange, body, request)
+        outcome = self._read(exchange, body, request, can)
         if isinstance(outcome, ClientAnswer):
+            self.can = learnt or self.can
             self._answered_with = (self._answered_with or frozenset()) | body.keys()
             self.can.limit_is_settled = True
             self.gate.succeeded()
@@ -539,7 +547,9 @@ class EndpointClient:
             text = (await body_of(answer)).decode("utf-8", errors="replace")
             return Exchange(answer.status, answer.headers, self.redact(text), time.perf_counter() - started)
 
-    def _read(self, exchange: Exchange, body: dict[str, Any], request: Request[T]) -> ClientAnswer[T] | Fault:
+    def _read(
+        self, exchange: Exchange, body: dict[str, Any], request: Request[T], can: Capabilities
+    ) -> ClientAnswer[T] | Fault:
         """Return what an answer means. Raises ModelError: the call or the run ends."""
         text, status = exchange.text, exchange.status
         # Some routers send an error with status 200.
@@ -555,10 +565,11 @@ class EndpointClient:
             status = next((int(word) for word in error.code.split() if word.isdigit() and 400 <= int(word) < 600), 502)
         words = f"{error.code} {error.message}"
         learnable = status not in NOT_LEARNT_FROM and not 200 <= status < 400
+        learnt = replace(can)
         if learnable and (
-            self.can.learn(body, words) or self.can.learn(body, text[:2000], answered=self._answered_with or ())
+            learnt.learn(body, words) or learnt.learn(body, text[:2000], answered=self._answered_with or ())
         ):
-            return Fault(f"{self.endpoint.name} answered {status}: {error.message}", learnt=True)
+            return Fault(f"{self.endpoint.name} answered {status}: {error.message}", learnt=learnt)
         if learnable and "reasoning_effort" in body and REFUSES_EFFORT.search(words):
             answered = f"{self.endpoint.name} answered {status}: {error.message}"
             raise Unauthorised(f"{answered}. Leave out --reasoning-effort, or give one that {request.model!r} takes")
@@ -592,8 +603,6 @@ class EndpointClient:
 
 async def body_of(answer: aiohttp.ClientResponse) -> bytes:
     """Return an answer's body, of one that is too long only the beginning."""
-    if (answer.content_length or 0) <= MOST_BYTES and "Content-Length" in answer.headers:
-        return await answer.read()
     body = bytearray()
     async for piece in answer.content.iter_any():
         body += piece
@@ -634,6 +643,7 @@ class OpenAICompatibleModel(Model):
         self.endpoint = client.endpoint
         self.model = parse_model_name(name)[1]
         self.sends_to = self.endpoint.receiver
+        self._passes_over_choice = False
         self._labels: dict[tuple[str, ...], Mapping[str, tuple[str, ...]] | None] = {}
         self._tokenizing = asyncio.Lock()
 
@@ -662,7 +672,16 @@ class OpenAICompatibleModel(Model):
         reply = replace(called.value, text=text, latency_s=called.latency_s, attempts=called.attempts)
         if not (options.one_word and self.client.can.choice):
             return reply
-        return as_choice(reply, options.first_words, await self._labels_of(options.first_words))
+        chosen = as_choice(reply, options.first_words, await self._labels_of(options.first_words))
+        self._passes_over_choice |= bool(reply.text) and not chosen.forced
+        return reply if self._passes_over_choice else chosen
+
+    def notes(self) -> tuple[str, ...]:
+        """Return a note if the server passes over the restriction to some words."""
+        if not self._passes_over_choice:
+            return ()
+        said = f"{self.name} was asked for one of two labels, by a grammar, and replied with something else"
+        return (f"{said}: a probability counts only where a label comes first.",)
 
     async def _labels_of(self, words: tuple[str, ...]) -> Mapping[str, tuple[str, ...]] | None:
         """Return the tokens with which a reply of each word begins, as far as the server shows them; asked for once."""

@@ -310,7 +310,10 @@ class Extra:
 
 
 def find_prices(endpoint: Endpoint, model: str) -> Prices | None:
-    """Return the prices of `model` at `endpoint`; None if it is not listed. A server on this machine costs nothing."""
-    if not endpoint.remote:
+    """Return the prices of `model` at `endpoint`; None if they are unknown.
+
+    A server of one's own on this machine, such as vLLM, costs nothing. Another one there may pass calls on to a provider.
+    """
+    if endpoint.name in LOCAL_PORTS and not endpoint.remote:
         return FREE
     return listed_prices(endpoint.priced_as, model) if endpoint.priced_as else None

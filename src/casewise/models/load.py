@@ -71,8 +71,8 @@ def options_beside(name: str, first: str, options: ModelOptions) -> ModelOptions
     """Return the options of a second model called `name`, beside the model called `first` that `options` are for.
 
     It has the address, prices and further parts of calls of the first if it is the same model or its name has no provider,
-    or if there is no first one (""); of a model of the same provider it has the address and these parts. It is called live, and without the first model's adapter
-    if it is another model.
+    or if there is no first one (""). Of a model of the same provider it has the address and these parts, and the prices if
+    there is an address. It is called live, and without the first model's adapter if it is another model.
     """
     live = replace(options, batch=False)
     elsewhere = replace(
@@ -82,7 +82,10 @@ def options_beside(name: str, first: str, options: ModelOptions) -> ModelOptions
         return live
     provider = parse_model_name(name)[0]
     same = provider is not None and provider == parse_model_name(first)[0]
-    return replace(elsewhere, base_url=options.base_url, extra=options.extra) if same else elsewhere
+    if not same:
+        return elsewhere
+    prices = options.prices if options.base_url else None
+    return replace(elsewhere, base_url=options.base_url, extra=options.extra, prices=prices)
 
 
 def names_model(name: str, options: ModelOptions) -> bool:

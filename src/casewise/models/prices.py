@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -30,13 +30,13 @@ class Prices:
             raise ConfigurationError("a price is 0 or more, in US dollars for a million tokens")
 
     def cost_of(self, usage: Usage) -> float | None:
-        """Return the cost of `usage`; None if the endpoint does not report the tokens."""
-        if usage.input_tokens is None or usage.output_tokens is None:
+        """Return the cost of the tokens that are reported; None if none are."""
+        if usage.input_tokens is None and usage.output_tokens is None:
             return None
-        cached = min(usage.cached_tokens, usage.input_tokens)
+        sent, replied = usage.input_tokens or 0, usage.output_tokens or 0
+        cached = min(usage.cached_tokens, sent)
         cached_usd = self.input_usd if self.cached_usd is None else self.cached_usd
-        fresh_usd = (usage.input_tokens - cached) * self.input_usd
-        return (fresh_usd + cached * cached_usd + usage.output_tokens * self.output_usd) / 1e6
+        return ((sent - cached) * self.input_usd + cached * cached_usd + replied * self.output_usd) / 1e6
 
     def less(self, discount: float) -> Prices:
         """Return these prices with a discount: 0.5 is half the price."""
@@ -90,11 +90,6 @@ def spend_of(call: Call) -> Spend:
     """Return an upper bound of the cost and tokens of a call: those reported, and those assumed where none were."""
     known = Spend(call.cost_usd or 0.0, (call.input_tokens or 0) + (call.output_tokens or 0))
     return known + Spend(call.assumed_cost_usd or 0.0, call.assumed_tokens or 0)
-
-
-def spent_of(calls: Iterable[Call]) -> Spend:
-    """Return cost and tokens of calls together."""
-    return sum(map(spend_of, calls), Spend())
 
 
 # Requests that may have been billed although no answer says for how many tokens.

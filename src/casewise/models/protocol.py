@@ -215,6 +215,10 @@ class Model(AnyModel):
         """Return for each word the tokens with which a reply of it can begin; empty if that cannot be known."""
         return {}
 
+    def notes(self) -> tuple[str, ...]:
+        """Return notes that a reader of a report needs."""
+        return ()
+
     def tell_with(self, tell: Callable[[str], None]) -> None:
         """Set the receiver of lines about waiting for a server."""
 

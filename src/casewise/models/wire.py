@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -211,6 +210,10 @@ def request_body(
     return body
 
 
+LONGEST_NAME = 200
+"""Characters that are kept of a model's version, and of why a reply ended."""
+
+
 def read_reply(text: str) -> Reply:
     """Return the reply in a successful answer's body. Raises InvalidResponse: the body is no chat completion."""
     payload = parsed(text)
@@ -228,10 +231,10 @@ def read_reply(text: str) -> Reply:
     versions = (optional_text(payload.get(key)) for key in ("model", "system_fingerprint"))
     return Reply(
         text=content[thought.end() :] if thought else content,
-        finish_reason=optional_text(choice.get("finish_reason")),
+        finish_reason=(optional_text(choice.get("finish_reason")) or "")[:LONGEST_NAME] or None,
         token_logprobs=read_logprobs(choice.get("logprobs")),
         usage=read_usage(payload.get("usage"), wrote=bool(content or reasoning)),
-        model_version="@".join(filter(None, versions)) or None,
+        model_version="@".join(filter(None, versions))[:LONGEST_NAME] or None,
         reasoning=reasoning or (thought["thought"].strip() if thought else None),
         refusal=optional_text(message.get("refusal")),
     )
@@ -282,10 +285,10 @@ def token_count(value: Any) -> int | None:
 
 
 def read_usage(usage: Any, *, wrote: bool) -> Usage:
-    """Return the tokens in an answer's `usage`. What cannot be, such as an empty prompt, is not reported.
+    """Return the most that an answer's `usage` can mean. What cannot be, such as an empty prompt, is not reported.
 
-    Some providers count reasoning outside of `completion_tokens`, so output is the larger of that and the total without
-    the prompt.
+    Some providers count reasoning outside of `completion_tokens`. So output is the larger of that and the total without
+    the prompt; without a total, reasoning is added.
 
     `wrote`: whether the reply has words, for which there must be tokens.
     """
@@ -294,15 +297,15 @@ def read_usage(usage: Any, *, wrote: bool) -> Usage:
     sent, completion, total = (
         token_count(usage.get(name)) for name in ("prompt_tokens", "completion_tokens", "total_tokens")
     )
-    sent = sent or (total - completion if total is not None and completion and total > completion else None)
     details = [usage.get(f"{name}_tokens_details") for name in ("prompt", "completion")]
     of_prompt, of_completion = (detail if isinstance(detail, Mapping) else {} for detail in details)
     reasoning = token_count(of_completion.get("reasoning_tokens")) or token_count(usage.get("reasoning_tokens")) or 0
-    counts = [] if completion is None else [completion + (reasoning if reasoning > completion else 0)]
-    counts += [total - sent] if total is not None and sent is not None and total >= sent else []
-    replied = max(counts, default=None)
+    outputs = [total - (sent or 0)] if total is not None and total >= (sent or 0) else []
+    if completion is not None:
+        outputs.append(completion + (reasoning if total is None or reasoning > completion else 0))
+    replied = max(outputs, default=None)
     cached = token_count(of_prompt.get("cached_tokens")) or token_count(usage.get("prompt_cache_hit_tokens")) or 0
-    return Usage(sent, replied or (None if wrote else replied), min(cached, sent or 0))
+    return Usage(sent or None, replied or (None if wrote else replied), min(cached, sent or 0))
 
 
 def optional_text(value: Any) -> str | None:
@@ -350,7 +353,8 @@ def position(token: Any, logprob: Any, rivals: Iterable[tuple[Any, Any]]) -> Pos
     return Position(str(token), LEAST_LOGPROB if own_logprob is None else own_logprob, tuple(top))
 
 
-LEAST_LOGPROB = -1e4
+LEAST_LOGPROB, MOST_LOGPROB = -1e4, 0.01
+"""Infinitely little, and what rounding can make of certainty."""
 
 
 def finite(value: Any) -> float | None:
@@ -359,7 +363,7 @@ def finite(value: Any) -> float | None:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
         return None
-    return None if math.isnan(number) else max(number, LEAST_LOGPROB)
+    return min(max(number, LEAST_LOGPROB), 0.0) if number <= MOST_LOGPROB else None
 
 
 def read_error(text: str) -> ServerError:

@@ -188,7 +188,8 @@ class Behaviour:
     grader_id: str
     rows: pl.DataFrame
     """A row a reply: `item_id`, `arm`, `repeat`, `does` (one of `DOES`), `reason` where it is unscored, `ground` of a
-    refusal where the grader says, `graded` (whether the grader decided it), `cut_off`, `cost_usd`, `model_version`."""
+    refusal where the grader says, `graded` (whether the grader decided it), `cut_off`, `cost_usd`, `assumed_cost_usd`,
+    `model_version`."""
     notes: tuple[str, ...]
     texts: Mapping[tuple[str, str], str] = field(repr=False)
     """By arm and item, what the chatbot wrote the first time that it was asked; nothing where texts are gone."""
@@ -207,6 +208,7 @@ class Behaviour:
             unscored_reason="reason",
             model_version="model_version",
             cost_usd="cost_usd",
+            assumed_cost_usd="assumed_cost_usd",
             read_as=pl.when("held_back").then(pl.lit("held_back")),
             latency_s=pl.lit(None, pl.Float64),
         )
@@ -276,6 +278,7 @@ COLUMNS: dict[str, pl.DataType] = dict.fromkeys(
     "cut_off": pl.Boolean(),
     "held_back": pl.Boolean(),
     "cost_usd": pl.Float64(),
+    "assumed_cost_usd": pl.Float64(),
     "model_version": pl.String(),
 }
 
@@ -298,6 +301,7 @@ def row_of(reply: CollectedReply, grade: Grade | None) -> dict[str, object]:
         "cut_off": reply.finish_reason == "length",
         "held_back": reply.detail == REFUSED_BY_DEFENCE,
         "cost_usd": reply.cost_usd,
+        "assumed_cost_usd": reply.assumed_cost_usd,
         "model_version": reply.model_version,
     }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from casewise.errors import DataError
+from casewise.models.prices import Spend
 from casewise.records import (
     OUTCOMES,
     Arm,
@@ -49,6 +50,7 @@ from casewise.runs.run import (
     folder_log,
     perform,
     session_now,
+    spent_in,
 )
 from casewise.storage.batch_jobs import discard_results
 from casewise.storage.benchmark import About, Benchmark
@@ -199,6 +201,17 @@ def plan_of(folder: Path, benchmark: Benchmark, retries: int) -> Asks[GradeAsk]:
     return Asks(alike, sum(map(len, alike)), retries, lambda ask: f"{ask.query}\x00{ask.reply}\x00{ask.attempt}")
 
 
+def grades_folder(replies: Path, grader: Grader) -> Path:
+    """Return the folder of a grader's findings."""
+    name = "".join(c if c.isalnum() or c in "-_.+@" else "-" for c in grader.id)
+    return replies / GRADES_FOLDER / name[:120]
+
+
+def spent_grading(replies: Path, graders: Iterable[Grader]) -> Spend:
+    """Return the most that these graders took so far."""
+    return sum((spent_in(grades_folder(replies, grader), GRADES) for grader in graders), Spend())
+
+
 async def grade_into(
     replies: Path,
     benchmark: Benchmark,
@@ -212,8 +225,7 @@ async def grade_into(
     with the same grader, or another version of it has graded here. ModelError: no further reply can be graded; the
     grades that are there are kept.
     """
-    name = "".join(c if c.isalnum() or c in "-_.+@" else "-" for c in grader.id)
-    folder = replies / GRADES_FOLDER / name[:120]
+    folder = grades_folder(replies, grader)
 
     async def graded(ask: GradeAsk) -> Grade:
         key = dict(zip(GRADES.key, ask.key, strict=True))

@@ -102,7 +102,8 @@ def in_short(numbers: JudgeNumbers) -> Iterator[Prose]:
         for row in balanced.head(1).iter_rows(named=True)
     ]
     facts += [f"answered by {', '.join(series.versions)}"] if series.versions else []
-    facts += [f"${series.cost_usd:,.4g}"] if series.cost_usd is not None else []
+    most = "at most " if series.assumed_cost_usd else ""
+    facts += [f"{most}${series.cost_usd:,.4g}"] if series.cost_usd is not None else []
     facts += [f"{series.latency_s:.2g} s an answer (median)"] if series.latency_s is not None else []
     if facts:
         yield Prose("; ".join(facts) + ".")

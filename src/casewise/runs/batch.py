@@ -12,6 +12,7 @@ from collections import Counter, deque
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
+from math import ceil
 from typing import Any, Final, Generic
 
 from casewise.errors import ModelError, NoBatchAnswer, Unavailable
@@ -60,14 +61,19 @@ def reserve(job: BatchJob) -> Spend:
     return Spend(job.intended.cost_at_most_usd or 0.0, job.intended.tokens_at_most)
 
 
-def is_unaccounted(job: BatchJob) -> bool:
-    """Return whether a job is settled with unknown usage: it was lost, or its results were deleted."""
-    return job.stands == "lost" or job.state == GONE
+def unaccounted(job: BatchJob) -> Spend:
+    """Return the most that a settled job took and no answer states: all if it was lost or its results are gone, and the
+    share of its answers that came late."""
+    most = reserve(job)
+    if job.stands == "lost" or job.state == GONE:
+        return most
+    share = len(job.late) / max(1, len(job.intended.names))
+    return Spend(share * most.cost_usd, ceil(share * most.tokens))
 
 
 def reserved(log: JobLog) -> Spend:
-    """Return the budget that is reserved for all pending jobs and those with unknown cost."""
-    return sum((reserve(job) for job in log.jobs.values() if job.unsettled or is_unaccounted(job)), Spend())
+    """Return the budget that is set aside for all jobs that are out, and for what settled ones took and no answer states."""
+    return sum((reserve(job) if job.unsettled else unaccounted(job) for job in log.jobs.values()), Spend())
 
 
 def is_too_much(job: BatchJob) -> bool:
@@ -179,7 +185,8 @@ class BatchSession(Generic[A, C]):
             self.take_in(job)
         for job in self.unsettled():
             self.budget.set_aside(reserve(job))
-        self.budget.hold_back(sum((reserve(job) for job in log.jobs.values() if is_unaccounted(job)), Spend()))
+        settled = (job for job in log.jobs.values() if not job.unsettled)
+        self.budget.hold_back(sum(map(unaccounted, settled), Spend()))
         self.unreported: dict[str, Spend] = {}
         """What is held back for results that could not be read, by the name of the request."""
         self.out = self.names_out()
@@ -467,9 +474,9 @@ class BatchSession(Generic[A, C]):
         """Record the end of a job: its requests are no longer out, and its budget is free if its cost is known."""
         self.note(job, event, **more)
         self.budget.settle(reserve(job), Spend())
-        if is_unaccounted(job):
-            self.budget.hold_back(reserve(job))
-            self.say(f"nobody knows what a batch took; it counts as spent with ${reserve(job).cost_usd:.4f} at most")
+        if (most := unaccounted(job)) != Spend():
+            self.budget.hold_back(most)
+            self.say(f"what a batch took is not all in the log; ${most.cost_usd:.4f} at most count as spent for it")
         self.out = self.names_out()
 
     def note(self, job: BatchJob, event: What, **more: Any) -> None:

@@ -176,7 +176,7 @@ class RunSession(Generic[A, C]):
         unknown = self.log.in_flight.unknown
         if self.limits.bounded and unknown != Spend():
             self.watch.say(
-                "a session of this run was killed; its calls under way are counted as spent, "
+                "calls that the log does not hold, of a killed session or before the first answer, count as spent: "
                 f"{count_of(unknown.tokens, 'token')} and ${unknown.cost_usd:.4f} at most"
             )
         self.budget = Budget(self.limits, spent=self.log.spent + unknown, in_flight=self.log.in_flight)

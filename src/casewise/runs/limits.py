@@ -82,8 +82,14 @@ class InFlight:
     def __init__(self, folder: Path | None = None) -> None:
         self.path = None if folder is None else folder / IN_FLIGHT
         self.unknown = Spend() if folder is None else unknown_spend(folder)
-        """The most that calls of killed sessions took."""
+        """The most that calls took that the log does not hold: those of killed sessions, and those before the first answer."""
         self._now, self._written = Spend(), Spend()
+
+    def count(self, spend: Spend) -> None:
+        """Count for all sessions what the log will not state."""
+        if spend != Spend():
+            self.unknown += spend
+            self._write(self._written)
 
     def begun(self, call: Spend) -> None:
         """Count a call that begins."""
@@ -103,6 +109,7 @@ class InFlight:
     def _write(self, at_most: Spend) -> None:
         self._written = at_most
         if self.path is not None:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
             bounds = {"unknown": asdict(self.unknown), "at_most": asdict(at_most)}
             write_text(self.path, json.dumps(bounds) + "\n")
 

@@ -25,13 +25,16 @@ import polars as pl
 from casewise.errors import ConfigurationError
 from casewise.models.asker import Asker
 from casewise.models.batches.named import client_of
-from casewise.models.prices import Spend
+from casewise.models.prices import Spend, spend_of
 from casewise.models.protocol import Usage
 from casewise.options import Hidden
-from casewise.runs.batch import BatchOptions, in_batches, leave_to_batches
+from casewise.records import Judgement
+from casewise.runs.batch import BatchOptions, in_batches, leave_to_batches, reserved
 from casewise.runs.engine import A, Asks, C, RunLog, RunSession, live
-from casewise.runs.limits import InFlight, Limits, RunObserver, RunProgress, stopping_on_signals
-from casewise.storage.run_folder import AnyManifest, LogKind, RunFolder, Session
+from casewise.runs.limits import InFlight, Limits, RunObserver, RunProgress, stopping_on_signals, unknown_spend
+from casewise.storage.batch_jobs import JobLog
+from casewise.storage.files import read_jsonl
+from casewise.storage.run_folder import AnyManifest, LogKind, RunFolder, Session, judgement_summaries
 
 M = TypeVar("M", bound=AnyManifest)
 P = TypeVar("P", bound=RunProgress)
@@ -108,6 +111,16 @@ class FolderLog(RunLog[A, C]):
 def spent_in_columns(log: pl.DataFrame) -> Spend:
     """Return cost and tokens of the calls in a log in columns."""
     return Spend(float(log["cost_usd"].sum() or 0.0), int(log["tokens"].sum()))
+
+
+def spent_in(folder: Path, kind: LogKind[M, C]) -> Spend:
+    """Return the most that a run took so far, with its calls under way and its batch jobs; zero if there is no run yet."""
+    log, known = folder / kind.file, Spend()
+    if log.exists() and kind.record is Judgement:
+        known = spent_in_columns(judgement_summaries(log))
+    elif log.exists():
+        known = sum(map(spend_of, read_jsonl(log, kind.record, growing=True)), Spend())
+    return known + reserved(JobLog.read(folder)) + unknown_spend(folder)
 
 
 @asynccontextmanager
@@ -219,9 +232,10 @@ async def perform(
     watch, limits, batch = watch or RunObserver(), options.limits, options.batch
     check_limits(limits, asker)
     client = (asker.client or client_of(asker.model, asker.name)) if batch else None
+    asker.tell_with(watch.say)
     async with log as opened:
         if opened.held is None:
-            await asker.prepare(ask for bundle in plan.bundles for ask in bundle)
+            opened.in_flight.count(await asker.prepare(ask for bundle in plan.bundles for ask in bundle))
         session = RunSession(plan, opened, asker.at_most, progress, limits, watch)
         started = time.monotonic()
         try:

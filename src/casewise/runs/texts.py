@@ -10,14 +10,13 @@ from typing import Any, ClassVar, Literal
 
 from casewise.models.asker import ChatAsker, NoReplyReason, usually
 from casewise.models.load import LoadedModel
-from casewise.models.prices import Spend, spent_of
+from casewise.models.prices import Spend
 from casewise.models.protocol import Message, Reply, ReplyOptions, Usage
 from casewise.records.base import Record, digest
 from casewise.records.call import Call
 from casewise.runs.engine import Asks, each_alone
 from casewise.runs.limits import Limits, RunObserver, RunProgress
-from casewise.runs.run import CallEstimate, CallingOptions, estimate_calls, folder_log, perform, session_now
-from casewise.storage.files import read_jsonl
+from casewise.runs.run import CallEstimate, CallingOptions, estimate_calls, folder_log, perform, session_now, spent_in
 from casewise.storage.run_folder import (
     MADE_BEFORE,
     RUN,
@@ -214,6 +213,6 @@ def made_in(within: Path) -> Mapping[tuple[str, str], MadeText]:
 
 
 def spent_making(within: Path, *, but: str = "") -> Spend:
-    """Return cost and tokens of all makers except one."""
-    logs = [file for file in (within / MADE_BEFORE).glob(f"*/{MADE.file}") if file.parent != folder_of(within, but)]
-    return spent_of(text for log in logs for text in read_jsonl(log, MadeText, growing=True))
+    """Return the most that all makers except one took."""
+    folders = [file.parent for file in (within / MADE_BEFORE).glob(f"*/{RUN}") if file.parent != folder_of(within, but)]
+    return sum((spent_in(folder, MADE) for folder in folders), Spend())

@@ -80,10 +80,15 @@ def test_logprobs_that_cannot_be_read_are_none(logprobs):
         ),
         (
             {"prompt_tokens": 9, "completion_tokens": 60, "completion_tokens_details": {"reasoning_tokens": 50}},
+            Usage(9, 110),
+        ),
+        (
+            {"prompt_tokens": 9, "completion_tokens": 60, "total_tokens": 69, "reasoning_tokens": 50},
             Usage(9, 60),
         ),
         ({"prompt_tokens": 9, "total_tokens": 12}, Usage(9, 3)),
-        ({"completion_tokens": 9, "total_tokens": 12}, Usage(3, 9)),
+        ({"completion_tokens": 9, "total_tokens": 12}, Usage(None, 12)),
+        ({"total_tokens": 12}, Usage(None, 12)),
         ({"prompt_tokens": 9, "completion_tokens": 5, "total_tokens": 3}, Usage(9, 5)),
         ({"prompt_tokens": 9.0, "completion_tokens": 5}, Usage(9, 5)),
         (
@@ -277,3 +282,19 @@ def test_infinitely_little_is_a_number():
     (position,) = read_reply(body({"content": "safe"}, logprobs=form)).token_logprobs or ()
 
     assert [rival.logprob for rival in position.top] == [-0.1, -1e4]
+
+
+@pytest.mark.parametrize("odd", [float("inf"), 3.0, 10**400, float("nan"), "much"])
+def test_a_probability_above_one_is_none(odd):
+    rivals = [{"token": "safe", "logprob": odd}, {"token": "un", "logprob": 1e-6}]
+    form = {"content": [{"token": "un", "logprob": odd, "top_logprobs": rivals}]}
+    (position,) = read_reply(body({"content": "safe"}, logprobs=form)).token_logprobs or ()
+
+    assert [(rival.token, rival.logprob) for rival in position.top] == [("un", 0.0)]
+    assert position.logprob == 0.0
+
+
+def test_names_that_a_server_makes_up_are_kept_by_their_beginning():
+    reply = read_reply(json.dumps({"model": "m" * 9999, "choices": [{"message": {}, "finish_reason": "x" * 9999}]}))
+
+    assert (reply.model_version, reply.finish_reason) == ("m" * 200, "x" * 200)

@@ -11,6 +11,8 @@ from tests.support.batched import KEYS, QUICK, SHAPES, STAYING, judged, lines_of
 from casewise import api
 from casewise.errors import ConfigurationError, ModelError
 from casewise.models.batches.terms import TERMS
+from casewise.runs.run import spent_in
+from casewise.storage.run_folder import JUDGEMENT_LOG
 
 
 @pytest.fixture(autouse=True)
@@ -83,14 +85,15 @@ def test_a_batch_that_no_listing_shows_yet_stays_out_until_it_may_be_taken_for_l
     assert len(server.batches) == 1
 
 
-def test_an_answer_that_comes_late_is_recorded_and_not_counted(out):
+def test_an_answer_that_comes_late_is_recorded_and_not_counted_and_its_cost_is(out):
     with taking_batches(lost_answers=1, hidden=2) as server:
         for _ in range(3):
-            judged(server, out)
+            judged(server, out, prices=api.Prices(100.0, 100.0))
 
     late = [job["n_late"] for job in api.batch_jobs([out], ended=True)]
     assert len(lines_of(out)) == 90
     assert sorted(late) == [0, 90]
+    assert spent_in(out, JUDGEMENT_LOG).cost_usd > 2 * sum(line["cost_usd"] for line in lines_of(out))
 
 
 def test_429_ends_the_session_and_the_same_call_goes_on(out):

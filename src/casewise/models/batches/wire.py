@@ -116,7 +116,9 @@ class BatchWire:
                 return outcome
             if attempt > policy.retries:
                 raise Unavailable(f"{outcome.message} (tried {attempt} times)")
-            await asyncio.sleep(policy.wait_s(attempt, requested_s=outcome.wait_s, rng=self._rng))
+            wait = policy.wait_s(attempt, requested_s=outcome.wait_s, rng=self._rng)
+            self.client.say_wait(outcome.wait_s, wait)
+            await asyncio.sleep(wait)
 
     async def _try(
         self, method: str, path: str, data: bytes | aiohttp.FormData | None, *, repeatable: bool
