@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 PRICE_IN, PRICE_OUT, LIMIT, CONCURRENCY, RETRIES = 10.0, 20.0, 0.4, 2, 2
 
 
-FORMS = ("plain", "outside", None, "words", "late", "huge", {}, "half", "total")
+FORMS: tuple[Any, ...] = ("plain", "outside", None, "words", "late", "huge", {}, "half", "total")
 
 
 class Billing(FaultServer):

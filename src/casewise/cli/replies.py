@@ -49,13 +49,7 @@ from casewise.options import Flat
 from casewise.records import FULL
 from casewise.replies.behaviour import REPLIES, import_replies, texts_discarded
 from casewise.replies.collect import CollectOptions, chat_plan
-from casewise.replies.grade import (
-    GradeOptions,
-    GradeSummary,
-    discard_texts,
-    estimate_grading,
-    spent_grading,
-)
+from casewise.replies.grade import GradeOptions, GradeSummary, discard_texts, estimate_grading, spent_grading
 from casewise.replies.graders import Grader
 from casewise.runs.run import default_folder
 from casewise.storage.load import Source, source_of

@@ -43,15 +43,7 @@ from casewise.replies.behaviour import (
 from casewise.replies.graders import Grader, GradingTask
 from casewise.runs.engine import Asks
 from casewise.runs.limits import RunObserver, RunProgress
-from casewise.runs.run import (
-    CallEstimate,
-    CallingOptions,
-    estimate_calls,
-    folder_log,
-    perform,
-    session_now,
-    spent_in,
-)
+from casewise.runs.run import CallEstimate, CallingOptions, estimate_calls, folder_log, perform, session_now, spent_in
 from casewise.storage.batch_jobs import discard_results
 from casewise.storage.benchmark import About, Benchmark
 from casewise.storage.entries import Entry

@@ -17,15 +17,7 @@ from casewise.records.call import Call
 from casewise.runs.engine import Asks, each_alone
 from casewise.runs.limits import Limits, RunObserver, RunProgress
 from casewise.runs.run import CallEstimate, CallingOptions, estimate_calls, folder_log, perform, session_now, spent_in
-from casewise.storage.run_folder import (
-    MADE_BEFORE,
-    RUN,
-    AnyManifest,
-    LogKind,
-    last_records,
-    now,
-    read_manifest,
-)
+from casewise.storage.run_folder import MADE_BEFORE, RUN, AnyManifest, LogKind, last_records, now, read_manifest
 
 
 class MakerIdentity(Record):
