@@ -11,14 +11,7 @@ from typing import Any, Self
 from casewise.ask.layouts import labels_of
 from casewise.contexts.foreign_text import foreign_text
 from casewise.errors import CasewiseError
-from casewise.records import (
-    ParameterSet,
-    Recipient,
-    Record,
-    Sender,
-    TransmissionPrinciple,
-    paper_parameters,
-)
+from casewise.records import ParameterSet, Recipient, Record, Sender, TransmissionPrinciple, paper_parameters
 from casewise.records.context import Text, grouped, shown_of, texts_of
 from casewise.stats.words import EarlierTexts, Piece, difference, word_runs
 

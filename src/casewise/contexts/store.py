@@ -12,18 +12,7 @@ from sqlalchemy import ColumnElement, Connection, String, cast, delete, func, in
 from casewise.contexts.checks import Remark, Wording, pair_remark, updated_findings
 from casewise.contexts.drafts import Names, StatedParameters
 from casewise.contexts.flows import flow_remark, is_flow
-from casewise.contexts.review import (
-    MISSING,
-    QUERY_ACTS,
-    REVIEWERS,
-    Act,
-    Action,
-    Author,
-    NotAllowed,
-    Phase,
-    State,
-    step,
-)
+from casewise.contexts.review import MISSING, QUERY_ACTS, REVIEWERS, Act, Action, Author, NotAllowed, Phase, State, step
 from casewise.database.staff import Role
 from casewise.database.tables import review as tables
 from casewise.database.tables import staff

@@ -10,13 +10,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
-from pydantic import (
-    BeforeValidator,
-    Field,
-    StringConstraints,
-    ValidationError,
-    model_validator,
-)
+from pydantic import BeforeValidator, Field, StringConstraints, ValidationError, model_validator
 from pydantic_core import from_json
 
 from casewise.errors import ConfigurationError, did_you_mean

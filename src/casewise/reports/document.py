@@ -15,15 +15,7 @@ import polars as pl
 from casewise.notation import NOTHING, count, interval, number, percent, points, share
 from casewise.records import ShortRepr
 from casewise.records.base import shipped_toml
-from casewise.stats.estimates import (
-    ALIKE,
-    ESTIMATE_COLUMNS,
-    NO_SHARES,
-    NO_SPREAD,
-    ONE_CLUSTER,
-    ONE_QUERY,
-    Estimate,
-)
+from casewise.stats.estimates import ALIKE, ESTIMATE_COLUMNS, NO_SHARES, NO_SPREAD, ONE_CLUSTER, ONE_QUERY, Estimate
 from casewise.stats.measured import NO_ITEMS
 from casewise.stats.metrics import FLOORS, ON_SCALE, REFUSALS, all_metrics
 from casewise.text import QUERY, Form, Noun, Text, join, path_text, render, shortest_names, text

@@ -4,16 +4,7 @@ from __future__ import annotations
 
 from casewise.evaluate.multiverse import MultiverseNumbers
 from casewise.notation import NOTHING
-from casewise.reports.document import (
-    Block,
-    Columns,
-    Document,
-    Prose,
-    Section,
-    Table,
-    how_made,
-    table_by,
-)
+from casewise.reports.document import Block, Columns, Document, Prose, Section, Table, how_made, table_by
 from casewise.stats.metrics import metric_named
 from casewise.storage.wording import noun_of
 from casewise.text import Text, count_of, join, text

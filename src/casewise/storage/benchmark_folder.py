@@ -16,17 +16,7 @@ import polars as pl
 from pydantic import ValidationError
 
 from casewise.errors import BenchmarkError, CasewiseError, ChecksumMismatch, ConfigurationError, DataError
-from casewise.records import (
-    Annotator,
-    Context,
-    Item,
-    ParameterSet,
-    Query,
-    Rating,
-    Revision,
-    Taxonomy,
-    paper_parameters,
-)
+from casewise.records import Annotator, Context, Item, ParameterSet, Query, Rating, Revision, Taxonomy, paper_parameters
 from casewise.records.base import Record, digest
 from casewise.records.context import OPTIONAL as OPTIONAL_STATEMENTS
 from casewise.storage.benchmark import About, Benchmark, BenchmarkCounts

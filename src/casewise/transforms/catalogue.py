@@ -36,14 +36,7 @@ from casewise.transforms.attacks import (
     shipped_claims,
     twin,
 )
-from casewise.transforms.channels import (
-    TURNS,
-    Channel,
-    Direction,
-    datamark,
-    delimit,
-    in_system,
-)
+from casewise.transforms.channels import TURNS, Channel, Direction, datamark, delimit, in_system
 from casewise.transforms.texts import AdaptiveTurn, MadeTexts, adaptive, check_model, detect, rewrite
 from casewise.transforms.user_function import function_at, own_transform
 from casewise.transforms.verified import annotated, dated_facts, read_facts, verified
