@@ -13,7 +13,7 @@ from tests.support.databases import new_database
 from casewise.contexts.checks import Wording
 from casewise.contexts.drafts import Draft, create_draft
 from casewise.contexts.flows import CELLS, cells, flow_remark
-from casewise.contexts.generation import REHEARSALS, GenerationOptions, behaving, generate
+from casewise.contexts.generation import REHEARSALS, GenerationOptions, generate, well_formed_reply
 from casewise.contexts.queue import check_draft
 from casewise.contexts.record import read_record
 from casewise.contexts.release import ReleaseOptions, as_benchmark
@@ -76,7 +76,7 @@ def test_right_and_wrong_texts_of_actions_have_one_limit_and_a_killed_session_co
 
     def bill(messages: tuple[Message, ...], options: ReplyOptions) -> Reply:
         billed.append(900)
-        return replace(behaving(messages, options), usage=Usage(450, 450))
+        return replace(well_formed_reply(messages, options), usage=Usage(450, 450))
 
     def tokens(limit: int) -> str | None:
         options = GenerationOptions(limits=Limits(concurrency=1, max_tokens_total=limit), jobs=tmp_path / "jobs")

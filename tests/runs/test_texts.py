@@ -6,7 +6,7 @@ from collections.abc import Callable
 from casewise.models.load import LoadedModel
 from casewise.models.prices import Prices, Spend
 from casewise.models.protocol import FakeModel, Message, Reply, ReplyOptions, Usage, as_messages
-from casewise.runs.limits import InFlight, Watch
+from casewise.runs.limits import InFlight, RunObserver
 from casewise.runs.texts import Maker, folder_of, make_texts, spent_making
 
 
@@ -35,6 +35,6 @@ class Waiting(FakeModel):
 def test_a_wait_for_a_server_is_said_whatever_the_run_is_of(tmp_path):
     maker = Maker("filter:fake/x", LoadedModel(Waiting("better"), Prices(0, 0)), "1", as_messages, str)
     lines: list[str] = []
-    asyncio.run(make_texts(tmp_path, maker, ["good"], watch=Watch(say=lines.append)))
+    asyncio.run(make_texts(tmp_path, maker, ["good"], watch=RunObserver(say=lines.append)))
 
     assert lines == ["the server is away"]

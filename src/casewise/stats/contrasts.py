@@ -10,15 +10,7 @@ from numpy.typing import ArrayLike
 from scipy.special import gammainc, gammaincc, ndtr, ndtri, stdtr, stdtrit
 
 from casewise.errors import StatisticsError
-from casewise.stats.arrays import (
-    BoolArray,
-    Counts,
-    FloatArray,
-    IntArray,
-    cluster_variance,
-    coded_labels,
-    safe_divide,
-)
+from casewise.stats.arrays import BoolArray, Counts, FloatArray, IntArray, cluster_variance, coded_labels, safe_divide
 from casewise.stats.intervals import ROUNDING_ERROR, floored_interval, unseen_floor_p
 from casewise.stats.shares import IntervalArrays, log_choose, two_sided_log_p, wilson
 
