@@ -25,15 +25,7 @@ from casewise.cli.options import (
     WithTextsOption,
     options_group,
 )
-from casewise.cli.printing import (
-    DocumentOptions,
-    Documents,
-    as_json,
-    note,
-    print_json,
-    print_table,
-    say,
-)
+from casewise.cli.printing import DocumentOptions, Documents, as_json, note, print_json, print_table, say
 from casewise.errors import ConfigurationError, ExitCode
 from casewise.evaluate.judged_runs import ReportOptions, by_benchmark
 from casewise.options import FitThresholds, GraderLabels

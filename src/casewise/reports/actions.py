@@ -9,17 +9,7 @@ import polars as pl
 from casewise.evaluate.actions import CRITERIA, ActionGroup, ActionInContexts, ActionNumbers, OverCalls, counted
 from casewise.notation import NOTHING, percent, spoken
 from casewise.reports import charts
-from casewise.reports.document import (
-    Block,
-    Columns,
-    Figure,
-    Folded,
-    Prose,
-    Section,
-    Table,
-    table_by,
-    with_interval,
-)
+from casewise.reports.document import Block, Columns, Figure, Folded, Prose, Section, Table, table_by, with_interval
 from casewise.text import Text, join, text
 
 
