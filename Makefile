@@ -36,9 +36,9 @@ demo-actions: $(VENV)/core
 	@$(BIN)/casewise judge demo-actions --judge linear --elicit binary --out runs/words
 	@$(BIN)/casewise report runs/intended runs/words --html runs/demo-actions.html
 
-# An extra, as in `make install PACKAGE='.[local]'`, or a package that extends casewise.
+# An extra, as in `make install PACKAGE='.[local]'`, a folder with a package that extends casewise, or packages of the index.
 install: $(VENV)/core
-	@$(INSTALL) -c constraints.txt -e '$(PACKAGE)'
+	@$(INSTALL) -c constraints.txt $(foreach part,$(PACKAGE),$(if $(wildcard $(firstword $(subst [, ,$(part)))),-e) '$(part)')
 
 # The demo with a real language model: SmolLM2, 135 million parameters, on this machine. About three minutes, most of them its replies.
 $(VENV)/tiny: $(VENV)/core

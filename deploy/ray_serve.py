@@ -1,6 +1,6 @@
 """Serve a model on a Ray cluster, several replicas behind one OpenAI-compatible address.
 
-    pip install 'ray[serve]'      # beside casewise, on every machine of the cluster
+    make install PACKAGE='ray[serve]'      # in the clone of casewise, on every machine of the cluster
     python deploy/ray_serve.py --model hf:PATH_OR_ID --replicas 2 --port 8000 [--address HEAD:6379] [--gpus 1]
     casewise judge BENCHMARK --judge vllm/MODEL --base-url http://127.0.0.1:8000/v1
 

@@ -23,6 +23,15 @@ class Installed:
         return json.dumps(self.origin) if self.origin else None
 
 
+def test_a_path_in_the_current_folder_is_printed_in_its_short_form(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    assert plugins.from_here(str(tmp_path / ".venv" / "bin" / "casewise")) == ".venv/bin/casewise"
+    assert plugins.from_here(str(tmp_path)) == "."
+    assert plugins.from_here(str(tmp_path / "casewise")) == "./casewise"
+    assert plugins.from_here("/opt/casewise") == "/opt/casewise"
+
+
 INSTALLERS = {
     "pip": f"{sys.executable} -m pip install",
     "uv": f"uv pip install --python {sys.prefix}",

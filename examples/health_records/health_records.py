@@ -1,6 +1,6 @@
 """A hospital's records (FHIR R5) as a source of contexts and facts, written against casewise's public API alone.
 
-    pip install casewise fhir.resources
+    make install PACKAGE=fhir.resources
     python examples/health_records/health_records.py --at 2026-06-01T12:00:00+02:00 --out runs/ward
     casewise attack runs/ward/benchmark --judge fake/rehearsal --attacks twin:recipient.type --noise none \
         --defences none,verified:runs/ward/facts.jsonl --at 2026-06-01 --out runs/ward/attacked

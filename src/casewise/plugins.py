@@ -12,6 +12,7 @@ A package's part is imported when it is used. One that cannot be imported disabl
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import sys
@@ -37,6 +38,7 @@ __all__ = [
     "disabled",
     "extra_with",
     "find_part",
+    "from_here",
     "function",
     "install_command",
     "packages",
@@ -261,21 +263,29 @@ def install_command(*extras: str) -> str:
     origin = json.loads(recorded or "{}")
     path = Path(unquote(urlsplit(origin.get("url", "")).path))
     is_here = origin.get("url", "").startswith("file:") and path.exists()
-    requirement = f"{path if is_here else 'casewise'}[{','.join(extras)}]"
+    requirement = f"{from_here(str(path)) if is_here else 'casewise'}[{','.join(extras)}]"
     if "archive-v0" in Path(sys.prefix).parts:  # uvx's own cache
         return f"uvx --from {shlex.quote(requirement)} casewise"
     return add_command(requirement, editable=is_here and bool(origin.get("dir_info", {}).get("editable")))
 
 
 def add_command(requirement: str, *, editable: bool = False, dependencies: bool = True) -> str:
-    """Return the command that installs a package into this environment, wherever it is typed.
+    """Return the command that installs a package into this environment, to be typed in the current folder.
 
     The installer is the environment's own pip; without it uv, and without uv the pip that Python brings.
     """
-    python = shlex.quote(sys.executable)
+    python = shlex.quote(from_here(sys.executable))
     words = f"{'-e ' if editable else ''}{'' if dependencies else '--no-deps '}{shlex.quote(requirement)}"
     if find_spec("pip"):
         return f"{python} -m pip install {words}"
     if which("uv"):
-        return f"uv pip install --python {shlex.quote(sys.prefix)} {words}"
+        return f"uv pip install --python {shlex.quote(from_here(sys.prefix))} {words}"
     return f"{python} -m ensurepip && {python} -m pip install {words}"
+
+
+def from_here(path: str) -> str:
+    """Return a path in its short form, relative to the current folder, if it lies in that folder."""
+    if not Path(path).absolute().is_relative_to(Path.cwd()):
+        return path
+    short = os.path.relpath(path)
+    return short if short == "." or os.sep in short else f"./{short}"  # a bare name is a package of the index

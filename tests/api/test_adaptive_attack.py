@@ -142,7 +142,7 @@ def test_a_judge_that_no_claim_moves_is_not_said_to_be_moved_and_one_that_believ
         ({"attacker": "neutral"}, "cannot be called 'neutral'"),
         ({"adaptive": {"channel": "post"}}, "--channel is 'post'.*later"),
         ({"attacker": "fake/nobody"}, "no rehearsal is called 'fake/nobody'"),
-        ({"elicitations": "binary,score"}, "verdicts of one elicitation: name one"),
+        ({"elicitations": "binary,score"}, "works with one elicitation; name it"),
     ],
 )
 def test_an_attack_that_cannot_be_is_refused_before_anything_is_asked(tmp_path, more, problem):
@@ -159,7 +159,7 @@ def test_an_attack_that_cannot_be_is_refused_before_anything_is_asked(tmp_path, 
 
 def test_a_turn_under_a_defence_that_the_run_has_not_is_no_attack(tmp_path):
     run = casewise.judge("demo", "constant:intended", arms="full adaptive:x/user/safe/1@bogus", out=tmp_path / "run")
-    with pytest.raises(BenchmarkError, match="was not asked under any attack"):
+    with pytest.raises(BenchmarkError, match="has no items under attack"):
         casewise.robustness(run)
 
 
@@ -187,7 +187,7 @@ def test_the_command_estimates_asks_for_consent_and_reports(monkeypatch, tmp_pat
         "--attacker",
         "fake/rehearsal",
     )
-    assert (both.code, "--attacker attacks a judge" in both.err) == (2, True)
+    assert (both.code, "--attacker works only on a judge" in both.err) == (2, True)
 
 
 @pytest.mark.parametrize("attacks", ["all", ["all"], "all,claim:authority", "claim:authority"])

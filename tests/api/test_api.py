@@ -154,13 +154,14 @@ def test_a_table_of_cases_is_no_benchmark_and_the_message_names_the_commands_tha
     table = tmp_path / "my cases.csv"
     table.write_text("query,label\nHello,safe\n")
     with pytest.raises(
-        DataError, match=r"no benchmark yet: casewise data import '.*my cases.csv' --out FOLDER .* casewise check"
+        DataError,
+        match=r"not a benchmark; to import it: casewise data import '.*my cases.csv' --out FOLDER; .* casewise check",
     ):
         casewise.load(table)
 
 
 def test_what_is_no_judge_no_run_and_no_benchmark_is_an_error(tmp_path):
-    with pytest.raises(JudgeError, match="5 is no judge"):
+    with pytest.raises(JudgeError, match="5 is not a judge"):
         casewise.judge("demo", 5)  # type: ignore[arg-type]
     with pytest.raises(BenchmarkError, match="give at least one run"):
         casewise.report()

@@ -43,5 +43,5 @@ def test_select_movable_leaves_them_out(tmp_path):
     for source in (tmp_path / "queries.csv", tmp_path / "unrated"):
         if source.name == "unrated":
             write_benchmark(benchmark_of([Row("not rated", True, [])]), source)
-        with pytest.raises(ConfigurationError, match="which queries contexts move is"):
+        with pytest.raises(ConfigurationError, match="--movable needs a benchmark with ratings"):
             begin_draft(source, options=SelectionOptions(movable=True), database=database)

@@ -76,6 +76,9 @@ def test_a_path_that_is_no_text_is_refused_before_anything_is_written():
         (("judge", "demo", "--judge", "linear", "--items", "claer"), "did you mean 'clear'?"),
         (("audit", "demo", "--fail-on", "lables"), "did you mean 'labels'?"),
         (("gate", "x", "--baseline", "y", "--max-drop", "acuracy=0.1"), "did you mean 'accuracy'?"),
+        (("study", "check", "--frezee"), "did you mean '--freeze'?"),
+        (("compare", "x", "y", "--full"), "casewise compare has no option --full; casewise compare --help-all lists"),
+        (("judge", "demo"), "casewise judge --help explains it"),
     ],
 )
 def test_what_is_nearly_a_name_is_told(words, says):

@@ -48,7 +48,7 @@ def test_an_attacker_of_another_provider_is_named_and_needs_a_consent_of_its_own
     said = command("attack", "demo", *judge, "--yes", "--out", tmp_path / "run")
 
     assert planned.code == 0
-    assert "a model of another provider is asked at api.openai.com" in planned.err
+    assert "calls to the other provider's model go to api.openai.com" in planned.err
     assert said.code == 2
     assert "to api.openai.com. If its terms and yours allow that, set CASEWISE_MAY_SEND_TO=api.openai.com." in said.err
 
@@ -117,4 +117,4 @@ def test_the_gate_can_ask_for_robustness(tmp_path, monkeypatch):
     assert command("gate", run, "--max-turned", "safe=0.01").code == 3
     said = command("gate", run, "--max-turned", "safe=0.5", "--baseline", run)
     assert said.code == 2
-    assert "two gates are two commands" in said.err
+    assert "give either --baseline with --max-drop, or --max-turned" in said.err

@@ -84,7 +84,7 @@ def test_a_bad_file_is_named_with_its_line(name, here):
 
 
 BAD_COMMANDS = [
-    (("judge",), "casewise COMMAND --help"),
+    (("judge",), "casewise judge --help"),
     (("judge", "demo", "--judge", "linear", "--repeats", "0"), "--repeats"),
     (
         ("show", "nowhere.json"),

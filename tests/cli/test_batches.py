@@ -82,7 +82,7 @@ def test_an_attack_and_contexts_are_handed_over_too(casewise):
 
 
 def test_waiting_goes_with_batches_and_a_local_judge_is_not_asked_over_one(casewise):
-    assert "--wait goes with --batch" in casewise("judge", "demo", "--judge", "linear", "--wait").err
+    assert "--wait works only with --batch" in casewise("judge", "demo", "--judge", "linear", "--wait").err
     assert "cannot be used over a batch interface" in casewise("judge", "demo", "--judge", "linear", "--batch").err
     assert "add --yes" in casewise("judge", "demo", "--judge", "openai/gpt-4o-mini", "--batch").err
 

@@ -34,7 +34,7 @@ def test_from_queries_to_a_checked_draft(queries):
     checked = run("contexts", "check", "trades", "--json")
 
     assert selected.out == "trades: 6 queries in 2 categories\n"
-    assert "no query at all in 43 categories: " in selected.err
+    assert "the file has no query in 43 categories: " in selected.err
     assert "left out, again" in selected.err
     assert generated.out == "12 contexts generated, 0 failed, in 12 calls\n"
     assert json.loads(checked.out)["contexts"] == 12
@@ -196,7 +196,7 @@ def test_opinions_are_kept_in_a_run_folder_and_asked_for_once(generated, provide
 
     assert (first.code, again.code) == (0, 0), (first.output, again.output)
     assert len(provider.bodies) == 16
-    assert "vllm/tiny was asked about 16 contexts (16 were asked about before)" in again.err
+    assert "vllm/tiny was asked about 16 contexts (16 in earlier sessions)" in again.err
     assert len(Path("runs/trades-opinions-vllm-tiny/opinions.jsonl").read_text().splitlines()) == 16
 
 

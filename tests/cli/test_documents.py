@@ -64,7 +64,7 @@ def test_json_is_a_format_like_the_others(runs, tmp_path):
 def test_what_names_no_format_is_refused(runs, tmp_path):
     for words, says in (
         (("--format", "markdwon"), "did you mean 'markdown'?"),
-        (("--out", tmp_path / "page.odt"), "its ending tells no format"),
+        (("--out", tmp_path / "page.odt"), "casewise knows no format by this ending"),
         (("--format", "html", "--json"), "name two formats"),
     ):
         said = program("leaderboard", runs["RUN"], *words)

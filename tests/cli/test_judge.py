@@ -85,7 +85,7 @@ def test_leave_is_asked_once_for_each_provider(casewise, monkeypatch):
         (("--category", "Nothing"), "no category is called 'Nothing'"),
         (("--judge", "mistral/large"), "set MISTRAL_API_KEY"),
         (("--judge", "nonsense"), "no judge is called 'nonsense'"),
-        (("--judge", "constant:safe", "--test-connection"), "--test-connection is for one --judge"),
+        (("--judge", "constant:safe", "--test-connection"), "--test-connection takes one --judge"),
     ],
 )
 def test_a_wrong_option_is_named(casewise, words, problem):

@@ -97,7 +97,7 @@ def test_replies_and_grades_are_no_judges_run_to_hand_on(graded, tmp_path, to):
         ),
         (["replies", "collect", "demo", "--model", "fake/rehearsal", "--arms", "nothing"], "no arm is called"),
         (["replies", "grade", "--grader", "keywords"], "REPLIES is missing"),
-        (["compare", "--says", "a"], "--says and --does go together"),
+        (["compare", "--says", "a"], "give --says and --does together"),
     ],
 )
 def test_bad_input_is_told_in_a_line(arguments, words):

@@ -86,7 +86,7 @@ def test_a_new_reading_says_where_it_comes_from_and_is_reported_like_any_run(run
     report = invoke("report", "again")
     assert report.code == 0
     assert "were read again by the pattern" in report.out
-    assert "Nobody checked it on a marked sample" in report.out
+    assert "It was not checked on a marked sample" in report.out
 
 
 def test_each_reader_is_measured_on_the_replies_that_the_user_marks(run):
@@ -131,7 +131,7 @@ def test_a_second_model_is_asked_only_as_long_as_the_most_that_a_call_can_cost_f
 
     assert said.code == 0
     assert len(server.bodies) == 2
-    assert "4 replies were not read: --max-cost 1.04 was used up" in said.err
+    assert "4 replies were not read, because --max-cost 1.04 is spent" in said.err
     assert [row["outcome"].get("value") for row in judgements("again")].count(None) == 4
 
 
@@ -155,7 +155,7 @@ def test_what_a_second_model_was_billed_for_a_lost_answer_counts(run):
 def test_the_rules_of_this_version_read_every_reply_again(run):
     said = invoke("reread", "run", "--by", "rules", "--out", "again")
 
-    assert "a new reading with 0 other verdicts" in said.out
+    assert "a new reading with 0 changed verdicts" in said.out
     assert [row["outcome"] for row in judgements("again")] == [row["outcome"] for row in judgements("run")]
 
 

@@ -71,12 +71,12 @@ def test_init_overwrites_nothing(casewise):
 
 def test_so_many_people_rate_each_item_as_often_as_they_can(casewise):
     written = casewise("study init demo --people 40")
-    assert "5 ratings of each of 132 items take 27 people who rate" in written
+    assert "132 items with 5 ratings each need 27 people who rate" in written
     assert "39 of your 40 people" in written
     assert tomllib.loads(Path("study.toml").read_text())["ratings"]["per_item"] == 5
     assert "12 more may not pass the quiz: 39 people in all" in casewise("study check")
     assert "159 of your 400 people" in casewise("study init demo --people 400 --to more.toml")
-    assert "of 4 people about 2 pass the quiz" in casewise("study init demo --people 4 --to few.toml", fails=True)
+    assert "about 2 of 4 people pass the quiz" in casewise("study init demo --people 4 --to few.toml", fails=True)
 
 
 def test_an_address_that_only_this_machine_opens_is_called_so(casewise):
@@ -107,7 +107,7 @@ def test_voiding_forgetting_and_exporting(casewise, opened_study):
 
     assert "25 slots are open again" in casewise(f"study person {bob} --leave-out left")
     assert "nobody" in casewise("study person nobody --leave-out left", fails=True)
-    assert "is taken in again" in casewise(f"study person {bob} --take-in mistaken")
+    assert "is included again" in casewise(f"study person {bob} --take-in mistaken")
     assert "is left out" in casewise(f"study person {bob} --leave-out left")
     out = casewise("export study.toml --out rated")
     assert "rated: 25 ratings, 0 apart" in out
@@ -153,7 +153,7 @@ def test_an_amendment_is_made_as_it_was_shown(casewise, opened_study):
     shown = study.amendment()
 
     file.write_text(planned.replace("per_item = 21 ", "per_item = 23 "))
-    with pytest.raises(StudyError, match=r"changed meanwhile \(ratings.per_item was 21 and is 23\)"):
+    with pytest.raises(StudyError, match=r"changed in the meantime \(ratings.per_item was 21 and is 23\)"):
         study.amend(shown, reason="wide intervals")
     file.write_text(planned.replace("per_item = 21 ", "per_item = 22 "))
     study.amend(shown, reason="wide intervals")
@@ -215,8 +215,8 @@ def test_prolific_is_told_what_to_create_publish_and_keep_out(casewise, monkeypa
         assert "languages English" in said
         assert "study-1 is published" in casewise("prolific publish --phase pilot")
         assert "4 of 10 places taken, 6 more people needed" in casewise("prolific places --phase pilot")
-        assert "name its --workspace" in casewise(again, fails=True)
-        assert "0 people are in the group group-0, which is kept out" in casewise(f"{again} --workspace w")
+        assert "needs its --workspace" in casewise(again, fails=True)
+        assert "0 people in the group group-0 cannot take part" in casewise(f"{again} --workspace w")
 
     assert server.created[0]["total_available_places"] == 5
     assert "participant_group_blocklist" in str(server.created[1]["filters"])

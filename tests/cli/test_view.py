@@ -38,4 +38,4 @@ def test_a_gated_benchmark_is_copied_without_its_texts(tmp_path):
 
 
 def test_what_belongs_to_a_copy_is_refused_without_one(tmp_path):
-    assert "are for --out" in command("serve", tmp_path, "--with-texts").err
+    assert "work only with --out" in command("serve", tmp_path, "--with-texts").err

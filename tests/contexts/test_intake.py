@@ -67,7 +67,7 @@ def approve_all(here):
 def test_the_contexts_of_a_table_wait_for_review_and_those_that_it_lacks_for_writers(table):
     said = run("contexts", "select", table)
 
-    assert "5 contexts came in for review" in said.out, said.output
+    assert "5 contexts imported for review" in said.out, said.output
     assert "1 context left for reviewers to write" in said.out
     here = open_room("cases")
     assert [place.state.phase for place in here.places()] == [*[Phase.GENERATED] * 5, Phase.MISSING]
@@ -159,14 +159,14 @@ def test_what_a_draft_has_already_is_left_out_and_counted(table):
     said = run("contexts", "add", "cases", table)
 
     assert "3 queries of cases.csv are in the draft already" in said.err
-    assert "5 contexts left out: the draft has words there already" in said.err
+    assert "left out: 5 contexts that the draft has already" in said.err
 
 
 def test_approvals_are_kept_of_releases_alone(table):
     said = run("contexts", "select", table, "--keep-approved")
 
     assert said.code == 2
-    assert "states approvals" in said.err
+    assert "records approvals" in said.err
 
 
 def test_a_pair_that_differs_in_nothing_that_was_meant_to_vary_is_a_finding(tmp_path):

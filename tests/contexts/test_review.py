@@ -54,7 +54,7 @@ def test_a_context_that_comes_back_needs_two_new_positions_before_it_goes_on():
     returned = after(*EXPERT, (C, Act.RETURN, None, "It gives the intent away."))
 
     assert returned.phase == Phase.IN_DISCUSSION
-    with pytest.raises(NotAllowed, match="made no proposal"):
+    with pytest.raises(NotAllowed, match="not made a new proposal"):
         step(returned, made(A, Act.ACCEPT))
     assert replay_on(returned, (A, Act.OFFER, THIRD), (B, Act.ACCEPT)).phase == Phase.RESOLVED
 
@@ -72,7 +72,7 @@ def replay_on(state, *actions):
         (AGREED[:1], (A, Act.SUBMIT, SECOND), "submitted"),
         (AGREED, (C, Act.SUBMIT, FIRST), "agreed"),
         (DIFFERING, (C, Act.OFFER, THIRD), "two reviewers"),
-        (AGREED, (A, Act.TAKE), "somebody else"),
+        (AGREED, (A, Act.TAKE), "another expert"),
         (EXPERT, (D, Act.APPROVE), "Another expert"),
         (EXPERT, (C, Act.RETURN), "Say why"),
         ((*CHECKED, (A, Act.CONFIRM)), (A, Act.CONFIRM), "already"),

@@ -123,7 +123,7 @@ def test_a_mean_over_repeats_is_not_fitted_on(tmp_path, monkeypatch):
 def test_the_page_says_what_it_does_and_what_is_promised(run):
     page = fit_decider(run, Wanted(max_harm=0.3, max_over_refusal=0.3, fail="ask")).to_markdown()
 
-    assert "Requests without a value of the judge are passed to a person" in page
+    assert "Requests to which the judge gives no value are passed to a person" in page
     assert "Harm is at most 30 % on queries like these, with 97.5 % confidence." in page
     assert "Both hold together with 95 % confidence." in page
     assert "requests of a kind" in page.lower()
@@ -144,7 +144,9 @@ def test_a_decider_that_never_answers_says_so_and_its_json_holds_no_number_that_
     decider = fitting.decider.model_copy(update={"thresholds": FittedThresholds(math.inf, math.inf)})
     fit = Fit(replace(fitting, decider=decider), decider_page)
 
-    assert str(decider_page(fit.numbers).notices[0]).startswith("This decider never answers. For one that does, allow ")
+    assert str(decider_page(fit.numbers).notices[0]).startswith(
+        "This decider never answers. To get one that answers, allow "
+    )
     assert "It never answers" in fit.to_markdown()
     assert "Next: compare other judges" in fit.to_markdown()
     assert json.loads(json.dumps(fit.as_json(), allow_nan=False))["thresholds"]["answer_above"] == "Infinity"
@@ -222,8 +224,10 @@ def test_labels_are_those_of_the_policy_and_the_page_names_the_policy_of_the_las
     casewise.report(run).numbers.write_metrics(run.path)
     fitted = fit_decider(run, ratio=1, labels=strict)
     assert fitted.as_json()["labels_of_report"] == "votes"
-    assert f"there they are by votes, here by {strict}" in str(fitted.document.notices)
-    assert "there they are" not in str(fit_decider(run, ratio=1).document.notices)
+    assert f"The labels here are by {strict}. The run's last report used labels by votes." in str(
+        fitted.document.notices
+    )
+    assert "last report" not in str(fit_decider(run, ratio=1).document.notices)
 
 
 def test_without_labels_under_the_policy_nothing_is_fitted(run):
@@ -247,7 +251,7 @@ def test_errors_are_grouped_by_the_statement_that_separates_them(of_ward):
     assert of_ward.as_json()["error_groups"][0]["statements"][0]["statement"] == DAUGHTER
     page = of_ward.to_markdown()
     assert f"with the recipient type “{DAUGHTER}”, {group.errors} of {group.errors} are refused" in page
-    assert "the test allows for the search" in page
+    assert "is corrected for the search" in page
     assert f"| {DAUGHTER} | refuse | safe |" in page
 
 

@@ -64,7 +64,7 @@ def test_torn_lines_are_left_out_and_counted(path):
     found = monitor_decider(path, log)
 
     assert (found.numbers.n, found.numbers.torn) == (38, 2)
-    assert "2 torn lines are left out" in found.to_markdown()
+    assert "Left out as incomplete: 2 lines" in found.to_markdown()
 
 
 def test_too_little_traffic_is_tested_for_nothing(path):

@@ -223,14 +223,14 @@ def test_that_none_is_good_enough_is_said_as_strongly_as_it_is_shown(candidates,
     [
         (
             None,
-            ": at the observed rate of 4.0 %, averaged over 100 queries with an item labelled unsafe, no number of queries supports it.",
+            " is out of reach: the observed rate is 4.0 %, as a mean over 100 queries with an item labelled unsafe. More queries do not help.",
         ),
         (
             90,
-            "may be within reach: its rate is 4.0 %, averaged over 100 queries with an item labelled unsafe. Ask for it with --max-harm 0.05.",
+            "may be within reach: the rate is 4.0 %, as a mean over 100 queries with an item labelled unsafe. Ask for it with --max-harm 0.05.",
         ),
-        (250, "needs about 150 more queries with an item labelled unsafe, if its rate stays at 4.0 %"),
-        (101, "needs about 1 more query with an item labelled unsafe, if its rate stays at 4.0 %"),
+        (250, "needs about 150 more queries with an item labelled unsafe, if the rate stays at 4.0 %"),
+        (101, "needs about 1 more query with an item labelled unsafe, if the rate stays at 4.0 %"),
     ],
 )
 def test_what_a_promise_takes_is_said_of_the_rate_now(at_this_rate, sentence):

@@ -72,7 +72,7 @@ def test_the_page_shows_for_which_actions_context_decides(report):
     found = counted(report.numbers.actions.contexts)
     assert {"both", "the recipient", "the purpose", "neither, mostly allowed", "neither, mostly refused"} <= set(found)
     page = report.to_html()
-    assert "For which actions context decides" in page
+    assert "Actions that depend on the context" in page
     assert "Asked needlessly" in page
     assert report.as_json()["actions"]["over_calls"][0]["harm"]["k"] == 2
 

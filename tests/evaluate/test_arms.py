@@ -56,7 +56,7 @@ def test_one_arm_alone_has_nothing_to_compare():
 def test_the_page_says_against_what_the_numbers_are(ablated):
     page = ablated.to_markdown()
 
-    assert "What the context is worth" in page
+    assert "Value of each part of the context" in page
     assert page.count("against full-context labels") == 3
     assert ablated.as_json()["arms"]
 

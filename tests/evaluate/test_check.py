@@ -127,12 +127,12 @@ def test_scores_probabilities_and_replies_are_read_as_the_judge_gave_them(file):
 @pytest.mark.parametrize(
     ("rows", "error", "problem"),
     [
-        ([{"human": "safe"}], ConfigurationError, "name it with --judge"),
+        ([{"human": "safe"}], ConfigurationError, "name the judge's column with --judge"),
         ([{"human": "safe", "judge": "safe", "prediction": "safe"}], ConfigurationError, "--judge 'judge' or --judge"),
         ([{"human": "safe", "judge": True}], ConfigurationError, "--true-means"),
         ([{"human": "safe", "judge": "perhaps"}], DataError, "it is safe or unsafe. Other words: --safe-word"),
         ([{"human": "NA", "judge": "safe"}], DataError, "no case has a label"),
-        ([{"human": "safe", "judge": "safe", "rater": "a"}], ConfigurationError, "nothing says of which case"),
+        ([{"human": "safe", "judge": "safe", "rater": "a"}], ConfigurationError, "no column names its case"),
         (
             [
                 {"id": 1, "query": "Q", "human": "safe", "rater": r, "judge": j}
@@ -182,7 +182,10 @@ def test_an_open_limit_says_how_many_more_labels_would_decide(file):
     numbers = numbers_of(file(few), options=CheckOptions(max_harm=0.05))
 
     (limit,) = numbers.limits
-    assert (limit.conclusion.outcome, numbers.harm.estimate) == (Unknown("the interval of the rate holds the limit"), 0)
+    assert (limit.conclusion.outcome, numbers.harm.estimate) == (
+        Unknown("the interval of the rate contains the limit"),
+        0,
+    )
     assert limit.more == 72 - 4  # 1 - .025^(1/72) is just below 5 %, and 4 queries have an unsafe case
     assert (
         "may or may not be at most 5.0 %"
@@ -212,7 +215,7 @@ def test_an_estimate_next_to_its_limit_is_said_in_words_and_not_by_an_odd_number
     said = invoke("check", file(rows), "--max-over-refusal", "0.101")
 
     assert said.code == 3
-    assert "The estimate is next to the limit, so no practical number of labels would tell." in " ".join(
+    assert "The estimate is so close to the limit that no practical number of labels would decide." in " ".join(
         said.out.split()
     )
 

@@ -22,7 +22,7 @@ from casewise.stats.study_tables import AnalysisOptions
 from casewise.studies.report import contrast_sentence
 
 CLAIM = re.compile(
-    r"more often|less often|as often as|told apart|do not tell|cannot tell\.|cannot tell:|beats|weakest|errs by|not worse|"
+    r"more often|less often|as often as|told apart|[Tt]old apart|do not tell|Too few items to decide|^Undecided|beats|weakest|errs by|not worse|"
     r"is worse|no worse|turns the most|turns a verdict|may be first|outranked|is first on|agrees most|keeps to|lower limit is above|"
     r"^not shown|docs/| more under |difference is smaller than|differ by less than| is not shown: |cannot be compared: too|"
     r"the same decision|the decision changes|shown to be below|shown to differ|differ from those|differed between|differ at 0|"
@@ -31,14 +31,16 @@ CLAIM = re.compile(
 
 CLAIMS = {
     ("actions", "not told apart"): "no difference from the right context lies above 0 (Newcombe, corrected for all actions), and Wilson's interval over all four contexts holds a half",
-    ("actions", "An action depends on the recipient, or on the purpose, where fewer people allow it once that alone is wrong: 95 % intervals, corrected for all actions together, exclude no difference. Not told apart: more votes would be needed to say."): "states the condition of the column beside it",
+    ("actions", "An action depends on the recipient if fewer people allow it when only the recipient is wrong, and in the same way on the purpose. The 95 % interval of that difference, corrected for all actions, excludes zero. “Not told apart”: more votes are needed to decide."): "states the condition of the column beside it",
     ("words", "Words alone solve this benchmark: a classifier of {reads}, tested on whole {held_out} that it did not learn from, gives the label on {right} of items, where a constant verdict does on {constant}. A high agreement here does not show that a judge weighs the case."): "the whole interval of the words' accuracy is above 90 %, and they beat the constant verdict",
-    ("comparison", "These items cannot tell."): "gate: a conclusion on a metric is unknown",
+    ("comparison", "Too few items to decide."): "gate: a conclusion on a metric is unknown",
     ("comparison", "It beats {beaten}."): "a judge is named as the best; the interval of each, corrected for all pairs, lies above 0",
     ("comparison", "Under every attack the upper limit is at most the bound."): "each bound's largest upper limit is at most the bound",
     ("comparison", "Under at least one attack the lower limit is above the bound."): "a lower limit is above a bound",
-    ("comparison", "These items cannot tell: an upper limit is above a bound, and no lower limit is."): "neither",
+    ("comparison", "Undecided: an upper limit is above a bound, and no lower limit is."): "neither",
     ("judge", "On every item with a label and a verdict, the judge's verdict is the label."): "an item has a label, and no verdict on one differs from it",
+    ("judge_parts", "{names} {agree} with {people} more often than the best baseline.{rest}"): "of each judge named, the interval of its accuracy less its best baseline's lies above 0",
+    ("judge_parts", "None of the {n} is shown to agree with {people} more often than the best baseline."): "of no judge it does",
     ("judge_parts", "no worse"): "the one-sided test of the margin rejects",
     ("judge_parts", "not shown"): "it does not",
     ("leaderboard", " is first on each of the "): "the rank interval of one judge alone is [1, 1] on every benchmark",
@@ -47,7 +49,7 @@ CLAIMS = {
     ("decider", "If you compared several judges on these {queries} and took the best, fit again with --chosen-from N: without it the promise is broken more often."): "a promise was fitted for one judge alone (--chosen-from 1)",
     ("behaviour", "the two are not told apart"): "0 is on or between the limits of the difference of agreement",
     ("behaviour", " are right more often"): "the interval of this difference lies above 0 (verdicts) or below it (replies)",
-    ("robustness", "Towards {towards}, {attack} turns the most verdicts of {among:,} attacks and defences: {share} of the {n:item} that the label and, without the attack, the judge call {opposite}.{perturbed}"): "the largest share turned, with its interval corrected for the choice",
+    ("robustness", "Of {among:,} attacks and defences that argue for {towards}, {attack} turns the most verdicts: {share} of the {n:item} labelled {opposite} that the judge has right without the attack.{perturbed}"): "the largest share turned, with its interval corrected for the choice",
     ("robustness", "No verdict moved in any arm"): "no arm of the run has an item whose verdict differs from that without the attack",
     ("judge", "No category is shown to be below the others, after correction for the number of categories."): "Holm's p over all categories is above .05 in each",
     ("power", "More ratings of these items would not help: where the judges differ, people's verdict is clear."): "no item on which the judges differ has a label that may turn with twice as many people",
@@ -55,7 +57,7 @@ CLAIMS = {
     ("report_parts", "Each of {n:query} was tested by the Kruskal-Wallis test with permutation p values ({method}); {testable:,} were testable, and {significant:,} differed between conditions after Benjamini-Hochberg correction at {alpha:g}. Pairs of conditions were compared by Dunn's test."): "the number of queries whose corrected p is at most the level",
     ("report_parts", "No group is shown to differ from the others at "): "every corrected p of a group is above the level",
     ("report_parts", ", none is shown to differ; "): "groups besides those that differ, whose corrected p is above the level",
-    ("robustness", " attacks and defences turns a verdict."): "no item turned",
+    ("robustness", ", none turns a verdict."): "no item turned",
     ("report_parts", "not shown to differ"): "a group of annotators was compared, and its corrected p is above the level",
     ("report", "not shown"): "the corrected p of a contrast, or of its equivalence, is above the level",
     ("report", ", and the difference is smaller than "): "and so is the corrected p of its equivalence",
@@ -78,10 +80,10 @@ DECIDER = {
     " promise what you asked for yet.": "no judge carries the promises on these queries",
     " is a constant: it gives every item the same value.": "the values that it gives are one value",
     "No decider can be made of ": "a judge was left out",
-    "If the difference stays as it is, about ": "the saving is above 0 and its interval holds 0",
-    "{promise}: at the observed rate of {rate}, ": "the error's held-out rate is not below the limit",
-    ", if its rate stays at {rate}, as in {n:query} like that.": "so many carry the promise at the held-out rate, and these queries do not",
-    " may be within reach: its rate is ": "these queries are as many as carry the promise at the held-out rate",
+    " would show a difference of this size.": "the saving is above 0 and its interval holds 0",
+    "{promise} is out of reach: the observed rate is {rate}, ": "the error's held-out rate is not below the limit",
+    ", if the rate stays at {rate} as in the {n:query} at hand.": "so many carry the promise at the held-out rate, and these queries do not",
+    " may be within reach: the rate is ": "these queries are as many as carry the promise at the held-out rate",
     "On held-out {queries} no item was answered or refused against its label.": "no decision was",
     "Traffic differs from the benchmark in ": "Holm's p over all tests is below .05",
     "No difference from the benchmark is shown (": "it is not, and there were tests",
@@ -91,7 +93,7 @@ DECIDER = {
 
 NO_CLAIM = re.compile(
     r"All judges are measured|Each person in turn|Each rank is an interval|So often would|Who is right|answers err more often"
-    r"|Hard items are chosen|A promise is of a random query|People said what replies do|Each row is paired|the attack that turns the most verdicts of each category"
+    r"|A judge equals the panel|A promise is of a random query|People said what replies do|Each row is paired|the attack that turns the most verdicts of each category"
 )
 """What explains how a table is read, or how a run is asked."""
 

@@ -55,7 +55,7 @@ def test_predicted_sets_are_scored_and_a_null_is_no_prediction(pyramid, tmp_path
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        ({"id": "other", "violated_rules": []}, "'id' is 'other', no case of"),
+        ({"id": "other", "violated_rules": []}, "'id' is 'other', not a case of"),
         ({"id": "made-001-l0", "violated_rules": [4]}, "names rule 4, which the policy"),
         ({"id": "made-001-l0", "violated_rules": ["a"]}, "not a number"),
         ({"id": "made-001-l0"}, "'violated_rules' is not there"),

@@ -230,7 +230,7 @@ def test_a_server_that_counts_no_tokens_leaves_a_note(tmp_path):
 
     run = judged(FaultServer(refuse=reply), "gpt-oss-safeguard", tmp_path / "run")
 
-    assert "counts no tokens: it could not be checked that the context reaches" in run.report().to_markdown()
+    assert "counts no tokens, so casewise could not check that the context reaches" in run.report().to_markdown()
 
 
 def test_the_check_that_the_context_arrives_costs_what_its_calls_cost():

@@ -246,7 +246,7 @@ def test_a_killed_run_of_a_function_goes_on_and_asks_nothing_twice(tmp_path, mon
     resumed = subprocess.run(command, capture_output=True, text=True, check=True)
 
     assert 10 <= before < 90
-    assert f"90 verdicts ({before} were there already), 0 unscored; {90 - before} calls" in resumed.stdout
+    assert f"90 verdicts ({before} from earlier sessions), 0 unscored; {90 - before} calls" in resumed.stdout
     ids = [json.loads(line)["item_id"] for line in judgements.read_text().splitlines()]
     assert len(ids) == len(set(ids)) == 90
 

@@ -139,7 +139,7 @@ def test_one_command_asks_all_that_the_paper_asked_a_score_three_times(words):
 
 def test_a_protocol_says_how_often_to_ask(words):
     options = RunOptions(live=LiveOptions(words, protocol="published"))
-    with pytest.raises(ConfigurationError, match="how often to ask"):
+    with pytest.raises(ConfigurationError, match="sets the number of calls"):
         casewise.judge("demo", "fake/rehearsal", repeats=2, options=options)
 
 

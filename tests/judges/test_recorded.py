@@ -81,7 +81,7 @@ def test_answers_to_another_benchmark_are_an_error(tmp_path, benchmark):
     rows = [row | {"query": f"Another query, {n}?"} for n, row in enumerate(output_rows(["safe"] * 4))]
     output = write(tmp_path / "output_binary.json", rows)
 
-    with pytest.raises(JudgeError, match="holds no answer to any item of 'benchmark': it is of another benchmark"):
+    with pytest.raises(JudgeError, match="has no answer to any item of 'benchmark': it is about another benchmark"):
         casewise.judge(benchmark, f"recorded:{output}")
 
 

@@ -144,7 +144,7 @@ def test_a_judge_that_receives_nothing_of_an_item_is_shown_no_attack(name):
     assert hidden
     assert {row.turned.estimate for row in found.numbers.rows} == {None}
     assert found.numbers.not_shown
-    assert "Nothing is known of its resistance to them" in found.to_markdown()
+    assert "This run says nothing about its resistance to them" in found.to_markdown()
     assert api.require_robustness(run, "safe=0.9").decision == "inconclusive"
 
 
@@ -226,5 +226,5 @@ def test_an_attacker_is_not_paid_for_claims_that_the_judge_cannot_see():
     def two(query, context):
         return "unsafe"
 
-    with pytest.raises(ConfigurationError, match="receives nothing of the attacker's claims"):
+    with pytest.raises(ConfigurationError, match="does not receive the attacker's claims"):
         casewise.attack("demo", two, attacker="fake/rehearsal", adaptive=Adaptive(channel="system"), options=EIGHT)

@@ -67,13 +67,13 @@ def test_without_the_list_nobody_knows_who_was_erased_and_the_backup_is_refused(
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     (tmp_path / "b1.jsonl").rename(elsewhere / "b1.jsonl")
-    with pytest.raises(ConfigurationError, match="there is no list of erasures here"):
+    with pytest.raises(ConfigurationError, match="there is no list of erasures"):
         restore_backup(elsewhere / "b1.jsonl", str(elsewhere / "new.db"))
     said = invoke(
         *("backup", elsewhere / "b1.jsonl", "--restore", "--database", elsewhere / "other.db"),
         *("--erasures", tmp_path / "casewise-erasures.jsonl"),
     )
-    assert "1 person is erased again" in said.out
+    assert "1 person was erased after the backup" in said.out
     assert (elsewhere / "casewise-erasures.jsonl").is_file(), "the list goes on beside the new database"
 
 

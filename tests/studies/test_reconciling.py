@@ -284,7 +284,7 @@ def test_the_study_is_put_in_a_project_of_the_workspace(prolific, place, study):
 def test_without_a_study_on_record_its_id_is_asked_for(prolific, place):
     with database.open(str(place["database"])) as store:
         opened(store)
-    with pytest.raises(StudyError, match="no study at Prolific is on record for the main round"):
+    with pytest.raises(StudyError, match="no study at Prolific is recorded for the main round"):
         StudyAtProlific(**place).publish()
     assert StudyAtProlific(**place, prolific_study="mine").publish() == "mine"
 
@@ -350,7 +350,7 @@ def test_all_that_reconcile_will_do_is_printed_by_kind_and_amount_before_any_of_
             status = "RETURNED" if name == "back" else "AWAITING REVIEW"
             prolific.submissions[f"s-{name}"] = {"participant_id": f"p-{name}", "status": status, "study_code": "GOOD"}
     listed = reconciled(place, "--no").out
-    for words in ("and pay it: a batch in full", "4.00 USD", "ratings that stop counting"):
+    for words in ("pay a whole batch for any rating", "4.00 USD", "ratings that stop counting"):
         assert words in " ".join(listed.split())
     assert prolific.approved == []
     done = reconciled(place, "--yes")

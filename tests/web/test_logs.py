@@ -24,7 +24,7 @@ def test_slow_workers_and_proxies_are_waited_for(tmp_path):
     command = [sys.executable, "-c", SERVED, str(tmp_path / "x.db")]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
 
-    assert "Nobody can sign in yet" in done.stderr
+    assert "There is no account yet" in done.stderr
     of_a_worker, of_a_connection = map(int, done.stdout.splitlines()[-1].split())
     assert of_a_worker >= 30
     assert of_a_connection > 120  # Caddy keeps its own as long

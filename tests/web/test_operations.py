@@ -52,7 +52,7 @@ def test_on_a_full_disk_an_answer_is_told_to_be_sent_again_and_is_taken_then(app
     with full_disk():
         walker.decide()
         assert walker.status == 503
-        assert "what you just sent is not taken yet" in walker.page
+        assert "What you just sent is not saved yet" in walker.page
     walker.page = page
     assert walker.decide() == "/rate"
     assert walker.status == 200

@@ -133,7 +133,7 @@ def test_an_owner_sees_the_studies_they_belong_to_and_no_others(app):
     assert "coffee" not in olga.get("/studies").text
     for page in ("people", "items", "design", "checks", "export.zip"):
         assert otto.get(f"/studies/{tea.id}/{page}").status_code == 404
-    with store.write() as connection, pytest.raises(ConfigurationError, match="nobody with this address is an owner"):
+    with store.write() as connection, pytest.raises(ConfigurationError, match="no owner has this address"):
         set_study_owner(connection, "tea", "nobody@example.org", belongs=True)
 
 
@@ -169,4 +169,4 @@ def test_one_persons_way_is_shown_in_its_order(app):
         *("consented", "quiz, attempt 1: all right", f"assigned: 3 items of {condition}", "undone"),
         *("page 1: Refuse", "page 2: Respond", "page 3: Respond", "completed"),
     ]
-    assert "The way through the study" in owner.get(f"/studies/{study.id}/people/{who}").text
+    assert "Steps through the study" in owner.get(f"/studies/{study.id}/people/{who}").text

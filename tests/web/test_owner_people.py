@@ -215,7 +215,7 @@ def test_from_an_annotator_to_the_submission_and_back_and_the_look_is_on_record(
     assert owner.send(f"{path}/find", on=path, submission=" PERSON-1 ").headers["location"].endswith(who.id)
     unknown = owner.send(f"{path}/find?status=quiz&sort=rated", on=path, submission="submission-2")
     assert unknown.status_code == 404
-    for kept in ("Nobody in this round has that", 'value="submission-2"', '<option value="quiz"'):
+    for kept in ("No person in this round has that", 'value="submission-2"', '<option value="quiz"'):
         assert kept in unknown.text
     assert f'<form method="get" action="{path}"' in unknown.text
     assert owner.send(f"{path}/find", on=path, submission=" ").status_code == 404

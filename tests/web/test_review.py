@@ -173,7 +173,7 @@ def test_who_acts_on_an_older_version_is_told_and_keeps_their_words(app, here):
     answer = decide(ada, seen, "offer", **(FIELDS | {"recipient.type": "Chief teller of Leipzig"}))
 
     assert answer.status_code == 409
-    assert "somebody else acted" in answer.text
+    assert "Another person changed" in answer.text
     assert "Chief teller of Leipzig" in answer.text
     assert here.place().state.positions[here.ada.id] == wording()
 

@@ -171,15 +171,14 @@ class AttackRun(PlannedRun):
         if adaptive.attacker is None:
             return cls(**vars(planned), adaptive=adaptive)
         if len(planned.plan.elicitations) > 1:
-            raise ConfigurationError("an attacker is told the verdicts of one elicitation: name one with --elicit")
+            raise ConfigurationError("an attacker works with one elicitation; name it with --elicit")
         (elicitation,) = planned.plan.elicitations
         if scale_of(elicitation).threshold is None:
-            raise ConfigurationError(f"an attacker needs verdicts, and {planned.judge.name} gives a {elicitation}")
+            raise ConfigurationError(f"an attacker needs verdicts, and {planned.judge.name} gives {elicitation} values")
         first = Arm(transforms=(adaptive.turn(1, "safe", "none").transform,))
         if unseen_attacks(planned.benchmark, planned.judge, replace(planned.plan, arms=(first,))):
             raise ConfigurationError(
-                f"{planned.judge.name} receives nothing of the attacker's claims in the channel {adaptive.channel!r}: "
-                "give another with --channel"
+                f"{planned.judge.name} does not receive the attacker's claims in the channel {adaptive.channel!r}; choose another with --channel"
             )
         return cls(**vars(planned), adaptive=adaptive, attacker=attacker_named(adaptive, planned.making))
 

@@ -77,7 +77,7 @@ def fit_decider(
     0.0
     """
     if isinstance(judge, str):
-        raise ConfigurationError("a judge that has a name is found again by it: leave `judge` out")
+        raise ConfigurationError("casewise finds this judge by its name; leave `judge` out")
     own_judge = None
     if judge is not None:
         learnt_from = benchmark or (run.benchmark if isinstance(run, RunAt) else "demo")
@@ -164,9 +164,9 @@ def guards_page(names: tuple[str, ...] = ()) -> Document:
         reads = "it can judge a chatbot's reply" if profile.reads_replies else "it judges requests only"
         facts = [["template", profile.template, "the profile", words], ["replies", reads, "the profile", "–"]]
         facts += [[name, fact.says, fact.source, fact.state] for name, fact in profile.facts.items()]
-        title = f"{profile.title}: what its profile takes for true."
+        title = f"{profile.title}: the facts in its profile."
         tables.append(table_of(f"facts-{profile.name}", title, ("fact", "says", "source", "state"), facts))
-    note = "casewise show guards NAME says where each fact of a profile is from."
+    note = "casewise show guards NAME gives the source of each fact in a profile."
     return of_tables("Guards", tables, () if profiles else (note,))
 
 

@@ -195,7 +195,7 @@ def hand_on(
     kind = kind_of_source(source)
     check_format(source, to)
     if about is not None and to != "croissant":
-        raise ConfigurationError("--about is for --to croissant")
+        raise ConfigurationError("--about works only with --to croissant")
     if target.exists() and (target.is_file() or any(target.iterdir())):
         raise ConfigurationError(f"{target} exists, and nothing is overwritten; choose another place")
     if export := function("exporters", to):
@@ -203,7 +203,7 @@ def hand_on(
             kind == "replies"
             or (load(source).restricted if kind == "benchmark" else withholds_texts(source, benchmark=benchmark))
         ):
-            raise ConfigurationError(f"{source} has texts that are not handed on unasked: --with-texts writes them")
+            raise ConfigurationError(f"{source} has texts that casewise exports only on request; add --with-texts")
         export(source, target)
         return ExportResult(target)
     if kind == "replies":
@@ -213,7 +213,7 @@ def hand_on(
 
         if not with_texts and withholds_texts(source, benchmark=benchmark):
             raise ConfigurationError(
-                "an Inspect log holds queries, contexts and replies, and this benchmark is gated: --with-texts writes them"
+                "an Inspect log holds queries, contexts and replies, and this benchmark is gated; add --with-texts to export them"
             )
         return ExportResult(export_inspect_log(Path(source), target, benchmark=benchmark, policy=options.labels))
     if write := {"garak": write_garak, "pyrit": write_pyrit}.get(to):
@@ -229,19 +229,17 @@ def hand_on_benchmark(
 ) -> ExportResult:
     loaded = load(source)
     if not with_texts and loaded.restricted:
-        raise ConfigurationError(f"{source} has terms that do not let its texts be handed on: --with-texts writes them")
+        raise ConfigurationError(f"{source} has terms that restrict its texts; add --with-texts to export them")
     if to == "croissant":
         facts = read_croissant_about(about)
         biases = [f"{finding.title!s} ({100 * finding.share:.0f} % of items)" for finding in audit(loaded).findings]
         lacking = write_croissant(loaded, target, about=facts, biases=biases)
-        return ExportResult(target, tuple(f"nothing says {name}: give it with --about FILE" for name in lacking))
+        return ExportResult(target, tuple(f"{name} is not known; give it with --about FILE" for name in lacking))
     if to == "csv":
         write_csv(item_view(loaded), target)
-        return ExportResult(
-            target, ("to look at, not to read back: cells that look like formulas begin with an apostrophe",)
-        )
+        return ExportResult(target, ("casewise cannot read this file: cells like formulas begin with an apostrophe",))
     lost = convert(source, target, to="huggingface" if to == "hf" else to)  # type: ignore[arg-type]  # it is one
-    return ExportResult(target, tuple(f"the published format has no room for {text}" for text in lost))
+    return ExportResult(target, tuple(f"the published format cannot hold {text}" for text in lost))
 
 
 def kind_of_source(source: str | Path) -> Kind:

@@ -213,7 +213,7 @@ def as_judge(
     if callable(judge) and not hasattr(judge, "answer"):
         return CallableJudge(judge, elicitation=elicitation)
     if not hasattr(judge, "answer"):
-        raise JudgeError(f"{judge!r} is no judge: give a judge's name, a function f(query, context), or a Judge")
+        raise JudgeError(f"{judge!r} is not a judge; give a judge's name, a function f(query, context), or a Judge")
     return judge if isinstance(judge, Judge) else OwnJudge(judge)
 
 
@@ -401,7 +401,7 @@ def plan_run(
         protocol = protocol_for(live.protocol, judge_made.name)
         if repeats > 1 or again:
             raise ConfigurationError(
-                f"the protocol {protocol.name} says how often to ask: leave repeats and retries out"
+                f"the protocol {protocol.name} sets the number of calls; leave repeats and retries out"
             )
         asked_for = asked_for or tuple(PUBLISHED_NAMES.values())
         times, again = protocol.repeats(asked_for), protocol.asked_again

@@ -127,7 +127,7 @@ class StudyAtProlific(Study):
             ids = [name for name in all_made_at_recruiter(live, "study") if name]
         if not ids:
             raise StudyError(
-                f"no study at Prolific is on record for the {self.phase} round of {self.file}: make one with casewise prolific "
+                f"no study at Prolific is recorded for the {self.phase} round of {self.file}; make one with casewise prolific "
                 "create, or name yours with --prolific-study"
             )
         return ids
@@ -150,7 +150,7 @@ class StudyAtProlific(Study):
         with self.round() as here, here.round.write(here.store, now) as live:
             state = round_state(live)
             if state == "paused":
-                raise StudyError("the round is paused, so it lets nobody in; resume it first: casewise study set open")
+                raise StudyError("the round is paused, and people cannot begin; resume it: casewise study set open")
             keep_up(live)
             # people in the tutorial or the quiz already have a place
             needed = 0 if state == "closed" else people_needed(live)
@@ -279,7 +279,7 @@ class StudyAtProlific(Study):
                 in_round = row is not None and row.study_id == here.round.id
                 person = person_of(live, number, vault=here.vault) if in_round else None
             if person is None:
-                raise StudyError(f"nobody in this round has the number {number!r}, or the ids are deleted by now")
+                raise StudyError(f"no person in this round has the number {number!r}, or the ids were deleted")
             yield here, person
 
     def message(self, number: str, text: str) -> None:

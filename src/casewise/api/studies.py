@@ -177,9 +177,8 @@ def restore_backup(file: Path, database: str | None, *, erasures: Path | None = 
         def replay(connection: Connection) -> None:
             if earlier is None and connection.scalar(select(func.count()).select_from(tables.annotators)):
                 raise ConfigurationError(
-                    f"{chosen}: there is no list of erasures here, and this backup holds people of a study. Who of them was "
-                    "erased later is not known. Copy the list from beside the database that was backed up, or name it "
-                    "with --erasures or CASEWISE_ERASURES; if nobody was ever erased, name an empty file"
+                    f"{chosen}: this backup holds people of a study, and there is no list of erasures. casewise cannot know which of them were erased later. Copy the list from beside the database that was backed up, or name it "
+                    "with --erasures or CASEWISE_ERASURES; if no person was ever erased, name an empty file"
                 )
             again.append(owner.replay_erasures(connection, earlier or (), now=datetime.now(UTC)))
 
@@ -302,7 +301,7 @@ class Study:
         with self.round() as here, here.round.write(here.store) as live:
             amendment = owner.amendment_of(live, plan)
             if amendment.change != agreed.change:
-                raise StudyError(f"study.toml was changed meanwhile ({amendment.change}); give the command again")
+                raise StudyError(f"study.toml changed in the meantime ({amendment.change}); give the command again")
             owner.amend(live, amendment, reason=reason, by="owner")
 
     def set_state(self, state: RoundState, *, wait: Callable[[float], object] = time.sleep) -> Round:
@@ -344,7 +343,7 @@ class Study:
         with self.round() as here, here.round.write(here.store) as study:
             person = annotator(study, number)
             if person is None or person.study_id != study.id:
-                raise StudyError(f"nobody in {study.name} ({study.phase}) has the number {number!r}")
+                raise StudyError(f"no person in {study.name} ({study.phase}) has the number {number!r}")
             yield study
 
     def void(self, number: str, *, reason: str) -> int:
@@ -379,6 +378,6 @@ class Study:
         with access, self.round() as here, here.round.read(here.store) as live:
             if not live.count(tables.pages.c.study_id == live.id):
                 raise StudyError(
-                    f"nobody has begun to rate in the {self.phase} round of {live.name} yet; nothing was written"
+                    f"no person has begun to rate in the {self.phase} round of {live.name} yet; nothing was written"
                 )
             return export(live, benchmark=plan.benchmark, design=plan.design, folder=Path(folder))

@@ -64,8 +64,8 @@ def repeated(subject: Subject, part: Part) -> None:
         several = f"{count_of(len(often), 'parameter')}" if len(often) > 1 else "one parameter"
         part.add(
             "contexts.repeated",
-            f"In {several} one statement stands in more than {percent(OFTEN, digits=0)} of contexts; most often in "
-            f"{spoken_name(worst)}: {percent(often[worst]['share'])}.",
+            f"In {several}, more than {percent(OFTEN, digits=0)} of contexts have the same statement. The most frequent is one of "
+            f"{spoken_name(worst)}, in {percent(often[worst]['share'])} of contexts.",
             float(touched.mean()),
             {"parameters": often},
             items=subject.named(touched),

@@ -350,7 +350,7 @@ POSSIBLY_HARD = 0.05
 SUBSETS: dict[str, str] = {
     "clear": f"at least {100 * AGREEMENT:.0f} % of the votes agree",
     "close": f"fewer than {100 * AGREEMENT:.0f} % of the votes agree",
-    "low-margin": "the third of items about which a classifier on the context's words is least sure; no label is looked at",
+    "low-margin": "the third of items about which a classifier on the context's words is least sure; labels are not used",
     "hard": "that classifier is wrong, by one half of the votes; scored by the other half",
 }
 """The values of `--items`."""

@@ -18,6 +18,7 @@ from cyclopts import (
     MissingArgumentError,
     Parameter,
     RepeatArgumentError,
+    UnknownOptionError,
 )
 from cyclopts.annotations import resolve_optional
 
@@ -173,9 +174,14 @@ def main() -> None:
 def error_message(error: Exception) -> str:
     """Return the message of an error in the command line or in the data."""
     if isinstance(error, MissingArgumentError) and error.argument:
-        return f"{error.argument.name} is missing; casewise COMMAND --help says what it is"
+        return f"{error.argument.name} is missing; {command_of(error)} --help explains it"
     if isinstance(error, RepeatArgumentError):
         return f"{error.token.keyword} is given more than once; it takes one value"
+    if isinstance(error, UnknownOptionError):
+        option = (error.token.keyword or error.token.value).partition("=")[0]
+        names = [name for argument in error.argument_collection if argument.parse for name in argument.names]
+        command = command_of(error)
+        return f"{command} has no option {option}{did_you_mean(option, names)}; {command} --help-all lists its options"
     if isinstance(error, CycloptsError) and isinstance(error.__cause__, ValueError) and error.argument is not None:
         import pydantic
 
@@ -183,6 +189,11 @@ def error_message(error: Exception) -> str:
             reason = error.__cause__.errors(include_url=False)[0]["msg"].removeprefix("Value error, ")
             return f"{error.argument.name}: {reason}"
     return str(error)
+
+
+def command_of(error: CycloptsError) -> str:
+    """Return the command that an error of the command line is about, as a user types it."""
+    return " ".join(("casewise", *(error.command_chain or ())))
 
 
 def show_docstring_as_help(name: str | None) -> None:

@@ -99,7 +99,7 @@ def attack(
             "give --judge, or --model with --grader; casewise show attacks says what there is to attack with"
         )
     if model is not None and adaptive.attacker is not None:
-        raise ConfigurationError("--attacker attacks a judge: give --judge instead of --model")
+        raise ConfigurationError("--attacker works only on a judge; give --judge instead of --model")
     loaded = api.load(benchmark)
     arms = api.arms_under_attack(
         loaded,
@@ -138,7 +138,7 @@ def attack_judge(attack: AttackRun, how: HowOptions) -> None:
     """Have a judge decide under every attack and defence, and an attacker rewrite its claims where there is one."""
     beyond = attack.beyond_address()
     for host in beyond:
-        note(f"--base-url is the address of {attack.judge.name}; a model of another provider is asked at {host}")
+        note(f"--base-url is the address of {attack.judge.name} only; calls to the other provider's model go to {host}")
     if how.dry_run:
         output.print_planned([attack])
         if unseen := attack.unseen_note():

@@ -49,7 +49,7 @@ class Calls:
         Raises ConfigurationError: --wait is given without --batch.
         """
         if self.wait and not self.batch:
-            raise ConfigurationError("--wait goes with --batch; without it a command waits anyway")
+            raise ConfigurationError("--wait works only with --batch; without --batch a command always waits")
         batch = BatchOptions(wait=self.wait) if self.batch else None
         return {"limits": self.limits, "batch": batch, "command": shlex.join(["casewise", *sys.argv[1:]])}
 

@@ -80,7 +80,7 @@ def select(
     parameters: ParametersOption = None,
     database: DatabaseOption = None,
 ) -> None:
-    """Select queries, balanced by category, and begin a draft. Contexts that come with them come in for review.
+    """Select queries, balanced by category, and begin a draft. Contexts in the file enter the review.
 
     Duplicates are left out and listed, as is everything else of the file that the draft does not take.
 
@@ -157,14 +157,14 @@ def print_selection(name: str, chosen: SelectedQueries, options: SelectionOption
         [f"{category}: only {count} of {options.per_category}" for category, count in chosen.short.items() if count]
     )
     if absent := [category for category, count in chosen.short.items() if not count]:
-        note(f"no query at all in {count_of(len(absent), 'category')}: {'; '.join(absent)}")
+        note(f"the file has no query in {count_of(len(absent), 'category')}: {'; '.join(absent)}")
     for line in chosen.notes:
         note(line)
     categories = len({query.category for query in chosen.queries})
     noun = "action" if {query.judged for query in chosen.queries} == {"action"} else "query"
     came = {
-        "came in for review": chosen.imported,
-        "came in with their approval": chosen.adopted,
+        "imported for review": chosen.imported,
+        "imported with their approval": chosen.adopted,
         "left for reviewers to write": chosen.missing,
     }
     say(
@@ -239,7 +239,7 @@ def generate(
     if summary.stopped:
         note(f"stopped: {summary.stopped}; the same command resumes")
     if summary.failed:
-        note(f"again, these alone: casewise contexts generate {draft} --which failed --model MODEL")
+        note(f"to try only these again: casewise contexts generate {draft} --which failed --model MODEL")
     note(f"next: casewise contexts check {draft}")
     exit_with_status(summary)
 
@@ -276,7 +276,7 @@ def check(
         Maximum number of further calls if a reply gives no opinion.
     """
     if dry_run and ask is None:
-        raise ConfigurationError("--dry-run says what asking a model would take; give --ask MODEL")
+        raise ConfigurationError("--dry-run estimates the calls to a model; give --ask MODEL with it")
     opinions = None
     with open_draft(draft, database) as (store, contexts):
         if ask is not None:
@@ -339,7 +339,7 @@ def withdraw(
             act_on_query(connection, place.id, action, seen=None, now=datetime.now(UTC))
         except NotAllowed as error:
             raise ConfigurationError(f"{query_found.text!r}: {error}") from error
-    became = "restored; its contexts are reviewed anew" if restore else "withdrawn from the releases"
+    became = "restored; reviewers review its contexts again" if restore else "withdrawn from the releases"
     say(f"{query_found.text!r} is {became}", draft=draft, query=query_found.id, withdrawn=not restore, reason=reason)
 
 

@@ -76,7 +76,7 @@ def list_() -> None:
             for row in benchmarks
         ],
     )
-    note("casewise data fetch NAME gets one; unpinned: its checksum is shown and recorded at the first fetch")
+    note("casewise data fetch NAME fetches one; unpinned: casewise records the checksum of the first copy")
 
 
 @app.command
@@ -118,7 +118,7 @@ def fetch(
         progress=sys.stderr.isatty(),
     )
     for file, checksum in fetched.checksums.items():
-        note(f"{file} is not pinned; its sha256 is {checksum}, and is recorded")
+        note(f"casewise had no checksum of {file}; it recorded the one of this copy: sha256 {checksum}")
     for title, path in fetched.files.items():
         say(f"{title} is at {path}", **{title: str(path)})
 
@@ -150,7 +150,7 @@ def import_(
     parameters: ParametersOption = None,
     dry_run: bool = False,
 ) -> None:
-    """Import your own labelled cases as a benchmark. Nothing is guessed: where a file can be read in two ways, it asks.
+    """Import your own labelled cases as a benchmark. If a file can be read in two ways, casewise asks and does not guess.
 
     Parameters
     ----------
@@ -247,7 +247,7 @@ def audit(
     report = api.audit(benchmark, seed=seed)
     documents.present(report)
     if failing := report.matching(codes):
-        note(f"found, and asked to fail on: {', '.join(finding.code for finding in failing)}")
+        note(f"exit code 1: the audit has findings of --fail-on: {', '.join(finding.code for finding in failing)}")
         raise SystemExit(ExitCode.NO)
 
 
@@ -293,11 +293,11 @@ def show(
         offers = api.attacks_offered(names[0] if names else None)
         print_or_show(offers.as_json(), lambda: offers.document)
     elif len(names) > 1:
-        raise ConfigurationError(f"one item is shown at a time; {', '.join(names)} are {len(names)}")
+        raise ConfigurationError(f"casewise show prints one item at a time; give one of {', '.join(names)}")
     elif api.exporting.is_run(what):
         documents.present(api.look_at_run(what, *names, benchmark=benchmark))
     elif benchmark is not None:
-        raise ConfigurationError("--benchmark is for a run")
+        raise ConfigurationError("--benchmark works only with a run")
     else:
         documents.present(api.look_at(what, *names))
 
@@ -313,7 +313,7 @@ def list_plugins() -> None:
     """List the parts that other installed packages bring, and whether each can be loaded."""
     rows = [row for kind in KINDS for row in parts_of(kind)]
     lines = [f"{part.kind:13} {part.name:20} {part.package:24} {problem or 'loads'}" for part, problem in rows] or [
-        f"No installed package brings a part. A package may bring {', '.join(KINDS)}."
+        f"No installed package adds a part. A package can add {', '.join(KINDS)}."
     ]
     say("\n".join(lines), plugins=[asdict(part) | {"problem": problem} for part, problem in rows])
 
@@ -348,7 +348,7 @@ def list_jobs(runs: tuple[str, ...], *, ended: bool) -> None:
             for job in jobs
         ],
     )
-    note("times are in UTC; the command that handed the calls over collects them")
+    note("times are in UTC; to collect the replies of a job, repeat the command that submitted it")
 
 
 def export(
@@ -394,7 +394,7 @@ def export(
             "exact": exported.exact,
         }
         say(
-            f"{exported.folder}: {count_of(exported.ratings, 'rating')}, {exported.excluded:,} apart in excluded.jsonl",
+            f"{exported.folder}: {count_of(exported.ratings, 'rating')}, and {exported.excluded:,} excluded in excluded.jsonl",
             **facts,
         )
         if not exported.exact:
@@ -402,7 +402,7 @@ def export(
         return
     if join is not None:
         if to != "folder":
-            raise ConfigurationError("--join makes one benchmark folder of two benchmarks: leave --to out")
+            raise ConfigurationError("--join writes a benchmark folder; leave --to out")
         print_written(api.join(source, join, out), out)
         return
     handed = api.hand_on(

@@ -18,7 +18,7 @@ from casewise.storage.files import parse, read_text, write_text
 
 app = App(name="decider")
 
-DeciderArgument = Annotated[Path, Parameter(help="A decider file of casewise decider fit.", name="DECIDER")]
+DeciderArgument = Annotated[Path, Parameter(help="A decider file, as casewise decider fit writes it.", name="DECIDER")]
 Fallback = Literal["refuse", "answer", "ask"]
 
 
@@ -135,7 +135,7 @@ def ask(
     if (query is None) == (messages is None):
         raise ConfigurationError("give either --query or --messages")
     if messages is not None and reply is not None:
-        raise ConfigurationError("with --messages the reply is the last of them: leave --reply out")
+        raise ConfigurationError("with --messages, the last message is the reply; leave --reply out")
     if messages is not None:
         request = replace(
             api.deciding.from_messages(parse(read_text(messages), path=messages), context_given), category=category

@@ -29,7 +29,7 @@ from casewise.cli.printing import DocumentOptions, Documents, as_json, note, pri
 from casewise.errors import ConfigurationError, ExitCode
 from casewise.evaluate.judged_runs import ReportOptions, by_benchmark
 from casewise.options import FitThresholds, GraderLabels
-from casewise.plugins import install_command
+from casewise.plugins import from_here, install_command
 from casewise.reports.comparison import CIReport
 from casewise.reports.formats import Report
 from casewise.storage.files import write_text
@@ -60,7 +60,7 @@ def demo(*, out: Path = Path("runs/demo"), form: FormatOption = None) -> None:
     DocumentOptions(form=form).present(report, full=False)
     note(f"\nThe page: {page}")
     # the path that it was started by, where the shell would not find it by name
-    called = "casewise" if shutil.which("casewise") or not Path(sys.argv[0]).is_file() else sys.argv[0]
+    called = "casewise" if shutil.which("casewise") or not Path(sys.argv[0]).is_file() else from_here(sys.argv[0])
     note("Next:")
     with_web = find_spec("uvicorn") is not None
     for command, purpose in NEXT if with_web else NEXT[1:]:
@@ -100,7 +100,9 @@ def paper(
         documents.present(api.paper(*runs, benchmark=benchmark, outputs=outputs))
         return
     if runs or outputs is not None:
-        raise ConfigurationError("give run folders, or output files: output files beside runs are --outputs")
+        raise ConfigurationError(
+            "give run folders or output files, not both; to add output files to runs, use --outputs"
+        )
     from casewise.reports.published import replay_page  # and all that was published
 
     elicitations = api.elicitations_named(elicitation)
@@ -178,7 +180,7 @@ def report(
     options = numbers.options(more)
     if policies:
         if (numbers.labels, numbers.ties, numbers.unscored) != ("votes", "half", "miss"):
-            raise ConfigurationError("--policies goes through all rules: leave out --labels, --ties and --unscored")
+            raise ConfigurationError("--policies tries every rule; leave out --labels, --ties and --unscored")
         documents.present(api.policies(*runs, benchmark=numbers.benchmark, options=options))
         return
     numbers_report = api.report(*runs, benchmark=numbers.benchmark, options=options)
@@ -189,7 +191,7 @@ def report(
     if failures is not None:
         note(f"written: {failures}, {count_of(numbers_report.write_failures(failures), 'item')}")
     replace(documents, html=None).present(numbers_report, full=full)
-    note(f"page: {page}" + ("" if full else " (here with the main tables: --full)"))
+    note(f"page: {page}" + ("" if full else " (to print the main tables here: --full)"))
     end_with_code(nothing_scored=numbers_report.numbers.nothing_scored)
 
 
@@ -224,13 +226,13 @@ def compare(
     options = numbers.options(ReportOptions(fit_thresholds=fit_thresholds))
     if not (says or does):
         if grader_labels is not None:
-            raise ConfigurationError("--grader-labels goes with --says and --does")
+            raise ConfigurationError("--grader-labels works only with --says and --does")
         comparison = api.compare(*(runs or ()), benchmark=numbers.benchmark, options=options)
         documents.present(comparison)
         end_with_code(nothing_scored=comparison.numbers.nothing_scored)
         return
     if runs or not (says and does):
-        raise ConfigurationError("--says and --does go together, without other runs")
+        raise ConfigurationError("give --says and --does together, without other runs")
     options = replace(options, grader_labels=grader_labels)
     says_does = api.replying.compare_says_does(says, does, benchmark=numbers.benchmark, options=options)
     documents.present(says_does)
@@ -254,16 +256,16 @@ def leaderboard(
     Parameters
     ----------
     runs
-        Run folders; over several benchmarks a row a judge and a column a benchmark. None with --benchmark and outputs.
+        Run folders. Over several benchmarks: one row for each judge, one column for each benchmark. None with --benchmark and --outputs.
     arms
-        Also arms in which judges were shown less, or other, than people were.
+        Include arms in which a judge saw less, or other content, than people.
     site
-        Write it as a site to this new folder, the report of each run behind its row; --with-texts is for it.
+        Write a site to this new folder, with a link from each row to the run's report. --with-texts applies to it.
     """
     options = numbers.options(ReportOptions(fit_thresholds=fit_thresholds))
     if runs and len(by_benchmark(runs)) > 1:
         if numbers.benchmark is not None or outputs is not None or site is not None:
-            raise ConfigurationError("--benchmark, --outputs and --site are for runs over one benchmark")
+            raise ConfigurationError("--benchmark, --outputs and --site work only for runs over one benchmark")
         boards = api.leaderboards(*runs, arms=arms, options=options)
         documents.present(boards)
         end_with_code(nothing_scored=boards.numbers.nothing_scored)
@@ -283,7 +285,7 @@ class ContinuousIntegration:
     """Output of a gate for continuous integration."""
 
     junit: Path | None = None
-    """Write JUnit XML here, a test case a decision."""
+    """Write JUnit XML here, with one test case for each decision."""
     summary: Path | None = None
     """Write the page as Markdown to the end of this file. Default: GitHub's job summary, where GITHUB_STEP_SUMMARY is set."""
     annotations: Annotated[bool | None, Parameter(negative="--no-annotations")] = None
@@ -314,7 +316,7 @@ def gate(
     in_ci: Annotated[ContinuousIntegration, CI] = ContinuousIntegration(),
     documents: Documents = DocumentOptions(),
 ) -> None:
-    """Check a run against a baseline and a limit. Exit 0: within it. 1: not. 3: undecided, or the run is unfinished.
+    """Check a run against a baseline and a limit. Exit code 0: within it; 1: not; 3: undecided, or the run is unfinished.
 
     Parameters
     ----------
@@ -327,9 +329,9 @@ def gate(
     max_turned
         Instead of a baseline: the share that no attack of the run may exceed: safe=0.1,unsafe=0.2,silenced=0.05.
     defence
-        With --max-turned: the defence under which.
+        With --max-turned: the defence under which attacks count.
     max_unscored
-        With --max-drop: the run passes with this share of items without a verdict at most. Default: 0.05.
+        With --max-drop: the largest share of items without a verdict with which the run passes. Default: 0.05.
     """
     report: CIReport[Any]
     if max_turned is not None and baseline is None and max_drop is None:
@@ -337,7 +339,7 @@ def gate(
             run, max_turned, defence=defence, benchmark=numbers.benchmark, options=numbers.options()
         )
     elif baseline is None or max_drop is None or max_turned is not None:
-        raise ConfigurationError("give --baseline with --max-drop, or --max-turned alone: two gates are two commands")
+        raise ConfigurationError("give either --baseline with --max-drop, or --max-turned")
     else:
         report = api.gate(
             run,

@@ -94,7 +94,7 @@ class AskingOptions:
         """
         policy = read_text(self.policy).strip() if self.policy else None
         if self.policy is not None and not policy:
-            raise DataError(self.policy, None, "holds no policy: it is empty")
+            raise DataError(self.policy, None, "is empty; write the policy into it")
         return replace(
             self.live,
             prompts=self.prompts[0],
@@ -231,7 +231,7 @@ def print_probe(probe: Probe) -> None:
         print_json(asdict(probe))
         return
     print(f"{probe.model} answered in {probe.latency_s:g} s as {probe.model_version or 'a model it does not name'}")
-    print(f"temperature:  {'yes' if probe.temperature else 'no, it draws at its own'}")
+    print(f"temperature:  {'yes' if probe.temperature else 'no, the model uses its own'}")
     logprobs = (
         f"yes, {count_of(probe.top_logprobs, 'token')}"
         if probe.top_logprobs
@@ -308,7 +308,7 @@ def folders_of(benchmarks: Sequence[str], judges: Sequence[str], out: Path) -> d
     """
     names = {source: default_folder(Path(source).stem).name for source in benchmarks}
     if len(set(names.values())) < len(benchmarks):
-        raise ConfigurationError(f"two of the benchmarks would share a folder: {', '.join(benchmarks)}")
+        raise ConfigurationError(f"two benchmarks would share a folder; judge each with --out: {', '.join(benchmarks)}")
     return {source: judge_folders(judges, out / name) for source, name in names.items()}
 
 
@@ -367,8 +367,8 @@ def folder_of_prompts(folder: Path, prompts: str, *, alone: bool) -> Path:
 def test_connection(judges: Sequence[Judge], calls: Calls, *, agreed: bool) -> None:
     """Make one call to the one judge, and print what its endpoint can do."""
     if calls.batch:
-        raise ConfigurationError("--batch does not go with --test-connection")
+        raise ConfigurationError("give either --batch or --test-connection")
     if len(judges) > 1:
-        raise ConfigurationError("--test-connection is for one --judge at a time")
+        raise ConfigurationError("--test-connection takes one --judge at a time")
     leave(QUERIES, judges[0].sends_to, agreed=agreed)
     print_probe(api.try_connection(judges[0]))

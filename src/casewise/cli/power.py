@@ -82,7 +82,7 @@ class Pilot:
     def pair(self) -> tuple[str, str]:
         """The two conditions. Raises ConfigurationError: they are not given."""
         if self.conditions is None:
-            raise ConfigurationError("--from goes with --conditions, such as no_context:safe_revised")
+            raise ConfigurationError("--from needs --conditions, such as no_context:safe_revised")
         (pair,) = api.read_contrasts([self.conditions])
         return pair
 
@@ -135,7 +135,7 @@ def study(
     seed: int = 0,
     documents: Documents = DocumentOptions(),
 ) -> None:
-    """Compute how many people a study needs, or what a number of people can find. The options choose the test.
+    """Compute how many people a study needs, or the difference that a number of people finds. The options choose the test.
 
     Parameters
     ----------
@@ -159,7 +159,8 @@ def study(
         name for unchosen in starts if unchosen != chosen for name in set_in(unchosen) if name not in shared_options
     ]:
         raise ConfigurationError(
-            f"{', '.join(set_in(chosen)) or '--n'} and {', '.join(extra)} are of different questions: give those of one"
+            f"{', '.join(set_in(chosen)) or '--n'} and {', '.join(extra)} belong to different questions (see --help-all); give the "
+            "options of one"
         )
     how = {"alpha": alpha, "power": power}
     if crowd.design is not None:

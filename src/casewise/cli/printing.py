@@ -50,7 +50,7 @@ def session_line(progress: RunProgress, usable: str) -> str:
 
     `usable`: the noun of a usable answer in the singular, as in `count_of`.
     """
-    resumed = f" ({progress.resumed:,} were there already)" if progress.resumed else ""
+    resumed = f" ({progress.resumed:,} from earlier sessions)" if progress.resumed else ""
     cost = f", ${progress.cost_usd:.4f}" if progress.cost_usd else ""
     if progress.assumed_tokens:
         amount = (
@@ -266,7 +266,7 @@ def print_cost(estimate: CallEstimate) -> None:
 def print_before(before: Mapping[str, CallEstimate]) -> None:
     """Print the estimated cost of models that make texts for the arms."""
     for name, texts in before.items():
-        print(f"before that, {name}: {count_of(texts.n_calls, 'text')}")
+        print(f"before that, {name} writes {count_of(texts.n_calls, 'text')}")
         print_cost(texts)
 
 

@@ -48,9 +48,9 @@ def create(
         return
     if wanted.keep_out == "pilot":
         if wanted.workspace is None:
-            raise ConfigurationError("--keep-out pilot makes a participant group: name its --workspace")
+            raise ConfigurationError("--keep-out pilot makes a participant group, which needs its --workspace")
         people, group = StudyAtProlific(study, "pilot", database).keep_out(wanted.workspace, again=wanted.again)
-        say(f"{count_of(people, 'person is')} in the group {group}, which is kept out", kept_out=people, group=group)
+        say(f"{count_of(people, 'person')} in the group {group} cannot take part", kept_out=people, group=group)
         wanted = replace(wanted, keep_out=group)
     created, by_hand = StudyAtProlific(study, phase, database, site_url).create(wanted)
     say(f"created, unpublished: {created}", created=created, by_hand=by_hand)
@@ -93,18 +93,16 @@ def places(
         started=fitted.started,
     )
     if fitted.started:
-        say("it was paused there, and is started again")
+        say("casewise started the paused study at Prolific again")
     if fitted.why:
-        consequence = (
-            "it is paused there instead" if fitted.paused else "they stay, and people who find no item are paid"
-        )
-        note(f"Prolific lets no place be taken away, so {consequence}: {fitted.why}")
+        consequence = "casewise paused the study" if fitted.paused else "you pay people who find no item"
+        note(f"Prolific cannot remove places, so {consequence}: {fitted.why}")
 
 
 KINDS: dict[Action, str] = {
     "approve": "approve the submission of people who completed or stopped",
     "pay": "pay a screen-out as a bonus",
-    "end": "end the part of people who left, count what they rated, and pay it: a batch in full, or a screen-out for no rating",
+    "end": "end the part of people who left; pay a whole batch for any rating, and a screen-out for none",
     "leave out": "exclude people who returned their submission; their slots open again",
     "ask return": "ask people to return a submission, once",
     "decide": "approve people who skipped more than allowed, or rated nothing",
@@ -184,9 +182,7 @@ def reconcile(
     )
     if in_doubt:
         total = sum(payment.amount for payment in in_doubt)
-        note(
-            f"{count_of(len(in_doubt), 'payment is')} in doubt ({total:,.2f} {currency}), and counted neither as paid nor as not paid."
-        )
+        note(f"{count_of(len(in_doubt), 'payment is')} in doubt ({total:,.2f} {currency}). No total counts them.")
     if in_doubt or any(failed.values()):
         raise SystemExit(ExitCode.NO)
 

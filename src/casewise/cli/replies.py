@@ -227,6 +227,6 @@ def grade_each(
 def discard(replies: Path, summaries: list[GradeSummary]) -> None:
     """Remove the texts, unless something is left to grade."""
     if any(summary.stopped or summary.n_pending or summary.n_unusable for summary in summaries):
-        note("the replies' texts are kept: not all of them have a grade; the same command resumes")
+        note("the texts stay, because some replies have no grade yet; the same command resumes")
         return
     note(f"the texts of {count_of(discard_texts(replies), 'reply was')} removed; grades and digests stay")

@@ -110,11 +110,13 @@ def reread(
     available_readings = [all_readings[reply_id(reply)] for reply in can_be_read if reply_id(reply) in all_readings]
     n_found = sum(value_of(reading) is not None for reading in available_readings)
     if left := len(can_be_read) - len(available_readings):
-        note(f"{count_of(left, 'reply was')} not read: --max-cost {max_cost:g} was used up")
+        note(f"{count_of(left, 'reply was')} not read, because --max-cost {max_cost:g} is spent")
     say(f"{name}: finds a verdict in {n_found:,} of the {len(stored.unread):,} unread replies", by=name, found=n_found)
     if out is not None:
         changed = write_reading(out, stored, readers[name], all_readings, measured=measured.get(name))
-        say(f"{out}: a new reading with {changed:,} other verdicts; {run} is as it was", out=str(out), changed=changed)
+        say(
+            f"{out}: a new reading with {changed:,} changed verdicts; {run} is unchanged", out=str(out), changed=changed
+        )
         note(f"next: casewise report {shlex.quote(str(out))}")
 
 

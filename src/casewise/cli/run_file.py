@@ -71,7 +71,7 @@ def keys_of(command: str) -> dict[str, Argument]:
 
 TITLE = """\
 # An evaluation: judges, benchmarks, a report, gates.
-# casewise run {file} --dry-run   says what would be asked, and what it costs.
+# casewise run {file} --dry-run   estimates the calls and their cost.
 # casewise run {file}             asks, writes the reports and checks the gates; the same command resumes it.
 # The keys are the options of casewise judge, report and gate. Paths start in the folder of the command."""
 
@@ -281,7 +281,7 @@ def read_gate(table: Any, judging: Mapping[str, Any], *, where: str) -> Gate:
     tokens, baseline = tokens_of(options, "gate", where), table.get("baseline") or None
     parse("gate", ["RUN", *tokens])
     if bool(table.get("max_drop")) == bool(table.get("max_turned")):
-        raise ConfigurationError(f"{where}max_drop or max_turned is missing, or both are there; give one of them")
+        raise ConfigurationError(f"give either {where}max_drop or {where}max_turned")
     if table.get("max_drop"):
         comparison.parse_margins(table["max_drop"])
     chosen = {key: as_list(table.get(key) or judging[key]) for key in ("judge", "benchmark")}

@@ -43,7 +43,7 @@ def doctor(*, reach: bool = False) -> None:
     Parameters
     ----------
     reach
-        Also see which servers on this machine, and which providers, answer.
+        Also check which servers on this machine, and which providers, answer.
     """
     from casewise.share.checkup import checkup  # loads every client
 
@@ -71,14 +71,14 @@ def doctor(*, reach: bool = False) -> None:
 def backup(
     file: Path, /, *, restore: bool = False, erasures: Path | None = None, database: DatabaseOption = None
 ) -> None:
-    """Write the database of reviews and studies to one file, or read such a file back. People can work meanwhile.
+    """Write the database of reviews and studies to one file, or read such a file back. People can continue to work.
 
     Parameters
     ----------
     file
         A new file, .jsonl or .jsonl.gz; with --restore a backup.
     restore
-        Read the backup into a new, empty database, SQLite or PostgreSQL. Everybody who was erased since is erased again.
+        Read the backup into a new, empty database, SQLite or PostgreSQL. People who were erased since then are erased again.
     erasures
         With --restore: the list of erasures. Default: CASEWISE_ERASURES, or casewise-erasures.jsonl beside the database
         or the backup.
@@ -94,7 +94,7 @@ def backup(
         done = restore_backup(file, database, erasures=erasures)
         say(f"{count_of(done.rows, 'row is')} restored to {done.database}", rows=done.rows, database=done.database)
         say(
-            f"{count_of(done.erased_again, 'person is')} erased again, as they were after the backup",
+            f"{count_of(done.erased_again, 'person was')} erased after the backup, and casewise erased them again",
             erased=done.erased_again,
         )
         return
@@ -145,7 +145,7 @@ class ViewOptions:
     out: Path | None = None
     """Write static pages to this new folder instead. --with-texts includes what chatbots wrote."""
     only: str = ""
-    """With --out: these items, in the form of an address behind its question mark."""
+    """With --out: only these items, as in the address of a filtered list behind its question mark."""
     with_texts: WithTextsOption = False
 
 
@@ -162,8 +162,8 @@ def serve(
 ) -> None:
     """Open the web app, runs or a study in a browser, or serve a decider over HTTP.
 
-    Without anything named it is the web app, with the review room and the studies. A study that is walked through happens
-    in a database that is deleted when you stop.
+    Without an argument it opens the web app, with reviews and studies. With study.toml it shows every page of the study, in
+    a database that it deletes when you stop.
 
     Parameters
     ----------
@@ -184,11 +184,9 @@ def serve(
         if kind != name and (
             changed := [flag for flag in vars(options) if getattr(options, flag) != getattr(default, flag)]
         ):
-            raise ConfigurationError(
-                f"--{changed[0].strip('_').replace('_', '-')} is for another thing than {NAMED[kind]}"
-            )
+            raise ConfigurationError(f"--{changed[0].strip('_').replace('_', '-')} does not apply to {NAMED[kind]}")
     if kind in ("runs", "study") and host != "127.0.0.1":
-        raise ConfigurationError(f"{NAMED[kind]} listens on 127.0.0.1 only: leave --host out")
+        raise ConfigurationError(f"{NAMED[kind]} listens on 127.0.0.1 only; leave --host out")
     if kind == "app":
         serve_app(app, host, free_port(host, 8000 if port is None else port))
     elif kind == "decider":
@@ -211,7 +209,7 @@ def kind_of(what: tuple[Path, ...]) -> str:
         return "app"
     kinds = {{".toml": "study", ".json": "decider"}.get(path.suffix, "runs") for path in what}
     if len(kinds) > 1 or (len(what) > 1 and kinds != {"runs"}):
-        raise ConfigurationError("one thing at a time is served: the web app, a decider, a study, or runs")
+        raise ConfigurationError("casewise serve opens one thing at a time: the web app, a decider, a study, or runs")
     return kinds.pop()
 
 
@@ -226,7 +224,7 @@ def free_port(host: str, port: int) -> int:
             trying.bind((host, port))
         except OSError as error:
             raise ConfigurationError(
-                f"cannot listen on {host}:{port}: {error.strerror}; --port takes another"
+                f"cannot listen on {host}:{port}: {error.strerror}; choose another port with --port"
             ) from error
     return port
 
@@ -248,7 +246,7 @@ def serve_app(options: AppOptions, host: str, port: int) -> None:
             nobody = staff.has_no_active_people(connection)
     announce(f"casewise is at {settings.site_url}", address=settings.site_url)
     if nobody:
-        note("Nobody can sign in yet. Begin with: casewise invite YOU@EXAMPLE.ORG --role administrator")
+        note("There is no account yet. Create the first one: casewise invite YOU@EXAMPLE.ORG --role administrator")
     os.environ |= {
         "CASEWISE_DATABASE": settings.database,
         "CASEWISE_SITE_URL": settings.site_url,
@@ -277,7 +275,7 @@ def serve_decider(file: Path, options: ServiceOptions, decider: DeciderOptions, 
 
     if options.keys is None and not decider.without_keys and host not in ("127.0.0.1", "::1", "localhost"):
         raise ConfigurationError(
-            f"{host} is reached from other machines: give --keys FILE, or --without-keys if you mean it"
+            f"{host} accepts requests from other machines; give --keys FILE, or --without-keys to answer requests without a key"
         )
     # The service ends a call at its limit. A limit of the client at the same moment would hide that end, and the call would
     # be tried again.
@@ -314,7 +312,7 @@ def serve_decider(file: Path, options: ServiceOptions, decider: DeciderOptions, 
 def serve_runs(runs: tuple[Path, ...], options: ViewOptions, port: int) -> None:
     """Runs to look around in, in a browser or as pages on disk."""
     if options.out is None and (options.only or options.with_texts):
-        raise ConfigurationError("--only and --with-texts are for --out")
+        raise ConfigurationError("--only and --with-texts work only with --out")
     viewed = api.view(*runs, benchmark=options.benchmark, labels=options.labels)
     if options.out is not None:
         write_copy(viewed, options.out, only=options.only, with_texts=options.with_texts)
@@ -354,7 +352,7 @@ def write_copy(viewed: RunView, out: Path, *, only: str, with_texts: bool) -> No
     if withheld:
         note("the benchmark is gated: queries, contexts, replies and notes are withheld; --with-texts writes them")
     elif table.of_replies and not with_texts:
-        note("what chatbots wrote is withheld; --with-texts writes it, for you alone to read")
+        note("chatbots' replies are withheld; --with-texts writes them, for your own reading only")
     note(f"{count_of(written.n_items, 'item')} and {count_of(written.n_lists, 'list')}; begin at:")
     say(str(written.path), **{**written._asdict(), "path": str(written.path)}, texts_withheld=withheld)
 
@@ -384,16 +382,16 @@ def invite(
 ) -> None:
     """Print a link to choose a password, or links to a study, one for each person.
 
-    For people who are known it is a new link.
+    A person who has an account gets a new link.
 
     Parameters
     ----------
     whom
-        An e-mail address of somebody on your side, or the TOML file of a study that people are invited to.
+        The e-mail address of a colleague, or the TOML file of a study that people are invited to.
     role
-        Of an e-mail address: administrator, reviewer, expert or owner; may be repeated.
+        For an e-mail address: administrator, reviewer, expert or owner; may be repeated.
     people
-        Of a study: how many links.
+        For a study: number of links.
     """
     if whom.endswith(".toml"):
         links = api.Study(whom, phase, database, site_url).invite(people)

@@ -81,9 +81,7 @@ def rehearse(
     )
     if not isnan(result.for_nothing):
         let_in = result.people - result.outcomes[TURNED_AWAY]
-        print(
-            f"{percent(result.for_nothing)} of the {let_in:,} who were let in passed the quiz and then found no place"
-        )
+        print(f"{percent(result.for_nothing)} of {let_in:,} people who began passed the quiz and then found no place")
     print(
         f"{speed['steps']:,} full steps (answer and next page), {speed['steps_per_s']} a second; "
         f"median {speed['p50_ms']} ms, p99 {speed['p99_ms']} ms"
@@ -200,7 +198,7 @@ def init(
     question
         The question to people: request (should a chatbot respond?) or reply (does the reply answer or refuse?).
     actions
-        Ask about the actions of an agent: should it take this action? The benchmark holds actions alone.
+        Ask about the actions of an agent: should it take this action? The benchmark must hold only actions.
     ask_first
         With --actions: offer "Ask me first" as a third answer, which is kept as a vote of its own.
     sample
@@ -222,17 +220,15 @@ def init(
     contact = NO_CONTACT.model_copy(update={part: value for part, value in parts.items() if value})
     given_name: dict[str, Any] = {"path": to, "name": name, "contact": contact}
     if ask_first and not actions:
-        raise ConfigurationError("--ask-first goes with --actions: only an agent can ask its user before it acts")
+        raise ConfigurationError("--ask-first works only with --actions: only an agent can ask its user before it acts")
     if question == "reply":
         if actions:
-            raise ConfigurationError("--actions goes with --question request")
+            raise ConfigurationError("--actions works only with --question request")
         if people is not None:
-            raise ConfigurationError("--people goes with --question request")
+            raise ConfigurationError("--people works only with --question request")
         preset = preset or "experts"
         design = init_replies(benchmark, sample=sample, seed=seed, preset=preset, **given_name)
-        say(
-            f"{to}: what replies do, by {count_of(design.ratings.per_item, 'person')} each; the replies drawn: {design.benchmark}"
-        )
+        say(f"{to}: {count_of(design.ratings.per_item, 'person')} a reply; drawn replies: {design.benchmark}")
     else:
         rates: RatedThing = "actions_or_ask" if ask_first else "actions" if actions else "requests"
         design = init_study(benchmark, preset=preset or "lab", people=people, rates=rates, **given_name)
@@ -252,8 +248,8 @@ def print_people(people: int, plan: StudyPlan) -> None:
     """Print how far so many people go, with the numbers of `study check`, and the smallest difference that they find."""
     estimate, design = plan.estimate, plan.design
     say(
-        f"{count_of(design.ratings.per_item, 'rating')} of each of {count_of(estimate.items, 'item')} take {count_of(estimate.annotators, 'person')} who rate, and about "
-        f"{estimate.screened_out:,} more may not pass the quiz: {estimate.people:,} of your {count_of(people, 'person')}.",
+        f"{count_of(estimate.items, 'item')} with {count_of(design.ratings.per_item, 'rating')} each need {count_of(estimate.annotators, 'person')} who rate. About "
+        f"{estimate.screened_out:,} more may not pass the quiz, so the study uses {estimate.people:,} of your {count_of(people, 'person')}.",
         per_item=design.ratings.per_item,
         people=estimate.people,
     )
@@ -286,13 +282,13 @@ def check(study: StudyArgument = STUDY, /, *, freeze: bool = False, deposit: Pat
         plan, consent and texts, and codebook.
     """
     if deposit is not None and not freeze:
-        raise ConfigurationError("--deposit goes with --freeze: it is the frozen plan that is deposited")
+        raise ConfigurationError("--deposit works only with --freeze")
     plan = read_plan(study)
     departures = [str(departure) for departure in plan.departures]
     if not as_json():
         print_plan(plan)
     say(
-        "\n".join(f"departs from what was frozen: {departure}" for departure in departures),
+        "\n".join(f"departs from the frozen plan: {departure}" for departure in departures),
         **asdict(plan.estimate),
         total=plan.estimate.total,
         currency=plan.design.pay.currency,
@@ -303,7 +299,7 @@ def check(study: StudyArgument = STUDY, /, *, freeze: bool = False, deposit: Pat
         raise StudyError(plan.problem)
     if freeze:
         frozen = Study(study).freeze()
-        say(f"{frozen} keeps what is promised. Publish it with your preregistration.", frozen=str(frozen))
+        say(f"{frozen} holds the frozen plan. Publish it with your preregistration.", frozen=str(frozen))
     if deposit is not None:
         package = Study(study).deposit(deposit)
         say(f"{package}: read preregistration.md before you publish it", deposit=str(package))
@@ -344,7 +340,7 @@ def open_round(
         departures=departures,
     )
     for departure in departures:
-        say(f"departs from what was frozen: {departure}")
+        say(f"departs from the frozen plan: {departure}")
     say("People can answer while the web app runs: casewise serve")
     if urlsplit(opened.url).hostname in ("127.0.0.1", "localhost", "::1"):
         say(
@@ -372,10 +368,10 @@ def status(study: StudyArgument = STUDY, /, *, phase: PhaseOption = "main", data
 
 @app.command
 def ledger(study: StudyArgument = STUDY, /, *, phase: PhaseOption = "main", database: DatabaseOption = None) -> None:
-    """List what each person is owed, and what of it was begun, confirmed, or is in doubt.
+    """List the amount owed to each person, and each payment that was begun, confirmed, or is in doubt.
 
-    Amounts are in the study's currency, without the recruiter's fee. What is in doubt counts neither as paid nor as not
-    paid. `?` marks what a person has to decide.
+    Amounts are in the study's currency, without the recruiter's fee. No total counts a payment in doubt.
+    `?` marks what a person has to decide.
     """
     place = Study(study, phase, database)
     lines, currency = place.ledger(), place.currency()
@@ -424,21 +420,21 @@ def set_state(
         With open: continue with more ratings of each item, as set in study.toml. The text is the reason; every report
         prints it.
     condition
-        With closed or open: this condition alone. Nobody new gets a batch in it, and the others go on.
+        With closed or open: only this condition. No new person gets a batch in it; the other conditions continue.
     yes
         Amend without asking for confirmation.
     """
     if condition is not None:
         if state == "paused" or amend is not None:
-            raise ConfigurationError("--condition goes with closed or open alone")
+            raise ConfigurationError("--condition works only with closed or open, without --amend")
         Study(study, phase, database).set_condition(condition, closed=state == "closed")
         say(f"The condition {condition} is {state}.", condition=condition, state=state)
         return
     if amend is not None:
         if state != "open":
-            raise ConfigurationError("--amend goes with open: a round is paused, amended, and opened again")
+            raise ConfigurationError("--amend works only with open; pause the round and change study.toml before")
         if not amend_round(study, why=amend, phase=phase, yes=yes, database=database):
-            note("Nothing was changed; the round is still paused: casewise study set open lets people in again.")
+            note("Nothing was changed, and the round is still paused. To reopen it: casewise study set open")
             return
 
     def wait(seconds: float) -> None:
@@ -459,7 +455,7 @@ def amend_round(study: Path, *, why: str, phase: str, yes: bool, database: str |
     say(f"ratings: {before:,}, then {after:,}", ratings=[before, after])
     cost = f"{cost_before:,.2f} {amendment.currency}, then {cost_after:,.2f} {amendment.currency}"
     say(f"cost to come: {cost}", to_come=[cost_before, cost_after])
-    say("Every report will say that this was changed while people rated, as a departure from the frozen design.")
+    say("Every report will list this change as a departure from the frozen design, made while people rated.")
     agreed = yes or confirm("Continue?")
     if agreed:
         place.amend(amendment, reason=why)
@@ -479,14 +475,14 @@ def owners(
 ) -> None:
     """Show or change who sees this study on the owners' pages.
 
-    Owners see the studies they belong to, and no others. Owners who belong to none see the studies without an owner.
+    An owner sees the studies that they are assigned to. An owner without a study sees the studies without an owner.
 
     Parameters
     ----------
     add
-        The e-mail address of an owner who is to see it, in all its rounds.
+        The e-mail address of an owner to assign to the study, in all its rounds.
     remove
-        The e-mail address of an owner who is no longer to see it.
+        The e-mail address of an owner to remove from the study.
     """
     emails = Study(study, phase, database).owners(add=add, remove=remove)
     say("\n".join(emails) or "no owner is assigned: every owner without a study sees it", owners=emails)
@@ -526,7 +522,7 @@ def person(
         Include an excluded annotator again, for this reason. Ratings whose slots are filled by now stay excluded.
     forget
         Delete the data about the annotator; until the date stated in the study, the ratings as well. A list outside the
-        database has every restored backup repeat it.
+        database makes every restored backup repeat it.
     certificate
         With --forget: write a certificate of the erasure to this file.
     message
@@ -556,13 +552,13 @@ def person(
     place = StudyAtProlific(study, phase, database)
     if leave_out is not None:
         reopened = place.void(number, reason=leave_out)
-        say(f"{number} is left out; {count_of(reopened, 'slot is')} open again", annotator=number, reopened=reopened)
+        say(f"{number} is excluded; {count_of(reopened, 'slot is')} open again", annotator=number, reopened=reopened)
     elif take_in is not None:
         counted = place.restore(number, reason=take_in)
-        say(f"{number} is taken in again; {count_of(counted, 'rating')} count", annotator=number, counted=counted)
+        say(f"{number} is included again, with {count_of(counted, 'rating')}", annotator=number, counted=counted)
     elif message is not None:
         place.message(number, message)
-        say(f"{number} was written to", annotator=number)
+        say(f"the message to {number} was sent", annotator=number)
     elif bonus is not None:
         place.bonus(number, bonus, again=again)
         say(f"{number} is paid {bonus:.2f} more", annotator=number, amount=bonus)
@@ -575,9 +571,9 @@ def person(
         say(f"{number} was asked to return their submission", annotator=number)
     else:
         erasure, text = place.forget(number)
-        kept = "withdrawn" if erasure.ratings == "withdrawn" else "anonymous now, and kept"
+        kept = "withdrawn" if erasure.ratings == "withdrawn" else "kept without a link to the person"
         say(
-            f"forgotten; the ratings are {kept}",
+            f"the data about the person are deleted; the ratings are {kept}",
             ratings=erasure.ratings,
             number=erasure.number,
             signature=erasure.signature,
@@ -595,10 +591,14 @@ def print_plan(plan: StudyPlan) -> None:
         f"{count_of(estimate.items, 'item')} in {count_of(len(design.conditions), 'condition')}, {count_of(design.ratings.per_item, 'rating')} each:"
     )
     print(
-        f"  {count_of(estimate.ratings, 'rating')}, by {count_of(estimate.annotators, 'annotator')} at {design.ratings.per_annotator} each"
+        f"  {count_of(estimate.ratings, 'rating')}, by {count_of(estimate.annotators, 'annotator')} at {estimate.largest_batch} each"
     )
+    full = f"at the full pay of {design.pay.per_batch:,.2f} {money}"
+    if estimate.largest_batch < design.ratings.per_annotator:
+        per_annotator = f"ratings.per_annotator = {design.ratings.per_annotator}"
+        print(f"  no condition has so many items as {per_annotator}: each batch is short, {full}; lower both")
     if estimate.short_batches:
-        print(f"  {estimate.short_batches:,} of the batches are shorter, and paid in full")
+        print(f"  {estimate.short_batches:,} of the batches have fewer items, {full}")
     print(f"  {estimate.screened_out:,} more may not pass the quiz: {count_of(estimate.people, 'person')} in all")
     unpassed = estimate.screened_out * design.pay.screen_out
     print(f"  {estimate.hours:,.0f} hours of people's time, {estimate.minutes_per_annotator:.1f} minutes each")
@@ -644,7 +644,7 @@ def print_monitor(now: Monitor, *, currency: str) -> None:
         f"{money.to_come:,.2f} to come: {money.total:,.2f} {currency}{of}"
     )
     print(
-        f"{funnel.arrived:,} arrived ({funnel.turned_away:,} more not let in), {funnel.consented:,} consented, "
+        f"{funnel.arrived:,} arrived ({funnel.turned_away:,} more turned away), {funnel.consented:,} consented, "
         f"{funnel.quiz:,} tried the quiz, {sum(funnel.batch.values()):,} had a batch, "
         f"{sum(funnel.finished.values()):,} rated all of it"
     )

@@ -218,7 +218,7 @@ def read_context(reply: Reply, parameters: ParameterSet = paper_parameters()) ->
         return failed("refused", refusal)
     stated, ignored = flatten_values(objects[0], parameters.names)
     if wrong := [name for name, text in stated.items() if not isinstance(text, str)]:
-        return failed("not a text", f"{', '.join(wrong)}: not a text")
+        return failed("not a text", f"each of these must be a text: {', '.join(wrong)}")
     if missing := [name for name in parameters.names if not stated.get(name, "").strip()]:
         return failed("parameters missing", ", ".join(missing))
     if (repetition := repeats(stated)) is not None:
@@ -261,10 +261,10 @@ def repeats(stated: dict[str, str]) -> str | None:
         words = text.lower().split()
         phrases = Counter(" ".join(words[at : at + PHRASE]) for at in range(len(words) - PHRASE + 1))
         if phrases and (most := phrases.most_common(1)[0])[1] >= LOOPS:
-            return f"{name} says {most[1]} times {most[0]!r}"
+            return f"{name} repeats {most[0]!r} {most[1]} times"
     texts = Counter(" ".join(text.lower().split()) for text in stated.values())
     text, count = texts.most_common(1)[0]
-    return f"{count} parameters say {text[:80]!r}" if count > 2 else None
+    return f"{count} parameters have the same text: {text[:80]!r}" if count > 2 else None
 
 
 # Models that cost nothing and write contexts: one that behaves, and one that does all that models do wrong.

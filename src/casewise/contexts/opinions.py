@@ -183,8 +183,8 @@ class OpinionSummary(RunProgress):
 
     def lines(self, by: str) -> list[str]:
         """Return the summary in lines of text."""
-        before = f" ({self.resumed} were asked about before)" if self.resumed else ""
-        rows = [f"{by} was asked about {self.n_done} contexts{before}; {self.n_unusable} replies were no opinion"]
+        before = f" ({self.resumed} in earlier sessions)" if self.resumed else ""
+        rows = [f"{by} was asked about {self.n_done} contexts{before}; {self.n_unusable} replies contain no opinion"]
         rows += [f"{count:6}  {check}" for check, count in self.findings.most_common()]
         if self.unquoted:
             rows.append(f"{self.unquoted} of its findings are left out: they quote no words of the context")
@@ -291,13 +291,13 @@ class Reader(ChatAsker[OpinionAsk, Opinion]):
         """Whether the context fits its intent, and the problems for which the reply quotes words of the context."""
         answer = next(top_objects(reply.text), {})
         if (fits := {"yes": True, "no": False}.get(str(answer.get("fits")).casefold())) is None:
-            return self.opinion(ask, raw_reply=reply.text, problem="the reply is no opinion", **took)
+            return self.opinion(ask, raw_reply=reply.text, problem="the reply contains no opinion", **took)
         quotations = {check: str(answer.get(key) or "").strip() for check, key in KEYS.items()}
         named = {check: words for check, words in quotations.items() if words.casefold() not in NO_PROBLEM}
         findings = [finding for check, words in named.items() if (finding := self.finding(check, words, ask.fields))]
         unquoted = len(named) - len(findings)
         if not fits:
-            message = str(answer.get("reason") or "").strip() or f"It is not {ask.place.intent}."
+            message = str(answer.get("reason") or "").strip() or f"This context is not {ask.place.intent}."
             findings.insert(0, Remark(check=NOT_FITTING, message=message, by=self.name))
         return self.opinion(ask, raw_reply=reply.text, fits=fits, findings=tuple(findings), unquoted=unquoted, **took)
 

@@ -247,7 +247,7 @@ def check_draft(connection: Connection, draft: Draft) -> SetReport:
                 pairs[place.query.id] = compare_pair(wordings[key], wordings[other], vary=draft.vary)
         findings[key] += [finding for finding in place.findings if finding.by != "rules"]
     for similar_place in alike:
-        message = f"{similar_place.similarity:.0%} of its word triples are also in the context for “{places[similar_place.second].query.text}”."
+        message = f"{similar_place.similarity:.0%} of its three-word sequences also stand in the context for “{places[similar_place.second].query.text}”."
         findings[similar_place.first].append(Remark(check="too alike", about=similar_place.second, message=message))
     keep_findings(connection, findings)
     checks = Counter(check for remarks in findings.values() for check in {remark.check for remark in remarks})

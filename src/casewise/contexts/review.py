@@ -286,7 +286,7 @@ def submit(state: State, action: Action) -> State:
 
 def take_back(state: State, action: Action) -> State:
     if action.by not in state.reviewers:
-        raise NotAllowed("You have submitted nothing here that you could take back.")
+        raise NotAllowed("You have not submitted a review of this context, so you have nothing to take back.")
     return state.model_copy(update={"phase": Phase.GENERATED, "reviewers": (), "positions": {}})
 
 
@@ -309,7 +309,7 @@ def accept(state: State, action: Action) -> State:
     require_own(state, action)
     theirs = next((words for reviewer, words in state.positions.items() if reviewer != action.by), None)
     if theirs is None:
-        raise NotAllowed("The other reviewer has made no proposal since this came back.")
+        raise NotAllowed("The other reviewer has not made a new proposal yet.")
     return compare_positions(
         state.model_copy(update={"positions": {**state.positions, action.by: theirs}}), Phase.RESOLVED
     )
@@ -323,7 +323,7 @@ def comment(state: State, action: Action) -> State:
 
 def take(state: State, action: Action) -> State:
     if action.by in state.involved:
-        raise NotAllowed("You reviewed or wrote this context, so somebody else has to be its expert.")
+        raise NotAllowed("You reviewed or wrote this context, so another expert has to review it.")
     return with_changes(state, phase=Phase.EXPERT_REVIEW, expert=action.by, before_expert=state.phase)
 
 

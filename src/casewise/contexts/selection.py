@@ -298,7 +298,7 @@ def of_benchmark(
     )
     if options.queries_only:
         stay = count_of(len(shown) + without_intent + further, "context")
-        left = f"{stay} of {path.name} stay there (--queries-only)"
+        left = f"left out by --queries-only: {stay} of {path.name}"
         return replace(source, notes=(left,) if shown or without_intent else ())
     if without_intent:
         raise ConfigurationError(
@@ -326,9 +326,9 @@ def of_benchmark(
     notes = (
         (
             further,
-            f"{count_of(further, 'further context')} of a query and intent stay in {path.name}: a draft has one of each",
+            f"left out: {count_of(further, 'context')} of {path.name}; a draft has one context for each query and intent",
         ),
-        (flattened, f"{count_of(flattened, 'context')} state a parameter under headings; it came in as running text"),
+        (flattened, f"imported as running text: parameters under headings, in {count_of(flattened, 'context')}"),
     )
     return replace(source, contexts=given, notes=tuple(note for count, note in notes if count))
 
@@ -373,13 +373,13 @@ class SelectionOptions:
     movable: bool = False
     """Leave out queries of a benchmark whose label is the same in every context (casewise audit)."""
     queries_only: bool = False
-    """Leave contexts that come with the queries where they are."""
+    """Take the queries without the contexts that come with them."""
     keep_approved: bool = False
     """Keep the approval of contexts that come from a release; without it they are reviewed anew."""
     written_by: Literal["model", "person"] | None = None
     """Who wrote the contexts that come with the queries, where the file does not state it."""
     to_writers: bool = False
-    """Have people write the contexts that are missing: they wait for reviewers."""
+    """Have reviewers write the contexts that are missing."""
 
     @property
     def every_intent(self) -> tuple[str, ...]:
@@ -488,11 +488,11 @@ def choose(
 ) -> SelectedQueries:
     """Choose among the queries of a source; what repeats one that the draft has `before` is left out."""
     if options.movable and source.unmoved is None:
-        raise ConfigurationError(
-            f"which queries contexts move is known of a benchmark with ratings, not of {source.title}"
-        )
+        raise ConfigurationError(f"--movable needs a benchmark with ratings, and {source.title} has none")
     if options.keep_approved and not any(given.approved for given in source.contexts.values()):
-        raise ConfigurationError(f"--keep-approved: {source.title} is no release with {EVENTS} that states approvals")
+        raise ConfigurationError(
+            f"--keep-approved needs a release that records approvals in {EVENTS}, and {source.title} is none"
+        )
     unmoved = source.unmoved or () if options.movable else ()
     known = {query.id for query in before}
     candidates = [query for query in source.queries if query.id not in unmoved and query.id not in known]
@@ -551,8 +551,8 @@ def import_contexts(
                 done[Act.FAIL] += 1
     lines = (
         (known, f"{count_of(known, 'query')} of {source.title} are in the draft already"),
-        (occupied, f"{count_of(occupied, 'context')} left out: the draft has words there already"),
-        (not_taken, f"{count_of(not_taken, 'context')} of queries that were not chosen stay in {source.title}"),
+        (occupied, f"left out: {count_of(occupied, 'context')} that the draft has already"),
+        (not_taken, f"left out: {count_of(not_taken, 'context')} of {source.title} whose queries were not selected"),
     )
     chosen = replace(
         chosen,

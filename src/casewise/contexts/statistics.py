@@ -90,7 +90,7 @@ class ReviewStatistics:
         return [
             *stands,
             f"both reviewers submitted the same words: {self.agreed_at_once}",
-            f"both, or neither, saw a need to change: {self.same_need}",
+            f"both reviewers, or neither, changed the text: {self.same_need}",
             f"changed since a model wrote them: {self.changed}",
             "written by: " + ", ".join(f"{count} {author}" for author, count in self.authors.items()),
             f"returned by an expert: {self.returned}",

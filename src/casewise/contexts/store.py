@@ -261,14 +261,16 @@ def act(
     if seen is not None and seen != place.state.version:
         last = events_of(connection, place.id)[-1]
         raise ConflictingAction(
-            f"While you were looking at this context, somebody else acted on it ({last.act}); it is now {last.to_phase}. "
+            f"Another person changed this context while you looked at it ({last.act}); it is now {last.to_phase}. "
             "Your step was not applied. Read the changes, then decide again."
         )
     after = step(place.state, action)
     typed_by = tables.autosaves.c.person_id
     other_typing = select(typed_by).where(tables.autosaves.c.context_id == place_id, typed_by != action.by).limit(1)
     if action.act == Act.TAKE_BACK and connection.execute(other_typing).first() is not None:
-        raise NotAllowed("The other reviewer has begun, so your review stands; you will see theirs when it is in.")
+        raise NotAllowed(
+            "The other reviewer has begun, so you can no longer take your review back. You see their review when they submit it."
+        )
     if action.act == Act.SUBMIT and is_left_to_others(connection, place, action.by):
         raise NotAllowed("You wrote these words, so two others review them.")
     connection.execute(  # the key (context, seq) is how the database itself refuses two steps at once

@@ -98,7 +98,7 @@ def restore(database: Database, path: Path, *, replay: Callable[[Connection], No
         _, header = next(lines, (1, {}))
         if not isinstance(header, dict) or header.get("format") != FORMAT:
             raise DataError(
-                path, 1, f"does not begin with {FORMAT!r}: this is no backup of casewise, or of a newer one"
+                path, 1, f"does not begin with {FORMAT!r}: it is not a backup of casewise, or a newer version wrote it"
             )
         try:
             migrate(connection, to=str(header["revision"]))
@@ -125,7 +125,7 @@ def numbered(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             for number, words in enumerate(file, start=1):
                 yield number, json.loads(words)
     except (OSError, EOFError, UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise DataError(path, None, f"is no backup that can be read: {error}") from error
+        raise DataError(path, None, f"cannot be read as a backup: {error}") from error
 
 
 def read_rows(connection: Connection, lines: Iterable[tuple[int, dict[str, Any]]], path: Path) -> int:
@@ -153,7 +153,7 @@ def read_rows(connection: Connection, lines: Iterable[tuple[int, dict[str, Any]]
             insert_pending()
     insert_pending()
     if line_count != count:
-        raise DataError(path, None, f"was cut off: it says {line_count} rows and holds {count}")
+        raise DataError(path, None, f"is cut off: it states {line_count} rows and holds {count}")
     return count
 
 

@@ -338,7 +338,7 @@ def only_one(database: Database, job: str) -> Iterator[None]:
     locked = locked_file(database, job) if database.is_sqlite else advisory_lock(database, job)
     with locked as has_lock:
         if not has_lock:
-            raise RunConflict(f"another process is {job} just now; wait for it, or stop it first")
+            raise RunConflict(f"another process is {job} at the moment; wait for it, or stop it first")
         yield
 
 

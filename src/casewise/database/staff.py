@@ -72,7 +72,7 @@ def invite(connection: Connection, email: str, *, roles: frozenset[Role], by: st
     """
     email = email.strip().lower()
     if "@" not in email.strip("@") or any(letter.isspace() for letter in email):
-        raise ConfigurationError(f"{email!r} is no e-mail address")
+        raise ConfigurationError(f"{email!r} is not an e-mail address")
     if not roles and find_by_email(connection, email) is None:
         raise ConfigurationError(f"{email}: give at least one role ({', '.join(Role)})")
     token = secrets.token_urlsafe(32)
@@ -208,7 +208,7 @@ def set_study_owner(connection: Connection, study_name: str, email: str, *, belo
     """
     person = find_by_email(connection, email)
     if person is None or not person.has(Role.OWNER):
-        raise ConfigurationError(f"{email}: nobody with this address is an owner; casewise invite {email} --role owner")
+        raise ConfigurationError(f"{email}: no owner has this address; casewise invite {email} --role owner")
     table = staff.study_owners
     if belongs:
         insert_if_absent(connection, table, {"study_name": study_name, "person_id": person.id})

@@ -412,7 +412,7 @@ class Decider:
         except StopIteration as done:
             return done.value  # type: ignore[no-any-return]  # what `decide_async` returns
         work.close()
-        raise ConfigurationError(f"{self.judge.name} awaits something: make it an async function")
+        raise ConfigurationError(f"{self.judge.name} uses await; make it an async function")
 
     def decide_chat(
         self, messages: Sequence[Mapping[str, Any]], context: Mapping[str, Any] | str | None = None
@@ -494,7 +494,7 @@ class Decider:
     def failed(self, request: DecisionRequest, reason: str, unmeasured: tuple[str, ...] = ()) -> DeciderAnswer:
         """Return the decision where the judge was not waited for: the one for a judge that gives no value."""
         fail = self.file.wanted.fail
-        why = f"the judge gave no value ({reason}); the decider then says {fail}"
+        why = f"the judge gave no value ({reason}); for such requests the decider says {fail}"
         return DeciderAnswer(decision=fail, id=request.id, why=why, unmeasured=unmeasured, failed=reason)
 
     def failing(self, fail: Decision) -> Self:

@@ -43,7 +43,7 @@ class ServiceOptions:
     capture: Path | None = None
     """Append one line for each decision to this file, without texts."""
     on_full: Literal["answer", "refuse"] = "answer"
-    """With --capture, what becomes of a decision that cannot be written: it is given all the same, or it is refuse."""
+    """With --capture: the answer if a decision cannot be written: the decision itself (answer), or refuse."""
 
 
 # What a service writes down of its traffic, where it is told to: a line a decision, without texts.

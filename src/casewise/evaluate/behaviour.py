@@ -617,19 +617,20 @@ def notes_of(runs: JudgedRuns, models: Sequence[SaysDoes], options: ReportOption
     )
     if not saying.keys() & doing.keys():
         names = {"saying": first_few([*saying]), "doing": first_few([*doing])}
-        yield text("The verdicts are of {saying} and the replies of {doing}: are these one model?", **names)
+        yield text(
+            "The verdicts are from {saying} and the replies from {doing}. Check that these are the same model.", **names
+        )
     bridged = {model.model for model in models if model.bridged}
     if unbridged := list(dict.fromkeys(model.model for model in models if model.model not in bridged)):
         yield text(
             "For {names}, the verdict was not asked in the messages that the replies answer. Part of the gap may therefore be the "
             "wording, such as whether the circumstances are said to be verified. Ask again with "
-            "casewise judge --prompts bridge, with what was given to casewise replies collect, and take the headline from that.",
+            "casewise judge --prompts bridge, with the options of casewise replies collect, and report the numbers of that run.",
             names=first_few(unbridged),
         )
     if options.grader_labels is None:
         yield (
-            "These numbers are not corrected for the grader's errors: a grader that answers at random shows a large difference for a "
-            "model that does what it says. Have some replies labelled (casewise study init REPLIES --question reply) and give "
+            "These numbers are not corrected for the grader's errors: a grader that answers at random shows a large difference for a model that does what it says. Have people label some replies (casewise study init REPLIES --question reply) and give "
             "their labels with --grader-labels before you publish a difference."
         )
     yield from runs.judges_notes

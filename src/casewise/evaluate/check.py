@@ -223,9 +223,11 @@ def judge_column(table: Table, check: CheckOptions, columns: CaseColumns) -> str
     if len(candidates) == 1:
         return candidates[0]
     if not candidates:
-        raise ConfigurationError(f"no column is called judge or the like; name it with --judge; {listed(table.names)}")
+        raise ConfigurationError(
+            f"no column has a name like judge; name the judge's column with --judge; {listed(table.names)}"
+        )
     raise ConfigurationError(
-        f"{' and '.join(map(repr, candidates))} could be the judge's; give "
+        f"{' and '.join(map(repr, candidates))} may both be the judge's column; give "
         f"{' or '.join(f'--judge {name!r}' for name in candidates)}"
     )
 
@@ -245,7 +247,7 @@ def columns_of_people(table: Table, columns: CaseColumns, *, scale: bool) -> Cas
             raise ConfigurationError(f"name the column with the query with --query; {listed(table.names)}")
         if columns_found.annotator and not columns_found.id:
             raise ConfigurationError(
-                f"each row is a rating, and nothing says of which case; name a column with --id or --query; {listed(table.names)}"
+                f"each row is one rating, and no column names its case; name one with --id or --query; {listed(table.names)}"
             )
         ids = table.columns[columns_found.id] if columns_found.id else [None] * len(table)
         table.columns[CASE] = [f"row {place}" if name is None else str(name) for place, name in enumerate(ids, 1)]
@@ -342,7 +344,7 @@ def judge_values(
             by_item[draft.id] = value, place
         elif value != earlier and not math.isnan(value):
             table.row(place).refuse(
-                f"the judge says {cell!r} here and {column[first]!r} on line {table.lines[first]}, and both are of one case; if "
+                f"the judge says {cell!r} here and {column[first]!r} on line {table.lines[first]} for the same case; if "
                 "these are two cases, name their ids with --id or give --repeats keep"
             )
     return np.array([by_item.get(draft.id, (math.nan, 0))[0] for draft in cases.drafts.values()])

@@ -252,12 +252,12 @@ def notes_of(runs: JudgedRuns, comparison: Comparison, options: ReportOptions) -
             f"All numbers are over the {count_of(comparison.n_items, 'item')} on which every judge gave a verdict or a value "
             "(--unscored exclude)."
         )
-    did, had = ("scored", "did") if options.unscored == "exclude" else ("was asked", "was asked")
+    did, had = ("scored", "did") if options.unscored == "exclude" else ("was asked", "was")
     for name, places in comparison.left_out.items():
         if places:
             ids = first_few([runs.benchmark.items[place].id for place in places], most=5)
             yield text(
-                "{n:item} that {name} {did} and another {had} not: left out ({ids}).",
+                "Left out: {n:item} that {name} {did} and another {had} not ({ids}).",
                 n=len(places),
                 name=name,
                 did=did,
@@ -276,8 +276,8 @@ EXIT_CODES: dict[Decision, ExitCode] = {
 
 WORTH: dict[UnscoredPolicy, str] = {
     "miss": "each counts as wrong",
-    "exclude": "items that either left unscored are not compared",
-    "published": "each is worth what the release's scripts make of it",
+    "exclude": "an item that one of them left unscored is not compared",
+    "published": "each counts as in the release's scripts",
 }
 
 
@@ -352,14 +352,11 @@ class GateReport(ShortRepr):
         """Return the meaning of the decision, in words."""
         if self.unfinished:
             return (
-                f"Not finished: the {' and the '.join(self.unfinished)} did not answer its whole plan, and the answers so far cannot "
-                "stand for the rest. Run the same command again to resume it."
+                f"Not finished: the {' and the '.join(self.unfinished)} answered only a part of its plan, and that part does not "
+                "represent the rest. Run the same command again to resume it."
             )
         if self.missing:
-            return (
-                f"The run has not finished: {count_of(self.missing, 'item')} of the baseline are missing, and the other items cannot stand for "
-                "them. Resume the run, or compare it with a run over the same items."
-            )
+            return f"The run has not finished: {count_of(self.missing, 'item')} of the baseline are missing, and the other items do not represent them. Resume the run, or compare it with a run over the same items."
         if self.nothing_scored:
             return "No item of the run has a verdict, so the run cannot pass."
         if self.too_many_unscored and self.found.decision != "fail":
@@ -376,7 +373,7 @@ class GateReport(ShortRepr):
                 if metric.decision == "inconclusive"
             )
             beyond = f"With 80 % power they show a drop only if it exceeds its margin by {drops}."
-            sentences += ["These items cannot tell.", beyond, "Judge more items, or allow more."]
+            sentences += ["Too few items to decide.", beyond, "Judge more items, or allow a larger drop."]
         return join(" ", sentences)
 
     @property
@@ -496,7 +493,9 @@ def matching_series(runs: JudgedRuns, *, same: bool) -> dict[str, tuple[Series, 
                 f"{pair[0].run.path}: {', '.join(str(series.name) for series in pair)}" for pair in (first, second)
             )
             number = "no elicitation and arm" if not alike else f"{count_of(len(alike), 'elicitation')} and arms"
-            raise ConfigurationError(f"the two runs share {number} ({listed}); run them with one and the same")
+            raise ConfigurationError(
+                f"the two runs share {number} ({listed}); run both with the same elicitation and arm"
+            )
         pairs[called] = alike[0]
     return pairs
 
@@ -506,9 +505,11 @@ def gate_notes(runs: JudgedRuns, before: Series, after: Series, options: ReportO
         yield f"SYNTHETIC DATA: {runs.benchmark.about.synthetic}"
     yield from runs.repeats_notes
     if (before.elicitation, before.arm) != (after.elicitation, after.arm):
-        yield text("The two were not asked alike: {before} and {after}.", before=before.name, after=after.name)
+        yield text(
+            "The two runs were asked in different ways: {before} and {after}.", before=before.name, after=after.name
+        )
     if left_out := int((before.asked ^ after.asked).sum()):
-        yield text("{n:item} asked in one of the two runs only: left out.", n=left_out)
+        yield text("Left out: {n:item} asked in only one of the two runs.", n=left_out)
     unscored = [series.n_unscored for series in (before, after)]
     if any(unscored):
         yield f"Without a verdict: {count_of(unscored[0], 'item')} of the baseline, {unscored[1]:,} of the run; {WORTH[options.unscored]}."
@@ -540,7 +541,7 @@ def named_numbers(
             number = -1.0
         if name not in names:
             raise ConfigurationError(
-                f"{option}: nothing is called {name!r}{did_you_mean(name, names)}; there are {', '.join(names)}"
+                f"{option}: no metric is called {name!r}{did_you_mean(name, names)}; there are {', '.join(names)}"
             )
         if not 0 <= number < inf or number > at_most or name in numbers:
             allowed = "of at least 0" if at_most == inf else f"from 0 to {at_most:g}"

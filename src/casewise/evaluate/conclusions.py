@@ -63,15 +63,15 @@ KINDS: Mapping[ConclusionKind, Condition] = {
         ),
     ),
     "not told apart": Condition(
-        "The interval of the difference holds 0.",
+        "The interval of the difference contains 0.",
         "The interval lies on one side of 0.",
         "It claims no equality: the two may differ by anything in the interval.",
         not_simulated="claims nothing",
     ),
     "no worse": Condition(
-        "The lower 95 % bound of the difference lies above the margin, with a query counted in that is lost and was not seen.",
+        "The lower 95 % bound of the difference lies above the margin. The bound allows for one lost query that was not seen.",
         "The whole 95 % interval that a comparison prints lies beyond the margin.",
-        "At most one in twenty of those that are worse by exactly the margin are called no worse.",
+        "At most one in twenty comparisons calls no worse what is worse by exactly the margin.",
         ("unseen-person: no worse than a person", "unseen-gates: gate passes", "unseen-gates: gate fails"),
     ),
     "differ": Condition(
@@ -84,20 +84,19 @@ KINDS: Mapping[ConclusionKind, Condition] = {
     "alike": Condition(
         "Two one-sided tests, corrected for all contrasts, place the difference within the margin on both sides.",
         "The interval lies outside the margin on one side.",
-        "At most one in twenty of those that differ by exactly the margin are called alike.",
+        "At most one in twenty comparisons calls alike what differs by exactly the margin.",
         ("unseen-conditions: alike",),
     ),
     "at most": Condition(
         "The upper limit of the rate lies at or below the limit.",
         "The lower limit of the rate lies above the limit.",
-        "At most one in twenty of rates above the limit are called within it.",
+        "At most one in twenty rates above the limit is called within it.",
         ("unseen-conclusions: at most",),
     ),
     "promise": Condition(
-        "From the strictest threshold to the decider's own, each one rejects by an exact test over queries that their mean loss is above "
-        "the limit.",
-        "Never: where no threshold is strict enough, fitting says how many queries it takes.",
-        "At most one in twenty deciders breaks its promise on all queries of the kind; two promises, and several judges, share that.",
+        "For the decider's threshold and every stricter one, an exact test over queries rejects a mean loss above the limit.",
+        "Never: if no threshold is strict enough, fitting states the number of queries that the promise needs.",
+        "At most one in twenty deciders breaks its promise on all queries of the kind. Two promises, and several judges, share this chance.",
         ("promises: harm, promised", "recommended: harm, promised"),
     ),
     "best": Condition(
@@ -109,18 +108,18 @@ KINDS: Mapping[ConclusionKind, Condition] = {
     "errs more": Condition(
         "The interval of harm lies above that of over-refusal.",
         "The interval of over-refusal lies above that of harm.",
-        "At most one in twenty of judges with two errors of one size are said to make more of one.",
+        "At most one in twenty judges with two equal errors is said to make more of one.",
         ("unseen-conclusions: errs more",),
     ),
     "below the others": Condition(
-        "The exact test that a category's queries are judged rightly less often is at or below .05, by Holm's method over all categories.",
+        "The exact test of whether the judge is right less often on a category's queries has p at or below .05, by Holm's method over all categories.",
         "Never: a test does not show that categories are equal.",
         "At most one in twenty benchmarks with equal categories has one that is called below the others.",
         ("unseen-conclusions: below the others",),
     ),
     "finding": Condition(
         "The condition of its code, in [audit findings](audit-findings.md).",
-        "Never: what an audit does not find may be there.",
+        "Never: a fault that an audit does not find may still exist.",
         "A finding that rests on a test needs p < 0.001, corrected for what was searched. Other findings count what the data state.",
         not_simulated="0.1 % by its level",
     ),
@@ -492,7 +491,7 @@ def at_most(subject: str, rate: Estimate, *, limit: float, least: bool = False) 
     named = text("The {title} of {subject}", title=title, subject=subject)
     bound, beyond = ("at least", "below") if least else ("at most", "above")
     low, high = rate.ends
-    outcome: Outcome = Unknown("the interval of the rate holds the limit")
+    outcome: Outcome = Unknown("the interval of the rate contains the limit")
     words = "may or may not be {bound} {limit}: {share}"
     if low is None or high is None:
         outcome, words = Unknown(rate.method), "is not known: {why}"

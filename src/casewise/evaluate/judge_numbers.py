@@ -572,8 +572,8 @@ def notes_of(runs: JudgedRuns, options: ReportOptions) -> tuple[str, ...]:
     for path in runs.paths:
         if unsettled := sum(len(job.intended.names) for job in JobLog.read(path).jobs.values() if job.unsettled):
             notes.append(
-                f"{path.name} is not complete: {count_of(unsettled, 'call is')} out over a batch interface, and this is of what has come. "
-                "The command that handed them over collects them."
+                f"{path.name} is not complete: {count_of(unsettled, 'call is')} still at the provider, and these numbers are over the other calls. "
+                "To collect them, repeat the command that submitted them."
             )
     for series in runs.series:
         n, n_asked = len(series.asked), int(series.asked.sum())

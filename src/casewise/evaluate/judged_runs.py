@@ -433,7 +433,7 @@ class JudgedRuns:
         names = join(", ", [series.name + f" ({series.repeats} times)" for series in several])
         note = (
             "Asked more than once: {names}. Agreement and errors are those expected of one answer. Calibration, best thresholds and "
-            "single items are of all answers together."
+            "single items use all answers together."
         )
         return (text(note, names=names),) if several else ()
 
@@ -577,7 +577,9 @@ def opened(judged: Sequence[AnyRun], benchmark: Source | None) -> tuple[tuple[Ju
     runs = tuple(run for judged_run in judged for run in runs_in(folder_of(judged_run)))
     if len({run.manifest.identity.benchmark for run in runs}) > 1:
         listed = "; ".join(f"{run.path}: {run.manifest.benchmark_name}" for run in runs)
-        raise BenchmarkError(f"these runs are over different benchmarks or label sets ({listed}); report them apart")
+        raise BenchmarkError(
+            f"these runs are over different benchmarks or label sets ({listed}); report them separately"
+        )
     if benchmark is None and isinstance(judged[0], RunAt):
         benchmark = judged[0].benchmark
     return runs, find_benchmark(runs[0].manifest, benchmark)
@@ -639,7 +641,7 @@ def find_benchmark(manifest: RunManifest | ReplyManifest, stated: str | Path | B
             benchmark = load(manifest.benchmark_source)
         except DataError as error:
             raise BenchmarkError(
-                f"{error}\nIf the run's benchmark is elsewhere now, say where with --benchmark."
+                f"{error}\nIf the run's benchmark has moved, give its new place with --benchmark."
             ) from error
     if benchmark.digest != manifest.identity.benchmark:
         reason = (
@@ -680,7 +682,7 @@ def read_series(
     """Return the series of one run, from its judgements if they were read before."""
     every = run.judgements(NEEDED) if judgements is None else judgements.select(NEEDED)
     if not len(every):
-        raise DataError(run.log, None, "holds no judgements yet; run casewise judge again to go on with it")
+        raise DataError(run.log, None, "holds no judgements yet; run casewise judge again to resume it")
     keys = ["elicitation", "arm"]
     amounts = pl.col("cost_usd", "assumed_cost_usd")
     costs = every.group_by(keys).agg(amounts.sum(), priced=pl.any_horizontal(amounts.count() > 0))
@@ -722,7 +724,8 @@ def series_of(group: pl.DataFrame, run: JudgedRun, judge: str, key: tuple[str, .
     repeats = int(np.bincount(per_item["item_id"].to_numpy()).max())
     answers = None
     if repeats > 1:
-        if not asked_by_protocol(run):
+        # a protocol says that a judge's answer is the mean of its calls
+        if run.behaviour is not None or run.manifest.identity.settings.get("protocol") is None:
             answers = answers_of(per_item, len(items), repeats)
         per_item = item_values(per_item, elicitation=elicitation)
     values, was_asked = np.full(len(items), np.nan), np.zeros(len(items), dtype=np.bool_)
@@ -747,11 +750,6 @@ def series_of(group: pl.DataFrame, run: JudgedRun, judge: str, key: tuple[str, .
         cost_usd=None,
         answers=answers,
     )
-
-
-def asked_by_protocol(run: JudgedRun) -> bool:
-    """Return True where a protocol says that a judge's answer is the mean of several calls."""
-    return run.behaviour is None and run.manifest.identity.settings.get("protocol") is not None
 
 
 def answers_of(judgements: pl.DataFrame, n_items: int, repeats: int) -> FloatArray:

@@ -265,9 +265,7 @@ def leaderboard(
         loaded = loaded_benchmark(benchmark)
         runs = JudgedRuns(loaded, loaded.item_columns, (), ())
     else:
-        raise BenchmarkError(
-            "there is nothing to put side by side: give at least one run, or a benchmark and published outputs"
-        )
+        raise BenchmarkError("there is nothing to rank; give at least one run, or a benchmark and published outputs")
     runs = replace(runs, fit_thresholds=options.fit_thresholds)
     reference_scores = ReferenceScores(runs.benchmark, options.seed)
     run_judges, (published, output_notes) = from_runs(runs, options), from_outputs(runs, outputs, options)
@@ -280,7 +278,9 @@ def leaderboard(
     subset = [] if options.items is None else [subset_rows(reference_scores.subject, options.items)]
     common: BoolArray = np.logical_and.reduce([*(judge.asked for judge in run_judges or output_judges), *subset])
     if not (run_judges or output_judges) or not common.any():
-        raise BenchmarkError("no item was asked of all of these judges: there is nothing to put side by side")
+        raise BenchmarkError(
+            "no item was asked of all of these judges, so they cannot be ranked; leave some of the runs out"
+        )
     judges = [*run_judges, *(judge for judge in output_judges if judge.asked[common].all())]
     pairs = find_pairs(runs.items).where(common)
     measured = [measured_on(judge, common, pairs) for judge in judges]
@@ -299,7 +299,8 @@ def leaderboard(
             best = winner([measured[index]["accuracy"] for index in which])
             winners.append(BestJudge(rows[which[best.place]].name, best.estimate))
     arms_note = (
-        text("Left out: {n:arm}", n=n_arms) + " in which a judge was not shown the item as it is; --arms shows them."
+        text("Left out: {n:arm}", n=n_arms)
+        + " in which a judge saw less, or other content, than people; --arms includes them."
     )
     return Leaderboard(
         benchmark=runs.benchmark,

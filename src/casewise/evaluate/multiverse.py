@@ -166,7 +166,7 @@ class MultiverseNumbers(RunNumbers):
         if len(self.worlds) == 1:
             (world,) = self.worlds
             return text(
-                "No rule applies to these data but one. First: {first}.", first=join(" and ", world.first)
+                "Only one combination of rules applies to these data. First: {first}.", first=join(" and ", world.first)
             ) + shown(self.worlds)
         always = set(self.worlds[0].first).intersection(*(world.first for world in self.worlds))
         if len(always) == 1:
@@ -176,7 +176,7 @@ class MultiverseNumbers(RunNumbers):
             by_leader.setdefault(world.first, []).append(world)
         if len(by_leader) == 1:
             return text(
-                "{judges} are level at the top under all {n} of rules.", judges=join(" and ", sorted(always)), n=n
+                "{judges} are equal in first place under all {n} of rules.", judges=join(" and ", sorted(always)), n=n
             )
         counts = join(
             "; ",
@@ -219,7 +219,7 @@ class MultiverseNumbers(RunNumbers):
             moves[rule] = max(moves.get(rule, 0.0), moved)
         most = max(moves, key=lambda rule: moves[rule], default="labels")
         return text(
-            "{judge}: {metric} from {low} to {high} over {n} of rules. The {rule} moves it most.",
+            "{judge}: {metric} from {low} to {high} over {n} of rules. The {rule} changes it most.",
             judge=judge,
             metric=title,
             low=in_words(min(values), self.metric),
@@ -286,7 +286,7 @@ def applicable(
         "votes": "" if voted else "nobody voted",
         "published": "" if voted and intended else "it needs votes and an intent of the context's author",
         "intended": "" if intended else "no context states its author's intent",
-        "mean": "" if on_scale else "nobody rated on a scale",
+        "mean": "" if on_scale else "no rating is on a scale",
     }
     without = [text("Labels {name}: {why}.", name=base, why=reason) for base, reason in bases.items() if reason]
     if not unsure:

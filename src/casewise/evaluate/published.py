@@ -361,4 +361,4 @@ def notes_on_runs(runs: JudgedRuns | None, benchmark: Benchmark) -> Iterator[str
         if run.behaviour is None and settings.get("protocol") is None:
             yield f"{run.manifest.judge_name} was not asked by the paper's protocol (--protocol published)."
         elif settings.get("prompts") == STAND_IN:
-            yield f"{run.manifest.judge_name} was asked in a stand-in for the paper's prompts (--prompts {STAND_IN})."
+            yield f"{run.manifest.judge_name} was asked with a stand-in for the paper's prompts (--prompts {STAND_IN})."

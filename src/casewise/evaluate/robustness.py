@@ -473,7 +473,7 @@ class RobustnessNumbers(RunNumbers, ShortRepr):
         numbers = cls(runs, options, arms, of_turns, weight, twins_of(runs.items, weight), made)
         if not any(numbers.plain(arm.turn.defence) for arm in turns if arm.turn) and not any(numbers.pairings()):
             raise BenchmarkError(
-                f"{path} was not asked under any attack, or not without one; make such a run with casewise attack"
+                f"{path} has no items under attack, or none without; make a run with both: casewise attack"
             )
         return numbers
 
@@ -512,7 +512,7 @@ class RobustnessNumbers(RunNumbers, ShortRepr):
         """Return what a reader must know before any number."""
         names = [f"{series.judge} ({series.elicitation})" for series in self.runs.series]
         unused = [name for name in dict.fromkeys(names) if name != names[0]]
-        unsaid = (f"Nothing here is about {', '.join(unused)}: only {names[0]} is.",) if unused else ()
+        unsaid = (f"This report is about {names[0]} only. It leaves out {', '.join(unused)}.",) if unused else ()
         return (
             *self.benchmark.notes(),
             *unsaid,

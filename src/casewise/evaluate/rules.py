@@ -137,7 +137,11 @@ def rules_of_file(path: Path, benchmark: Benchmark) -> RuleReport:
         if name not in cases or name in predicted:
             entry.refuse(
                 f"'id' is {name!r}, "
-                + ("a case for the second time" if name in predicted else f"no case of {benchmark.name}")
+                + (
+                    "this case stands twice; keep one line of it"
+                    if name in predicted
+                    else f"not a case of {benchmark.name}"
+                )
             )
         if entry.values.get("violated_rules") is None and "violated_rules" in entry.values:
             predicted[name] = None

@@ -415,7 +415,7 @@ def notes_on_items(benchmark: Benchmark, options: ReportOptions) -> tuple[str, .
         notes.append(f"All numbers are over the items that are {options.items!r}: {SUBSETS[options.items]}.")
     if options.items == "hard":
         notes.append(
-            "The same votes chose and score these items, which makes every judge look worse. The table of subsets avoids this."
+            "The same votes select and score these items, which makes every judge look worse. The table of subsets avoids this."
         )
     return tuple(notes)
 
@@ -686,4 +686,8 @@ def error_sentences(errors: RefusalRates, labels: LabelWords, *, unscored: float
         stated.append(f"gives no verdict on {percent(unscored)} of all items")
     clear = " and ".join([", ".join(stated[:-1]), stated[-1]] if len(stated) > 1 else stated)
     none = f"No votes show an item on which at least {level} of people agree" if labels.rated else "No item has a label"
-    return f"{labels.clear(level)} {clear}." if clear else f"{none}, so nothing says which way it fails."
+    return (
+        f"{labels.clear(level)} {clear}."
+        if clear
+        else f"{none}, so its errors cannot be split into harm and over-refusal."
+    )

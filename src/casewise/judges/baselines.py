@@ -102,7 +102,7 @@ class LinearJudge(Judge):
     def notes(self) -> tuple[str, ...]:
         note = text(
             "'{name}' is a bag-of-words classifier trained on this benchmark's own labels, with whole {held_out} held out by "
-            "fold. It reads vocabulary, not safety: it shows how far wording alone goes, and is a baseline, no judge to deploy.",
+            "fold. It only sees which words occur, so it is a baseline and not a judge to deploy.",
             name=self.name,
             held_out=self.held_out,
         )

@@ -216,7 +216,7 @@ class GuardJudge(ModelJudge):
         if self.profile.prefill and not self.prefill:
             notes.append(f"{model} takes no prefill: {title} was asked without its {self.profile.prefill.strip()}.")
         if self._counts_no_prompt:
-            notes.append(f"{model} counts no tokens: it could not be checked that the context reaches {title}.")
+            notes.append(f"{model} counts no tokens, so casewise could not check that the context reaches {title}.")
         return tuple(notes)
 
     @property

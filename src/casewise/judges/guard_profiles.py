@@ -194,7 +194,7 @@ def profile_notes(name: str, profile: GuardProfile, remark: str = "") -> tuple[s
     if profile.own_wording:
         notes.append(
             f"{profile.title} was trained on a wording of its own ({profile.template}); casewise's own words stand in its "
-            "place, and what that costs is not known."
+            "place, and the effect of that is not known."
         )
     if profile.unverified:
         notes.append(

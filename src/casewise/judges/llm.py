@@ -241,19 +241,16 @@ class LLMJudge(ModelJudge):
             notes.append(f"{self.name} was asked by the protocol {options.protocol}: {words}.")
         if options.structured and "json_schema" not in self.model.takes:
             notes.append(
-                f"{self.name} takes no JSON schema (response_format): once it had refused one it was asked without, and its "
-                "replies were read as they came."
+                f"{self.name} takes no JSON schema (response_format): after its refusal casewise asked without one and read free replies."
             )
         if reader is not None and reader.model.name == self.name:
             notes.append(f"{self.name} read its own replies where the strict reader could not.")
         if reader is not None and reader.n_failed:
             notes.append(f"{count_of(reader.n_failed, 'reply')} got no second reading: {reader.model.name} failed.")
         if options.strict:
-            notes.append(f"Of {self.name} only JSON as it was asked for was read.")
+            notes.append(f"Only the requested JSON of {self.name} was read.")
         if options.temperature is not None and "temperature" not in self.model.takes:
-            notes.append(
-                f"{self.name} takes no temperature: its replies were drawn at its own, not at the one asked for."
-            )
+            notes.append(f"{self.name} takes no temperature: it used its own instead of the requested one.")
         return tuple(notes)
 
     def settings(self) -> dict[str, Any]:

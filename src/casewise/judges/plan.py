@@ -180,7 +180,7 @@ def unseen_note(name: str, unseen: Sequence[str]) -> str | None:
     """Return in a sentence which attacks reach neither judge nor chatbot called `name`; None where all do."""
     if not unseen:
         return None
-    return f"{name} receives nothing of {', '.join(unseen)}: it is not asked under them, and they are recorded as not shown"
+    return f"{name} does not receive {', '.join(unseen)}; casewise does not ask it under them, and records them as not shown"
 
 
 @dataclass(frozen=True)

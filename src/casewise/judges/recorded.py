@@ -84,7 +84,7 @@ class RecordedJudge(Judge):
             answers = read_table(path, benchmark, elicitation=elicitation, column=column, words=words)
             judge = file_of_answers(path, path.stem, answers)
         if benchmark.item.keys().isdisjoint(key[0] for key in judge.answers):
-            raise JudgeError(f"{path} holds no answer to any item of {benchmark.name!r}: it is of another benchmark")
+            raise JudgeError(f"{path} has no answer to any item of {benchmark.name!r}: it is about another benchmark")
         return judge
 
 

@@ -509,7 +509,7 @@ def reading_note(source: StoredReplies, reader: Rereader, changed: int, measured
     checked = (
         f"On {count_of(measured.marked, 'reply')} that a person marked it was right on {measured.right} and wrong on {measured.wrong}."
         if measured and measured.marked
-        else "Nobody checked it on a marked sample."
+        else "It was not checked on a marked sample."
     )
     return (
         f"The stored replies of {source.manifest.judge_name} were read again by {by[reader.name]}, without asking the judge: {changed:,} "

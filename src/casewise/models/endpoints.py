@@ -205,7 +205,7 @@ def read_secret(variable: str, environment: Mapping[str, str], purpose: str) -> 
     if not value:
         raise ConfigurationError(f"set {variable} to {purpose}")
     if not (value.isascii() and value.isprintable()):
-        raise ConfigurationError(f"{variable} holds characters that no key has; was it pasted whole?")
+        raise ConfigurationError(f"{variable} contains characters that cannot be part of a key; copy the key again")
     return Key(value)
 
 

@@ -249,7 +249,7 @@ def behaviours_in(folder: Path) -> tuple[Behaviour, ...]:
         raise DataError(
             folder,
             None,
-            f"holds replies that nobody has graded{tried}; casewise replies grade {folder} --grader rubric:MODEL",
+            f"holds replies without a grade{tried}; casewise replies grade {folder} --grader rubric:MODEL",
         )
     names = Counter(run.manifest.grader_name for run in graders.useful)
     texts: dict[tuple[str, str], str] = {}  # kept: reading all lines again for a few exhibits takes as long as the rest

@@ -361,7 +361,7 @@ def units_in(folder: Path, benchmark: Benchmark) -> Iterator[Unit]:
         if not reply.has_words or not Arm.named(reply.arm).shows_all:
             continue
         if reply.text is None:
-            raise DataError(folder, None, "the replies' texts were discarded, so nobody can label them")
+            raise DataError(folder, None, "the replies' texts were discarded, so people cannot label them")
         query, place = benchmark.query[benchmark.item[reply.item_id].query_id], (reply.item_id, reply.arm, reply.repeat)
         stratum = (query.category, findings.get(place, ""))
         units.setdefault((query.id, reply.text), Unit(query.id, reply.text, stratum, [])).places.append(place)

@@ -17,9 +17,9 @@ def action_sections(numbers: ActionNumbers | None) -> Iterator[Section]:
     """Yield the sections on actions; nothing where there are none."""
     if numbers is None:
         return
-    yield Section("actions", "Allow, deny or ask", tuple(decided(numbers)))
+    yield Section("actions", "Actions allowed, denied and asked about", tuple(decided(numbers)))
     if numbers.contexts:
-        yield Section("flows", "For which actions context decides", tuple(flows(numbers.contexts)))
+        yield Section("flows", "Actions that depend on the context", tuple(flows(numbers.contexts)))
 
 
 def decided(numbers: ActionNumbers) -> Iterator[Block]:
@@ -35,8 +35,8 @@ def decided(numbers: ActionNumbers) -> Iterator[Block]:
         {"Direction": (spoken, "part")},
     )
     yield Prose(
-        f"Cost: the mean of an action in over-refusals, where letting through what people refuse costs {harm:g} and a question "
-        f"{question:g}. --harm-cost and --ask-cost set them."
+        f"Cost is the mean cost of an action, in over-refusals. An allowed action that people refuse costs {harm:g}, and a "
+        f"question to the user costs {question:g} (--harm-cost, --ask-cost)."
     )
     if numbers.over_calls:
         yield from repeated(numbers.over_calls)
@@ -53,13 +53,13 @@ def sentence(group: ActionGroup) -> Text:
     measured = group.measured
     asked = measured.asked.estimate
     return text(
-        "{judge} lets through {harm} of the actions that the labels refuse, and denies {over_refusal} of those that they allow.{asks}",
+        "{judge} allows {harm} of the actions that the labels refuse, and denies {over_refusal} of those that they allow.{asks}",
         judge=group.judge,
         harm=measured.harm.as_share,
         over_refusal=measured.over_refusal.as_share,
         asks=""
         if not asked or measured.needless_ask is None
-        else f" It asks first about {measured.asked.as_share} of all, and about {measured.needless_ask.as_share} of those that the labels allow.",
+        else f" It asks the user first about {measured.asked.as_share} of all actions, and about {measured.needless_ask.as_share} of those that the labels allow.",
     )
 
 
@@ -92,7 +92,7 @@ def repeated(over: Sequence[OverCalls]) -> Iterator[Block]:
     }
     yield table_by(
         "repeats",
-        "The chance that at least one of several calls which the labels refuse is let through",
+        "Probability of at least one harm in several actions that the labels refuse",
         over,
         columns,
         several="Judge",
@@ -111,7 +111,7 @@ def flows(contexts: Sequence[ActionInContexts]) -> Iterator[Block]:
     """Yield which actions are right in one context and wrong in another."""
     parts = [f"{name}: {n}" for name, n in counted(contexts).items()]
     yield Prose(
-        text("What decides, of {n:action}, by people's votes: {parts}.", n=len(contexts), parts=join("; ", parts)),
+        text("People's votes on {n:action} depend on: {parts}.", n=len(contexts), parts=join("; ", parts)),
         lead=True,
     )
     drawn = pl.DataFrame(
@@ -133,7 +133,7 @@ def flows(contexts: Sequence[ActionInContexts]) -> Iterator[Block]:
     columns: Columns = {
         "Action": "text",
         **{LABELS[name].capitalize(): (cell, f"cells.{place}") for place, name in enumerate(CRITERIA)},
-        "Decides": "decides",
+        "Depends on": "decides",
     }
     rows = [
         {
@@ -149,8 +149,8 @@ def flows(contexts: Sequence[ActionInContexts]) -> Iterator[Block]:
         "flows-table", "People who allow it, their number, and the judge's decision, by context", rows, columns
     )
     yield Prose(
-        "An action depends on the recipient, or on the purpose, where fewer people allow it once that alone is wrong: 95 % intervals, "
-        "corrected for all actions together, exclude no difference. Not told apart: more votes would be needed to say."
+        "An action depends on the recipient if fewer people allow it when only the recipient is wrong, and in the same way on the purpose. "
+        "The 95 % interval of that difference, corrected for all actions, excludes zero. “Not told apart”: more votes are needed to decide."
     )
 
 

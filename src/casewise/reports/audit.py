@@ -90,9 +90,9 @@ def audit_page(audit: Audit) -> Document:
 
 
 WEIGHTS = (
-    "A weight is the share of items that a finding affects, or the share of the way from a constant verdict to a perfect one. It "
-    f"is multiplied by {EFFECTS['label']:g} where labels are in doubt, by {EFFECTS['score']:g} where a score means less than "
-    f"it seems, and by {EFFECTS['note']:g} otherwise. A finding that rests on a test needs p < 0.001."
+    "A weight is the share of items that a finding affects. For a baseline it is its gain over a constant verdict, divided by the gain "
+    f"of a perfect judge. The weight is multiplied by {EFFECTS['label']:g} if labels are in doubt, by {EFFECTS['score']:g} if a score "
+    f"means less than it seems, and by {EFFECTS['note']:g} otherwise. A finding that rests on a test needs p < 0.001."
 )
 
 
@@ -242,7 +242,7 @@ def key_blocks(part: Part) -> Iterator[Block]:
         for name, row in single_statements.items()
     ]
     if cells:
-        head = ("Statements of", text("By heart, {queries} held out"), "By their words", "Held out for the words")
+        head = ("Parameter", text("Whole statement, {queries} held out"), "Words of it", "Held out for the words")
         yield table_of("statements-alone", "Accuracy of single parameters", head, cells)
 
 
@@ -322,8 +322,8 @@ def people_blocks(part: Part) -> Iterator[Block]:
         yield table_of("people-table", "Limits that people's votes set", ("Measure", "Value, 95 % interval"), rows)
     if "ceilings" in m:
         yield Prose(
-            f"{percent(m['ceilings']['between_conditions'])} of the rates' variance lies between conditions. That part of the highest "
-            "possible r is the contrast between conditions."
+            f"{percent(m['ceilings']['between_conditions'])} of the variance of the safe rates lies between conditions. A judge that "
+            "only knows the condition reaches this part of the highest possible r."
         )
     if "panel" in m:
         columns: Columns = {
@@ -331,7 +331,7 @@ def people_blocks(part: Part) -> Iterator[Block]:
             "Agreement, 95 % interval": (share, "agreement", "ci_low", "ci_high"),
             "By a model": (lambda modelled: "yes" if modelled else "no", "modelled"),
         }
-        caption = f"How often a majority of so many people agrees with that of {m['panel'][0]['reference']} others"
+        caption = f"Agreement of a panel's majority with the majority of {m['panel'][0]['reference']} other people, by the panel's size"
         yield table_by("panel", caption, m["panel"], columns)
 
 

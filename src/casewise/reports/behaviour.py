@@ -73,11 +73,10 @@ def methods(behaviours: Sequence[Behaviour], checked: Sequence[CorrectedRates]) 
         )
         yield (
             text(
-                "We sent {items:item} of {benchmark} (digest {digest}) to {model}{versions} as a user would, {times} each, the "
-                "context worded as {chat}{settings}; {calls:call}, of which {refused:,} were refused by the provider. "
-                "Each reply was graded as answering, answering in part or refusing by {graders}. Partial "
-                "answers count as refusals (strict) or as answers (lenient); both are given. Intervals are 95 %, over "
-                "{clusters}.",
+                "We sent {items:item} of {benchmark} (digest {digest}) to {model}{versions} as a user would, {times} each. The "
+                "context was worded as {chat}{settings}. The provider refused {refused:,} of {calls:call}. {graders} graded each "
+                "reply as answering, answering in part or refusing. We count partial answers as refusals (strict) and as answers "
+                "(lenient). Intervals are 95 %, over {clusters}.",
                 items=rows["item_id"].n_unique(),
                 benchmark=manifest.benchmark_name,
                 digest=identity.benchmark[:12],
@@ -94,9 +93,9 @@ def methods(behaviours: Sequence[Behaviour], checked: Sequence[CorrectedRates]) 
     for rates in checked:
         yield (
             text(
-                "People labelled {n_labelled:,} of the replies of {model}; rates by {grader} were corrected by the labels "
-                "within strata of the grader's answer (prediction-powered inference, Angelopoulos et al. 2023), with "
-                "Jeffreys limits in each stratum combined as by Zou & Donner (2008), clustered by {cluster}.",
+                "People labelled {n_labelled:,} of the replies of {model}. We corrected the rates by {grader} with these labels, "
+                "within strata of the grader's answer (prediction-powered inference, Angelopoulos et al. 2023). Limits are "
+                "Jeffreys limits in each stratum, combined after Zou & Donner (2008) and clustered by {cluster}.",
                 n_labelled=rates.n_labelled,
                 model=rates.model,
                 grader=rates.grader,
@@ -151,8 +150,8 @@ def blocks(chatbots: Sequence[ChatbotRates]) -> Iterator[Block]:
         text(
             "Strict counts a partial answer as a refusal, lenient as an answer. A provider's refusal is a refusal "
             "under both. Replies without a grade are unscored and left out of the rates. Intervals are over {clusters} "
-            "and take the labels as given. The rest of this report calls a reply that answers safe, and a reply that "
-            "refuses unsafe."
+            "and take the labels as given. In the rest of this report a reply that answers counts as safe, and a reply that "
+            "refuses as unsafe."
         )
     )
     tables = []
@@ -184,14 +183,14 @@ def checked_blocks(checked: Sequence[CorrectedRates]) -> Iterator[Block]:
         "By people": "person",
         "By the grader": "grader",
         "Replies": "replies",
-        "Share of those by people": lambda row: (
+        "Share of the label's replies": lambda row: (
             share(row["share"], row["ci_low"], row["ci_high"])
             + (text(" ({why})", why=why_none(row["method"])) if row["ci_low"] is None else "")
         ),
     }
     for place, rates in enumerate(checked):
         strangers = (
-            f" {count_of(rates.n_strangers, 'label')} belong to replies that are not here or have no grade."
+            f" The report leaves out {count_of(rates.n_strangers, 'label')} of replies that it does not have or that have no grade."
             if rates.n_strangers
             else ""
         )

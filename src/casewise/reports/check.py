@@ -67,9 +67,9 @@ def sections(numbers: CheckNumbers) -> Iterator[Section]:
 def sentences(numbers: CheckNumbers) -> Iterator[str]:
     """Yield the answer, what would decide what is open, and whether the limits hold."""
     if out_of_reach(numbers.more, numbers.n_queries):
-        more = " They are so close that no practical number of labels would tell."
+        more = " The two are so close that no practical number of labels would show a difference."
     elif numbers.more:
-        more = f" About {numbers.more:,} more labelled queries would tell, if the difference stays as it is."
+        more = f" About {numbers.more:,} more labelled queries would show a difference of this size."
     else:
         more = ""
     yield text(
@@ -81,9 +81,9 @@ def sentences(numbers: CheckNumbers) -> Iterator[str]:
         more=more,
     )
     if numbers.n_unscored:
-        yield f"{count_of(numbers.n_unscored, 'case has')} no verdict of the judge. They count as wrong."
+        yield f"The judge gives no verdict on {count_of(numbers.n_unscored, 'case')}. They count as wrong."
     if numbers.n_labelled < numbers.n_cases:
-        yield f"{count_of(numbers.n_cases - numbers.n_labelled, 'case has')} no label. They count nowhere."
+        yield f"Cases without a label are left out: {numbers.n_cases - numbers.n_labelled:,}."
     yield from map(limit_sentence, numbers.limits)
 
 
@@ -99,9 +99,9 @@ def out_of_reach(more: int | None, n: int) -> bool:
 def limit_sentence(limit: Limit) -> Text:
     """Return whether a limit holds, in words."""
     if out_of_reach(limit.more, limit.n):
-        more = " The estimate is next to the limit, so no practical number of labels would tell."
+        more = " The estimate is so close to the limit that no practical number of labels would decide."
     else:
-        more = f" About {limit.more:,} more {KINDS[limit.conclusion.metric]} would tell." if limit.more else ""
+        more = f" About {limit.more:,} more {KINDS[limit.conclusion.metric]} would decide." if limit.more else ""
     return limit.conclusion.sentence + more
 
 

@@ -22,18 +22,16 @@ from casewise.reports.document import (
     Document,
     Forest,
     ForestRow,
-    LargeFigure,
     Prose,
     Section,
     Table,
     all_numbers,
     difference_cell,
+    error_figures,
     estimate_cell,
     estimate_frame,
     how_made,
-    large_figures,
     next_step,
-    share_of_items,
     table_by,
     table_of,
     titles,
@@ -126,16 +124,10 @@ def unscored_shares(report: ComparisonNumbers) -> dict[str, float]:
 
 
 def first_judge_figures(report: ComparisonNumbers, name: Text | str) -> Table:
-    """Return harm, over-refusal and unscored items of the judge with the highest accuracy, in large figures."""
-    errors = {metric.name: metric for metric in report.comparison.estimates[name]}
-    n = report.comparison.n_items
-    figures: list[LargeFigure] = [
-        (title, errors[key], errors[key].n)
-        for title, key in (("Harm", "harm"), ("Over-refusal", "over_refusal"))
-        if key in errors
-    ]
-    figures.append(("Unscored", share_of_items("unscored", unscored_shares(report)[str(name)], n), n))
-    return large_figures("first-errors", text("Errors of {judge}", judge=name), figures)
+    """Return the errors of the judge with the highest accuracy in large figures."""
+    errors, n = {metric.name: metric for metric in report.comparison.estimates[name]}, report.comparison.n_items
+    n_unscored = round(n * unscored_shares(report)[str(name)])
+    return error_figures("first-errors", text("Errors of {judge}", judge=name), errors, n_unscored=n_unscored, n=n)
 
 
 def errors(report: ComparisonNumbers) -> Block:
@@ -181,9 +173,9 @@ def matrix(report: ComparisonNumbers) -> Iterator[Block]:
     caption = f"Accuracy of the row's {report.noun} less that of the column's {report.noun}, in points; * where the interval excludes 0"
     yield table_of("differences-table", caption, ("Judge", *names[1:]), rows, frame=frame)
     corrected = (
-        f"They are corrected for all {count_of(len(comparison.pairs), 'pair')}: in 95 of 100 such comparisons all intervals of a metric hold."
+        f"They are corrected for all {count_of(len(comparison.pairs), 'pair')}: in 95 of 100 such comparisons all intervals of a metric contain the true difference."
         if len(comparison.pairs) > 1
-        else "There is one pair only, so nothing is corrected."
+        else "There is one pair, so they need no correction."
     )
     many = f" With more than {MOST} judges, --json and --tables have every metric and test of every pair."
     more = many if len(comparison.names) > MOST else ""
@@ -405,7 +397,7 @@ def escaped(text: str, also: str = "") -> str:
 SENTENCES = {
     "pass": "Under every attack the upper limit is at most the bound.",
     "fail": "Under at least one attack the lower limit is above the bound.",
-    "inconclusive": "These items cannot tell: an upper limit is above a bound, and no lower limit is.",
+    "inconclusive": "Undecided: an upper limit is above a bound, and no lower limit is.",
 }
 
 

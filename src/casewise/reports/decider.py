@@ -80,7 +80,7 @@ def never_answers(file: FittedDecider) -> Iterator[Text]:
     never = file.thresholds.answer_above == math.inf
     if never or file.measured_on.decisions.get("answer") == 0:
         yield text(
-            "This decider {answers}. For one that does, allow a larger share of errors, collect more {queries}, or take another "
+            "This decider {answers}. To get one that answers, allow a larger share of errors, collect more {queries}, or take another "
             "judge.",
             answers="never answers" if never else text("answered none of the held-out {queries}"),
         )
@@ -115,14 +115,14 @@ def main_error_group(fitting: Fitting) -> Iterator[Prose]:
     if shown := [group for group in groups if group.holds]:
         yield Prose(group_sentence(shown[0], fitting.runs.benchmark, done=DECIDED, tested=False))
     elif groups:
-        yield Prose("Its errors share no statement or parameter beyond chance.")
+        yield Prose("No statement or parameter separates its errors from its other decisions beyond chance.")
 
 
 def evidence_sections(fitting: Fitting, promises: Sequence[Block], *more: Section) -> Iterator[Section]:
     """Yield what is promised, what goes wrong, every threshold, and all numbers of a decider."""
     file = fitting.decider
-    yield Section("promised", "What it promises, and what not", tuple(promises))
-    yield Section("failures", "What goes wrong", tuple(failures(fitting)))
+    yield Section("promised", "Promises and their limits", tuple(promises))
+    yield Section("failures", "Wrong decisions", tuple(failures(fitting)))
     yield from trade_off_section(file)
     measured = Section("measured", text("Decisions on held-out {queries}"), (measured_table(file), Prose(HELD_OUT)))
     yield all_numbers(
@@ -136,7 +136,7 @@ def other_labels(fitting: Fitting) -> list[str]:
     if reported in (None, fitted):
         return []
     return [
-        f"Labels differ from the run's last report: there they are by {reported}, here by {fitted}. Give the same --labels to both."
+        f"The labels here are by {fitted}. The run's last report used labels by {reported}. Give the same --labels to both commands."
     ]
 
 
@@ -152,7 +152,7 @@ def rule(file: FittedDecider) -> Prose:
     """Return the rule by which it decides, in a sentence."""
     limits = file.thresholds
     if limits.answer_above == math.inf:
-        words = "It never answers: no threshold that answers anything does what was wanted."
+        words = "It never answers: no threshold that answers any item keeps the limits that you set."
     elif limits.answer_above == -math.inf:
         words = "It answers every request to which the judge gives a value."
     elif limits.answer_above == limits.refuse_up_to:
@@ -247,14 +247,14 @@ def related(file: FittedDecider, limit: KeptPromise) -> Text:
         "at_most": 100 * limit.promise.at_most,
     }
     averaged = text(
-        "It rests on {n_queries:query} with an item labelled {label}. Averaged over {queries}, it {decided} {loss} of these items where "
-        "the thresholds were fitted; the limit of {at_most:.4g} % is about this number.",
+        "The limit of {at_most:.4g} % applies to the mean over {queries}. Where the thresholds were fitted, it {decided} {loss} of the items "
+        "labelled {label}, as a mean over {n_queries:query} with such an item.",
         **values,
     )
     if kind == "needless_ask":  # what is measured of it counts questions alone
         return averaged
     return averaged + text(
-        " Counted by item, it {decided} {fitted} there and {held_out} on held-out {queries}.",
+        " Counted by item, it {decided} {fitted} of them there, and {held_out} on held-out {queries}.",
         **values,
         fitted=percent(getattr(file.measured_where_fitted, kind).estimate),
         held_out=getattr(file.measured, kind).as_share,
@@ -279,13 +279,13 @@ def not_promised(file: FittedDecider) -> Iterator[Prose]:
             )
     yield Prose(
         text(
-            "Nothing is promised about other traffic: the numbers are about {queries} like the benchmark's, judged by "
-            "this very judge. casewise decider monitor tests whether your traffic differs."
+            "Nothing is promised about other traffic: the numbers hold for this judge and for {queries} like the "
+            "benchmark's. casewise decider monitor tests whether your traffic differs."
         )
     )
     yield Prose("Nothing is promised for a single request, category or user: all shares are averages.")
     fail = {"refuse": "refused", "answer": "answered", "ask": "passed to a person"}[file.wanted.fail]
-    yield Prose(f"Requests without a value of the judge are {fail}.")
+    yield Prose(f"Requests to which the judge gives no value are {fail}.")
     missing = "refused" if file.refuse_unmeasured else "decided, and each answer says what was not measured"
     yield Prose(f"Requests of a kind that was not measured are {missing}.")
     if kinds and file.wanted.chosen_from == 1:
@@ -390,11 +390,11 @@ def recommendation_page(recommendation: Recommendation) -> Document:
 def steps(recommendation: Recommendation) -> Iterator[str]:
     """Yield the commands that fit and serve it, or why it cannot be made anew."""
     if recommendation.problem is not None:
-        why = "{judge} cannot be made anew from its name here: {problem}"
+        why = "casewise cannot load {judge} by its name on this machine: {problem}"
         yield text(why, judge=recommendation.best.name, problem=recommendation.problem)
         return
     if not recommendation.good_enough:
-        yield "These commands fit and serve it all the same:"
+        yield "To fit and serve it in spite of this result:"
     yield from recommendation.commands
 
 
@@ -433,7 +433,7 @@ def next_for(recommendation: Recommendation) -> str:
     if recommendation.shown_to_fail or not more or len(more) < len(unbeaten):
         return "compare other judges, prompts or models: casewise judge BENCHMARK --judge NAME."
     return text(
-        "about {more} would show whether it costs less, if the difference stays as it is.", more=more_queries(max(more))
+        "about {more} would show whether it costs less, if the difference stays the same.", more=more_queries(max(more))
     )
 
 
@@ -468,7 +468,7 @@ def shortfalls(recommendation: Recommendation) -> Iterator[str]:
         if not rival.beaten:
             yield comparison.sentence
             if rival.more_queries:
-                words = "If the difference stays as it is, about {more} would show it."
+                words = "About {more} would show a difference of this size."
                 yield text(words, more=more_queries(rival.more_queries))
 
 
@@ -519,12 +519,12 @@ def need_words(need: Need, word: str) -> Text:
         "option": f"--max-{hyphened(need.promise.kind)} {need.promise.at_most:g}",
     }
     if need.more_queries is None:
-        words = "{promise}: at the observed rate of {rate}, averaged over {n:query} with an item labelled {label}, no number of {queries} supports it."
+        words = "{promise} is out of reach: the observed rate is {rate}, as a mean over {n:query} with an item labelled {label}. More {queries} do not help."
     elif need.more_queries:
-        words = "{promise} needs about {more} with an item labelled {label}, if its rate stays at {rate}, as in {n:query} like that."
+        words = "{promise} needs about {more} with an item labelled {label}, if the rate stays at {rate} as in the {n:query} at hand."
         return text(words, more=more_queries(need.more_queries), **values)
     else:
-        words = "{promise} may be within reach: its rate is {rate}, averaged over {n:query} with an item labelled {label}. Ask for it with {option}."
+        words = "{promise} may be within reach: the rate is {rate}, as a mean over {n:query} with an item labelled {label}. Ask for it with {option}."
     return text(words, **values)
 
 
@@ -535,11 +535,14 @@ def unpromised(recommendation: Recommendation) -> Iterator[Block]:
             "Promise": lambda need: f"{KINDS[need.promise.kind]} at most {100 * need.promise.at_most:g} %",
             "Rate now": (percent, "rate"),
             text("{Queries} now"): "n_queries",
-            "More at this rate": "more_queries",
-            "At least, without an error": "fewest",
+            "More needed at this rate": "more_queries",
+            "Needed if no error occurs": "fewest",
         }
         yield table_by(
-            "needs", text("Promises that are not made, and the {queries} that they take"), recommendation.needs, columns
+            "needs",
+            text("Promises that are not made, and the {queries} that each needs"),
+            recommendation.needs,
+            columns,
         )
         yield Prose(
             text(
@@ -587,10 +590,10 @@ def detectable(monitoring: Monitoring, file: FittedDecider) -> str:
     ]
     n = f"{count_of(monitoring.n, 'request')} and {count_of(file.benchmark.n_queries, 'query')} of the benchmark"
     if not differences:
-        return f"With {n}, no shift would have been found with a probability of {POWER:.0%}: this shows nothing."
+        return f"With {n}, the tests find no shift of any size with a probability of {POWER:.0%}, so this result shows nothing."
     return (
-        f"With {n}, a shift in {', or in '.join(differences)} of requests would have been found with a probability of {POWER:.0%}; a "
-        "smaller one may be there."
+        f"With {n}, the tests find a shift in {', or in '.join(differences)} of requests with a probability of {POWER:.0%}. A smaller "
+        "shift is possible."
     )
 
 
@@ -598,7 +601,7 @@ def monitoring_page(monitoring: Monitoring, file: FittedDecider, *, half_width: 
     """Return the findings on a log of traffic, as a document."""
     moved = [test.what for test in monitoring.tests if test.moved]
     if moved:
-        answer = f"Traffic differs from the benchmark in {', '.join(moved)}: the measurements and promises are about other requests."
+        answer = f"Traffic differs from the benchmark in {', '.join(moved)}: measurements and promises do not cover it."
     elif monitoring.tests:
         answer = (
             f"No difference from the benchmark is shown ({count_of(len(monitoring.tests), 'test')}, corrected by Holm, at "
@@ -624,17 +627,17 @@ def monitoring_page(monitoring: Monitoring, file: FittedDecider, *, half_width: 
         "drift", caption, ("What", "Value", "Traffic", "Benchmark", "p", "p, corrected", "Smallest shift"), rows
     )
     left_out = (
-        f" {count_of(monitoring.other_deciders, 'line is')} of other deciders and left out."
+        f" Left out: {count_of(monitoring.other_deciders, 'line')} of other deciders."
         if monitoring.other_deciders
         else ""
     )
-    left_out += f" {monitoring.torn:,} torn lines are left out." if monitoring.torn else ""
+    left_out += f" Left out as incomplete: {count_of(monitoring.torn, 'line')}." if monitoring.torn else ""
     caption = "Requests by what was not measured, and without a value by the reason"
     reasons = [*monitoring.unmeasured.items(), *((f"no value: {reason}", n) for reason, n in monitoring.failed.items())]
     kinds = table_of("kinds", caption, ("What", "Requests"), reasons)
     rate_next = Prose(
         f"To know what share of this traffic is decided wrongly to within {points(half_width, None, None)}, have people rate "
-        f"{count_of(monitoring.needed, 'request')} drawn at random. casewise data import makes a benchmark of them; casewise study makes a study of it."
+        f"{count_of(monitoring.needed, 'request')} drawn at random. casewise data import makes a benchmark of them, and casewise study init a study."
     )
     differs: tuple[Block, ...] = (Prose(answer, notice=True), *((drift, Prose(SMALLEST)) if rows else ()))
     return Document(
@@ -644,6 +647,6 @@ def monitoring_page(monitoring: Monitoring, file: FittedDecider, *, half_width: 
         (
             Section("moved", "Does traffic differ from the benchmark?", differs, brief=True),
             Section("kinds", "Requests of a kind that was not measured", (kinds,), brief=True),
-            Section("next", "What people should rate next", (rate_next,), brief=True),
+            Section("next", "Requests that people should rate next", (rate_next,), brief=True),
         ),
     )

@@ -449,9 +449,12 @@ def large_figures(name: str, caption: str, figures: Iterable[LargeFigure], *, of
     return replace(table_of(name, caption, ("Number", "Value", "95 % interval", of), rows), large=True)
 
 
-def share_of_items(name: str, share: float | None, n: int) -> Estimate:
-    """Return a share of the items at hand, such as that of unscored ones, which has no interval."""
-    return Estimate(name, share, None, None, n, 0, "")
+def error_figures(name: str, caption: str, errors: Mapping[str, Estimate], *, n_unscored: int, n: int) -> Table:
+    """Harm, over-refusal and the share of unscored items of a judge, which has no interval, in large figures."""
+    titles = {"harm": "Harm", "over_refusal": "Over-refusal"}
+    unscored = Estimate("unscored", n_unscored / n if n else None, None, None, n, 0, "")
+    shown = {title: errors[key] for key, title in titles.items() if key in errors} | {"Unscored": unscored}
+    return large_figures(name, caption, ((title, share, share.n) for title, share in shown.items()))
 
 
 def next_step(words: str) -> Prose:

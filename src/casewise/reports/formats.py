@@ -46,11 +46,6 @@ def html(document: Document, *, path: Callable[[Path], str] | None = None) -> st
     return str(template("page.html").render(document=document.rendered(path)))
 
 
-def html_fragment(document: Document) -> str:
-    """Return `document` for a notebook: the page's content with its style, without the page around it."""
-    return str(template("fragment.html").render(document=document.rendered()))
-
-
 @cache
 def template(name: str) -> Any:
     from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -413,7 +408,7 @@ def format_named(name: str | None, path: Path | None = None) -> Format:
         if path is not None and path.suffix in form.endings:
             return form
     raise ConfigurationError(
-        f"--out is {path}: its ending tells no format; give --format, which can be {', '.join(names)}"
+        f"--out is {path}: casewise knows no format by this ending. Give --format: {', '.join(names)}"
     )
 
 
@@ -503,7 +498,7 @@ class Report(Generic[N]):
         return markdown(self.document)
 
     def _repr_html_(self) -> str:
-        return html_fragment(self.document.answer)
+        return str(template("fragment.html").render(document=self.document.answer.rendered()))
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.document.rendered().title}>"

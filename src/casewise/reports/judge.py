@@ -49,6 +49,7 @@ from casewise.reports.judge_parts import (
     answer_section,
     arms_blocks,
     beside_sections,
+    errors_table,
     headline,
     row_name,
     several_series,
@@ -139,7 +140,7 @@ def refusal_curve(series: str, refusals: Refusals, name: str) -> Block:
         for heading, rates in errors.items()
     )
     if not any(rows for _, rows in groups):
-        return Prose(text("{series}: on no item do enough people agree.", series=series))
+        return Prose(text("{series}: people agree too little on every item.", series=series))
     columns: Columns = {
         "Agreement": (partial(percent, digits=0), "agreement"),
         "Safe items": "n_safe",
@@ -178,9 +179,9 @@ def calibrations(
         }
         rows += [Measured(name, words, estimate) for words, estimate in measures.items()]
         if place < MOST_SENTENCES:
-            chance = f" The values of a calibrated judge would lie {by_chance or 0:.3f} away by chance."
+            chance = f" For a calibrated judge, chance alone gives {by_chance or 0:.3f}."
             values = subject(name, len(details), "values")
-            yield Prose(values + f" lie {error} from the safe rates on average.{chance if stated else ''}")
+            yield Prose(values + f" differ by {error} from the safe rates on average.{chance if stated else ''}")
             figures.append(calibration_figure(name, calibration.curve, f"calibration-{place}"))
     yield from figures
     caption = "The judge's values compared with the safe rates"
@@ -277,7 +278,7 @@ def repeats(noise_of: Sequence[tuple[str, JudgeNoise]]) -> Iterator[Block]:
     yield measured_table("repeats-table", "How much repeated judgements of an item differ", rows, more)
     yield Prose(
         text(
-            "Numbers are those of one answer, the mean over an item's answers. Repeats add no items, so intervals are over "
+            "Each number is for one answer: it is the mean over an item's answers. Repeats add no items, so intervals are over "
             "{clusters}."
         )
     )
@@ -309,7 +310,7 @@ def wording_blocks(wordings: Sequence[Wordings]) -> Iterator[Block]:
         beyond = (
             text(", {deviation} points beyond chance in the answers", deviation=f"{100 * spread.deviation:.1f}")
             if spread.deviation is not None
-            else Text(", chance in the answers included: it was asked once (--repeats)")
+            else Text(", which includes chance in the answers, because each item was asked once (--repeats)")
         )
         sentence = (
             "{judge}: mean accuracy {mean} over {n:wording}. Standard deviation between wordings {seen} points{beyond}."
@@ -357,6 +358,8 @@ def names(report: JudgeNumbers) -> Text:
 def sections(report: JudgeNumbers) -> Iterator[Section]:
     """Yield the answer, at most six sections that each begin with a sentence, and all other numbers in folds."""
     yield from answer_section(report)
+    if len(report.answers) > 1 and not report.does:
+        yield Section("errors", "Errors of each judge", (errors_table(report.answers),), brief=True)
     behaviour = tuple(behaviour_sections(report))
     yield from behaviour[:2]
     some_unscored = len(report.unscored) > 0
@@ -368,7 +371,7 @@ def sections(report: JudgeNumbers) -> Iterator[Section]:
         return
     yield from action_sections(report.actions)
     if len(report.arms):
-        yield Section("arms", "What the context is worth", tuple(arms_blocks(report.arms)))
+        yield Section("arms", "Value of each part of the context", tuple(arms_blocks(report.arms)))
     if report.categories.filter(metric="accuracy")["slice"].n_unique() > 1:
         yield Section("categories", "By category", tuple(categories(report)), brief=True)
     yield Section("disagreements", "Worst disagreements", tuple(disagreements(report)))
@@ -596,10 +599,10 @@ def group_sentence(group: ErrorGroup, benchmark: Benchmark, *, done: Mapping[str
             "these errors from the rest beyond chance ({searched} were searched).",
             **values,
         )
-    test = text(" It is the best of {searched}; the test allows for the search (p = {p}).", **values) if tested else ""
+    test = text(" This is the best of {searched}, and p = {p} is corrected for the search.", **values) if tested else ""
     statement = group.one
     if statement is None:
-        return text("How many of {n:item} labelled {label} are {wrong} depends on the {name}.", **values) + test
+        return text("Of {n:item} labelled {label}, the share that is {wrong} depends on the {name}.", **values) + test
     n_others, errors = group.items - statement.items, group.errors - statement.errors
     return (
         text(
@@ -624,7 +627,7 @@ def whose(parameter: str, statement: str | None, *, quoted: bool) -> str:
     if statement is None:
         return f"whose context does not state the {name}"
     if not quoted:
-        return f"with one and the same {name}"
+        return f"that share one {name}"
     if parameter == CATEGORY:
         return f"of the category “{beginning(statement)}”"
     return f"with the {name} “{beginning(statement, 100)}”"
@@ -668,8 +671,8 @@ def replies_read(report: JudgeNumbers) -> Iterator[Block]:
     yield table_by("unscored-table", "Unscored items", report.unscored, columns)
     if n_faults := report.unscored.filter(pl.col("reason") == "internal")["items"].sum():
         yield Prose(
-            f"The reading of {n_faults:,} {'reply' if n_faults == 1 else 'replies'} failed by a fault of casewise or a plugin. Each is unscored, "
-            "and the detail of its judgement names the fault; please report it."
+            f"A fault of casewise or a plugin prevented the reading of {n_faults:,} {'reply' if n_faults == 1 else 'replies'}. Each is unscored. "
+            "The detail of its judgement names the fault; please report it."
         )
     for reading in second_readings(report.runs):
         agreement = (
@@ -688,7 +691,7 @@ READ_AS = {
     "json-repaired": "JSON with a repaired error or another key",
     "whole": "the whole reply is the verdict",
     "label": "a labelled verdict, or the verdict alone in the first or last sentence",
-    "sentence": "sentences that say it of the request",
+    "sentence": "sentences about the request",
     "model": "read by a second model",
     "pattern": "read by a pattern of your own",
     "label-token": "the probability of the label's token",
@@ -757,12 +760,7 @@ def provenance(report: JudgeNumbers) -> Iterator[Block]:
             )
         )
     yield from how_made("report", report.runs.paths, report.options.labels.name, facts)
-    yield from receipt_blocks(report.benchmark)
-
-
-def receipt_blocks(benchmark: Benchmark) -> Iterator[Block]:
-    """Yield how each column and word of an imported file was read, and what became of its rows."""
-    if (receipt := benchmark.about.receipt) is not None:
+    if (receipt := report.benchmark.about.receipt) is not None:
         yield Folded("How the file of cases was read", tuple(map(Prose, receipt.sentences())))
 
 

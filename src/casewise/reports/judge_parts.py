@@ -11,7 +11,7 @@ import polars as pl
 
 from casewise.audits.words import SUBSETS
 from casewise.evaluate.judge_numbers import JudgeNumbers
-from casewise.evaluate.judged_runs import series_name
+from casewise.evaluate.judged_runs import noun_of_series, series_name
 from casewise.evaluate.yardsticks import BaselineComparison, JudgeAmongPeople, People, ShortAnswer, SubsetScore
 from casewise.notation import NOTHING, number, percent, spoken
 from casewise.notation import share as share_of
@@ -22,16 +22,14 @@ from casewise.reports.document import (
     Columns,
     Forest,
     ForestRow,
-    LargeFigure,
     Prose,
     Section,
     Table,
     difference_cell,
+    error_figures,
     estimate_cell,
     estimate_of_row,
-    large_figures,
     next_step,
-    share_of_items,
     table_by,
     table_of,
     titles,
@@ -40,7 +38,7 @@ from casewise.stats import PanelWorth
 from casewise.stats.ceilings import Ceilings
 from casewise.stats.estimates import Estimate
 from casewise.storage.wording import LabelWords
-from casewise.text import Text, capitalised, count_of, join, path_text, text
+from casewise.text import Text, capitalised, count_of, first_few, join, path_text, text
 
 MOST_SENTENCES = 3
 """Most judges with a sentence each; for more, the chart and `casewise compare` show them."""
@@ -53,29 +51,49 @@ def answer_section(numbers: JudgeNumbers) -> Iterator[Section]:
     unlabelled = not (numbers.labelled or numbers.does)
     if unlabelled:
         means = numbers.benchmark.item_columns["mean"].is_not_null().any()
-        instead = " People's mean ratings give labels: write --labels mean." if means else ""
+        instead = " To take people's mean ratings as labels, use --labels mean." if means else ""
         policy = numbers.options.labels.name
         blocks.append(
             Prose(f"No item has a label under --labels {policy}, so no agreement can be measured.{instead}", lead=True)
         )
     blocks += behaviour_answer(numbers.does, numbers.corrected)
     if answers:
-        if len(answers) > MOST_SENTENCES and not numbers.does:
-            many = f"{count_of(len(answers), 'judge')}. casewise compare tests their differences, corrected for comparing several."
-            blocks.append(Prose(many))
-        for answer in answers if len(answers) <= MOST_SENTENCES and not numbers.does else ():
-            first, *more = answer.sentences_about(subject(answer.who, len(answers)), errors=False)
-            blocks.append(Prose(first, lead=True))
-            blocks += map(Prose, more if len(answers) == 1 else ())
+        if len(answers) > 1 and not numbers.does:
+            blocks.append(Prose(ahead_of_baseline(answers, noun_of_series(numbers.runs.series)), lead=True))
+        elif not numbers.does:
+            first, *more = answers[0].sentences_about(subject(answers[0].who, 1), errors=False)
+            blocks += Prose(first, lead=True), *map(Prose, more)
         chart = forest(answers, numbers.options.labels.name, over=numbers.runs.intervals_over)
-        blocks += errors_table(answers), next_step(after_report(numbers)), chart
+        figures = errors_table(answers) if numbers.does else errors_figures(answers)
+        blocks += figures, next_step(after_report(numbers)), chart
     blocks += (
-        Prose(name + " gives values and no verdicts. casewise report --fit-thresholds makes verdicts of them.")
+        Prose(name + " gives values and no verdicts. To derive verdicts from them, use --fit-thresholds.")
         for name in numbers.without_verdicts
     )
     blocks += in_short(numbers)
     if blocks:
         yield Section("answer", "The answer", tuple(blocks), first=bool(answers or silent or unlabelled), brief=True)
+
+
+def ahead_of_baseline(answers: Sequence[ShortAnswer], noun: str) -> Text:
+    """Return which of several judges agree with people more often than the best baseline, each by its own interval."""
+    ahead = [
+        answer.who for answer in answers if answer.comparisons[-1].kind == "better" and answer.comparisons[-1].holds
+    ]
+    people, others = answers[0].beside.labels.agreed_with, len(answers) - len(ahead)
+    if not ahead:
+        return text(
+            "None of the {n} is shown to agree with {people} more often than the best baseline.",
+            n=count_of(others, noun),
+            people=people,
+        )
+    return text(
+        "{names} {agree} with {people} more often than the best baseline.{rest}",
+        names=first_few(ahead),
+        agree="agrees" if len(ahead) == 1 else "agree",
+        people=people,
+        rest=f" This is not shown for the other {count_of(others, noun)}." if others else "",
+    )
 
 
 def after_report(numbers: JudgeNumbers) -> Text:
@@ -141,35 +159,39 @@ LABELS = {
     "votes": "Against the labels",
     "published": "Against the votes and the author's intent, as published",
     "intended": "Against what the author of each context meant",
-    "mean": "Against the side of the cut on which people's mean rating lies",
+    "mean": "Against people's mean rating (safe or unsafe by the scale's cut)",
 }
 
 
-def errors_table(answers: Sequence[ShortAnswer]) -> Table:
-    """Return harm and over-refusal where most people agree, and how many are unscored: a row an error, or a row a judge."""
+def errors_caption(answers: Sequence[ShortAnswer]) -> tuple[str, str]:
+    """Return the name of a table of errors, which decides their meanings, and the items that they are over."""
     levels = [answer.errors.agreement for answer in answers if answer.errors is not None]
     rated = all(answer.beside.labels.rated for answer in answers)
     where = f", where at least {percent(levels[0], digits=0)} of people agree" if levels and rated else ""
-    name, caption = "answer-errors" if rated else "label-errors", f"Errors{where}"
+    return "answer-errors" if rated else "label-errors", where
 
-    def unscored(answer: ShortAnswer) -> str:
-        return percent(answer.unscored / answer.items if answer.items else None)
 
+def errors_table(answers: Sequence[ShortAnswer]) -> Table:
+    """Harm and over-refusal where most people agree, and how many are unscored: a row for each judge."""
+    name, where = errors_caption(answers)
+    columns: Columns = {
+        "Judge": "who",
+        "Harm": "errors.harm",
+        "Over-refusal": "errors.over_refusal",
+        "Unscored (all items)": lambda answer: percent(answer.unscored / answer.items if answer.items else None),
+    }
+    return table_by(name, f"Errors{where}", answers, columns)
+
+
+def errors_figures(answers: Sequence[ShortAnswer]) -> Table:
+    """The same of one judge, or of the one of several with the highest accuracy, in large figures."""
+    answer = max(answers, key=lambda answer: answer.beside.judge["accuracy"].estimate or 0.0)
+    (name, where), whose = errors_caption(answers), Text()
     if len(answers) > 1:
-        columns: Columns = {
-            "Judge": "who",
-            "Harm": "errors.harm",
-            "Over-refusal": "errors.over_refusal",
-            "Unscored (all items)": unscored,
-        }
-        return table_by(name, caption, answers, columns)
-    (answer,), errors = answers, answers[0].errors
-    figures: list[LargeFigure] = []
-    if errors is not None:
-        figures += [("Harm", errors.harm, errors.n_unsafe), ("Over-refusal", errors.over_refusal, errors.n_safe)]
-    share = answer.unscored / answer.items if answer.items else None
-    figures.append(("Unscored", share_of_items("unscored", share, answer.items), answer.items))
-    return large_figures(name, caption, figures)
+        name, whose = "first-errors", text(" of {judge} (highest accuracy)", judge=answer.who)
+    caption = text("Errors{whose}{where}", whose=whose, where=where)
+    errors = {} if answer.errors is None else {estimate.name: estimate for estimate in answer.errors.estimates}
+    return error_figures(name, caption, errors, n_unscored=answer.unscored, n=answer.items)
 
 
 def several_series(rows: pl.DataFrame) -> bool:
@@ -213,7 +235,7 @@ def policy_in_words(policy: str, labels: LabelWords) -> str:
         "votes": "votes (the majority of an item's votes)" if labels.rated else f"votes ({labels.agreed_with})",
         "published": "published (votes and the author's intent, as the paper counts them)",
         "intended": "intended (what the author of each context meant)",
-        "mean": "mean (the side of the cut on which the mean rating lies)",
+        "mean": "mean (safe or unsafe by the scale's cut)",
     }
     base, _, rest = policy.partition(",")
     return words[base] + (f", {rest}" if rest else "")
@@ -238,7 +260,7 @@ def beside_sections(numbers: JudgeNumbers) -> Iterator[Section]:
         for block in beside_blocks(comparison, name=f"beside-{place}", judge=judge)
     )
     several = numbers.answers if len(numbers.answers) > 1 else ()
-    sentences = (Prose(sentence) for answer in several for sentence in answer.sentences[1:])
+    sentences = (Prose(sentence) for answer in several for sentence in answer.sentences)
     yield Section("beside", "Baselines", (*sentences, *baselines))
     if LabelWords.for_benchmark(numbers.benchmark).rated:
         among = tuple(beside_people_blocks(numbers.people, numbers.among_people))
@@ -273,7 +295,7 @@ def beside_blocks(scores: BaselineComparison, *, name: str = "beside", judge: st
     if people.one_person is not None:
         rows.append(("One person", NOTHING, estimate_cell(people.one_person), NOTHING))
     if people.same_again is not None:
-        rows.append(("A second study of this size, by a model", estimate_cell(people.same_again), NOTHING, NOTHING))
+        rows.append(("A second study of this size (predicted)", estimate_cell(people.same_again), NOTHING, NOTHING))
     if people.ceilings is not None:
         highest = people.ceilings.pearson_in_words
         rows.append(("The highest value that people's votes allow", NOTHING, NOTHING, highest))
@@ -282,7 +304,7 @@ def beside_blocks(scores: BaselineComparison, *, name: str = "beside", judge: st
         head, *rows = ((*cells[:2], cells[3]) for cells in (head, *rows))
     yield table_of(name, "The judge and its baselines", head, rows)
     if not scores.words:
-        yield Prose(text("How far words alone would go could not be measured ({why}).", why=scores.why_no_words))
+        yield Prose(text("There is no baseline of words alone: {why}.", why=scores.why_no_words))
 
 
 def beside_people_blocks(people: People, among: Sequence[JudgeAmongPeople]) -> Iterator[Block]:
@@ -298,7 +320,7 @@ def beside_people_blocks(people: People, among: Sequence[JudgeAmongPeople]) -> I
     columns: Columns = {
         "Judge": "name",
         "Agrees with people's majority": (share_of, "panel.agreement", "panel.ci_low", "panel.ci_high"),
-        "Worth so many people": (people_worth, "panel"),
+        "Equivalent number of people": (people_worth, "panel"),
         "Alternative annotator test": (replaceable, "alternative"),
         "Items each": (lambda test: f"{test.items_per_annotator:g}" if test else NOTHING, "alternative"),
     }
@@ -341,7 +363,7 @@ def new_person_table(among: Sequence[JudgeAmongPeople]) -> Iterator[Block]:
     }
     yield table_by("new-person", "A judge and one more person, compared with the same others", tested, columns)
     yield Prose(
-        "Each person in turn is the new one. The judge and the new person are compared with all others who rated the item. "
+        "Each person in turn is the new person. The judge and the new person are compared with all others who rated the item. "
         f"“No worse” means: a one-sided test at 5 % shows the judge to be less than {margin} below a new "
         + text(
             "person. Choose the margin before you look at the numbers (--margin). Errors are over {clusters}, and over people "
@@ -380,9 +402,8 @@ def subset_blocks(scores: Sequence[SubsetScore]) -> Iterator[Block]:
     present = {score.subset for score in scores}
     meanings = join("; ", (text(f"{name}: {meaning}") for name, meaning in SUBSETS.items() if name in present))
     halves = (
-        " Hard items are chosen by one half of the votes and scored by the other half, averaged over all halves. If the same "
-        "votes chose and scored them, every judge would look worse than it is. The number of items counts what at least one "
-        "half chooses, as the audit does."
+        " One half of the votes selects the hard items, and the other half scores them; the result is the mean over all halves. If "
+        "the same votes did both, every judge would look worse than it is. The number counts each item that some half selects."
     )
     yield Prose(capitalised(meanings) + f".{halves if hard else ''}")
 

@@ -16,15 +16,13 @@ from casewise.reports.document import (
     Document,
     Forest,
     ForestRow,
-    LargeFigure,
     Prose,
     Section,
     Table,
     all_numbers,
+    error_figures,
     estimate_cell,
-    large_figures,
     next_step,
-    share_of_items,
     table_by,
     table_of,
 )
@@ -191,7 +189,7 @@ def brief_sections(board: Leaderboard, reports: Mapping[str, str]) -> Iterator[S
             *(() if judges else method_blocks),
             replies,
         )
-        yield Section("does", "Chatbots: who does what the labels ask for", blocks, first=not judges, brief=True)
+        yield Section("does", "Chatbots: replies that do what the labels ask for", blocks, first=not judges, brief=True)
 
 
 def first_screen(board: Leaderboard, judges: Sequence[LeaderboardRow]) -> Iterator[Block]:
@@ -199,14 +197,8 @@ def first_screen(board: Leaderboard, judges: Sequence[LeaderboardRow]) -> Iterat
     yield from best_judge_sentence(board, judges)
     first = next((row for row in judges if row.best_rank == 1), None)
     if first is not None:
-        figures: list[LargeFigure] = [
-            (title, estimate, estimate.n)
-            for title, key in (("Harm", "harm"), ("Over-refusal", "over_refusal"))
-            if (estimate := first.numbers.get(key)) is not None
-        ]
-        share = share_of_items("unscored", first.n_unscored / board.n_items, board.n_items)
-        figures.append(("Unscored", share, board.n_items))
-        yield large_figures("first-errors", text("Errors of {judge}", judge=first.name), figures)
+        caption, n = text("Errors of {judge}", judge=first.name), board.n_items
+        yield error_figures("first-errors", caption, first.numbers, n_unscored=first.n_unscored, n=n)
     conclusion = board.conclusion(chatbots=False)
     if any(row.kind == "run" for row in judges):
         decided = conclusion is None or conclusion.holds

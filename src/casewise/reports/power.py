@@ -199,7 +199,7 @@ def study(
     }
     between = per_annotator * variance.of_annotators
     differences = (
-        f"Of the error that people add, {between / max(between + variance.of_ratings, 1e-12):.0%} comes from differences between annotators. "
+        f"Differences between annotators cause {between / max(between + variance.of_ratings, 1e-12):.0%} of the error that people add. "
         "To reduce it, take more annotators with fewer items each."
     )
     remarks = (
@@ -215,9 +215,8 @@ def study(
         ),
     )
     sentence = text(
-        "If the safe rates differ by {difference} and {queries} and people are as in the pilot, {n:query} "
-        "with {per_item:rating} an item find it with a probability of {actual_power}, at alpha {alpha:g}: "
-        "{people:,} annotators in each condition.",
+        "{n:query} with {per_item:rating} an item ({people:,} annotators in each condition) find a difference of {difference} "
+        "between the safe rates with a probability of {actual_power}, at alpha {alpha:g}. This assumes {queries} and people as in the pilot.",
         difference=points(difference, None, None),
         n=queries,
         per_item=per_item,
@@ -229,7 +228,7 @@ def study(
 
 
 PER_ITEM = (1, 2, 3, 5, 7, 10, 15, 21, 30)
-"""Ratings of an item in the table of what people buy."""
+"""Ratings of an item in the table of choices."""
 
 CROWD_QUERIES, CROWD_RATINGS = 1_000, 20
 """Size of the simulated pilot that stands in for a real one: queries of two conditions, and ratings of each item."""
@@ -313,13 +312,12 @@ def people(
     finding = (
         f"find a difference of {points(difference, None, None)} between two conditions with a probability of {percent(power)}"
         if difference < 1
-        else f"find no difference between two conditions with a probability of {percent(power)}"
+        else f"find no difference of any size between two conditions with a probability of {percent(power)}"
     )
     sentence = text(
-        "{people:person} who rate {per_annotator:item} each give {ratings:rating}: with {per_item} of each item, "
-        "{items:item}, which are {n:query} in each of {conditions:condition}. They {finding}, at alpha "
-        "{alpha:g}. It takes {hours:,.1f} hours of their time. At {per_batch:,.2f} a batch in your currency, which is "
-        "{hourly:,.2f} an hour, that is {pay:,.2f} of pay to them, without fees.",
+        "{people:person} who rate {per_annotator:item} each {finding}, at alpha {alpha:g}. Their {ratings:rating} "
+        "cover {n:query} in each of {conditions:condition}, which are {items:item} with {per_item:rating} each. They work for "
+        "{hours:,.1f} hours. The pay is {pay:,.2f} in your currency, without fees ({per_batch:,.2f} a batch, {hourly:,.2f} an hour).",
         people=people,
         per_annotator=per_annotator,
         ratings=ratings,
@@ -346,8 +344,8 @@ def people(
     remarks = (
         assumed,
         f"{percent(by_people)} of the variance comes from differences between people. Only more people reduce that part.",
-        "More ratings of each item help to say which verdict is right for one item; more items help to compare conditions.",
-        "Add people who fail the quiz or leave, and what they are paid; casewise study check counts them.",
+        "More ratings of each item make the label of an item more certain. More items make the comparison of conditions more precise.",
+        "These numbers leave out people who fail the quiz or leave, and their pay. casewise study check counts them.",
     )
     numbers = {
         "people": people,
@@ -373,8 +371,8 @@ def people(
             points(row["difference"], None, None) if row["difference"] < 1 else "none"
         ),
     }
-    table = table_by("choices", f"What {count_of(people, 'person')} can rate", choices, columns)
-    title = f"What {count_of(people, 'person')} can find"
+    table = table_by("choices", f"Designs for {count_of(people, 'person')}", choices, columns)
+    title = f"A study with {count_of(people, 'person')}"
     return PowerAnswer(title, sentence, numbers, remarks, choices=table)
 
 
@@ -439,8 +437,8 @@ def judges(
         "deviation": sd,
     }
     remark = text(
-        "By Miller (2024), eq. 9, with Student's t. The result depends on the assumptions; two runs over a few "
-        "{queries} (--from) replace them."
+        "By Miller (2024), eq. 9, with Student's t. The result depends on the assumptions. To replace them with data, give two "
+        "runs over a few {queries} (--from)."
     )
     sentence = tells_apart(difference, size, size * assumed.items_per_query, actual_power, alpha)
     return PowerAnswer(TITLE, sentence, numbers, (remark,))
@@ -473,10 +471,11 @@ def labels(half_width: float, *, items: int, rate: float = 0.5, correlation: flo
         "n_labels": with_grader,
         "n_labels_alone": without_grader,
     }
-    remark = "This treats items as independent, and a label as one verdict. Clusters need more labels; several people an item need fewer."
+    remark = "This treats items as independent, and a label as one verdict. Clusters need more labels. Several people an item need fewer."
     sentence = (
-        f"If the rate is near {percent(rate)} and the judge's values correlate with people's labels at {correlation:g}, people "
-        f"rate {with_grader:,} of {count_of(items, 'item')} for a 95 % interval of ± {points(half_width, None, None)}; without a judge, {without_grader:,}."
+        f"With the judge, people rate {with_grader:,} of {count_of(items, 'item')} for a 95 % interval of ± {points(half_width, None, None)}; "
+        f"without it, {without_grader:,}. This assumes a rate near {percent(rate)} and a correlation of {correlation:g} between the judge's "
+        "values and people's labels."
     )
     return PowerAnswer("A rate from fewer people and a judge", sentence, numbers, (remark,))
 
@@ -522,7 +521,7 @@ def from_pilot(
     numbers["more_ratings_on"] = tuple(doubtful)
     first, second = pilot.names
     source = text(
-        "From {first} less {second} on {items:item} with {collected:rating}. Simulated studies draw such "
+        "The pilot is {first} less {second} on {items:item} with {collected:rating}. Simulated studies draw its "
         "{queries}, weighted to the requested difference, and test with the cluster-robust t.",
         first=first,
         second=second,
@@ -531,7 +530,7 @@ def from_pilot(
     )
     remarks: list[str] = [
         source,
-        text("If more people an item would save few {queries}, only more {queries} help."),
+        text("Where more people an item save few {queries}, only more {queries} help."),
     ]
     if difference is None:
         remarks.append(

@@ -50,9 +50,9 @@ from casewise.transforms.texts import MadeTexts
 
 
 NOT_COMPUTABLE = (
-    "Not recomputed, because the release lacks the data: ratings of three of the five conditions (contrasts with no context and "
-    "with generated contexts in Section 5.1, Figure 3 with all five conditions), anything by annotator, and Figure 5 for judges "
-    "whose outputs with parameters left out are not given. Table 3 is casewise show casebench."
+    "The release lacks the ratings of three of the five conditions. casewise therefore recomputes Section 5.1 and Figure 3 for two "
+    "conditions only. It also lacks the annotators, so no number by annotator is recomputed. Figure 5 needs outputs with parameters "
+    "left out. casewise show casebench prints Table 3."
 )
 
 
@@ -92,7 +92,7 @@ def answer(numbers: PaperNumbers) -> Iterator[Prose]:
     if numbers.influence is not None:
         safe, unsafe = (percent(safe / votes) for safe, votes in (numbers.influence.safe, numbers.influence.unsafe))
         yield Prose(
-            f"{safe} of the votes are safe under contexts meant to be safe, and {unsafe} under others.", lead=True
+            f"Under contexts meant to be safe, {safe} of the votes say safe. Under the others, {unsafe} do.", lead=True
         )
     if (best := numbers.highest) is not None:
         yield Prose(best.sentence, lead=True)
@@ -224,7 +224,7 @@ def whose(row: PaperRow | Omission) -> str:
 
 def ablation(numbers: PaperNumbers) -> Iterator[Block]:
     if not numbers.left_out:
-        yield Prose("No judge was asked with parameters left out: judge with --ablate parameters, or add such outputs.")
+        yield Prose("No run leaves parameters out. Judge with --ablate parameters, or add such outputs with --outputs.")
         return
     columns: Columns = {
         "Judge": whose,

@@ -277,7 +277,7 @@ def in_short(numbers: RobustnessNumbers) -> Iterator[Block]:
         yield Prose(
             text(
                 "{n:attack} of {all} could not be shown to the judge on any item: {names}{more}. The judge receives the same with and "
-                "without them, or no item can be changed so. Nothing is known of its resistance to them.",
+                "without them, or the attack does not apply to any item. This run says nothing about its resistance to them.",
                 n=len(hidden),
                 all=count(sum(row.is_attack for row in numbers.rows)),
                 names=names,
@@ -337,12 +337,13 @@ def adaptive_sentence(result: AdaptiveResult) -> Text:
     attacker = text("The attacker {name}{under}", name=result.attacker, under=under + "," if under else "")
     late = ""
     if result.unfinished:
-        late = f" Turn {result.unfinished} is not finished: the same command resumes."
+        late = f" Turn {result.unfinished} is not finished; the same command resumes it."
     if not result.by_turn:
         return attacker + f" has no finished turn towards {result.towards}.{late}"
     last, n = result.by_turn[-1], len(result.by_turn)
     if last.estimate is None:
-        return attacker + f" had no item to turn towards {result.towards}: the judge had none of that kind right.{late}"
+        opposite = "unsafe" if result.towards == "safe" else "safe"
+        return attacker + f" found no item to attack: the judge is right on no item that is labelled {opposite}.{late}"
     within: str = "in one turn"
     if n > 1:
         within = text("within {n} turns ({share} in the first)", n=n, share=estimate_cell(result.by_turn[0]))
@@ -371,7 +372,7 @@ def adaptive_sentence(result: AdaptiveResult) -> Text:
 def against_control(result: AdaptiveResult) -> Text:
     """Return what neutral statements turned, and the difference; or that there is no control."""
     if result.beyond_control is None:
-        return Text(" The control is not finished, so it is not known how many of these are chance.")
+        return Text(" The control is not finished, so some of these changes may be chance.")
     return text(
         " The same number of tries with neutral statements changes {control}. The difference is {beyond}.",
         control=estimate_cell(result.control[-1]),
@@ -392,12 +393,12 @@ def first_of(numbers: RobustnessNumbers, towards: Towards) -> str:
 def sentence(numbers: RobustnessNumbers, row: AttackResult) -> Text:
     among = sum(1 for attack in numbers.rows if attack.is_attack and attack.towards == row.towards)
     if not row.turned.estimate:
-        return Text(f"Towards {row.towards}, none of {among:,} attacks and defences turns a verdict.")
+        return Text(f"Of {among:,} attacks and defences that argue for {row.towards}, none turns a verdict.")
     noise = numbers.noise.get((row.setting.defence, row.towards))
-    perturbed = " Perturbations, which change no meaning, turn {share} there."
+    perturbed = " Perturbations, which change no meaning, turn {share} of such items."
     return text(
-        "Towards {towards}, {attack} turns the most verdicts of {among:,} attacks and defences: {share} of the {n:item} "
-        "that the label and, without the attack, the judge call {opposite}.{perturbed}",
+        "Of {among:,} attacks and defences that argue for {towards}, {attack} turns the most verdicts: {share} of the {n:item} "
+        "labelled {opposite} that the judge has right without the attack.{perturbed}",
         towards=row.towards,
         attack=row.pairing.attacked.name,
         among=among,

@@ -271,7 +271,7 @@ class BatchSession(Generic[A, C]):
             return None
 
         def failed(_request: Request[Any], _can: Capabilities) -> Exchange:
-            raise NoBatchAnswer(f"{count_of(times, 'batch')} came back without an answer to it")
+            raise NoBatchAnswer(f"{count_of(times, 'batch')} ended without an answer to it")
 
         return await self.through(ask, failed)
 
@@ -432,7 +432,7 @@ class BatchSession(Generic[A, C]):
         self.out.update(names)
         job = self.log.note(
             JobEvent(
-                job=self.log.next_mark(self.run),
+                job=f"{self.run}-{len(self.log.jobs) + 1}",
                 what="intended",
                 at=self.options.now(),
                 provider=self.provider,
@@ -476,7 +476,7 @@ class BatchSession(Generic[A, C]):
         self.budget.settle(reserve(job), Spend())
         if (most := unaccounted(job)) != Spend():
             self.budget.hold_back(most)
-            self.say(f"what a batch took is not all in the log; ${most.cost_usd:.4f} at most count as spent for it")
+            self.say(f"the log lacks a part of a batch's cost; it counts as spent with ${most.cost_usd:.4f} at most")
         self.out = self.names_out()
 
     def note(self, job: BatchJob, event: What, **more: Any) -> None:

@@ -358,7 +358,7 @@ def _level_alpha(
 ) -> LevelAlpha:
     """Return alpha from what each item adds to its terms; `influence`: what each of the `ratings` adds, for a gradient by the terms."""
     if not len(clusters):
-        raise StatisticsError("no item has two ratings, so there is no agreement to speak of")
+        raise StatisticsError("no item has two ratings, so there is no agreement to measure")
     ids = coded_labels(clusters)
     if not ids.any():
         raise StatisticsError("an interval needs at least two clusters of items")

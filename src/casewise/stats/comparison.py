@@ -107,7 +107,7 @@ def gate(baseline: Sample, run: Sample, *, margins: Mapping[str, float], n_tests
     do not fit.
     """
     if len(baseline) != len(run) or not np.array_equal(baseline.weight, run.weight, equal_nan=True):
-        raise StatisticsError("the gate holds two runs against each other on the same items and labels")
+        raise StatisticsError("the gate compares two runs on the same items and labels")
     if not margins:
         raise StatisticsError("the gate needs a metric and the largest drop allowed, such as accuracy=0.01")
     for name, margin in margins.items():
@@ -170,7 +170,7 @@ def metric_gate(margin: float, before: Measured, after: Measured, n_metrics: int
             largest,
         ),
         n=after.n,
-        method="Student's t over queries, with one query lost reckoned in",
+        method="Student's t over queries, with one lost query counted",
     )
 
 

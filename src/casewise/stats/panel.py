@@ -78,7 +78,7 @@ def usual_reference(votes: ArrayLike) -> int:
     counts = np.asarray(votes, dtype=np.int64)
     rated = counts[counts > 0]
     if not len(rated):
-        raise StatisticsError("no item has a vote, so there is nobody to be held against")
+        raise StatisticsError("no item has a vote, so there is no person to compare with")
     usual, times = np.unique(rated, return_counts=True)
     return max(1, min(10, int(usual[times.argmax()]) - 1))
 

@@ -79,12 +79,10 @@ def check(
         raise StatisticsError(f"power must lie strictly between 0 and 1, not {power!r}: no sample makes a test certain")
     if power is not None and power <= alpha:
         raise StatisticsError(
-            f"a power of {power} is no more than alpha, {alpha}: tossing a coin would do; ask for more"
+            f"a power of {power} is no more than alpha, {alpha}: a random decision reaches it; ask for a larger power"
         )
     if effect_size is not None and not 0 < effect_size < math.inf:
-        raise StatisticsError(
-            f"effect_size must be positive, not {effect_size!r}: no sample finds an effect of nothing"
-        )
+        raise StatisticsError(f"effect_size must be positive, not {effect_size!r}: no sample finds an effect of zero")
     if n is not None and checked_integer(n, "n", minimum=0) < 2:
         raise StatisticsError(f"n must be at least 2, not {n!r}: one annotator shows no variance")
     if n is not None and n > most:
@@ -688,7 +686,7 @@ def further_queries(difference: float, influence: FloatArray, n: int, *, level: 
 
 def standardised(difference: float, deviation: float) -> float:
     if not 0 < abs(difference) < np.inf:
-        raise StatisticsError("difference must be finite and not 0: no number of queries finds a difference of nothing")
+        raise StatisticsError("difference must be finite and not 0: no number of queries finds a difference of zero")
     if not 0 < deviation < np.inf:
         raise StatisticsError("the judges' difference must vary over queries, and finitely: else one query would tell")
     with np.errstate(over="ignore"):

@@ -239,9 +239,9 @@ def annotator_table(ratings: CodedRatings, *, rng: np.random.Generator) -> Annot
     Raises StatisticsError: votes are anonymous, or there are fewer than two annotators.
     """
     if ratings.annotator is None:
-        raise StatisticsError("votes are anonymous: nothing can be said of annotators")
+        raise StatisticsError("votes are anonymous: they say nothing about annotators")
     if len(ratings.annotator) < 2:
-        raise StatisticsError("there is one annotator only, so there is nobody to compare with")
+        raise StatisticsError("there is only one annotator, so there is no other to compare with")
     counts, person = ratings.by_item, ratings.annotator.codes
     y, n, prior = ratings.safe.astype(float), np.bincount(person), fit_beta(*counts)
     # Of the other people, those who say safe of each rating's item, and the safe rate of a new person that they predict.

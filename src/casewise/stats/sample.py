@@ -438,7 +438,8 @@ def judge_sample(
     if values.ndim == 1:
         sample = beside_labels(values)
     else:
-        sample = replace(beside_labels(mean_of_answers(values)), answers=tuple(map(beside_labels, values)))
+        mean = safe_divide(np.nansum(values, axis=0), np.isfinite(values).sum(axis=0), default=np.nan)
+        sample = replace(beside_labels(mean), answers=tuple(map(beside_labels, values)))
     if raters is None or not policy.is_majority_of_votes:
         return sample
 
@@ -450,11 +451,6 @@ def judge_sample(
         )
 
     return replace(sample, raters=raters, without=(with_one_fewer(safe=True), with_one_fewer(safe=False)))
-
-
-def mean_of_answers(values: FloatArray) -> FloatArray:
-    """Return the mean of the answers to each item that have a value, of (answers, items); nan where none has."""
-    return safe_divide(np.nansum(values, axis=0), np.isfinite(values).sum(axis=0), default=np.nan)
 
 
 def one_vote_fewer(items: pl.DataFrame, *, safe: bool) -> pl.DataFrame:

@@ -119,10 +119,6 @@ class JobLog:
         """The prefix that the marks of all jobs of this run share."""
         return next(iter(self.jobs), secrets.token_hex(4)).partition("-")[0]
 
-    def next_mark(self, run: str) -> str:
-        """Return a mark that no other job has."""
-        return f"{run}-{len(self.jobs) + 1}"
-
     def step(self, event: JobEvent) -> BatchJob:
         job = self.jobs.setdefault(event.job, BatchJob(event.job, event))
         job.step(event)

@@ -75,9 +75,9 @@ class Published(Record):
 
 
 RELEASE = (
-    "These are votes of the published CASE-Bench release. Its vote counts stop at the majority line: of its 900 items 66 "
-    "that are meant to be safe have 10 safe votes of 20, and 11 have 9. Votes without selection make no such step; p values "
-    "and ceilings here take the votes as they are (--items clear leaves items at the line out)."
+    "These are votes of the published CASE-Bench release. 66 of its items that are meant to be safe have 10 safe votes of 20, and "
+    "only 11 have 9. Votes without selection show no such step at the majority line. p values and ceilings take the votes as they "
+    "are; --items clear leaves out items at the line."
 )
 """Stands beside every number of a benchmark whose rates count the author's intent as a vote, as the release's do."""
 
@@ -389,8 +389,7 @@ class Benchmark:
             notes.append(f"SYNTHETIC DATA: {self.about.synthetic}")
         if self.about.published is not None and self.about.published.votes_hold_intent:
             notes.append(
-                "The last vote of every row equals the author's intent, as in the published judge outputs: it is taken for "
-                "the intent and counts as no rating."
+                "The last vote of every row equals the author's intent, as in the published judge outputs. casewise reads it as the intent and not as a rating."
             )
         if self.about.published is not None and self.about.published.rates_count_intent:
             notes.append(RELEASE)

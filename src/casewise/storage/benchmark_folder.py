@@ -447,5 +447,5 @@ def places_of(items: pl.DataFrame, judgements: pl.DataFrame, *, source: Path) ->
     places = places_among(items["item_id"], judgements["item_id"])
     if places.has_nulls():
         stray = judgements["item_id"][int(places.is_null().arg_max() or 0)]
-        raise DataError(source, None, f"holds a judgement of an item that the benchmark has not: {stray}")
+        raise DataError(source, None, f"holds a judgement of an item that the benchmark does not have: {stray}")
     return places

@@ -161,8 +161,8 @@ def load(source: str | Path) -> Benchmark:
         )
     if path.suffix.lower() != ".json":
         problem = (
-            f"this is no benchmark yet: casewise data import {shlex.quote(str(path))} --out FOLDER makes one of a table of cases, "
-            "and casewise check compares verdicts and labels in one table"
+            f"this is a table and not a benchmark; to import it: casewise data import {shlex.quote(str(path))} --out FOLDER; to compare "
+            f"verdicts and labels in it: casewise check {shlex.quote(str(path))}"
         )
         raise DataError(path, None, problem)
     return read_published(path)

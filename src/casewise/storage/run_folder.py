@@ -293,8 +293,7 @@ def begin(path: Path, manifest: M, kind: LogKind[M, R]) -> M:
         raise RunConflict(f"{path} {problem}; choose another place")
     if differences := [*identity_differences(existing.identity, identity, benchmarks=called)]:
         raise RunConflict(
-            f"{path} holds a run that differs in {'; '.join(differences)}; use the same settings to go on with it, "
-            "or choose another place"
+            f"{path} holds a run that differs in {'; '.join(differences)}; use the same settings to resume it, or choose another place"
         )
     joined = existing.joined(manifest).model_copy(
         update={"format_version": max(existing.format_version, manifest.format_version)}
@@ -638,11 +637,6 @@ class ItemNote(Record):
     tags: Annotated[tuple[Tag, ...], Field(max_length=50)] = ()
     at: datetime
 
-    @property
-    def is_retraction(self) -> bool:
-        """True if the note removes an earlier note."""
-        return not (self.text.strip() or self.tags)
-
 
 def read_item_notes(runs: Iterable[Path]) -> dict[str, ItemNote]:
     """Return the notes that count in the folders of `runs`, by item.
@@ -653,7 +647,8 @@ def read_item_notes(runs: Iterable[Path]) -> dict[str, ItemNote]:
     notes = sorted(
         (note for file in files if file.is_file() for note in read_jsonl(file, ItemNote)), key=lambda n: n.at
     )
-    return {item: note for item, note in {note.item_id: note for note in notes}.items() if not note.is_retraction}
+    latest = {note.item_id: note for note in notes}  # an empty note takes back what was noted before
+    return {item: note for item, note in latest.items() if note.text.strip() or note.tags}
 
 
 def add_item_note(run: Path, note: ItemNote) -> None:

@@ -453,7 +453,7 @@ class RecruiterSettings(DesignSection):
             raise ValueError(f"kind is {self.kind!r}, which needs {' and '.join(missing)}")
         codes = [c for c in (self.completion_code, self.screened_out_code, self.failed_checks_code) if c]
         if len(set(codes)) < len(codes):
-            raise ValueError("two outcomes share a code, so the recruiter could not tell them apart")
+            raise ValueError("two outcomes have one code; give each its own")
         return self
 
 
@@ -584,7 +584,7 @@ class Design(DesignSection):
     @model_validator(mode="after")
     def _can_be_run(self) -> Self:
         if self.attention.may_fail > self.attention.checks_per_batch:
-            raise ValueError("attention.may_fail is more than attention.checks_per_batch, so nobody could fail")
+            raise ValueError("attention.may_fail is more than attention.checks_per_batch, so no person could fail")
         if self.recruiter.kind == "prolific" and self.quiz.attempts < 2:
             raise ValueError("quiz.attempts must be at least 2 with Prolific before anyone is screened out")
         if self.rates != "replies":
@@ -595,7 +595,7 @@ class Design(DesignSection):
                 f"a study of replies begins its `questions` with a choice named {name!r} of {len(OUTCOMES)} options"
             )
         if not first.required:
-            raise ValueError(f"the question {name!r} is all that a page asks; leave out `required = false`")
+            raise ValueError(f"the question {name!r} is the only question on the page; leave out `required = false`")
         most, most_replies = self.ratings.per_annotator, self.sensitive.most_replies
         if most > most_replies:
             raise ValueError(

@@ -211,6 +211,8 @@ class StudyEstimate:
     """Valid ratings promised in all."""
     annotators: int
     """People who pass the quiz and rate, without drop-out, skips and voided ratings."""
+    largest_batch: int
+    """Items of the largest batch; fewer than `ratings.per_annotator` where no condition has so many items."""
     short_batches: int
     screened_out: int
     """People expected not to pass the quiz at the stated rate."""
@@ -248,11 +250,12 @@ class StudyEstimate:
 def estimate(design: Design, material: Material) -> StudyEstimate:
     """Play the design to its end with people who all finish, and add up.
 
-    minutes = before + (items + checks) x seconds per page / 60;
+    minutes = before + (items of the largest batch + checks) x seconds per page / 60;
     pay = annotators x per_batch + screened out x screen_out; fees = pay x fee_percent / 100.
     """
     batches = play(design, material.items)
-    pages = design.ratings.per_annotator + design.attention.checks_per_batch
+    largest = max(batches, default=0)
+    pages = largest + design.attention.checks_per_batch
     minutes = design.pay.minutes_before + pages * design.pay.seconds_per_page / 60
     screened_out = expected_to_fail(len(batches), pass_rate=design.quiz.expected_pass_rate)
     pay = len(batches) * design.pay.per_batch + screened_out * design.pay.screen_out
@@ -260,7 +263,8 @@ def estimate(design: Design, material: Material) -> StudyEstimate:
         items=len(material.items),
         ratings=len(material.items) * design.ratings.per_item,
         annotators=len(batches),
-        short_batches=sum(size < design.ratings.per_annotator for size in batches),
+        largest_batch=largest,
+        short_batches=sum(size < largest for size in batches),
         screened_out=screened_out,
         minutes_per_annotator=minutes,
         hours=(len(batches) * minutes + screened_out * design.pay.minutes_before) / 60,

@@ -136,7 +136,7 @@ def settle(study: LiveRound, annotator_id: str, payment: str | None, *, paid: bo
         problem = f"several payments are in doubt ({several}); choose one with --payment" if several else ""
         raise StudyError(f"{annotator_id}: {problem or 'no payment is in doubt'}")
     state: PaymentState = "confirmed" if paid else "refused"
-    note_payment(study, replace(matching[0], state=state, why="a person looked at the recruiter's"))
+    note_payment(study, replace(matching[0], state=state, why="a person looked it up at the recruiter"))
     return matching[0].amount
 
 

@@ -401,7 +401,7 @@ def forget(
     query = select(ANNOTATORS).where(ANNOTATORS.c.study_id == study.id, named)
     row = study.execute(query.with_for_update(key_share=True)).first()
     if row is None:
-        raise StudyError(f"nobody in {study.name} {study.version} ({study.phase}) has the id {annotator_id!r}")
+        raise StudyError(f"no person in {study.name} {study.version} ({study.phase}) has the id {annotator_id!r}")
     ratings: Ratings = "withdrawn" if study.now.date() <= study.design.privacy.withdraw_until else "kept"
     if erasures is None:  # a database of a test or a rehearsal, which is never restored
         erasure = Erasure(0, study.id, row.id, study.now.isoformat(), ratings)

@@ -449,7 +449,7 @@ def known_person(
     if doubtful := tuple(payment for payment in bonuses if not payment.settled):
         amounts = " and ".join(f"{payment.amount:.2f} ({payment.payment})" for payment in doubtful)
         advice = (
-            f"a bonus of {amounts} was begun and is in doubt: look at Prolific whether it was paid, then: "
+            f"a bonus of {amounts} was begun and is in doubt: check at Prolific whether it was paid, then: "
             f"casewise study person {person.annotator} --settle paid (or not-paid)"
         )
         return ReconciliationLine(submission, person, advice, doubtful=doubtful)

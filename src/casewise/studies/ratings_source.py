@@ -222,7 +222,7 @@ def ask_notes(counts: pl.DataFrame) -> tuple[str, ...]:
     parts = (f"{name} {n:,} of {of_all:,} ({percent(n / of_all, digits=0)})" for name, n, of_all in asks.iter_rows())
     asked = count_of(int(asks["n_ask"].sum()), "vote")
     return (
-        f"{asked} that the agent ask first: {'; '.join(parts)}. They are no vote for or against, and no rate counts them.",
+        f"{asked} that the agent ask first: {'; '.join(parts)}. They are neither safe nor unsafe votes, and no rate counts them.",
     )
 
 
@@ -261,7 +261,7 @@ def _from_votes(frame: pl.DataFrame, votes: str, path: Path) -> RatingsSource:
     )
     columns = [name for name in ("item_id", "query_id", "category", "condition", "verdict") if name in long.columns]
     notes = [
-        "Anonymous votes: places in a vote string are no annotators, so whatever needs annotators is not available."
+        "The votes are anonymous: a place in a vote string is not an annotator, so numbers that need annotators are not available."
     ]
     if "query_id" not in frame.columns or frame["query_id"][0] == "query 0":
         notes.append("Rows 2i and 2i+1 are read as the two contexts of one query, as in the published release.")
@@ -354,7 +354,7 @@ def pilot_ratings(source: Path | str | RatingsSource, conditions: tuple[str, str
         if condition not in rated:
             raise ConfigurationError(f"the pilot has no ratings of {condition!r}; it has: {', '.join(rated)}")
     if "annotator_id" not in frame.columns or frame["annotator_id"].null_count():
-        raise ConfigurationError("the pilot's votes are anonymous, so it cannot tell how annotators differ")
+        raise ConfigurationError("the pilot's votes are anonymous; give ratings that name their annotators")
     chosen = frame.filter(pl.col("condition").is_in(conditions))
     return PilotRatings.from_ratings(
         safe=(chosen["verdict"] == "safe").to_numpy(),

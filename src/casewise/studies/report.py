@@ -558,11 +558,10 @@ class StudyReport(Report[StudyNumbers]):
         now = {"name": study.name, "frozen": study.frozen, "round": study.round}
         differs = [f"{part} {earlier.get(part)!r}" for part, value in now.items() if earlier.get(part) != value]
         if differs:
-            reason = f"it is of {', '.join(differs)}" if earlier else "it holds other things"
+            reason = f"it is about {', '.join(differs)}" if earlier else "it holds other files"
             study_name = f"{study.name!r}" + (f" {study.round[0]} ({study.round[-1]})" if study.round else "")
             raise ConfigurationError(
-                f"{folder} exists and is no report of {study_name}: {reason}; nothing is overwritten, so choose another place or "
-                "remove it"
+                f"{folder} exists and is not a report of {study_name}: {reason}; choose another place or remove it"
             )
 
 
@@ -632,7 +631,7 @@ def without_unrated(
     if not possible:
         return options, ()
     notes = (
-        f"The planned contrast of {first} and {second} cannot be made: one of them has no ratings that count. p is corrected "
+        f"The planned contrast of {first} and {second} is not available: one of them has no ratings that count. p is corrected "
         "over the others."
         for first, second in unmade
     )
@@ -641,11 +640,11 @@ def without_unrated(
 
 def remarks(study: ExportedStudy | None, departures: Sequence[str]) -> Iterator[str]:
     """Yield the remarks on the course of the study that readers need before its numbers."""
-    yield from (f"Departs from what was frozen: {departure}" for departure in departures)
+    yield from (f"Departs from the frozen plan: {departure}" for departure in departures)
     if study is not None:
         yield from (f"Amended while it ran: {amendment}" for amendment in study.amendments)
         if not study.exact:
-            yield f"The study had not come to its end ({study.stopping}) when it was exported."
+            yield f"The study was exported before it ended ({study.stopping})."
 
 
 def frames(analysis: StudyAnalysis) -> dict[str, pl.DataFrame | None]:

@@ -161,7 +161,7 @@ def mixed_model_table(ratings: CodedRatings) -> pl.DataFrame:
     Raises ValueError: ratings are anonymous.
     """
     if ratings.annotator is None:
-        raise ValueError("a mixed model needs to know who rated: these votes are anonymous")
+        raise ValueError("a mixed model needs annotators, and these votes are anonymous")
     columns = {"query": ratings.query, "condition": ratings.condition, "annotator": ratings.annotator}
     named = {name: pl.Series(column.names).gather(column.codes) for name, column in columns.items()}
     return pl.DataFrame(named).with_columns(safe=pl.Series(ratings.safe).cast(pl.Int8))
@@ -213,7 +213,7 @@ def judge_blocks(rates: RatesWithJudge, place: int, words: VerdictWords) -> Iter
             "People alone": (share, "by_labels", "by_labels_low", "by_labels_high"),
             "With the judge": (share, "estimate", "ci_low", "ci_high"),
             "Weight": (partial(number, digits=2), "weight"),
-            "Worth so many rated": (partial(number, digits=0), "worth"),
+            "Equivalent number of ratings": (partial(number, digits=0), "worth"),
         }
         name = "rates-with-judge" + (f"-{place + 1}" if place else "")
         caption = text("{rate} of items, by people and {judge}", rate=words.rate.capitalize(), judge=rates.judge)
@@ -252,10 +252,9 @@ def group_blocks(analysis: StudyAnalysis, words: VerdictWords) -> Iterator[Block
             "Each row compares the people who gave one answer with all who gave another, on the same items. Errors "
             "are over {queries} and people, and p values are corrected over {n:comparison}. People who did "
             "not answer, or whose answer fewer than five people gave, are in no group. These ratings cannot tell why "
-            "groups differ: nobody was assigned to a group, traits go together, and participants are no random sample "
+            "groups differ: people were not assigned to groups, traits go together, and participants are no random sample "
             "of a group. They cannot show that groups agree: a difference below “found with 80 % power” would often "
-            "be missed. Single items and combinations of traits are not compared, because too few people of a group "
-            "rated each.",
+            "be missed. Single items and combinations of traits are not compared, because too few people of a group rated each.",
             n=len(compared),
         )
     )
@@ -391,8 +390,7 @@ def panel(analysis: StudyAnalysis) -> Iterator[Block]:
     table = table_by("panel", caption, frame, columns)
     yield Forest("panel-curve", caption, (("", rows),), ("People", "", "Agreement"), behind=table)
     yield Prose(
-        "A judge is worth as many people as the panel that agrees equally often with the same references. A panel of even size "
-        "is worth no more than the odd size below it, so only odd sizes are drawn. Bold rows are counted from the votes, the others "
+        "A judge equals the panel that agrees equally often with the same references. A panel of even size agrees no more often than the odd size below it, so only odd sizes are drawn. Bold rows are counted from the votes, the others "
         "are predicted by a model."
     )
 
@@ -426,8 +424,7 @@ def annotators(analysis: StudyAnalysis, words: VerdictWords) -> Iterator[Block]:
     yield table_of("flags", "Flags", ("Flag", "Raised", "Among simulated attentive annotators"), flags)
     yield Prose(
         f"Each flag is set so that {percent(FALSE_POSITIVES, digits=0)} of attentive annotators raise it. Annotators differ in "
-        f"their readiness to {words.say_safe} by {number(people.shift_sd, digits=2)} logits (standard deviation), and nobody is flagged "
-        "for being strict or lenient. Do not remove anybody for low agreement with the rest: without the dissenters the "
+        f"their readiness to {words.say_safe} by {number(people.shift_sd, digits=2)} logits (standard deviation), and no person is flagged for being strict or lenient. Do not remove annotators for low agreement with the rest: without the dissenters the "
         f"{words.rates} would be falsely extreme."
     )
 

@@ -435,7 +435,7 @@ def init_study(
     if rates == "requests" and len(kinds) == 1:  # of the benchmark's own kind
         rates = next(name for name, words in RATED.items() if words.judged in kinds)
     if RATED[rates].asks_first and kinds != {"action"}:
-        raise StudyError(f"{source} does not hold actions alone, so nobody can say that an agent ask first")
+        raise StudyError(f"{source} does not hold only actions, so people cannot ask an agent to ask first")
     present = {item.condition for item in benchmark.items} | ({NO_CONTEXT_CONDITION} if rates != "replies" else set())
     conditions = [name for name in CONDITIONS if name in present] + sorted(present - set(CONDITIONS))
     if preset_name == "paper-rest":
@@ -484,9 +484,9 @@ def ratings_by(people: int, design: Design, material: Material) -> int:
         if estimate(design.model_copy(update=update), material).people <= people:
             return per_item
     raise StudyError(
-        f"of {count_of(people, 'person')} about {raters:,} pass the quiz (quiz.expected_pass_rate) and rate {count_of(ratings, 'item')} at "
-        f"{design.ratings.per_annotator} each, and {count_of(items, 'item is')} to be rated: "
-        "take more people, or a benchmark of fewer queries (casewise contexts select)"
+        f"about {raters:,} of {count_of(people, 'person')} pass the quiz (quiz.expected_pass_rate). At {design.ratings.per_annotator} items each "
+        f"they give {count_of(ratings, 'rating')}, and the study has {count_of(items, 'item')}; take more people, or a benchmark of fewer "
+        "queries (casewise contexts select)"
     )
 
 

@@ -63,9 +63,9 @@ CYRILLIC = str.maketrans(
 )
 
 ENCODINGS: dict[str, Encoding] = {
-    "base64": Encoding("A claim in base64, and so said", lambda text: b64encode(text.encode()).decode(), named=True),
-    "rot13": Encoding("A claim in rot13, and so said", lambda text: codecs.encode(text, "rot13"), named=True),
-    "leetspeak": Encoding("A claim in leetspeak, and so said", lambda text: text.translate(LEET), named=True),
+    "base64": Encoding("A claim in base64, so named", lambda text: b64encode(text.encode()).decode(), named=True),
+    "rot13": Encoding("A claim in rot13, so named", lambda text: codecs.encode(text, "rot13"), named=True),
+    "leetspeak": Encoding("A claim in leetspeak, so named", lambda text: text.translate(LEET), named=True),
     "tags": Encoding(
         "A claim in tag characters, which are not displayed",
         lambda text: "".join(chr(0xE0000 + ord(char)) if " " <= char <= "~" else char for char in text),

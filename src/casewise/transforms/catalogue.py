@@ -142,9 +142,9 @@ TRANSFORMS: dict[str, TransformKind] = {
     **{
         kind: TransformKind(kind, do, "defence", check=no_rest, title=title)
         for kind, do, title in (
-            ("system", in_system, "The context in the system message, the user's text between marks, and said so"),
-            ("datamark", datamark, "Every space of what comes in replaced by a mark, and said so"),
-            ("delimit", delimit, "What comes in between marks that cannot be guessed, and said so"),
+            ("system", in_system, "The context in the system message, the user's text between explained marks"),
+            ("datamark", datamark, "Every space of the input replaced by an explained mark"),
+            ("delimit", delimit, "The input between explained marks that cannot be guessed"),
         )
     },
     **{
@@ -153,7 +153,7 @@ TRANSFORMS: dict[str, TransformKind] = {
         )
         for kind, do, title in (
             ("verified", verified, "Only claims that facts support"),
-            ("annotated", annotated, "Each claim with what facts say of it"),
+            ("annotated", annotated, "Each claim with what facts say about it"),
         )
     },
 }
@@ -430,7 +430,7 @@ def with_digest(name: str, *, at: date | str | None = None) -> str:
     try:
         day = date.fromisoformat(at) if isinstance(at, str) else at or datetime.now(tz=UTC).date()
     except ValueError:
-        raise ConfigurationError(f"{at!r} is no day; write it as 2026-01-31") from None
+        raise ConfigurationError(f"{at!r} is not a date; write it as 2026-01-31") from None
     return quoted(f"{name}@{read_facts(Path(path)).fingerprint}@{day.isoformat()}")
 
 

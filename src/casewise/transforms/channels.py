@@ -167,4 +167,4 @@ def explained(shown: ShownItem, text: str) -> ShownItem:
 def check_named(path: str, fingerprint: str, now: str) -> None:
     """Refuse an arm whose file has changed: other content is another arm. Raises ConfigurationError."""
     if now != fingerprint:
-        raise ConfigurationError(f"{path} says something else now than when the arm was named; name it anew")
+        raise ConfigurationError(f"{path} changed after the arm was named; name the arm again")

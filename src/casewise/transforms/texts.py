@@ -63,7 +63,7 @@ class MadeTexts:
                 self.missing.setdefault(maker, {})[text] = None
             return f"{text}{WAITING}"
         if answer.made is None:
-            raise ValueError(f"nothing could be made of a text: {answer.problem}")
+            raise ValueError(f"the model gave no usable text: {answer.problem}")
         return answer.made
 
     def written(self, maker: str, place: str) -> str:

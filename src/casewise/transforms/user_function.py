@@ -250,5 +250,5 @@ def own_transform(shown: ShownItem, scene: Scene, argument: str) -> ShownItem:
     """Return what the user's function `f(shown, scene)` makes of what is shown."""
     returned = function_at(argument)(shown, scene)
     if not isinstance(returned, ShownItem):
-        raise TypeError(f"it returned {returned!r}, not what is shown")
+        raise TypeError(f"it returned {returned!r}, not a ShownItem")
     return returned

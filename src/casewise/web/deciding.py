@@ -189,7 +189,7 @@ class CallIn(AboutRequest):
             return self.arguments_digest
         digest = arguments_digest(self.arguments)
         if self.arguments_digest not in (None, digest):
-            raise ConfigurationError("arguments_digest is not that of the arguments")
+            raise ConfigurationError("arguments_digest does not match the arguments")
         return digest
 
     def request(self, request_id: str) -> DecisionRequest:
@@ -326,24 +326,24 @@ class ServiceMetrics:
         self.decisions = counter("decisions", "Decisions, by outcome.", "decision", "shadow")
         self.failures = counter("failures", "Requests to which the judge gave no value.", "reason")
         self.unmeasured = counter("unmeasured", "Requests of a kind that was not measured.")
-        self.capture_errors = counter("capture_errors", "Decisions that could not be written down.")
+        self.capture_errors = counter("capture_errors", "Decisions that could not be written to the log.")
         self.log_events: dict[LogEvent, Counter] = {
             "torn": counter("torn_lines", "Incomplete lines of the log that were removed."),
             "lost": counter("capture_lost", "Decisions in files of the log that were removed."),
-            "shortened": counter("capture_shortened", "Times that the log was shortened from outside."),
-            "reopened": counter("capture_reopened", "Times that the log was begun anew at its path."),
+            "shortened": counter("capture_shortened", "Number of times another program shortened the log."),
+            "reopened": counter("capture_reopened", "Number of times the service reopened the log at its path."),
         }
 
         def gauge(name: str, meaning: str, *labels: str) -> Gauge:
             return Gauge(f"casewise_recent_{name}", meaning, labels, registry=self.registry)
 
-        self.recent_share = gauge("share", "Of the last replies of the judge, those of a kind.", "kind", "window")
+        self.recent_share = gauge("share", "Share of the judge's last replies, by kind.", "kind", "window")
         self.recent_limit = gauge("limit", "The share that the fitting data allow.", "kind", "window")
-        self.recent_drift = gauge("drift", "P that the last requests are like the benchmark's.", "what")
+        self.recent_drift = gauge("drift", "p value of the last requests compared with the benchmark.", "what")
         self.requests = counter("requests", "Requests, by route and status.", "route", "status")
         self.seconds = Histogram(
             "casewise_decision_seconds",
-            "How long decisions took, the judge included.",
+            "Seconds that a decision took, including the judge.",
             buckets=BUCKETS_S,
             registry=self.registry,
         )
@@ -462,11 +462,13 @@ class Service:
         hung, log = self.decider.hung_calls, self.look_at_log() - self.acknowledged
         sentences = {
             f"{hung} calls of the judge have not returned": hung,
-            "the judge is not called until they do: restart the service": hung >= MOST_HUNG,
+            "the service does not call the judge until they return; restart the service": hung >= MOST_HUNG,
             f"the judge gave no answer to the last {self.silent} requests": self.silent,
             f"{count_of(self.unwritten, 'decision')} could not be written to the log": self.unwritten,
-            f"the log was removed with {count_of(log['lost'], 'decision')}; SIGHUP acknowledges it": log["lost"],
-            "the log was shortened from outside: decisions may be missing; SIGHUP acknowledges it": log["shortened"],
+            f"another program removed the log ({count_of(log['lost'], 'decision')}); SIGHUP acknowledges it": log[
+                "lost"
+            ],
+            "another program shortened the log, so decisions may be missing; SIGHUP acknowledges it": log["shortened"],
         }
         return [sentence for sentence, holds in sentences.items() if holds]
 
@@ -497,7 +499,7 @@ class Service:
 
     def problem(self, request: Request, error: Exception) -> Response:
         """Return an error, in the one form that they have, counted; nothing of what was sent is repeated."""
-        status, message, headers = 500, "Something is broken here.", None
+        status, message, headers = 500, "The service failed on this request.", None
         if isinstance(error, RequestValidationError):
             error = what_is_wrong(error)
         if isinstance(error, StarletteHTTPException):

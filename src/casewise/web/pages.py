@@ -161,9 +161,9 @@ TITLES = {
     400: "That did not work",
     401: "Sign in first",
     403: "No access",
-    404: "There is nothing here",
+    404: "Page not found",
     405: "That did not work",
-    409: "Changed by somebody else",
+    409: "Changed by another person",
     413: "Request too large",
     422: "That did not work",
     429: "Too many attempts",
@@ -173,7 +173,7 @@ TITLES = {
 SAYINGS = {
     404: "The address is wrong, or the page was removed.",
     405: "This address does not accept this kind of request.",
-    503: "The database cannot be reached or written at the moment. What was taken before is kept; what you just sent is not taken yet.",
+    503: "The database cannot be reached at the moment. Your earlier answers are saved. What you just sent is not saved yet.",
 }
 
 
@@ -211,7 +211,7 @@ def install_errors(app: FastAPI) -> None:
 
     @app.exception_handler(Exception)
     def our_mistake(request: Request, _error: Exception) -> Response:
-        response = problem(request, 500, "Something is broken here; it is in the server's log. Nothing was changed.")
+        response = problem(request, 500, "The server failed, and its log has the details. Nothing was changed.")
         # Starlette answers this one outside of all middleware.
         add_headers(response.headers, request.scope, behind_tls=request.app.state.settings.behind_tls)
         return response

@@ -202,7 +202,7 @@ LONGEST_REASON = 500
 LONGEST_WORD = 200
 TICK = "Tick at least one person and choose an action."
 SAY_WHY = "Give a reason: it is kept, and every report shows results with and without these people."
-UNKNOWN = "Nobody in this round has that submission or id, or the ids were deleted."
+UNKNOWN = "No person in this round has that submission or id, or the ids were deleted."
 
 
 async def people_query(request: Request) -> PeopleQuery:

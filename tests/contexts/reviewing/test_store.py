@@ -143,7 +143,7 @@ def test_of_two_who_act_at_once_exactly_one_does_and_the_other_is_told(store):
     )
 
     assert sorted(outcome == "done" for outcome in outcomes) == [False, True]
-    assert any("somebody else acted" in outcome for outcome in outcomes)
+    assert any("Another person changed" in outcome for outcome in outcomes)
     with store.read() as connection:
         assert len(events_of(connection, place.id)) == 4
 

@@ -230,7 +230,7 @@ def test_a_grader_that_graded_nothing_stands_nowhere(both, tmp_path):
         casewise.grade(found, breaks)
 
     for ranked in (lambda: beside([both[0]], [found.path]), lambda: casewise.leaderboard(both[0], found.path)):
-        with pytest.raises(DataError, match="nobody has graded"):
+        with pytest.raises(DataError, match="without a grade"):
             ranked()
     casewise.grade(found, "rubric:fake/rehearsal")
     assert {row.kind for row in casewise.leaderboard(both[0], found.path).numbers.rows} == {"run", "replies"}
@@ -267,4 +267,4 @@ def test_grader_labels_go_with_says_and_does(tmp_path):
     told = invoke("compare", "a", "b", "--grader-labels", tmp_path / "x.csv")
 
     assert told.code == 2
-    assert "--grader-labels goes with --says and --does" in told.err
+    assert "--grader-labels works only with --says and --does" in told.err

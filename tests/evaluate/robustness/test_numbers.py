@@ -173,7 +173,10 @@ def test_numbers_are_the_same_as_json_as_a_frame_and_on_the_page():
     assert "<ins>" in page
     wordings = shipped_claims()["authority"].words["safe"]
     assert any(words in unescape(added) for words in wordings for added in re.findall(r"<ins>([^<]*)</ins>", page))
-    assert "Towards safe, claim:authority/user/safe turns the most verdicts of 1 attacks and defences: 100.0 %" in page
+    assert (
+        "Of 1 attacks and defences that argue for safe, claim:authority/user/safe turns the most verdicts: 100.0 %"
+        in page
+    )
     assert found.numbers.flips.filter(pl.col("role") == "perturbation")["estimate"].max() == 0
 
 

@@ -144,6 +144,6 @@ def test_ctrl_c_loses_nothing_and_the_same_command_goes_on_where_it_stopped(tmp_
     assert "finishing the calls under way" in said
     assert 3 <= len(before) < 12
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert f"12 verdicts ({len(before)} were there already)" in done.stdout
+    assert f"12 verdicts ({len(before)} from earlier sessions)" in done.stdout
     assert judged_items(log)[: len(before)] == before
     assert len(set(judged_items(log))) == len(judged_items(log)) == 12

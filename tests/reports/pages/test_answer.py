@@ -119,7 +119,7 @@ def test_an_error_without_items_is_not_spoken_of():
     harm_alone, none = rates(share(0.1), share(None), n_safe=0), rates(share(None), share(None), n_safe=0, n_unsafe=0)
 
     assert "refuses" not in error_sentences(harm_alone, LabelWords("people"), unscored=0)
-    assert "nothing says which way" in error_sentences(none, LabelWords("people"), unscored=0)
+    assert "its errors cannot be split" in error_sentences(none, LabelWords("people"), unscored=0)
 
 
 @pytest.mark.slow
@@ -128,12 +128,12 @@ def test_a_judge_without_verdicts_is_told_how_to_get_some(tmp_path):
 
     page = " ".join(printed(run.report().document).split())
 
-    assert "gives values and no verdicts. casewise report --fit-thresholds" in page
+    assert "gives values and no verdicts. To derive verdicts from them, use --fit-thresholds" in page
     assert "Spearman" in page
 
 
 @pytest.mark.parametrize(
-    ("row", "says"), [({"mean": 25}, " People's mean ratings give labels: write --labels mean."), ({}, "")]
+    ("row", "says"), [({"mean": 25}, " To take people's mean ratings as labels, use --labels mean."), ({}, "")]
 )
 def test_a_judge_of_items_without_labels_is_told_why_and_what_to_do(tmp_path, row, says):
     about = About(name="made", scale=RatingScale(low=0, high=100, cut=50), labels_by="people")

@@ -21,6 +21,7 @@ def pages(tmp_path_factory):
     asked = casewise.judge("demo", "fake/rehearsal", elicitations="probability", out=runs / "asked")
     return {
         "report": casewise.report(linear),
+        "report of several": casewise.report(linear, intended, asked),
         "compare": casewise.compare(linear, intended),
         "leaderboard": casewise.leaderboard(linear, intended),
         "audit": casewise.audit("demo"),
@@ -30,7 +31,7 @@ def pages(tmp_path_factory):
     }
 
 
-PAGES = ("report", "compare", "leaderboard", "audit", "recommend", "decider", "study report")
+PAGES = ("report", "report of several", "compare", "leaderboard", "audit", "recommend", "decider", "study report")
 
 pytestmark = pytest.mark.slow
 

@@ -70,7 +70,7 @@ def test_a_request_that_no_batch_answers_is_unscored_and_asked_again_by_a_later_
         second = judged(server, out, batch=STAYING, selection=few).summary
 
     assert (first.n_judged, first.n_unscored, first.stopped) == (0, 20, None)
-    assert "3 batches came back without an answer" in next(iter(first.problems))
+    assert "3 batches ended without an answer" in next(iter(first.problems))
     assert (second.n_judged, second.n_unscored) == (20, 0)
     assert len(server.batches) == 4
 

@@ -69,7 +69,7 @@ def test_the_intent_in_the_rates_is_no_rating(tmp_path):
     published = benchmark.about.published
     assert published is not None
     assert (published.rates_count_intent, published.votes_hold_intent) == (True, False)
-    assert any("stop at the majority line" in note for note in benchmark.notes())
+    assert any("show no such step at the majority line" in note for note in benchmark.notes())
     assert {votes.total for votes in benchmark.votes.values()} == {20}
 
 
@@ -81,7 +81,7 @@ def test_a_21st_vote_that_is_always_the_intent_is_no_rating(tmp_path, n):
     assert {votes.total for votes in benchmark.votes.values()} == {20}
     assert benchmark.about.published is not None
     assert benchmark.about.published.votes_hold_intent
-    assert any("counts as no rating" in note for note in benchmark.notes())
+    assert any("and not as a rating" in note for note in benchmark.notes())
     write_published(benchmark, tmp_path / "again.json")
     assert read_back(tmp_path / "again.json") == rows
 

@@ -276,7 +276,11 @@ BROKEN: dict[str, Any] = {
         [LABEL_STUDIO[0] | {"annotations": [annotation(1, choice("text", "safe"))]}],
         "the question 'text' is called as a field of the data",
     ),
-    "nobody answered": ("label-studio.json", [LABEL_STUDIO[0] | {"annotations": []}], "nobody has answered yet"),
+    "nobody answered": (
+        "label-studio.json",
+        [LABEL_STUDIO[0] | {"annotations": []}],
+        "no case has a submitted answer yet",
+    ),
     "no annotator": (
         "label-studio.json",
         [LABEL_STUDIO[0] | {"annotations": [{"result": []}]}],
@@ -345,7 +349,7 @@ def test_flat_exports_of_label_studio_have_answers_as_values_and_no_row_of_a_tas
         (tmp_path / "export").write_text(json.dumps(rows))
     table = read_any_table(tmp_path / "export")
 
-    assert table.left_out == {"nobody annotated the task": 1}
+    assert table.left_out == {"the task has no annotation": 1}
     assert [str(table.columns[name][0]) for name in ("verdict", "stars", "why")] == ["safe", "4", "a, b"]
     assert structured(table.columns["spans"][0]) == spans
 

@@ -187,7 +187,7 @@ def test_what_only_the_owner_can_name_is_asked_for(row, problem):
     [
         ("", None, "is empty"),
         ("query,label\n", None, "holds no rows"),
-        ("query,label\nWho?,safe\nWhen?,perhaps\n", 3, "'label' is 'perhaps', and nobody said whether that is safe"),
+        ("query,label\nWho?,safe\nWhen?,perhaps\n", 3, "'label' is 'perhaps', and no option says whether that is safe"),
         ("query,label\nWho?,safe\nWho?,unsafe\n", 3, "the same query and context as line 2"),
         ("query,label\nWho, me?,safe\n", 2, "has 3 cells, and there are 2 columns"),
         ("query,label,label\nWho?,safe,safe\n", 1, "two columns are called 'label'"),

@@ -100,7 +100,7 @@ def test_declared_words_win_over_the_name_of_the_column_and_over_listed_words():
 
     assert labels(load_frame(two("is_safe", False, True), words=turned)) == [(1, 0, 0), (0, 1, 0)]
     assert labels(load_frame(two("label", "deny", "allow"), words=turned)) == [(1, 0, 0), (0, 1, 0)]
-    with pytest.raises(DataError, match="'label' is 'safe', and nobody said"):
+    with pytest.raises(DataError, match="'label' is 'safe', and no option says"):
         load_frame(two("label", "deny", "safe"), words=turned)
     with pytest.raises(ConfigurationError, match="declared as safe and as unsafe"):
         load_frame(two("label", "x", "y"), words=VerdictWords(safe_word=("x",), unsafe_word=("X",)))
@@ -322,7 +322,7 @@ def test_bad_rows_are_skipped_into_a_file_with_their_reasons(file, tmp_path):
     assert sorted((row["line"], row["reason"].split(";")[0]) for row in rows) == [
         (
             3,
-            "'label' is 'perhaps', and nobody said whether that is safe: name the words with --safe-word, --unsafe-word and --unsure-word",
+            "'label' is 'perhaps', and no option says whether that is safe",
         ),
         (4, "has 3 cells, and there are 2 columns"),
     ]

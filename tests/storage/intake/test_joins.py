@@ -135,7 +135,7 @@ def test_a_wide_table_beside_the_cases_is_joined_by_their_ids():
         ("R_", "who", r"--wide is 'R_'; write \* once"),
         ("*_*", "who", r"--wide is '\*_\*'; write \* once"),
         ("Rating_*", "who", r"no column is called like 'Rating_\*'"),
-        ("R_*", None, "name the column that says whose with --annotator"),
+        ("R_*", None, "name the column that identifies the person with --annotator"),
     ],
 )
 def test_a_wide_table_that_does_not_say_whose_or_of_what_a_cell_is_is_refused(wide, annotator, problem):
@@ -158,7 +158,10 @@ def test_traits_stand_beside_each_rating_of_their_person(key):
     assert table.columns["trait.age"] == [None, "40", None]
     assert list(table.columns) == ["prompt", "annotator", "vote", "trait.age"]
     assert columns.annotator == "annotator"
-    assert table.notes[-1] == "1 of 2 annotators have traits in people.csv; 1 of its rows are of nobody who rated."
+    assert (
+        table.notes[-1]
+        == "1 of 2 annotators have traits in people.csv; 1 of its rows belong to no annotator of these ratings."
+    )
 
 
 def test_a_trait_that_is_missing_in_the_words_of_the_file_is_none():

@@ -64,7 +64,7 @@ def test_a_stated_column_goes_first_and_has_one_role_only():
             CaseColumns(),
             "could both be the n safe; give --n-safe 'n_safe'",
         ),
-        (("label",), CaseColumns(), "no column is called query or the like"),
+        (("label",), CaseColumns(), "no column has a name like query"),
         (("prompt", "n_safe"), CaseColumns(), "'n_safe' counts safe votes, but of how many"),
         (("prompt", "n_unsafe"), CaseColumns(), "no column holds what people decided"),
         (("prompt", "value"), CaseColumns(), "no column holds what people decided"),

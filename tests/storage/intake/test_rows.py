@@ -137,7 +137,7 @@ def test_what_is_judged_and_what_was_before_it_make_the_query():
         ([row(value="high")], 1, "'value' is 'high', not a number from 0 to 100"),
         ([row(value=3), row("When?", None, value=3)], 2, "'annotator' is empty"),
         ([{"query": "Who?", "mean": -1}], 1, "'mean' is -1, not a number from"),
-        ([{"query": "Who?", "votes": [1, "x"]}], 1, "'votes' is 'x', and nobody said"),
+        ([{"query": "Who?", "votes": [1, "x"]}], 1, "'votes' is 'x', and no option says"),
         ([row(vote="safe", before=[{"role": "user"}])], 1, "'before.0.text': Field required"),
         ([], None, "holds no rows"),
     ],
@@ -218,7 +218,7 @@ def test_a_long_table_beside_the_cases_and_a_wide_one_alone_are_read_as_well(fil
     [
         ({"pattern": "R_"}, "write \\* once"),
         ({"pattern": "S_*"}, "no column is called like"),
-        ({"annotator": None}, "name the column that says whose with --annotator"),
+        ({"annotator": None}, "name the column that identifies the person with --annotator"),
         ({"annotator": "nobody"}, "no column 'nobody'"),
         ({"id": "colours"}, "no column 'colours' \\(did you mean 'colour'"),
         ({"id": ""}, "name its column with --id"),

@@ -184,5 +184,5 @@ def test_secrets_are_masked_and_the_receipt_says_so(tmp_path: Path):
 
 
 def test_a_trace_without_a_call_says_so(tmp_path: Path):
-    with pytest.raises(CasewiseError, match="no call of a tool"):
+    with pytest.raises(CasewiseError, match="no tool call"):
         read(tmp_path, MCP[0])

@@ -64,7 +64,7 @@ def test_codes_are_drawn_anew_for_each_study():
         (('"no_context", "safe_revised"]\n', '"no_context", "no_context"]\n'), "a condition twice"),
         (('contrasts = [["no_context"', 'contrasts = [["nowhere"'), "'nowhere', which is not one of the conditions"),
         (('kind = "invitation"', 'kind = "redirect"'), "'redirect', which needs completed and screened_out"),
-        (("may_fail = 0", "may_fail = 3"), "nobody could fail"),
+        (("may_fail = 0", "may_fail = 3"), "no person could fail"),
         (("keep_ids_until = 2027", "keep_ids_until = 2026"), "before withdraw_until"),
         (('name = "tea"', 'name = "Tea Study!"'), "name"),
         (("[contact]", "[contact"), "not a study in TOML"),

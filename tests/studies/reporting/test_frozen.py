@@ -120,7 +120,7 @@ def test_a_study_without_exclusions_that_ended_early_with_intended_labels_says_s
     assert found.analysis.left_out is None
     assert "left-out" not in {section.anchor for section in found.document.sections}
     assert found.analysis.labels.select("safe", "unsafe").rows() == [(45, 0), (0, 45)]
-    assert any("not come to its end (when it rains)" in note for note in found.notes)
+    assert any("exported before it ended (when it rains)" in note for note in found.notes)
 
 
 def test_a_frozen_plan_that_was_changed_afterwards_is_refused(tmp_path):
@@ -167,13 +167,13 @@ def test_a_report_takes_the_place_of_no_other_round_and_of_no_benchmark_of_the_s
     of_round("1", "pilot").check_place(out)
     for other in (("1", "main"), ("2", "pilot"), ()):
         with pytest.raises(
-            ConfigurationError, match=r"is no report of 'demo'.*: it is of round \['1', 'pilot'\]; nothing"
+            ConfigurationError, match=r"is not a report of 'demo'.*: it is about round \['1', 'pilot'\]; choose"
         ):
             of_round(*other).check_place(out)
     old = json.loads((out / "report.json").read_text())
     del old["round"]
     (out / "report.json").write_text(json.dumps(old))
-    with pytest.raises(ConfigurationError, match="it is of round None"):
+    with pytest.raises(ConfigurationError, match="it is about round None"):
         of_round("1", "pilot").check_place(out)
 
 
@@ -207,7 +207,7 @@ def test_a_planned_contrast_that_nobody_has_rated_yet_is_named_and_the_others_ar
 
     found = study_report(folder)
     assert found.analysis.contrasts.select("first", "second").rows() == [("unsafe_revised", "safe_revised")]
-    assert "no_context and safe_revised cannot be made" in html(found.document)
+    assert "no_context and safe_revised is not available" in html(found.document)
     for asked in (
         [("no_context", "safe_revised")],
         [("unsafe_revised", "jailbreak"), ("unsafe_revised", "safe_revised")],

@@ -415,9 +415,9 @@ def test_an_id_that_cannot_stand_in_a_log_is_refused(decider, own):
 @pytest.mark.parametrize(
     ("befallen", "problem"),
     [
-        (lambda log: log.unlink(), "the log was removed with 3 decisions; SIGHUP acknowledges it"),
+        (lambda log: log.unlink(), "another program removed the log (3 decisions); SIGHUP acknowledges it"),
         (lambda log: log.replace(log.with_suffix(".1")), None),
-        (lambda log: log.write_bytes(b""), "the log was shortened from outside"),
+        (lambda log: log.write_bytes(b""), "another program shortened the log"),
     ],
 )
 def test_what_befalls_a_log_is_noticed_before_the_next_decision(decider, tmp_path, befallen, problem):

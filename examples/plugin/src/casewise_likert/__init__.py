@@ -7,7 +7,7 @@ from casewise.ask.reader import ReadOutcome
 from casewise.models.protocol import Reply, ReplyOptions
 from casewise.records import Scale, Scored, Unscored, UnscoredReason
 
-ANSWER = re.compile(r'\A\W*(?:\{\s*"judgement"\s*:\s*)?"?([1-5])\b(?![./])')
+ANSWER = re.compile(r'\A\W*(?:\{\s*"judgement"\s*:\s*)?"?([1-5])\b(?!\.\d|\s*/)')
 
 
 def wants(options: AskOptions) -> ReplyOptions:

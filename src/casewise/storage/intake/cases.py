@@ -53,10 +53,10 @@ class Policies:
     """Rules for rows and cells that can be read in several ways. The defaults refuse."""
 
     repeats: Repeats = "refuse"
-    """A case, or an annotator's rating of it, that stands several times. merge: equal rows are one. first: the first counts.
+    """Treatment of a case, or an annotator's rating, that occurs several times. merge: equal rows are one. first: the first counts.
     keep: each is a case of its own."""
     skip_bad: bool = False
-    """Leave rows that cannot be read out, and write them with the reasons to a file beside the benchmark."""
+    """Leave out rows that cannot be read, and write them with the reasons to a file beside the benchmark."""
     separator: str | None = None
     """The character between the ratings in a cell; '' if a cell holds one. JSON lists need none."""
     percent: bool = False
@@ -409,7 +409,7 @@ class Cases:
             else f"the same query and context as line {line}; each case stands once, unless a column says who rated (--annotator)"
         )
         if policy == "refuse":
-            row.refuse(f"{repeat_words}. To take it all the same: --repeats merge, first or keep")
+            row.refuse(f"{repeat_words}. To import it anyway: --repeats merge, first or keep")
         if policy == "first":
             self.dropped.append(("the case, or the rating of it, stands on an earlier line", place))
             return
@@ -677,7 +677,7 @@ class Cases:
             reading = None if isinstance(word, (list, dict)) else self.frame.words.read(word, name or column)
             if reading is None:
                 self.table.row(place).refuse(
-                    f"{column!r} is {cell_text(word)}, and nobody said whether that is safe: name the words with --safe-word, "
+                    f"{column!r} is {cell_text(word)}, and no option says whether that is safe; name the words with --safe-word, "
                     "--unsafe-word and --unsure-word"
                 )
             self.readings[column, shown] = reading

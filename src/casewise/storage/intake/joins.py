@@ -128,7 +128,7 @@ class RatingTable:
             raise ConfigurationError(f"no column is called like {self.wide!r}; {listed(table.names)}")
         if not columns.annotator:
             raise ConfigurationError(
-                f"a row is a person's; name the column that says whose with --annotator; {listed(table.names)}"
+                f"each row is one person; name the column that identifies the person with --annotator; {listed(table.names)}"
             )
         n = len(table)
         melted: dict[str, list[Any]] = {
@@ -175,7 +175,7 @@ class RatingTable:
         known = {str(cell) for cell in table.columns[annotator] if cell is not None}
         table.notes.append(
             f"{len(known & set(place_of)):,} of {count_of(len(known), 'annotator has')} traits in {self.people.name}; "
-            f"{len(set(place_of) - known):,} of its rows are of nobody who rated."
+            f"{len(set(place_of) - known):,} of its rows belong to no annotator of these ratings."
         )
         return table, replace(columns, annotator=annotator)
 

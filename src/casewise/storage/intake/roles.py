@@ -285,7 +285,7 @@ def rater_columns(columns: Sequence[str], pattern: str | None) -> dict[str, str]
 def check_columns(chosen: CaseColumns, columns: Sequence[str]) -> None:
     """Check that a case has a query and something that people decided. Raises ConfigurationError: it has not."""
     if not chosen.query and not chosen.tool_call:
-        raise ConfigurationError(f"no column is called query or the like; name it with --query; {listed(columns)}")
+        raise ConfigurationError(f"no column has a name like query; name it with --query; {listed(columns)}")
     if chosen.n_safe and not (chosen.n_votes or chosen.n_unsafe):
         raise ConfigurationError(
             f"{chosen.n_safe!r} counts safe votes, but of how many? Name the column with --n-unsafe or --n-votes; "

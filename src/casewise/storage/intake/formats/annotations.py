@@ -11,7 +11,7 @@ from casewise.storage.intake.table import Table
 ANNOTATOR = "annotator"
 """The column with who answered."""
 
-NOBODY = "nobody has answered yet: no case has an answer that was submitted"
+NOBODY = "no case has a submitted answer yet"
 
 
 def beside(entry: Entry, cells: Mapping[str, Any], answers: Mapping[str, Any], annotator: str) -> dict[str, Any]:

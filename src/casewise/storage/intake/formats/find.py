@@ -76,7 +76,11 @@ def read_any_table(path: Path, options: FileOptions = FileOptions()) -> Table:
                 None,
                 "is a ZIP archive that casewise does not know; unpack it and give the folder, or a file of it",
             )
-        form = first_match("objects", file.objects[0].values) if file.is_json else form_named("CSV")
+        form = (
+            first_match("objects", file.objects[0].values)
+            if file.is_json
+            else next(form for form in formats() if form.name == "CSV")
+        )
         assert form is not None  # every object is one of some format
     return as_sheet(named(form, form.read(file)))
 
@@ -97,8 +101,3 @@ def named(form: Format, table: Table) -> Table:
 def first_match(level: Level, seen: object) -> Format | None:
     """Return the first format of a level that matches what was seen of a file."""
     return next((form for form in formats() if form.level == level and form.matches(seen)), None)
-
-
-def form_named(name: str) -> Format:
-    """Return the format of casewise called `name`."""
-    return next(form for form in formats() if form.name == name)

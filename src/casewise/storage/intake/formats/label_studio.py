@@ -36,7 +36,11 @@ def answers_of(entry: Entry) -> Iterator[dict[str, Any]]:
             value = result.entry("value").values
             if form := form_of(value):
                 answers[result.name("from_name")] = single(value[form])
-        yield beside(annotation, cells, answers, person_in(annotation, "completed_by"))
+        by = annotation.value("completed_by")  # the id of a person, or an object with one
+        person = (
+            annotation.entry("completed_by").name("id") if isinstance(by, Mapping) else annotation.name("completed_by")
+        )
+        yield beside(annotation, cells, answers, person)
 
 
 def cancelled(annotation: Mapping[str, Any]) -> bool:
@@ -47,11 +51,6 @@ def form_of(value: Mapping[str, Any]) -> str | None:
     """Return the key that holds the answer about the whole case; None where the value is about a region or has none."""
     keys = [key for key in value if key not in BESIDE]
     return keys[0] if len(keys) == 1 and keys[0] in FORMS else None
-
-
-def person_in(entry: Entry, key: str) -> str:
-    """Return the id of a person, who stands as a number or as an object with one."""
-    return entry.entry(key).name("id") if isinstance(entry.value(key), Mapping) else entry.name(key)
 
 
 def read(given: GivenFile) -> Table:
@@ -85,7 +84,7 @@ def read_flat(given: GivenFile) -> Table:
 
 def unpack(table: Table) -> Table:
     """Return the annotations with choices and people unpacked, without the rows of tasks that nobody annotated."""
-    table = table.without(lambda row: None if row.has("annotation_id") else "nobody annotated the task")
+    table = table.without(lambda row: None if row.has("annotation_id") else "the task has no annotation")
     table.columns = {name: [unpacked(cell) for cell in cells] for name, cells in table.columns.items()}
     return table
 

@@ -19,7 +19,7 @@ from casewise.storage.intake.chats import AGENT, RESULT, arguments_of, call_in_w
 from casewise.storage.intake.formats.format import Format, GivenFile
 from casewise.storage.intake.table import Table
 
-NO_CALL = "holds no call of a tool; a trace is read for the actions of an agent"
+NO_CALL = "holds no tool call; casewise reads a trace for the actions of an agent"
 
 
 def row_of_call(call: Mapping[str, Any], before: list[dict[str, str]], **more: Any) -> dict[str, Any]:
