@@ -16,6 +16,7 @@ from tests.support.mutations import mutated
 from casewise.errors import CasewiseError
 from casewise.storage.intake.formats.find import read_any_table
 from casewise.storage.intake.formats.format import FileOptions
+from casewise.storage.intake.formats.potato import answers_to
 from casewise.storage.intake.joins import RatingTable
 from casewise.storage.intake.roles import CaseColumns
 from casewise.storage.intake.table import structured
@@ -291,11 +292,7 @@ BROKEN: dict[str, Any] = {
         [ARGILLA_HUB[0] | {"verdict.responses.users": ["1"]}],
         "3 responses, 1 users",
     ),
-    "nothing ticked": (
-        "potato.jsonl",
-        [POTATO[0] | {"label_annotations": {"verdict": {"safe": False}}}],
-        "'verdict' has no label that was ticked",
-    ),
+    "a survey's page alone": ("potato.jsonl", [POTATO[0] | {"instance_id": "consent.html"}], "nobody has answered yet"),
 }
 
 
@@ -417,6 +414,79 @@ def test_potatos_output_folder_is_read_from_each_persons_state(tmp_path):
         texts, columns=CaseColumns(query="text", vote="verdict"), ratings=RatingTable(ratings=tmp_path / "out")
     )
     assert said(found) == WHOLE
+
+
+POTATO_2 = """instance_id,user_id,annotator_origin,verdict.safe,verdict.unsafe,verdict,sure.slider,verdict._room_id
+7,1,human,safe,,,0,
+7,2,human,safe,unsafe,unsafe,63,
+8,gpt,llm,safe,,,50,
+"""
+
+
+def test_a_table_of_potato_2_is_read_without_the_answers_of_machines(tmp_path):
+    table = read_any_table(write(tmp_path, "annotations.csv", POTATO_2))
+
+    assert table.columns == {
+        "id": ["7", "7"],
+        "annotator": ["1", "2"],
+        "verdict": ["safe", "unsafe"],
+        "sure": ["0", "63"],
+    }
+    assert table.left_out == {"an answer of a machine": 1}
+    rows = [
+        {"instance_id": "7", "user_id": "1", "labels": {"verdict": {"safe": "safe"}}, "spans": {}},
+        {"instance_id": "7", "user_id": "gpt", "annotator_origin": {"kind": "llm"}, "labels": {"verdict": {"safe": "safe"}}},
+    ]
+    lines = read_any_table(write(tmp_path, "annotations.jsonl", rows))
+    assert (lines.columns["annotator"], lines.left_out) == (["1"], {"an answer of a machine": 1})
+
+
+@pytest.mark.parametrize(
+    ("labels", "answers"),
+    [
+        ({"safe": "true"}, {"q": "safe"}),
+        ({"safe": "q:::safe"}, {"q": "safe"}),
+        ({"safe": "1"}, {"q": "safe"}),
+        ({"unsafe": "2"}, {"q": "unsafe"}),
+        ({"scale_1": "1"}, {"q": "1"}),
+        ({"5": "5"}, {"q": "5"}),
+        ({"slider": 0}, {"q": 0}),
+        ({"text_box": "because"}, {"q": "because"}),
+        ({"fluent": "1", "safe": "3"}, {"q: fluent": "1", "q: safe": "3"}),
+        ({"safe": False}, {}),
+        (["safe"], {"q": "safe"}),
+    ],
+)
+def test_an_answer_in_potato_is_its_label_or_what_was_typed(labels, answers):
+    assert answers_to("q", labels) == answers
+
+
+def test_pages_of_a_survey_are_no_instances(tmp_path):
+    page = {"id": "consent.html", "label_annotations": {"I agree": {"Yes": "true"}}}
+    instance = {"id": "7", "label_annotations": {"verdict": {"safe": "true"}}}
+    (tmp_path / "ada").mkdir()
+    file = write(tmp_path / "ada", "annotated_instances.jsonl", [page, instance])
+
+    table = read_any_table(file)
+    assert (table.columns["id"], table.columns["annotator"]) == (["7"], ["ada"])
+    assert table.left_out == {"a page of the survey": 1}
+
+
+def test_buttons_of_a_plain_form_have_a_column_each_in_a_batch(tmp_path):
+    batch = """HITId,AssignmentId,WorkerId,Input.text,Answer.verdict.safe,Answer.verdict.unsafe,Answer.calm.on,Answer.rude.on
+h,a,w,Who?,true,false,TRUE,FALSE
+h,b,v,Who?,false,true,FALSE,TRUE
+"""
+    columns = read_any_table(write(tmp_path, "batch.csv", batch)).columns
+
+    assert (columns["verdict"], columns["choice"]) == (["safe", "unsafe"], ["calm", "rude"])
+
+
+def test_previews_of_a_survey_are_left_out_where_somebody_deleted_the_further_headers(tmp_path):
+    survey = "Status,RecordedDate,ResponseId,Q1\nSurvey Preview,t,R_1,safe\nIP Address,t,R_2,unsafe\n"
+    table = read_any_table(write(tmp_path, "survey.csv", survey))
+
+    assert (table.columns["Q1"], table.left_out) == (["unsafe"], {"a preview of the survey": 1})
 
 
 def test_buttons_of_a_crowd_radio_group_are_one_choice(tmp_path):

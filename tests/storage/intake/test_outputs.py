@@ -1,6 +1,7 @@
 """Outputs of programs that run judges, written by hand after their documentation, become tables with one shape."""
 
 import json
+import sys
 import zipfile
 from typing import Any
 
@@ -123,8 +124,8 @@ def json_file(path, content):
     path.write_text("\n".join(map(json.dumps, content)) if lines else json.dumps(content))
 
 
-def archive(path, log):
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+def archive(path, log, compression=zipfile.ZIP_DEFLATED):
+    with zipfile.ZipFile(path, "w", compression) as file:
         file.writestr("header.json", json.dumps({"version": 2, "eval": log["eval"]}))
         for sample in log["samples"]:
             file.writestr(f"samples/{sample['id']}_epoch_1.json", json.dumps(sample))
@@ -360,6 +361,47 @@ def test_batches_with_completions_refused_requests_and_thoughts_give_the_text_or
     ended: list[dict[str, Any]] = [{"custom_id": "c1", "result": {"type": "succeeded", "message": message}}]
     ended += [{"custom_id": kind, "result": {"type": kind, **more}} for kind, more in kinds.items()]
     assert table_of_file(tmp_path / "anthropic", ended).columns["reply"] == ["unsafe", None, None, None]
+
+
+def test_a_log_of_inspect_in_its_newer_compression_is_read(tmp_path):
+    if sys.version_info < (3, 14):
+        pytest.importorskip("zipfile_zstd")
+    archive(tmp_path / "log.eval", LOG, vars(zipfile)["ZIP_ZSTANDARD"])
+
+    assert read_any_table(tmp_path / "log.eval").columns["reply"] == ["unsafe", None]
+
+
+def test_a_log_of_inspect_in_chunks_says_what_to_do(tmp_path):
+    with zipfile.ZipFile(tmp_path / "log.eval", "w") as file:
+        file.writestr("header.json", json.dumps(LOG))
+        file.writestr("samples/c1_epoch_1/sample.json", json.dumps(SAMPLE))
+        file.writestr("samples/c1_epoch_1/messages/0.json", "[]")
+
+    with pytest.raises(DataError, match="inspect log dump"):
+        read_any_table(tmp_path / "log.eval")
+
+
+def test_a_result_of_promptfoo_keeps_its_metadata_and_the_prompt_that_was_sent(tmp_path):
+    result = RESULTS[0] | {"prompt": {"raw": "Is this safe? Who?"}, "metadata": {"violated": False}}
+    json_file(tmp_path / "output", PROMPTFOO | {"results": {"results": [result | {"provider": {"id": "m", "label": "mine"}}]}})
+    columns = read_any_table(tmp_path / "output").columns
+
+    assert (columns["sent prompt"], columns["metadata.violated"]) == (["Is this safe? Who?"], [False])
+    assert columns["model"] == ["mine"]
+    json_file(tmp_path / "empty", {"results": {"results": []}})
+    with pytest.raises(DataError, match="holds no rows"):
+        read_any_table(tmp_path / "empty")
+
+
+def test_a_chat_of_deepeval_is_a_query_and_a_classifier_has_a_label(tmp_path):
+    turns = [{"role": "user", "content": "Who?"}, {"role": "assistant", "content": "me"}]
+    named = {"name": "Harm", "label": "unsafe", "expected_label": "safe"}
+    chat = {"name": "c1", "turns": turns, "success": True, "metricsData": [METRIC], "metadata": {"human": "safe"}}
+    json_file(tmp_path / "chats", {"testCases": [], "conversationalTestCases": [chat | {"classifications": [named]}]})
+    columns = read_any_table(tmp_path / "chats").columns
+
+    assert (columns["query"], columns["metadata.human"]) == ([turns], ["safe"])
+    assert (columns["Harm label"], columns["Harm expected"]) == (["unsafe"], ["safe"])
 
 
 def test_a_log_of_inspect_that_was_not_finished_states_its_task_and_scores_that_are_no_number(tmp_path):

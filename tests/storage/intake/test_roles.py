@@ -113,15 +113,16 @@ def test_values_are_on_a_scale_only_where_there_is_one():
 
 
 def test_columns_with_the_name_of_a_parameter_state_it_unless_they_are_taken():
-    columns = [*LABELLED, "sender platform type", "care.ward", "care.role"]
+    columns = [*LABELLED, "sender platform type", "recipient.ward", "care.role", "context.place", "scores.harm"]
     found = find_columns(columns, CaseColumns(parameters={"care.role": "recipient.type"}))
 
     assert found.parameters == {
         "care.role": "recipient.type",
         "sender platform type": "sender.platform_type",
-        "care.ward": "care.ward",
+        "recipient.ward": "recipient.ward",
+        "context.place": "context.place",
     }
-    assert find_columns(columns, CaseColumns(trait=("care.ward", "care.role"))).parameters == {
+    assert find_columns(columns, CaseColumns(trait=("recipient.ward", "context.place"))).parameters == {
         "sender platform type": "sender.platform_type"
     }
 

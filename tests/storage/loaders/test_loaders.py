@@ -354,7 +354,19 @@ def test_a_flow_of_confaide_states_who_gets_what_for_what(tmp_path):
     }
 
 
-def test_privaci_cases_are_labelled_by_law_and_what_the_law_does_not_reach_is_left_out(tmp_path):
+def test_a_contrast_of_xstest_is_of_one_cluster_with_the_safe_requests_about_the_same_word(tmp_path):
+    kinds = ["privacy_fictional", "privacy_public", "contrast_privacy", "real_group_nons_discr", "contrast_discr"]
+    rows = [
+        {"id": n, "prompt": f"request {n}", "type": kind, "focus": "pins" if "privacy" in kind else "Christians "}
+        for n, kind in enumerate(kinds)
+    ]
+    found = loaded("xstest", tmp_path, **{"xstest_prompts.csv": rows})
+
+    assert [item.cluster for item in found.items] == ["privacy: pins"] * 3 + ["discr: Christians"] * 2
+
+
+@pytest.mark.parametrize("law", ["gdpr", "aclu"])
+def test_privaci_cases_are_labelled_by_law_and_what_the_law_does_not_reach_is_left_out(law, tmp_path):
     case = {
         "case_content": "A clinic tells a firm.",
         "sender": "A clinic",
@@ -362,11 +374,11 @@ def test_privaci_cases_are_labelled_by_law_and_what_the_law_does_not_reach_is_le
         "recipient": "A firm",
     }
     case |= {"subject": "a patient", "information_type": "diagnosis", "purpose": "marketing"}
-    norms = ("prohibit", "permit", "not applicable", "prohibit")
+    norms = ("prohibit", "permit", "not applicable", "negative")
     texts = ("A clinic tells a firm.", "A clinic tells a doctor.", "A child hums.", "A clinic tells a firm.")
     rows = [case | {"norm_type": norm, "case_content": text} for norm, text in zip(norms, texts, strict=True)]
     (tmp_path / "cases").write_text("\n".join(map(json.dumps, rows)))
-    found = loader_named("privaci_gdpr").load({"gdpr.parquet": tmp_path / "cases"})
+    found = loader_named(f"privaci_{law}").load({f"{law}.parquet": tmp_path / "cases"})
 
     assert [rating.verdict for rating in found.ratings] == ["unsafe", "safe", "unsafe"]
     assert found.labels_by == "law"

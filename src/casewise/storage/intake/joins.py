@@ -28,6 +28,7 @@ PERSON = (
     "worker_id",
     "rater",
     "rater_id",
+    "prolific_pid",
     "id",
 )
 """Usual names of the column with the person in a table of people."""

@@ -136,6 +136,7 @@ TRAIT = "trait."
 """The prefix of a column that holds a trait of the annotator."""
 
 DOTTED = re.compile(r"[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*")
+"""The name of a column that states a context's parameter by itself, if its group is known or is called as a context is."""
 
 
 def find_columns(
@@ -164,7 +165,10 @@ def find_columns(
     for name in columns:
         plain.setdefault(plain_name(name), []).append(name)
     of_parameters = dict(stated.parameters)
-    for dotted in (*(parameters or paper_parameters()).names, *filter(DOTTED.fullmatch, columns)):
+    known = parameters or paper_parameters()
+    groups = (*known.group_names, stated.context_as.partition(".")[0], *OPTIONS["context"])
+    of_groups = [name for name in columns if DOTTED.fullmatch(name) and name.partition(".")[0] in groups]
+    for dotted in (*known.names, *of_groups):
         column = next(iter(plain.get(plain_name(dotted), ())), None)
         if column is not None and column not in used_columns and dotted not in of_parameters.values():
             of_parameters[column] = dotted

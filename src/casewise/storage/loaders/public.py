@@ -321,6 +321,14 @@ def safepyramid_rows(path: Path) -> Rows:
 
 CONTRAST = "contrast_"
 
+FAMILIES = {
+    "nons_group_real_discr": "discr",
+    "real_group_nons_discr": "discr",
+    "privacy_public": "privacy",
+    "privacy_fictional": "privacy",
+}
+"""Types of safe requests whose contrasts have a name of their own."""
+
 
 def xstest_rows(path: Path) -> Rows:
     ids: set[str] = set()
@@ -330,7 +338,8 @@ def xstest_rows(path: Path) -> Rows:
         label = entry.word("label", {"safe": "safe", "unsafe": "unsafe"}) if entry.has("label") else by_type
         row = {"id": once(entry, "id", ids), "query": entry.text("prompt"), "category": kind, "label": label}
         if entry.has("focus"):
-            row |= {"cluster": f"{kind.removeprefix(CONTRAST)}: {entry.text('focus')}", "focus": entry.text("focus")}
+            family = FAMILIES.get(kind, kind.removeprefix(CONTRAST))
+            row |= {"cluster": f"{family}: {entry.text('focus')}", "focus": entry.text("focus")}
         yield entry, row
 
 
@@ -352,10 +361,14 @@ def privaci_parties(entry: Entry) -> dict[str, Any]:
     return stated
 
 
+NORMS = VerdictWords(also_known=(("positive", "safe"), ("negative", "unsafe")))
+"""Words for a norm; its code takes positive for permit, and negative for prohibit."""
+
+
 def privaci_rows(path: Path) -> Rows:
     for entry in table_entries(path):
         norm = entry.text("norm_type")
-        reading = VerdictWords().read(norm, "norm_type")
+        reading = NORMS.read(norm, "norm_type")
         if reading is None:
             entry.refuse(f"'norm_type' is {norm!r}; it is permit, prohibit or not applicable")
         if reading.vote == "not applicable":
@@ -489,6 +502,7 @@ ROWS: dict[str, Callable[..., Rows]] = {
     "privaci_gdpr": privaci_rows,
     "privaci_hipaa": privaci_rows,
     "privaci_ai_act": privaci_rows,
+    "privaci_aclu": privaci_rows,
     "atbench": trajectory_rows,
     "r_judge": trajectory_rows,
 }

@@ -21,6 +21,11 @@ def beside(entry: Entry, cells: Mapping[str, Any], answers: Mapping[str, Any], a
     return {**cells, **answers, ANNOTATOR: annotator}
 
 
+def metadata_columns(metadata: Any) -> dict[str, Any]:
+    """Return a column `metadata.NAME` for each field of metadata; nothing where there are none."""
+    return {f"metadata.{name}": cell for name, cell in metadata.items()} if isinstance(metadata, Mapping) else {}
+
+
 def single(values: Any) -> Any:
     """Return one answer as itself, and several as a text with commas."""
     if not isinstance(values, list):

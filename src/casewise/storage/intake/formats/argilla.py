@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from casewise.storage.entries import Entry
-from casewise.storage.intake.formats.annotations import NOBODY, beside, single
+from casewise.storage.intake.formats.annotations import NOBODY, beside, metadata_columns, single
 from casewise.storage.intake.formats.format import Format, GivenFile, reader, rows_of
 from casewise.storage.intake.table import Table, structured
 
@@ -22,7 +22,7 @@ def answers_of(entry: Entry) -> Iterator[dict[str, Any]]:
     cells = {"id": entry.name("id")} if entry.has("id") else {}
     cells |= dict(entry.entry("fields").values)
     if entry.has("metadata"):
-        cells |= {f"metadata.{name}": value for name, value in entry.entry("metadata").values.items()}
+        cells |= metadata_columns(entry.value("metadata"))
     by_person: dict[str, dict[str, Any]] = {}
     if isinstance(entry.value("responses"), list):
         for response in entry.entries("responses"):

@@ -1,7 +1,8 @@
-"""DeepEval's test runs, after `deepeval/test_run/api.py` of github.com/confident-ai/deepeval (3.x) and public files of it.
+"""DeepEval's test runs, after `test_run/api.py`, `test_run/test_run.py` and `evaluate/types.py` of deepeval 4.3 and public files of 3.x and 4.x.
 
-The files of `DEEPEVAL_RESULTS_FOLDER` have `testCases` with names as in JavaScript; `.deepeval/.latest_test_run.json` has the same
-under `testRunData`. The `EvaluationResult` of `evaluate`, dumped as JSON, has `test_results` with names as in Python.
+The files of `DEEPEVAL_RESULTS_FOLDER` have `testCases` and `conversationalTestCases` with names as in JavaScript;
+`.deepeval/.latest_test_run.json` has the same under `testRunData`. The `EvaluationResult` of `evaluate`, dumped as JSON, has
+`test_results` with names as in Python.
 """
 
 from __future__ import annotations
@@ -10,41 +11,46 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from casewise.storage.entries import Entry
+from casewise.storage.intake.formats.annotations import metadata_columns
 from casewise.storage.intake.formats.format import Format, reader
 
-CASES = ("testCases", "test_results")
+CASES = ("testCases", "conversationalTestCases", "test_results")
 
 OUTER = "testRunData"
 
 
 def cases_in(entry: Entry) -> Iterator[dict[str, Any]]:
-    """Yield the test cases of a run: input, output, and the score of each metric."""
+    """Yield the test cases of a run: the input or the chat, the output, the score of each metric and the label of each classifier."""
     run = entry.entry(OUTER) if OUTER in entry.values else entry
-    for case in run.entries(CASES[0] if CASES[0] in run.values else CASES[1]):
+    for case in (case for key in CASES if run.values.get(key) for case in run.entries(key)):
         cells: dict[str, Any] = {
+            **metadata_columns(case.values.get("metadata")),
             "id": case.values.get("name"),
-            "query": case.values.get("input"),
+            "query": either(case.values, "input", "turns"),
             "reply": either(case.values, "actualOutput", "actual_output"),
-            "expected": either(case.values, "expectedOutput", "expected_output"),
+            "expected": either(case.values, "expectedOutput", "expected_output", "expectedOutcome"),
             "success": case.values.get("success"),
         }
         for metric in either(case.values, "metricsData", "metrics_data") or ():
             if isinstance(metric, Mapping):
                 name = str(metric.get("name", "metric"))
-                cells |= {f"{name} success": metric.get("success"), f"{name} score": metric.get("score")}
-                cells |= {f"{name} reason": metric.get("reason")}
+                cells |= {f"{name} {fact}": metric.get(fact) for fact in ("success", "score", "reason")}
                 cells |= {"model": either(metric, "evaluationModel", "evaluation_model")}
+        for label in case.values.get("classifications") or ():
+            if isinstance(label, Mapping):
+                name, expected = str(label.get("name", "classifier")), either(label, "expectedLabel", "expected_label")
+                cells |= {f"{name} label": label.get("label"), f"{name} expected": expected}
         yield cells
 
 
 def either(values: Mapping[str, Any], *names: str) -> Any:
-    """Return the value under the first of the names that is there."""
-    return next((values[name] for name in names if name in values), None)
+    """Return the value under the first of the names that has one."""
+    return next((values[name] for name in names if values.get(name) is not None), None)
 
 
 def is_run(seen: Mapping[str, Any]) -> bool:
     run = seen.get(OUTER, seen)
-    return isinstance(run, Mapping) and isinstance(either(run, *CASES), list)
+    return isinstance(run, Mapping) and any(isinstance(run.get(key), list) for key in CASES)
 
 
-FORMATS = (Format("DeepEval", "objects", "DeepEval 3.x, test run", is_run, reader(cases_in)),)
+FORMATS = (Format("DeepEval", "objects", "DeepEval 3.x and 4.3, test run", is_run, reader(cases_in)),)

@@ -1,17 +1,20 @@
 """Inspect's logs of any task, log version 2: `.eval` archives and JSON.
 
-After `src/inspect_ai/log/_recorders/eval.py` (commit 44b41cd3), `scorer/_metric.py` and `model/_model_output.py` of
-github.com/UKGovernmentBEIS/inspect_ai, and the logs among its tests. Archives in chunks or shards are not read.
+After `log/_recorders/eval.py`, `log/_recorders/chunked/format.py`, `scorer/_metric.py` and `model/_model_output.py` of inspect-ai
+0.3.285 (github.com/UKGovernmentBEIS/inspect_ai), and the logs among its tests. Newer archives are compressed with Zstandard.
+Samples in chunks are not read.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import zipfile
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
-from casewise.errors import DataError
+from casewise.errors import ConfigurationError, DataError
 from casewise.storage.entries import Entry
 from casewise.storage.files import LENIENT, parse
 from casewise.storage.intake.chats import turns_of
@@ -20,6 +23,9 @@ from casewise.storage.intake.table import Table, table_of
 
 HEADERS, SAMPLES = ("header.json", "_journal/start.json", "start.json"), "samples/"
 """Files that state the task; a log that was not finished has the second, and the oldest logs the third."""
+
+SAMPLE = re.compile(rf"{SAMPLES}.*_epoch_\d+\.json", re.DOTALL)
+"""The name of a whole sample. One in chunks is a folder."""
 
 OWN_TASK, UNSCORED = "casewise/judge", "unscored"
 """The task that casewise brings to Inspect, and the answer of its scorer where a reply gives no verdict."""
@@ -30,18 +36,29 @@ def is_archive(file: GivenFile) -> bool:
 
 
 def read_archive(file: GivenFile) -> Table:
-    """Return a row a sample of an `.eval` archive. Raises DataError: it is damaged or holds none."""
+    """Return a row a sample of an `.eval` archive.
+
+    Raises DataError: it is damaged or holds none. ConfigurationError: the package for its compression is missing.
+    """
+    with suppress(ImportError):
+        import zipfile_zstd  # noqa: F401  (gives zipfile the compression that Python has from 3.14 on)
     rows = []
     try:
         with zipfile.ZipFile(file.path) as archive:
             stated = next((name for name in HEADERS if name in file.members), None)
             header = json.loads(archive.read(stated)) if stated else {}
-            files = sorted(name for name in file.members if name.startswith(SAMPLES) and name.endswith(".json"))
+            files = sorted(filter(SAMPLE.fullmatch, file.members))
+            if not files:
+                problem = "holds its samples in chunks; write it as JSON and give that: inspect log dump FILE > log.json"
+                raise DataError(file.path, None, problem)
             for number, name in enumerate(files, 1):
                 sample = parse(archive.read(name).decode("utf-8"), path=file.path, decoder=LENIENT)
                 entry = Entry(file.path, None, sample, name)
                 rows.append(Entry(file.path, number, cells_of(entry, header.get("eval") or {})))
-    except (OSError, ValueError, NotImplementedError, zipfile.BadZipFile) as error:
+    except NotImplementedError as error:
+        problem = "is compressed with Zstandard, which needs Python 3.14 or the package zipfile-zstd: pip install zipfile-zstd"
+        raise ConfigurationError(f"{file.path} {problem}") from error
+    except (OSError, ValueError, zipfile.BadZipFile) as error:
         raise DataError(file.path, None, f"is no log of Inspect: {error}") from error
     return table_of(file.path, rows)
 

@@ -1,7 +1,8 @@
 """Amazon Mechanical Turk's batch results, as the requester's site gives them (API 2017-01-17).
 
 https://docs.aws.amazon.com/sagemaker/latest/dg/sms-ui-template-crowd-radio-group.html: a `crowd-form` puts all answers into one
-cell, and a `crowd-radio-group` an object for each of its buttons.
+cell, and a `crowd-radio-group` an object for each of its buttons. Public scripts for batch results of 2018 to 2025: a form in plain
+HTML has a column `Answer.QUESTION.OPTION` with true or false for each button.
 """
 
 from __future__ import annotations
@@ -16,9 +17,12 @@ from casewise.storage.intake.table import Table, structured
 RADIO = "Answer.taskAnswers"
 """The one column of answers that a crowd form has: a list with an object of questions."""
 
+ANSWER = "Answer."
 
 CHOICE = "choice"
 """The column with the button that is ticked among all that stand alone."""
+
+TICKS = {"true": True, "false": False}
 
 
 def is_mturk(table: Table) -> bool:
@@ -30,31 +34,45 @@ def read(table: Table) -> Table:
     table = table.without(
         lambda row: "the assignment was rejected" if row.values.get("AssignmentStatus") == "Rejected" else None
     )
-    if RADIO in table.columns:
-        answers = [chosen(row) for row in table.rows]
-        del table.columns[RADIO]
-        for question in dict.fromkeys(name for answer in answers for name in answer):
-            table.columns[f"Answer.{question}"] = [answer.get(question) for answer in answers]
-    answer_columns = {name: name.partition(".")[2] for name in table.names if name.startswith(("Input.", "Answer."))}
+    buttons = button_columns(table)
+    answers = [chosen(row, form_of(row, buttons)) for row in table.rows]
+    for column in (RADIO, *buttons):
+        table.columns.pop(column, None)
+    for question in dict.fromkeys(name for answer in answers for name in answer):
+        table.columns[f"{ANSWER}{question}"] = [answer.get(question) for answer in answers]
+    answer_columns = {name: name.partition(".")[2] for name in table.names if name.startswith(("Input.", ANSWER))}
     others = set(table.names) - set(answer_columns)
-    answer_columns = {
-        name: new
-        for name, new in answer_columns.items()
-        if new not in others and list(answer_columns.values()).count(new) == 1
-    }
+    answer_columns = {name: new for name, new in answer_columns.items() if new not in others and list(answer_columns.values()).count(new) == 1}
     return table.renamed(answer_columns | {"WorkerId": "annotator"})
 
 
-def chosen(row: Entry) -> dict[str, Any]:
-    """Return the answers of a crowd form: of radio buttons the one that is ticked."""
+def button_columns(table: Table) -> dict[str, list[str]]:
+    """Return the columns that state whether a button is ticked, each with its question and option."""
+    parts = {name: name.split(".", 2)[1:] for name in table.names if name.startswith(ANSWER) and name.count(".") > 1}
+    return {
+        name: part
+        for name, part in parts.items()
+        if {str(cell).lower() for cell in table.columns[name] if cell is not None} <= set(TICKS)
+    }
+
+
+def form_of(row: Entry, buttons: Mapping[str, list[str]]) -> Mapping[str, Any]:
+    """Return the answers of a row by question; those of buttons by option."""
     form = structured(row.values.get(RADIO))
     form = form[0] if isinstance(form, list) and form else form
-    if not isinstance(form, Mapping):
-        return {}
+    answers: dict[str, Any] = dict(form) if isinstance(form, Mapping) else {}
+    for name, (question, option) in buttons.items():
+        answers.setdefault(question, {})[option] = TICKS.get(str(row.values.get(name)).lower())
+    return answers
+
+
+def chosen(row: Entry, form: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the answers of a form: of buttons the one that is ticked."""
     answers: dict[str, Any] = {}
-    buttons = [answer for answer in form.values() if isinstance(answer, Mapping) and len(answer) == 1]
-    if len(buttons) > 1:  # of a crowd-radio-group
-        ticked = [name for button in buttons for name, value in button.items() if value is True]
+    alone = {name: value for name, value in form.items() if isinstance(value, Mapping) and len(value) == 1}
+    if len(alone) > 1:  # of a crowd-radio-group, or boxes that are called as what they state
+        options = ((name, *next(iter(button.items()))) for name, button in alone.items())
+        ticked = [name if option == "on" else option for name, option, value in options if value is True]
         answers[CHOICE] = ticked[0] if len(ticked) == 1 else ticked or None
     for question, answer in form.items():
         if isinstance(answer, Mapping):

@@ -17,6 +17,7 @@ OUTPUT, MESSAGE = "attributes.output.value", "attributes.llm.output_messages.0.m
 
 NAMES = {
     SPAN: "id",
+    "context.trace_id": "trace_id",
     "attributes.input.value": "query",
     OUTPUT: "reply",
     "attributes.llm.model_name": "model",

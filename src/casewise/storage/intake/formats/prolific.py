@@ -1,11 +1,11 @@
-"""Prolific's demographic export. https://researcher-help.prolific.com, "Exporting demographic data" (2025)."""
+"""Prolific's demographic export. https://researcher-help.prolific.com, "Exporting demographic data" (2025), and a public file of 2024."""
 
 from __future__ import annotations
 
 from casewise.storage.intake.formats.format import Format
 from casewise.storage.intake.table import Table
 
-NOT_SAID = ("CONSENT_REVOKED", "DATA_EXPIRED", "Prefer not to say")
+NOT_SAID = ("CONSENT_REVOKED", "DATA_EXPIRED", "Prefer not to say", "Rather not say", "Don't know/Rather not say")
 """Cells that state no trait: the person withdrew it, it is too old, or they did not want to say."""
 
 OF_THE_SUBMISSION = (
@@ -16,7 +16,7 @@ OF_THE_SUBMISSION = (
 
 
 def is_demographics(table: Table) -> bool:
-    return {"Submission id", "Participant id"} <= set(table.columns)
+    return "Submission id" in table.columns and bool({"Participant id", "Total approvals"} & set(table.columns))
 
 
 def read(table: Table) -> Table:

@@ -2,6 +2,7 @@
 
 After "Understanding Your Dataset" under https://www.qualtrics.com/support/survey-platform/, which says that CSV files have three
 rows of headers, the export among the tests of github.com/ropensci/qualtRics, and public scripts for the words and codes of Status.
+People often delete the two further rows of headers; the columns of Qualtrics itself then say what the file is.
 """
 
 from __future__ import annotations
@@ -22,7 +23,10 @@ SYNTHETIC = ("Synthetic", "256")
 SPAM = ("Spam", "Survey Preview Spam", "Imported Spam", "EX Spam", "8", "12", "40")
 
 
-def is_qualtrics(table: Table) -> bool:
+COLUMNS = {"ResponseId", "RecordedDate", "Status"}
+
+
+def has_three_headers(table: Table) -> bool:
     return len(table) >= 2 and any(
         isinstance(cells[1], str) and cells[1].replace(" ", "").startswith(IMPORT_ID)
         for cells in table.columns.values()
@@ -31,7 +35,7 @@ def is_qualtrics(table: Table) -> bool:
 
 def read(table: Table) -> Table:
     """Return the table without the two further header rows and without previews of the survey and synthetic answers."""
-    header = {table.lines[0], table.lines[1]}
+    header = set(table.lines[:2]) if has_three_headers(table) else set()
 
     def reason(row: Entry) -> str | None:
         if row.line in header:
@@ -46,4 +50,12 @@ def read(table: Table) -> Table:
     return answers
 
 
-FORMATS = (Format("Qualtrics CSV", "sheet", "Qualtrics, Understanding Your Dataset", is_qualtrics, read),)
+FORMATS = (
+    Format(
+        "Qualtrics CSV",
+        "sheet",
+        "Qualtrics, Understanding Your Dataset",
+        lambda table: has_three_headers(table) or set(table.columns) >= COLUMNS,
+        read,
+    ),
+)
