@@ -435,7 +435,12 @@ def test_a_table_of_potato_2_is_read_without_the_answers_of_machines(tmp_path):
     assert table.left_out == {"an answer of a machine": 1}
     rows = [
         {"instance_id": "7", "user_id": "1", "labels": {"verdict": {"safe": "safe"}}, "spans": {}},
-        {"instance_id": "7", "user_id": "gpt", "annotator_origin": {"kind": "llm"}, "labels": {"verdict": {"safe": "safe"}}},
+        {
+            "instance_id": "7",
+            "user_id": "gpt",
+            "annotator_origin": {"kind": "llm"},
+            "labels": {"verdict": {"safe": "safe"}},
+        },
     ]
     lines = read_any_table(write(tmp_path, "annotations.jsonl", rows))
     assert (lines.columns["annotator"], lines.left_out) == (["1"], {"an answer of a machine": 1})

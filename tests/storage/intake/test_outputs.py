@@ -383,7 +383,9 @@ def test_a_log_of_inspect_in_chunks_says_what_to_do(tmp_path):
 
 def test_a_result_of_promptfoo_keeps_its_metadata_and_the_prompt_that_was_sent(tmp_path):
     result = RESULTS[0] | {"prompt": {"raw": "Is this safe? Who?"}, "metadata": {"violated": False}}
-    json_file(tmp_path / "output", PROMPTFOO | {"results": {"results": [result | {"provider": {"id": "m", "label": "mine"}}]}})
+    json_file(
+        tmp_path / "output", PROMPTFOO | {"results": {"results": [result | {"provider": {"id": "m", "label": "mine"}}]}}
+    )
     columns = read_any_table(tmp_path / "output").columns
 
     assert (columns["sent prompt"], columns["metadata.violated"]) == (["Is this safe? Who?"], [False])

@@ -11,6 +11,7 @@ from typing import Any
 from casewise.errors import ConfigurationError, did_you_mean
 from casewise.options import Hidden
 from casewise.records import ParameterSet, paper_parameters
+from casewise.storage.entries import MOST_LISTED
 from casewise.storage.intake.table import Table, structured
 from casewise.storage.words import plain_name
 
@@ -306,5 +307,6 @@ def check_columns(chosen: CaseColumns, columns: Sequence[str]) -> None:
 
 
 def listed(columns: Sequence[str]) -> str:
-    """Return the columns of a table, in words."""
-    return f"the columns are: {', '.join(columns)}"
+    """Return the first columns of a table, in words."""
+    more = f" and {len(columns) - MOST_LISTED:,} more" if len(columns) > MOST_LISTED else ""
+    return f"the columns are: {', '.join(columns[:MOST_LISTED])}{more}"

@@ -108,7 +108,7 @@ def table_of(
     numbered: bool = False,
     **facts: Any,
 ) -> Table:
-    """Return entries as a table whose columns are all the keys that some entry has a value for.
+    """Return entries as a table whose columns are all the keys that some entry has a value for, and `reply`.
 
     Raises DataError: there is no row, or a cell is damaged.
     """
@@ -119,7 +119,7 @@ def table_of(
         for name, value in entry.values.items():
             cell = clean(value, entry, str(name), cleaned)
             if (column := columns.get(str(name))) is None:
-                if cell is None:
+                if cell is None and name != "reply":  # where every call failed, there are replies, and none is known
                     continue
                 column = columns[str(name)] = [None] * place
             column.append(cell)

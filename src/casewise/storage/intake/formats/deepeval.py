@@ -27,7 +27,7 @@ def cases_in(entry: Entry) -> Iterator[dict[str, Any]]:
             **metadata_columns(case.values.get("metadata")),
             "id": case.values.get("name"),
             "query": either(case.values, "input", "turns"),
-            "reply": either(case.values, "actualOutput", "actual_output"),
+            **({} if case.values.get("turns") else {"reply": either(case.values, "actualOutput", "actual_output")}),
             "expected": either(case.values, "expectedOutput", "expected_output", "expectedOutcome"),
             "success": case.values.get("success"),
         }

@@ -119,7 +119,10 @@ class GivenFile:
                 problem = f"byte 0x{raw[error.start]:02x} is neither UTF-8 nor Windows-1252; save the file as UTF-8"
                 raise DataError(self.path, line, problem) from error
             if "\0" in text:
-                raise DataError(self.path, None, "is no text file, and no format that casewise knows") from error
+                problem = (
+                    "is no text file, and no format that casewise knows; if it is UTF-16, give --encoding utf-16-le"
+                )
+                raise DataError(self.path, None, problem) from error
             self.notes.append(f"The file is not UTF-8 (line {line}); it was read as Windows-1252.")
             return text
 

@@ -54,14 +54,10 @@ def form_of(value: Mapping[str, Any]) -> str | None:
 
 
 def read(given: GivenFile) -> Table:
-    n_cancelled = sum(
-        cancelled(annotation)
-        for entry in given.objects
-        for annotation in entry.values.get("annotations") or ()
-        if isinstance(annotation, Mapping)
-    )
+    rows = rows_of(given, answers_of)
+    n_cancelled = sum(cancelled(each.values) for entry in given.objects for each in entry.entries("annotations"))
     left_out = {"the annotation was cancelled": n_cancelled} if n_cancelled else {}
-    return given.table(rows_of(given, answers_of), empty=NOBODY, left_out=left_out)
+    return given.table(rows, empty=NOBODY, left_out=left_out)
 
 
 def unpacked(cell: Any) -> Any:

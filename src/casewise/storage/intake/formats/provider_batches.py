@@ -3,7 +3,7 @@
 OpenAI: the request output object of the API reference, and public output files of 2025 and 2026 with chat completions; other
 providers write the same without `error`. Completions and responses are read as their own interfaces return them. Anthropic:
 `MessageBatchResult` in `src/anthropic/types/messages` of github.com/anthropics/anthropic-sdk-python (commit 32169b41), whose
-results are `succeeded`, `errored`, `canceled` or `expired`, and the example of its documentation.
+results are `succeeded`, `errored`, `canceled` or `expired`, and a public file of results of 2025.
 """
 
 from __future__ import annotations
