@@ -49,7 +49,9 @@ def read_archive(file: GivenFile) -> Table:
             header = json.loads(archive.read(stated)) if stated else {}
             files = sorted(filter(SAMPLE.fullmatch, file.members))
             if not files:
-                problem = "holds its samples in chunks; write it as JSON and give that: inspect log dump FILE > log.json"
+                problem = (
+                    "holds its samples in chunks; write it as JSON and give that: inspect log dump FILE > log.json"
+                )
                 raise DataError(file.path, None, problem)
             for number, name in enumerate(files, 1):
                 sample = parse(archive.read(name).decode("utf-8"), path=file.path, decoder=LENIENT)

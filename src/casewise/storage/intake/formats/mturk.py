@@ -42,7 +42,11 @@ def read(table: Table) -> Table:
         table.columns[f"{ANSWER}{question}"] = [answer.get(question) for answer in answers]
     answer_columns = {name: name.partition(".")[2] for name in table.names if name.startswith(("Input.", ANSWER))}
     others = set(table.names) - set(answer_columns)
-    answer_columns = {name: new for name, new in answer_columns.items() if new not in others and list(answer_columns.values()).count(new) == 1}
+    answer_columns = {
+        name: new
+        for name, new in answer_columns.items()
+        if new not in others and list(answer_columns.values()).count(new) == 1
+    }
     return table.renamed(answer_columns | {"WorkerId": "annotator"})
 
 
