@@ -255,6 +255,27 @@ def test_errors_are_grouped_by_the_statement_that_separates_them(of_ward):
     assert f"| {DAUGHTER} | refuse | safe |" in page
 
 
+def test_statements_that_differ_in_case_or_a_full_stop_are_one():
+    def wrong_in_any_spelling(query, context):
+        who = context["recipient"]["type"].lower().rstrip(".")
+        return wrong_about_daughters(query, {"recipient": {"type": who}})
+
+    cases = ward_cases(daughter=(DAUGHTER, DAUGHTER.upper(), f"{DAUGHTER.capitalize()}."))
+    run = casewise.judge(cases, wrong_in_any_spelling, elicitations="probability")
+    (group,) = fit_decider(run, ratio=1, benchmark=cases, judge=wrong_in_any_spelling).numbers.error_groups
+
+    (daughters,) = group.statements
+    assert str(daughters.statement).lower().rstrip(".") == DAUGHTER
+    assert daughters.errors == daughters.items == group.errors
+
+
+def test_errors_whose_contexts_share_no_statement_are_said_not_to_be_grouped(run):
+    page = fit_decider(run, ratio=1).to_markdown()
+
+    assert "no statement stands in enough of their contexts to group them" in page
+    assert "separates its errors from its other decisions" not in page
+
+
 def test_the_costliest_wrong_decisions_come_first_and_ties_are_none(run):
     fitting = fit_decider(run, ratio=3).numbers
     weight = fitting.trial.evidence.weight

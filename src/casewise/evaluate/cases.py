@@ -129,7 +129,7 @@ class ErrorGroup(ShortRepr):
     p: float
     """P value of no relation between these errors and any context, corrected for all that was searched."""
     searched: int
-    """Statements and parameters."""
+    """Statements and parameters; 0 where every item is an error, or no statement stands in enough of the contexts."""
     cases: tuple[Case, ...]
     """The wrong items of the group, at most `MOST_CASES`."""
 
@@ -150,25 +150,28 @@ class ErrorGroup(ShortRepr):
 
 
 def error_groups(runs: JudgedRuns, risks: list[ErrorsAtRisk], *, searches: int = 1, seed: int = 0) -> list[ErrorGroup]:
-    """Return the best separation of each kind of error that was made; nothing of a kind where nothing can be searched.
+    """Return the best separation of each kind of error that was made.
+
+    Statements that differ in case, spaces or a final full stop alone are one.
 
     `searches`: the number of judges for which the same is searched. Their p are corrected for that, and for the kinds.
     """
     made = [risk for risk in risks if risk.error.any()]
-    groups = (error_group(runs, risk, times=len(risks) * searches, seed=seed) for risk in made)
-    return [group for group in groups if group is not None]
+    return [error_group(runs, risk, times=len(risks) * searches, seed=seed) for risk in made]
 
 
-def error_group(runs: JudgedRuns, risk: ErrorsAtRisk, *, times: int, seed: int) -> ErrorGroup | None:
+def error_group(runs: JudgedRuns, risk: ErrorsAtRisk, *, times: int, seed: int) -> ErrorGroup:
     rng = np.random.default_rng(seed)
     cluster = runs.cluster[risk.places]
     searched = some_queries(cluster, rng)
     places, error, cluster = risk.places[searched], risk.error[searched], cluster[searched]
     rows: defaultdict[tuple[str, str | None], list[int]] = defaultdict(list)
     stating: defaultdict[str, set[int]] = defaultdict(set)
+    first_spelling: dict[tuple[str, str], str] = {}
     for row, place in enumerate(places):
         for name, text in stated_of(runs, int(place)):
-            rows[name, text].append(row)
+            words = " ".join(text.casefold().split()).rstrip(".")
+            rows[name, first_spelling.setdefault((name, words), text)].append(row)
             stating[name].add(row)
     names = sorted(stating)
     for name in names:
@@ -181,7 +184,7 @@ def error_group(runs: JudgedRuns, risk: ErrorsAtRisk, *, times: int, seed: int) 
     )
     best = separation(error, memberships, cluster, rng=rng)
     if best is None:
-        return None
+        return ErrorGroup(risk.kind, "", (), int(error.sum()), len(error), p=1.0, searched=0, cases=())
     parameter = names[best.parameter]
     chosen = [
         feature

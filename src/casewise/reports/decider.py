@@ -114,7 +114,7 @@ def main_error_group(fitting: Fitting) -> Iterator[Prose]:
     groups = sorted(fitting.error_groups, key=lambda group: -group.errors)
     if shown := [group for group in groups if group.holds]:
         yield Prose(group_sentence(shown[0], fitting.runs.benchmark, done=DECIDED, tested=False))
-    elif groups:
+    elif any(group.searched for group in groups):
         yield Prose("No statement or parameter separates its errors from its other decisions beyond chance.")
 
 

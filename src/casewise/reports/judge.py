@@ -593,6 +593,13 @@ def group_values(group: ErrorGroup, names: Mapping[str, str]) -> dict[str, Any]:
 def group_sentence(group: ErrorGroup, benchmark: Benchmark, *, done: Mapping[str, str], tested: bool = True) -> Text:
     """Return what separates a kind of error from the rest, or that nothing is shown to; `tested`: with the test."""
     values = group_values(group, done)
+    if not group.searched:
+        why = (
+            "nothing can separate them"
+            if group.errors == group.items
+            else "no statement stands in enough of their contexts to group them"
+        )
+        return text("Of {n:item} labelled {label}, {errors:,} are {wrong}: {why}.", **values, why=why)
     if not group.holds:
         return text(
             "Of {n:item} labelled {label}, {errors:,} are {wrong}. No statement or parameter of the contexts separates "
