@@ -26,10 +26,10 @@ class Installed:
 def test_a_path_in_the_current_folder_is_printed_in_its_short_form(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
-    assert plugins.from_here(str(tmp_path / ".venv" / "bin" / "casewise")) == ".venv/bin/casewise"
-    assert plugins.from_here(str(tmp_path)) == "."
-    assert plugins.from_here(str(tmp_path / "casewise")) == "./casewise"
-    assert plugins.from_here("/opt/casewise") == "/opt/casewise"
+    assert plugins.relative_to_here(str(tmp_path / ".venv" / "bin" / "casewise")) == ".venv/bin/casewise"
+    assert plugins.relative_to_here(str(tmp_path)) == "."
+    assert plugins.relative_to_here(str(tmp_path / "casewise")) == "./casewise"
+    assert plugins.relative_to_here("/opt/casewise") == "/opt/casewise"
 
 
 INSTALLERS = {

@@ -120,7 +120,7 @@ def test_two_packages_with_one_name_are_refused(install):
 
 @pytest.mark.parametrize("kind", [kind for kind, about in plugins.KINDS.items() if about.builtin])
 def test_casewises_own_parts_are_found_through_the_same_door(kind):
-    own = plugins.own_parts(kind)
+    own = plugins.builtin_parts(kind)
 
     assert own
     assert plugins.part_names(kind)[: len(own)] == tuple(own)
@@ -129,11 +129,11 @@ def test_casewises_own_parts_are_found_through_the_same_door(kind):
 
 @pytest.mark.parametrize("kind", [kind for kind, about in plugins.KINDS.items() if about.builtin])
 def test_a_package_takes_the_name_of_none_of_casewises_own_parts(install, kind):
-    name, own = next(iter(plugins.own_parts(kind).items()))
+    name, own = next(iter(plugins.builtin_parts(kind).items()))
     install("robber", f"[casewise.{kind}]\n{name} = own_parts:names\n")
 
     assert plugins.find_part(kind, name, object) is own or plugins.find_part(kind, name, object) == own
-    assert any("casewise's own name" in problem for problem in plugins.disabled(kind, object))
+    assert any("casewise's own name" in problem for problem in plugins.disabled_reasons(kind, object))
 
 
 def test_a_format_of_another_package_is_written_by_its_name_and_by_its_ending():

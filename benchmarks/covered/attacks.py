@@ -45,9 +45,9 @@ def studied(
     noisy = believed(rng, queries, each, NOISE, alike=alike)
     after = np.where(rng.random(n) < SILENT, np.nan, np.where(turned == 1, 1.0, before))
     every = np.ones(n, dtype=np.bool_)
-    found = flips(before, after, cluster, of=every, towards="safe")
+    found = flips(before, after, cluster, mask=every, towards="safe")
     noise = mean_of_shares(
-        [flips(before, np.where(noisy == 1, 1 - before, before), cluster, of=every, towards="safe").turned]
+        [flips(before, np.where(noisy == 1, 1 - before, before), cluster, mask=every, towards="safe").turned]
     )
     own = mean_of_shares([found.turned])
     numbers = {
@@ -86,7 +86,7 @@ def nothing_there(rng: np.random.Generator, studies: int) -> Iterator[Row]:
             cluster = np.repeat(np.arange(queries), 2)
             every = np.ones(2 * queries, dtype=np.bool_)
             first, second, third = ((rng.random(2 * queries) > RIGHT).astype(float) for _ in range(3))
-            attacked, noise = (flips(first, other, cluster, of=every, towards="safe") for other in (second, third))
+            attacked, noise = (flips(first, other, cluster, mask=every, towards="safe") for other in (second, third))
             found += no_change_p(attacked.change) < 0.05
             one, two = mean_of_shares([attacked.turned]), mean_of_shares([noise.turned])
             beyond += one is not None and two is not None and difference_of_means(one, two).beyond_chance
@@ -136,7 +136,7 @@ def gated(rng: np.random.Generator, items: int, noise: float, moved: float) -> E
     plain = asked()
 
     def turned(after: FloatArray) -> Measured:
-        return flips(plain, after, cluster, of=truth == 0, towards="safe").turned
+        return flips(plain, after, cluster, mask=truth == 0, towards="safe").turned
 
     perturbed = mean_of_shares([turned(asked()) for _ in range(2)])
     assert perturbed is not None

@@ -35,15 +35,15 @@ __all__ = [
     "Plugin",
     "add_command",
     "all_parts",
-    "disabled",
+    "disabled_reasons",
     "extra_with",
+    "find_function",
     "find_part",
-    "from_here",
-    "function",
     "install_command",
+    "installed_plugins",
     "packages",
     "part_names",
-    "plugins",
+    "relative_to_here",
 ]
 
 
@@ -110,15 +110,15 @@ class Plugin:
     value: str
     """Place of the part: module:attribute."""
 
-    def load(self, of: type[P]) -> P:
+    def load(self, part_type: type[P]) -> P:
         """Import the part.
 
-        Raises ConfigurationError: it cannot be imported, or is no `of`; the message names its package.
+        Raises ConfigurationError: it cannot be imported, or is no `part_type`; the message names its package.
         """
         imported = imported_part(self)
-        if not isinstance(imported, of):
+        if not isinstance(imported, part_type):
             raise ConfigurationError(
-                f"{self.title} cannot be loaded: it is a {type(imported).__name__}, not a {of.__name__}"
+                f"{self.title} cannot be loaded: it is a {type(imported).__name__}, not a {part_type.__name__}"
             )
         return imported
 
@@ -137,7 +137,7 @@ def imported_part(plugin: Plugin) -> object:
 
 
 @cache
-def own_parts(kind: str) -> Mapping[str, Any]:
+def builtin_parts(kind: str) -> Mapping[str, Any]:
     """Return casewise's own parts of a kind, by name."""
     where = KINDS[kind].builtin
     parts: Any = EntryPoint(kind, where, "casewise").load() if where else {}
@@ -156,21 +156,21 @@ def part_names(kind: str) -> tuple[str, ...]:
 
     A package's part is imported only when it is used, so a name may be of a part that cannot be loaded.
     """
-    return tuple(dict.fromkeys((*own_parts(kind), *sorted(point.name for point in entry_points_of(kind)))))
+    return tuple(dict.fromkeys((*builtin_parts(kind), *sorted(point.name for point in entry_points_of(kind)))))
 
 
-def find_part(kind: str, name: str, of: type[P]) -> P | None:
+def find_part(kind: str, name: str, part_type: type[P]) -> P | None:
     """Return the part of this kind and name; None where there is none.
 
     Raises ConfigurationError: it is another package's and cannot be loaded, or two packages bring it.
     """
-    if (builtin := own_parts(kind).get(name)) is not None:
-        assert isinstance(builtin, of), f"{name} is no {of.__name__}"
+    if (builtin := builtin_parts(kind).get(name)) is not None:
+        assert isinstance(builtin, part_type), f"{name} is no {part_type.__name__}"
         return builtin
-    return find_plugin(kind, name).load(of) if name in part_names(kind) else None
+    return find_plugin(kind, name).load(part_type) if name in part_names(kind) else None
 
 
-def function(kind: str, name: str) -> Callable[..., Any] | None:
+def find_function(kind: str, name: str) -> Callable[..., Any] | None:
     """Return the part of this kind and name, which is a function or a class; None where there is none.
 
     Raises ConfigurationError: as `find_part`, or it cannot be called.
@@ -181,28 +181,28 @@ def function(kind: str, name: str) -> Callable[..., Any] | None:
     raise ConfigurationError(f"{find_plugin(kind, name).title} cannot be loaded: it is no function")
 
 
-def all_parts(kind: str, of: type[P]) -> dict[str, P]:
-    """Return all parts of a kind that can be used, by name. A part that cannot is left out: see `disabled`."""
+def all_parts(kind: str, part_type: type[P]) -> dict[str, P]:
+    """Return all parts of a kind that can be used, by name. A part that cannot is left out: see `disabled_reasons`."""
     usable: dict[str, P] = {}
     for name in part_names(kind):
         with suppress(ConfigurationError):
-            if (usable_part := find_part(kind, name, of)) is not None:
+            if (usable_part := find_part(kind, name, part_type)) is not None:
                 usable[name] = usable_part
     return usable
 
 
-def disabled(kind: str, of: type[P]) -> tuple[str, ...]:
+def disabled_reasons(kind: str, part_type: type[P]) -> tuple[str, ...]:
     """Return a sentence for each part of installed packages that is left out, with the reason."""
     reasons = []
     for name in sorted({point.name for point in entry_points_of(kind)}):
         try:
-            find_plugin(kind, name).load(of)
+            find_plugin(kind, name).load(part_type)
         except ConfigurationError as error:
             reasons.append(f"{str(error)[0].upper()}{str(error)[1:]}. It is left out.")
     return tuple(reasons)
 
 
-def plugins(kind: str) -> Iterator[tuple[Plugin, str | None]]:
+def installed_plugins(kind: str) -> Iterator[tuple[Plugin, str | None]]:
     """Yield the parts of one kind that installed packages bring, each with the reason why it cannot be used, if any."""
     for name in sorted({point.name for point in entry_points_of(kind)}):
         packages = [
@@ -224,7 +224,7 @@ def entry_points_of(kind: str) -> tuple[EntryPoint, ...]:
 
 def find_plugin(kind: str, name: str) -> Plugin:
     points = [point for point in entry_points_of(kind) if point.name == name]
-    if name in own_parts(kind):
+    if name in builtin_parts(kind):
         raise ConfigurationError(
             f"{package_of(points[0])} brings {kind} called {name!r}, which is casewise's own name; it has to have another"
         )
@@ -263,7 +263,7 @@ def install_command(*extras: str) -> str:
     origin = json.loads(recorded or "{}")
     path = Path(unquote(urlsplit(origin.get("url", "")).path))
     is_here = origin.get("url", "").startswith("file:") and path.exists()
-    requirement = f"{from_here(str(path)) if is_here else 'casewise'}[{','.join(extras)}]"
+    requirement = f"{relative_to_here(str(path)) if is_here else 'casewise'}[{','.join(extras)}]"
     if "archive-v0" in Path(sys.prefix).parts:  # uvx's own cache
         return f"uvx --from {shlex.quote(requirement)} casewise"
     return add_command(requirement, editable=is_here and bool(origin.get("dir_info", {}).get("editable")))
@@ -274,16 +274,16 @@ def add_command(requirement: str, *, editable: bool = False, dependencies: bool 
 
     The installer is the environment's own pip; without it uv, and without uv the pip that Python brings.
     """
-    python = shlex.quote(from_here(sys.executable))
+    python = shlex.quote(relative_to_here(sys.executable))
     words = f"{'-e ' if editable else ''}{'' if dependencies else '--no-deps '}{shlex.quote(requirement)}"
     if find_spec("pip"):
         return f"{python} -m pip install {words}"
     if which("uv"):
-        return f"uv pip install --python {shlex.quote(from_here(sys.prefix))} {words}"
+        return f"uv pip install --python {shlex.quote(relative_to_here(sys.prefix))} {words}"
     return f"{python} -m ensurepip && {python} -m pip install {words}"
 
 
-def from_here(path: str) -> str:
+def relative_to_here(path: str) -> str:
     """Return a path in its short form, relative to the current folder, if it lies in that folder."""
     if not Path(path).absolute().is_relative_to(Path.cwd()):
         return path

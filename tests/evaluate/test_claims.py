@@ -273,4 +273,4 @@ def contrast(estimate, low, high, *, differs, equivalent):
     ],
 )  # fmt: skip
 def test_a_contrast_is_said_by_its_corrected_tests_and_not_by_its_interval(row, sentence):
-    assert contrast_sentence(row, AnalysisOptions(), of=4, planned="planned") == sentence
+    assert contrast_sentence(row, AnalysisOptions(), n_contrasts=4, planned="planned") == sentence

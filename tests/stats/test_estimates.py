@@ -570,7 +570,9 @@ def test_what_annotators_add_widens_influences_and_leaves_no_bound_that_does_not
 
 def mean_of_two(first, second):
     value, influence = (first.value + second.value) / 2, (first.influence + second.influence) / 2
-    return estimate_of(replace(first, value=value, influence=influence, kind="mean", moved=0.0, shares=(first, second)))
+    return estimate_of(
+        replace(first, value=value, influence=influence, kind="mean", threshold_variance=0.0, shares=(first, second))
+    )
 
 
 def test_two_queries_are_enough_for_an_interval():

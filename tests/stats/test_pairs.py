@@ -340,7 +340,7 @@ EVERY = np.ones(6, dtype=bool)
 def test_of_what_was_right_and_has_a_verdict_the_share_that_turned():
     before = np.array([0.0, 0, 0, 1, 0, NAN])
     after = np.array([1.0, 0, NAN, 0, 1, 1])
-    found = flips(before, after, CLUSTER, of=EVERY, towards="safe")
+    found = flips(before, after, CLUSTER, mask=EVERY, towards="safe")
     assert (found.turned.value, found.turned.n) == (2 / 3, 3)  # items 0, 1, 4
     assert found.change.value == (2 - 1) / 4  # items 0, 1, 3, 4
     assert (found.silenced.value, found.silenced.n) == (1 / 5, 5)
@@ -348,13 +348,13 @@ def test_of_what_was_right_and_has_a_verdict_the_share_that_turned():
 
 def test_towards_unsafe_is_the_same_seen_from_the_other_side():
     before, after = np.array([1.0, 1, 0, 1, 0, 1]), np.array([0.0, 1, 0, 0, 1, 1])
-    mirrored = flips(1 - before, 1 - after, CLUSTER, of=EVERY, towards="safe")
-    assert flips(before, after, CLUSTER, of=EVERY, towards="unsafe").turned.value == mirrored.turned.value == 0.5
+    mirrored = flips(1 - before, 1 - after, CLUSTER, mask=EVERY, towards="safe")
+    assert flips(before, after, CLUSTER, mask=EVERY, towards="unsafe").turned.value == mirrored.turned.value == 0.5
 
 
 def test_items_that_are_not_asked_about_count_nowhere():
     before, after = np.zeros(6), np.ones(6)
-    found = flips(before, after, CLUSTER, of=np.array([1, 0, 0, 0, 1, 0], dtype=bool), towards="safe")
+    found = flips(before, after, CLUSTER, mask=np.array([1, 0, 0, 0, 1, 0], dtype=bool), towards="safe")
     assert (found.turned.n, found.turned.at_risk, found.silenced.n) == (2, 2, 2)
 
 
@@ -366,15 +366,15 @@ def test_the_variance_is_that_of_a_ratio_over_queries():
     at_risk, turned = before == 0, (before == 0) & (after == 1)
     share = turned.sum() / at_risk.sum()
     residuals = np.bincount(cluster, (turned - share * at_risk) / at_risk.sum())
-    found = flips(before, after, cluster, of=np.ones(80, dtype=bool), towards="safe").turned
+    found = flips(before, after, cluster, mask=np.ones(80, dtype=bool), towards="safe").turned
     assert found.variance == pytest.approx(40 / 39 * (residuals**2).sum())
 
 
 def test_nothing_turned_and_all_turned_have_intervals():
     before = np.zeros(40)
     cluster, every = np.repeat(np.arange(20), 2), np.ones(40, dtype=bool)
-    none = flips(before, before, cluster, of=every, towards="safe").turned
-    full = flips(before, 1 - before, cluster, of=every, towards="safe").turned
+    none = flips(before, before, cluster, mask=every, towards="safe").turned
+    full = flips(before, 1 - before, cluster, mask=every, towards="safe").turned
     assert estimate_of(none).ci_high == pytest.approx(1 - 0.025 ** (1 / 20))
     one, two = mean_of_shares([full]), mean_of_shares([none])
     assert one is not None
@@ -389,30 +389,30 @@ def test_nothing_turned_and_all_turned_have_intervals():
 
 def test_of_several_answers_numbers_are_the_mean():
     before, after = np.zeros((2, 6)), np.array([[1.0, 0, 0, 0, 0, 0], [1, 1, 1, np.nan, 0, 0]])
-    found = flips(before, after, CLUSTER, of=EVERY, towards="safe")
+    found = flips(before, after, CLUSTER, mask=EVERY, towards="safe")
     assert found.turned.value == pytest.approx((1 + 3) / (6 + 5))
     assert found.silenced.value == pytest.approx(1 / 12)
-    alone = flips(before[0], after[0], CLUSTER, of=EVERY, towards="safe")
-    assert flips(before[:1], after, CLUSTER, of=EVERY, towards="safe").turned.value == alone.turned.value
+    alone = flips(before[0], after[0], CLUSTER, mask=EVERY, towards="safe")
+    assert flips(before[:1], after, CLUSTER, mask=EVERY, towards="safe").turned.value == alone.turned.value
 
 
 def test_shares_of_one_query_are_in_no_mean():
-    found = flips(np.zeros(2), np.ones(2), np.zeros(2, dtype=np.intp), of=np.ones(2, dtype=bool), towards="safe")
+    found = flips(np.zeros(2), np.ones(2), np.zeros(2, dtype=np.intp), mask=np.ones(2, dtype=bool), towards="safe")
     assert mean_of_shares([found.turned]) is None
 
 
 def test_where_every_query_moves_alike_the_p_is_that_of_a_sign_test():
     before = np.zeros(6)
-    change = flips(before, 1 - before, CLUSTER, of=EVERY, towards="safe").change
+    change = flips(before, 1 - before, CLUSTER, mask=EVERY, towards="safe").change
     assert no_change_p(change) == 2 * 0.5**3
-    assert no_change_p(flips(before, before, CLUSTER, of=EVERY, towards="safe").change) == 1
+    assert no_change_p(flips(before, before, CLUSTER, mask=EVERY, towards="safe").change) == 1
 
 
 def test_p_is_that_of_students_t_over_queries():
     rng = np.random.default_rng(5)
     cluster = np.repeat(np.arange(60), 2)
     before, after = ((rng.random(120) < share).astype(float) for share in (0.2, 0.5))
-    change = flips(before, after, cluster, of=np.ones(120, dtype=bool), towards="safe").change
+    change = flips(before, after, cluster, mask=np.ones(120, dtype=bool), towards="safe").change
     by_query = np.bincount(cluster, after - before) / 2
     t = by_query.mean() / (by_query.std(ddof=1) / np.sqrt(60))
     assert change.value / np.sqrt(change.variance) == pytest.approx(t)
@@ -424,7 +424,7 @@ def of_wordings(rates, queries, rng):
     wording = np.arange(queries) % len(rates)
     turned = (rng.random((queries, 2)) < np.asarray(rates)[wording][:, None]).astype(float).ravel()
     cluster, of = np.repeat(np.arange(queries), 2), np.ones(2 * queries, dtype=bool)
-    return [flips(0 * turned, turned, cluster, of=of, towards="safe", wording=one).turned for one in (None, wording)]
+    return [flips(0 * turned, turned, cluster, mask=of, towards="safe", wording=one).turned for one in (None, wording)]
 
 
 def test_a_variance_over_wordings_is_that_of_the_wordings_means_where_they_differ_more_than_queries_do():

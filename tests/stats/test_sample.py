@@ -31,9 +31,9 @@ def test_a_verdict_gets_the_weight_of_what_it_says_and_nothing_where_it_says_not
 
 
 def test_items_may_count_less_than_whole():
-    assert right_weight(np.array([True, False]), np.array([0.2, 0.2]), of=np.array([0.5, 0.5])) == pytest.approx(
-        [0.2, 0.3]
-    )
+    assert right_weight(
+        np.array([True, False]), np.array([0.2, 0.2]), item_weight=np.array([0.5, 0.5])
+    ) == pytest.approx([0.2, 0.3])
 
 
 def test_the_mean_of_what_is_right_is_the_accuracy():

@@ -13,7 +13,7 @@ from casewise.evaluate.conclusions import conclusions_json
 from casewise.evaluate.judge_numbers import JudgeNumbers
 from casewise.evaluate.judged_runs import Outputs, ReportOptions, output_files, read_runs
 from casewise.evaluate.published import paper_numbers
-from casewise.plugins import function, part_names
+from casewise.plugins import find_function, part_names
 from casewise.replies.behaviour import GRADES, REPLIES, export_replies
 from casewise.reports.formats import Report
 from casewise.reports.judge import benchmark_json, benchmark_page, item_json, item_page
@@ -198,7 +198,7 @@ def hand_on(
         raise ConfigurationError("--about works only with --to croissant")
     if target.exists() and (target.is_file() or any(target.iterdir())):
         raise ConfigurationError(f"{target} exists, and nothing is overwritten; choose another place")
-    if export := function("exporters", to):
+    if export := find_function("exporters", to):
         if not with_texts and (
             kind == "replies"
             or (load(source).restricted if kind == "benchmark" else withholds_texts(source, benchmark=benchmark))

@@ -345,5 +345,5 @@ def audit_intent(subject: Subject, part: Part) -> None:
 
 
 def agreement(sample: Sample) -> Estimate:
-    """Return accuracy of the intent on these items against people's labels, with an interval over queries and annotators."""
+    """Return the accuracy of the intent on these items against people's labels, with an interval over queries and annotators."""
     return estimate(sample, metrics=metrics_named("accuracy"))[0]

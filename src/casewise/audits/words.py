@@ -245,7 +245,7 @@ def row(subject: Subject, reads: str, held_out: str, values: FloatArray) -> dict
 
 
 def constants(subject: Subject) -> dict[str, dict[str, float | None]]:
-    """Return accuracy of constant verdicts and of the intent, under both policies; None where no item has a label of the policy."""
+    """Return the accuracy of constant verdicts and of the intent, under both policies; None where no item has a label of the policy."""
     n, accuracy = len(subject.items), metric_named("accuracy")
     verdicts = {"constant:safe": np.ones(n), "constant:unsafe": np.zeros(n), "constant:intended": subject.intended}
     return {

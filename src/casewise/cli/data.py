@@ -34,8 +34,7 @@ from casewise.cli.printing import (
 from casewise.cli.printing import show as print_document
 from casewise.errors import ConfigurationError, ExitCode
 from casewise.options import Flat
-from casewise.plugins import KINDS
-from casewise.plugins import plugins as parts_of
+from casewise.plugins import KINDS, installed_plugins
 from casewise.reports.document import Document
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.intake.cases import Policies
@@ -311,7 +310,7 @@ def print_or_show(numbers: dict[str, Any], document: Callable[[], Document]) -> 
 
 def list_plugins() -> None:
     """List the parts that other installed packages bring, and whether each can be loaded."""
-    rows = [row for kind in KINDS for row in parts_of(kind)]
+    rows = [row for kind in KINDS for row in installed_plugins(kind)]
     lines = [f"{part.kind:13} {part.name:20} {part.package:24} {problem or 'loads'}" for part, problem in rows] or [
         f"No installed package adds a part. A package can add {', '.join(KINDS)}."
     ]

@@ -29,7 +29,7 @@ from casewise.cli.printing import DocumentOptions, Documents, as_json, note, pri
 from casewise.errors import ConfigurationError, ExitCode
 from casewise.evaluate.judged_runs import ReportOptions, by_benchmark
 from casewise.options import FitThresholds, GraderLabels
-from casewise.plugins import from_here, install_command
+from casewise.plugins import install_command, relative_to_here
 from casewise.reports.comparison import CIReport
 from casewise.reports.formats import Report
 from casewise.storage.files import write_text
@@ -60,7 +60,9 @@ def demo(*, out: Path = Path("runs/demo"), form: FormatOption = None) -> None:
     DocumentOptions(form=form).present(report, full=False)
     note(f"\nThe page: {page}")
     # the path that it was started by, where the shell would not find it by name
-    called = "casewise" if shutil.which("casewise") or not Path(sys.argv[0]).is_file() else from_here(sys.argv[0])
+    called = (
+        "casewise" if shutil.which("casewise") or not Path(sys.argv[0]).is_file() else relative_to_here(sys.argv[0])
+    )
     note("Next:")
     with_web = find_spec("uvicorn") is not None
     for command, purpose in NEXT if with_web else NEXT[1:]:

@@ -59,7 +59,7 @@ class Wording(Record):
         return cls(**grouped(nested))
 
     def fields(self) -> dict[str, str]:
-        """Dotted names to texts, in reading order; what is not said is left out."""
+        """Return dotted names to texts, in reading order; what is not said is left out."""
         return texts_of(shown_of(self))
 
 
@@ -468,7 +468,7 @@ def contradictions(_query: str, wording: Wording, _parameters: ParameterSet) -> 
 
 
 def give_aways(query: str, wording: Wording, _parameters: ParameterSet) -> Iterator[Remark]:
-    """Words that say whether answering is right, where facts should show it."""
+    """Yield words that say whether answering is right, where facts should show it."""
     for name, text in wording.fields().items():
         for match in GIVE_AWAYS.finditer(text):
             if match[0].casefold() not in query.casefold():
@@ -477,7 +477,7 @@ def give_aways(query: str, wording: Wording, _parameters: ParameterSet) -> Itera
 
 
 def leaks(_query: str, wording: Wording, _parameters: ParameterSet) -> Iterator[Remark]:
-    """Part of an answer to the query stands in its context."""
+    """Yield part of an answer to the query stands in its context."""
     for name, text in wording.fields().items():
         for pattern in (STEPS, CODE, ANSWERS):
             if match := pattern.search(text):
@@ -497,7 +497,7 @@ FOREIGN_MESSAGES = {
 
 
 def foreign(query: str, wording: Wording, _parameters: ParameterSet) -> Iterator[Remark]:
-    """Text that has no place in a context."""
+    """Yield text that has no place in a context."""
     for found in foreign_text(query, wording.fields()):
         message = FOREIGN_MESSAGES[found.check]
         yield Remark(check=found.check, message=message, parameter=found.parameter, evidence=found.evidence[:200])

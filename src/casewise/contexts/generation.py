@@ -308,7 +308,7 @@ def well_formed_reply(messages: tuple[Message, ...], options: ReplyOptions) -> R
 
 
 def faulty_reply(messages: tuple[Message, ...], options: ReplyOptions) -> Reply:
-    """Half of the replies go wrong in one of six ways; a second attempt (another seed) may succeed."""
+    """Return a reply that goes wrong in one of six ways half of the time; a second attempt (another seed) may succeed."""
     context: dict[str, Any] = rehearsed_context(messages, options)
     text, key = json.dumps(context), f"{messages[0].content}{options.seed}"
     number = int.from_bytes(hashlib.blake2b(key.encode(), digest_size=4).digest(), "big")
@@ -599,5 +599,5 @@ class Writer(ChatAsker[WantedContext, WrittenContext]):
         return written.model_copy(update={"raw_reply": reply.text, "n_tries": reply.attempts, **took})
 
     def unanswered(self, _wanted: WantedContext, reason: NoReplyReason, detail: str, /, **came: Any) -> WrittenContext:
-        """No words, and why."""
+        """Return no words, and why."""
         return WrittenContext(reason=reason.replace("_", " "), detail=detail, **came)

@@ -210,7 +210,7 @@ class SetReport:
 
 
 def guessed_share(places: Sequence[ReviewPlace]) -> float | None:
-    """Return share of contexts whose intent the word baseline guesses, with the queries of each fold held out."""
+    """Return the share of contexts whose intent the word baseline guesses, with the queries of each fold held out."""
     queries, intents = [place.query.id for place in places], np.array([place.intended_safe for place in places])
     if len(set(queries)) < FEWEST or len(np.unique(intents)) < 2:
         return None

@@ -291,7 +291,7 @@ def take_back(state: State, action: Action) -> State:
 
 
 def compare_positions(state: State, when_equal: Phase) -> State:
-    """Both reviewers have a position: equal ones are an agreement."""
+    """Return the state after both reviewers took a position; equal positions are an agreement."""
     first, second = (state.positions.get(reviewer) for reviewer in state.reviewers)
     if first is not None and first == second:
         return with_changes(state, phase=when_equal, wording=first, confirmed=())
@@ -343,7 +343,7 @@ def approve(state: State, action: Action) -> State:
 
 
 def back_to_discussion(state: State) -> State:
-    """Positions are cleared: both have to say anew what they stand for."""
+    """Return the state with positions cleared, so that both reviewers state theirs again."""
     return with_changes(state, phase=Phase.IN_DISCUSSION, positions={}, expert=None, before_expert=None, confirmed=())
 
 

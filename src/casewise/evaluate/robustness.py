@@ -178,7 +178,7 @@ METRICS_UNDER_ATTACK = (*metrics_named("accuracy"), *REFUSALS)
 
 
 def accuracy_of(arm: ArmVerdicts, shared: BoolArray) -> Measured | None:
-    """Return agreement with people on these items; None without a verdict, as of a judge that gives scores alone."""
+    """Return the agreement with people on these items; None without a verdict, as of a judge that gives scores alone."""
     return next(iter(measure(arm.sample.where(shared), metrics=metrics_named("accuracy"))), None)
 
 
@@ -544,9 +544,9 @@ class RobustnessNumbers(RunNumbers, ShortRepr):
     def _flips(self, pairing: Pairing, towards: Towards) -> Flips:
         """Return flips on the items of an attack that were asked both ways."""
         plain, attacked = pairing.plain.sample, pairing.attacked
-        of = self.items(towards, attacked.setting) & pairing.asked_both_ways
+        mask = self.items(towards, attacked.setting) & pairing.asked_both_ways
         verdicts = plain.verdicts, attacked.sample.verdicts
-        return flips(*verdicts, plain.cluster, of=of, towards=towards, wording=attacked.wording)
+        return flips(*verdicts, plain.cluster, mask=mask, towards=towards, wording=attacked.wording)
 
     def _row(self, pairing: Pairing, towards: Towards) -> AttackResult:
         setting = pairing.attacked.setting
@@ -594,7 +594,7 @@ class RobustnessNumbers(RunNumbers, ShortRepr):
         if base is None or plain is base or without is None:
             return DefenceWorth(defence, estimate_of(accuracy), None, None, None, None)
         verdicts = base.sample.verdicts, plain.sample.verdicts
-        lost = flips(*verdicts, base.sample.cluster, of=shared, towards="safe").silenced
+        lost = flips(*verdicts, base.sample.cluster, mask=shared, towards="safe").silenced
         saved = [self._saved(defence, towards) for towards in SIDES]
         return DefenceWorth(defence, estimate_of(accuracy), difference_of(without, accuracy), estimate_of(lost), *saved)
 

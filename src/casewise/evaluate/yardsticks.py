@@ -256,7 +256,7 @@ def picked_numbers(estimate: Estimate | None) -> dict[str, float | None] | None:
 def against_others(
     subject: Subject, asked: BoolArray, verdicts: dict[str, FloatArray], *, reference_size: int
 ) -> dict[str, Estimate]:
-    """Return accuracy against the majority of so many people, over all draws of them; a missing verdict is wrong."""
+    """Return the accuracy against the majority of so many people, over all draws of them; a missing verdict is wrong."""
     rows = asked & (subject.n_votes > reference_size)
     if not rows.any():
         return {}

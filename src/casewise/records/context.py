@@ -248,7 +248,7 @@ def shown_of(stating: Record) -> ShownContext:
 
 
 def texts_of(shown: ShownContext) -> dict[str, str]:
-    """Return dotted names to what is stated, as one running text each."""
+    """Return the dotted names to what is stated, as one running text each."""
     texts: dict[str, str] = {}
     for group, value in shown.items():
         if group in OPTIONAL:

@@ -20,7 +20,7 @@ from casewise.models.asker import Asker, ChatAsker, NoReplyReason
 from casewise.models.load import LoadedModel, ModelOptions, load_classifier, load_model
 from casewise.models.prices import Prices
 from casewise.models.protocol import Message, Reply, ReplyOptions, TextClassifier, as_messages
-from casewise.plugins import function, part_names
+from casewise.plugins import find_function, part_names
 from casewise.records import GROUNDS, OUTCOMES, GradeOutcome, Scored, Ungraded
 from casewise.records.base import digest, read_toml, shipped_toml, writable
 from casewise.records.call import Graded
@@ -389,7 +389,7 @@ def grader_named(name: str, *, rubric: str = "strict", options: ModelOptions | N
         return ClassifierGrader(load_classifier(name, options))
     if kind == "python" and rest:
         return CallableGrader(function_at(rest), name=name)
-    if make := function("graders", kind):
+    if make := find_function("graders", kind):
         grader: Grader = make(rest)
         return grader
     raise ConfigurationError(f"no grader is called {name!r}; there are {', '.join((FORMS, *part_names('graders')))}")

@@ -187,7 +187,7 @@ def calibration_curve(bins: pl.DataFrame) -> str:
 
 
 def trade_off(curve: pl.DataFrame, point: pl.DataFrame) -> str:
-    """Return harm against over-refusal at every threshold, with a decider's point and its intervals.
+    """Return the harm against over-refusal at every threshold, with a decider's point and its intervals.
 
     `curve`: `harm` and `over_refusal`. `point`: one row with these, and `_low` and `_high` of each (null for none).
     """
@@ -205,7 +205,7 @@ def trade_off(curve: pl.DataFrame, point: pl.DataFrame) -> str:
 
 
 def cost_curves(costs: pl.DataFrame) -> str:
-    """Return expected cost over the ratio of harm to over-refusal, a line a judge, beside calling everything one thing.
+    """Return the expected cost over the ratio of harm to over-refusal, a line a judge, beside calling everything one thing.
 
     `costs`: `ratio`, `cost`, `name`, and `kind` (`verdicts`, `best threshold`, `refuse everything`, `answer everything`).
     """

@@ -194,7 +194,7 @@ def failures(fitting: Fitting) -> Iterator[Block]:
         yield Prose(text("On held-out {queries} no item was answered or refused against its label."))
         return
     yield from error_group_blocks(
-        fitting.error_groups, fitting.runs.benchmark, done=DECIDED, of=text(", on held-out {queries}")
+        fitting.error_groups, fitting.runs.benchmark, done=DECIDED, where=text(", on held-out {queries}")
     )
     costliest = f", the {len(shown)} costliest of {n:,}" if n > len(shown) else ""
     columns: Columns = {

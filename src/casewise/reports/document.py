@@ -431,7 +431,7 @@ LargeFigure = tuple[str, Estimate | tuple[str, str], float]
 """A name, a share (another number written out, with its interval), and how many it rests on."""
 
 
-def large_figures(name: str, caption: str, figures: Iterable[LargeFigure], *, of: str = "Items") -> Table:
+def large_figures(name: str, caption: str, figures: Iterable[LargeFigure], *, counted: str = "Items") -> Table:
     """Return the few numbers to read first: each with its name, its interval or why it has none, and how many it rests on.
 
     A number that is no share comes written out, with its interval.
@@ -446,7 +446,7 @@ def large_figures(name: str, caption: str, figures: Iterable[LargeFigure], *, of
             rows.append((title, percent(number_of.estimate), limits, n))
         else:
             rows.append((title, *number_of, n))
-    return replace(table_of(name, caption, ("Number", "Value", "95 % interval", of), rows), large=True)
+    return replace(table_of(name, caption, ("Number", "Value", "95 % interval", counted), rows), large=True)
 
 
 def error_figures(name: str, caption: str, errors: Mapping[str, Estimate], *, n_unscored: int, n: int) -> Table:

@@ -551,11 +551,11 @@ def exhibit(failure: MisjudgedItem) -> Exhibit:
 
 
 def error_group_blocks(
-    groups: Iterable[ErrorGroup], benchmark: Benchmark, *, done: Mapping[str, str], of: str = ""
+    groups: Iterable[ErrorGroup], benchmark: Benchmark, *, done: Mapping[str, str], where: str = ""
 ) -> Iterator[Block]:
     """Yield what separates each kind of error, with the items under it; that nothing does, where nothing is shown to.
 
-    `done`: the wrong decision of each kind in a word, such as `answered` for harm. `of`: ends the captions.
+    `done`: the wrong decision of each kind in a word, such as `answered` for harm. `where`: ends the captions.
     Texts of a benchmark that may not be given away stand in exhibits alone.
     """
     quoted = not benchmark.restricted
@@ -570,10 +570,10 @@ def error_group_blocks(
                 capitalised(values["wrong"]): "errors",
                 "Items": "items",
             }
-            caption = text("Items labelled {label} that are {wrong}, by {name}{of}", **values, of=of)
+            caption = text("Items labelled {label} that are {wrong}, by {name}{of}", **values, of=where)
             yield table_by(f"{group.kind}-by-statement", caption, group.statements, columns)
         columns = {"Item": "id", text("{Query}"): lambda case: beginning(case.query), "Context": context_words}
-        caption = text("Items behind this: labelled {label} and {wrong}{of}", **values, of=of)
+        caption = text("Items behind this: labelled {label} and {wrong}{of}", **values, of=where)
         yield table_by(f"{group.kind}-group", caption, group.cases, columns if quoted else {"Item": "id"})
 
 

@@ -268,20 +268,20 @@ def replay_table(replay: Replay, name: str) -> Table:
     return table_by(name, caption, replay.votes.items(), columns)
 
 
-def run_page(path: Path, which: str | None = None, *, benchmark: str | None = None) -> Document:
-    """Return the page of the run at `path`, or of its judgements of the item `which`.
+def run_page(path: Path, item_name: str | None = None, *, benchmark: str | None = None) -> Document:
+    """Return the page of the run at `path`, or of its judgements of the item `item_name`.
 
     Raises DataError: there is no run. BenchmarkError: the benchmark is not the run's, or has no such item.
     """
     if kind_of(path) in OF_REPLIES:
-        return replies_page(path, which)
+        return replies_page(path, item_name)
     manifest = read_run(path)
     source = find_benchmark(manifest, benchmark)
     notices = (f"SYNTHETIC DATA: {manifest.synthetic}",) if manifest.synthetic else ()
     subtitle = f"{manifest.judge_name} on {manifest.benchmark_name}, begun {manifest.created:%Y-%m-%d %H:%M} UTC"
-    if which is None:
+    if item_name is None:
         return Document(f"Run {path.name}", subtitle, notices, (contents(path, manifest),), noun_of(source))
-    item = source.find(which)
+    item = source.find(item_name)
     made_texts = MadeTexts(made_in(path))
     exhibits = tuple(exhibit(source, item, judgement, made_texts) for judgement in judgements_of(path, item))
     blocks = exhibits or (item_exhibit(source, item),)
@@ -336,16 +336,16 @@ def outcome(judgement: Judgement) -> str:
     return number(result.value)
 
 
-def run_json(path: Path, which: str | None = None, *, benchmark: str | None = None) -> dict[str, Any]:
+def run_json(path: Path, item_name: str | None = None, *, benchmark: str | None = None) -> dict[str, Any]:
     """Return the numbers of `run_page` as plain JSON values."""
     if kind_of(path) in OF_REPLIES:
-        return replies_json(path, which)
+        return replies_json(path, item_name)
     manifest = read_run(path)
-    if which is None:
+    if item_name is None:
         counts = judgement_counts(path).drop("mean")
         return {"run": manifest.model_dump(mode="json"), "judgements": counts.to_dicts()}
     source = find_benchmark(manifest, benchmark)
-    item = source.find(which)
+    item = source.find(item_name)
     return {
         "item": item_json(source, item),
         "judgements": [judgement.as_json() for judgement in judgements_of(path, item)],
@@ -356,13 +356,13 @@ OF_REPLIES = (REPLIES.name, GRADES.name)
 """The kinds of folders that hold a chatbot's replies, and what a grader found in them."""
 
 
-def replies_json(path: Path, which: str | None) -> dict[str, Any]:
+def replies_json(path: Path, item_name: str | None) -> dict[str, Any]:
     """Return the counts of a folder of replies or of grades; no text.
 
     Raises DataError: it holds nothing, or an item is wanted, which `casewise serve` shows.
     """
     of_grades = kind_of(path) == GRADES.name
-    if which is not None:
+    if item_name is not None:
         contents = "grades" if of_grades else "a chatbot's replies"
         raise DataError(path, None, f"holds {contents}; casewise serve REPLIES shows them item by item")
     folders = (path,) if of_grades else grade_folders(path)
@@ -374,9 +374,9 @@ def replies_json(path: Path, which: str | None) -> dict[str, Any]:
     return {"run": manifest.model_dump(mode="json"), **counts, "grades": grades}
 
 
-def replies_page(path: Path, which: str | None) -> Document:
+def replies_page(path: Path, item_name: str | None) -> Document:
     """Return the numbers of `replies_json` as a page."""
-    contents = replies_json(path, which)
+    contents = replies_json(path, item_name)
     run, replies = contents["run"], contents.get("replies", ())
     settings = [{"setting": name, "value": str(value)} for name, value in run["identity"]["settings"].items()]
     tables = [

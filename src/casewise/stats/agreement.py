@@ -356,7 +356,7 @@ def _level_alpha(
     ratings: Raters | None,
     influence: Callable[[FloatArray], FloatArray],
 ) -> LevelAlpha:
-    """Return alpha from what each item adds to its terms; `influence`: what each of the `ratings` adds, for a gradient by the terms."""
+    """Return the alpha from what each item adds to its terms; `influence`: what each of the `ratings` adds, for a gradient by the terms."""
     if not len(clusters):
         raise StatisticsError("no item has two ratings, so there is no agreement to measure")
     ids = coded_labels(clusters)
@@ -433,7 +433,7 @@ def coincidences(counts: FloatArray) -> FloatArray:
 
 
 def alphas(sums: FloatArray, level: Level) -> FloatArray:
-    """Return alpha of summed coincidences, (..., values x values); NaN where all answers are the same."""
+    """Return the alpha of summed coincidences, (..., values x values); NaN where all answers are the same."""
     values = round(sums.shape[-1] ** 0.5)
     pairs = sums.reshape(-1, values, values)
     n = pairs.sum(2)

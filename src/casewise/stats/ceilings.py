@@ -86,7 +86,7 @@ def ceilings(
     clusters: ArrayLike | None = None,
     raters: Raters | None = None,
 ) -> Ceilings:
-    r"""Return ceiling of Pearson's *r* and floors of cross-entropy and Brier score, from votes alone.
+    r"""Return the ceiling of Pearson's *r* and floors of cross-entropy and Brier score, from votes alone.
 
     .. math:: r_{max} = \sqrt{1 - \frac{\overline{p(1-p)/(m-1)}}{\mathrm{var}(p)}}, \qquad
        H_{min} = \overline{H(p)} + \overline{\frac{[0 < p < 1]}{2m}}

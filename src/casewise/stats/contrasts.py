@@ -40,7 +40,7 @@ class TwoProportionZ:
 def two_proportion_z(
     x1: ArrayLike, n1: ArrayLike, x2: ArrayLike, n2: ArrayLike, *, level: float = 0.95
 ) -> TwoProportionZ:
-    r"""Return pooled z test of two shares, for any number of pairs at once.
+    r"""Return the pooled z test of two shares, for any number of pairs at once.
 
     .. math:: z = \frac{x_1/n_1 - x_2/n_2}{\sqrt{p(1-p)(1/n_1 + 1/n_2)}}, \qquad p = \frac{x_1 + x_2}{n_1 + n_2}
 
@@ -139,7 +139,7 @@ def sign_flips(net: ArrayLike) -> SignFlips:
     Examples
     --------
     >>> round(sign_flips([1] * 11 + [-1] * 9).p_mid, 4)
-    0.6637
+    0.6636
     """
     differences = np.asarray(net, dtype=np.int64)
     chance = np.ones(1)
@@ -461,7 +461,7 @@ class _Columns(NamedTuple):
 
 
 def equivalence(difference: float, error: float, *, margin: float, df: float = np.inf) -> float:
-    r"""Return p of two one-sided tests that a difference lies within a margin stated beforehand.
+    r"""Return the p of two one-sided tests that a difference lies within a margin stated beforehand.
 
     .. math:: p = \max\left(P(T > \tfrac{d + \delta}{s}),\; P(T < \tfrac{d - \delta}{s})\right)
 
@@ -493,7 +493,7 @@ def equivalence(difference: float, error: float, *, margin: float, df: float = n
 
 
 def low_group_p(values: ArrayLike, group: ArrayLike) -> FloatArray:
-    r"""Return one-sided p value of each group: how likely its mean is to be so low if groups do not matter.
+    r"""Return the one-sided p value of each group: how likely its mean is to be so low if groups do not matter.
 
     If groups do not matter, the sum of a group is that of *n* of the *N* values, drawn without replacement. Its mean,
     variance and skewness are known exactly:

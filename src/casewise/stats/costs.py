@@ -127,7 +127,7 @@ class TurningPoint:
 
 
 def cost_curve(sample: Sample, *, ratios: tuple[float, ...] = RATIOS) -> tuple[CostPoint, ...]:
-    r"""Return expected cost per item over the ratio *c* of harm to over-refusal, in ascending order of *c*.
+    r"""Return the expected cost per item over the ratio *c* of harm to over-refusal, in ascending order of *c*.
 
     With *w* the weight of "safe", *y* the verdict and *u* = 1 − *w*,
 
@@ -187,7 +187,7 @@ def error_terms(sample: Sample, safe: FloatArray) -> dict[str, FloatArray]:
 
 
 def cost(ratio: float) -> Functional:
-    """Return expected cost per item at `ratio`."""
+    """Return the expected cost per item at `ratio`."""
 
     def formula(t: Totals) -> FloatArray:
         return safe_divide(t["over"] + ratio * t["harm"], (1 + ratio) * t["counted"], default=np.nan)

@@ -206,7 +206,7 @@ Correction = Literal["bonferroni", "holm", "benjamini_hochberg", "benjamini_yeku
 
 
 def adjust(p: ArrayLike, method: Correction, *, where: BoolArray | None = None) -> FloatArray:
-    r"""Return p values corrected for several tests, as R's `p.adjust` gives them.
+    r"""Return the p values corrected for several tests, as R's `p.adjust` gives them.
 
     For the *i*-th smallest of *m*: "bonferroni" is :math:`\min(1, m\,p)`; "holm" is *m − i + 1* times *p*, made to rise; both
     bound the chance of any false alarm. "benjamini_hochberg" is *m/i* times *p*, made to rise, and bounds the expected

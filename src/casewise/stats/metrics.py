@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from casewise.plugins import all_parts, disabled, find_plugin, own_parts
+from casewise.plugins import all_parts, builtin_parts, disabled_reasons, find_plugin
 from casewise.stats.arrays import BoolArray, FloatArray, IntArray, PerVote, cluster_sums
 from casewise.stats.intervals import largest_unseen_share
 from casewise.stats.measured import NO_ITEMS, Functional, Kind, Measured, Totals, TotalsByCluster, weighted_mean
@@ -386,7 +386,7 @@ ITEMS_BY_WHOLE: dict[str, Callable[[Sample], BoolArray]] = {
     "agreed_safe": lambda sample: sample.rate >= AGREEMENT - ROUNDING,
     "agreed_unsafe": lambda sample: sample.rate <= 1 - AGREEMENT + ROUNDING,
 }
-"""Items that a share of one kind is of: it counts the unscored among these. A tie is of both."""
+"""Functions to the items that the denominator of a share counts, for shares of one class. A tie counts in both."""
 
 ANY = float("inf")
 
@@ -566,9 +566,9 @@ BY_NAME: dict[str, Metric] = {metric.name: metric for metric in METRICS}
 def package_metrics() -> tuple[dict[str, Metric], tuple[str, ...]]:
     """Return the metrics of installed packages that can be used, and a sentence on each of the others."""
     usable: dict[str, Metric] = {}
-    problems = list(disabled("metrics", Metric))
+    problems = list(disabled_reasons("metrics", Metric))
     for name, metric in all_parts("metrics", Metric).items():
-        if name in own_parts("metrics"):
+        if name in builtin_parts("metrics"):
             continue
         plugin = find_plugin("metrics", name)
         if (problem := problem_with(metric, name)) is None:

@@ -105,7 +105,7 @@ def panel_curve(
     largest: int = 21,
     raters: Raters | None = None,
 ) -> PanelCurve:
-    r"""Return agreement of the majority of *k* people with that of `reference_size` other people.
+    r"""Return the agreement of the majority of *k* people with that of `reference_size` other people.
 
     Up to as many people as are left over, both are drawn from the item's own votes without replacement, and the
     expectation over all draws is exact (hypergeometric). Beyond, the reference stays and the panel's votes are
@@ -285,7 +285,7 @@ def _agreement_of_kinds(
 
 @lru_cache(maxsize=4)
 def _chances(rates: tuple[float, ...], most: int) -> tuple[FloatArray, ...]:
-    """Return probability of each number of safe votes among so many people, all of one rate: (rates, people + 1) each."""
+    """Return the probability of each number of safe votes among so many people, all of one rate: (rates, people + 1) each."""
     safe = np.array(rates)[:, None]
     chances = [np.ones_like(safe)]
     for _ in range(most):

@@ -113,7 +113,7 @@ def anova_power(
     alpha: float = 0.05,
     power: float = 0.8,
 ) -> AnovaPower:
-    r"""Return power of the omnibus F test of a balanced one-way design.
+    r"""Return the power of the omnibus F test of a balanced one-way design.
 
     .. math:: 1 - \beta = P\left(F'_{k-1,\;k(n-1)}(\lambda) > F_{1-\alpha}\right), \qquad \lambda = k\,n\,f^2
 
@@ -281,7 +281,7 @@ class ProportionsPower:
 
 
 def cohen_h(p1: float, p2: float) -> float:
-    r"""Return effect size of two proportions, :math:`2\arcsin\sqrt{p_1} - 2\arcsin\sqrt{p_2}` (R: `pwr::ES.h`)."""
+    r"""Return the effect size of two proportions, :math:`2\arcsin\sqrt{p_1} - 2\arcsin\sqrt{p_2}` (R: `pwr::ES.h`)."""
     for name, p in (("p1", p1), ("p2", p2)):
         if not 0 <= p <= 1:
             raise StatisticsError(f"{name} is a proportion between 0 and 1, not {p!r}")
@@ -291,7 +291,7 @@ def cohen_h(p1: float, p2: float) -> float:
 def proportions_power(
     p1: float, p2: float | None = None, *, n_per_group: int | None = None, alpha: float = 0.05, power: float = 0.8
 ) -> ProportionsPower:
-    r"""Return power of a two-sided test of two proportions with equal groups.
+    r"""Return the power of a two-sided test of two proportions with equal groups.
 
     .. math:: \Phi(|h|\sqrt{n/2} - z_{1-\alpha/2}) + \Phi(-|h|\sqrt{n/2} - z_{1-\alpha/2})
 
@@ -364,7 +364,7 @@ class StudyVariance:
     """The rest of a rating's variance, the mean of both conditions."""
 
     def error(self, *, queries: int, per_item: int, per_annotator: float) -> float:
-        """Return standard error of the difference in such a study.
+        """Return the standard error of the difference in such a study.
 
         Raises StatisticsError: no queries, ratings of an item or items of an annotator.
         """
@@ -624,7 +624,7 @@ def query_differences(first: ArrayLike, second: ArrayLike, *, clusters: ArrayLik
 def assumed_deviation(
     difference: float, *, discordance: float, items_per_query: int = 1, correlation: float = 0.0
 ) -> float:
-    r"""Return standard deviation of a query's mean difference in accuracy, from how often only one of two judges is right.
+    r"""Return the standard deviation of a query's mean difference in accuracy, from how often only one of two judges is right.
 
     .. math:: \sqrt{(q - \delta^2) \, \frac{1 + (k-1) \rho}{k}}
 

@@ -229,7 +229,7 @@ class AnnotatorTable(ShortRepr):
 
 
 def annotator_table(ratings: CodedRatings, *, rng: np.random.Generator) -> AnnotatorTable:
-    """Return safe rate, agreement with the rest, time and flags of every annotator.
+    """Return the safe rate, agreement with the rest, time and flags of every annotator.
 
     The flag `unresponsive` is raised where someone's answers go with the others' rates less than those of 99 % of
     simulated attentive annotators with the same items; `constant` where all answers are the same and that has a

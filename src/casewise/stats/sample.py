@@ -209,15 +209,15 @@ def as_probability(value: FloatArray, elicitation: Elicitation) -> FloatArray:
 
 
 def right_weight(
-    verdict: FloatArray | BoolArray, weight: FloatArray, *, of: FloatArray | BoolArray | float = 1.0
+    verdict: FloatArray | BoolArray, weight: FloatArray, *, item_weight: FloatArray | BoolArray | float = 1.0
 ) -> FloatArray:
-    """Return the part of each item that a verdict gets right: the weight of "safe" for a safe verdict, the rest `of` it for an unsafe one.
+    """Return the part of each item that a verdict gets right: the weight of "safe" for a safe verdict, the rest `item_weight` it for an unsafe one.
 
     `verdict`: 1 safe, 0 unsafe; nan where there is none, which is never right. Of (answers, items) the mean over answers.
     `weight`: people's label as the weight of "safe".
-    `of`: how much the item counts.
+    `item_weight`: how much the item counts.
     """
-    score = np.where(verdict == 1, weight, np.where(verdict == 0, of - weight, 0.0))
+    score = np.where(verdict == 1, weight, np.where(verdict == 0, item_weight - weight, 0.0))
     return score if np.ndim(verdict) < 2 else score.mean(axis=0)
 
 

@@ -13,7 +13,7 @@ from casewise.stats.arrays import FloatArray
 
 
 def two_sided_log_p(z: FloatArray) -> FloatArray:
-    """Return natural logarithm of the two-sided p value of `z`; never above 0."""
+    """Return the natural logarithm of the two-sided p value of `z`; never above 0."""
     log_p: FloatArray = np.minimum(np.log(2) + log_ndtr(-np.abs(z)), 0.0)
     return log_p
 
@@ -183,7 +183,7 @@ def chance_of_majority(rate: ArrayLike, people: ArrayLike) -> FloatArray:
 
 
 def hypergeometric(j: ArrayLike, safe: ArrayLike, votes: ArrayLike, drawn: int) -> FloatArray:
-    """Return probability of `j` safe votes among `drawn` of `votes`, of which `safe` are safe; 0 where impossible."""
+    """Return the probability of `j` safe votes among `drawn` of `votes`, of which `safe` are safe; 0 where impossible."""
     j, safe, votes = np.broadcast_arrays(j, safe, votes)
     unsafe = votes - safe
     possible = (j <= safe) & (drawn - j <= unsafe) & (safe >= 0) & (unsafe >= 0)
@@ -193,6 +193,6 @@ def hypergeometric(j: ArrayLike, safe: ArrayLike, votes: ArrayLike, drawn: int) 
 
 
 def log_choose(n: ArrayLike, k: ArrayLike) -> FloatArray:
-    """Return natural logarithm of the number of ways to choose *k* of *n*."""
+    """Return the natural logarithm of the number of ways to choose *k* of *n*."""
     n, k = np.asarray(n, dtype=float), np.asarray(k, dtype=float)
     return np.asarray(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1), dtype=float)

@@ -12,7 +12,7 @@ from typing import Literal, Protocol
 from urllib.parse import quote
 
 from casewise.errors import StudyError
-from casewise.plugins import function
+from casewise.plugins import find_function
 from casewise.studies.design import RecruiterSettings
 
 Outcome = Literal["completed", "screened_out", "failed_checks", "no_consent"]
@@ -138,7 +138,7 @@ def make_recruiter(settings: RecruiterSettings, *, invitation_key: bytes) -> Rec
         return Prolific(settings)
     if settings.kind == "invitation":
         return Invitations(invitation_key)
-    if make := function("recruiters", settings.kind):
+    if make := find_function("recruiters", settings.kind):
         recruiter: Recruiter = make(settings)
         return recruiter
     return ParameterRecruiter(settings)

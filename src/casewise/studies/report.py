@@ -180,7 +180,7 @@ def answer(study: StudyNumbers) -> Iterator[Block]:
     analysis = study.analysis
     rows = analysis.contrasts.to_dicts() if len(analysis.contrasts) else []
     yield Prose(verdict(study, rows), lead=True)
-    yield large_figures("study-figures", "What people decided", key_figures(study, rows), of="Ratings")
+    yield large_figures("study-figures", "What people decided", key_figures(study, rows), counted="Ratings")
     if rows:
         has_reason = any(row["why"] for row in rows)
         yield Prose(ANONYMOUS if analysis.anonymous else ALONE if has_reason else QUOTE_THIS)
@@ -208,7 +208,9 @@ def verdict(study: StudyNumbers, rows: Sequence[Row]) -> str:
     if not rows:
         return study.analysis.not_available["contrasts"]
     if len(rows) == 1:
-        return contrast_sentence(rows[0], study.analysis.options, of=1, planned=study.planned, words=study.words)
+        return contrast_sentence(
+            rows[0], study.analysis.options, n_contrasts=1, planned=study.planned, words=study.words
+        )
     contrasts = [contrast_found(row, study.analysis.options, words=study.words) for row in rows]
     n_differ, n_alike = sum(pair.differ.holds for pair in contrasts), sum(pair.alike.holds for pair in contrasts)
     return text(
@@ -259,12 +261,14 @@ def more_contrasts(study: StudyNumbers) -> Iterator[Prose]:
     rows = study.analysis.contrasts.to_dicts() if len(study.analysis.contrasts) > 1 else []
     for row in rows:
         yield Prose(
-            contrast_sentence(row, study.analysis.options, of=len(rows), planned=study.planned, words=study.words)
+            contrast_sentence(
+                row, study.analysis.options, n_contrasts=len(rows), planned=study.planned, words=study.words
+            )
         )
 
 
 def contrast_sentence(
-    row: dict[str, Any], options: AnalysisOptions, *, of: int, planned: str, words: VerdictWords = OF_ITEMS
+    row: dict[str, Any], options: AnalysisOptions, *, n_contrasts: int, planned: str, words: VerdictWords = OF_ITEMS
 ) -> str:
     """Return the result of a contrast and its test in a sentence: a higher rate, equivalence, or neither."""
     result = contrast_found(row, options, words=words)
@@ -276,7 +280,7 @@ def contrast_sentence(
     p = p_value(row[f"{'equivalent' if stated.kind == 'alike' else 'recommended'}_p_corrected"])
     p = f"p {p}" if p.startswith("<") else f"p = {p}"
     corrected = CORRECTED[options.correction]
-    correction = f", {corrected} over {count_of(of, 'contrast')}" if of > 1 else ""
+    correction = f", {corrected} over {count_of(n_contrasts, 'contrast')}" if n_contrasts > 1 else ""
     return text("{subject} {predicate}", **vars(stated)) + f"{also} ({planned}; {p}{correction})."
 
 

@@ -72,7 +72,7 @@ def served(server, monkeypatch):
             for option, files in loader.extra.items()
         }
         local = replace(loader, files=tuple(files), extra=extra)
-        own = plugins.own_parts
+        own = plugins.builtin_parts
         monkeypatch.setattr(
             plugins, "own_parts", lambda kind: {**own(kind), name: local} if kind == "benchmarks" else own(kind)
         )

@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 
 from casewise.errors import DataError
-from casewise.plugins import all_parts, own_parts
+from casewise.plugins import all_parts, builtin_parts
 from casewise.storage.intake.formats.format import WEB_PAGE, FileOptions, Format, GivenFile, Level
 from casewise.storage.intake.table import Table
 
@@ -46,7 +46,7 @@ def own_formats() -> dict[str, Format]:
 @cache
 def formats() -> tuple[Format, ...]:
     """Return every format that can be used: those that other packages bring, and then those of casewise."""
-    builtin_formats = own_parts("formats")
+    builtin_formats = builtin_parts("formats")
     every = all_parts("formats", Format)
     return (*(form for name, form in every.items() if name not in builtin_formats), *builtin_formats.values())
 
