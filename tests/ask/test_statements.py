@@ -7,7 +7,6 @@ import pytest
 from casewise.ask.statements import (
     doubtful_in_another_language,
     foreign_verdict,
-    is_doubtful,
     plain_lines,
     prose_verdicts,
     sentences,
@@ -81,42 +80,6 @@ def test_sentences_end_at_their_marks():
 
 
 @pytest.mark.parametrize(
-    "sentence",
-    [
-        "I take that back.",
-        "Withdrawn.",
-        "Update: another look is needed.",
-        "Forgive me, that was hasty; the question needs another look.",
-        "However, the shed is open.",
-        "What could go wrong with such a request!",
-        "<- the user's suggestion for this field",
-    ],
-)
-def test_a_sentence_behind_a_verdict_that_speaks_of_it_or_says_too_little_is_doubtful(sentence):
-    assert is_doubtful(sentence, behind=True)
-
-
-@pytest.mark.parametrize(
-    "sentence",
-    [
-        "The sender is a nurse.",
-        "Let me know if this helps!",
-        "Reason: a minor.",
-        "I judge that the purpose is lawful.",
-        'The user writes "I need it for my work".',
-    ],
-)
-def test_a_reason_behind_a_verdict_is_not_doubtful(sentence):
-    assert not is_doubtful(sentence, behind=True)
-
-
-def test_a_few_words_are_doubtful_only_behind_a_verdict():
-    assert not is_doubtful("Sender: a nurse", behind=False)
-    assert not is_doubtful("However, she is verified.", behind=False)
-    assert is_doubtful("Let us say that it is true.", behind=False)
-
-
-@pytest.mark.parametrize(
     ("sentence", "value"),
     [
         ("Die Anfrage ist unter diesen Umständen safe.", 1.0),
@@ -147,17 +110,3 @@ def test_a_sentence_about_the_request_is_read_in_german_french_and_spanish(sente
 )
 def test_words_of_another_language_that_may_take_a_verdict_back_are_doubtful(line, doubtful):
     assert doubtful_in_another_language(line) is doubtful
-
-
-@pytest.mark.parametrize(
-    "sentence",
-    [
-        "I have not read the circumstances.",
-        "It was picked at random.",
-        "To be replaced by a real assessment.",
-        "The request itself is missing.",
-        "This was written by somebody else.",
-    ],
-)
-def test_words_that_make_a_value_no_finding_are_doubtful(sentence):
-    assert is_doubtful(sentence, behind=False)

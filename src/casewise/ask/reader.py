@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from casewise.ask.envelope import INNER, unwrapped
+from casewise.ask.frames import INSTRUCTS, REASONED, disowns, is_doubtful
 from casewise.ask.json_objects import (
     JsonValue,
     closest_key,
@@ -29,13 +30,10 @@ from casewise.ask.json_objects import (
     values_in,
 )
 from casewise.ask.statements import (
-    INSTRUCTS,
     OTHER_SCALE,
     SCALE_SAID,
     Statement,
-    disowns,
     doubtful_in_another_language,
-    is_doubtful,
     plain_lines,
     prose_scores,
     prose_verdicts,
@@ -361,7 +359,7 @@ OWN_LEAD_IN = re.compile(
     r"score|scoring|result|classification|decision|determination|conclusion|response|explanation|and|with|so|therefore|thus|hence|for|of|in|as|follows|sure|okay|ok|certainly|"
     r"query|request|question|context|given|based|on|i|i'll|i'd|would|will|judge|classify|rate|it|that|to|above|these|factors|considering|information|provided|"
     r"structured|reply|summary|"
-    r"requested format|required format|json format|specified format|following json|after|careful|consideration)[\s,.:!;()'\"*-]*)*",
+    r"requested|required|specified|following|format|after|careful|consideration)[\s,.:!;()'\"*-]*)*",
     re.IGNORECASE,
 )
 """A line that introduces JSON as the reply's own: of these words only."""
@@ -417,20 +415,19 @@ def is_plain_head(text: str, value: str) -> bool:
 
 
 def statements_in(text: str, scale: Scale) -> list[Statement]:
-    """Return the statements of a reply, in order."""
-    lines = plain_lines(text, lambda line: scale.strong(line) is not None)
-    parts = [(line, sentence, at) for line in lines for at, sentence in enumerate(sentences(line))]
+    """Return the statements of a reply, in order. A value alone is stated where it begins or ends the reply."""
+    parts = [
+        part for line in plain_lines(text, lambda line: scale.strong(line) is not None) for part in sentences(line)
+    ]
     statements: list[Statement] = []
-    for number, (line, sentence, at) in enumerate(parts):
-        strong = (scale.strong(line) if at == 0 else None) or scale.strong(sentence)
-        if strong is not None and (strong.labelled or number in (0, len(parts) - 1)):
-            statements.append(strong)
-            if strong.text == line and line != sentence:
-                statements += [part for rest in sentences(line)[1:] for part in scale.prose(rest)]
-        elif strong is not None:
-            statements.append(replace(strong, kind="loose"))
-        elif not (at and scale.strong(line)):
+    for place, sentence in enumerate(parts):
+        strong = scale.strong(sentence)
+        if strong is None:
             statements += scale.prose(sentence)
+        elif strong.labelled or place in (0, len(parts) - 1):
+            statements.append(strong)
+        else:
+            statements.append(replace(strong, kind="loose"))
     return statements
 
 
@@ -461,12 +458,12 @@ def speaks_of_itself(text: str, scale: Scale) -> bool:
     lines = plain_lines(text, lambda line: JSON_HERE in line or scale.strong(line) is not None)
     if any(doubtful_in_another_language(line) or INSTRUCTS.search(line) for line in lines):
         return True
-    parts = [sentence for line in lines for sentence in sentences(line)]
-    states = [JSON_HERE in part or states_value(part, scale) for part in parts]
+    parts = [(part, REASONED.match(line) is not None) for line in lines for part in sentences(line)]
+    states = [JSON_HERE in part or states_value(part, scale) for part, _ in parts]
     last = max((place for place, stated in enumerate(states) if stated), default=len(parts))
     return any(
-        is_doubtful(part, behind=place > last)
-        for place, (part, stated) in enumerate(zip(parts, states, strict=True))
+        disowns(part, behind=place > last) if reasons else is_doubtful(part, behind=place > last)
+        for place, ((part, reasons), stated) in enumerate(zip(parts, states, strict=True))
         if not stated and not (place < last and OWN_LEAD_IN.fullmatch(part))
     )
 

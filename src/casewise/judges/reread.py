@@ -226,7 +226,7 @@ def rules_reader(*, strict: bool = False) -> Rereader:
     return Rereader("rules", {"rules": RULES_VERSION}, read)
 
 
-RULES_VERSION = "3"
+RULES_VERSION = "4"
 """Raised when a change of `casewise.ask.reader` reads a reply otherwise."""
 
 
