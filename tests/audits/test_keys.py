@@ -112,3 +112,16 @@ def test_the_json_of_an_audit_holds_no_context_of_a_restricted_benchmark():
 
     assert any(text in said["open"] for text in texts)
     assert [text for text in texts if text in said["gated"]] == []
+
+
+def test_a_parameter_whose_statements_give_the_labels_only_together_is_named():
+    jobs = {f"a job of kind {n}": "safe" if n % 2 else "unsafe" for n in range(30)}
+    rows = [
+        {"query": f"thing {n}?", "context": job, "label": jobs[job]}
+        for n in range(60)
+        for job in np.random.default_rng(n).choice([*jobs], 3, replace=False)
+    ]
+    (title,) = findings_of(load_frame(rows, "jobs"))
+
+    assert title.startswith("The statements of situation description alone give the label on 99.4 %")
+    assert "of 105 that they call unsafe are unsafe" in title

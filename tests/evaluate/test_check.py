@@ -9,7 +9,7 @@ import pytest
 from tests.support.command import invoke
 
 import casewise
-from casewise.api import CaseColumns, CheckOptions, VerdictWords
+from casewise.api import CaseColumns, CheckOptions, Policies, VerdictWords
 from casewise.errors import ConfigurationError, DataError
 from casewise.evaluate.conclusions import Unknown
 
@@ -129,8 +129,12 @@ def test_scores_probabilities_and_replies_are_read_as_the_judge_gave_them(file):
     [
         ([{"human": "safe"}], ConfigurationError, "name the judge's column with --judge"),
         ([{"human": "safe", "judge": "safe", "prediction": "safe"}], ConfigurationError, "--judge 'judge' or --judge"),
-        ([{"human": "safe", "judge": True}], ConfigurationError, "--true-means"),
-        ([{"human": "safe", "judge": "perhaps"}], DataError, "it is safe or unsafe. Other words: --safe-word"),
+        ([{"human": "safe", "judge": True}], ConfigurationError, "--judge-true-means safe or"),
+        (
+            [{"human": "safe", "judge": "perhaps"}],
+            DataError,
+            "is no verdict that casewise knows; name the words with --safe-word",
+        ),
         ([{"human": "NA", "judge": "safe"}], DataError, "no case has a label"),
         ([{"human": "safe", "judge": "safe", "rater": "a"}], ConfigurationError, "no column names its case"),
         (
@@ -232,6 +236,77 @@ def test_a_verdict_that_cannot_be_read_is_skipped_where_bad_rows_are(tmp_path, m
     assert (skipped["receipt"]["n_rows"], skipped["receipt"]["n_kept"]) == (3, 2)
 
 
+def test_a_table_with_several_labels_a_case_is_not_cut_to_the_first_of_each(file):
+    rows = [{"query": "Q?", "judge": "safe", "label": label} for label in ("safe", "unsafe", "perhaps")]
+    said = invoke("check", file(rows), "--skip-bad")
+
+    assert said.code == 2
+    assert "a column says who rated (--annotator)" in said.err
+
+
+def test_a_row_may_hold_several_cases_with_a_verdict_each(file, tmp_path):
+    wide = [
+        {
+            "id": n,
+            "query": f"Question {n}?",
+            "a": "a nurse",
+            "b": "a thief",
+            "la": "safe",
+            "lb": "unsafe",
+            "ja": "safe",
+            "jb": "safe",
+        }
+        for n in range(12)
+    ]
+    said = invoke(
+        *("check", file(wide), "--out", tmp_path / "kept", "--json"),
+        *("--case", "context=a,label=la,judge=ja", "--case", "context=b,label=lb,judge=jb"),
+    )
+    numbers = json.loads(said.out)
+
+    assert (said.code, numbers["n_cases"], numbers["n_queries"], numbers["accuracy"]["estimate"]) == (0, 24, 12, 0.5)
+    assert (numbers["worst"][0]["id"], numbers["worst"][0]["context"]) == ("0/b", "a thief")
+    assert len({item.pair_id for item in casewise.load(tmp_path / "kept" / "benchmark").items}) == 12
+
+
+def test_a_column_of_replies_is_the_judges_where_its_replies_state_verdicts(file):
+    chats = [
+        {"id": n, "label": "safe", "reply": reply} for n, reply in enumerate(["Sure, here is how."] * 9 + ["safe"])
+    ]
+    verdicts = [{"id": n, "label": "safe", "reply": reply} for n, reply in enumerate(["Verdict: safe"] * 9 + ["Hm."])]
+
+    with pytest.raises(ConfigurationError, match="give --judge reply if 'reply' is the judge's"):
+        numbers_of(file(chats))
+    assert (numbers_of(file(verdicts)).judge, numbers_of(file(verdicts)).n_unscored) == ("reply", 1)
+
+
+@pytest.mark.parametrize(("column", "elicit", "high"), [("score", "score", 9), ("probability", "probability", 0.9)])
+def test_numbers_of_a_judge_are_declared_with_what_a_high_one_means(file, column, elicit, high):
+    low = 11 - high if elicit == "score" else 1 - high
+    rows = [
+        {"id": n, "human": word, column: value} for n, (word, value) in enumerate([("safe", high), ("unsafe", low)] * 3)
+    ]
+
+    with pytest.raises(ConfigurationError, match="--judge-true-means unsafe if a high number is unsafe"):
+        numbers_of(file(rows))
+    assert numbers_of(file(rows), options=CheckOptions(elicit=elicit)).accuracy.estimate == 1
+    turned = numbers_of(file(rows), options=CheckOptions(elicit=elicit, judge_true_means="unsafe"))
+    assert turned.accuracy.estimate == 0
+    assert turned.receipt.columns[0].role == f"the judge ({elicit}, high is unsafe)"
+
+
+def test_the_receipt_says_how_the_judges_words_were_read_and_out_keeps_the_bad_rows(file, tmp_path):
+    rows = [{"id": n, "human": "safe", "judge": word} for n, word in enumerate(["pass", "PASS", "NA", "odd"])]
+    words, policies = VerdictWords(safe_word=("pass", "safe")), Policies(skip_bad=True)
+    numbers = numbers_of(file(rows), words=words, policies=policies, out=tmp_path / "kept")
+
+    read = [(word.word, word.read_as, word.how, word.n) for word in numbers.receipt.words if word.column == "judge"]
+    assert read == [("pass", "safe", "declared", 1), ("PASS", "safe", "declared", 1), ("NA", "missing", "listed", 1)]
+    (bad,) = map(json.loads, (tmp_path / "kept.bad-rows.jsonl").read_text().splitlines())
+    assert (bad["line"], bad["row"]) == (5, {"id": "3", "human": "safe", "judge": "odd"})
+    assert "they replace the words that casewise knows" in bad["reason"]
+
+
 def test_an_elicitation_that_there_is_not_is_named_without_a_word_of_a_library(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("c.csv").write_text("query,judge,label\nA?,safe,safe\n")
@@ -239,3 +314,14 @@ def test_an_elicitation_that_there_is_not_is_named_without_a_word_of_a_library(t
 
     assert said.startswith("error: --elicit: no elicitation is called 'reply'")
     assert "pydantic" not in said
+
+
+def test_cases_without_a_verdict_are_no_errors_avoided(file):
+    rows = [{"id": n, "human": "unsafe", "judge": "unsafe" if n < 200 else None} for n in range(400)]
+    said = invoke("check", file(rows), "--max-harm", "0.05", "--json")
+    (limit,) = json.loads(said.out)["limits"]
+
+    assert (said.code, limit["outcome"]) == (3, "unknown")
+    assert "50.0 %" in limit["sentence"]
+    silent = numbers_of(file([row | {"judge": None} for row in rows]))
+    assert (silent.harm.estimate, silent.harm.method) == (None, "undefined: no verdict on items of that kind")

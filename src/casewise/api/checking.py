@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -14,7 +15,7 @@ from casewise.reports.formats import Report
 from casewise.storage.intake.cases import Policies
 from casewise.storage.intake.formats.format import FileOptions
 from casewise.storage.intake.roles import CaseColumns
-from casewise.storage.load import ImportOptions
+from casewise.storage.load import ImportOptions, bad_rows_file, write_rejected
 from casewise.storage.words import VerdictWords
 
 
@@ -79,10 +80,13 @@ def keep(folder: Path, tally: Tally, *, name: str) -> None:
     values = dict(zip((draft.first for draft in tally.drafts), tally.values.tolist(), strict=True))
     answers: dict[Key, Answer] = {}
     for draft in cases.drafts.values():
-        value = values[draft.first]
-        answer = unscored(UnscoredReason.NOT_RECORDED) if math.isnan(value) else Answer(Scored(value=value))
+        value, own = values[draft.first], tally.column[draft.first]
+        scored = unscored(UnscoredReason.NOT_RECORDED) if math.isnan(value) else Answer(Scored(value=value))
+        answer = replace(scored, raw_reply=None if own is None else str(own))
         answers[draft.id, tally.verdicts.elicitation, FULL.name, 0] = answer
     write_benchmark(benchmark, folder / "benchmark")
+    if cases.rejected:
+        write_rejected(cases.rejected, bad_rows_file(folder))
     judge(
         folder / "benchmark", file_of_answers(counted.path, tally.verdicts.name or "reply", answers), out=folder / "run"
     )

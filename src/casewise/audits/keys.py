@@ -1,4 +1,4 @@
-"""Keys of a benchmark: a statement that alone gives the labels of queries that it was not learnt from.
+"""Keys of a benchmark: statements that alone give the labels of queries that they were not learnt from.
 
 The word baseline holds out the contexts too where they recur, so it cannot know a statement that gives the label. Here only
 queries are held out: a statement, and the statements of one parameter, are learnt from the other queries.
@@ -7,7 +7,7 @@ queries are held out: a statement, and the statements of one parameter, are lear
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,12 +36,17 @@ QUOTED = 100
 
 SEARCHED = "searched"
 
+WHOLE = "context"
+"""Stands for the parameter of a statement that is the whole context."""
+
 
 class Key(NamedTuple):
-    """A statement, and how well the rule "with it one label, without it the other" gives the labels."""
+    """A statement with the rule "with it one label, without it the other", or a parameter with the label that each of its
+    statements has with other queries."""
 
     parameter: str
-    statement: str
+    statement: str | None
+    """None for all statements of the parameter; "with" is then every item that the rule calls safe."""
     safe_with: float
     """Items with the statement that are labelled safe; a tie counts half."""
     items_with: int
@@ -53,7 +58,7 @@ class Key(NamedTuple):
     """The accuracy of the better constant verdict."""
     p: float
     """One-sided sign test over queries that the rule is right more often than the constant verdict, corrected for all
-    statements that were searched (Bonferroni)."""
+    statements, or parameters, that were searched (Bonferroni)."""
     searched: int
     verdicts: FloatArray
     """(items,) the rule's verdicts, 1 for safe; nan for an item that was not read."""
@@ -70,6 +75,8 @@ class Key(NamedTuple):
 
     def named(self, *, restricted: bool) -> Text:
         """Return "statement" with it in quotation marks, without an article; of a restricted benchmark its parameter only."""
+        if self.statement is None:
+            return text("statements of {parameter}", parameter=spoken_name(self.parameter))
         if restricted:
             return text("most telling statement of {parameter}", parameter=spoken_name(self.parameter))
         shown = self.statement if len(self.statement) <= QUOTED else f"{self.statement[:QUOTED]}…"
@@ -78,6 +85,14 @@ class Key(NamedTuple):
     @property
     def counts(self) -> Text:
         """The counts behind it, with the commoner label on each side first."""
+        if self.statement is None:
+            return text(
+                "{safe} of {n_safe} items that they call safe are safe, and {unsafe} of {n_unsafe} that they call unsafe are unsafe",
+                safe=f"{self.safe_with:,g}",
+                n_safe=f"{self.items_with:,}",
+                unsafe=f"{self.items_without - self.safe_without:,g}",
+                n_unsafe=f"{self.items_without:,}",
+            )
         with_it, without = (
             max((safe, "safe"), (items - safe, "unsafe"))
             for safe, items in ((self.safe_with, self.items_with), (self.safe_without, self.items_without))
@@ -95,13 +110,14 @@ class Key(NamedTuple):
     def sentence(self, *, restricted: bool) -> Text:
         """Return that the statement alone gives the labels, with its counts."""
         return text(
-            "The {statement} alone gives the label on {right} of items, with whole {queries} held out: {counts}. A constant verdict "
-            "is right on {constant}. It is the best of {searched} statements, and the test is corrected for them.",
+            "The {statement} alone {give} the label on {right} of items, with whole {queries} held out: {counts}. A constant verdict "
+            "is right on {constant}. The test is corrected for {searched}.",
             statement=self.named(restricted=restricted),
+            give="give" if self.statement is None else "gives",
             right=self.accuracy.as_share,
             counts=self.counts,
             constant=percent(self.constant),
-            searched=f"{self.searched:,}",
+            searched=count_of(self.searched, "parameter" if self.statement is None else "statement"),
         )
 
 
@@ -111,24 +127,26 @@ def usable(subject: Subject) -> BoolArray:
     return rows
 
 
-def statements(subject: Subject, rows: BoolArray) -> pl.DataFrame:
-    """Return a row for each statement of each item of `rows`: `item`, `parameter`, `statement`.
-
-    A statement is what a context says of one parameter, one sentence of it, or the whole context.
-    """
-    places = np.flatnonzero(rows)
+def stated_in_full(subject: Subject) -> pl.DataFrame:
+    """Return a row for what each usable item's context says of each parameter, and for the whole context: `item`, `parameter`, `statement`."""
+    places = np.flatnonzero(usable(subject))
     written = map(subject.benchmark.written_of, subject.benchmark.items.at(places))
-    stated = pl.DataFrame(
+    return pl.DataFrame(
         [
             (place, name, value)
             for place, context in zip(places.tolist(), written, strict=True)
             if context is not None
-            for name, value in (*context.texts.items(), ("context", "\n".join(context.texts.values())))
+            for name, value in (*context.texts.items(), (WHOLE, "\n".join(context.texts.values())))
         ],
         schema={"item": pl.Int64, "parameter": pl.String, "statement": pl.String},
         orient="row",
     )
-    sentences = stated.filter(pl.col("parameter") != "context").with_columns(
+
+
+def statements(subject: Subject) -> pl.DataFrame:
+    """Return the rows of `stated_in_full`, and one for each sentence of several in a parameter."""
+    stated = stated_in_full(subject)
+    sentences = stated.filter(pl.col("parameter") != WHOLE).with_columns(
         pl.col("statement").str.replace_all(r"([.!?])\s+", "$1\n").str.split("\n")
     )
     sentences = sentences.filter(pl.col("statement").list.len() > 1).explode("statement")
@@ -141,7 +159,7 @@ def candidates(subject: Subject) -> dict[str, float]:
     label = subject.label[rows]
     if not len(label):
         return {SEARCHED: 0.0}
-    table = statements(subject, rows)
+    table = statements(subject)
     item = table["item"].to_numpy()
     counted = (
         table.with_columns(label=subject.label[item], group=held_together(subject.items)[item])
@@ -168,7 +186,7 @@ def candidates(subject: Subject) -> dict[str, float]:
 def presence(subject: Subject, parameter: str, statement: str) -> FloatArray:
     """Return (items,) 1 where the statement stands, 0 where it does not; nan for an item that is not learnt from."""
     rows = usable(subject)
-    table = statements(subject, rows).filter(pl.col("parameter") == parameter, pl.col("statement") == statement)
+    table = statements(subject).filter(pl.col("parameter") == parameter, pl.col("statement") == statement)
     present = np.where(rows, 0.0, np.nan)
     present[table["item"].to_numpy()] = 1.0
     return present
@@ -197,18 +215,26 @@ def keys(subject: Subject) -> list[Key]:
 
 
 def best_key(subject: Subject) -> Key | None:
-    """Return the statement that gives the most labels of held-out queries; None where none holds after the search."""
-    return next((key for key in keys(subject) if key.holds), None)
+    """Return the statement that gives the most labels of held-out queries, or the parameter whose statements give clearly more.
+
+    None where neither holds after the search.
+    """
+    single = next((one for one in keys(subject) if one.holds), None)
+    whole = max((one for one in by_parameter(subject) if one.holds), key=lambda one: one.gain, default=None)
+    return single if whole is None or (single and whole.gain < single.gain + LEAST_GAIN) else whole
 
 
-def key(subject: Subject, parameter: str, statement: str, present: FloatArray, searched: int) -> Key:
-    """Test one statement: each query by the rule that all other queries give."""
-    rows = ~np.isnan(present)
+def key(subject: Subject, parameter: str, statement: str | None, value: FloatArray, searched: int) -> Key:
+    """Test one statement, or those of a parameter: each query by the rule that all other queries give.
+
+    `value`: (items,) the number of the statement, or whether the one statement stands; nan for an item that is not learnt from.
+    """
+    rows = ~np.isnan(value)
     label, group = subject.label[rows], held_together(subject.items)[rows]
-    has = present[rows].astype(np.intp)
     constant = float(label.mean() >= 0.5)
-    verdicts = np.full(len(present), np.nan)
-    verdicts[rows] = majority_of_others(has, label, group, tie=constant)
+    verdicts = np.full(len(value), np.nan)
+    verdicts[rows] = majority_of_others(value[rows].astype(np.intp), label, group, tie=constant)
+    has = (verdicts if statement is None else value)[rows]
     difference = right_weight(verdicts[rows], label) - right_weight(np.full(len(label), constant), label)
     by_group = np.bincount(group, weights=difference)
     ahead, behind = int((by_group > 0).sum()), int((by_group < 0).sum())
@@ -247,40 +273,46 @@ def accuracy_of(subject: Subject, verdicts: FloatArray) -> Estimate:
     return estimate(sample.where(~np.isnan(verdicts)), metrics=metrics_named("accuracy"))[0]
 
 
-def statements_alone(subject: Subject) -> Iterator[dict[str, Any]]:
-    """Yield the accuracy of each parameter's statements, learnt by heart from other queries, where some recur."""
-    rows = usable(subject)
-    label, group = subject.label[rows], held_together(subject.items)[rows]
-    if not len(label):
-        return
-    sources = {name: subject.stated[name] for name in subject.parameters}
-    if len(sources) > 1:
-        whole = subject.stated.select(pl.concat_str(pl.all(), separator="\n", ignore_nulls=True)).to_series()
-        sources = {"context": whole, **sources}
-    for name, column in sources.items():
-        value = integer_codes(column.fill_null("").filter(pl.Series(rows)))
-        if len(np.unique(np.column_stack([value, group]), axis=0)) == len(np.unique(value)):
-            continue
-        verdicts = np.full(len(rows), np.nan)
-        verdicts[rows] = majority_of_others(value, label, group, tie=float(label.mean() >= 0.5))
-        yield {"reads": name, "held_out": text("{queries}"), "accuracy": accuracy_of(subject, verdicts).fields()}
+def by_parameter(subject: Subject) -> Iterator[Key]:
+    """Yield each parameter, and the whole context, whose statements recur: learnt by heart from other queries."""
+    rows, names = usable(subject), subject.benchmark.parameters.names
+    group, stated = held_together(subject.items)[rows], cache(partial(stated_in_full, subject))
+
+    def statement_numbers(name: str) -> FloatArray:
+        of_name = stated().filter(pl.col("parameter") == name)
+        texts = pl.DataFrame({"item": np.flatnonzero(rows)}).join(of_name, on="item", how="left", maintain_order="left")
+        value = np.full(len(rows), np.nan)
+        value[rows] = integer_codes(texts["statement"].fill_null(""))
+        return value
+
+    sources = (WHOLE, *names) if len(names) > 1 else names
+    for name in sources if rows.any() else ():
+        title = f"statements of {name} in {count_of(int(subject.words_read.sum()), 'item')}"
+        value = cached_item_numbers(subject.benchmark, title, partial(statement_numbers, name), made_with="polars")
+        n_statements = len(np.unique(value[rows]))
+        if 1 < n_statements < len(np.unique(np.column_stack([value[rows], group]), axis=0)):
+            yield key(subject, name, None, value, len(sources))
 
 
 def audit_keys(subject: Subject, part: Part) -> None:
-    """Measure how far single statements give the labels of held-out queries, and find the statement that does."""
+    """Measure how far single statements, and those of a parameter, give the labels of held-out queries; find which do."""
     if not usable(subject).any():
         return
     restricted = subject.benchmark.restricted
-    part.measured["statements_alone"] = list(statements_alone(subject))
-    found_keys = keys(subject)
-    part.measured["keys"] = [evidence(key, restricted=restricted) for key in found_keys]
-    if (best := next((key for key in found_keys if key.holds), None)) is not None:
+    part.measured["statements_alone"] = [
+        {"reads": one.parameter, "held_out": text("{queries}"), "accuracy": one.accuracy.fields()}
+        for one in by_parameter(subject)
+    ]
+    part.measured["keys"] = [evidence(one, restricted=restricted) for one in keys(subject)]
+    if (best := best_key(subject)) is not None:
         part.add(
             "baseline.key",
             best.sentence(restricted=restricted),
             best.gain / max(1e-9, 1 - best.constant),
             evidence(best, restricted=restricted),
-            items=subject.named(best.verdicts == float(2 * best.safe_with > best.items_with)),
+            items=subject.named(
+                best.verdicts == (best.statement is None or float(2 * best.safe_with > best.items_with))
+            ),
         )
 
 
@@ -288,7 +320,7 @@ def evidence(key: Key, *, restricted: bool) -> dict[str, Any]:
     """Return the numbers behind a statement, with the beginning of it where texts may be given away."""
     return {
         "parameter": key.parameter,
-        **({} if restricted else {"statement": key.statement[:QUOTED]}),
+        **({} if restricted or key.statement is None else {"statement": key.statement[:QUOTED]}),
         "accuracy": key.accuracy.fields(),
         "gain": key.gain,
         "p": key.p,

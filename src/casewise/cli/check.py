@@ -14,13 +14,13 @@ from casewise import api
 from casewise.api.checking import saved
 from casewise.cli.options import FormatOption, HtmlOption, MarkdownOption, ParameterColumns, columns_of_parameters
 from casewise.cli.printing import DocumentOptions, note
-from casewise.errors import ExitCode
+from casewise.errors import DataError, ExitCode
 from casewise.evaluate.check import CheckNumbers, CheckOptions
 from casewise.options import Flat
 from casewise.storage.intake.cases import Policies
 from casewise.storage.intake.formats.format import FileOptions
 from casewise.storage.intake.roles import CaseColumns
-from casewise.storage.load import ImportOptions
+from casewise.storage.load import ImportOptions, bad_rows_file
 from casewise.storage.words import VerdictWords
 
 
@@ -56,12 +56,16 @@ def check(
         report = api.check(
             path, options=checked, columns=columns, words=words, policies=policies, facts=facts, file=file, out=out
         )
+    except DataError as error:
+        raise error if table != "-" else DataError(Path("-"), error.line, error.problem) from error
     finally:
         if table == "-":
             shutil.rmtree(path.parent)
     DocumentOptions(html=html, markdown=markdown, form=form).present(report, full=False)
     if out is not None:
         note(f"The benchmark is at {out / 'benchmark'}, the run at {out / 'run'}")
+        if bad_rows_file(out).exists():
+            note(f"rows that could not be read are in {bad_rows_file(out)}, each with the reason")
     numbers: CheckNumbers = report.numbers
     conclusions = [limit.conclusion for limit in numbers.limits]
     if numbers.n_unscored == numbers.n_cases:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import asdict, dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -11,24 +13,27 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from casewise.errors import ConfigurationError, DataError
+from casewise.errors import ConfigurationError, DataError, did_you_mean
 from casewise.evaluate.conclusions import AGREES, Conclusion, Unknown, at_most, compared, conclusions_json
-from casewise.judges.recorded import VerdictColumn
+from casewise.judges.recorded import VerdictColumn, value_columns
 from casewise.notation import percent
-from casewise.records import Elicitation, Scored, Verdict
+from casewise.records import Elicitation, Scored, Verdict, scale_of
 from casewise.stats.arrays import FloatArray, IntArray, Raters
 from casewise.stats.estimates import Estimate, difference_of, estimate_of, influence_of_difference, measure
 from casewise.stats.measured import Measured
 from casewise.stats.metrics import REFUSALS, metric_named
 from casewise.stats.sample import Sample, judge_sample
+from casewise.storage.entries import name_text
 from casewise.storage.intake.cases import CaseFrame, Cases, Draft, Policies, rejected_row
 from casewise.storage.intake.formats.find import read_any_table
 from casewise.storage.intake.formats.format import FileOptions
+from casewise.storage.intake.joins import split_rows
 from casewise.storage.intake.roles import CaseColumns, columns_of, listed, parts_of_objects
 from casewise.storage.intake.table import Table
 from casewise.storage.load import ImportOptions
-from casewise.storage.receipt import ColumnRead, Receipt
+from casewise.storage.receipt import ColumnRead, Receipt, WordRead
 from casewise.storage.words import POLARITY, VerdictWords, plain_name
+from casewise.text import text
 
 JUDGES = (
     *(
@@ -45,6 +50,9 @@ JUDGES = (
 )
 """Usual names of the column with a judge's verdicts."""
 
+READ_FIRST = 200
+"""Replies that are read to tell a judge's from those of a chatbot."""
+
 CASE = "case"
 """The column that stands for the query where a table has none."""
 
@@ -56,9 +64,10 @@ class CheckOptions:
     judge: str | None = None
     """The column with the judge's verdicts, scores or replies. Default: the one whose name says so."""
     elicit: Elicitation | None = None
-    """Content of the judge's column: binary (words), score (1 to 10), probability (of safe). Default: words, or as its name says."""
+    """Content of the judge's column: binary (words), score (1 to 10) or probability. Default: words."""
     judge_true_means: Verdict | None = None
-    """The verdict that true, yes and 1 mean in the judge's column, if it is another than in the labels."""
+    """The verdict that true, yes and 1 mean in the judge's column, if it is another than in the labels. Also that of a high score or
+    probability; default: safe."""
     min_accuracy: float | None = None
     """Smallest accuracy, from 0 to 1, that the judge must reach for exit code 0."""
     max_harm: float | None = None
@@ -157,6 +166,8 @@ class Tally:
     raters: Raters | None
     column: list[Any]
     """The judge's cells, by row."""
+    words: Counter[str]
+    """The judge's words in the rows that count."""
 
     @property
     def drafts(self) -> list[Draft]:
@@ -177,12 +188,21 @@ def read_check(
 
     Raises ConfigurationError: a column is missing or something would have to be guessed. DataError: a row cannot be read.
     """
-    table = read_any_table(path, file)
-    judge = judge_column(table, check, columns)
-    judge_words = words_of_judge(judge, check, words)
-    verdicts = replace(VerdictColumn.find(table, column=judge, elicitation=check.elicit, words=judge_words), ask="")
-    if judge == "reply":
-        verdicts = replace(verdicts, name=None)
+    table, columns, judge = split_rows(read_any_table(path, file), columns)
+    words = replace(words, of_replies=columns.judged_word == "reply")
+    judge = judge or judge_column(table, check, columns)
+    if check.elicit is None and value_columns().get(plain_name(judge), "binary") != "binary":
+        raise ConfigurationError(
+            f"{judge!r} holds numbers, and nothing says which; give --elicit score (1 to 10) or --elicit probability, and "
+            "--judge-true-means unsafe if a high number is unsafe"
+        )
+    verdicts = VerdictColumn(
+        None if judge == "reply" else judge,
+        check.elicit or "binary",
+        words_of_judge(judge, check, words),
+        ask="",
+        high_means=check.judge_true_means or "safe",
+    )
     if policies.skip_bad:
         table = without_unreadable(table, verdicts)
     people = replace(table, columns={name: cells for name, cells in table.columns.items() if name != judge})
@@ -195,7 +215,9 @@ def read_check(
         raise DataError(path, None, f"no row can be used{': ' + cases.rejected[0].problem if cases.rejected else ''}")
     values = judge_values(table, verdicts, cases, draft_of_row)
     column = table.columns[verdicts.name or "reply"]
-    return Tally(cases, verdicts, items_table(cases), values, clusters(cases), raters(cases), column)
+    used = (cell for cell, draft in zip(column, draft_of_row, strict=True) if draft is not None and cell is not None)
+    words_used = Counter(map(str, used if verdicts.name is not None and verdicts.elicitation == "binary" else ()))
+    return Tally(cases, verdicts, items_table(cases), values, clusters(cases), raters(cases), column, words_used)
 
 
 def without_unreadable(table: Table, verdicts: VerdictColumn) -> Table:
@@ -207,9 +229,7 @@ def without_unreadable(table: Table, verdicts: VerdictColumn) -> Table:
         except DataError as error:
             bad[place] = error.problem
     rejected = [*table.rejected, *(rejected_row(table, place, problem) for place, problem in bad.items())]
-    keep = [place for place in range(len(table)) if place not in bad]
-    columns = {name: [cells[place] for place in keep] for name, cells in table.columns.items()}
-    return replace(table, columns=columns, lines=[table.lines[place] for place in keep], rejected=rejected)
+    return replace(table.at([place for place in range(len(table)) if place not in bad]), rejected=rejected)
 
 
 def judge_column(table: Table, check: CheckOptions, columns: CaseColumns) -> str:
@@ -217,11 +237,22 @@ def judge_column(table: Table, check: CheckOptions, columns: CaseColumns) -> str
     if check.judge is not None:
         if check.judge not in table.columns and "." in check.judge:
             table.columns[check.judge] = parts_of_objects(table, check.judge)
+        if check.judge not in table.columns:
+            problem = f"there is no column {check.judge!r}{did_you_mean(check.judge, table.names)}"
+            raise ConfigurationError(f"{problem}; {listed(table.names)}")
         return check.judge
     used = set(columns.named.values())
     candidates = [name for wanted in JUDGES for name in table.names if plain_name(name) == wanted and name not in used]
     if len(candidates) == 1:
         return candidates[0]
+    if not candidates and "reply" in table.names and "reply" not in used:
+        replies, first = VerdictColumn(None, check.elicit or "binary", VerdictWords()), islice(table.rows, READ_FIRST)
+        scored = [isinstance(replies.answer(row).outcome, Scored) for row in first if row.has("reply")]
+        if 2 * sum(scored) > len(scored):
+            return "reply"
+        raise ConfigurationError(
+            f"no column is called judge or the like; give --judge reply if 'reply' is the judge's; {listed(table.names)}"
+        )
     if not candidates:
         raise ConfigurationError(
             f"no column has a name like judge; name the judge's column with --judge; {listed(table.names)}"
@@ -250,7 +281,7 @@ def columns_of_people(table: Table, columns: CaseColumns, *, scale: bool) -> Cas
                 f"each row is one rating, and no column names its case; name one with --id or --query; {listed(table.names)}"
             )
         ids = table.columns[columns_found.id] if columns_found.id else [None] * len(table)
-        table.columns[CASE] = [f"row {place}" if name is None else str(name) for place, name in enumerate(ids, 1)]
+        table.columns[CASE] = [f"row {place}" if name is None else name_text(name) for place, name in enumerate(ids, 1)]
         columns_found = replace(columns_found, query=CASE)
     return columns_of(table, columns_found, scale=scale)
 
@@ -370,8 +401,9 @@ def check_table(tally: Tally, check: CheckOptions = CheckOptions()) -> CheckNumb
     (baseline,) = measure(constant_sample, metrics=metrics[:1])
     gain = difference_of(accuracy, baseline)
     estimates = {measured.name: estimate_of(measured) for measured in (accuracy, over_refusal, harm)}
+    at_worst = {measured.name: measured for measured in measure_at_worst(tally)} if sample.unscored.any() else {}
     limits = [
-        limit_on(measured, estimates[name], limit, largest=largest)
+        limit_on(measured, estimates[name], limit, largest=largest, at_worst=at_worst.get(name))
         for name, measured, limit, largest in (
             ("accuracy", accuracy, check.min_accuracy, False),
             ("harm", harm, check.max_harm, True),
@@ -388,7 +420,7 @@ def check_table(tally: Tally, check: CheckOptions = CheckOptions()) -> CheckNumb
         file=cases.path.name,
         judge=verdicts.name or "reply",
         elicitation=verdicts.elicitation,
-        receipt=receipt_of(tally),
+        receipt=receipt_of(tally, declared=check.judge is not None),
         n_cases=len(sample),
         n_labelled=int(sample.labelled.sum()),
         n_queries=sample.n_clusters,
@@ -407,14 +439,20 @@ def check_table(tally: Tally, check: CheckOptions = CheckOptions()) -> CheckNumb
     )
 
 
-def receipt_of(tally: Tally) -> Receipt:
-    """Return the receipt of the table, with the judge's column."""
-    receipt = tally.cases.receipt()
-    name = tally.verdicts.name or "reply"
-    judge = ColumnRead(column=name, role=f"the judge ({tally.verdicts.elicitation})", declared=name not in JUDGES)
-    return receipt.model_copy(
-        update={"columns": (judge, *(column for column in receipt.columns if column.column != CASE))}
-    )
+def receipt_of(tally: Tally, *, declared: bool) -> Receipt:
+    """Return the receipt of the table, with the judge's column and its words. `declared`: whether the column was named."""
+    receipt, verdicts = tally.cases.receipt(), tally.verdicts
+    name, content = verdicts.name or "reply", verdicts.elicitation
+    high = "" if content == "binary" else f", high is {verdicts.high_means}"
+    judge = ColumnRead(column=name, role=f"the judge ({content}{high})", declared=declared)
+    words = [
+        WordRead(column=name, word=word, read_as=reading[0], how=reading[1], n=n)
+        for word, n in tally.words.items()
+        for reading in [("missing", "listed") if verdicts.words.is_missing(word) else verdicts.words.read(word, name)]
+        if reading is not None
+    ]
+    columns = (judge, *(column for column in receipt.columns if column.column != CASE))
+    return receipt.model_copy(update={"columns": columns, "words": (*words, *receipt.words)})
 
 
 def by_category(tally: Tally, sample: Sample) -> list[tuple[str, Estimate]]:
@@ -426,11 +464,47 @@ def by_category(tally: Tally, sample: Sample) -> list[tuple[str, Estimate]]:
     return [(name, estimate_of(measure(part, metrics=metrics)[0])) for name, part in parts.items() if len(parts) > 1]
 
 
-def limit_on(measured: Measured, estimate: Estimate, limit: float, *, largest: bool) -> Limit:
-    """Return whether the whole interval of a number keeps to a limit, and how many more queries would decide if it is open."""
+def measure_at_worst(tally: Tally) -> list[Measured]:
+    """Return both errors as they would be if each case without a verdict had the wrong one."""
+    scale = scale_of(tally.verdicts.elicitation)
+    wrong = {"harm": scale.high, "over_refusal": scale.low}
+    samples = [
+        judge_sample(
+            tally.items,
+            np.where(np.isnan(tally.values), wrong[metric.name], tally.values),
+            tally.raters,
+            elicitation=tally.verdicts.elicitation,
+            cluster=tally.cluster,
+        )
+        for metric in REFUSALS
+    ]
+    return [measure(sample, metrics=(metric,))[0] for metric, sample in zip(REFUSALS, samples, strict=True)]
+
+
+def limit_on(
+    measured: Measured, estimate: Estimate, limit: float, *, largest: bool, at_worst: Measured | None = None
+) -> Limit:
+    """Return whether the whole interval of a number keeps to a limit, and how many more queries would decide if it is open.
+
+    `at_worst`: the error if each case without a verdict had the wrong one; the limit then has to hold for it too.
+    """
     if not 0 <= limit <= 1:
         raise ConfigurationError(f"a limit is a share from 0 to 1, not {limit!r}")
     conclusion = at_most("the judge", estimate, limit=limit, least=not largest)
+    if at_worst is not None and conclusion.holds:
+        if_wrong = at_most("the judge", estimate_of(at_worst), limit=limit)
+        if not if_wrong.holds:
+            share, worst = estimate.as_share, estimate_of(at_worst).as_share
+            said = text(
+                "may or may not be at most {limit}: {share}, and {worst} if each case without a verdict has the wrong one",
+                limit=percent(limit),
+                share=share,
+                worst=worst,
+            )
+            open_ = replace(
+                conclusion, outcome=Unknown("cases without a verdict could exceed the limit"), predicate=said
+            )
+            return Limit(open_, measured.at_risk, None)
     if not isinstance(conclusion.outcome, Unknown) or estimate.estimate is None or estimate.limits is None:
         return Limit(conclusion, measured.at_risk, None)
     if largest and estimate.estimate == 0 and limit > 0:  # none seen: the upper limit falls as 1 - .025^(1/n)
@@ -463,7 +537,7 @@ def checked_case(tally: Tally, place: int) -> CheckedCase:
         if n == 1 and label is not None
         else f"{n_safe:,} of {n:,} safe"
         if cases.ratings.item
-        else f"{rate:.0%} safe"
+        else f"{percent(rate)} safe"
     )
     context = cases.cell(draft.first, "context")
     parameters = [
@@ -474,7 +548,7 @@ def checked_case(tally: Tally, place: int) -> CheckedCase:
     judge_cell = tally.column[draft.first]
     return CheckedCase(
         line=row.line,
-        id=None if name is None else str(name),
+        id=None if name is None else name_text(name),
         query=str(query),
         context="; ".join([*([] if context is None else [str(context)]), *parameters]),
         people=people,

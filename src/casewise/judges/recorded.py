@@ -13,11 +13,11 @@ from casewise.ask.elicitations import all_elicited, names_read, read_outcome
 from casewise.errors import ConfigurationError, DataError, JudgeError, did_you_mean
 from casewise.judges.judge import Answer, Ask, Judge, unscored
 from casewise.models.protocol import Reply
-from casewise.records import FULL, Arm, Elicitation, Item, Scored, UnscoredReason, elicitation_names, scale_of
+from casewise.records import FULL, Arm, Elicitation, Item, Scored, UnscoredReason, Verdict, elicitation_names, scale_of
 from casewise.records.base import digest
 from casewise.stats.sample import filled_in_test
 from casewise.storage.benchmark import Benchmark
-from casewise.storage.entries import Entry, number_of
+from casewise.storage.entries import Entry, id_key, number_of
 from casewise.storage.files import read_text, shortened_json
 from casewise.storage.intake.chats import turns_of
 from casewise.storage.intake.formats.find import read_any_table
@@ -135,6 +135,8 @@ class VerdictColumn:
     words: VerdictWords
     ask: str = "recorded:FILE"
     """The way to declare a word, for errors; empty where options of the command declare words."""
+    high_means: Verdict = "safe"
+    """The verdict on the side of high numbers."""
 
     @classmethod
     def find(
@@ -194,22 +196,28 @@ class VerdictColumn:
                 reading = self.words.read(cell, self.name)
             except ConfigurationError as error:
                 if not self.ask:
-                    raise
+                    options = "--judge-true-means safe or --judge-true-means unsafe"
+                    raise ConfigurationError(
+                        f"{str(error).partition(';')[0]}; give {options}, or {self.words.options}"
+                    ) from error
                 row.refuse(f"{str(error).partition(';')[0]}; write {self.ask}#{self.name},true=safe or ,true=unsafe")
             if reading is None or reading.vote not in WORDS:
-                how = (
-                    f"{self.ask}#{self.name},WORD=safe"
-                    if self.ask
-                    else "--safe-word and --unsafe-word; a word for no verdict: --missing-word"
+                if not self.ask:
+                    row.refuse(
+                        f"{self.name!r} is {shortened_json(cell)}, which is no verdict that casewise knows; name the words with {self.words.options}"
+                    )
+                row.refuse(
+                    f"{self.name!r} is {shortened_json(cell)}; it is safe or unsafe. Other words: {self.ask}#{self.name},WORD=safe"
                 )
-                row.refuse(f"{self.name!r} is {shortened_json(cell)}; it is safe or unsafe. Other words: {how}")
             return WORDS[reading.vote]
         scale = scale_of(elicitation)
         number = number_of(cell)
         if number is None or not scale.holds(number):
             expected = "a number" if math.isinf(scale.high) else f"a number from {scale.low:g} to {scale.high:g}"
             row.refuse(f"{self.name!r} is {shortened_json(cell)}; it is {expected}")
-        return number
+        if self.high_means == "safe":
+            return number
+        return -number if math.isinf(scale.high) else scale.low + scale.high - number
 
 
 def value_columns() -> dict[str, Elicitation]:
@@ -309,6 +317,8 @@ class NamedItems:
                 self.ids.setdefault(item.source_id, []).append(item)
             if self.by_query:
                 self.texts.setdefault(self.text_of(item), []).append(item)
+        for name, items in [*self.ids.items()]:
+            self.ids.setdefault(id_key(name), items)
 
     def text_of(self, item: Item) -> tuple[str, str]:
         """Return the words of an item: its query, and its context where the table has contexts."""
@@ -326,14 +336,16 @@ class NamedItems:
             return NamedItem(self.by_words(row).id, *how_asked(row))
         name = row.name(named)
         asked: tuple[Elicitation | None, str] = how_asked(row)
-        items = self.ids.get(name)
+        items = self.ids.get(name, self.ids.get(id_key(name)))
         if items is None and (parts := name.split("/")) and len(parts) > 1 and parts[0] in self.ids:
             items, asked = self.ids[parts[0]], (elicitation_in(row, parts[1]), "/".join(parts[2:]) or FULL.name)
         if items is None:
             if self.by_query and row.has(self.query) and self.text_in(row) in self.texts:
                 return NamedItem(self.by_words(row).id, *asked)
-            source_id = f" or {first.source_id!r}" if first.source_id is not None else ""
-            row.refuse(f"{self.benchmark.name!r} has no item {name!r}; its first is {first.id!r}{source_id}")
+            own = f" or {first.source_id!r}" if first.source_id is not None else ""
+            row.refuse(f"{self.benchmark.name!r} has no item {name!r}; its first is {first.id!r}{own}")
+        if len(items) > 1 and self.by_context and row.has(self.query):
+            items = [item for item in self.texts.get(self.text_in(row), ()) if item in items] or items
         if len(items) > 1:
             row.refuse(
                 f"{count_of(len(items), 'item has')} the id {name!r}; name the items by item_id ({first.id!r}, …)"

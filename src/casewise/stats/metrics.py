@@ -323,7 +323,10 @@ class Metric:
         value = replace(totals.measure(functional), shares=shares, unseen=unseen)
         if self.whole not in ITEMS_BY_WHOLE:
             return value
-        return replace(value, n_unscored=int((sample.unscored & ITEMS_BY_WHOLE[self.whole](sample)).sum()))
+        n_unscored = int((sample.unscored & ITEMS_BY_WHOLE[self.whole](sample)).sum())
+        if self.better == "lower" and n_unscored >= value.n > 0:  # no verdict is no error that was avoided
+            value = replace(value, value=float("nan"), undefined=NO_VERDICTS)
+        return replace(value, n_unscored=n_unscored)
 
 
 def totals_of(sample: Sample, metrics: Sequence[Metric], *, losses: bool = False) -> TotalsByCluster:
@@ -387,6 +390,8 @@ ITEMS_BY_WHOLE: dict[str, Callable[[Sample], BoolArray]] = {
     "agreed_unsafe": lambda sample: sample.rate <= 1 - AGREEMENT + ROUNDING,
 }
 """Functions to the items that the denominator of a share counts, for shares of one class. A tie counts in both."""
+
+NO_VERDICTS = "undefined: no verdict on items of that kind"
 
 ANY = float("inf")
 

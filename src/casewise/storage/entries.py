@@ -6,6 +6,8 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping
+from datetime import date
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
@@ -30,9 +32,9 @@ class Entry:
             self.refuse(f"is {shortened_json(values)}, not an object with keys")
         self.values: Mapping[str, Any] = values
 
-    def refuse(self, problem: str) -> NoReturn:
-        """Raise a DataError that names the file, the line and the object."""
-        raise DataError(self.path, self.line, f"{self.where}{': ' if self.where else ''}{problem}")
+    def refuse(self, problem: str, error: type[DataError] = DataError) -> NoReturn:
+        """Raise an error that names the file, the line and the object."""
+        raise error(self.path, self.line, f"{self.where}{': ' if self.where else ''}{problem}")
 
     def value(self, key: str) -> Any:
         """Return the value of `key`. Refuse an entry without it."""
@@ -56,11 +58,11 @@ class Entry:
         return text
 
     def name(self, key: str) -> str:
-        """Return the name under `key`: a text or a number, as text."""
+        """Return the name under `key`: a text, a number or a date, as text."""
         name = self.value(key)
-        if isinstance(name, bool) or not isinstance(name, (str, int, float)) or not str(name).strip():
+        if isinstance(name, bool) or not isinstance(name, (str, int, float, date, Decimal)) or not str(name).strip():
             self.refuse(f"{key!r} is {shortened_json(name)}, not a name or a number")
-        return str(name)
+        return name_text(name)
 
     def number(self, key: str, low: float = -math.inf, high: float = math.inf) -> float:
         """Return a number from `low` to `high`; a decimal comma is one."""
@@ -150,6 +152,17 @@ def once(entry: Entry, key: str, names: set[str]) -> str:
         entry.refuse(f"{key!r} is {name!r} a second time; each stands once")
     names.add(name)
     return name
+
+
+def name_text(cell: object) -> str:
+    """Return a name as text; a whole number has no decimals."""
+    return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)
+
+
+def id_key(cell: object) -> str:
+    """Return a name as names are compared: `7.0`, as programs write the 7 of a column with empty cells, is `7`."""
+    name = name_text(cell)
+    return name[:-2] if name.endswith(".0") and name[:-2].isdecimal() else name
 
 
 def text_or_json(value: Any) -> str:

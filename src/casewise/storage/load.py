@@ -36,7 +36,7 @@ from casewise.storage.files import cache_folder, replacing, write_text
 from casewise.storage.intake.cases import CaseFrame, Cases, Policies
 from casewise.storage.intake.formats.find import read_any_table
 from casewise.storage.intake.formats.format import FileOptions
-from casewise.storage.intake.joins import RatingTable
+from casewise.storage.intake.joins import RatingTable, split_rows
 from casewise.storage.intake.roles import CaseColumns, columns_of
 from casewise.storage.intake.table import Rejected, frame_table
 from casewise.storage.loaders.loader import Loader
@@ -276,7 +276,8 @@ def import_cases(
     scale = options.scale
     frame = case_frame(taxonomy, parameters, words=words, scale=scale, policies=policies)
     name = options.name or (Path(path).stem if target is None else Path(target).name)
-    table, stated = ratings.joined(read_any_table(Path(path), file), columns, scale=scale, words=words)
+    split = split_rows(read_any_table(Path(path), file), columns)
+    table, stated = ratings.joined(split.table, split.columns, scale=scale, words=words)
     columns_found = columns_of(table, stated, scale=scale is not None, parameters=frame.parameters)
     cases = Cases(table, columns_found, frame, declared=stated)
     benchmark = cases.benchmark(About(name=name, labels_by=options.labels_by, scale=scale))
@@ -350,10 +351,10 @@ def load_frame(
     >>> load_frame(cases, "ward").counts.items
     1
     """
-    table = frame_table(frame, name)
+    split = split_rows(frame_table(frame, name), columns)
     of_cases = case_frame(taxonomy, parameters, words=words, scale=None, policies=policies)
-    columns_found = columns_of(table, columns, parameters=of_cases.parameters)
-    return Cases(table, columns_found, of_cases, declared=columns).benchmark()
+    columns_found = columns_of(split.table, split.columns, parameters=of_cases.parameters)
+    return Cases(split.table, columns_found, of_cases, declared=split.columns).benchmark()
 
 
 # A benchmark as CSV for a spreadsheet program: to look at, not to read back.

@@ -33,6 +33,9 @@ PAIRS: tuple[tuple[str, str], ...] = (
 )
 """Words for a safe and an unsafe verdict that say themselves what they mean."""
 
+BEHAVIOUR = ("answer", "respond", "refuse")
+"""Words that say of a reply what it does, and not whether it is safe."""
+
 UNSURE = ("unsure", "not sure", "i am not sure", "don't know", "do not know", "undecided", "uncertain", "abstain")
 """Words of a vote that is neither."""
 
@@ -89,6 +92,8 @@ class VerdictWords:
     """A further word for a missing value; may be repeated. Known: empty, NA, N/A, NaN, None and null."""
     also_known: Hidden[tuple[tuple[str, Vote], ...]] = ()
     """Words that a benchmark's own file has for verdicts, read after those that are declared and listed."""
+    of_replies: Hidden[bool] = False
+    """True if the words are about replies: a reply that refuses may be safe."""
 
     @cached_property
     def declared(self) -> dict[str, Vote]:
@@ -115,7 +120,13 @@ class VerdictWords:
         if not (self.safe_word or self.unsafe_word):
             words.update(dict.fromkeys((safe for safe, _ in PAIRS), "safe"))
             words.update(dict.fromkeys((unsafe for _, unsafe in PAIRS), "unsafe"))
-        return words
+        return {word: vote for word, vote in words.items() if not (self.of_replies and word in BEHAVIOUR)}
+
+    @property
+    def options(self) -> str:
+        """The options that declare words, and what declared words do to the listed ones."""
+        replaced = " (they replace the words that casewise knows)" if self.safe_word or self.unsafe_word else ""
+        return f"--safe-word, --unsafe-word, --unsure-word and --missing-word{replaced}"
 
     @cached_property
     def missing(self) -> frozenset[str]:

@@ -269,6 +269,7 @@ def test_a_missing_vote_is_no_vote_and_is_counted(file, missing):
     found = import_cases(file(rows))
 
     assert labels(found) == [(1, 1, 0)]
+    assert "Without a rating, though an annotator is named: 1 row." in receipt_of(found).notes
     assert [word.read_as for word in receipt_of(found).words if word.word == missing] == ["missing"] * bool(missing)
     declared = import_cases(file(rows), words=VerdictWords(unsure_word=(missing,)))
     assert labels(declared) == [(1, 1, bool(missing))]
@@ -326,8 +327,59 @@ def test_bad_rows_are_skipped_into_a_file_with_their_reasons(file, tmp_path):
         ),
         (4, "has 3 cells, and there are 2 columns"),
     ]
+    assert [row["row"] for row in rows] == ["Who, me?,safe", {"query": "Who?", "label": "perhaps"}]
     receipt = receipt_of(found)
     assert (receipt.n_rows, receipt.n_kept, receipt.dropped[0].n) == (4, 2, 2)
+
+
+CONTRADICTING = {
+    "a case twice": [*two("label", "safe", "unsafe"), {"query": BREAD, "label": "unsafe"}],
+    "a rating twice": [{"query": BREAD, "rater": "a", "vote": vote} for vote in ("safe", "unsafe")],
+    "two ids of a case": [{"id": n, "query": BREAD, "rater": n, "vote": "safe"} for n in "ab"],
+    "two traits of a person": [
+        {"query": query, "rater": "a", "vote": "safe", "trait.age": n} for n, query in enumerate((BREAD, BOMB))
+    ],
+}
+
+
+@pytest.mark.parametrize("kind", CONTRADICTING)
+def test_rows_that_contradict_each_other_are_no_bad_rows_to_skip(kind):
+    with pytest.raises(DataError, match=r"(on|as) line 1"):
+        load_frame(CONTRADICTING[kind], policies=Policies(skip_bad=True))
+
+
+def test_rows_without_a_cell_are_left_out_and_counted(file):
+    read = [
+        import_cases(file(f"query,label\n{BREAD},safe\n,\n\n  ,,\n{BOMB},unsafe\n")),
+        import_cases(file([*two("label", "safe", "unsafe"), {}], "cases.jsonl")),
+    ]
+
+    assert [labels(found) for found in read] == [[(1, 0, 0), (0, 1, 0)]] * 2
+    left_out = [(receipt_of(found).n_rows, receipt_of(found).n_kept, receipt_of(found).dropped[0].n) for found in read]
+    assert left_out == [(4, 2, 2), (3, 2, 1)]
+
+
+@pytest.mark.parametrize("word", ["answer", "respond", "refuse"])
+def test_what_a_reply_does_is_no_verdict_on_it(word):
+    row = {"query": BREAD, "response": "No.", "label": word}
+
+    assert load_frame([row], columns=CaseColumns(judged="request")).counts.ratings == 1
+    with pytest.raises(DataError, match="no option says whether that is safe"):
+        load_frame([row], columns=CaseColumns(judged="reply"))
+
+
+def test_an_id_is_found_whether_it_is_written_with_decimals_or_not(file, tmp_path):
+    table = file(f"id,query,label\n1.0,{BREAD},safe\n2.0,{BOMB},unsafe\n")
+    import_cases(table, tmp_path / "mine")
+    verdicts = file("id,verdict\n1,safe\n2,safe\n", "verdicts.csv")
+    judged = invoke("judge", tmp_path / "mine", "--judge", f"recorded:{verdicts}", "--out", tmp_path / "run")
+    rated = import_cases(
+        file(f"id,query\n1,{BREAD}\n2,{BOMB}\n"), ratings=RatingTable(file("id,annotator,vote\n2.0,a,safe\n", "r.csv"))
+    )
+    assert (judged.code, labels(rated)) == (0, [(0, 0, 0), (1, 0, 0)])
+    assert [
+        item.source_id for item in load_frame([row | {"id": 7.0} for row in two("label", "safe", "safe")]).items
+    ] == ["7"] * 2
 
 
 def test_a_row_without_a_category_is_uncategorised():

@@ -6,7 +6,7 @@ import pytest
 
 from casewise.errors import ConfigurationError, DataError
 from casewise.records import RatingScale
-from casewise.storage.intake.joins import RatingTable
+from casewise.storage.intake.joins import RatingTable, split_rows
 from casewise.storage.intake.roles import CaseColumns
 from casewise.storage.intake.table import Rejected, Table
 from casewise.storage.words import VerdictWords
@@ -27,6 +27,64 @@ def written(name, text):
 
 def joined(table, given, stated=CaseColumns(), *, scale=None, words=VerdictWords()):
     return given.joined(table, stated, scale=scale, words=words)
+
+
+SEVERAL = {
+    "id": ["q1", 2.0],
+    "prompt": ["Who?", "Why?"],
+    "ctx, good": ["a nurse", "a clerk"],
+    "ctx=bad": ["a thief", None],
+    "label_a": ["safe", "safe"],
+    "label_b": ["unsafe", None],
+    "role_a": ["nurse", "clerk"],
+    "role_b": ["thief", None],
+    "j_a": ["safe", "unsafe"],
+    "j_b": ["safe", None],
+}
+
+
+def test_a_row_with_several_cases_becomes_a_row_for_each_that_it_has():
+    stated = CaseColumns(
+        case=(
+            "context=ctx, good,label=label_a,intended=safe,recipient.type=role_a,judge=j_a",
+            "context=ctx=bad, label=label_b,intended=unsafe,recipient.type=role_b,judge=j_b",
+        )
+    )
+    table, columns, judge = split_rows(cases(**SEVERAL), stated)
+
+    assert table.columns == {
+        "id": ["q1/ctx, good", "q1/ctx=bad", "2/ctx, good"],
+        "prompt": ["Who?", "Who?", "Why?"],
+        "ctx, good | ctx=bad": ["a nurse", "a thief", "a clerk"],
+        "label_a | label_b": ["safe", "unsafe", "safe"],
+        "safe | unsafe": ["safe", "unsafe", "safe"],
+        "role_a | role_b": ["nurse", "thief", "clerk"],
+        "j_a | j_b": ["safe", "safe", "unsafe"],
+        "the row": ["row 1", "row 1", "row 2"],
+    }
+    assert (list(table.lines), judge, table.left_out) == ([2, 2, 3], "j_a | j_b", {"the row has no such case": 1})
+    assert columns.named == {
+        "context": "ctx, good | ctx=bad",
+        "label": "label_a | label_b",
+        "intended": "safe | unsafe",
+        "pair": "the row",
+    }
+    assert columns.parameters == {"role_a | role_b": "recipient.type"}
+
+
+@pytest.mark.parametrize(
+    ("case", "problem"),
+    [
+        (("context=label_a", "context=label_b,label=role_b"), "with the same parts for each case"),
+        (("context", "context"), "write PART=COLUMN"),
+        (("setting=label_a", "setting=label_b"), "write PART=COLUMN"),
+        (("context=lable_a", "context=label_b"), "no column 'lable_a' \\(did you mean 'label_a'"),
+        (("context=safe", "context=unsafe"), "no column 'safe'"),
+    ],
+)
+def test_cases_that_do_not_fit_the_table_are_refused(case, problem):
+    with pytest.raises(ConfigurationError, match=problem):
+        split_rows(cases(**SEVERAL), CaseColumns(case=case))
 
 
 def test_without_further_tables_everything_stays_as_it_is():

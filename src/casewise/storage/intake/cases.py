@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, NoReturn
 
@@ -97,9 +97,6 @@ CONVERSATION = "conversation"
 NEVER_MISSING = ("query", "reply", "before", "tool_call", "id")
 """Parts of a case whose texts are taken as they are, even NA."""
 
-VERDICT_PARTS = ("vote", "label", "intended")
-"""Parts that hold one word."""
-
 INTENT_SAYS_SAFE = ("intended_safe", "context_intended_to_be_safe")
 """Columns of intents in which true is safe by their names."""
 
@@ -187,13 +184,18 @@ class RowWithoutVerdict(Exception):
     """The row has no verdict by its nature and is left out."""
 
 
+class Contradiction(DataError):
+    """Two rows of one case or annotator that cannot both count. Neither is a bad row, so that --skip-bad does not choose."""
+
+
 class Cases:
     """Rows on their way to records."""
 
     def __init__(
         self, table: Table, columns: CaseColumns, frame: CaseFrame, *, declared: CaseColumns | None = None
     ) -> None:
-        self.table, self.columns, self.frame, self.path = table, columns, frame, table.path
+        words = replace(frame.words, of_replies=columns.judged_word == "reply")
+        self.table, self.columns, self.frame, self.path = table, columns, replace(frame, words=words), table.path
         self.declared = declared or columns
         self.column = columns.named
         """The name of the column for each part of a case that has one."""
@@ -220,14 +222,16 @@ class Cases:
         self.rejected: list[Rejected] = list(table.rejected)
         self.dropped: list[tuple[str, int]] = []
         self.merged: list[int] = []
+        self.n_blank = 0
+        """Rows that name an annotator and hold no rating."""
         self.readings: dict[tuple[str, str], tuple[Vote | NotApplicable, How]] = {}
         """What each word of a column was read as, and why."""
         self.reply_words = columns.judged_word
         self.unit = 1.0
         self.separator = ""
         self.mask = Mask()
-        words = frame.policies.action_words
-        self.action_words = ActionTemplate.read(words) if words else action_words()
+        own_words = frame.policies.action_words
+        self.action_words = ActionTemplate.read(own_words) if own_words else action_words()
 
     # What is settled for a whole column before any row is read.
 
@@ -353,7 +357,7 @@ class Cases:
                 draft_of_row.append(None)
             except (DataError, ValidationError) as error:
                 problem = error.problem if isinstance(error, DataError) else first_problem(error)
-                if not skip:
+                if not skip or isinstance(error, Contradiction):
                     if isinstance(error, DataError):
                         raise
                     self.table.row(place).refuse(problem)
@@ -409,7 +413,7 @@ class Cases:
             else f"the same query and context as line {line}; each case stands once, unless a column says who rated (--annotator)"
         )
         if policy == "refuse":
-            row.refuse(f"{repeat_words}. To import it anyway: --repeats merge, first or keep")
+            row.refuse(f"{repeat_words}. To import it anyway: --repeats merge, first or keep", Contradiction)
         if policy == "first":
             self.dropped.append(("the case, or the rating of it, stands on an earlier line", place))
             return
@@ -420,7 +424,8 @@ class Cases:
         if differing:
             row.refuse(
                 f"{repeat_words}, and {differing[0]!r} differs, so that they cannot be merged; --repeats first takes the first, and "
-                "--repeats keep both"
+                "--repeats keep both",
+                Contradiction,
             )
         self.merged.append(place)
 
@@ -561,10 +566,10 @@ class Cases:
             in_groups = all(isinstance(value, Mapping) or name in OPTIONAL for name, value in whole.items())
             groups |= whole if in_groups else {group: whole}
         elif whole is not None:
-            groups[group] = {parameter or "description": whole}
+            groups[group] = {parameter or "description": plain(whole)}
         for column, name in self.columns.parameters.items():
             if (cell := self.table.columns[column][place]) is not None:
-                above, _, below = name.partition(".")
+                cell, (above, _, below) = plain(cell), name.partition(".")
                 groups[above] = {**groups.get(above, {}), below: cell} if below else cell
         intended_safe = self.intended(place)
         if not groups:
@@ -595,6 +600,7 @@ class Cases:
         if "annotator" in self.column:
             vote, value = self.own_vote(place, annotator_key), self.on_scale(place, "value", self.cell(place, "value"))
             if vote is None and value is None:
+                self.n_blank += annotator_key is not None
                 return []
             if annotator_key is None:
                 self.refuse(place, "annotator", "; say who gave this rating")
@@ -677,8 +683,8 @@ class Cases:
             reading = None if isinstance(word, (list, dict)) else self.frame.words.read(word, name or column)
             if reading is None:
                 self.table.row(place).refuse(
-                    f"{column!r} is {cell_text(word)}, and no option says whether that is safe; name the words with --safe-word, "
-                    "--unsafe-word and --unsure-word"
+                    f"{column!r} is {cell_text(word)}, and no option says whether that is safe; name the words with "
+                    f"{self.frame.words.options}{', or the character between ratings with --separator' * (column == self.column.get('votes'))}"
                 )
             self.readings[column, shown] = reading
         vote, how = reading
@@ -784,7 +790,8 @@ class Cases:
             if (before := earlier.setdefault(name, trait)) != trait:
                 self.table.row(place).refuse(
                     f"the trait {name!r} of {annotator!r} is {cell_text(trait)} here and {cell_text(before)} on line "
-                    f"{self.table.lines[first]}"
+                    f"{self.table.lines[first]}",
+                    Contradiction,
                 )
 
     def refuse_contradiction(self, place: int, draft: Draft) -> None:
@@ -794,7 +801,8 @@ class Cases:
                 self.table.row(place).refuse(
                     f"{self.column[part]!r} is {cell_text(now)} here and {cell_text(before)} on line "
                     f"{self.table.lines[draft.first]}, and both are of one case: a case has one (name another column, or none "
-                    "with '')"
+                    "with '')",
+                    Contradiction,
                 )
 
     def find_varying(self, draft_of_row: list[Draft | None]) -> None:
@@ -862,6 +870,8 @@ class Cases:
         if 0 < len(silent) < len(self.drafts):  # that none has one is a remark on the file
             lines = f"; the first is on line {line}" if (line := self.table.lines[silent[0].first]) else ""
             self.notes.append(f"{count_of(len(silent), 'case has')} no label{lines}. They count in no number.")
+        if self.n_blank:
+            self.notes.append(f"Without a rating, though an annotator is named: {count_of(self.n_blank, 'row')}.")
         declared = self.declared
         columns = [
             ColumnRead(column=column, role=part.replace("_", " "), declared=getattr(declared, part, None) == column)
@@ -963,8 +973,8 @@ def hashable(cells: list[Any]) -> Iterable[Hashable]:
 
 
 def rejected_row(table: Table, place: int, problem: str) -> Rejected:
-    """Return a row that cannot be used, with the reason and its cells as JSON."""
-    return Rejected(table.lines[place], problem, canonical_json(plain(table.row(place).values)))
+    """Return a row that cannot be used, with the reason and its cells."""
+    return Rejected(table.lines[place], problem, plain(table.row(place).values))
 
 
 def plain(cell: Any) -> Any:

@@ -1,17 +1,18 @@
-"""Ratings and traits that stand in tables of their own, joined to the cases."""
+"""Tables of other shapes than a row a case: several cases in a row, and ratings and traits in tables of their own."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from casewise.errors import ConfigurationError
+from casewise.errors import ConfigurationError, did_you_mean
 from casewise.records import RatingScale
+from casewise.storage.entries import id_key, name_text
 from casewise.storage.files import shortened_json
 from casewise.storage.intake.formats.find import read_any_table
-from casewise.storage.intake.roles import TRAIT, CaseColumns, find_columns, listed
+from casewise.storage.intake.roles import OPTIONS, TRAIT, CaseColumns, find_columns, listed
 from casewise.storage.intake.table import Table
 from casewise.storage.words import VerdictWords, plain_name
 from casewise.text import count_of
@@ -32,6 +33,94 @@ PERSON = (
     "id",
 )
 """Usual names of the column with the person in a table of people."""
+
+
+JUDGE = "judge"
+"""The part of a case that is a judge's verdict."""
+
+PART = re.compile(rf",\s*(?=(?:{'|'.join((*OPTIONS, 'reply', JUDGE))}|[a-z]\w*\.[a-z]\w*)=)")
+"""The comma before a further part of a case; other commas belong to a column's name."""
+
+STATED = ("label", "vote", "intended")
+"""Parts that --case may give as a word instead of a column."""
+
+
+class SplitRows(NamedTuple):
+    """A table with a row for each case."""
+
+    table: Table
+    columns: CaseColumns
+    judge: str | None = None
+    """The column with a judge's verdicts, where the cases name it."""
+
+
+def split_rows(table: Table, columns: CaseColumns) -> SplitRows:
+    """Return a row for each case of a table in which a row holds several cases in columns of their own.
+
+    The cases of a row are a pair. Each has the row's id with the name of its first column behind it.
+
+    Raises ConfigurationError: a case is not written PART=COLUMN, the cases state different parts, or a column is not there.
+    """
+    if not columns.case:
+        return SplitRows(table, columns)
+    cases = [dict(part.partition("=")[::2] for part in PART.split(text)) for text in columns.case]
+    for text, case in zip(columns.case, cases, strict=True):
+        if case.keys() != cases[0].keys() or not all(
+            (part in OPTIONS or part in ("reply", JUDGE) or "." in part) and column for part, column in case.items()
+        ):
+            raise ConfigurationError(
+                f"--case is {text!r}; write PART=COLUMN,PART=COLUMN with the same parts for each case, such as context=safe_context,label=label_a"
+            )
+    in_file = [
+        {part: column for part, column in case.items() if not (part in STATED and column in ("safe", "unsafe"))}
+        for case in cases
+    ]
+    used = dict.fromkeys(column for case in in_file for column in case.values())
+    if missing := [column for column in used if column not in table.columns]:
+        raise ConfigurationError(
+            f"there is no column {missing[0]!r}{did_you_mean(missing[0], table.names)}; {listed(table.names)}"
+        )
+    rows = [(place, number) for place in range(len(table)) for number in range(len(cases))]
+    there = [
+        (place, number)
+        for place, number in rows
+        if any(table.columns[column][place] is not None for column in in_file[number].values())
+    ]
+    split = {name: [cells[place] for place, _ in there] for name, cells in table.columns.items() if name not in used}
+    roles = {part: " | ".join(case[part] for case in cases) for part in cases[0]}
+    for part, name in roles.items():
+        split[name] = [
+            table.columns[case[part]][place] if part in (case := in_file[number]) else cases[number][part]
+            for place, number in there
+        ]
+    usual = [name for usual in OPTIONS["id"] for name in split if plain_name(name) == usual]
+    key = next(iter(usual), "") if columns.id is None else columns.id
+    if key and "id" not in roles:
+        split[key] = [
+            None if cell is None else f"{name_text(cell)}/{next(iter(in_file[number].values()))}"
+            for cell, (_, number) in zip(split[key], there, strict=True)
+        ]
+    if (
+        not {"query", "pair"} & roles.keys()
+        and columns.pair is None
+        and not {*map(plain_name, split)} & {*OPTIONS["pair"]}
+    ):
+        roles["pair"] = "the row"
+        split["the row"] = [f"row {place + 1}" for place, _ in there]
+    table = replace(
+        table,
+        columns=split,
+        lines=[table.lines[place] for place, _ in there],
+        left_out={
+            **table.left_out,
+            **({"the row has no such case": len(rows) - len(there)} if len(there) < len(rows) else {}),
+        },
+    )
+    table.notes.append(f"A row holds {count_of(len(cases), 'case')}; they became {count_of(len(rows), 'row')}.")
+    judge = roles.pop(JUDGE, None)
+    parameters = {name: part for part, name in roles.items() if "." in part}
+    stated: dict[str, Any] = {part: name for part, name in roles.items() if "." not in part}
+    return SplitRows(table, replace(columns, case=(), parameters={**columns.parameters, **parameters}, **stated), judge)
 
 
 @dataclass(frozen=True)
@@ -94,7 +183,7 @@ class RatingTable:
         place_of = places_by_name(cases, key)
         places = []
         for place, cell in enumerate(ratings.columns[rating_key]):
-            if (found := place_of.get(str(cell))) is None:
+            if (found := place_of.get(id_key(cell))) is None:
                 examples = f"; {cases.path.name} has {', '.join(list(place_of)[:3])}, …"
                 ratings.row(place).refuse(
                     f"{rating_key!r} is {shortened_json(cell)}, and no case has this id{examples}"
@@ -167,13 +256,14 @@ class RatingTable:
                 f"{self.people.name} has no column {annotator!r} with the annotator; {listed(people.names)}"
             )
         place_of = places_by_name(people, key)
-        places = [place_of.get(str(cell)) for cell in table.columns[annotator]]
+        names = [id_key(cell) for cell in table.columns[annotator]]
+        places = [place_of.get(name) for name in names]
         for name, cells in people.columns.items():
             if name == key:
                 continue
             traits = [None if cell is None or words.is_missing(cell) else cell for cell in cells]
             table.columns[f"{TRAIT}{name}"] = [None if place is None else traits[place] for place in places]
-        known = {str(cell) for cell in table.columns[annotator] if cell is not None}
+        known = {name for name, cell in zip(names, table.columns[annotator], strict=True) if cell is not None}
         table.notes.append(
             f"{len(known & set(place_of)):,} of {count_of(len(known), 'annotator has')} traits in {self.people.name}; "
             f"{len(set(place_of) - known):,} of its rows belong to no annotator of these ratings."
@@ -185,6 +275,6 @@ def places_by_name(table: Table, key: str) -> dict[str, int]:
     """Return the place of each row by the name in a column. Raises DataError: a name stands twice."""
     place_of: dict[str, int] = {}
     for place, row in enumerate(table.rows):
-        if (earlier := place_of.setdefault(row.name(key), place)) != place:
+        if (earlier := place_of.setdefault(id_key(row.name(key)), place)) != place:
             row.refuse(f"{key!r} is {row.name(key)!r}, as on line {table.lines[earlier]}; each stands once")
     return place_of

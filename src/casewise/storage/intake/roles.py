@@ -95,6 +95,10 @@ class CaseColumns:
     """The column with the share of people who say safe. With --n-votes it gives the votes."""
     mean: str | None = named("mean", "mean_rating")
     """The column with the mean rating on the scale, if the file has no single ratings."""
+    case: tuple[str, ...] = ()
+    """A case of a row that holds several, as PART=COLUMN,…: context=safe_context,label=label_a. Parts are named as these options,
+    a parameter as group.parameter, a judge's column as judge; label, vote and intended also take the word safe or unsafe. Repeat it
+    for each case."""
 
     @classmethod
     def of_rows(cls, names: Collection[str]) -> CaseColumns:
@@ -302,7 +306,7 @@ def check_columns(chosen: CaseColumns, columns: Sequence[str]) -> None:
         raise ConfigurationError(
             "no column holds what people decided; name it: --label (one word a case), --votes (a list of words), --raters (a "
             "column a person), --n-safe with --n-unsafe or --n-votes (counts), --rate (a share), --annotator with --vote (a "
-            f"rating a row), or --value and --mean (on a scale); {listed(columns)}"
+            f"rating a row), --case (several cases a row), or --value and --mean (on a scale); {listed(columns)}"
         )
 
 

@@ -7,7 +7,7 @@ import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,9 @@ from casewise.storage.entries import Entry
 SPREADSHEET_ERRORS = frozenset(("#REF!", "#NAME?", "#VALUE!", "#DIV/0!", "#NULL!", "#NUM!"))
 """The errors that spreadsheet programs write into cells. #N/A is a missing value."""
 
+
+EMPTY_ROW = "the row is empty"
+"""The reason for which a row without a cell is left out."""
 
 VERBATIM = ("reply", "response", "text")
 """Columns of what a model wrote, in which spaces around a text are a part of it."""
@@ -28,8 +31,8 @@ class Rejected:
 
     line: int | None
     problem: str
-    content: str
-    """The row as the file has it, or as JSON."""
+    content: Any
+    """The row's cells by column, or its text where it could not be split into cells."""
 
 
 @dataclass(kw_only=True)
@@ -96,9 +99,22 @@ class Table:
                 keep.append(place)
             else:
                 self.left_out[reason] = self.left_out.get(reason, 0) + 1
-        self.columns = {name: [cells[place] for place in keep] for name, cells in self.columns.items()}
-        self.lines = [self.lines[place] for place in keep]
-        return self
+        return self.at(keep)
+
+    def without_empty_rows(self) -> Table:
+        """Return the table without the rows that have no cell; they are counted in `left_out`."""
+        empty: Sequence[int] = range(len(self))
+        for cells in self.columns.values():
+            empty = [place for place in empty if cells[place] is None]
+        if not empty:
+            return self
+        self.left_out[EMPTY_ROW] = self.left_out.get(EMPTY_ROW, 0) + len(empty)
+        return self.at(sorted({*range(len(self))}.difference(empty)))
+
+    def at(self, places: Sequence[int]) -> Table:
+        """Return the table with the rows at `places`."""
+        columns = {name: [cells[place] for place in places] for name, cells in self.columns.items()}
+        return replace(self, columns=columns, lines=[self.lines[place] for place in places])
 
 
 def table_of(

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from casewise.errors import ConfigurationError, DataError
 from casewise.storage.entries import Entry
 from casewise.storage.intake.formats.format import Format, GivenFile
-from casewise.storage.intake.table import Rejected, Table, clean, problem_of
+from casewise.storage.intake.table import EMPTY_ROW, Rejected, Table, clean, problem_of
 from casewise.text import count_of
 
 SEPARATORS = (",", ";", "\t", "|", "\x1f", "^", "~")
@@ -35,8 +35,11 @@ def read(given: GivenFile) -> Table:
     lines: list[int] = []
     rejected: list[Rejected] = list(given.rejected)
     cleaned: dict[str, Any] = {}
-    width = len(names)
+    width, n_empty = len(names), 0
     for line, cells in opened.records:
+        if not any(map(str.strip, cells)):
+            n_empty += 1
+            continue
         if len(cells) != width:
             problem = f"has {count_of(len(cells), 'cell')}, and there are {count_of(width, 'column')}; is a text not in quotes?"
             rejected.append(Rejected(line, problem, delimiter.join(cells)))
@@ -66,6 +69,7 @@ def read(given: GivenFile) -> Table:
         decimal_comma=delimiter == ";",
         notes=[*given.notes, *([] if delimiter in ",\t" else [f"Cells are separated by {delimiter!r}."])],
         rejected=rejected,
+        left_out={EMPTY_ROW: n_empty} if n_empty else {},
     )
 
 
@@ -92,7 +96,7 @@ def opened_text(given: GivenFile) -> OpenedText:
     records = csv_records(path, below, delimiter, above=above)
     if announced and not above:
         next(records, None)
-    header = next(records, None)
+    header = next((record for record in records if any(map(str.strip, record[1]))), None)
     if header is None:
         raise DataError(path, None, "is empty" if not above else f"has no line {above + 1}")
     if above:
@@ -132,12 +136,12 @@ def column_names(path: Path, header: tuple[int, Sequence[str]], notes: list[str]
 
 
 def csv_records(path: Path, text: str, delimiter: str, *, above: int = 0) -> Iterator[tuple[int, Sequence[str]]]:
-    """Yield the records of a CSV text that are not blank, with the line that each begins on, `above` lines below the first."""
+    """Yield the records of a CSV text whose lines are not blank, with the line that each begins on, `above` lines below the first."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     begins = above + 1
     try:
         for cells in reader:
-            if any(cells) and any(map(str.strip, cells)):
+            if cells:
                 yield begins, cells
             begins = above + reader.line_num + 1
     except csv.Error as error:

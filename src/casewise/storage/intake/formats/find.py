@@ -82,7 +82,7 @@ def read_any_table(path: Path, options: FileOptions = FileOptions()) -> Table:
             else next(form for form in formats() if form.name == "CSV")
         )
         assert form is not None  # every object is one of some format
-    return as_sheet(named(form, form.read(file)))
+    return as_sheet(named(form, form.read(file))).without_empty_rows()
 
 
 def as_sheet(table: Table) -> Table:
