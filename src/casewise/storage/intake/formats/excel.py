@@ -32,6 +32,7 @@ def read(given: GivenFile) -> Table:
             engine="calamine",
             infer_schema_length=None,
             raise_if_empty=False,
+            drop_empty_rows=False,
             read_options={"header_row": above} if above else None,
         )
     except ModuleNotFoundError as error:
@@ -40,7 +41,7 @@ def read(given: GivenFile) -> Table:
         ) from error
     except Exception as error:  # calamine raises a class of its own for a damaged workbook
         raise DataError(given.path, None, f"is a workbook that cannot be read: {error}") from error
-    full = {name: sheet for name, sheet in sheets.items() if sheet.height}
+    full = {name: sheet for name, sheet in sheets.items() if any(len(column.drop_nulls()) for column in sheet)}
     if not full:
         raise DataError(given.path, None, "holds no rows")
     wanted = given.options.sheet
