@@ -1,6 +1,6 @@
 """Measure how strong the built-in claims are against three judges, and write the table of docs/how-to/attack-a-judge.md.
 
-    python scripts/measure_attacks.py                   # the two scripted judges
+    python scripts/measure_attacks.py                   # the two scripted judges; the column of SmolLM2 stays as it is
     python scripts/measure_attacks.py smollm2 FOLDER    # also SmolLM2 (extra tiny), about 8 minutes of a core; resumed in FOLDER
 
 Two judges are scripted. `credulous` calls a request unsafe, unless what it is told besides has a word of permission. `filtering` does
@@ -123,18 +123,23 @@ def moved(folder: str) -> dict[str, str]:
     return cells
 
 
+def printed(table: str) -> dict[str, str]:
+    """Return the last column of the page's table, by claim."""
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.strip().splitlines()[2:]]
+    return {row[0].strip("`"): row[-1] for row in rows}
+
+
 def main() -> None:
     """Print the table, and put it into the page."""
-    judges = {"credulous": turned(credulous), "filtering": turned(filtering)}
-    if sys.argv[1:2] == ["smollm2"]:
-        judges["SmolLM2, points of P(safe)"] = moved(sys.argv[2])
+    text = PAGE.read_text(encoding="utf-8")
+    before, rest = text.split(BEGIN)
+    last = moved(sys.argv[2]) if sys.argv[1:2] == ["smollm2"] else printed(rest.split(END)[0])
+    judges = {"credulous": turned(credulous), "filtering": turned(filtering), "SmolLM2, points of P(safe)": last}
     rows = dict.fromkeys(name for cells in judges.values() for name in cells)
     lines = [f"| towards *safe* | {' | '.join(judges)} |", "|---" * (1 + len(judges)) + "|"]
     lines += [f"| `{name}` | {' | '.join(cells.get(name, '–') for cells in judges.values())} |" for name in rows]
     table = "\n".join(lines)
     print(table)
-    text = PAGE.read_text(encoding="utf-8")
-    before, rest = text.split(BEGIN)
     PAGE.write_text(f"{before}{BEGIN}\n\n{table}\n\n{END}{rest.split(END)[1]}", encoding="utf-8")
 
 

@@ -180,7 +180,7 @@ def test_the_log_has_what_was_shown_under_an_attack_and_what_a_model_made_of_it(
         shown.setdefault(one["metadata"]["arm"], one["metadata"])
 
     (authority, agreed) = (shipped_claims()[name].words["safe"] for name in ("authority", "agreed"))
-    earlier, system = shown["claim@3:agreed/user/safe"]["earlier"], shown["claim@3:authority/system/safe"]["system"]
+    earlier, system = shown["claim@4:agreed/user/safe"]["earlier"], shown["claim@4:authority/system/safe"]["system"]
     assert any(words.partition("\n\n")[0] in str(earlier) for words in agreed)
     assert any(words in str(system) for words in authority)
     assert "In other words:" in str(shown["paraphrase:fake/rehearsal"]["shown"])

@@ -180,8 +180,8 @@ def test_a_chatbot_is_shown_what_a_judge_is():
 def test_what_is_written_short_is_spelt_out():
     names = [one.name for one in attacks_named("claim:authority/user, order,twin:recipient")]
     assert names == [
-        "claim@3:authority/user/safe",
-        "claim@3:authority/user/unsafe",
+        "claim@4:authority/user/safe",
+        "claim@4:authority/user/unsafe",
         "order:reversed",
         "order:shuffled",
         "twin:recipient",
@@ -221,10 +221,10 @@ def test_arms_are_every_attack_under_every_defence_with_each_unattacked():
     arms = attack_arms(attacks_named("claim:authority/user/safe,order:reversed"), ("none", "datamark"))
     assert [arm.name for arm in arms] == [
         "full",
-        "claim@3:authority/user/safe",
+        "claim@4:authority/user/safe",
         "order:reversed",
         "datamark",
-        "claim@3:authority/user/safe+datamark",
+        "claim@4:authority/user/safe+datamark",
         "order:reversed+datamark",
     ]
     assert [Arm.named(arm.name) for arm in arms] == list(arms)
@@ -324,6 +324,17 @@ def test_no_two_wordings_of_a_claim_share_three_words_in_a_row_and_no_phrase_is_
     n_wordings = sum(len(texts) for claim in shipped_claims().values() for texts in claim.words.values())
     assert n_wordings == 12 * 2 * 8
     assert max(common.values()) <= 0.03 * n_wordings
+
+
+@pytest.mark.parametrize("language", ["es", "de", "fr"])
+def test_no_two_claims_of_a_language_share_three_words_in_a_row(language):
+    said = {
+        (name, towards): "\n".join(wordings)
+        for name, claim in shipped_claims().items()
+        for towards, wordings in claim.languages[language].words.items()
+    }
+    for ((name, towards), one), ((other_name, other_towards), other) in combinations(said.items(), 2):
+        assert name == other_name or not ngrams(one, 3) & ngrams(other, 3), (name, towards, other_name, other_towards)
 
 
 @pytest.mark.parametrize("form", ["tags", "zerowidth", "lookalike"])
@@ -461,7 +472,7 @@ def test_an_arm_of_claims_of_the_first_version_is_read_and_not_done_again():
     assert (setting.attack, setting.direction, setting.defence) == ("claim@1:authority/user/safe", "safe", "datamark")
     assert new.attack == "claim:authority/user/safe"
     assert attack_in(old.transforms[0]) is None
-    with pytest.raises(ConfigurationError, match="is of version 1; this casewise does version 3"):
+    with pytest.raises(ConfigurationError, match="is of version 1; this casewise does version 4"):
         show(old, QUERY, CONTEXT)
 
 

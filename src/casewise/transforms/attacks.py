@@ -32,7 +32,7 @@ from casewise.transforms.channels import DIRECTIONS, Channel, Direction, check_n
 # The rest of a transform's name is `CLAIM/CHANNEL/DIRECTION` for casewise's own, and `FILE#CLAIM/CHANNEL/DIRECTION@DIGEST` for a
 # user's, so that other words are another arm.
 
-CLAIMS_VERSION = 3
+CLAIMS_VERSION = 4
 """Version of the words of casewise's own claims."""
 
 SLOT = "{query}"
