@@ -197,14 +197,17 @@ def test_what_an_endpoint_is_not_sent_is_not_shown(name):
             options = RunOptions(selection=Selection(limit=4), live=live)
             planned = plan_run("demo", name, arms=casewise.arms_under_attack("demo", CLAIMS), options=options)
             attack = AttackRun.from_plan(planned, Adaptive())
-            note = attack.unseen_note()
-            run = await attack.perform()
-            return note, run
+            return attack, await attack.perform()
 
-    note, run = asyncio.run(go())
+    attack, run = asyncio.run(go())
     hidden = rows(run).filter(pl.col("unscored_reason").cast(pl.String) == "not_shown")["arm"].unique().to_list()
 
-    assert {arm for arm in hidden if arm in (note or "")} == set(hidden)
+    assert set(attack.estimate().not_shown) == set(hidden)
+    notes = " ".join(attack.notes_before())
+    assert ("receives nothing of" in notes) == bool(hidden)
+    assert ("gives scores and no verdicts" in notes) == (name == "guard:moderation@vllm/m")
+    page = casewise.robustness(run).to_markdown()
+    assert ("The judge gives scores and no verdicts" in page) == (name == "guard:moderation@vllm/m")
     assert bool(hidden) == (name == "guard:moderation@vllm/m")
 
 

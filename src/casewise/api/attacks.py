@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
+from functools import cached_property
 from itertools import product
 from pathlib import Path
 from typing import Any, Self
@@ -127,7 +128,7 @@ def attack(
     Raises
     ------
     ConfigurationError
-        There is no such attack, defence, model or channel; or the judge is asked for a scalar, which is no verdict.
+        There is no such attack, defence, model or channel; or an attacker is to turn a scalar, which is no verdict.
 
     Examples
     --------
@@ -203,7 +204,7 @@ class AttackRun(PlannedRun):
     def estimate(self) -> RunEstimate:
         """Return what the run would take if every verdict changed at the last turn, with the control's. No call is made."""
         if self.attacker is None:
-            return super().estimate()
+            return replace(super().estimate(), not_shown=self.unseen)
         adaptive, numbers = self.adaptive, range(1, self.adaptive.turns + 1)
         turns = [(adaptive.turn(n, "safe", name), arm) for (name, arm), n in product(self.unattacked, numbers)]
         controls = [(adaptive.control(n, "safe", name), arm) for (name, arm), n in product(self.unattacked, numbers)]
@@ -220,7 +221,8 @@ class AttackRun(PlannedRun):
             self.claim_ask(turn, item, [EarlierClaim(UNWRITTEN, "unsafe")] * (turn.number - 1))
             for (turn, _), item in product(turns, self.plan.items)
         ]
-        return replace(estimate, before={**estimate.before, self.attacker.name: estimate_made(self.attacker, asks)})
+        before = {**estimate.before, self.attacker.name: estimate_made(self.attacker, asks)}
+        return replace(estimate, before=before, not_shown=self.unseen)
 
     def claim_ask(self, turn: AdaptiveTurn, item: Item, tried: Sequence[EarlierClaim]) -> TextAsk:
         """Return what the attacker is asked about an item at a turn."""
@@ -229,7 +231,7 @@ class AttackRun(PlannedRun):
     async def perform(self, *, closing: bool = True) -> Run:
         """Ask what is left of the run. Raises as `judge`. `closing`: close the judge afterwards."""
         summary = RunSummary(run=self.folder, n_items=len(self.plan.items))
-        if note := self.unseen_note():
+        for note in self.notes_before():
             (self.options.watch or RunObserver()).say(note)
         try:
             await self.decide(summary, self.plan)
@@ -244,9 +246,19 @@ class AttackRun(PlannedRun):
                 await self.attacker.model.close()
         return Run(self.folder, self.benchmark, summary, self.temporary)
 
-    def unseen_note(self) -> str | None:
-        """Return which attacks the judge cannot see, in a sentence; None if it sees them all. No call is made."""
-        return unseen_note(self.judge.name, unseen_attacks(self.benchmark, self.judge, self.plan))
+    @cached_property
+    def unseen(self) -> tuple[str, ...]:
+        """The attacks of which the judge receives nothing."""
+        return unseen_attacks(self.benchmark, self.judge, self.plan)
+
+    def notes_before(self) -> tuple[str, ...]:
+        """Return what to know before anything is paid: how many attacks the judge cannot see, and that it gives no verdicts."""
+        notes = [unseen_note(self.judge.name, self.unseen)]
+        if all(scale_of(elicitation).threshold is None for elicitation in self.plan.elicitations):
+            notes.append(
+                f"{self.judge.name} gives scores and no verdicts: a report can say what it was shown, and not what turned"
+            )
+        return tuple(note for note in notes if note is not None)
 
     def tries(self, items: Sequence[Item], arm: Arm, *, again: int = 0) -> Plan:
         """Return the plan of one try on these items, asked so often again."""

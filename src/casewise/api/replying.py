@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -95,9 +95,14 @@ class PlannedReplies:
         """The chatbot, as it is asked."""
         return Collector(self.model, self.chat, self.options)
 
+    @cached_property
+    def unseen(self) -> tuple[str, ...]:
+        """The attacks that change nothing that the chatbot is sent."""
+        return unseen_attacks(self.benchmark, self.collector, self.plan)
+
     def unseen_note(self) -> str | None:
-        """Return which attacks change nothing that the chatbot is sent, in a sentence; None if all do. No call is made."""
-        return unseen_note(self.model.model.name, unseen_attacks(self.benchmark, self.collector, self.plan))
+        """Return how many attacks change nothing that the chatbot is sent, in a sentence; None if all do."""
+        return unseen_note(self.model.model.name, self.unseen)
 
     def estimate_before(self) -> dict[str, CallEstimate]:
         """Return the calls of models that make texts for the arms, by model. Calls no model."""

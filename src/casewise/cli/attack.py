@@ -141,8 +141,8 @@ def attack_judge(attack: AttackRun, how: HowOptions) -> None:
         note(f"--base-url is the address of {attack.judge.name} only; calls to the other provider's model go to {host}")
     if how.dry_run:
         output.print_planned([attack])
-        if unseen := attack.unseen_note():
-            note(unseen)
+        for before in attack.notes_before():
+            note(before)
         return
     leave("the benchmark's queries", None, *beyond, remembered=False)
     leave("the benchmark's queries", *attack.sends_to(), agreed=how.yes)
@@ -155,7 +155,7 @@ def attack_replies(planned: PlannedReplies, graders: Sequence[Grader], how: HowO
     """Collect a chatbot's replies under every attack and defence, and have them graded."""
     chatbot = planned.model.model.name
     if how.dry_run:
-        print_estimate(planned.estimate(), chatbot, planned.estimate_before())
+        print_estimate(planned.estimate(), chatbot, planned.estimate_before(), planned.unseen)
         if unseen := planned.unseen_note():
             note(unseen)
         return

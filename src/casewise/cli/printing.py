@@ -271,12 +271,17 @@ def print_before(before: Mapping[str, CallEstimate]) -> None:
 
 
 def print_estimate(
-    estimate: CallEstimate, endpoint: str, before: Mapping[str, CallEstimate] = MappingProxyType({})
+    estimate: CallEstimate,
+    endpoint: str,
+    before: Mapping[str, CallEstimate] = MappingProxyType({}),
+    not_shown: Sequence[str] = (),
 ) -> None:
-    """Print the estimated cost of calls, and of the texts that models make before."""
+    """Print the estimated cost of calls, and of the texts that models make before; as JSON also the attacks that are not shown."""
     if as_json():
-        makers = {"before": {name: asdict(texts) for name, texts in before.items()}} if before else {}
-        print_json({"asked": endpoint, **asdict(estimate), **makers})
+        beside: dict[str, object] = (
+            {"before": {name: asdict(texts) for name, texts in before.items()}} if before else {}
+        )
+        print_json({"asked": endpoint, **asdict(estimate), **beside, **({"not_shown": not_shown} if not_shown else {})})
         return
     print(f"{endpoint}: {count_of(estimate.n_calls, 'call')}")
     print_cost(estimate)

@@ -20,7 +20,17 @@ from casewise.ask.layouts import Kind
 from casewise.errors import ConfigurationError
 from casewise.judges.judge import Ask, Judge, Receiver, call_key, is_unseen
 from casewise.options import Hidden, Parameter
-from casewise.records import FULL, NO_CONTEXT, Arm, Elicitation, Item, Judgement, ParameterSet, paper_parameters
+from casewise.records import (
+    FULL,
+    NO_CONTEXT,
+    Arm,
+    Elicitation,
+    Item,
+    Judgement,
+    ParameterSet,
+    Transform,
+    paper_parameters,
+)
 from casewise.runs.engine import Asks
 from casewise.runs.limits import RunObserver, RunProgress
 from casewise.runs.run import CallEstimate, estimate_calls
@@ -28,7 +38,8 @@ from casewise.storage.benchmark import Benchmark
 from casewise.storage.columns import RecordColumns
 from casewise.storage.files import read_jsonl
 from casewise.storage.run_folder import RunIdentity, RunManifest, way_of_asking
-from casewise.transforms.catalogue import adds_turns, check_arms, first_attack, needs_twin, own_defences
+from casewise.text import Noun
+from casewise.transforms.catalogue import adds_turns, check_arms, first_attack, needs_twin, own_defences, place_of_claim
 from casewise.transforms.texts import MadeTexts, MakingOptions, by_models, estimate_before
 
 # The plan: items, arms, elicitations and repeats, and the asks that one call answers.
@@ -176,11 +187,23 @@ def unseen_attacks(benchmark: Benchmark, receiver: Receiver, plan: Plan) -> tupl
     return tuple(name for name, is_seen in seen.items() if not is_seen)
 
 
+ATTACKS = Noun("attack or perturbation", "attacks and perturbations")
+
+
 def unseen_note(name: str, unseen: Sequence[str]) -> str | None:
-    """Return in a sentence which attacks reach neither judge nor chatbot called `name`; None where all do."""
+    """Return how many attacks of each channel do not reach the judge or chatbot called `name`; None where all do."""
     if not unseen:
         return None
-    return f"{name} does not receive {', '.join(unseen)}; casewise does not ask it under them, and records them as not shown"
+    places = {each: place_of_claim(Transform.named(each)) for each in unseen}
+    counts = Counter(place for place in places.values() if place is not None)
+    listed = [
+        *(f"{n} in {place}" for place, n in counts.items()),
+        *(each for each, place in places.items() if place is None),
+    ]
+    return (
+        f"{name} receives nothing of {ATTACKS.counted(len(unseen))}: {', '.join(listed)}. casewise does not ask it under them, and "
+        "records them as not shown; --dry-run --json lists them"
+    )
 
 
 @dataclass(frozen=True)
@@ -262,6 +285,8 @@ class RunEstimate(CallEstimate):
     n_asks: int
     before: dict[str, CallEstimate] = field(default_factory=dict)
     """Estimates for the models that make texts for the arms, by maker."""
+    not_shown: tuple[str, ...] = ()
+    """Attacks of which the judge receives nothing; no call is counted for them."""
 
     def plus(self, other: RunEstimate) -> RunEstimate:
         """Return the estimate of both on the same items."""
@@ -283,7 +308,7 @@ class RunEstimate(CallEstimate):
     def as_json(self) -> dict[str, Any]:
         """Return plain JSON values."""
         values = {"n_items": self.n_items, "n_asks": self.n_asks} | asdict(self)
-        return {name: value for name, value in values.items() if name != "before" or value}
+        return {name: value for name, value in values.items() if name not in ("before", "not_shown") or value}
 
 
 def estimate_run(

@@ -223,10 +223,7 @@ def role_of(transform: Transform) -> TransformRole | None:
 
 def adds_turns(arm: Arm) -> bool:
     """Return whether an arm puts a conversation before a request."""
-    channels = {
-        AdaptiveTurn.named(transform.rest).channel for transform in arm.transforms if transform.kind == "adaptive"
-    }
-    channels |= {attack.channel for attack in map(attack_in, arm.transforms) if attack is not None}
+    channels = {channel_of(transform) for transform in arm.transforms}
     return any(transform.kind == "turns" for transform in arm.transforms) or not channels.isdisjoint(TURNS)
 
 
@@ -496,6 +493,22 @@ def direction_of(transform: Transform) -> Direction | None:
         return None
     named = re.search(r"/(safe|unsafe)(?:@[^/]*)?\Z", transform.rest)
     return "safe" if named and named[1] == "safe" else "unsafe"
+
+
+def channel_of(transform: Transform) -> Channel | None:
+    """Return the channel of an attack's claim; None for a perturbation, a twin or a function."""
+    if transform.kind == "adaptive":
+        return AdaptiveTurn.named(transform.rest).channel
+    attack = attack_in(transform)
+    return None if attack is None else attack.channel
+
+
+def place_of_claim(transform: Transform) -> str | None:
+    """Return in words where an attack's claim stands; None for a perturbation, a twin or a function."""
+    attack, channel = attack_in(transform), channel_of(transform)
+    if attack is not None and attack.claim.conversation:
+        return "a made-up conversation"
+    return None if channel is None else f"the channel {channel}"
 
 
 def attack_in(transform: Transform) -> Attack | None:
