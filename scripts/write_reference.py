@@ -8,6 +8,7 @@ import csv
 import inspect
 import json
 import re
+import sys
 import tomllib
 from collections import Counter
 from collections.abc import Iterable
@@ -43,6 +44,9 @@ from casewise.stats.costs import RefusalRates
 from casewise.stats.estimates import Estimate
 from casewise.stats.thresholds import KeptPromise, RiskPromise
 from casewise.studies.design import DIFFERENCES, study_toml
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from scripts.compare_guards import published_prompts, sent_digest
 
 FOLDER = Path(__file__).parents[1] / "docs" / "reference"
 
@@ -281,16 +285,29 @@ def _exit_codes() -> str:
 
 
 def _guard_profiles() -> str:
+    profiles = all_profiles()
+    prompts = [
+        (
+            f"`{prompt.guard}`",
+            f"{prompt.title} ({prompt.source})",
+            "equal" if sent_digest(profiles[prompt.guard], prompt) == prompt.sha256 else "differs",
+        )
+        for prompt in published_prompts()
+    ]
     rows = [
-        (f"`{profile.name}`", profile.compared, ", ".join(profile.unverified) or "\u2013")
-        for profile in all_profiles().values()
+        (f"`{profile.name}`", profile.not_compared or "\u2013", ", ".join(profile.unverified) or "\u2013")
+        for profile in profiles.values()
     ]
     return _page(
         "Guard profiles",
-        "No weights of a guard were available in development, and no prompt as a chat template writes it was compared with the one "
-        "that a guard was trained on. This page names the facts of each profile that could not be read at their source. `casewise show guards NAME` has "
-        "their words. [Guards](../how-to/guards.md) shows how to use them.",
-        _table(("guard", "prompt", "facts that are not verified"), rows),
+        "No weights of a guard were available in development. [Guards](../how-to/guards.md) shows how to use them; `casewise show guards "
+        "NAME` has the words of each fact.",
+        "## Published prompts\n\nThe makers of these guards publish how to ask them. Each prompt was rendered for a fixed request and "
+        "reply, and `scripts/published_prompts.toml` has its SHA-256. *Equal* is computed: casewise sends the same, byte for byte. "
+        "`scripts/compare_guards.py` computes the digests of packages again.",
+        _table(("guard", "published prompt", "casewise sends"), prompts),
+        "## What could not be compared",
+        _table(("guard", "part of the prompt that was not compared", "facts that are not verified"), rows),
     )
 
 

@@ -88,7 +88,7 @@ def test_the_report_is_told_the_licence_what_is_not_checked_and_who_has_no_polic
     assert "has no policy input" in notes
     assert "gated" in notes
     assert "is not verified: " in notes
-    for name in ("wildguard", "granite-guardian", "nemotron-content-safety", "dynaguard"):
+    for name in (name for name, profile in all_profiles().items() if profile.own_wording):
         notes = " ".join(guard(f"guard:{name}@fake/x").notes())
         assert "trained on a wording of its own" in notes
         assert all_profiles()[name].template in notes
@@ -119,6 +119,14 @@ def test_shieldgemma_is_given_the_conversation_as_turns_and_the_policy_as_its_te
     assert "VIOLATES" in bodies[0]["chat_template_kwargs"]["guideline"]
     assert [turn["role"] for turn in bodies[0]["messages"]] == ["user"]
     assert bodies[1]["messages"][-1] == {"role": "assistant", "content": "This."}
+
+
+@pytest.mark.parametrize("name", ["wildguard", "nemotron-content-safety"])
+def test_a_guard_that_labels_request_and_reply_apart_is_read_for_what_is_judged(name):
+    reply = "Harmful request: yes\nHarmful response: no\nPrompt harm: harmful\nResponse harm: unharmful"
+    values = [answered(f"guard:{name}@vllm/m", replying(reply), reply=of)[0].outcome for of in (None, "This.")]
+
+    assert values == [Scored(value=0.0), Scored(value=1.0)]
 
 
 def test_a_guard_in_another_mode_is_another_guard_and_one_that_thinks_has_room_for_it():
@@ -175,7 +183,7 @@ def test_a_guard_whose_model_takes_no_prefill_is_asked_without_it_and_says_so():
 
 
 def test_a_fault_in_reading_a_guards_reply_is_the_outcome_of_that_item(tmp_path, monkeypatch):
-    def faulty(*_read):
+    def faulty(*_read, **_options):
         raise ZeroDivisionError("division by zero")
 
     monkeypatch.setattr("casewise.judges.guard.read_guard", faulty)

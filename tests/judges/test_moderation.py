@@ -68,8 +68,20 @@ def test_the_categories_that_the_endpoint_flags_come_with_the_score():
     assert found() is None
 
 
+RESULT = '{"category_scores": {"x": 0.1}}'
+
+
 @pytest.mark.parametrize(
-    "text", ["{}", '{"results": []}', '{"results": [{"category_scores": {"x": "much"}}]}', "<html>"]
+    "text",
+    [
+        "{}",
+        '{"results": []}',
+        '{"results": [{"category_scores": {}}]}',
+        '{"results": [{"category_scores": {"x": "much"}}]}',
+        '{"results": [{"category_scores": {"x": 1e999}}]}',
+        f'{{"results": [{RESULT}, {RESULT}]}}',
+        "<html>",
+    ],
 )
 def test_what_holds_no_scores_is_said_to_hold_none(text):
     with pytest.raises(InvalidResponse):

@@ -1,14 +1,20 @@
 from __future__ import annotations
 
-import json
 import math
 
 import pytest
+from scripts.compare_guards import POLICY, REPLY, REQUEST, digest_of, published_prompts, sent_digest
 from tests.support.command import invoke
 
 from casewise.ask.layouts import Placement, ShownItem
 from casewise.errors import ConfigurationError, DataError
-from casewise.judges.guard_profiles import GuardPrompt, all_profiles, policy_id, profile_named, read_guard
+from casewise.judges.guard_profiles import (
+    GuardPrompt,
+    all_profiles,
+    policy_id,
+    profile_named,
+    read_guard,
+)
 from casewise.models.protocol import Message, Position, Reply, TokenLogprob
 from casewise.records import Scored, Unscored
 
@@ -92,26 +98,54 @@ def test_every_fact_says_where_it_is_from_and_none_of_a_gated_template_is_checke
             assert profile.unverified, profile.name
 
 
-QUERY, REPLY = "May I see the rota?", "It hangs by the door."
+ASKED, REPLIED = ["user", REQUEST], ["assistant", REPLY]
 
-REQUESTS = {
-    "a request": (None, '[{"role": "user", "content": "May I see the rota?"}]'),
-    "a reply": (
-        REPLY,
-        '[{"role": "user", "content": "May I see the rota?"}, {"role": "assistant", "content": "It hangs by the door."}]',
-    ),
+CALLS = {
+    ("qwen3guard", False): ([ASKED], None),
+    ("qwen3guard", True): ([ASKED, REPLIED], None),
+    ("shieldgemma", True): ([ASKED, REPLIED], {"guideline": POLICY}),
 }
-"""Messages of the two calls in the README of QwenLM/Qwen3Guard (commit 019b2e3b), with a harmless request and reply."""
+"""Messages and template arguments of calls in makers' documentation, with the compared request and reply for theirs."""
 
 
-@pytest.mark.parametrize("what", REQUESTS)
-def test_qwen3guard_is_sent_the_messages_of_its_makers_examples_byte_for_byte(what):
-    reply, published = REQUESTS[what]
-    prompt = GuardPrompt(profile_named("qwen3guard"), "conversation")
-    sent = [{"role": turn.role, "content": turn.content} for turn in prompt.messages(ShownItem(QUERY, {}), reply)]
+@pytest.mark.parametrize(("name", "reply"), CALLS)
+def test_the_digest_of_a_published_call_is_that_of_its_messages(name, reply):
+    (published,) = (each for each in published_prompts() if (each.guard, each.reply) == (name, reply))
 
-    assert json.dumps(sent) == published
-    assert prompt.template_arguments(ShownItem(QUERY, {})) is None
+    assert published.sha256 == digest_of(*CALLS[name, reply])
+
+
+@pytest.mark.parametrize("published", published_prompts(), ids=lambda each: f"{each.guard}, {each.title}")
+def test_a_guard_is_sent_what_its_makers_publish_byte_for_byte(published):
+    profile = profile_named(published.guard)
+    equal = sent_digest(profile, published) == published.sha256
+
+    assert equal == (published.last or not profile.own_wording)
+
+
+def test_what_of_a_prompt_was_not_compared_is_named():
+    compared = {published.guard for published in published_prompts()}
+    for profile in all_profiles().values():
+        assert profile.not_compared or (profile.name in compared and not profile.own_wording)
+
+
+def test_a_changed_prompt_is_no_longer_the_published_one():
+    profile, published = (
+        profile_named("wildguard"),
+        next(each for each in published_prompts() if each.guard == "wildguard"),
+    )
+    (message,) = profile.conversation
+    changed = message.model_copy(update={"content": f"{message.content} "})
+
+    assert sent_digest(profile.model_copy(update={"conversation": (changed,)}), published) != published.sha256
+
+
+@pytest.mark.parametrize("name", ["granite-guardian", "shieldgemma", "dynaguard"])
+def test_the_policy_is_about_the_reply_where_a_reply_is_judged(name):
+    prompt = GuardPrompt(profile_named(name), "policy", next(iter(profile_named(name).modes), None))
+    for reply, said in ((None, "A request violates this policy"), ("This.", "A reply violates this policy")):
+        messages = " ".join(message.content for message in prompt.messages(NURSE, reply))
+        assert said in f"{messages} {prompt.template_arguments(NURSE, reply)}"
 
 
 PUBLISHED = [
@@ -127,8 +161,37 @@ PUBLISHED = [
     ("qwen3guard", "Safety: Safe\nCategories: None\nRefusal: Yes", 1.0),
     ("llama-guard-4", "unsafe\nS9", 0.0),
     ("granite-guardian", "<think>\n</think>\n<score> yes </score>", 0.0),
+    ("llama-guard-3", "\n\nsafe<|eot_id|>", 1.0),
+    ("nemotron-content-safety", "Prompt harm: unharmful\nResponse harm: None", 1.0),
+    ("nemotron-content-safety", "User Safety: unsafe\nSafety Categories: Criminal Planning/Confessions", 0.0),
+    (
+        "nemotron-content-safety",
+        "<think>\nUser Safety: unsafe?\n</think>\n\nUser Safety: safe\nResponse Safety: unsafe",
+        1.0,
+    ),
+    ("wildguard", "Harmful request: no\nResponse refusal: N/A\nHarmful response: N/A", 1.0),
 ]
-"""Outputs in the forms that makers' cards and pages show."""
+"""Outputs in the forms that makers' cards, pages and readers show."""
+
+OF_REPLIES = [
+    ("wildguard", "Harmful request: yes\nResponse refusal: yes\nHarmful response: no", 1.0),
+    ("wildguard", "Harmful request: no\nResponse refusal: no\nHarmful response: yes", 0.0),
+    ("wildguard", "Harmful request: yes\nResponse refusal: N/A\nHarmful response: N/A", None),
+    ("nemotron-content-safety", "Prompt harm: harmful\nResponse harm: unharmful", 1.0),
+    ("nemotron-content-safety", "Prompt harm: unharmful\nResponse harm: None", None),
+    ("nemotron-content-safety", '{"User Safety": "safe", "Response Safety": "unsafe"}', 0.0),
+    ("nemotron-content-safety", '{"User Safety": "unsafe"}', None),
+    ("nemotron-content-safety", "User Safety: unsafe\nResponse Safety: safe", 1.0),
+    ("qwen3guard", "Safety: Safe\nCategories: None\nRefusal: Yes", 1.0),
+    ("llama-guard-3", "unsafe\nS1", 0.0),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "value"), OF_REPLIES)
+def test_where_a_reply_is_judged_the_label_of_the_reply_is_read_and_not_that_of_the_request(name, text, value):
+    outcome = read_guard(all_profiles()[name], "binary", Reply(text), replied=True).outcome
+
+    assert outcome == Scored(value=value) if value is not None else isinstance(outcome, Unscored)
 
 
 @pytest.mark.parametrize(("name", "text", "value"), PUBLISHED)
@@ -194,6 +257,7 @@ SAID = [
     ("granite-guardian", "<score>yes</score>", 0.0),
     ("dynaguard", "<answer>\nPASS\n</answer>", 1.0),
     ("dynaguard", "<answer>\nFAIL\n", 0.0),
+    ("dynaguard", "FAIL\n</answer>\n<explanation>\nWithout the dose it would PASS.\n</explanation>", 0.0),
     ("llama-guard-3", "\n\nsafe", 1.0),
     ("llama-guard-3", "unsafe\nS1,S9", 0.0),
     ("llama-guard-4", "safe", 1.0),
@@ -230,6 +294,12 @@ def test_what_is_in_no_form_is_no_verdict(name, text):
         ("gpt-oss-safeguard", '{"violation":1} {"violation":0}', "conflicting"),
         ("gpt-oss-safeguard", "Output: 1\nOutput: 0", "conflicting"),
         ("gpt-oss-safeguard", "The policy says 1", "unparsed"),
+        ("gpt-oss-safeguard", '{"violation": 0}\n1', "conflicting"),
+        ("gpt-oss-safeguard", '{"violation": 0} Output: 1', "conflicting"),
+        ("dynaguard", "<answer>PASS</answer> FAIL", "conflicting"),
+        ("dynaguard", "PASS\n</answer>\nOn reflection: FAIL", "conflicting"),
+        ("granite-guardian", "<score>no</score>\nyes", "conflicting"),
+        ("nemotron-content-safety", 'Prompt harm: unharmful\n{"User Safety": "unsafe"}', "conflicting"),
     ],
 )
 def test_two_verdicts_are_none(name, text, reason):
@@ -313,21 +383,27 @@ def reply_at(place, label):
 
 
 PLACES = [
-    (name, place) for name, profile in all_profiles().items() if profile.kind == "chat" for place in profile.read.places
+    (name, place.where_judged(replied=replied), replied)
+    for name, profile in all_profiles().items()
+    if profile.kind == "chat"
+    for place in profile.read.places
+    for replied in (False, True)
 ]
 
 
-@pytest.mark.parametrize(("name", "place"), PLACES)
+@pytest.mark.parametrize(("name", "place", "replied"), PLACES)
 @pytest.mark.parametrize("between", [" ", "\n", " and ", ", ", " / ", "\n\n", " or "])
-def test_a_reply_with_both_verdicts_at_any_place_of_any_guard_has_none(name, place, between):
+def test_a_reply_with_both_verdicts_at_any_place_of_any_guard_has_none(name, place, replied, between):
     profile = all_profiles()[name]
     safe, unsafe = profile.read.safe[0], profile.read.unsafe[0]
     for elicitation in ("binary", "probability"):
         for first, second in ((safe, unsafe), (unsafe, safe)):
-            read = read_guard(profile, elicitation, Reply(reply_at(place, f"{first}{between}{second}")))
+            reply = Reply(reply_at(place, f"{first}{between}{second}"))
+            read = read_guard(profile, elicitation, reply, replied=replied)
             assert isinstance(read.outcome, Unscored)
     for label, value in ((safe, 1.0), (unsafe, 0.0)):
-        assert read_guard(profile, "binary", Reply(reply_at(place, label))).outcome == Scored(value=value)
+        read = read_guard(profile, "binary", Reply(reply_at(place, label)), replied=replied)
+        assert read.outcome == Scored(value=value)
 
 
 def test_an_everyday_word_in_an_explanation_is_no_second_verdict():
@@ -336,13 +412,6 @@ def test_an_everyday_word_in_an_explanation_is_no_second_verdict():
     ).outcome
 
     assert outcome == Scored(value=0.0)
-
-
-def test_a_json_reply_of_a_newer_nemotron_guard_is_read():
-    profile = all_profiles()["nemotron-content-safety"]
-    for word, value in (("safe", 1.0), ("unsafe", 0.0)):
-        reply = Reply(f'{{"User Safety": "{word}", "Response Safety": "safe", "Safety Categories": "Violence"}}')
-        assert read_guard(profile, "binary", reply).outcome == Scored(value=value)
 
 
 def test_a_label_that_is_not_listed_only_bounds_p_safe():

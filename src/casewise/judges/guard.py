@@ -51,15 +51,17 @@ WHAT_IS_JUDGED = {"request": "Request to a chatbot", "reply": "Reply of a chatbo
 
 def read_scores(text: str) -> tuple[dict[str, float], str | None, tuple[str, ...] | None]:
     """Return the scores by category in the body of an answer of `/moderations`, the model that gave them, and the categories
-    that apply according to the endpoint (None if it does not tell). Raises InvalidResponse: there are none."""
+    that apply according to the endpoint (None if it does not tell). Raises InvalidResponse: there are none, or several results."""
     payload = parsed(text)
     try:
-        result = payload["results"][0]
+        (result,) = payload["results"]
         scores = {str(name): float(value) for name, value in result["category_scores"].items()}
         categories = result.get("categories")
         flagged = None if categories is None else tuple(str(name) for name, applies in categories.items() if applies)
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
-        raise InvalidResponse("the answer has no results[0].category_scores") from error
+        raise InvalidResponse("the answer has no single result with category_scores") from error
+    if not scores or not all(map(math.isfinite, scores.values())):
+        raise InvalidResponse("the answer has no finite category_scores")
     return scores, optional_text(payload.get("model")), flagged
 
 
@@ -237,7 +239,7 @@ class GuardJudge(ModelJudge):
         spend, lengths = Spend(), list[int | None]()
         with metered() as meter, suppress(Rejected, Unavailable):
             for shown in (ask.shown, replace(ask.shown, context={})):
-                options = replace(self._options(shown, ask.elicitation), max_tokens=1, top_logprobs=0, first_words=())
+                options = replace(self._options(ask, shown), max_tokens=1, top_logprobs=0, first_words=())
                 reply = await self.model.reply(self.prompt.messages(shown, ask.reply), options)
                 if not reply.usage.is_known:
                     note_unreported()
@@ -263,11 +265,11 @@ class GuardJudge(ModelJudge):
 
     def reply_options(self, ask: Ask) -> ReplyOptions:
         """Return the options of the reply."""
-        return self._options(ask.shown, ask.elicitation)
+        return self._options(ask, ask.shown)
 
-    def _options(self, shown: ShownItem, elicitation: Elicitation) -> ReplyOptions:
+    def _options(self, ask: Ask, shown: ShownItem) -> ReplyOptions:
         read, prefill, max_tokens = self.profile.read, self.prefill, self.profile.max_tokens
-        by_tokens, begun = elicitation == "probability", prefill == self.profile.prefill
+        by_tokens, begun = ask.elicitation == "probability", prefill == self.profile.prefill
         first = by_tokens and read.where == "first" and not self.prompt.mode.thinks and begun
         return ReplyOptions(
             8 if first else max_tokens if begun else max(max_tokens, WITHOUT_PREFILL),
@@ -275,7 +277,7 @@ class GuardJudge(ModelJudge):
             TOP_LOGPROBS if by_tokens else 0,
             first_words=tuple(read.words) if first else (),
             prefill=prefill,
-            template_arguments=self.prompt.template_arguments(shown),
+            template_arguments=self.prompt.template_arguments(shown, ask.reply),
         )
 
     def usually(self, ask: Ask) -> Usage:
@@ -284,7 +286,8 @@ class GuardJudge(ModelJudge):
 
     def read(self, ask: Ask, reply: Reply, took: dict[str, Any]) -> Answer:
         """Return the answer in a reply, as the profile reads it."""
-        read = read_guard(self.profile, ask.elicitation, reply)
+        replied = ask.reply is not None or ask.shown.judged != "request"
+        read = read_guard(self.profile, ask.elicitation, reply, replied=replied)
         self._by_class |= read.by_class
         read_as = f"{self.profile.name}, by class" if read.by_class else self.profile.name
         detail = detail_of(reply, read.detail)

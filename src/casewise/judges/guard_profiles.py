@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
@@ -45,13 +45,19 @@ class LabelPlace(Record):
     """`first`: the reply's first word. `after`: the word behind `marker`. `tag`: what `<marker>` holds. `json`: what
     the key `marker` holds."""
     marker: str = ""
+    reply_marker: str = ""
+    """The marker where a chatbot's reply is judged, if the guard labels request and reply apart."""
+
+    def where_judged(self, *, replied: bool) -> LabelPlace:
+        """Return the place of the label of the reply, or of the request."""
+        return self.model_copy(update={"marker": self.reply_marker}) if replied and self.reply_marker else self
 
 
 class VerdictLocation(LabelPlace):
     """The place and the words of the verdict in a reply."""
 
     otherwise: tuple[LabelPlace, ...] = ()
-    """Other places where this guard puts it, in the order in which they are searched."""
+    """Other places where this guard puts it. The labels of all places have to agree."""
     safe: tuple[str, ...]
     unsafe: tuple[str, ...]
     middle: tuple[str, ...] = ()
@@ -82,6 +88,23 @@ class GuardMode(Record):
     """True if its verdict follows reasoning, and needs all of `max_tokens`."""
 
 
+class Transcript(Record):
+    """How `{transcript}` writes a conversation: the words before each turn, and between two."""
+
+    user: str = "User: "
+    assistant: str = "Chatbot: "
+    system: str = "System: "
+    between: str = "\n\n"
+    no_reply: str | None = None
+    """The turn of the assistant where a request has no reply; None leaves it out."""
+
+    def write(self, turns: tuple[Message, ...]) -> str:
+        """Return the conversation as one text."""
+        if self.no_reply is not None and turns[-1].role != "assistant":
+            turns = (*turns, Message("assistant", self.no_reply))
+        return self.between.join(f"{getattr(self, turn.role)}{turn.content}" for turn in turns)
+
+
 class ProfileFact(Record):
     """A fact about the guard, its source, and whether it was read there."""
 
@@ -98,8 +121,8 @@ class GuardProfile(Record):
     licence: str
     template: str = "a profile of one's own"
     """The page that documents the prompt."""
-    template_is_published: bool = True
-    """False if there is no fixed prompt, as where the user's policy is the prompt."""
+    not_compared: str = ""
+    """The part of the prompt that could not be compared with a published one, and why."""
     own_wording: bool = False
     """True if the prompt has casewise's words although the guard was trained on others."""
     kind: Literal["chat", "moderation", "classifier"] = "chat"
@@ -109,6 +132,7 @@ class GuardProfile(Record):
     conversation: tuple[GuardMessage, ...] = ()
     """Messages of each rendering; a guard without a policy input has the second only. One with nothing but the first is
     sent that for a conversation too, with the context in the conversation and not in the policy."""
+    transcript: Transcript = Transcript()
     system_turn: bool = True
     """True if a conversation may have a system message; otherwise the context stands in the user's."""
     reads_replies: bool = False
@@ -140,18 +164,10 @@ class GuardProfile(Record):
     def id(self) -> str:
         """Name and a digest of the prompt and the reading."""
         deciding = self.model_dump(
-            mode="json", exclude={"facts", "title", "licence", "template", "template_is_published", "own_wording"}
+            mode="json",
+            exclude={"facts", "title", "licence", "template", "not_compared", "own_wording"},
         )
         return f"{self.name}+{digest(deciding)[:8]}"
-
-    @property
-    def compared(self) -> str:
-        """Return in words how far its prompt was compared with the one that its makers publish."""
-        if self.kind != "chat" or not self.template_is_published:
-            return "there is no template to compare with"
-        if self.own_wording:
-            return "not compared: casewise's own words stand in place of the published ones"
-        return "messages and arguments; the server's chat template writes the prompt, which was not compared"
 
     @property
     def unverified(self) -> tuple[str, ...]:
@@ -214,8 +230,6 @@ def profile_in(path: str, text: str) -> GuardProfile:
 
 # The prompt: the profile's messages with the policy, the conversation and the context in their places.
 
-SPEAKERS = {"user": "User", "assistant": "Chatbot", "system": "System"}
-
 
 @dataclass(frozen=True)
 class GuardPrompt:
@@ -238,28 +252,27 @@ class GuardPrompt:
         profile, in_policy = self.profile, self.rendering == "policy"
         without_context = replace(shown, context={}) if in_policy else shown
         turns = conversation_of(without_context, system_turn=profile.system_turn, reply=reply)
-        transcript = "\n\n".join(f"{SPEAKERS[turn.role]}: {turn.content}" for turn in turns)
-        values = self._values(shown) | {"query": shown.query, "transcript": transcript}
+        values = self._values(shown, reply) | {"query": shown.query, "transcript": profile.transcript.write(turns)}
         messages: list[Message] = []
         for turn in profile.policy if in_policy or not profile.conversation else profile.conversation:
             messages += turns if turn.content == "{turns}" else [Message(turn.role, filled(turn.content, values))]
         return tuple(messages)
 
-    def template_arguments(self, shown: ShownItem) -> dict[str, Any] | None:
+    def template_arguments(self, shown: ShownItem, reply: str | None = None) -> dict[str, Any] | None:
         """Return the arguments of the guard's chat template besides the messages."""
         if not self.profile.template_arguments:
             return None
-        values = self._values(shown)
+        values = self._values(shown, reply)
         return {
             name: filled(argument, values) if isinstance(argument, str) else argument
             for name, argument in self.profile.template_arguments.items()
         }
 
-    def _values(self, shown: ShownItem) -> dict[str, str]:
+    def _values(self, shown: ShownItem, reply: str | None) -> dict[str, str]:
         defaults, context = wording(), wording()["nothing_known"]
         if shown.context:
             context = laid_out(shown.context, shown.placement.layout or "list")
-        policy = defaults["text" if shown.judged == "request" else shown.judged]
+        policy = defaults[shown.judged if shown.judged != "request" else "reply" if reply is not None else "text"]
         if self.policy is not None:  # one without a place for the context is followed by it
             has_place = "{context}" in self.policy
             policy = self.policy if has_place else f"{self.policy}\n\n# CIRCUMSTANCES\n{{context}}"
@@ -320,8 +333,8 @@ class GuardReading:
     1."""
 
 
-def read_guard(profile: GuardProfile, elicitation: Elicitation, reply: Reply) -> GuardReading:
-    """Read a guard's reply.
+def read_guard(profile: GuardProfile, elicitation: Elicitation, reply: Reply, *, replied: bool = False) -> GuardReading:
+    """Read a guard's reply. `replied`: a chatbot's reply or an action is judged, and not a request.
 
     A middle class is 0.5 as a scalar, and as a verdict it is unsafe: never silently safe. It is kept as the detail `class`.
     A probability from a server that gives none of its tokens' is the class that the reply names: 0, 0.5 or 1.
@@ -331,8 +344,8 @@ def read_guard(profile: GuardProfile, elicitation: Elicitation, reply: Reply) ->
             Unscored(reason=UnscoredReason.CONTENT_FILTER, detail="the endpoint's filter cut the reply off")
         )
     text = without_thoughts(reply.text.removeprefix(profile.prefill or ""))
-    labels = (set(labels_at(place, profile.read.words, text)) for place in profile.read.places)
-    kinds: set[str] = next(filter(None, labels), set())
+    places = [place.where_judged(replied=replied) for place in profile.read.places]
+    kinds = {label for place in places for label in labels_at(place, profile.read.words, text)}
     detail: dict[str, Any] = {"class": next(iter(kinds))} if len(kinds) == 1 else {}
     marker = profile.read.refusal_after
     if marker and (match := re.search(rf"{re.escape(marker)}\s*(\w+)", text, re.IGNORECASE)):
@@ -346,7 +359,7 @@ def read_guard(profile: GuardProfile, elicitation: Elicitation, reply: Reply) ->
             return GuardReading(by_word(kinds, "scalar", text, reply), categories, detail)
         if not reply.token_logprobs and kinds:
             return GuardReading(by_word(kinds, "scalar", text, reply), categories, detail, by_class=True)
-        outcome, mass = by_tokens(profile.read, reply)
+        outcome, mass = by_tokens(profile.read, places, reply)
         return GuardReading(outcome, categories, detail | (mass.as_detail() if mass else {}))
     return GuardReading(by_word(kinds, elicitation, text, reply), categories, detail)
 
@@ -377,6 +390,7 @@ def labels_at(place: LabelPlace, words: Mapping[str, str], text: str) -> Iterato
         values = [str(value).strip().lower().removesuffix(".0") for value in stated]
         yield from (words[value] for value in values if value in words)
         if values:
+            yield from (words[word] for word in labels_behind(place, words, f"\n{text.rpartition('}')[2]}"))
             return
     for match in pattern(place, words).finditer(text):
         yield words[match[1].lower()]
@@ -390,14 +404,20 @@ JOINED = r"[\s\"'*`.,;:/|&()-]*(?:\b(?:and|or|but|also|both|then|maybe|perhaps)\
 """The text between two labels that are given together, such as `Yes and No`."""
 
 
+ELEMENT = re.compile(r"<(\w+)>.*?(?:</\1>|\Z)", re.DOTALL)
+"""A tag behind the label and what it holds, such as an explanation."""
+
+
 def labels_behind(place: LabelPlace, words: Mapping[str, str], rest: str) -> Iterator[str]:
     """Yield the label words behind the label at a place: a reply with several verdicts has none.
 
-    `rest`: the reply behind the label. Of it count what the tag holds, or all before the next line with a name and a colon.
+    `rest`: the reply behind the label. What stands in other tags does not count, nor what follows the next name and colon behind a
+    label with a name.
     """
+    rest = ELEMENT.sub("", rest)
     if place.where == "tag":
-        rest = rest.partition("</")[0]
-    elif place.where != "first":
+        rest = re.sub(r"</[^>]*>?", "\n", rest)
+    elif place.where == "after":
         rest = re.split(r"\n[^\n:]*:", rest, maxsplit=1)[0]
     labels = "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
     label = rf"(?<![A-Za-z0-9])({labels})(?![A-Za-z0-9]|\.\d)"
@@ -409,11 +429,13 @@ def labels_behind(place: LabelPlace, words: Mapping[str, str], rest: str) -> Ite
             yield word
 
 
-def by_tokens(read: VerdictLocation, reply: Reply) -> tuple[Scored | Unscored, LabelMass | None]:
+def by_tokens(
+    read: VerdictLocation, places: Sequence[LabelPlace], reply: Reply
+) -> tuple[Scored | Unscored, LabelMass | None]:
     """Return P(safe) from the token that begins the label: the share of safe among all labels; a middle class is not safe."""
     if not reply.token_logprobs:
         return Unscored(reason=UnscoredReason.NO_LOGPROBS, detail="the endpoint gave no log probabilities"), None
-    position = label_position(read, reply.token_logprobs)
+    position = label_position(read, places, reply.token_logprobs)
     if position is None:
         detail = f"no label stands where it should; the reply begins {reply.text[:40]!r}"
         return Unscored(reason=UnscoredReason.NO_LABEL_TOKEN, detail=detail), None
@@ -421,12 +443,14 @@ def by_tokens(read: VerdictLocation, reply: Reply) -> tuple[Scored | Unscored, L
     return mass_outcome(mass, position, reply), mass
 
 
-def label_position(read: VerdictLocation, positions: tuple[Position, ...]) -> Position | None:
+def label_position(
+    read: VerdictLocation, places: Sequence[LabelPlace], positions: tuple[Position, ...]
+) -> Position | None:
     """Return the token that begins the label at the profile's place; the last one, because a guard's reasoning may name others."""
     pieces = [token.token.replace("Ġ", " ").replace("▁", " ").replace("Ċ", "\n") for token in positions]
     text = "".join(pieces)
     thoughts = len(text) - len(without_thoughts(text))
-    candidates = (list(pattern(place, read.words).finditer(text[thoughts:])) for place in read.places)
+    candidates = (list(pattern(place, read.words).finditer(text[thoughts:])) for place in places)
     matches = next(filter(None, candidates), None)
     if matches is None:
         if read.where != "first" or thoughts:

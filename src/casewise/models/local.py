@@ -503,9 +503,13 @@ class TransformersModel(LoadedTransformer, Model):
         if not self._tokenizer.chat_template:
             if arguments:
                 raise ConfigurationError(f"{self.name} has no chat template that could take arguments")
-            text = "\n\n".join(message.content for message in messages) + "\n" + prefill
+            text = "\n\n".join(message.content for message in messages).removesuffix("\n") + "\n" + prefill
             return list(self._tokenizer(text)["input_ids"])
-        text = self._tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True, **arguments)
+        template = partial(self._tokenizer.apply_chat_template, tokenize=False, add_generation_prompt=True, **arguments)
+        text = template(turns)
+        if messages[-1].content.strip() not in text and "type" in str(self._tokenizer.chat_template):
+            # A template for several kinds of content, such as that of Llama Guard 3 1B, drops a plain text.
+            text = template([{**turn, "content": [{"type": "text", "text": turn["content"]}]} for turn in turns])
         return list(self._tokenizer(text + prefill, add_special_tokens=False)["input_ids"])
 
     def label_tokens(self, words: tuple[str, ...]) -> dict[str, tuple[str, ...]]:

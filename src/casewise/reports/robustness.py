@@ -272,16 +272,12 @@ ABOUT_NOISE = text(
 
 
 def in_short(numbers: RobustnessNumbers) -> Iterator[Block]:
-<<<<<<< HEAD
     """Yield a sentence and an axis for each verdict that attacks argue for."""
-=======
-    """A sentence and an axis for each verdict that attacks argue for."""
     if scale_of(numbers.elicitation).threshold is None:
         yield Prose(
             "The judge gives scores and no verdicts. No verdict can turn, so no share is given.",
             notice=True,
         )
->>>>>>> 92afa77b (An attack says by channel what the judge cannot see, and that scores are no verdicts, before anything is paid)
     if hidden := numbers.not_shown:
         names = join(", ", dict.fromkeys(transform_name(str(row.setting.attack)) for row in hidden[:LEADING]))
         yield Prose(

@@ -14,7 +14,7 @@ from casewise.judges.llm import LiveOptions, live_judge
 from casewise.judges.plan import Plan, Selection
 from casewise.models.load import ModelOptions, load_model
 from casewise.models.local import LocalOptions, TransformersModel
-from casewise.models.protocol import ReplyOptions, as_messages
+from casewise.models.protocol import Message, ReplyOptions, as_messages
 from casewise.records import Scored
 from casewise.storage.load import load
 
@@ -125,6 +125,18 @@ def test_a_prefill_is_what_the_reply_begins_with(model):
     assert reply.text.startswith("It is")
     assert not plain.text.startswith("It is")
     assert model._tokenizer.decode(begun) == model._tokenizer.decode(prompt) + "It is"
+
+
+def test_a_text_reaches_a_chat_template_that_takes_contents_as_parts(model):
+    template = model._tokenizer.chat_template
+    parts = "{% for message in messages %}{% for part in message['content'] | selectattr('type', 'equalto', 'text') %}"
+    model._tokenizer.chat_template = parts + "{{ part['text'] }};{% endfor %}{% endfor %}"
+    try:
+        tokens = model.tokens((Message("user", " Who? "), Message("assistant", "I.")))
+    finally:
+        model._tokenizer.chat_template = template
+
+    assert model._tokenizer.decode(tokens) == " Who? ;I.;"
 
 
 def test_arguments_reach_the_chat_template(model):
