@@ -292,7 +292,11 @@ BROKEN: dict[str, Any] = {
         [ARGILLA_HUB[0] | {"verdict.responses.users": ["1"]}],
         "3 responses, 1 users",
     ),
-    "a survey's page alone": ("potato.jsonl", [POTATO[0] | {"instance_id": "consent.html"}], "no case has a submitted answer yet"),
+    "a survey's page alone": (
+        "potato.jsonl",
+        [POTATO[0] | {"instance_id": "consent.html"}],
+        "no case has a submitted answer yet",
+    ),
 }
 
 
