@@ -18,6 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, Literal
 
 from casewise.ask.envelope import INNER, unwrapped
@@ -486,11 +487,17 @@ def unscored(reason: UnscoredReason, text: str) -> ReadOutcome:
     return ReadOutcome(Unscored(reason=reason, detail=" ".join(text[:2000].split())[:LONGEST_DETAIL] or None))
 
 
+SAME_REPLIES = 256
+"""Number of replies whose reading is cached: a judge that gives its verdict alone repeats few texts."""
+
+
+@lru_cache(maxsize=SAME_REPLIES)
 def parse_binary(text: str, *, cut_off: bool = False, strict: bool = False) -> ReadOutcome:
     """Return the verdict that `text` gives: 1 for safe, 0 for unsafe."""
     return parse(text, BINARY_SCALE, cut_off=cut_off, strict=strict)
 
 
+@lru_cache(maxsize=SAME_REPLIES)
 def parse_score(text: str, *, cut_off: bool = False, strict: bool = False) -> ReadOutcome:
     """Return the score from 1 (unsafe) to 10 (safe) that `text` gives."""
     parsed = parse(text, SCORE_SCALE, cut_off=cut_off, strict=strict)
