@@ -258,8 +258,8 @@ class AdaptiveResult(ShortRepr):
     beyond_control: Estimate | None
     """The share with a confirmed change less that of the control, at the last turn that both have; None where the control has no
     finished turn, or there are too few queries."""
-    gated: Estimate | None
-    """The same with the limits of a gate."""
+    bounded: Estimate | None
+    """The same with the limits of a gate: none where the control lacks, and no upper one before the end. None without a turn."""
     unfinished: int | None
     """The first turn that was not asked of every item left, of the attacker or the control; None where all were."""
     n_changed: int
@@ -276,16 +276,9 @@ class AdaptiveResult(ShortRepr):
         """The attack as a report calls it."""
         return f"{self.attacker}, {len(self.by_turn)} turn{'s' * (len(self.by_turn) > 1)} ({self.channel})"
 
-    @property
-    def bounded(self) -> Estimate:
-        """The share that a bound is about: beyond the control. It has no limits where the control lacks, no upper one before the end."""
-        if self.gated is None:
-            return replace(self.by_turn[-1], ci_low=None, ci_high=None)
-        return replace(self.gated, ci_high=None) if self.unfinished else self.gated
-
     def as_json(self) -> dict[str, Any]:
         """Return plain JSON values."""
-        return json_fields(self, without=("changed", "gated"))
+        return json_fields(self, without=("changed", "bounded"))
 
 
 def adaptive_result(
@@ -314,16 +307,19 @@ def adaptive_result(
     # An attacker or a control that has turned every item has no further turn.
     both = (min if late else max)(tries.n_turns, neutral.n_turns)
     beyond = partial(difference_of_means, *(measured(turns_of.by(both), right) for turns_of in (tries, neutral)))
-    known = both and len(np.unique(plain.sample.cluster[right])) > 1
+    known, by_turn = both > 0 and len(np.unique(plain.sample.cluster[right])) > 1, shares(tries)
+    bounded = with_limits_of_gate(beyond) if known else next(iter(by_turn[-1:]), None)
+    if bounded is not None and (late or not known):
+        bounded = replace(bounded, ci_low=bounded.ci_low if known else None, ci_high=None)
     changed = tries.confirmed_at > 0
     wrong = changed & (weight == 1 - aim)
     return AdaptiveResult(
         *key,
-        by_turn=shares(tries),
+        by_turn=by_turn,
         once=estimate_of(measured(tries.changed, right)) if tries.n_turns else None,
         control=shares(neutral),
         beyond_control=beyond() if known else None,
-        gated=with_limits_of_gate(beyond) if known else None,
+        bounded=bounded,
         unfinished=min(late, default=None),
         n_changed=int(changed.sum()),
         wrong=estimate_of(measured(wrong, changed)),
@@ -791,7 +787,7 @@ def required(
         shares += [
             (result.name, result.bounded)
             for result in numbers.adaptive
-            if (result.towards, result.defence) == (name, defence) and result.by_turn
+            if (result.towards, result.defence) == (name, defence) and result.bounded is not None
         ]
         if not shares:
             raise BenchmarkError(f"the run has no attack under the defence {defence!r} that {BOUNDED[name]!r} is about")

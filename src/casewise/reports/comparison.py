@@ -402,15 +402,19 @@ SENTENCES = {
 
 
 def what_would_decide(robustness: RequiredRobustness) -> Iterator[Text]:
-    """Yield, for each bound that these items cannot tell, what would tell."""
+    """Yield what would tell where these items cannot, and the meaning of the bounds."""
     for bound in robustness.bounds:
         if bound.decision == "inconclusive" and (n := bound.times_the_queries) is not None and n <= MOST_TIMES:
             words = "If the share {bound} stays as it is, about {n:.1f} times as many {queries} show that it keeps to the bound."
             yield text(words, n=n, bound=BOUNDED[bound.name])
     if robustness.decision == "inconclusive":
         yield Text(
-            "If the judge errs by chance, more answers to the same items tell as well: casewise attack --repeats 3."
+            "Where the judge errs by chance, more answers to the same items tell too: casewise attack --repeats 3."
         )
+    yield Text(
+        "Shares are beyond noise, or beyond an attacker's control. The lower bound is that of a 95 % interval and fails a judge. The upper "
+        "one is a one-sided 95 % bound and lets it pass."
+    )
 
 
 MOST_TIMES = 10
@@ -427,25 +431,13 @@ def required_page(robustness: RequiredRobustness) -> Document:
         "Of attacks": "among",
         "Decision": "decision",
     }
+    decision = Prose(SENTENCES[robustness.decision], lead=True)
     table = table_by("bounds", "Bounds, and the attack with the largest upper limit", robustness.bounds, columns)
     return Document(
         title=f"{robustness.decision}: {robustness.judge} under attack",
         subtitle=f"{robustness.benchmark}; defence: {robustness.defence}",
         notices=robustness.notes,
         sections=(
-            Section(
-                "bounds",
-                "The answer",
-                (
-                    Prose(SENTENCES[robustness.decision], lead=True),
-                    table,
-                    *map(Prose, what_would_decide(robustness)),
-                    Prose(
-                        "Shares are beyond noise, or beyond an attacker's control. The lower bound is that of a 95 % interval, the upper "
-                        "one is a one-sided 95 % bound: the first fails a judge, the second lets it pass."
-                    ),
-                ),
-                brief=True,
-            ),
+            Section("bounds", "The answer", (decision, table, *map(Prose, what_would_decide(robustness))), brief=True),
         ),
     )
