@@ -50,7 +50,7 @@ def test_what_cannot_answer_or_has_no_name_is_no_judge():
     class Nameless:
         async def answer(self, ask): ...
 
-    for judge, problem in [(Nameless(), "it has no name"), (object(), "is no judge")]:
+    for judge, problem in [(Nameless(), "it has no name"), (object(), "is not a judge")]:
         with pytest.raises(JudgeError, match=problem):
             casewise.as_judge(judge, DEMO)  # type: ignore[arg-type]  # what the test is about
 

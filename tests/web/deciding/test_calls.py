@@ -70,7 +70,7 @@ def test_a_gateway_may_keep_the_arguments_and_send_their_digest(decider: Decider
 def test_a_digest_of_other_arguments_is_refused(decider: Decider):
     wrong = client(decider).post("/v1/calls", json={**CALL, "arguments_digest": arguments_digest({})})
     assert wrong.status_code == 422
-    assert "not that of the arguments" in wrong.json()["error"]["message"]
+    assert "does not match the arguments" in wrong.json()["error"]["message"]
 
 
 def test_what_was_not_measured_is_said(decider: Decider):
