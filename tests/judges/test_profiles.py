@@ -299,6 +299,7 @@ def test_what_is_in_no_form_is_no_verdict(name, text):
         ("dynaguard", "<answer>PASS</answer> FAIL", "conflicting"),
         ("dynaguard", "PASS\n</answer>\nOn reflection: FAIL", "conflicting"),
         ("granite-guardian", "<score>no</score>\nyes", "conflicting"),
+        ("llama-guard-4", "safe\n<unsafe>", "conflicting"),
         ("nemotron-content-safety", 'Prompt harm: unharmful\n{"User Safety": "unsafe"}', "conflicting"),
     ],
 )

@@ -183,7 +183,8 @@ def test_a_chatbot_is_not_asked_under_what_changes_nothing_that_it_is_sent(tmp_p
     hidden = set(frame.filter(unanswered="not_shown")["arm"])
 
     assert hidden == {"format:list"}
-    assert "format:list" in str(planned.unseen_note())
+    assert planned.unseen == ("format:list",)
+    assert "1 of format:…" in str(planned.unseen_note())
     assert planned.estimate().n_calls == len(messages) == len(set(messages))
 
 

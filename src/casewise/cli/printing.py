@@ -278,10 +278,8 @@ def print_estimate(
 ) -> None:
     """Print the estimated cost of calls, and of the texts that models make before; as JSON also the attacks that are not shown."""
     if as_json():
-        beside: dict[str, object] = (
-            {"before": {name: asdict(texts) for name, texts in before.items()}} if before else {}
-        )
-        print_json({"asked": endpoint, **asdict(estimate), **beside, **({"not_shown": not_shown} if not_shown else {})})
+        makers = {"before": {name: asdict(texts) for name, texts in before.items()}} if before else {}
+        print_json({"asked": endpoint, **asdict(estimate), **makers, **({"not_shown": not_shown} if not_shown else {})})
         return
     print(f"{endpoint}: {count_of(estimate.n_calls, 'call')}")
     print_cost(estimate)

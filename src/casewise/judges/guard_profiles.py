@@ -404,17 +404,19 @@ JOINED = r"[\s\"'*`.,;:/|&()-]*(?:\b(?:and|or|but|also|both|then|maybe|perhaps)\
 """The text between two labels that are given together, such as `Yes and No`."""
 
 
-ELEMENT = re.compile(r"<(\w+)>.*?(?:</\1>|\Z)", re.DOTALL)
-"""A tag behind the label and what it holds, such as an explanation."""
+EXPLANATION = re.compile(
+    r"<(explanation|reasoning|rationale|rules_violated)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE
+)
+"""The tags behind a label that explain it, and what they hold."""
 
 
 def labels_behind(place: LabelPlace, words: Mapping[str, str], rest: str) -> Iterator[str]:
     """Yield the label words behind the label at a place: a reply with several verdicts has none.
 
-    `rest`: the reply behind the label. What stands in other tags does not count, nor what follows the next name and colon behind a
-    label with a name.
+    `rest`: the reply behind the label. An explanation in tags does not count, nor what follows the next name and colon behind a label
+    with a name.
     """
-    rest = ELEMENT.sub("", rest)
+    rest = EXPLANATION.sub("", rest)
     if place.where == "tag":
         rest = re.sub(r"</[^>]*>?", "\n", rest)
     elif place.where == "after":

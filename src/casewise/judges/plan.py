@@ -39,7 +39,14 @@ from casewise.storage.columns import RecordColumns
 from casewise.storage.files import read_jsonl
 from casewise.storage.run_folder import RunIdentity, RunManifest, way_of_asking
 from casewise.text import Noun
-from casewise.transforms.catalogue import adds_turns, check_arms, first_attack, needs_twin, own_defences, place_of_claim
+from casewise.transforms.catalogue import (
+    adds_turns,
+    check_arms,
+    first_attack,
+    needs_twin,
+    own_defences,
+    place_of_attack,
+)
 from casewise.transforms.texts import MadeTexts, MakingOptions, by_models, estimate_before
 
 # The plan: items, arms, elicitations and repeats, and the asks that one call answers.
@@ -187,23 +194,13 @@ def unseen_attacks(benchmark: Benchmark, receiver: Receiver, plan: Plan) -> tupl
     return tuple(name for name, is_seen in seen.items() if not is_seen)
 
 
-ATTACKS = Noun("attack or perturbation", "attacks and perturbations")
-
-
 def unseen_note(name: str, unseen: Sequence[str]) -> str | None:
-    """Return how many attacks of each channel do not reach the judge or chatbot called `name`; None where all do."""
-    if not unseen:
-        return None
-    places = {each: place_of_claim(Transform.named(each)) for each in unseen}
-    counts = Counter(place for place in places.values() if place is not None)
-    listed = [
-        *(f"{n} in {place}" for place, n in counts.items()),
-        *(each for each, place in places.items() if place is None),
-    ]
-    return (
-        f"{name} receives nothing of {ATTACKS.counted(len(unseen))}: {', '.join(listed)}. casewise does not ask it under them, and "
-        "records them as not shown; --dry-run --json lists them"
-    )
+    """Return how many attacks of each kind do not reach the judge or chatbot called `name`; None where all do."""
+    kinds = Counter(place_of_attack(Transform.named(each)) for each in unseen)
+    counts = ", ".join(f"{n} {place}" for place, n in kinds.items())
+    why = "casewise does not ask it under them, and records them as not shown; --dry-run --json lists them"
+    n_unseen = Noun("attack or perturbation", "attacks and perturbations").counted(len(unseen))
+    return f"{name} receives nothing of {n_unseen}: {counts}. {why}" if unseen else None
 
 
 @dataclass(frozen=True)

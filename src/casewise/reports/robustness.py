@@ -274,10 +274,7 @@ ABOUT_NOISE = text(
 def in_short(numbers: RobustnessNumbers) -> Iterator[Block]:
     """Yield a sentence and an axis for each verdict that attacks argue for."""
     if scale_of(numbers.elicitation).threshold is None:
-        yield Prose(
-            "The judge gives scores and no verdicts. No verdict can turn, so no share is given.",
-            notice=True,
-        )
+        yield Prose("The judge gives scores and no verdicts. No verdict can turn, so no share is given.", notice=True)
     if hidden := numbers.not_shown:
         names = join(", ", dict.fromkeys(transform_name(str(row.setting.attack)) for row in hidden[:LEADING]))
         yield Prose(

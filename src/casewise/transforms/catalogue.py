@@ -503,12 +503,12 @@ def channel_of(transform: Transform) -> Channel | None:
     return None if attack is None else attack.channel
 
 
-def place_of_claim(transform: Transform) -> str | None:
-    """Return in words where an attack's claim stands; None for a perturbation, a twin or a function."""
+def place_of_attack(transform: Transform) -> str:
+    """Return in words where a claim stands; of another attack or perturbation its kind."""
     attack, channel = attack_in(transform), channel_of(transform)
     if attack is not None and attack.claim.conversation:
-        return "a made-up conversation"
-    return None if channel is None else f"the channel {channel}"
+        return "in a made-up conversation"
+    return f"of {transform.kind}:…" if channel is None else f"in the channel {channel}"
 
 
 def attack_in(transform: Transform) -> Attack | None:

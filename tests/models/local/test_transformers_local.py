@@ -147,6 +147,7 @@ def test_arguments_reach_the_chat_template(model):
 
     assert read({"thinking": True}) == read({"thinking": False}) + " Think."
     model._tokenizer.chat_template = None
+    assert model.tokens(as_messages("x\n")) == model.tokens(as_messages("x"))
     with pytest.raises(ConfigurationError, match="has no chat template"):
         read({"thinking": True})
 
