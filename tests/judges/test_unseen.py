@@ -184,7 +184,7 @@ def test_a_chatbot_is_not_asked_under_what_changes_nothing_that_it_is_sent(tmp_p
 
     assert hidden == {"format:list"}
     assert planned.unseen == ("format:list",)
-    assert "1 of format:…" in str(planned.unseen_note())
+    assert "1 of the kind format" in str(planned.unseen_note())
     assert planned.estimate().n_calls == len(messages) == len(set(messages))
 
 

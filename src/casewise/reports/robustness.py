@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
 
@@ -40,8 +41,8 @@ from casewise.stats.estimates import estimate_of
 from casewise.stats.pairs import Towards
 from casewise.stats.words import difference
 from casewise.storage.wording import LabelWords, noun_of
-from casewise.text import Text, join, text
-from casewise.transforms.catalogue import NO_DEFENCE, OfferedTransform, check_arms, show_item
+from casewise.text import Text, text
+from casewise.transforms.catalogue import NO_DEFENCE, OfferedTransform, check_arms, place_of_attack, show_item
 
 HEADS = {
     "attack": "Attacks",
@@ -276,15 +277,14 @@ def in_short(numbers: RobustnessNumbers) -> Iterator[Block]:
     if scale_of(numbers.elicitation).threshold is None:
         yield Prose("The judge gives scores and no verdicts. No verdict can turn, so no share is given.", notice=True)
     if hidden := numbers.not_shown:
-        names = join(", ", dict.fromkeys(transform_name(str(row.setting.attack)) for row in hidden[:LEADING]))
+        places = Counter(place_of_attack(row.pairing.attacked.arm.transforms[0]) for row in hidden)
         yield Prose(
             text(
-                "{n:attack} of {all} could not be shown to the judge on any item: {names}{more}. The judge receives the same with and "
-                "without them, or the attack does not apply to any item. This run says nothing about its resistance to them.",
+                "{n:attack} of {all} could not be shown to the judge on any item: {places}. The judge receives the same with and without "
+                "them, or the attack does not apply to any item. This run says nothing about its resistance to them.",
                 n=len(hidden),
                 all=count(sum(row.is_attack for row in numbers.rows)),
-                names=names,
-                more=", and others" if len(hidden) > LEADING else "",
+                places=", ".join(f"{n} {place}" for place, n in places.items()),
             ),
             notice=True,
         )

@@ -508,7 +508,7 @@ def place_of_attack(transform: Transform) -> str:
     attack, channel = attack_in(transform), channel_of(transform)
     if attack is not None and attack.claim.conversation:
         return "in a made-up conversation"
-    return f"of {transform.kind}:…" if channel is None else f"in the channel {channel}"
+    return f"of the kind {transform.kind}" if channel is None else f"in the channel {channel}"
 
 
 def attack_in(transform: Transform) -> Attack | None:
