@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tests.support.samples import sample_of
 
-from casewise.evaluate.comparison import sentence_of
+from casewise.evaluate.comparison import sentences_of
 from casewise.evaluate.conclusions import (
     KINDS,
     ConclusionKind,
@@ -15,10 +15,12 @@ from casewise.evaluate.conclusions import (
     best_of,
     compared,
     contrast,
+    corrected_for_picking,
     no_worse,
 )
 from casewise.stats.comparison import Entrant, compare_judges, gate
 from casewise.stats.estimates import UNSEEN, Estimate
+from casewise.text import join
 
 
 def number(estimate, low, high, *, name="accuracy", method="Student's t"):
@@ -27,6 +29,15 @@ def number(estimate, low, high, *, name="accuracy", method="Student's t"):
 
 def outcomes(*conclusions):
     return [(found.kind, found.outcome) for found in conclusions]
+
+
+def test_a_highest_number_that_the_choice_explains_has_an_upper_limit_alone():
+    numbers = [Estimate("accuracy", 0.5, low, 0.6, 90.0, 0, "made up") for low in (0.0, 0.4)]
+
+    said = [str(corrected_for_picking("J", corrected, value="accuracy 55.0 %")) for corrected in numbers]
+
+    assert said[0].endswith("Corrected for having been chosen as the highest, it is at most 60.0 %.")
+    assert said[1].endswith("it is 50.0 % [40.0, 60.0].")
 
 
 def test_every_kind_of_conclusion_has_its_condition():
@@ -142,7 +153,7 @@ def test_among_equal_judges_no_single_one_is_said_to_agree_most(n):
             )
             for place in range(n)
         ]
-        sentence = sentence_of(compare_judges(judges))
+        sentence = join(" ", sentences_of(compare_judges(judges)))
         named += "agrees most with people" in sentence.partition(".")[0] and "do not tell" not in sentence
         assert (
             "agrees most with people" in sentence.partition(".")[0] and "do not tell" not in sentence
@@ -159,7 +170,7 @@ def test_a_judge_that_beats_all_others_is_named_alone():
         for name, share in (("poor", 0.6), ("good", 0.95), ("fair", 0.7))
     ]
 
-    sentence = sentence_of(compare_judges(judges))
+    sentence = join(" ", sentences_of(compare_judges(judges)))
     assert sentence.startswith("good agrees most with people (accuracy 9")
     assert " It beats " in sentence
 

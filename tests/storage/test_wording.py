@@ -9,7 +9,7 @@ from casewise.storage.wording import LabelWords
         (LabelWords("people"), "votes", "votes"),
         (LabelWords("people"), "votes,unsure:unsafe", "votes,unsure:unsafe"),
         (LabelWords("author"), "votes", "the author's"),
-        (LabelWords("people", one_each=True), "votes", "one person's an item"),
+        (LabelWords("people", one_each=True), "votes", "one person for each item"),
         (LabelWords(None), "votes,ties:drop", "as stated,ties:drop"),
         (LabelWords("author"), "intended", "intended"),
     ],

@@ -101,10 +101,15 @@ class ComparisonNumbers(RunNumbers):
         return [self.benchmark.items[place].id for place in places]
 
     @property
-    def sentence(self) -> str:
-        """A sentence on who agrees better with people, and on whether the difference is more than chance."""
+    def sentences(self) -> tuple[str, ...]:
+        """The judge that agrees most with people, and whether the differences are more than chance, in sentences."""
         without = {series.name for series in self.runs.series if series.mostly_unscored}
-        return sentence_of(self.comparison, without=without, agreed_with=self.agreed_with, noun=self.noun)
+        return tuple(sentences_of(self.comparison, without=without, agreed_with=self.agreed_with, noun=self.noun))
+
+    @property
+    def sentence(self) -> str:
+        """All of `sentences` in one text."""
+        return join(" ", self.sentences)
 
     @property
     def conclusions(self) -> tuple[Conclusion, ...]:
@@ -162,10 +167,10 @@ class ComparisonNumbers(RunNumbers):
         }
 
 
-def sentence_of(
+def sentences_of(
     comparison: Comparison, *, without: Collection[str] = (), agreed_with: str = "people", noun: str = "judge"
-) -> str:
-    """Return a sentence on who agrees most with people, whom it beats and whom it does not differ from.
+) -> Iterator[str]:
+    """Yield the judge that agrees most with people, the judges that it beats, and its corrected number, in sentences.
 
     All is said from the intervals of the differences, which hold together over all pairs
     (`casewise.stats.comparison.simultaneous_differences`).
@@ -175,36 +180,35 @@ def sentence_of(
     names = [name for name in comparison.names if name not in without]
     if len(names) < 2:
         gave = text("only {name} gave", name=names[0]) if names else "none of them gave"
-        return text("There is nothing to compare: {gave} a verdict on at least half of the items.", gave=gave)
+        yield text("There is nothing to compare: {gave} a verdict on at least half of the items.", gave=gave)
+        return
     values = {name: {number.name: number.estimate for number in comparison.estimates[name]} for name in names}
     metric = next((name for name in BEST_BY if all(has.get(name) is not None for has in values.values())), None)
     if metric is None:
         silent = join(", ", (name for name in names if values[name].get("accuracy") is None))
-        return text(
-            "The judges have no metric in common that tells who agrees best with {people}: {silent} gave values and no verdicts.",
-            people=agreed_with,
-            silent=silent,
-        )
+        words = "The judges have no metric in common that measures agreement with {people}: {silent} gave no verdicts."
+        yield text(words, people=agreed_with, silent=silent)
+        return
     scores = {name: has[metric] or 0.0 for name, has in values.items()}
     best, *rivals = sorted(names, key=lambda name: -scores[name])
     against = {rival: compared(best, rival, lead(comparison, best, rival, metric)) for rival in rivals}
     if len(rivals) == 1 and not ahead(against[rivals[0]]):
         values_of = [in_words(scores[name], metric) for name in (best, rivals[0])]
         both = f" ({in_sentence(metric_named(metric).title)} {values_of[0]} against {values_of[1]})."
-        return text("{subject} {predicate}{both}", subject=best, predicate=against[rivals[0]].predicate, both=both)
+        yield text("{subject} {predicate}{both}", subject=best, predicate=against[rivals[0]].predicate, both=both)
+        return
     value = f"{in_sentence(metric_named(metric).title)} {in_words(scores[best], metric)}"
     conclusion = best_conclusion(comparison, names, metric, people=agreed_with, value=value, noun=noun)
-    sentences: list[str] = [conclusion.sentence]
+    yield conclusion.sentence
     if conclusion.holds:
         gaps = ((rival, lead(comparison, best, rival, metric)) for rival in rivals if ahead(against[rival]))
         beaten = [text("{rival} by {gap}", rival=rival, gap=gap_in_words(gap)) for rival, gap in gaps if gap]
-        sentences.append(text("It beats {beaten}.", beaten=first_few(beaten)))
+        yield text("It beats {beaten}.", beaten=first_few(beaten))
     winner = comparison.winners.get(metric)
     if len(names) > 2:
         if winner is not None and comparison.names[winner.place] == best:
-            sentences.append(corrected_for_picking(best, winner.estimate, value=value))
-        sentences.append(f"95 % intervals, corrected for all {count_of(len(names) * (len(names) - 1) // 2, 'pair')}.")
-    return join(" ", sentences)
+            yield corrected_for_picking(best, winner.estimate, value=value)
+        yield f"Intervals are corrected for all {count_of(len(names) * (len(names) - 1) // 2, 'pair')}."
 
 
 def best_conclusion(

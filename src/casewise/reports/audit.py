@@ -29,11 +29,11 @@ from casewise.reports.document import (
 from casewise.reports.judge import item_exhibit
 from casewise.stats.estimates import Estimate
 from casewise.storage.wording import LabelWords, noun_of
-from casewise.text import Text, first_sentence, join, text
+from casewise.text import Text, count_of, first_sentence, join, text
 
 EFFECT_WORDS: dict[Effect, tuple[str, str]] = {
     "label": ("concerns the labels", "concern the labels"),
-    "score": ("makes a score mean less than it seems", "make a score mean less than it seems"),
+    "score": ("limits what a score shows", "limit what a score shows"),
     "note": ("is for your information", "are for your information"),
 }
 """The predicate of one finding, and of several."""
@@ -105,9 +105,11 @@ def answer(audit: Audit) -> Iterator[Block]:
         for effect, words in EFFECT_WORDS.items()
         if by_effect[effect]
     ]
-    verdict = "The audit finds nothing that changes the meaning of a score."
-    if findings:
+    verdict: str = "The audit finds nothing that changes the meaning of a score."
+    if by_effect["note"] < len(findings):
         verdict = text("{n:finding}: {listed}.", n=len(findings), listed=", ".join(listed))
+    elif findings:
+        verdict = f"{verdict} {count_of(len(findings), 'finding is')} for your information."
     yield Prose(verdict, lead=True)
     if figures := key_figures(audit)[:3]:
         yield large_figures("audit-figures", "Labels", figures)

@@ -102,7 +102,9 @@ def compared_sections(report: ComparisonNumbers) -> Iterator[Section]:
 
 def answer(report: ComparisonNumbers) -> Iterator[Block]:
     """Yield a sentence, the errors of the first judge in large figures, what to do next, and every judge on one axis, best first."""
-    yield Prose(report.sentence, lead=True)
+    first, *more = report.sentences
+    yield Prose(first, lead=True)
+    yield from (Prose(join(" ", more)),) if more else ()
     ranked = accuracies(report)
     if ranked:
         yield first_judge_figures(report, ranked[0][0])
@@ -402,18 +404,16 @@ SENTENCES = {
 
 
 def what_would_decide(robustness: RequiredRobustness) -> Iterator[Text]:
-    """Yield what would tell where these items cannot, and the meaning of the bounds."""
+    """Yield the number of queries that would decide each undecided bound, the effect of repeats, and the meaning of the bounds."""
     for bound in robustness.bounds:
         if bound.decision == "inconclusive" and (n := bound.times_the_queries) is not None and n <= MOST_TIMES:
-            words = "If the share {bound} stays as it is, about {n:.1f} times as many {queries} show that it keeps to the bound."
+            words = "If the share {bound} stays the same, about {n:.1f} times as many {queries} show that it is within the bound."
             yield text(words, n=n, bound=BOUNDED[bound.name])
     if robustness.decision == "inconclusive":
-        yield Text(
-            "Where the judge errs by chance, more answers to the same items tell too: casewise attack --repeats 3."
-        )
+        yield Text("If the judge errs by chance, more answers to each item help as well: casewise attack --repeats 3.")
     yield Text(
-        "Shares are beyond noise, or beyond an attacker's control. The lower bound is that of a 95 % interval and fails a judge. The upper "
-        "one is a one-sided 95 % bound and lets it pass."
+        "Each share is what exceeds noise, or an attacker's control. A judge fails if the lower end of its 95 % interval is above "
+        "the bound. It passes if its one-sided 95 % upper end is at most the bound."
     )
 
 

@@ -22,8 +22,8 @@ AGREED_WITH: dict[LabelsBy | None, str] = {
 """The source of labels in words, by the origin of labels. None: it is not stated, and no item has several ratings."""
 
 LABELS_OF: dict[LabelsBy | None, str] = {
-    "people": "one person's an item",
-    "experts": "one expert's an item",
+    "people": "one person for each item",
+    "experts": "one expert for each item",
     "author": "the author's",
     "law": "by law",
     "policy": "the policy's",

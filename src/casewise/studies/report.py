@@ -180,7 +180,7 @@ def answer(study: StudyNumbers) -> Iterator[Block]:
     analysis = study.analysis
     rows = analysis.contrasts.to_dicts() if len(analysis.contrasts) else []
     yield Prose(verdict(study, rows), lead=True)
-    yield large_figures("study-figures", "What people decided", key_figures(study, rows), counted="Ratings")
+    yield large_figures("study-figures", "Ratings of people", key_figures(study, rows), counted="Ratings")
     if rows:
         has_reason = any(row["why"] for row in rows)
         yield Prose(ANONYMOUS if analysis.anonymous else ALONE if has_reason else QUOTE_THIS)
