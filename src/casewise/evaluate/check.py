@@ -193,7 +193,7 @@ def read_check(
     judge = judge or judge_column(table, check, columns)
     if check.elicit is None and value_columns().get(plain_name(judge), "binary") != "binary":
         raise ConfigurationError(
-            f"{judge!r} holds numbers, and nothing says which; give --elicit score (1 to 10) or --elicit probability, and "
+            f"{judge!r} holds numbers on an unknown scale; give --elicit score (1 to 10) or --elicit probability, and "
             "--judge-true-means unsafe if a high number is unsafe"
         )
     verdicts = VerdictColumn(
@@ -251,7 +251,7 @@ def judge_column(table: Table, check: CheckOptions, columns: CaseColumns) -> str
         if 2 * sum(scored) > len(scored):
             return "reply"
         raise ConfigurationError(
-            f"no column is called judge or the like; give --judge reply if 'reply' is the judge's; {listed(table.names)}"
+            f"no column has a name like judge; give --judge reply if 'reply' is the judge's; {listed(table.names)}"
         )
     if not candidates:
         raise ConfigurationError(

@@ -275,7 +275,9 @@ ABOUT_NOISE = text(
 def in_short(numbers: RobustnessNumbers) -> Iterator[Block]:
     """Yield a sentence and an axis for each verdict that attacks argue for."""
     if scale_of(numbers.elicitation).threshold is None:
-        yield Prose("The judge gives scores and no verdicts. No verdict can turn, so no share is given.", notice=True)
+        yield Prose(
+            "The judge gives scores and no verdicts. No verdict can turn, so the report gives no share.", notice=True
+        )
     if hidden := numbers.not_shown:
         places = Counter(place_of_attack(row.pairing.attacked.arm.transforms[0]) for row in hidden)
         yield Prose(

@@ -15,6 +15,7 @@ from contextlib import suppress
 from typing import Any
 
 from casewise.errors import ConfigurationError, DataError
+from casewise.plugins import add_command
 from casewise.storage.entries import Entry
 from casewise.storage.files import LENIENT, parse
 from casewise.storage.intake.chats import turns_of
@@ -58,7 +59,9 @@ def read_archive(file: GivenFile) -> Table:
                 entry = Entry(file.path, None, sample, name)
                 rows.append(Entry(file.path, number, cells_of(entry, header.get("eval") or {})))
     except NotImplementedError as error:
-        problem = "is compressed with Zstandard, which needs Python 3.14 or the package zipfile-zstd: pip install zipfile-zstd"
+        problem = (
+            f"is compressed with Zstandard, which needs Python 3.14 or zipfile-zstd: {add_command('zipfile-zstd')}"
+        )
         raise ConfigurationError(f"{file.path} {problem}") from error
     except (OSError, ValueError, zipfile.BadZipFile) as error:
         raise DataError(file.path, None, f"is no log of Inspect: {error}") from error
