@@ -95,7 +95,7 @@ DECIDER = {
 
 NO_CLAIM = re.compile(
     r"All judges are measured|Each person in turn|Each rank is an interval|So often would|Who is right|answers err more often"
-    r"|A judge equals the panel|A promise is of a random query|People said what replies do|Each row is paired|the attack that turns the most verdicts of each category"
+    r"|A judge equals the panel|Each share is what exceeds|A promise is of a random query|People said what replies do|Each row is paired|the attack that turns the most verdicts of each category"
 )
 """What explains how a table is read, or how a run is asked."""
 
