@@ -568,6 +568,20 @@ def test_what_annotators_add_widens_influences_and_leaves_no_bound_that_does_not
     assert mean_of_two(moved, moved).limits == pytest.approx(estimate_of(widened).limits)
 
 
+def test_limits_without_spread_are_those_of_so_many_clusters_widened_by_what_annotators_add():
+    share = mean_of([0.5] * 12, kind="share")
+    low, high = some(estimate_of(share).limits)
+    reach = t.ppf(0.975, 11) * 0.1
+    third = clopper_pearson(4, 12, level=0.95)  # a harmonic mean of 0.5 is 2 J / (1 + J) of a third
+
+    assert estimate_of(replace(share, threshold_variance=0.01)).limits == pytest.approx(
+        (0.5 - np.hypot(0.5 - low, reach), 0.5 + np.hypot(high - 0.5, reach))
+    )
+    assert estimate_of(replace(share, kind="harmonic")).limits == pytest.approx(
+        tuple(float(2 * end / (1 + end)) for end in (third.low, third.high))
+    )
+
+
 def mean_of_two(first, second):
     value, influence = (first.value + second.value) / 2, (first.influence + second.influence) / 2
     return estimate_of(

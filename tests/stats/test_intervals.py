@@ -220,10 +220,10 @@ def test_limits_that_are_wider_than_the_floor_stay_as_they_are():
 
 
 def test_the_p_value_of_the_floor_is_the_level_at_which_its_limit_stands_there():
-    p = unseen_floor_p(0.3, [0.6, 0.8], clusters=9)
+    p = unseen_floor_p(0.15, [0.3, 0.4], clusters=9)
 
     assert p == pytest.approx(0.7**9)
-    assert floored_interval(0.0, None, below=[0.6, 0.8], clusters=9, level=1 - 2 * p).low == pytest.approx(-0.3)
+    assert floored_interval(0.0, None, below=[0.3, 0.4], clusters=9, level=1 - 2 * p).low == pytest.approx(-0.15)
     assert unseen_floor_p(-0.1, [1], clusters=9) == unseen_floor_p(0.0, [], clusters=9) == 1
     assert unseen_floor_p(2.0, [1], clusters=9) == unseen_floor_p(0.1, [], clusters=9) == 0
 
@@ -244,5 +244,9 @@ def test_a_difference_of_five_errors_whose_clusters_lean_has_an_upper_limit_near
     influence *= 0.05 / np.sqrt(cluster_variance(influence))
     found = t_interval_from_influences(-0.274, influence, at_risk=60)
 
+    mirrored = t_interval_from_influences(0.274, -influence, at_risk=60)
+
     assert found is not None
     assert -0.16 < found.high < highest
+    assert mirrored is not None
+    assert (-mirrored.high, -mirrored.low) == pytest.approx(found)

@@ -337,13 +337,11 @@ def test_a_list_of_one_word_is_that_word_as_a_label_and_of_several_is_none():
 
 
 def test_a_chat_counts_up_to_the_last_message_of_what_is_judged():
-    chat = [
-        {"role": role, "content": text}
-        for role, text in (("user", "Who?"), ("assistant", "Ann."), ("user", "Thanks."), ("user", "Bye."))
-    ]
+    turns = ("user", "Hello."), ("user", "Who?"), ("assistant", "Ann."), *[("user", "Thanks.")] * 3
+    chat = [{"role": role, "content": text} for role, text in turns]
     (query,) = casewise.load_frame([{"messages": chat, "label": "safe"}], columns=CaseColumns(judged="reply")).queries
 
-    assert (query.text, [turn.text for turn in query.before or ()]) == ("Ann.", ["Who?"])
+    assert (query.text, [turn.text for turn in query.before or ()]) == ("Ann.", ["Hello.", "Who?"])
 
 
 def test_a_repeated_case_is_refused_and_the_policies_are_named():
