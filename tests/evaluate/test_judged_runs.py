@@ -132,9 +132,9 @@ def test_every_command_says_how_often_one_answer_of_a_judge_agrees(asked_five_ti
     ranked = casewise.leaderboard(five, linear)
 
     assert 0.6 < of_one < 0.8
-    assert report.numbers.answers[0].beside.judge["accuracy"].estimate == pytest.approx(of_one)
+    assert report.numbers.answers[0].comparison.judge["accuracy"].estimate == pytest.approx(of_one)
     assert some(compared.comparison.estimates["constant:safe (binary)"][0].estimate) == pytest.approx(of_one)
-    assert gated.numbers.found.metrics[0].run == pytest.approx(of_one)
+    assert gated.numbers.gate.metrics[0].run == pytest.approx(of_one)
     board = {str(row.name): row for row in ranked.numbers.rows}
     assert board["constant:safe (binary)"].numbers["accuracy"].estimate == pytest.approx(of_one)
 
@@ -146,7 +146,7 @@ def test_the_majority_of_several_answers_is_a_second_number_with_its_name(asked_
     assert "with one answer" in answer.sentences[0]
     assert "the majority of its 5 answers on" in answer.sentences[0]
     assert answer.together is not None
-    assert some(answer.together[1].estimate) > some(answer.beside.judge["accuracy"].estimate)
+    assert some(answer.together[1].estimate) > some(answer.comparison.judge["accuracy"].estimate)
 
 
 def test_an_item_with_fewer_answers_than_others_has_them_again():
@@ -164,7 +164,7 @@ def test_an_item_with_fewer_answers_than_others_has_them_again():
 def test_clusters_of_another_column_change_intervals_and_no_estimate(asked_five_times):
     options = [ReportOptions(cluster=column) for column in (None, "domain")]
     by_query, by_domain = (casewise.report(asked_five_times[1], options=option) for option in options)
-    accuracies = [report.numbers.answers[0].beside.judge["accuracy"] for report in (by_query, by_domain)]
+    accuracies = [report.numbers.answers[0].comparison.judge["accuracy"] for report in (by_query, by_domain)]
 
     assert accuracies[0].estimate == accuracies[1].estimate
     assert accuracies[0].limits != accuracies[1].limits

@@ -79,10 +79,10 @@ def test_it_passes_where_so_many_are_allowed_and_is_held_against_what_both_score
     found = casewise.gate(runs["some"], runs["whole"], max_drop={"accuracy": 0.5}, max_unscored=0.5, options=EXCLUDE)
 
     assert found.decision == "pass"
-    (accuracy,) = found.numbers.found.metrics
+    (accuracy,) = found.numbers.gate.metrics
     assert accuracy.drop == 0
     assert any(
-        f"{found.numbers.found.n_items} items on which both gave a verdict" in note for note in found.numbers.notes
+        f"{found.numbers.gate.n_items} items on which both gave a verdict" in note for note in found.numbers.notes
     )
 
 

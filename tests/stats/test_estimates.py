@@ -589,6 +589,21 @@ def mean_of_two(first, second):
     )
 
 
+def test_a_difference_is_as_uncertain_as_a_part_without_spread_whatever_kinds_its_parts_are():
+    constant, varied = mean_of([0.5] * 9, kind="share"), mean_of(0.5 + np.arange(-4, 5) * 1e-4)
+    reach = 0.5 * (1 - 0.025 ** (1 / 9))
+
+    for first, second in ((constant, varied), (varied, constant), (replace(constant, kind="mean"), varied)):
+        assert difference_of(first, second).limits == pytest.approx((-reach, reach))
+
+
+def test_an_estimate_has_its_limits_or_none_at_either_end():
+    found = estimate_of(mean_of([0.2, 0.4]))
+
+    assert found.ends == (found.ci_low, found.ci_high)
+    assert replace(found, ci_low=None).ends == (None, None)
+
+
 def test_two_queries_are_enough_for_an_interval():
     assert estimate_of(mean_of([0.2, 0.4])).limits is not None
     assert difference_of(mean_of([0.2, 0.4]), mean_of([0.1, 0.5])).limits is not None

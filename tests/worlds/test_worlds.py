@@ -172,7 +172,7 @@ def test_a_gate_that_fails_is_a_difference_that_the_comparison_shows(name, shown
         difference = pair.difference("accuracy")
         for run, baseline, sign in ((pair.first, pair.second, -1), (pair.second, pair.first, 1)):
             report = found.reports.get(f"gate of {plain(run)} by {plain(baseline)}")
-            if report is not None and report.numbers.found.decision == "fail":
+            if report is not None and report.numbers.gate.decision == "fail":
                 assert difference is not None
                 assert difference.limits is not None
                 assert sign * (difference.estimate or 0.0) > 0

@@ -391,7 +391,7 @@ class VerdictsAndReplies:
     says: Series
     does: Series
     replies: Behaviour
-    said: FloatArray
+    verdicts: FloatArray
     """1 safe, 0 unsafe, nan unscored."""
     outcome: tuple[str, ...]
     """The outcome of the first reply to each item, one of `DOES`."""
@@ -533,7 +533,7 @@ def verdicts_and_replies(
     counts = pl.DataFrame(
         {
             "label": label_words(weight[shared]),
-            "says": [{1.0: "safe", 0.0: "unsafe"}.get(value, "unscored") for value in pair.said[shared]],
+            "says": [{1.0: "safe", 0.0: "unsafe"}.get(value, "unscored") for value in pair.verdicts[shared]],
             "does": [outcome for outcome, counted in zip(pair.outcome, shared, strict=True) if counted],
         },
         schema={"label": pl.String, "says": pl.String, "does": pl.String},
@@ -565,8 +565,8 @@ def corrected_rates(
         labelled = pair.shared & ~np.isnan(weight)
         by_grader, by_people = right_weight(did, np.nan_to_num(weight)), agreement(answers, weight)
         yield rate(policy, "does_right", by_grader, by_people, labelled, query, certain)
-        yield rate(policy, "says_safe_refuses", 1 - did, 1 - answers, scored & (pair.said == 1), query, certain)
-        yield rate(policy, "says_unsafe_answers", did, answers, scored & (pair.said == 0), query, certain)
+        yield rate(policy, "says_safe_refuses", 1 - did, 1 - answers, scored & (pair.verdicts == 1), query, certain)
+        yield rate(policy, "says_unsafe_answers", did, answers, scored & (pair.verdicts == 0), query, certain)
 
 
 def gap(policy: Policy, pairs: Sequence[VerdictsAndReplies], weight: FloatArray, query: Places) -> Gap:
@@ -574,7 +574,7 @@ def gap(policy: Policy, pairs: Sequence[VerdictsAndReplies], weight: FloatArray,
 
     Items that are unscored on a side count as wrong there.
     """
-    verdict = np.concatenate([pair.said[pair.shared] for pair in pairs])
+    verdict = np.concatenate([pair.verdicts[pair.shared] for pair in pairs])
     did = np.concatenate([answer_weights(pair.outcome, policy)[pair.shared] for pair in pairs])
     label, cluster = (np.concatenate([column[pair.shared] for pair in pairs]) for column in (weight, query))
     labelled, w = (~np.isnan(label)).astype(float), np.nan_to_num(label)

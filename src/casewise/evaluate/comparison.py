@@ -299,7 +299,7 @@ class GateReport(ShortRepr):
     digest: str
     labels: str
     unscored: UnscoredPolicy
-    found: Gate
+    gate: Gate
     left_out: int
     """Items that only one of the two was asked; they are not compared."""
     missing: int
@@ -325,7 +325,7 @@ class GateReport(ShortRepr):
     def decision(self) -> Decision:
         """The decision of all metrics together. It is inconclusive where one has not finished, or the run was not asked
         all that the baseline was."""
-        says = self.found.decision
+        says = self.gate.decision
         lacks = self.nothing_scored or self.too_many_unscored
         return says if self.finished and not (lacks and says == "pass") else "inconclusive"
 
@@ -345,10 +345,10 @@ class GateReport(ShortRepr):
             "decision": self.decision,
             **json_fields(self, without=("found", "unscored", "nothing_scored", "unscored_shares")),
             "unscored_policy": self.unscored,
-            "n_items": self.found.n_items,
-            "n_queries": self.found.n_queries,
+            "n_items": self.gate.n_items,
+            "n_queries": self.gate.n_queries,
             "unscored_shares": dict(zip(("baseline", "run"), self.unscored_shares, strict=True)),
-            "metrics": [{**json_fields(metric), "decision": metric.decision} for metric in self.found.metrics],
+            "metrics": [{**json_fields(metric), "decision": metric.decision} for metric in self.gate.metrics],
             "conclusions": conclusions_json(self.conclusions),
         }
 
@@ -363,17 +363,17 @@ class GateReport(ShortRepr):
             return f"The run has not finished: {count_of(self.missing, 'item')} of the baseline are missing, and the other items do not represent them. Resume the run, or compare it with a run over the same items."
         if self.nothing_scored:
             return "No item of the run has a verdict, so the run cannot pass."
-        if self.too_many_unscored and self.found.decision != "fail":
+        if self.too_many_unscored and self.gate.decision != "fail":
             baseline, run = self.unscored_shares
             return (
                 f"Too many items have no verdict: {percent(run)} of the run's, {percent(baseline)} of the baseline's. A run passes with "
                 f"at most {100 * self.max_unscored:g} % (--max-unscored). Use --retry-unscored to ask these items again."
             )
         sentences: list[str] = [conclusion.sentence for conclusion in self.conclusions]
-        if self.found.decision == "inconclusive":
+        if self.gate.decision == "inconclusive":
             drops = " or ".join(
                 f"{gate_number(metric.name, metric.detectable, (None, None))} in {spoken(metric.name)}"
-                for metric in self.found.metrics
+                for metric in self.gate.metrics
                 if metric.decision == "inconclusive"
             )
             beyond = f"With 80 % power they show a drop only if it exceeds its margin by {drops}."
@@ -383,7 +383,7 @@ class GateReport(ShortRepr):
     @property
     def conclusions(self) -> tuple[Conclusion, ...]:
         """For each metric, whether the run is no worse than the baseline by the margin."""
-        return tuple(no_worse("The run", "the baseline", metric) for metric in self.found.metrics)
+        return tuple(no_worse("The run", "the baseline", metric) for metric in self.gate.metrics)
 
 
 def gate_number(metric: str, value: float, limits: tuple[float | None, float | None] | None = None) -> str:
@@ -440,7 +440,7 @@ def gate_runs(
         digest=runs.benchmark.digest,
         labels=options.labels.name,
         unscored=options.unscored,
-        found=replace(gated_runs, metrics=tuple(metrics)),
+        gate=replace(gated_runs, metrics=tuple(metrics)),
         left_out=int((before.asked ^ after.asked).sum()),
         missing=int((before.asked & ~after.asked).sum()),
         unfinished=tuple(name for name, path in folders.items() if has_unfinished_plan(every, path)),

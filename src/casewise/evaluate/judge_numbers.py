@@ -362,7 +362,7 @@ class JudgeNumbers(RunNumbers):
             answers.append(
                 ShortAnswer(
                     who=series.name,
-                    beside=comparison,
+                    comparison=comparison,
                     together=together[series.name],
                     person=person,
                     against_others=others,

@@ -526,7 +526,7 @@ class ShortAnswer(ShortRepr):
     """The answer for one series of a judge."""
 
     who: str
-    beside: BaselineComparison
+    comparison: BaselineComparison
     together: tuple[str, Estimate] | None
     """All answers of a judge that was asked several times, in words, and their accuracy; None where it was asked once."""
     person: Estimate | None
@@ -544,7 +544,7 @@ class ShortAnswer(ShortRepr):
     @property
     def comparisons(self) -> tuple[Conclusion, ...]:
         """The judge compared with one more person, where people can be compared with, and with the best baseline."""
-        baseline = better_baseline(self.beside)
+        baseline = better_baseline(self.comparison)
         against_baseline = compared(self.who, baseline.name, baseline.ahead, words=AGREES)
         return (
             (against_baseline,)
@@ -555,7 +555,7 @@ class ShortAnswer(ShortRepr):
     @property
     def conclusions(self) -> tuple[Conclusion, ...]:
         """What is said of the judge: its comparisons, which way it errs, and in which category it is below the others."""
-        if self.beside.judge["accuracy"].estimate is None:
+        if self.comparison.judge["accuracy"].estimate is None:
             return ()
         weak, drawn = self.weakest, list(self.comparisons)
         if self.errors is not None:
@@ -579,7 +579,7 @@ class ShortAnswer(ShortRepr):
             "judge": self.who,
             "sentences": list(self.sentences),
             "conclusions": conclusions_json(self.conclusions),
-            "accuracy": picked_numbers(self.beside.judge["accuracy"]),
+            "accuracy": picked_numbers(self.comparison.judge["accuracy"]),
             "answers_together": picked_numbers(self.together[1]) if self.together else None,
             "harm": picked_numbers(self.errors.harm if self.errors else None),
             "over_refusal": picked_numbers(self.errors.over_refusal if self.errors else None),
@@ -591,7 +591,7 @@ class ShortAnswer(ShortRepr):
 
     def yardsticks(self) -> Iterator[tuple[str, Estimate]]:
         """Yield the accuracies to compare with, the same for every judge of these items, from the least to the most that is known."""
-        scores, again = self.beside, self.beside.people.same_again
+        scores, again = self.comparison, self.comparison.people.same_again
         yield "Always the same verdict", without_interval(scores.constant)
         if scores.words:
             of_some = f" ({scores.of_some})" if scores.of_some else ""
@@ -633,7 +633,7 @@ def agreement_with_others(runs: JudgedRuns, series: Series) -> tuple[Estimate | 
 
 
 def sentences(answer: ShortAnswer, judge: str, *, errors: bool) -> Iterator[str]:
-    accuracy, labels = answer.beside.judge["accuracy"], answer.beside.labels
+    accuracy, labels = answer.comparison.judge["accuracy"], answer.comparison.labels
     if accuracy.estimate is None:
         yield text("{judge} has no accuracy on these items.", judge=judge)
         return
@@ -654,7 +654,7 @@ def sentences(answer: ShortAnswer, judge: str, *, errors: bool) -> Iterator[str]
         also=also,
     )
     rest: list[str] = [text("It {said}.", said=in_one_sentence(answer.comparisons))]
-    if (about := better_baseline(answer.beside).about_words) is not None:
+    if (about := better_baseline(answer.comparison).about_words) is not None:
         rest.append(about.sentence)
     if errors and answer.errors is not None:
         unread = answer.unscored / answer.items if answer.items else 0.0

@@ -268,14 +268,14 @@ def gate_page(gate: GateReport) -> Document:
         "Allowed": lambda metric: gate_number(metric.name, metric.margin, (None, None)),
         "Decision": "decision",
     }
-    numbers = pl.DataFrame([{**vars(metric), "decision": metric.decision} for metric in gate.found.metrics])
+    numbers = pl.DataFrame([{**vars(metric), "decision": metric.decision} for metric in gate.gate.metrics])
     both = [(title(name), *map(estimate_cell, estimates)) for name, estimates in gate.errors.items()]
     both.append(("Unscored", *map(percent, gate.unscored_shares)))
     errors_of_both = table_of("gate-errors", "Errors of both, 95 % intervals", ("Error", "Baseline", "Run"), both)
-    table = table_by("gate-table", "Metrics", gate.found.metrics, columns, frame=numbers)
+    table = table_by("gate-table", "Metrics", gate.gate.metrics, columns, frame=numbers)
     return Document(
         title=f"Gate: {gate.decision.upper()}",
-        subtitle=gate_subject(gate) + text(", {n:item}", n=gate.found.n_items),
+        subtitle=gate_subject(gate) + text(", {n:item}", n=gate.gate.n_items),
         notices=gate.notes,
         sections=(
             Section("gate", "The answer", (Prose(gate.sentence(), lead=True), table, errors_of_both), brief=True),
@@ -307,7 +307,7 @@ def gate_subject(gate: GateReport) -> Text:
 def gate_suite(gate: GateReport) -> tuple[str, Iterable[GateDecision]]:
     """Return the two runs, a note where the run has not finished, and the decision on each metric."""
     decisions = [] if gate.finished else [GateDecision("finished", "inconclusive", gate.sentence())]
-    for metric in gate.found.metrics:
+    for metric in gate.gate.metrics:
         run, baseline = (gate_number(metric.name, value) for value in (metric.run, metric.baseline))
         drop = gate_number(metric.name, metric.drop, (metric.low, metric.high))
         allowed = gate_number(metric.name, metric.margin, (None, None))

@@ -80,7 +80,7 @@ def ahead_of_baseline(answers: Sequence[ShortAnswer], noun: str) -> Text:
     ahead = [
         answer.who for answer in answers if answer.comparisons[-1].kind == "better" and answer.comparisons[-1].holds
     ]
-    people, others = answers[0].beside.labels.agreed_with, len(answers) - len(ahead)
+    people, others = answers[0].comparison.labels.agreed_with, len(answers) - len(ahead)
     if not ahead:
         return text(
             "None of the {n} is shown to agree with {people} more often than the best baseline.",
@@ -141,9 +141,9 @@ def forest(answers: Sequence[ShortAnswer], labels: str, *, over: Text) -> Forest
         return tuple(sorted(rows, key=lambda row: row.estimate or 0.0))
 
     row_of = partial(ForestRow.from_estimate, strong=True)
-    decided = [answer for answer in answers if answer.beside.judge["accuracy"].estimate is not None]
+    decided = [answer for answer in answers if answer.comparison.judge["accuracy"].estimate is not None]
     rows = [ForestRow.from_estimate(*yardstick) for yardstick in answers[0].yardsticks()]
-    rows += (row_of(subject(answer.who, len(answers)), answer.beside.judge["accuracy"]) for answer in decided)
+    rows += (row_of(subject(answer.who, len(answers)), answer.comparison.judge["accuracy"]) for answer in decided)
     groups = [(LABELS.get(labels.partition(",")[0], labels), lowest_first(rows))]
     against_others = [
         row_of(subject(answer.who, len(answers)), answer.against_others) for answer in decided if answer.against_others
@@ -166,7 +166,7 @@ LABELS = {
 def errors_caption(answers: Sequence[ShortAnswer]) -> tuple[str, str]:
     """Return the name of a table of errors, which decides their meanings, and the items that they are over."""
     levels = [answer.errors.agreement for answer in answers if answer.errors is not None]
-    rated = all(answer.beside.labels.rated for answer in answers)
+    rated = all(answer.comparison.labels.rated for answer in answers)
     where = f", where at least {percent(levels[0], digits=0)} of people agree" if levels and rated else ""
     return "answer-errors" if rated else "label-errors", where
 
@@ -185,7 +185,7 @@ def errors_table(answers: Sequence[ShortAnswer]) -> Table:
 
 def errors_figures(answers: Sequence[ShortAnswer]) -> Table:
     """The same of one judge, or of the one of several with the highest accuracy, in large figures."""
-    answer = max(answers, key=lambda answer: answer.beside.judge["accuracy"].estimate or 0.0)
+    answer = max(answers, key=lambda answer: answer.comparison.judge["accuracy"].estimate or 0.0)
     (name, where), whose = errors_caption(answers), Text()
     if len(answers) > 1:
         name, whose = "first-errors", text(" of {judge} (highest accuracy)", judge=answer.who)
