@@ -81,7 +81,7 @@ def sentences(numbers: CheckNumbers) -> Iterator[str]:
         more=more,
     )
     if numbers.n_unscored:
-        yield f"The judge gives no verdict on {count_of(numbers.n_unscored, 'case')}. They count as wrong in the accuracy, and as neither error."
+        yield f"Cases without a verdict of the judge: {numbers.n_unscored:,}. They count as wrong in the accuracy, and as neither error."
     if numbers.n_labelled < numbers.n_cases:
         yield f"Cases without a label are left out: {numbers.n_cases - numbers.n_labelled:,}."
     yield from map(limit_sentence, numbers.limits)

@@ -20,7 +20,7 @@ from casewise.storage.published import write_published
 
 @pytest.fixture(autouse=True)
 def everything_is_large(monkeypatch):
-    monkeypatch.setattr(kept, "WORTH", 1)
+    monkeypatch.setattr(kept, "MIN_ROWS_TO_CACHE", 1)
 
 
 @pytest.fixture
@@ -102,7 +102,7 @@ def test_where_nothing_can_be_kept_the_folder_is_read_all_the_same(folder):
 
 
 def test_those_used_longest_ago_are_dropped(tmp_path, monkeypatch):
-    monkeypatch.setattr(kept, "MOST_BENCHMARKS", 2)
+    monkeypatch.setattr(kept, "MAX_CACHED_BENCHMARKS", 2)
     demo = load("demo")
     for n in (2, 3, 4):
         read(write_benchmark(demo.restricted_to(demo.items[:n]), tmp_path / f"some-{n}"))
