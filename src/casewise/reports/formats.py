@@ -109,7 +109,9 @@ def latex(document: Document) -> str:
     """Return every table of `document`; needs `\\usepackage{booktabs}`. Notices come first, as comments."""
     document = document.rendered()
     notices = [f"% {' '.join(notice.split())}" for notice in document.notices]
-    return "\n".join([*notices, *(latex_table(table) for table in document.tables())]) + "\n"
+    mark = "Synthetic data. " if any(notice.startswith("SYNTHETIC") for notice in document.notices) else ""
+    tables = (latex_table(replace(table, caption=f"{mark}{table.caption}")) for table in document.tables())
+    return "\n".join([*notices, *tables]) + "\n"
 
 
 def latex_table(table: Table) -> str:

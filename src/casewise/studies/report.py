@@ -133,6 +133,7 @@ POOLED = (
 
 def study_page(study: StudyNumbers) -> Document:
     """Return the study's page: the contrasts first, all other numbers in folds."""
+    made_up = [f"{note}." for note in study.notes if note.startswith("SYNTHETIC")]
     analysis, words = study.analysis, study.words
     ratings = analysis.ratings
     people = "anonymous votes" if ratings.annotator is None else f"{count_of(len(ratings.annotator), 'annotator')}"
@@ -148,7 +149,7 @@ def study_page(study: StudyNumbers) -> Document:
         Section("categories", "By category", tuple(categories(analysis))),
         *people_sections(analysis, words),
         Section("own-questions", "The study's own questions", tuple(own_blocks(analysis))),
-        Section("methods", "Methods paragraph for a paper", (Prose(join(" ", methods(analysis, words))),)),
+        Section("methods", "Methods paragraph for a paper", (Prose(join(" ", (*made_up, *methods(analysis, words)))),)),
         Section("missing", caption, (missing,) if analysis.not_available else ()),
     )
     sections = (

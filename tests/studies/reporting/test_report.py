@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 from tests.support.crowds import crowd_plan, crowd_table
 
-from casewise.reports.formats import drawings, html, markdown
+from casewise.reports.formats import drawings, html, latex, markdown
 from casewise.stats import CrowdModel
 from casewise.stats.ratings import Flow
 from casewise.studies.ratings_source import RatingsSource
@@ -68,6 +68,16 @@ def test_the_page_begins_with_how_many_contrasts_differ_and_has_a_sentence_for_e
 def test_every_figure_is_drawn_and_has_words(full):
     assert drawings(full.document).keys() >= {"category-h", "panel-curve"}
     assert all(figure.svg.startswith("<svg") and figure.alt for figure in full.document.figures())
+
+
+def test_a_methods_paragraph_and_a_table_for_a_paper_say_that_the_ratings_are_simulated():
+    document = study_report("demo").document
+    text = next(fold.blocks[0].text for fold in document.sections[-1].blocks if fold.anchor == "methods")
+
+    assert text.startswith("SYNTHETIC DATA: the ratings of this demo come from a simulated crowd")
+    captions = [line for line in latex(document).splitlines() if line.startswith(r"\caption")]
+    assert captions
+    assert all(caption.startswith(r"\caption{Synthetic data. ") for caption in captions)
 
 
 def test_the_methods_paragraph_holds_the_numbers(full):
