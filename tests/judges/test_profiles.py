@@ -384,11 +384,11 @@ def reply_at(place, label):
 
 
 PLACES = [
-    (name, place.where_judged(replied=replied), replied)
+    (name, place, replied)
     for name, profile in all_profiles().items()
     if profile.kind == "chat"
-    for place in profile.read.places
     for replied in (False, True)
+    for place in profile.read.places(replied=replied)
 ]
 
 

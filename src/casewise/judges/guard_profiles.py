@@ -48,10 +48,6 @@ class LabelPlace(Record):
     reply_marker: str = ""
     """The marker where a chatbot's reply is judged, if the guard labels request and reply apart."""
 
-    def where_judged(self, *, replied: bool) -> LabelPlace:
-        """Return the place of the label of the reply, or of the request."""
-        return self.model_copy(update={"marker": self.reply_marker}) if replied and self.reply_marker else self
-
 
 class VerdictLocation(LabelPlace):
     """The place and the words of the verdict in a reply."""
@@ -67,10 +63,13 @@ class VerdictLocation(LabelPlace):
     refusal_after: str | None = None
     """The text before the word that tells whether a reply refuses, if there is one."""
 
-    @property
-    def places(self) -> tuple[LabelPlace, ...]:
-        """All places, the usual one first."""
-        return (self, *self.otherwise)
+    def places(self, *, replied: bool) -> tuple[LabelPlace, ...]:
+        """Return all places of the label of the reply, or of the request; the usual one first."""
+        places = (self, *self.otherwise)
+        markers = ((replied and place.reply_marker) or place.marker for place in places)
+        return tuple(
+            LabelPlace(where=place.where, marker=marker) for place, marker in zip(places, markers, strict=True)
+        )
 
     @property
     def words(self) -> dict[str, str]:
@@ -151,7 +150,9 @@ class GuardProfile(Record):
     def _can_be_asked(self) -> Self:
         if self.kind == "chat" and not self.renderings:
             raise ValueError("it has neither a 'policy' nor a 'conversation': there is nothing to send")
-        if unnamed := [place.where for place in self.read.places if place.where != "first" and not place.marker]:
+        if unnamed := [
+            place.where for place in self.read.places(replied=False) if place.where != "first" and not place.marker
+        ]:
             raise ValueError(f"the verdict stands {unnamed[0]!r} a 'marker' that is not named")
         return self
 
@@ -344,7 +345,7 @@ def read_guard(profile: GuardProfile, elicitation: Elicitation, reply: Reply, *,
             Unscored(reason=UnscoredReason.CONTENT_FILTER, detail="the endpoint's filter cut the reply off")
         )
     text = without_thoughts(reply.text.removeprefix(profile.prefill or ""))
-    places = [place.where_judged(replied=replied) for place in profile.read.places]
+    places = profile.read.places(replied=replied)
     kinds = {label for place in places for label in labels_at(place, profile.read.words, text)}
     detail: dict[str, Any] = {"class": next(iter(kinds))} if len(kinds) == 1 else {}
     marker = profile.read.refusal_after
