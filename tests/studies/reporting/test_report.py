@@ -4,6 +4,7 @@ import polars as pl
 import pytest
 from tests.support.crowds import crowd_plan, crowd_table
 
+from casewise.reports.document import Folded, Prose
 from casewise.reports.formats import drawings, html, latex, markdown
 from casewise.stats import CrowdModel
 from casewise.stats.ratings import Flow
@@ -72,9 +73,10 @@ def test_every_figure_is_drawn_and_has_words(full):
 
 def test_a_methods_paragraph_and_a_table_for_a_paper_say_that_the_ratings_are_simulated():
     document = study_report("demo").document
-    text = next(fold.blocks[0].text for fold in document.sections[-1].blocks if fold.anchor == "methods")
+    folds = (block for block in document.sections[-1].blocks if isinstance(block, Folded) and block.anchor == "methods")
+    (prose,) = (block for fold in folds for block in fold.blocks[:1] if isinstance(block, Prose))
 
-    assert text.startswith("SYNTHETIC DATA: the ratings of this demo come from a simulated crowd")
+    assert prose.text.startswith("SYNTHETIC DATA: the ratings of this demo come from a simulated crowd")
     captions = [line for line in latex(document).splitlines() if line.startswith(r"\caption")]
     assert captions
     assert all(caption.startswith(r"\caption{Synthetic data. ") for caption in captions)
