@@ -85,6 +85,8 @@ def test_labels_may_be_votes_counts_a_row_a_rater_or_shares(file, form):
 
     assert numbers.accuracy.estimate == pytest.approx(24 / 36)
     assert numbers.n_ratings == (0 if form == "share" else 108)
+    page = casewise.check(file(rows, "table.jsonl")).to_markdown()
+    assert ("36 shares of safe votes" in page) == ("without their numbers" in page) == (form == "share")
     assert numbers.n_cases == 36
 
 

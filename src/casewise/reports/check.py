@@ -19,9 +19,14 @@ KINDS = {
 def check_page(numbers: CheckNumbers) -> Document:
     """Return the numbers of a check laid out."""
     queries = f"{count_of(numbers.n_queries, 'query')}, " if numbers.n_queries != numbers.n_cases else ""
+    labels = (
+        count_of(numbers.n_ratings, "label")
+        if numbers.n_ratings
+        else f"{count_of(numbers.n_labelled, 'share')} of safe votes"
+    )
     return Document(
         f"{numbers.judge} in {numbers.file}",
-        f"{count_of(numbers.n_cases, 'case')}, {queries}{count_of(numbers.n_ratings, 'label')}",
+        f"{count_of(numbers.n_cases, 'case')}, {queries}{labels}",
         (),
         tuple(sections(numbers)),
     )
@@ -82,6 +87,8 @@ def sentences(numbers: CheckNumbers) -> Iterator[str]:
     )
     if numbers.n_unscored:
         yield f"Cases without a verdict of the judge: {numbers.n_unscored:,}. They count as wrong in the accuracy, and as neither error."
+    if not numbers.n_ratings:
+        yield "The labels are shares of safe votes without their numbers, so agreement among people cannot be computed."
     if numbers.n_labelled < numbers.n_cases:
         yield f"Cases without a label are left out: {numbers.n_cases - numbers.n_labelled:,}."
     yield from map(limit_sentence, numbers.limits)
