@@ -509,9 +509,12 @@ class RobustnessNumbers(RunNumbers, ShortRepr):
         names = [f"{series.judge} ({series.elicitation})" for series in self.runs.series]
         unused = [name for name in dict.fromkeys(names) if name != names[0]]
         unsaid = (f"This report is about {names[0]} only. It leaves out {', '.join(unused)}.",) if unused else ()
+        answers = max((len(arm.sample.each_answer) for arm in self.arms), default=1)
+        repeated = (f"Each item was asked {answers} times in each arm. Shares and items are means over these answers.",)
         return (
             *self.benchmark.notes(),
             *unsaid,
+            *(repeated if answers > 1 else ()),
             *self.runs.judges_notes,
             *notes_on_items(self.benchmark, self.options),
         )

@@ -88,6 +88,7 @@ def test_a_judge_of_pure_noise_that_is_asked_three_times_passes_the_gate_of_atta
     limits = [of_run[0].worst.limits or (0.0, 0.0) for of_run in bounds]
     wide, narrow = (high - low for low, high in limits)
     assert 0 < narrow < 0.8 * wide
+    assert "Each item was asked 3 times in each arm." in casewise.robustness(often).to_markdown()
 
 
 @pytest.mark.slow
