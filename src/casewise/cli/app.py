@@ -156,7 +156,7 @@ def main() -> None:
             exit_on_closed_pipe()
         raise
     except OSError as error:
-        fail(os_error_message(error), code=ExitCode.USAGE)
+        fail(": ".join(map(str, filter(None, (error.filename, error.strerror or error)))), code=ExitCode.USAGE)
     except Exception as error:
         if os.environ.get("CASEWISE_DEBUG"):
             raise
@@ -239,12 +239,6 @@ def escape_unprintable_characters() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-
-
-def os_error_message(error: OSError) -> str:
-    """Return the message of a system error, such as a name that is too long, a folder without permission, or a full disk."""
-    where = f"{error.filename}: " if error.filename else ""
-    return f"{where}{error.strerror or error}"
 
 
 def fail(message: str, *, code: ExitCode) -> None:

@@ -101,7 +101,7 @@ def select(
         draft=name,
         options=options,
         columns=replace(columns, parameters=columns_of_parameters(parameter)),
-        vary=split_names(vary),
+        vary=[name.strip() for name in vary.split(",") if name.strip()],
         taxonomy=taxonomy,
         parameters=parameters,
         database=database,
@@ -135,11 +135,6 @@ def add(
         database=database,
     )
     print_selection(draft, chosen, options)
-
-
-def split_names(names: str) -> list[str]:
-    """Return the names in a text that separates them by commas."""
-    return [name.strip() for name in names.split(",") if name.strip()]
 
 
 def print_selection(name: str, chosen: SelectedQueries, options: SelectionOptions) -> None:

@@ -349,19 +349,15 @@ def plan_runs(
         }
         for (name, folder), prompts in product(of_judges.items(), model.prompts):
             asked = replace(how["options"], live=replace(live, prompts=prompts))
-            out = folder_of_prompts(folder, prompts, alone=len(folders) == len(of_judges) == 1)
+            wording = default_folder(Path(prompts).stem).name
+            alone = len(folders) == len(of_judges) == 1
+            out = folder / wording if alone else folder.with_name(f"{folder.name}-{wording}")
             planned.append(
                 api.plan_run(
                     benchmark, name, out=out if len(model.prompts) > 1 else folder, **(how | {"options": asked})
                 )
             )
     return planned
-
-
-def folder_of_prompts(folder: Path, prompts: str, *, alone: bool) -> Path:
-    """Return the folder of a run with one of several prompts: within that of the only judge, else beside it."""
-    name = default_folder(Path(prompts).stem).name
-    return folder / name if alone else folder.with_name(f"{folder.name}-{name}")
 
 
 def test_connection(judges: Sequence[Judge], calls: Calls, *, agreed: bool) -> None:

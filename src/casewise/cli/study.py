@@ -79,6 +79,10 @@ def rehearse(
         f"{result.people:,} simulated people: "
         + ", ".join(f"{n} {outcome}" for outcome, n in sorted(result.outcomes.items()))
     )
+    print(
+        f"the design needs {count_of(read_plan(study).estimate.annotators, 'person')} who rate; here all pass the quiz, and the slots of "
+        "people who left or failed the checks go to further people"
+    )
     if not isnan(result.for_nothing):
         let_in = result.people - result.outcomes[TURNED_AWAY]
         print(f"{percent(result.for_nothing)} of {let_in:,} people who began passed the quiz and then found no place")
@@ -624,7 +628,11 @@ def print_overview(seen: Overview) -> None:
         print("people: " + ", ".join(f"{count} {stage}" for stage, count in sorted(seen.stages.items())))
     if seen.median_seconds is not None:
         print(f"median time for an item: {seen.median_seconds:.1f} s")
-    print("every item has exactly the promised ratings" if seen.exact else "not complete")
+    print(
+        "every item has exactly the promised ratings"
+        if seen.exact
+        else "some items do not have the promised ratings yet"
+    )
 
 
 def print_monitor(now: Monitor, *, currency: str) -> None:

@@ -121,6 +121,8 @@ def details_of(runs: JudgedRuns, options: ReportOptions) -> Iterator[Details]:
         by_votes = sample if votes == options.labels else runs.sample(series, policy=votes, unscored=options.unscored)
         pairs_asked = runs.items.select("pair_id", "intended_safe").filter(series.asked)
         has_values = bool(by_votes.in_rate_metrics.any())
+        several = sample.answers and sample.gives_verdicts
+        together = estimate(sample.together, metrics=metrics_named("accuracy")) if several else ()
         yield Details(
             series=series,
             pairs=pair_results(sample, find_pairs(pairs_asked)) if sample.gives_verdicts else None,
@@ -129,17 +131,10 @@ def details_of(runs: JudgedRuns, options: ReportOptions) -> Iterator[Details]:
             floors=estimate(by_votes, metrics=FLOORS),
             on_scale=estimate(by_votes, metrics=ON_SCALE),
             costs=cost_curve(sample),
-            together=accuracy_together(sample),
+            together=next(iter(together), None),
             error_sources=error_sources(sample) if sample.gives_verdicts else None,
             noise=runs.noise(series),
         )
-
-
-def accuracy_together(sample: Sample) -> Estimate | None:
-    """Return the accuracy of all answers to an item together; None of a judge that was asked once, or gives no verdicts."""
-    if not sample.answers or not sample.gives_verdicts:
-        return None
-    return next(iter(estimate(sample.together, metrics=metrics_named("accuracy"))), None)
 
 
 @dataclass(frozen=True, repr=False)
