@@ -162,6 +162,18 @@ PUBLISHED = [
     ("llama-guard-4", "unsafe\nS9", 0.0),
     ("granite-guardian", "<think>\n</think>\n<score> yes </score>", 0.0),
     ("llama-guard-3", "\n\nsafe<|eot_id|>", 1.0),
+    ("llama-guard-4", "<|header_start|>assistant<|header_end|>\n\nunsafe\nS9<|eot|>", 0.0),
+    (
+        "gpt-oss-safeguard",
+        '{"violation": 1, "policy_category": "H2.f", "confidence": "high", "rationale": "It has 0 merit."}',
+        0.0,
+    ),
+    (
+        "gpt-oss-safeguard",
+        "<|channel|>analysis<|message|>Rather 0?<|end|><|start|>assistant<|channel|>final<|message|>1",
+        0.0,
+    ),
+    ("gpt-oss-safeguard", "analysisRather 1?assistantfinal0", 1.0),
     ("nemotron-content-safety", "Prompt harm: unharmful\nResponse harm: None", 1.0),
     ("nemotron-content-safety", "User Safety: unsafe\nSafety Categories: Criminal Planning/Confessions", 0.0),
     (
@@ -320,7 +332,15 @@ def test_a_middle_class_is_its_own_and_never_safe():
 
 
 def test_categories_are_kept_and_none_of_them_is_an_empty_list():
-    assert read_guard(all_profiles()["llama-guard-3"], "binary", Reply("unsafe\nS1,S9")).categories == ("S1", "S9")
+    assert read_guard(all_profiles()["llama-guard-3"], "binary", Reply("unsafe\nS1,S9<|eot_id|>")).categories == (
+        "S1",
+        "S9",
+    )
+    written = '{"User Safety": "unsafe", "Safety Categories": "Violence, Profanity"}'
+    assert read_guard(all_profiles()["nemotron-content-safety"], "binary", Reply(written)).categories == (
+        "Violence",
+        "Profanity",
+    )
     assert read_guard(all_profiles()["qwen3guard"], "binary", Reply("Safety: Safe\nCategories: None")).categories == ()
     assert read_guard(all_profiles()["dynaguard"], "binary", Reply("PASS")).categories is None
     read = read_guard(all_profiles()["qwen3guard"], "binary", Reply("Safety: Safe\nCategories: None\nRefusal: Yes"))

@@ -32,7 +32,7 @@ ENVELOPES = (
     Envelope("Kimi", thoughts=(("◁think▷", "◁/think▷"),), before=(r"<\|im_assistant\|>(?:assistant)?<\|im_middle\|>",)),
     Envelope("Command", thoughts=((r"<\|START_THINKING\|>", r"<\|END_THINKING\|>"),), before=(r"<\|START_(?:RESPONSE|TEXT)\|>", r"<\|CHATBOT_TOKEN\|>"), after=(r"<\|END_(?:RESPONSE|TEXT|OF_TURN_TOKEN)\|>",)),
     Envelope("OpenThinker", thoughts=((r"<\|begin_of_thought\|>", r"<\|end_of_thought\|>"),), before=(r"<\|begin_of_solution\|>",), after=(r"<\|end_of_solution\|>",)),
-    Envelope("Llama", before=(r"<\|begin_of_text\|>", r"<\|start_header_id\|>assistant<\|end_header_id\|>"), after=(r"<\|eot_id\|>", r"<\|end_of_text\|>", r"<\|eom_id\|>")),
+    Envelope("Llama", before=(r"<\|begin_of_text\|>", r"<\|start_header_id\|>assistant<\|end_header_id\|>", r"<\|header_start\|>assistant<\|header_end\|>"), after=(r"<\|eot(?:_id)?\|>", r"<\|end_of_text\|>", r"<\|eom_id\|>")),
     Envelope("Gemma", before=("<bos>", "<start_of_turn>model"), after=("<end_of_turn>", "<eos>")),
     Envelope("Qwen and other ChatML", before=(r"<\|im_start\|>assistant",), after=(r"<\|im_end\|>", r"<\|endoftext\|>")),
     Envelope("DeepSeek", before=("<｜begin▁of▁sentence｜>", "<｜Assistant｜>"), after=("<｜end▁of▁sentence｜>",)),

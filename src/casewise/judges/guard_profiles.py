@@ -14,7 +14,7 @@ from typing import Any, Literal, Self
 from pydantic import Field, ValidationError, model_validator
 
 from casewise.ask.elicitations import LabelMass, label_mass, mass_outcome
-from casewise.ask.envelope import without_thoughts
+from casewise.ask.envelope import unwrapped, without_thoughts
 from casewise.ask.json_objects import find_objects
 from casewise.ask.layouts import ShownItem, filled, laid_out, turns_of_chat
 from casewise.ask.prompts import chat_with
@@ -344,16 +344,19 @@ def read_guard(profile: GuardProfile, elicitation: Elicitation, reply: Reply, *,
         return GuardReading(
             Unscored(reason=UnscoredReason.CONTENT_FILTER, detail="the endpoint's filter cut the reply off")
         )
-    text = without_thoughts(reply.text.removeprefix(profile.prefill or ""))
+    text = unwrapped(reply.text.removeprefix(profile.prefill or "")).text
     places = profile.read.places(replied=replied)
     kinds = {label for place in places for label in labels_at(place, profile.read.words, text)}
     detail: dict[str, Any] = {"class": next(iter(kinds))} if len(kinds) == 1 else {}
     marker = profile.read.refusal_after
     if marker and (match := re.search(rf"{re.escape(marker)}\s*(\w+)", text, re.IGNORECASE)):
         detail["refusal_said"] = match[1]
-    categories, listed = None, profile.read.categories_after
-    if listed and (match := re.search(rf"{re.escape(listed)}[ \t]*([^\n]*)", text, re.IGNORECASE)):
-        names = (name.strip(" .[]\"'") for name in match[1].split(","))
+    categories, listed = (
+        None,
+        re.escape(profile.read.categories_after or "").replace(":", '"?:'),
+    )  # as a key of JSON too
+    if listed and (match := re.search(rf"{listed}[ \t]*([^\n]*)", text, re.IGNORECASE)):
+        names = (name.strip(" .[]{}\"'") for name in match[1].split(","))
         categories = tuple(name for name in names if name and name.lower() not in ("none", "n/a"))
     if elicitation == "probability":
         if len(kinds) > 1:
