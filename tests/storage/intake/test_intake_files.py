@@ -1,6 +1,7 @@
 """Files as people hand them over: each is read as it is meant, or the import stops and names the option to give."""
 
 import json
+import random
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -272,7 +273,23 @@ def test_a_missing_vote_is_no_vote_and_is_counted(file, missing):
     assert "Without a rating, though an annotator is named: 1 row." in receipt_of(found).notes
     assert [word.read_as for word in receipt_of(found).words if word.word == missing] == ["missing"] * bool(missing)
     declared = import_cases(file(rows), words=VerdictWords(unsure_word=(missing,)))
-    assert labels(declared) == [(1, 1, bool(missing))]
+    assert labels(declared) == [(1, 1, 1)]
+
+
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [
+        (f"query,rater,vote\n{BREAD},a,safe\n{BREAD},b,\n{BREAD},c,NA\n", CaseColumns()),
+        (f"query,rater,label\n{BREAD},a,safe\n{BREAD},b,\n{BREAD},c,NA\n", CaseColumns()),
+        (f"query,by_a,by_b,by_c\n{BREAD},safe,,NA\n", CaseColumns(raters="by_*")),
+        (f"query,votes\n{BREAD},safe;;NA\n", CaseColumns()),
+    ],
+)
+def test_an_empty_cell_is_an_unsure_vote_in_every_form_of_ratings_where_that_is_declared(file, text, columns):
+    silent = import_cases(file(text), columns=columns)
+    declared = import_cases(file(text), columns=columns, words=VerdictWords(unsure_word=("",)))
+
+    assert (labels(silent), labels(declared)) == ([(1, 0, 0)], [(1, 0, 1)])
 
 
 def test_a_case_that_is_not_applicable_is_left_out_and_counted():
@@ -357,6 +374,34 @@ def test_rows_without_a_cell_are_left_out_and_counted(file):
     assert [labels(found) for found in read] == [[(1, 0, 0), (0, 1, 0)]] * 2
     left_out = [(receipt_of(found).n_rows, receipt_of(found).n_kept, receipt_of(found).dropped[0].n) for found in read]
     assert left_out == [(4, 2, 2), (3, 2, 1)]
+
+
+ROWS_OF_EVERY_KIND = (
+    "{0},safe",
+    "{0},safe",
+    "{1},unsafe",
+    ",",
+    "{1} now,perhaps",
+    "{1} later,n/a",
+    "Why?,not applicable",
+    "a,b,c",
+    ",safe",
+)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_each_row_of_a_file_is_kept_merged_or_dropped_in_its_receipt(file, seed):
+    rows = random.Random(seed).sample(ROWS_OF_EVERY_KIND, k=len(ROWS_OF_EVERY_KIND))
+    text = "\n".join(["query,label", *(row.format(BREAD, BOMB) for row in rows)])
+    receipt = receipt_of(import_cases(file(text), policies=Policies(skip_bad=True, repeats="merge")))
+
+    assert (receipt.n_rows, receipt.n_kept) == (len(rows), 3)
+    assert sum(part.n for part in receipt.merged) == 1
+    assert {part.reason: part.n for part in receipt.dropped} == {
+        "the row is empty": 1,
+        "'label' is not applicable": 1,
+        "could not be read": 3,
+    }
 
 
 @pytest.mark.parametrize("word", ["answer", "respond", "refuse"])

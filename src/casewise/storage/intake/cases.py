@@ -615,7 +615,7 @@ class Cases:
     def rated_by_columns(self, place: int) -> list[One]:
         ratings: list[One] = []
         for column, person in self.raters.items():
-            cell = self.table.columns[column][place]
+            cell = self.or_unsure(self.table.columns[column][place])
             if self.frame.words.is_missing(cell):
                 continue
             vote, value = self.vote_or_value(place, column, cell)
@@ -640,8 +640,8 @@ class Cases:
             if len(set(map(str, people))) != len(people):
                 self.refuse(place, "annotator", "; it names a person twice")
         ratings: list[One] = []
-        for position, word in enumerate(words):
-            if self.frame.words.is_missing(word) or word == "":
+        for position, word in enumerate(map(self.or_unsure, words)):
+            if self.frame.words.is_missing(word) or (word == "" and "" not in self.frame.words.unsure_word):
                 continue
             vote, value = self.vote_or_value(place, self.column["votes"], word)
             ratings.append((str(people[position]) if people else position, vote, value))
@@ -662,9 +662,14 @@ class Cases:
         for part in ("vote", "label"):
             if (word := self.cell(place, part)) is not None:
                 return self.vote_in(place, self.column[part], word)
-        part = "vote" if "vote" in self.column else "value"
-        is_unsure = annotator_key is not None and "" in self.frame.words.unsure_word and part in self.column
-        return "unsure" if is_unsure and self.cell(place, part) is None else None
+        column = next((self.column[part] for part in ("vote", "label", "value") if part in self.column), None)
+        if annotator_key is None or column is None or self.or_unsure(self.table.columns[column][place]) != "":
+            return None
+        return self.vote_in(place, column, "")
+
+    def or_unsure(self, cell: Any) -> Any:
+        """Return a cell; an empty one as the empty word, where that is declared as unsure."""
+        return "" if cell in (None, "") and "" in self.frame.words.unsure_word else cell
 
     def vote_in(self, place: int, column: str, word: Any) -> Vote:
         """Return the vote that a word of a column states. Raises NotThisRow: the case has none by its nature."""
