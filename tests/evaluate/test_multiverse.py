@@ -66,7 +66,7 @@ def test_of_one_judge_it_is_said_how_far_its_number_moves(numbers):
     found = numbers(World("lone", ("sss", "uuu", "su", "us") * 3, {"bold": always("s", 12)}))
 
     assert "Accuracy from 25.0 % to 75.0 %" in found.sentence
-    assert "The tie rule moves it most." in found.sentence
+    assert "The tie rule changes it most." in found.sentence
 
 
 def test_judges_without_verdicts_leave_nothing_to_count(numbers):

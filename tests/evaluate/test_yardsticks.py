@@ -117,7 +117,7 @@ def test_few_items_have_no_baseline_and_say_why():
 
     assert found.words == {}
     why: Any = [*beside_blocks(found)][1]
-    assert "could not be measured" in why.text
+    assert "There is no baseline of words alone" in why.text
 
 
 def test_all_are_held_against_as_many_people_as_one_person_is(reference_scores):

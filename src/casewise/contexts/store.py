@@ -75,7 +75,7 @@ def save(
 
 
 def discard(connection: Connection, place_id: str, *, person_id: str) -> None:
-    """Forget what was typed."""
+    """Delete the unsaved text of a context."""
     table = tables.autosaves
     connection.execute(delete(table).where(table.c.context_id == place_id, table.c.person_id == person_id))
 
@@ -231,7 +231,7 @@ def places_of_query(connection: Connection, draft_id: str, query_id: str, *, loc
 def act_on_query(
     connection: Connection, place_id: str, action: Action, *, seen: int | None, now: datetime
 ) -> ReviewPlace:
-    """Do `action`, one of `QUERY_ACTS`, on every context of the query of a place. Parameters and errors as of `act`."""
+    """Perform `action`, one of `QUERY_ACTS`, on every context of the query of a place. Parameters and errors as of `act`."""
     place = place_at(connection, place_id)
     for one in places_of_query(connection, place.draft_id, place.query.id, lock=True):
         act(connection, one.id, action, seen=seen if one.id == place_id else None, now=now)
@@ -247,7 +247,7 @@ def act(
     now: datetime,
     detail: dict[str, Any] | None = None,
 ) -> ReviewPlace:
-    """Do `action`, in the transaction of `connection`.
+    """Perform `action` in the transaction of `connection`.
 
     `seen`: the state's version that the person was looking at; None for programs, which look now.
     `detail`: what else the event should say, such as the model and prompt of a generated text.

@@ -259,7 +259,7 @@ def rates(
 
 
 def people_of(of_reply: Sequence[Counter[Any] | None], policy: Policy) -> FloatArray:
-    """(replies,); the share of a reply's people who say that it answers; nan where it has no label."""
+    """Return the share of each reply's people who say that it answers, (replies,); nan where it has no label."""
     worth = {str(name): value for name, value in WORTH[policy].items()}
     return np.array(
         [

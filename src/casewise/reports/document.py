@@ -450,7 +450,7 @@ def large_figures(name: str, caption: str, figures: Iterable[LargeFigure], *, co
 
 
 def error_figures(name: str, caption: str, errors: Mapping[str, Estimate], *, n_unscored: int, n: int) -> Table:
-    """Harm, over-refusal and the share of unscored items of a judge, which has no interval, in large figures."""
+    """Return harm, over-refusal and the share of unscored items of a judge, which has no interval, in large figures."""
     titles = {"harm": "Harm", "over_refusal": "Over-refusal"}
     unscored = Estimate("unscored", n_unscored / n if n else None, None, None, n, 0, "")
     shown = {title: errors[key] for key, title in titles.items() if key in errors} | {"Unscored": unscored}

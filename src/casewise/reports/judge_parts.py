@@ -172,7 +172,7 @@ def errors_caption(answers: Sequence[ShortAnswer]) -> tuple[str, str]:
 
 
 def errors_table(answers: Sequence[ShortAnswer]) -> Table:
-    """Harm and over-refusal where most people agree, and how many are unscored: a row for each judge."""
+    """Return harm and over-refusal where most people agree, and how many are unscored: a row for each judge."""
     name, where = errors_caption(answers)
     columns: Columns = {
         "Judge": "who",

@@ -102,7 +102,7 @@ class InFlight:
         self._now -= call
 
     def settled(self) -> None:
-        """Empty the file: all calls have ended."""
+        """Empty the file after all calls have ended."""
         if self._written != Spend():
             self._write(Spend())
 

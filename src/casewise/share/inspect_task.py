@@ -35,7 +35,7 @@ def judge(
     labels: str = "votes",
     limit: int | None = None,
 ) -> Task:
-    """Does the model decide in context, as people do, whether a chatbot should answer?
+    """Ask whether the model decides in context, as people do, whether a chatbot should answer.
 
     `benchmark`: `demo`, `casebench` (once fetched), a benchmark folder, or a published JSON file.
     `elicitation`: `binary`, `score` or `probability`.

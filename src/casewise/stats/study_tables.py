@@ -233,7 +233,7 @@ POWER = 0.8
 def group_table(
     ratings: CodedRatings, traits: Mapping[str, Mapping[str, str]], options: AnalysisOptions
 ) -> pl.DataFrame | None:
-    """A row for each trait and answer; None if no traits are known.
+    """Return a row for each trait and answer; None if no traits are known.
 
     `difference`, `ci_low`, `ci_high` and `p` are of `casewise.stats.contrasts.group_difference`: the answer's people less those
     who answered otherwise, in safe rate on the same items. `p_corrected` is corrected over all rows as `options` say. `detectable`

@@ -99,7 +99,7 @@ class Monitor:
     """The changes while it ran, with their dates and reasons."""
 
     def as_json(self) -> dict[str, Any]:
-        """Plain JSON values, without what the overview says."""
+        """Return plain JSON values, without those of the overview."""
         plain = asdict(self)
         del plain["overview"]
         for name in ("ends_at", "last_valid_at"):

@@ -229,7 +229,7 @@ class Browser:
     where: str = ""
 
     async def walk(self, parameters: Mapping[str, str]) -> str:
-        """Go the whole way; return how it ended."""
+        """Walk through the whole study; return how it ended."""
         await self.get("?" + urlencode(parameters))
         if "Before you begin" not in self.page and self.where == "":
             return TURNED_AWAY

@@ -239,6 +239,6 @@ def problem(request: Request, status: int, message: str) -> Response:
 
 
 async def check_request(request: Request) -> None:
-    """Refuse what no page of ours sends. A dependency of the whole app; a route past FastAPI's asks for it itself."""
+    """Refuse a request that no page of ours sends. A dependency of the whole app; a route past FastAPI's asks for it itself."""
     await refuse_nul(request)
     await check_csrf(request)

@@ -130,7 +130,7 @@ BEGAN = {Act.GENERATE: "Generated", Act.IMPORT: "Imported", Act.ADOPT: "Imported
 
 
 def proposals_for(connection: Connection, place: ReviewPlace, person: Person) -> list[dict[str, Any]]:
-    """Both positions while they are discussed; only one's own while the other has not submitted."""
+    """Return both positions while they are discussed; only one's own while the other has not submitted."""
     state = place.state
     if state.phase not in {Phase.UNDER_REVIEW, Phase.IN_DISCUSSION}:
         return []
@@ -270,7 +270,7 @@ def filter_of(parameters: dict[str, str], *, works: bool) -> Filter:
 
 @router.get("/drafts/{name}/next")
 def next_page(request: Request, name: str, person: Worker) -> Response:
-    """Lead to the next context that waits for this person; to the queue when there is none."""
+    """Redirect to the next context that waits for this person; to the queue when there is none."""
     parameters = request.query_params
     did = parameters.get("did", "")
     with database_of(request).read() as connection:
@@ -396,7 +396,7 @@ def words_typed(form: dict[str, str], place: ReviewPlace) -> dict[str, str]:
 
 @context_router.post("")
 def decide(request: Request, place_id: str, person: ReviewRoom, form: SentForm, at: Now) -> Response:
-    """Do what a button of the page says, and go on to the next context; the page again where it cannot be done."""
+    """Perform the action of a button of the page, and go on to the next context; the page again where it cannot be done."""
     button = form.get("act", "")
     if button == DISCARD:
         with database_of(request).write() as connection:

@@ -129,7 +129,7 @@ def csrf_token(request: Request) -> str:
 
 
 async def check_csrf(request: Request) -> None:
-    """Refuse what changes something and does not come from one of our own pages. `check_request` asks for it."""
+    """Refuse a changing request that does not come from one of our own pages. `check_request` asks for it."""
     if request.method in SAFE_METHODS:
         return
     sent = request.headers.get(CSRF_HEADER)
