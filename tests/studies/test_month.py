@@ -26,7 +26,7 @@ from casewise.database.erasures import ErasureList
 from casewise.database.tables import study as tables
 from casewise.studies.answers import SubmittedAnswer, finish_batch, next_page, take_answer, take_returned
 from casewise.studies.ledger import Payment, note_payment
-from casewise.studies.monitor import keep_up, monitor
+from casewise.studies.monitor import maintain_round, monitor
 from casewise.studies.owner import forget, replay_erasures, round_account
 from casewise.studies.people import (
     Vault,
@@ -123,7 +123,7 @@ class Month:
 
     def upkeep(self) -> None:
         with self.study.write(self.store, self.now) as live:
-            keep_up(live)
+            maintain_round(live)
         for person in self.people:  # Prolific ends what takes too long
             if person.status == "ACTIVE" and person.ended and self.now - person.ended > timedelta(hours=3):
                 person.status = "TIMED-OUT"

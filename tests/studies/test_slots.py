@@ -17,15 +17,15 @@ from casewise.studies.people import admit
 from casewise.studies.recruiters import RecruiterIds
 from casewise.studies.rounds import set_condition
 from casewise.studies.slots import (
+    annotator_generator,
     assign,
-    generator,
+    find_open_items,
     lapse_expired,
     lease_end,
-    open_in,
     release,
+    reserve_slot,
+    reserve_slots,
     resume,
-    take,
-    take_slot,
 )
 
 SLOTS = tables.slots
@@ -97,7 +97,7 @@ def test_chance_is_of_the_designs_seed_and_the_annotators_id(lite):
     study = opened(lite, design(seed=7))
 
     expected = np.random.default_rng([7, 0x1B]).integers(1 << 30, size=4).tolist()
-    assert generator(study, "a1b").integers(1 << 30, size=4).tolist() == expected
+    assert annotator_generator(study, "a1b").integers(1 << 30, size=4).tolist() == expected
 
 
 def test_nobody_gets_a_batch_in_a_condition_that_is_closed(lite):
@@ -129,11 +129,11 @@ def test_open_items_are_those_of_a_condition_in_order_with_what_is_left_and_the_
     study = opened(lite)
     with study.write(lite, START) as live:
         who = newcomer(live)
-        opens, firsts = open_in(live, "no_context")
+        opens, firsts = find_open_items(live, "no_context")
         assert opens == [OpenItem(f"i_no_context_{n}", f"q_{n}", 2) for n in range(4)]
-        taken = take(live, who, SLOTS.c.id.in_([firsts["i_no_context_0"], firsts["i_no_context_2"]]))
+        taken = reserve_slots(live, who, SLOTS.c.id.in_([firsts["i_no_context_0"], firsts["i_no_context_2"]]))
         assert taken == {name: firsts[name] for name in ("i_no_context_0", "i_no_context_2")}
-        opens, again = open_in(live, "no_context")
+        opens, again = find_open_items(live, "no_context")
 
         assert [item.slots for item in opens] == [1, 2, 1, 2]
         assert again["i_no_context_0"] > firsts["i_no_context_0"]
@@ -146,10 +146,10 @@ def test_what_somebody_holds_is_not_taken(lite):
     with study.write(lite, START) as live:
         first, second = newcomer(live, "first"), newcomer(live, "second")
         slots = live.scalars(select(SLOTS.c.id).where(SLOTS.c.condition == "no_context", SLOTS.c.number == 1)).all()
-        take(live, first, SLOTS.c.id.in_(slots[:2]))
+        reserve_slots(live, first, SLOTS.c.id.in_(slots[:2]))
 
-        assert [*take(live, second, SLOTS.c.id.in_(slots[1:3])).values()] == [slots[2]]
-        assert take(live, second, SLOTS.c.id.in_(slots[:3])) == {}
+        assert [*reserve_slots(live, second, SLOTS.c.id.in_(slots[1:3])).values()] == [slots[2]]
+        assert reserve_slots(live, second, SLOTS.c.id.in_(slots[:3])) == {}
         assert (holders(live)[first], holders(live)[second]) == (2, 1)
 
 
@@ -162,9 +162,9 @@ def test_a_slot_of_a_page_is_of_its_item_and_held_for_its_annotator_and_none_whe
             select(SLOTS.c.id).where(SLOTS.c.item_id == page.item_id, SLOTS.c.holder_id.is_(None))
         ).all()
 
-        assert take_slot(live, page) == other
+        assert reserve_slot(live, page) == other
         assert holders(live)[who] == 4
-        assert take_slot(live, page) is None
+        assert reserve_slot(live, page) is None
 
 
 def test_a_release_changes_the_named_states_of_one_annotators_items_and_reopens_what_no_page_holds(lite):
@@ -264,7 +264,7 @@ def test_studies_and_annotators_are_locked_before_slots_and_nobody_waits_for_a_s
     page = next(page for page in pages_of(lite, who) if page.kind == "item")
     with study.write(lite, START) as live:
         event.listen(live.connection, "before_execute", note)
-        take_slot(live, page)
+        reserve_slot(live, page)
 
     assert locks == [
         ("studies", "FOR NO KEY UPDATE"),

@@ -20,7 +20,7 @@ from casewise.database.tables import staff
 from casewise.settings import Settings
 from casewise.studies.monitor import Machine
 from casewise.web import connections
-from casewise.web.app import free_port, keep_all_up, serving
+from casewise.web.app import free_port, maintain_rounds, serving
 
 
 @contextmanager
@@ -80,8 +80,8 @@ def test_limits_that_nobody_used_for_a_day_are_gone(app):
     with store.write() as connection:
         for number in range(3):
             take(connection, f"limit {number}", Limit(burst=2, per_s=60), now=NOW)
-    keep_all_up(store, now=NOW + timedelta(hours=23))
-    keep_all_up(store, now=NOW + timedelta(hours=25))
+    maintain_rounds(store, now=NOW + timedelta(hours=23))
+    maintain_rounds(store, now=NOW + timedelta(hours=25))
     with store.read() as connection:
         assert connection.scalars(select(staff.rate_limits.c.key)).all() == ["upkeep"]
 

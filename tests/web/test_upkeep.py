@@ -8,7 +8,7 @@ from tests.support.study import LATER, START, Walker, answer, begun, design, fin
 from casewise.database.tables import study as tables
 from casewise.studies.monitor import alerts, monitor
 from casewise.studies.rounds import set_state
-from casewise.web.app import keep_all_up
+from casewise.web.app import maintain_rounds
 
 
 def test_a_stalled_round_is_said_until_it_goes_on(store):
@@ -46,14 +46,14 @@ def test_the_budget_and_failures_are_said(store):
 
 def test_upkeep_is_done_by_one_worker_a_minute(store):
     opened(store)
-    done = [keep_all_up(store, now=START + timedelta(seconds=s)) for s in (0, 1, 20, 61, 62)]
+    done = [maintain_rounds(store, now=START + timedelta(seconds=s)) for s in (0, 1, 20, 61, 62)]
     assert done == [True, False, False, True, False]
 
 
 def test_upkeep_ends_leases(store):
     study = opened(store)
     left = begun(store, study, "left")
-    keep_all_up(store, now=START + LATER)
+    maintain_rounds(store, now=START + LATER)
     with store.read() as connection:
         people = {row.id: row for row in connection.execute(select(tables.annotators))}
     assert people[left].lapsed

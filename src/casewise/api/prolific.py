@@ -27,7 +27,7 @@ from casewise.studies.ledger import (
     refuse_second,
     settle,
 )
-from casewise.studies.monitor import keep_up
+from casewise.studies.monitor import maintain_round
 from casewise.studies.owner import ASKED_TO_RETURN, Standing, round_account, standings
 from casewise.studies.people import annotator as find_annotator
 from casewise.studies.people import leave_before_batch, people_needed, person_of
@@ -55,7 +55,7 @@ from casewise.studies.rounds import (
     refuse_second_object,
     round_state,
 )
-from casewise.studies.slots import hold_study
+from casewise.studies.slots import lock_round
 
 T = TypeVar("T")
 
@@ -151,7 +151,7 @@ class StudyAtProlific(Study):
             state = round_state(live)
             if state == "paused":
                 raise StudyError("the round is paused, and people cannot begin; resume it: casewise study set open")
-            keep_up(live)
+            maintain_round(live)
             # people in the tutorial or the quiz already have a place
             needed = 0 if state == "closed" else people_needed(live)
         return call(lambda prolific: fit_study(prolific, study_id, needed))
@@ -170,7 +170,7 @@ class StudyAtProlific(Study):
         with self.round() as here:
             design = here.round.design
             with here.round.write(here.store) as live:
-                keep_up(live)
+                maintain_round(live)
                 account = round_account(live, vault=here.vault)
             lines = reconcile(submissions, account, design, vault=here.vault)
             if doubted := {line.submission.id for line in lines if line.doubtful and line.submission}:
@@ -314,7 +314,7 @@ class StudyAtProlific(Study):
             prepared = call(lambda prolific: prolific.create("/submissions/bonus-payments/", body))
             payment = Payment(number, prepared, amount, purpose, "begun")
             with here.round.write(here.store) as live:
-                hold_study(live)
+                lock_round(live)
                 if not again:
                     refuse_second(live, number)
                 note_payment(live, payment)
@@ -333,7 +333,7 @@ class StudyAtProlific(Study):
         Raises StudyError: none is in doubt, or more than one.
         """
         with self.round() as here, here.round.write(here.store) as live:
-            hold_study(live)
+            lock_round(live)
             return settle(live, number, payment, paid=paid)
 
     def keep_out(self, workspace: str, *, again: bool = False) -> tuple[int, str]:
@@ -381,7 +381,7 @@ def make_once(
     def record(state: str, name: str = "") -> None:
         with here.round.write(here.store) as live:
             if state == "begun":
-                hold_study(live)
+                lock_round(live)
                 refuse_second_object(live, kind, again=again)
             note_at_recruiter(live, kind, state, name)
 

@@ -34,7 +34,7 @@ from casewise.studies import answers, owner
 from casewise.studies.design import NO_CONTACT, PRESETS, Contact, Design, read_design
 from casewise.studies.export import Export, deposit, export
 from casewise.studies.ledger import LedgerLine, ledger
-from casewise.studies.monitor import Monitor, keep_up, monitor
+from casewise.studies.monitor import Monitor, maintain_round, monitor
 from casewise.studies.people import Vault, annotator, derived_key
 from casewise.studies.recruiters import new_invitation
 from casewise.studies.rounds import (
@@ -267,7 +267,7 @@ class Study:
         with self.round() as here:
             now = datetime.now(UTC)
             with here.round.write(here.store, now) as live:
-                keep_up(live)
+                maintain_round(live)
             with here.round.read(here.store, now) as live:
                 state = round_state(live)
                 return RoundStatus(here.round, state, monitor(live))
@@ -289,7 +289,7 @@ class Study:
         """
         plan = self.plan()
         with self.round() as here, here.round.write(here.store) as live:
-            keep_up(live)  # as `status`: both count the same slots as open
+            maintain_round(live)  # as `status`: both count the same slots as open
             return owner.amendment_of(live, plan)
 
     def amend(self, agreed: owner.Amendment, *, reason: str) -> None:

@@ -15,7 +15,7 @@ from casewise.studies.design import REPLY_QUESTION, Demographic, Exclusion, OwnA
 from casewise.studies.quality import OUTCOMES as ENDED
 from casewise.studies.quality import AnsweredPage, reason_to_void
 from casewise.studies.rounds import LiveRound
-from casewise.studies.slots import lapse_expired, lease_end, release, resume, take_slot
+from casewise.studies.slots import lapse_expired, lease_end, release, reserve_slot, resume
 
 Decision = Literal["respond", "refuse", "ask", "skip"]
 AnswerOutcome = Literal["rated", "skipped", "surplus", "again", "over"]
@@ -216,7 +216,7 @@ def take_answer(study: LiveRound, annotator_id: str, answer: SubmittedAnswer) ->
             detail = {"item_id": page.item_id, "condition": page.condition}
             study.note("skipped", by="annotator", annotator_id=annotator_id, detail=detail)
         else:  # the page's slot went when the lease ran out
-            slot_id = take_slot(study, page)
+            slot_id = reserve_slot(study, page)
             outcome = "rated" if slot_id is not None or page.kind == "check" else "surplus"
             change(study, page, state=outcome, slot_id=slot_id, **values)
     if skips:
@@ -419,7 +419,7 @@ def restore(study: LiveRound, annotator_id: str, *, reason: str, by: str) -> int
     query = select(PAGES).where(PAGES.c.annotator_id == annotator_id, PAGES.c.kind == "item", PAGES.c.state == "void")
     counted = surplus = 0
     for page in study.execute(query.order_by(PAGES.c.item_id)).all():
-        slot_id = take_slot(study, page)
+        slot_id = reserve_slot(study, page)
         counted, surplus = counted + (slot_id is not None), surplus + (slot_id is None)
         change(study, page, state="surplus" if slot_id is None else "rated", slot_id=slot_id)
     values: dict[str, Any] = {"voided_at": None}

@@ -236,7 +236,7 @@ def with_submission(study: LiveRound, submission: str, *, vault: Vault) -> str |
     return None
 
 
-def keep_up(study: LiveRound) -> None:
+def maintain_round(study: LiveRound) -> None:
     """Re-open what expired leases hold, and delete what is due."""
     lapse_and_void(study)
     purge(study)

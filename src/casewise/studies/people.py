@@ -22,7 +22,7 @@ from casewise.errors import ConfigurationError
 from casewise.studies.freeze import most_taken
 from casewise.studies.recruiters import RecruiterIds
 from casewise.studies.rounds import LiveRound, Round, RoundState, closed_conditions, round_state
-from casewise.studies.slots import assign, hold_study, lease_ended
+from casewise.studies.slots import assign, expired_lease, lock_round
 from casewise.studies.wording import Question
 
 
@@ -208,7 +208,7 @@ def admission_refusal(study: LiveRound, fingerprint: str, *, lock: bool = False)
     With `lock`, other arrivals wait until this transaction ends, so that one place is not promised to two.
     """
     if lock:
-        hold_study(study)
+        lock_round(study)
     if took_part(study, fingerprint):
         return "already"
     state = round_state(study)
@@ -271,7 +271,7 @@ def expired_slots(study: LiveRound) -> Counter[tuple[str, str]]:
     query = (
         select(PAGES.c.condition, PAGES.c.query_id, func.count())
         .join(ANNOTATORS, ANNOTATORS.c.id == PAGES.c.annotator_id)
-        .where(*lease_ended(study), PAGES.c.state == "waiting", PAGES.c.kind == "item")
+        .where(*expired_lease(study), PAGES.c.state == "waiting", PAGES.c.kind == "item")
         .where(PAGES.c.condition.not_in(closed_conditions(study)))
         .group_by(PAGES.c.condition, PAGES.c.query_id)
     )

@@ -24,9 +24,9 @@ SLOTS, PAGES, ANNOTATORS, ITEMS = tables.slots, tables.pages, tables.annotators,
 
 def assign(study: LiveRound, annotator_id: str) -> int:
     """Give an annotator a condition and a batch, once; returns the number of items, 0 when no slot is open."""
-    hold_study(study)
+    lock_round(study)
     lapse_expired(study)
-    rng = generator(study, annotator_id)
+    rng = annotator_generator(study, annotator_id)
     free = study.counts(SLOTS.c.condition, where=[SLOTS.c.holder_id.is_(None)])
     for closed in closed_conditions(study):
         del free[closed]
@@ -34,10 +34,10 @@ def assign(study: LiveRound, annotator_id: str) -> int:
     if condition is None:
         return 0
     study.set_annotator(annotator_id, condition=condition)
-    open_items, candidates = open_in(study, condition)
+    open_items, candidates = find_open_items(study, condition)
     chosen = choose_batch(open_items, study.design.ratings.per_annotator, rng=rng)
-    slots_taken = take(study, annotator_id, SLOTS.c.id.in_([candidates[item] for item in chosen]))
-    if not slots_taken:
+    reserved = reserve_slots(study, annotator_id, SLOTS.c.id.in_([candidates[item] for item in chosen]))
+    if not reserved:
         return 0
     study.set_annotator(annotator_id, stage="rating", lapsed=False, lease_until=lease_end(study))
     query_of = {item.item_id: item.query_id for item in open_items}
@@ -53,24 +53,24 @@ def assign(study: LiveRound, annotator_id: str) -> int:
             "item_id": page.id if page.kind == "item" else None,
             "query_id": query_of.get(page.id),
             "check_name": page.id if page.kind == "check" else None,
-            "slot_id": slots_taken.get(page.id),
+            "slot_id": reserved.get(page.id),
             "state": "waiting",
             "scripted": False,
         }
-        for position, page in enumerate(lay_out(sorted(slots_taken), drawn, rng=rng), start=1)
+        for position, page in enumerate(lay_out(sorted(reserved), drawn, rng=rng), start=1)
     ]
     study.execute(insert(PAGES), rows)
-    detail = {"condition": condition, "items": len(slots_taken)}
+    detail = {"condition": condition, "items": len(reserved)}
     study.note("assigned", annotator_id=annotator_id, detail=detail)
-    return len(slots_taken)
+    return len(reserved)
 
 
-def hold_study(study: LiveRound) -> None:
+def lock_round(study: LiveRound) -> None:
     """Lock the round, so that other transactions that give out places wait until this one ends."""
     study.execute(select(tables.studies.c.id).where(tables.studies.c.id == study.id).with_for_update(key_share=True))
 
 
-def generator(study: Round, annotator_id: str) -> np.random.Generator:
+def annotator_generator(study: Round, annotator_id: str) -> np.random.Generator:
     """Return the random generator of one annotator, made from the design's seed and the annotator's random id, so that it can be retraced."""
     return np.random.default_rng([study.design.seed, int(annotator_id[1:], 16)])
 
@@ -80,7 +80,7 @@ def lease_end(study: LiveRound) -> datetime:
     return study.now + timedelta(minutes=study.design.ratings.lease_minutes)
 
 
-def open_in(study: LiveRound, condition: str) -> tuple[list[OpenItem], dict[str, int]]:
+def find_open_items(study: LiveRound, condition: str) -> tuple[list[OpenItem], dict[str, int]]:
     """Return the items of a condition with open slots, in a fixed order, and one open slot's id of each."""
     is_open = (SLOTS.c.study_id == study.id, SLOTS.c.condition == condition, SLOTS.c.holder_id.is_(None))
     counts = (
@@ -98,20 +98,22 @@ def open_in(study: LiveRound, condition: str) -> tuple[list[OpenItem], dict[str,
     return [OpenItem(row.item_id, row.query_id, row.slots) for row in rows], {row.item_id: row.first for row in rows}
 
 
-def take(study: LiveRound, annotator_id: str, *where: ColumnElement[bool], most: int | None = None) -> dict[str, int]:
+def reserve_slots(
+    study: LiveRound, annotator_id: str, *where: ColumnElement[bool], most: int | None = None
+) -> dict[str, int]:
     """Reserve the slots that fulfil all conditions and are still open, at most so many; return item ids with slot ids."""
     query = select(SLOTS.c.id, SLOTS.c.item_id).where(SLOTS.c.holder_id.is_(None), *where).order_by(SLOTS.c.id)
     rows = study.execute(query.limit(most).with_for_update(skip_locked=True))
-    slots_taken = {row.item_id: row.id for row in rows}
-    if slots_taken:
-        study.execute(update(SLOTS).where(SLOTS.c.id.in_(slots_taken.values())).values(holder_id=annotator_id))
-    return slots_taken
+    reserved = {row.item_id: row.id for row in rows}
+    if reserved:
+        study.execute(update(SLOTS).where(SLOTS.c.id.in_(reserved.values())).values(holder_id=annotator_id))
+    return reserved
 
 
-def take_slot(study: LiveRound, page: Row[Any]) -> int | None:
+def reserve_slot(study: LiveRound, page: Row[Any]) -> int | None:
     """Reserve one open slot of the page's item for its annotator; None when there is none."""
     same_item = (SLOTS.c[name] == getattr(page, name) for name in ("study_id", "condition", "item_id"))
-    return take(study, page.annotator_id, *same_item, most=1).get(page.item_id)
+    return reserve_slots(study, page.annotator_id, *same_item, most=1).get(page.item_id)
 
 
 def release(study: LiveRound, annotator_id: str, *, states: Mapping[str, str]) -> int:
@@ -136,7 +138,7 @@ def release(study: LiveRound, annotator_id: str, *, states: Mapping[str, str]) -
     ).rowcount
 
 
-def lease_ended(study: LiveRound) -> tuple[ColumnElement[bool], ...]:
+def expired_lease(study: LiveRound) -> tuple[ColumnElement[bool], ...]:
     """Return the conditions under which an annotator still holds slots although the lease has ended."""
     rating = (ANNOTATORS.c.study_id == study.id, ANNOTATORS.c.stage == "rating")
     return (*rating, ANNOTATORS.c.lapsed.is_(False), ANNOTATORS.c.lease_until < study.now)
@@ -144,7 +146,7 @@ def lease_ended(study: LiveRound) -> tuple[ColumnElement[bool], ...]:
 
 def lapse_expired(study: LiveRound) -> int:
     """Re-open what those hold whose lease ran out; returns how many people that were."""
-    query = select(ANNOTATORS.c.id).where(*lease_ended(study)).order_by(ANNOTATORS.c.id)
+    query = select(ANNOTATORS.c.id).where(*expired_lease(study)).order_by(ANNOTATORS.c.id)
     expired = study.scalars(query.with_for_update(skip_locked=True, key_share=True)).all()
     for annotator_id in expired:  # pages without an answer lose their slots, until the annotator is back
         reopened = release(study, annotator_id, states={"waiting": "lapsed"})
@@ -155,19 +157,17 @@ def lapse_expired(study: LiveRound) -> int:
 
 def resume(study: LiveRound, annotator_id: str) -> int:
     """Reserve again the part of a returning annotator's batch that is still open; return how many items that are."""
-    is_own_page = PAGES.c.annotator_id == annotator_id
+    own_page = PAGES.c.annotator_id == annotator_id
     again = 0
-    for page in study.execute(
-        select(PAGES).where(is_own_page, PAGES.c.state == "lapsed").order_by(PAGES.c.item_id)
-    ).all():
-        if (slot_id := take_slot(study, page)) is not None:
+    for page in study.execute(select(PAGES).where(own_page, PAGES.c.state == "lapsed").order_by(PAGES.c.item_id)).all():
+        if (slot_id := reserve_slot(study, page)) is not None:
             again += 1
-            position = update(PAGES).where(is_own_page, PAGES.c.position == page.position)
+            position = update(PAGES).where(own_page, PAGES.c.position == page.position)
             study.execute(position.values(state="waiting", slot_id=slot_id))
     study.set_annotator(annotator_id, lapsed=False, lease_until=lease_end(study))
-    if not again and not study.count(is_own_page, PAGES.c.kind == "item", PAGES.c.answered_at.is_not(None)):
+    if not again and not study.count(own_page, PAGES.c.kind == "item", PAGES.c.answered_at.is_not(None)):
         # attention checks check nothing where others took every item
-        checks = update(PAGES).where(is_own_page, PAGES.c.kind == "check", PAGES.c.state == "waiting")
+        checks = update(PAGES).where(own_page, PAGES.c.kind == "check", PAGES.c.state == "waiting")
         study.execute(checks.values(state="dropped"))
     study.note("resumed", annotator_id=annotator_id, detail={"items": again})
     return again

@@ -24,7 +24,7 @@ from casewise.database import Database
 from casewise.database.engine import Limit, expire_limits, only_one, take
 from casewise.errors import ConfigurationError, RunConflict
 from casewise.settings import Settings, from_environment
-from casewise.studies.monitor import keep_up
+from casewise.studies.monitor import maintain_round
 from casewise.studies.owner import replay_erasures
 from casewise.studies.people import Vault
 from casewise.studies.rounds import READ_ANEW_S, all_rounds, load_round, open_plan, read_plan
@@ -45,7 +45,7 @@ def create_app(settings: Settings) -> FastAPI:
         redoc_url=None,
         openapi_url=None,
         dependencies=[Depends(check_request)],
-        lifespan=upkept,
+        lifespan=maintenance,
         redirect_slashes=False,  # it would lead to whatever host a request names
     )
     app.state.settings = settings
@@ -92,7 +92,7 @@ log = logging.getLogger(__name__)
 
 
 @asynccontextmanager
-async def upkept(app: FastAPI) -> AsyncIterator[None]:
+async def maintenance(app: FastAPI) -> AsyncIterator[None]:
     """Maintain all rounds in a thread while the app runs, and close its database at the end."""
     stop = threading.Event()
 
@@ -100,7 +100,7 @@ async def upkept(app: FastAPI) -> AsyncIterator[None]:
         while not stop.wait(READ_ANEW_S):
             try:
                 app.state.rounds.clear()  # one may have been amended
-                keep_all_up(app.state.database, now=datetime.now(UTC))
+                maintain_rounds(app.state.database, now=datetime.now(UTC))
             except Exception:  # the next time tries again; the pages must go on
                 log.exception("upkeep failed")
 
@@ -112,7 +112,7 @@ async def upkept(app: FastAPI) -> AsyncIterator[None]:
     app.state.database.close()
 
 
-def keep_all_up(database: Database, *, now: datetime) -> bool:
+def maintain_rounds(database: Database, *, now: datetime) -> bool:
     """Maintain each round; return whether this process did, for one does so in a minute."""
     with database.write() as connection:
         if not take(connection, "upkeep", ONCE, now=now):
@@ -126,7 +126,7 @@ def keep_all_up(database: Database, *, now: datetime) -> bool:
             with database.write() as connection:
                 loaded = load_round(connection, listed_round.id)
                 assert loaded is not None
-                keep_up(loaded.at(connection, now))
+                maintain_round(loaded.at(connection, now))
         return True
     return False
 
