@@ -74,7 +74,7 @@ def served(server, monkeypatch):
         local = replace(loader, files=tuple(files), extra=extra)
         own = plugins.builtin_parts
         monkeypatch.setattr(
-            plugins, "own_parts", lambda kind: {**own(kind), name: local} if kind == "benchmarks" else own(kind)
+            plugins, "builtin_parts", lambda kind: {**own(kind), name: local} if kind == "benchmarks" else own(kind)
         )
         return local
 
