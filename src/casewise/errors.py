@@ -35,11 +35,11 @@ class ExitCode(IntEnum):
     DONE = 0
     """The command succeeded."""
     NO = 1
-    """A check failed: `gate`, `audit --fail-on`; or Prolific refused a step of `prolific reconcile`."""
+    """A check failed: `gate`, `check` with a limit, `audit --fail-on`; or Prolific refused a step of `prolific reconcile`."""
     USAGE = 2
     """Bad input, a bad option, or a service that cannot be used as requested."""
     CANNOT_TELL = 3
-    """`gate` cannot decide: too few items, or a run that did not finish its plan."""
+    """`gate` or `check` cannot decide: too few items, cases without a verdict, or a run that did not finish its plan."""
     STOPPED = 4
     """Stopped early by Ctrl-C, SIGTERM or a limit, or batch jobs are still out. The same command resumes."""
     NOTHING_SCORED = 5

@@ -188,7 +188,7 @@ def read_check(
 
     Raises ConfigurationError: a column is missing or something would have to be guessed. DataError: a row cannot be read.
     """
-    table, columns, judge = split_rows(read_any_table(path, file), columns)
+    table, columns, judge = split_rows(read_any_table(path, file), columns, words)
     words = replace(words, of_replies=columns.judged_word == "reply")
     judge = judge or judge_column(table, check, columns)
     if check.elicit is None and value_columns().get(plain_name(judge), "binary") != "binary":

@@ -276,7 +276,7 @@ def import_cases(
     scale = options.scale
     frame = case_frame(taxonomy, parameters, words=words, scale=scale, policies=policies)
     name = options.name or (Path(path).stem if target is None else Path(target).name)
-    split = split_rows(read_any_table(Path(path), file), columns)
+    split = split_rows(read_any_table(Path(path), file), columns, words)
     table, stated = ratings.joined(split.table, split.columns, scale=scale, words=words)
     columns_found = columns_of(table, stated, scale=scale is not None, parameters=frame.parameters)
     cases = Cases(table, columns_found, frame, declared=stated)
@@ -351,7 +351,7 @@ def load_frame(
     >>> load_frame(cases, "ward").counts.items
     1
     """
-    split = split_rows(frame_table(frame, name), columns)
+    split = split_rows(frame_table(frame, name), columns, words)
     of_cases = case_frame(taxonomy, parameters, words=words, scale=None, policies=policies)
     columns_found = columns_of(split.table, split.columns, parameters=of_cases.parameters)
     return Cases(split.table, columns_found, of_cases, declared=split.columns).benchmark()

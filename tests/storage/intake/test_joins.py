@@ -72,6 +72,13 @@ def test_a_row_with_several_cases_becomes_a_row_for_each_that_it_has():
     assert columns.parameters == {"role_a | role_b": "recipient.type"}
 
 
+def test_a_stated_word_is_that_of_the_file_where_one_is_declared():
+    stated = CaseColumns(case=("context=role_a,label=safe", "context=role_b,label=unsafe"))
+    table = split_rows(cases(**SEVERAL), stated, VerdictWords(safe_word=("pass",))).table
+
+    assert table.columns["safe | unsafe"] == ["pass", "unsafe", "pass"]
+
+
 @pytest.mark.parametrize(
     ("case", "problem"),
     [

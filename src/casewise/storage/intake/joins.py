@@ -54,10 +54,11 @@ class SplitRows(NamedTuple):
     """The column with a judge's verdicts, where the cases name it."""
 
 
-def split_rows(table: Table, columns: CaseColumns) -> SplitRows:
+def split_rows(table: Table, columns: CaseColumns, words: VerdictWords = VerdictWords()) -> SplitRows:
     """Return a row for each case of a table in which a row holds several cases in columns of their own.
 
-    The cases of a row are a pair. Each has the row's id with the name of its first column behind it.
+    The cases of a row are a pair. Each has the row's id with the name of its first column behind it. A stated word is that of
+    the file, where `words` declares one.
 
     Raises ConfigurationError: a case is not written PART=COLUMN, the cases state different parts, or a column is not there.
     """
@@ -87,10 +88,11 @@ def split_rows(table: Table, columns: CaseColumns) -> SplitRows:
         if any(table.columns[column][place] is not None for column in in_file[number].values())
     ]
     split = {name: [cells[place] for place, _ in there] for name, cells in table.columns.items() if name not in used}
+    own = {word: next(iter(given), word) for word, given in (("safe", words.safe_word), ("unsafe", words.unsafe_word))}
     roles = {part: " | ".join(case[part] for case in cases) for part in cases[0]}
     for part, name in roles.items():
         split[name] = [
-            table.columns[case[part]][place] if part in (case := in_file[number]) else cases[number][part]
+            table.columns[case[part]][place] if part in (case := in_file[number]) else own[cases[number][part]]
             for place, number in there
         ]
     usual = [name for usual in OPTIONS["id"] for name in split if plain_name(name) == usual]
