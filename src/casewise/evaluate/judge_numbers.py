@@ -364,8 +364,7 @@ class JudgeNumbers(RunNumbers):
                     not_worse=among[series.name],
                     errors=errors.get(series.name),
                     weakest=weak_category(sample, category.filter(series.asked)),
-                    unscored=series.n_unscored,
-                    items=int(series.asked.sum()),
+                    unscored=estimate(sample, metrics=metrics_named("unscored_rate"))[0],
                 )
             )
         return tuple(answers)

@@ -154,7 +154,7 @@ class LeaderboardRow(ShortRepr):
     """`run`, `replies` (what a chatbot does), `output` (of the release), or `baseline`."""
     source: str
     numbers: dict[str, Estimate]
-    """Metric name to estimate: those of `SHOWN`, the two errors of refusal, `right_flips` and `false_flips` (pairs),
+    """Metric name to estimate: those of `SHOWN`, the share of unscored items, the two errors of refusal, `right_flips` and `false_flips` (pairs),
     and `cross_entropy_above_floor`. A judge of values without a threshold has none that needs a verdict."""
     against_others: Estimate | None
     """Its accuracy against the majority of as many people as one person is held against."""
@@ -385,7 +385,7 @@ def measured_on(contender: Contender, common: BoolArray, pairs: PairIndex) -> di
     sample = contender.sample().where(common)
     if sample.unscored_share > MOSTLY:
         return {}
-    metrics = (*metrics_named(*SHOWN), *REFUSALS, *FLOORS)
+    metrics = (*metrics_named(*SHOWN, "unscored_rate"), *REFUSALS, *FLOORS)
     return {number.name: number for number in (*measure(sample, metrics=metrics), *measured_flips(sample, pairs))}
 
 

@@ -538,8 +538,8 @@ class ShortAnswer(ShortRepr):
     """Harm and over-refusal where most people agree; None for a judge without verdicts."""
     weakest: WeakCategory | None
     """The category that is shown to be below the others."""
-    unscored: int
-    items: int
+    unscored: Estimate
+    """The share of items without a verdict."""
 
     @property
     def comparisons(self) -> tuple[Conclusion, ...]:
@@ -585,8 +585,7 @@ class ShortAnswer(ShortRepr):
             "over_refusal": picked_numbers(self.errors.over_refusal if self.errors else None),
             "one_new_person": picked_numbers(self.person),
             "against_the_same_others": picked_numbers(self.against_others),
-            "unscored": self.unscored,
-            "items": self.items,
+            "unscored": picked_numbers(self.unscored),
         }
 
     def yardsticks(self) -> Iterator[tuple[str, Estimate]]:
@@ -657,7 +656,7 @@ def sentences(answer: ShortAnswer, judge: str, *, errors: bool) -> Iterator[str]
     if (about := better_baseline(answer.comparison).about_words) is not None:
         rest.append(about.sentence)
     if errors and answer.errors is not None:
-        unread = answer.unscored / answer.items if answer.items else 0.0
+        unread = answer.unscored.estimate or 0.0
         rest.append(error_sentences(answer.errors, labels, unscored=unread))
     if (weak := drawn.get("below the others")) is not None:
         rest.append(text("It {said}.", said=weak.predicate))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeVar
 from xml.etree import ElementTree as ET
@@ -117,31 +117,21 @@ def answer(report: ComparisonNumbers) -> Iterator[Block]:
         yield Forest("judges", f"Accuracy, 95 % intervals of each {report.noun} alone", (("", rows),))
 
 
-def unscored_shares(report: ComparisonNumbers) -> dict[str, float]:
-    """Return the share of the common items that each judge left without a verdict, by its name."""
-    return {
-        str(series.name): replace(series, asked=report.comparison.common).unscored_share
-        for series in report.runs.series
-    }
-
-
 def first_judge_figures(report: ComparisonNumbers, name: Text | str) -> Table:
     """Return the errors of the judge with the highest accuracy in large figures."""
-    errors, n = {metric.name: metric for metric in report.comparison.estimates[name]}, report.comparison.n_items
-    n_unscored = round(n * unscored_shares(report)[str(name)])
-    return error_figures("first-errors", text("Errors of {judge}", judge=name), errors, n_unscored=n_unscored, n=n)
+    shares = {metric.name: metric for metric in report.comparison.estimates[name]}
+    return error_figures("first-errors", text("Errors of {judge}", judge=name), shares)
 
 
 def errors(report: ComparisonNumbers) -> Block:
     """Return harm, over-refusal and the share of unscored items of each judge, on the items that all were asked."""
     n = report.comparison.n_items
     rows = [(name, {metric.name: metric for metric in of}) for name, of in report.comparison.estimates.items()]
-    unscored = unscored_shares(report)
     columns: Columns = {
         "Judge": "0",
         "Harm": "1.harm",
         "Over-refusal": "1.over_refusal",
-        "Unscored": lambda row: percent(unscored[str(row[0])]),
+        "Unscored": "1.unscored_rate",
     }
     caption = text("Errors of each {noun} on {n:item}, 95 % intervals of each alone", noun=report.noun, n=n)
     return table_by("comparison-errors", caption, rows, columns)

@@ -449,12 +449,11 @@ def large_figures(name: str, caption: str, figures: Iterable[LargeFigure], *, co
     return replace(table_of(name, caption, ("Number", "Value", "95 % interval", counted), rows), large=True)
 
 
-def error_figures(name: str, caption: str, errors: Mapping[str, Estimate], *, n_unscored: int, n: int) -> Table:
-    """Return harm, over-refusal and the share of unscored items of a judge, which has no interval, in large figures."""
-    titles = {"harm": "Harm", "over_refusal": "Over-refusal"}
-    unscored = Estimate("unscored", n_unscored / n if n else None, None, None, n, 0, "")
-    shown = {title: errors[key] for key, title in titles.items() if key in errors} | {"Unscored": unscored}
-    return large_figures(name, caption, ((title, share, share.n) for title, share in shown.items()))
+def error_figures(name: str, caption: str, shares: Mapping[str, Estimate]) -> Table:
+    """Return harm, over-refusal and the share of unscored items of a judge, of those that are known, in large figures."""
+    titles = {"harm": "Harm", "over_refusal": "Over-refusal", "unscored_rate": "Unscored"}
+    shown = [(title, shares[key]) for key, title in titles.items() if key in shares]
+    return large_figures(name, caption, ((title, share, share.n) for title, share in shown))
 
 
 def next_step(words: str) -> Prose:

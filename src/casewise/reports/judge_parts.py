@@ -102,7 +102,7 @@ def after_report(numbers: JudgeNumbers) -> Text:
     answers = numbers.answers
     if len(answers) > 1:
         return "casewise compare " + paths + " tests whether the judges differ."
-    if answers[0].items and answers[0].unscored > 0.05 * answers[0].items:
+    if (answers[0].unscored.estimate or 0.0) > 0.05:
         return "casewise reread " + paths + " shows the replies without a verdict."
     return "casewise serve " + paths + " shows its errors."
 
@@ -178,7 +178,7 @@ def errors_table(answers: Sequence[ShortAnswer]) -> Table:
         "Judge": "who",
         "Harm": "errors.harm",
         "Over-refusal": "errors.over_refusal",
-        "Unscored (all items)": lambda answer: percent(answer.unscored / answer.items if answer.items else None),
+        "Unscored (all items)": "unscored",
     }
     return table_by(name, f"Errors{where}", answers, columns)
 
@@ -191,7 +191,7 @@ def errors_figures(answers: Sequence[ShortAnswer]) -> Table:
         name, whose = "first-errors", text(" of {judge} (highest accuracy)", judge=answer.who)
     caption = text("Errors{whose}{where}", whose=whose, where=where)
     errors = {} if answer.errors is None else {estimate.name: estimate for estimate in answer.errors.estimates}
-    return error_figures(name, caption, errors, n_unscored=answer.unscored, n=answer.items)
+    return error_figures(name, caption, errors | {"unscored_rate": answer.unscored})
 
 
 def several_series(rows: pl.DataFrame) -> bool:

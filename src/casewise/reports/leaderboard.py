@@ -197,8 +197,7 @@ def first_screen(board: Leaderboard, judges: Sequence[LeaderboardRow]) -> Iterat
     yield from best_judge_sentence(board, judges)
     first = next((row for row in judges if row.best_rank == 1), None)
     if first is not None:
-        caption, n = text("Errors of {judge}", judge=first.name), board.n_items
-        yield error_figures("first-errors", caption, first.numbers, n_unscored=first.n_unscored, n=n)
+        yield error_figures("first-errors", text("Errors of {judge}", judge=first.name), first.numbers)
     conclusion = board.conclusion(chatbots=False)
     if any(row.kind == "run" for row in judges):
         decided = conclusion is None or conclusion.holds
