@@ -20,17 +20,7 @@ from casewise.ask.layouts import Kind
 from casewise.errors import ConfigurationError
 from casewise.judges.judge import Ask, Judge, Receiver, call_key, is_unseen
 from casewise.options import Hidden, Parameter
-from casewise.records import (
-    FULL,
-    NO_CONTEXT,
-    Arm,
-    Elicitation,
-    Item,
-    Judgement,
-    ParameterSet,
-    Transform,
-    paper_parameters,
-)
+from casewise.records import FULL, NO_CONTEXT, Arm, Elicitation, Item, Judgement, ParameterSet, paper_parameters
 from casewise.runs.engine import Asks
 from casewise.runs.limits import RunObserver, RunProgress
 from casewise.runs.run import CallEstimate, estimate_calls
@@ -196,7 +186,7 @@ def unseen_attacks(benchmark: Benchmark, receiver: Receiver, plan: Plan) -> tupl
 
 def unseen_note(name: str, unseen: Sequence[str]) -> str | None:
     """Return how many attacks of each kind do not reach the judge or chatbot called `name`; None where all do."""
-    kinds = Counter(place_of_attack(Transform.named(each)) for each in unseen)
+    kinds = Counter(place_of_attack(Arm.named(each).transforms[0]) for each in unseen)
     counts = ", ".join(f"{n} {place}" for place, n in kinds.items())
     why = "casewise does not ask it under them, and records them as not shown; --dry-run --json lists them"
     n_unseen = Noun("attack or perturbation", "attacks and perturbations").counted(len(unseen))
