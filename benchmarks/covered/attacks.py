@@ -106,7 +106,7 @@ def with_wording_variance(studies: int) -> Iterator[Row]:
                 np.zeros(2 * queries),
                 (rng.random(2 * queries) < np.repeat(rates[wording], 2)).astype(float),
             )
-            how = {"cluster": np.repeat(np.arange(queries), 2), "of": before == 0}
+            how = {"cluster": np.repeat(np.arange(queries), 2), "mask": before == 0}
             for name, shown in (("turned, five wordings", wording), ("turned, over queries alone", None)):
                 found = estimate_of(flips(before, after, towards="safe", wording=shown, **how).turned)
                 if found.ci_low is not None and found.ci_high is not None:
