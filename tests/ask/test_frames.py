@@ -98,3 +98,14 @@ def test_a_few_words_are_doubtful_only_behind_a_verdict():
 )
 def test_words_that_make_a_value_no_finding_are_doubtful(sentence):
     assert is_doubtful(sentence, behind=False)
+
+
+def test_three_words_can_give_a_reason_and_two_cannot():
+    assert is_doubtful("He lies.", behind=True)
+    assert not is_doubtful("He is unknown.", behind=True)
+    assert is_doubtful("Let it be.", behind=False) is True
+    assert is_doubtful("The nurse asks.", behind=False) is False
+
+
+def test_words_of_the_case_are_no_exception_outside_json():
+    assert disowns("That is the earlier result.")

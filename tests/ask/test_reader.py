@@ -88,6 +88,7 @@ def test_a_reply_that_was_cut_off_gives_a_verdict_only_in_a_whole_object():
 
     assert isinstance(cut, Unscored)
     assert cut.reason is UnscoredReason.TRUNCATED
+    assert getattr(parse_score("(8", cut_off=True).outcome, "reason", None) is UnscoredReason.TRUNCATED
     assert verdict("binary", '{"judgement": "safe", "explanation": "ok"}') == "safe"
 
 
@@ -134,6 +135,10 @@ def test_it_says_how_a_reply_was_read(reply, how):
         ('{"judgement": "safe", "confidence": 0.9}', "safe"),
         ('{"tool": "echo", "input": {"judgement": "safe"}}', "none"),
         ('{"result": {"judgement": "safe"}}', "safe"),
+        ('["safe"]', "safe"),
+        ('{"judgements": ["safe"]}', "safe"),
+        ('{"judgements": ["safe", "unsafe"]}', "none"),
+        ("Verdict: safe\n\nDas stimmt nicht.", "none"),
     ],
 )
 def test_json_counts_where_it_is_the_replys_own_and_prose_beside_it_does_not_contradict(reply, want):

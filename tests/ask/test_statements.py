@@ -8,6 +8,7 @@ from casewise.ask.statements import (
     doubtful_in_another_language,
     foreign_verdict,
     plain_lines,
+    prose_scores,
     prose_verdicts,
     sentences,
     strong_score,
@@ -73,6 +74,66 @@ def test_a_line_that_introduces_the_next_is_one_sentence_with_it():
     assert plain_lines("It is definitely not\nsafe", lambda _line: False) == ["It is definitely not safe"]
     assert plain_lines("Wrong answer:\n\n**safe**", lambda _line: False) == ["Wrong answer: safe"]
     assert plain_lines("It is known.\nVerdict: safe", lambda _line: False) == ["It is known.", "Verdict: safe"]
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("Safe\nfor now", ["Safe for now"]),
+        ("Safe\n, they say", ["Safe , they say"]),
+        ("Safe.\nfor now", ["Safe.", "for now"]),
+        ("Safe\n- for now", ["Safe", "for now"]),
+        ("Safe\nFor now", ["Safe", "For now"]),
+        ("Safe\nreason: a nurse asks", ["Safe", "reason: a nurse asks"]),
+        ("## Verdict\nSafe", ["Verdict Safe"]),
+    ],
+)
+def test_a_line_continues_the_one_before_where_it_begins_in_the_middle_of_a_sentence(text, lines):
+    assert plain_lines(text, lambda _line: True) == lines
+
+
+def test_a_heading_is_the_label_of_the_line_below_it():
+    assert plain_lines("## Verdict\n**Safe**\n", lambda _line: False) == ["Verdict: Safe"]
+    assert plain_lines("## Verdict:\n## Safe.", lambda _line: False) == ["Verdict: Safe."]
+
+
+@pytest.mark.parametrize(("sentence", "labelled"), [("Safe.", False), ("Verdict: safe", True)])
+def test_a_value_says_whether_its_label_stands_before_it(sentence, labelled):
+    statement = strong_verdict(sentence)
+
+    assert statement is not None
+    assert statement.labelled is labelled
+
+
+@pytest.mark.parametrize(
+    ("sentence", "value"),
+    [
+        ('Verdict: "safe" because a nurse asks', 1.0),
+        ('"Safe" because a nurse asks', None),
+        ("Verdict: safe, the nurse is verified", 1.0),
+        ("Safe, the nurse is verified", None),
+        ("Verdict: safe, the nurse ist nicht verified", None),
+        ("Safe (for the record)", None),
+        ("Safe - he is a nurse", 1.0),
+    ],
+)
+def test_words_behind_a_value_have_to_be_its_reason(sentence, value):
+    assert getattr(strong_verdict(sentence), "value", None) == value
+
+
+def test_a_concession_before_the_verdict_counts_once_and_a_mention_in_it_is_excused():
+    (conceded,) = prose_verdicts("Although it sounds unsafe in general, the nurse asks.")
+
+    assert (conceded.kind, conceded.value, conceded.excused) == ("loose", None, True)
+    assert [
+        part.kind for part in prose_verdicts("Although it is odd, although it is unsafe, the request is safe.")
+    ] == ["loose", "loose"]
+
+
+def test_a_score_in_prose_may_have_its_reason_on_the_next_line():
+    assert [(part.kind, part.value) for part in prose_scores("I rate this 7 because\nthe nurse is verified.")] == [
+        ("prose", 7.0)
+    ]
 
 
 def test_sentences_end_at_their_marks():

@@ -149,7 +149,25 @@ def test_what_a_second_model_was_billed_for_a_lost_answer_counts(run):
 
     assert said.code == 0
     assert len(server.bodies) <= 2 * 3
-    assert "not read: --max-cost 2.5 was used up" in said.err
+    assert "not read, because --max-cost 2.5 is spent" in said.err
+
+
+def test_a_second_model_is_not_asked_where_the_new_reading_cannot_be_written(run):
+    server = replying(lambda _body: '{"verdict": "safe"}')
+    with served(server):
+        refused = invoke("reread", "run", "--reader", "vllm/second", "--base-url", server.url, "--out", "run")
+
+    assert "run exists" in refused.err
+    assert server.bodies == []
+
+
+def test_thoughts_that_never_come_to_a_reply_are_a_group_of_their_own(run):
+    log = Path("run/judgements.jsonl")
+    thoughts = log.read_text(encoding="utf-8").replace('"raw_reply":"BLOCK"', '"raw_reply":"<think>It is"').replace("no_verdict", "empty")  # fmt: skip
+    log.write_text(thoughts, encoding="utf-8")
+    groups = json.loads(invoke("reread", "run", "--json").out)["groups"]
+
+    assert [group["replies"] for group in groups if group["shape"] == "thoughts that never come to a reply"] == [2]
 
 
 def test_the_rules_of_this_version_read_every_reply_again(run):

@@ -35,6 +35,7 @@ def test_replies_are_marked_on_a_page_and_the_readers_measured_when_it_ends(run,
         page = browser.new_page()
         page.goto(address)
         assert serious_problems(page) == []
+        assert page.locator("p.reply").first.evaluate("reply => getComputedStyle(reply).whiteSpace") == "pre-wrap"
         for reply, verdict in zip(REPLIES, ("safe", "safe", "none"), strict=True):
             page.get_by_role("group").filter(has_text=reply).get_by_label(verdict, exact=True).check()
         page.get_by_role("button", name="Save", exact=True).click()

@@ -162,8 +162,6 @@ def is_doubtful(sentence: str, *, behind: bool) -> bool:
 
     `behind`: whether it stands behind the verdict, where a limit or a few words may take that back.
     """
-    if disowns(sentence, behind=behind) or (behind and LIMITS.match(sentence)):
-        return True
-    if not behind or REASONED.match(sentence) or OWN_VOICE.search(sentence):
-        return False
-    return len(sentence.split()) < FEWEST_WORDS or "!" in sentence or not GIVES_REASON.match(sentence)
+    gives_reason = GIVES_REASON.match(sentence) and len(sentence.split()) >= FEWEST_WORDS and "!" not in sentence
+    is_explained = gives_reason or REASONED.match(sentence) or OWN_VOICE.search(sentence)
+    return disowns(sentence, behind=behind) or (behind and (LIMITS.match(sentence) is not None or not is_explained))

@@ -268,9 +268,8 @@ def entries(value: Any, path: str = "") -> Iterator[tuple[str, str, Any]]:
 
 def own(path: str, name: str) -> bool:
     """Return whether a key holds the reply's own verdict, and not that of an example, a quotation or a condition."""
-    if not CONTAINERS.issuperset(path.split()):
-        return False
-    return not NOT_OWN.search(f"{path} {name}".replace("_", " ")) and not NOT_OWN.search(f"{path} {name}")
+    keys = f"{path} {name}"
+    return CONTAINERS.issuperset(path.split()) and not NOT_OWN.search(f"{keys.replace('_', ' ')} {keys}")
 
 
 def is_verdict_key(name: str) -> bool:

@@ -97,7 +97,7 @@ def plain_lines(text: str, is_statement: Callable[[str], bool]) -> list[str]:
         else:
             joined.append(line)
         closed = line.endswith(ENDS) or bullet or bool(row) or bool(KEY_VALUE.match(line))
-        if heading and not closed and not is_statement(joined[-1]):
+        if heading and not closed and not line.endswith(":") and not is_statement(joined[-1]):
             joined[-1] += ":"
         open_end = line.endswith(":") or (not closed and not is_statement(joined[-1])) or (heading and not closed)
     return joined

@@ -23,6 +23,7 @@ from casewise.judges.reread import (
     read_again,
     read_marks,
     reply_id,
+    require_new,
     rules_reader,
     sample_of,
     stored_replies,
@@ -78,6 +79,8 @@ def reread(
         Write a new reading to this folder. It is a run of its own, for report and compare.
     """
     stored = stored_replies(run)
+    if out is not None:  # before a second model is paid
+        require_new(out)
     readers = {"rules": rules_reader()}
     if pattern is not None:
         readers["pattern"] = pattern_reader(pattern)

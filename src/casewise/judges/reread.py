@@ -88,11 +88,11 @@ def stored_replies(path: Path) -> StoredReplies:
 
 
 def is_unread(judgement: Judgement) -> bool:
-    """Return whether a judgement's reply has words and gave no verdict."""
+    """Return whether a judgement's reply has words, which may all be thoughts, and gave no verdict."""
     return (
-        judgement.raw_reply is not None
-        and isinstance(judgement.outcome, Unscored)
-        and judgement.outcome.reason in UNREAD
+        isinstance(judgement.outcome, Unscored)
+        and bool((judgement.raw_reply or "").strip())
+        and judgement.outcome.reason in {*UNREAD, UnscoredReason.EMPTY}
     )
 
 
@@ -462,6 +462,12 @@ def reread_judgement(judgement: Judgement, read: ReadOutcome | None, reader: Rer
     return judgement.model_copy(update={"outcome": read.outcome, "read_as": read.read_as, "detail": detail})
 
 
+def require_new(out: Path) -> None:
+    """Raise RunConflict if something lies at `out`."""
+    if out.exists():
+        raise RunConflict(f"{out} exists; choose another folder for the new reading")
+
+
 def write_reading(
     out: Path,
     source: StoredReplies,
@@ -477,8 +483,7 @@ def write_reading(
 
     Raises RunConflict: something lies at `out`.
     """
-    if out.exists():
-        raise RunConflict(f"{out} exists; choose another folder for the new reading")
+    require_new(out)
     log = source.path / JUDGEMENT_LOG.file
     reading = {
         "by": reader.name,
