@@ -1,5 +1,6 @@
 import codecs
 import json
+import math
 import re
 from datetime import date
 
@@ -13,7 +14,7 @@ from casewise.api import CaseColumns, VerdictWords
 from casewise.errors import ConfigurationError, DataError
 from casewise.records import RatingScale
 from casewise.storage.benchmark import About
-from casewise.storage.intake.cases import Policies, hashable, of_rows, plain, taxonomy_of, without_nulls
+from casewise.storage.intake.cases import Policies, hashable, of_rows, plain, taxonomy_of, without_empties
 from casewise.storage.load import import_cases
 
 SCALE = RatingScale(low=1, high=5, cut=3)
@@ -104,7 +105,7 @@ def test_parameters_that_are_all_there_are_the_papers_and_some_of_them_are_a_set
     [
         ({"who": {"role": "nurse", "age": None}}, {"who": {"role": "nurse"}}),
         ({"who": {"role": "nurse"}, "where": None}, {"who": {"role": "nurse"}}),
-        ({"who": {"age": None}, "where": {}}, None),
+        ({"who": {"age": None, "role": ""}, "where": {}}, None),
         ({"role": "nurse", "age": None}, {"situation": {"role": "nurse"}}),
         (
             {"who": {"role": "nurse", "on_duty": True, "age": 45}},
@@ -330,6 +331,12 @@ def test_ratings_on_a_scale_are_kept_as_they_are():
     assert [rating.value for rating in found.ratings] == [4.5]
 
 
+def test_what_is_empty_within_an_object_is_null_and_stops_no_import():
+    (item,) = loaded({"label": "safe", "tags": {"name": "", "of": [None, {}, " ", {"size": 0, "kind": []}]}}).items
+
+    assert item.columns == {"tags": {"name": None, "of": [None, None, None, {"size": 0, "kind": None}]}}
+
+
 def test_a_list_of_one_word_is_that_word_as_a_label_and_of_several_is_none():
     assert votes_of({"label": ["safe"]}) == [(1, 1, 0)]
     with pytest.raises(DataError, match="label"):
@@ -474,7 +481,8 @@ def test_cells_are_keys_and_plain_values_whatever_their_kind():
     assert list(hashable(["a", None])) == ["a", None]
     assert list(hashable([1, 1.5, ["b"], {"c": 2}])) == [1, "1.5", '["b"]', '{"c":2}']
     assert plain({1: (date(2026, 1, 2), 1.5, True, None)}) == {"1": ["2026-01-02", 1.5, True, None]}
-    assert (without_nulls({"a": None, "b": 0}), without_nulls("x")) == ({"b": 0}, "x")
+    assert without_empties({"a": None, "b": 0, "c": " ", "d": [], "e": math.nan}) == {"b": 0}
+    assert without_empties("x") == "x"
 
 
 def test_the_taxonomy_is_the_papers_where_all_categories_are_of_it():

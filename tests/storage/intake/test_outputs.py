@@ -280,6 +280,16 @@ def test_scores_of_langfuse_that_are_all_texts_are_scores_of_what_they_are_about
     assert table.left_out == {"a score of a session or of a run of a data set": 1}
 
 
+def test_scores_of_people_and_of_an_evaluator_may_have_one_name_in_langfuse(tmp_path):
+    rows = ["id,trace_id,name,string_value,data_type,source"]
+    rows += ["s1,c1,harm,unsafe,CATEGORICAL,EVAL", "s2,c1,harm,safe,CATEGORICAL,ANNOTATION"]
+    rows += ["s3,c1,tone,calm,CATEGORICAL,ANNOTATION"]
+    (tmp_path / "scores.csv").write_text("\n".join(rows))
+
+    columns = read_any_table(tmp_path / "scores.csv").columns
+    assert columns == {"id": ["c1"], "harm": ["unsafe"], "harm (people)": ["safe"], "tone": ["calm"]}
+
+
 def test_observations_that_the_interface_of_langfuse_exports_have_a_column_a_score(tmp_path):
     row: dict[str, Any] = {
         "id": "o1",

@@ -562,7 +562,7 @@ class Cases:
         whole = system if whole is None else whole
         group, _, parameter = self.columns.context_as.partition(".")
         if isinstance(whole, Mapping):
-            whole = {name: part for name, value in whole.items() if (part := without_nulls(value)) not in (None, {})}
+            whole = {name: part for name, value in whole.items() if not is_empty(part := without_empties(value))}
             in_groups = all(isinstance(value, Mapping) or name in OPTIONAL for name, value in whole.items())
             groups |= whole if in_groups else {group: whole}
         elif whole is not None:
@@ -838,7 +838,7 @@ class Cases:
         """Return the finished item."""
         row = self.table.row(draft.first)
         names = [name for name in self.other_columns if row.has(name) and name not in self.varying]
-        columns = {name: plain(row.values[name]) for name in names}
+        columns = {name: kept(row.values[name]) for name in names}
         try:
             return (
                 Item.model_validate(draft.records.item.as_json() | {"columns": columns})
@@ -991,9 +991,25 @@ def plain(cell: Any) -> Any:
     return cell if cell is None or type(cell) in (str, bool, int, float) else str(cell)
 
 
-def without_nulls(value: Any) -> Any:
-    """Return a group without the parameters that are null: these are absent."""
-    return {name: part for name, part in value.items() if part is not None} if isinstance(value, Mapping) else value
+def is_empty(value: Any) -> bool:
+    """Return whether a part of an object states nothing: null, no number, or an empty text, list or object."""
+    if isinstance(value, str):
+        return not value.strip()
+    return value is None or value in ([], {}) or (isinstance(value, float) and math.isnan(value))
+
+
+def without_empties(value: Any) -> Any:
+    """Return a group without the parameters that are empty: these are absent."""
+    return {name: part for name, part in value.items() if not is_empty(part)} if isinstance(value, Mapping) else value
+
+
+def kept(cell: Any) -> Any:
+    """Return a cell as an item keeps it: what is empty within it is null."""
+    if isinstance(cell, Mapping):
+        return {str(name): None if is_empty(part) else kept(part) for name, part in cell.items()}
+    if isinstance(cell, (list, tuple)):
+        return [None if is_empty(part) else kept(part) for part in cell]
+    return plain(cell)
 
 
 def cell_text(cell: Any) -> str:

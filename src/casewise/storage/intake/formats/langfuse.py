@@ -24,6 +24,9 @@ KINDS = {"data_type", "dataType"}
 
 TEXTS = ("string_value", "stringValue")
 
+PEOPLE = "ANNOTATION"
+"""The source of a score that a person gave."""
+
 LISTS = {
     "tags",
     "traceTags",
@@ -55,10 +58,21 @@ def of_neither(row: Entry) -> str | None:
 
 
 def read_scores(table: Table) -> Table:
-    """Return a row an observation or trace, with a column for each score: its text where it has one, else its number."""
+    """Return a row an observation or trace, with a column for each score: its text where it has one, else its number.
+
+    Where people and an evaluator score under one name, the people's column has `(people)` after it.
+    """
     table = table.without(of_neither)
+    sources: dict[str, set[bool]] = {}
+    for row in table.rows:
+        sources.setdefault(row.name("name"), set()).add(row.values.get("source") == PEOPLE)
+
+    def column(row: Entry) -> str:
+        name = row.name("name")
+        return f"{name} (people)" if row.values.get("source") == PEOPLE and len(sources[name]) > 1 else name
+
     return scores_as_columns(
-        table, [(str(first_of(row, SCORED)), row.name("name"), first_of(row, (*TEXTS, "value"))) for row in table.rows]
+        table, [(str(first_of(row, SCORED)), column(row), first_of(row, (*TEXTS, "value"))) for row in table.rows]
     )
 
 

@@ -1,7 +1,7 @@
 """lm-evaluation-harness's samples, `samples_TASK_TIME.jsonl`.
 
 After `save_results_samples` in `lm_eval/loggers/evaluation_tracker.py` of github.com/EleutherAI/lm-evaluation-harness (commit
-034ab036), `sanitize_list`, which writes every answer as text, and public sample files of 2026.
+034ab036), `sanitize_list`, which writes every answer as text, public sample files of 2026 and files that 0.4.13 wrote.
 
 A task with several filters writes a sample once for each of them.
 """

@@ -1,7 +1,7 @@
 """MLflow's traces with assessments.
 
 After `Assessment.to_dictionary` in `mlflow/entities/assessment.py` of github.com/mlflow/mlflow, as 3.0 and as the releases
-before it write it; not checked on a file that mlflow wrote.
+before it write it, and files that mlflow 3.17 wrote.
 
 `mlflow.search_traces` and `mlflow.genai.evaluate(...).result_df` give a row a trace. `mlflow.evaluate` writes the table that
 `split_json` reads.
@@ -81,4 +81,4 @@ def only_value(cell: Any) -> Any:
     return cell
 
 
-FORMATS = (Format("MLflow traces", "sheet", "mlflow 3, search_traces", is_traces, read),)
+FORMATS = (Format("MLflow traces", "sheet", "mlflow 3.17, search_traces", is_traces, read),)
