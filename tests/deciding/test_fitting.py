@@ -16,6 +16,7 @@ from tests.support.served import served
 import casewise
 from casewise.api.deciding import Fit, FitOptions, Wanted, fit_decider
 from casewise.deciding.decider_file import read_decider
+from casewise.deciding.fitting import label_source
 from casewise.errors import BenchmarkError, ChecksumMismatch, ConfigurationError, DataError, JudgeError, StatisticsError
 from casewise.reports.decider import decider_page, never_answers
 from casewise.stats.thresholds import FittedThresholds, WantedFields
@@ -349,3 +350,10 @@ def test_a_judge_without_a_value_for_some_items_has_a_calibration_error(tmp_path
 
     assert np.isnan(fit.numbers.trial.evidence.value).any()
     assert fit.decider.calibration.error_before is not None
+
+
+def test_a_decider_says_whose_labels_it_was_fitted_on_unless_people_voted():
+    stated = casewise.load_frame([{"query": "Who?", "label": "safe"}, {"query": "What?", "label": "unsafe"}])
+
+    assert label_source(stated, FitOptions()) == "as stated"
+    assert label_source(casewise.load("demo"), FitOptions()) is None
