@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from casewise.stats.separation import LEAST_ITEMS, Memberships, separation
+from casewise.stats.separation import LEAST_ITEMS, Family, Memberships, separation
 
 
 def world(rng, *, n_queries, per_query, effect, nested=False):
@@ -78,3 +78,12 @@ def test_a_statement_of_few_items_or_of_nearly_all_is_not_searched(n_with):
     found = separation(error, has, np.arange(40), rng=np.random.default_rng(6))
 
     assert (found is not None) == (LEAST_ITEMS <= n_with <= 40 - LEAST_ITEMS)
+
+
+def test_a_family_counts_permutations_that_reach_its_largest_statistic_and_sums_parameters_of_two_statements():
+    single = Family.from_totals(np.array([[3.0, 2.9, *[0.0] * 18]]), np.array([1]), np.array([0]))
+    alternating = np.array([[2.0, *[2.1, 0.0] * 10], [2.0, *[0.0, 2.1] * 10]])
+    both = Family.from_totals(alternating, np.array([1, 1]), np.array([0, 0]))
+
+    assert (single.place, single.p) == (0, 1 / 20)
+    assert (both.place, both.p) == (2, 1 / 21)
