@@ -71,12 +71,7 @@ def sections(numbers: CheckNumbers) -> Iterator[Section]:
 
 def sentences(numbers: CheckNumbers) -> Iterator[str]:
     """Yield the answer, what would decide what is open, and whether the limits hold."""
-    if out_of_reach(numbers.more, numbers.n_queries):
-        more = " The two are so close that no practical number of labels would show a difference."
-    elif numbers.more:
-        more = f" About {numbers.more:,} more labelled queries would show a difference of this size."
-    else:
-        more = ""
+    more = f" {about_more(numbers.more)} labelled queries would show a difference of this size." if numbers.more else ""
     yield text(
         "The judge in {judge!r} agrees with people on {share} of {n:,} labelled cases. {against}{more}",
         judge=numbers.judge,
@@ -94,21 +89,18 @@ def sentences(numbers: CheckNumbers) -> Iterator[str]:
     yield from map(limit_sentence, numbers.limits)
 
 
-MOST_TIMES = 20
-"""Above this many times the queries at hand, no number of further ones is printed."""
+MOST_QUERIES = 20_000
+"""Beyond this number of further queries, only that it is exceeded is printed: it rests on a small difference."""
 
 
-def out_of_reach(more: int | None, n: int) -> bool:
-    """Return whether more queries are needed than people could label."""
-    return more is not None and more > MOST_TIMES * max(1, n)
+def about_more(n: int) -> str:
+    """Return the beginning of a sentence about `n` further queries."""
+    return f"About {n:,} more" if n <= MOST_QUERIES else f"More than {MOST_QUERIES:,} more"
 
 
 def limit_sentence(limit: Limit) -> Text:
     """Return whether a limit holds, in words."""
-    if out_of_reach(limit.more, limit.n):
-        more = " The estimate is so close to the limit that no practical number of labels would decide."
-    else:
-        more = f" About {limit.more:,} more {KINDS[limit.conclusion.metric]} would decide." if limit.more else ""
+    more = f" {about_more(limit.more)} {KINDS[limit.conclusion.metric]} would decide." if limit.more else ""
     return limit.conclusion.sentence + more
 
 
