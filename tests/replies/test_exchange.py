@@ -1,3 +1,4 @@
+import re
 import stat
 from typing import Any
 
@@ -69,6 +70,19 @@ def test_replies_from_elsewhere_need_an_item_and_a_text(tmp_path):
     assert casewise.grade(tmp_path / "out", "rubric:fake/rehearsal").n_usable == 1
     with pytest.raises(RunConflict, match="already exists"):
         import_replies(file, tmp_path / "out", casewise.load("demo"), model="mine", source="demo")
+
+
+@pytest.mark.parametrize(
+    ("second", "words"),
+    [("", "leave the row out, or state the reason in a column 'unanswered'"), ("Other.", "in a column 'repeat', from 0")],
+)
+def test_a_row_without_a_reply_and_a_second_reply_are_refused_with_what_to_do(tmp_path, second, words):
+    file, item = tmp_path / "table.csv", casewise.load("demo").items[0].id
+    file.write_text(f"item_id,reply\n{item},Sure.\n{item},{second}\n")
+
+    with pytest.raises(DataError, match=re.escape(words)):
+        import_replies(file, tmp_path / "out", casewise.load("demo"), model="x", source="demo")
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(

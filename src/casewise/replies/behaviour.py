@@ -418,14 +418,23 @@ def rows_in(file: Path, benchmark: Benchmark) -> Iterator[tuple[dict[str, Any], 
     column = next((name for name in TEXTS if name in table.names), None)
     if column is None:
         raise DataError(file, None, f"has no column 'text' or 'reply'; it has {', '.join(table.names)}")
-    items = NamedItems(benchmark, table)
+    items, earlier = NamedItems(benchmark, table), dict[tuple[str, ...], str | None]()
     for row in table.rows:
         values = {name: row.values[name] for name in OF_REPLY if row.values.get(name) is not None}
         reply = row.values.get(column)
         if reply is not None:
             values |= {"text": reply, "text_digest": digest_of_text(str(reply))}
+        elif not values.keys() & {"text_digest", "unanswered"}:
+            reasons = ", ".join(Unanswered)
+            row.refuse(f"has no {column}; leave the row out, or state the reason in a column 'unanswered' ({reasons})")
         fields = {"arm": "full", "at": now(), **values, "item_id": items.item_in(row).id}
         try:
-            yield dict(row.values), CollectedReply.model_validate(fields)
+            collected = CollectedReply.model_validate(fields)
         except ValidationError as error:
             row.refuse(first_problem(error))
+        key = (collected.item_id, collected.arm, str(collected.repeat))
+        if earlier.setdefault(key, collected.text_digest) != collected.text_digest:
+            row.refuse(
+                f"item {collected.item_id} has another reply above; number its replies in a column 'repeat', from 0"
+            )
+        yield dict(row.values), collected
