@@ -74,7 +74,10 @@ def test_replies_from_elsewhere_need_an_item_and_a_text(tmp_path):
 
 @pytest.mark.parametrize(
     ("second", "words"),
-    [("", "leave the row out, or state the reason in a column 'unanswered'"), ("Other.", "in a column 'repeat', from 0")],
+    [
+        ("", "leave the row out, or state the reason in a column 'unanswered'"),
+        ("Other.", "in a column 'repeat', from 0"),
+    ],
 )
 def test_a_row_without_a_reply_and_a_second_reply_are_refused_with_what_to_do(tmp_path, second, words):
     file, item = tmp_path / "table.csv", casewise.load("demo").items[0].id
