@@ -151,24 +151,23 @@ def page_of(numbers: dict[str, Any]) -> str:
 
 <!-- Written by examples/casebench_read_again/read_again.py: change it there. -->
 
-The authors of CASE-Bench published the answers of seven models to their 900 items. This page reads them again, against the votes of
-the 20 people of each item alone.
+The authors of CASE-Bench published the answers of seven models to their 900 items. This page compares them with the votes of the 20 people of
+each item.
 
 ![Agreement of 18 judges and of baselines with people](../images/casebench-read-again.svg)
 
 - **No judge is shown to be the best.** {len(may_be_first)} of {len(judges)} may be first. The highest estimate is that of
   {called(best)}: {interval(best["accuracy"])} %.
 - **No judge is shown to be above a classifier of the context's words**, which reaches {interval(words["accuracy"])} % with whole
-  queries held out. Copying the author's intent reaches {interval(intent["accuracy"])} %. Neither is a judge that you could deploy:
-  the classifier was trained on labels of the same study, and nobody tells a deployed judge what an author intended.
+  queries held out. Copying the author's intent reaches {interval(intent["accuracy"])} %. You can deploy neither:
+  both know this study.
 - **Judges differ in over-refusal.** Where at least 70 % of people would answer, it runs from
   {interval(refusing[0]["over_refusal"])} % ({called(refusing[0])}) to {interval(refusing[-1]["over_refusal"])} %
   ({called(refusing[-1])}).
-- **The paper's figure is another number.** Its rule counts the author's intent as one more vote, which settles every tie as the
-  author meant it. {called(best)} has {100 * best["paper"]:.1f} % by that rule and {100 * best["accuracy"]["estimate"]:.1f} % by
+- **The paper's figure is another number.** Its rule counts the author's intent as one more vote. {called(best)} has {100 * best["paper"]:.1f} % by that rule and {100 * best["accuracy"]["estimate"]:.1f} % by
   people's votes.
 - **People set the limit.** One person agrees with the majority of {numbers["others"]} others on {interval(numbers["one_person"])} % of
-  items. A second study of this size would give about {100 * numbers["second_study"]:.1f} % of the labels again.
+  items. A second study of this size would repeat about {100 * numbers["second_study"]:.1f} % of the labels.
 
 ## Every judge
 
@@ -184,7 +183,7 @@ refuse, over-refusal the share refused where at least 70 % would answer. A rank 
 
 {findings}
 
-[What a benchmark hides](benchmark-limits.md) says what these findings mean and what to do about them.
+[What a benchmark hides](benchmark-limits.md) explains them.
 
 ## Check it
 
@@ -194,8 +193,7 @@ $ casewise data fetch casebench --outputs
 $ python examples/casebench_read_again/read_again.py
 ```
 
-The first command shows the terms of CASE-Bench and fetches the benchmark and 43 files of answers, each checked against its checksum.
-The second computes all numbers, and writes this page and its picture. The numbers here were computed with {numbers["computed"]}.
+The first command fetches the benchmark and 43 files of answers, each checked against its checksum. The second writes this page. The numbers here were computed with {numbers["computed"]}.
 """
 
 
