@@ -3,6 +3,7 @@
 import csv
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -29,7 +30,11 @@ def run(tmp_path, monkeypatch):
 
 def test_replies_are_marked_on_a_page_and_the_readers_measured_when_it_ends(run, browser):
     code = "from casewise.cli.app import main; main()"
-    with subprocess.Popen([sys.executable, "-c", code, *COMMAND], stdout=-1, stderr=-1, text=True) as process:
+    with (
+        subprocess.Popen([sys.executable, "-c", code, *COMMAND], stdout=-1, stderr=-1, text=True) as process,
+        ExitStack() as ending,
+    ):
+        ending.callback(process.kill)  # or a failure here would wait for the command for ever
         assert process.stderr is not None
         address = process.stderr.readline().split()[4]
         page = browser.new_page()
