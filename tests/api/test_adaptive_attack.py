@@ -86,7 +86,7 @@ def test_an_attack_that_a_limit_ends_is_resumed_and_nothing_is_asked_twice(tmp_p
     assert stopped.summary.stopped
     assert sum(stopped.summary.as_json()[name] for name in ("input_tokens", "output_tokens")) <= 150_000
     assert first[0].unfinished
-    assert "is not finished: the same command resumes" in page
+    assert "is not finished; the same command resumes" in page
     assert again.summary.stopped is None
     assert [one.estimate for one in casewise.robustness(folder).numbers.adaptive[0].by_turn] == [0.0, 0.0, 1.0]
     assert max(writing.values()) == 1

@@ -21,7 +21,7 @@ def test_a_gate_has_its_decision_and_a_frame_of_metrics(runs):
     assert (found.decision, found.exit_code) == ("fail", 1)
     assert found.tables["gate-table"].select("name", "decision").rows() == [("accuracy", "fail")]
     assert casewise.gate(safe, intended, max_drop="accuracy=0.05").as_json() == found.as_json()
-    with pytest.raises(ConfigurationError, match="nothing is called 'speed'"):
+    with pytest.raises(ConfigurationError, match="no metric is called 'speed'"):
         casewise.gate(*runs, max_drop={"speed": 0.1})
 
 

@@ -108,7 +108,7 @@ def test_voiding_forgetting_and_exporting(casewise, opened_study):
     assert "25 slots are open again" in casewise(f"study person {bob} --leave-out left")
     assert "nobody" in casewise("study person nobody --leave-out left", fails=True)
     assert "is included again" in casewise(f"study person {bob} --take-in mistaken")
-    assert "is left out" in casewise(f"study person {bob} --leave-out left")
+    assert "is excluded" in casewise(f"study person {bob} --leave-out left")
     out = casewise("export study.toml --out rated")
     assert "rated: 25 ratings, 0 apart" in out
     assert "the ratings are withdrawn" in casewise(f"study person {alice} --forget")

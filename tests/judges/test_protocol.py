@@ -197,7 +197,7 @@ def test_strict_takes_json_only_and_the_report_counts_how_replies_were_read(tmp_
     }
     strict = casewise.report("strict")
     assert dict(strict.numbers.read_as.select("read_as", "replies").iter_rows()) == {"json": 2}
-    assert "JSON as it was asked for" in strict.to_html()
+    assert "JSON as requested" in strict.to_html()
     assert strict.unscored["items"].sum() == 6
 
 

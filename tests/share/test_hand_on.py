@@ -75,7 +75,7 @@ def test_croissant_is_what_its_own_validator_accepts(tmp_path, caplog):
 def test_what_only_the_makers_know_is_asked_for_by_name(tmp_path):
     done = api.hand_on("demo", tmp_path / "out", to="croissant")
 
-    assert "nothing says url: give it with --about FILE" in done.notes
+    assert "url is not known; give it with --about FILE" in done.notes
     assert "creator" not in json.loads((done.path / "croissant.json").read_text(encoding="utf-8"))
     assert CroissantAbout.model_validate(tomllib.loads(ABOUT)).creators == ("A. Maker",)
 

@@ -630,8 +630,9 @@ def notes_of(runs: JudgedRuns, models: Sequence[SaysDoes], options: ReportOption
         )
     if options.grader_labels is None:
         yield (
-            "These numbers are not corrected for the grader's errors: a grader that answers at random shows a large difference for a model that does what it says. Have people label some replies (casewise study init REPLIES --question reply) and give "
-            "their labels with --grader-labels before you publish a difference."
+            "These numbers are not corrected for the grader's errors: a grader that answers at random shows a large difference for a "
+            "model that does what it says. Before you publish a difference, collect labels of some replies (casewise study init REPLIES "
+            "--question reply) and give them with --grader-labels."
         )
     yield from runs.judges_notes
     yield from notes_on_items(runs.benchmark, options)

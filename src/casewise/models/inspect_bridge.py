@@ -11,6 +11,7 @@ from typing import Any
 from casewise.errors import ConfigurationError, ModelError, Unauthorised, Unavailable
 from casewise.models.client import FILTERED
 from casewise.models.consent import require_consent
+from casewise.models.endpoints import Endpoint
 from casewise.models.protocol import Message, Model, Rejected, Reply, ReplyOptions, Usage, check_taken
 from casewise.models.wire import read_logprobs
 from casewise.plugins import install_command
@@ -39,11 +40,13 @@ RETRIES = 6
 class InspectModel(Model):
     """A model behind one of Inspect AI's providers, which keeps keys, retries and connections by itself."""
 
-    def __init__(self, name: str, model: Any) -> None:
+    def __init__(self, name: str, model: Any, *, base_url: str | None = None) -> None:
         self.name = name
         self._model = model
         provider = name.removeprefix("inspect:").split("/", maxsplit=1)[0]
         self.sends_to = None if provider in LOCAL_PROVIDERS else provider
+        if base_url is not None:
+            self.sends_to = Endpoint(provider, base_url).receiver
         self.takes = TAKEN | {"json_schema"} if provider in TAKE_SCHEMA else TAKEN
 
     @classmethod
@@ -59,9 +62,10 @@ class InspectModel(Model):
             raise ConfigurationError(f"{name} needs Inspect AI: {install_command('inspect')} ({error})") from error
         config = GenerateConfig(max_connections=concurrency, max_retries=RETRIES)
         try:
-            return cls(name, get_model(name.removeprefix("inspect:"), base_url=base_url, config=config, memoize=False))
+            model = get_model(name.removeprefix("inspect:"), base_url=base_url, config=config, memoize=False)
         except Exception as error:  # providers raise errors of their own kinds
             raise ConfigurationError(f"Inspect AI cannot make {name.removeprefix('inspect:')!r}: {error}") from error
+        return cls(name, model, base_url=base_url)
 
     def settings(self) -> dict[str, Any]:
         """Return the model's name, which holds the provider."""

@@ -96,9 +96,9 @@ def test_two_folders_of_other_names_are_a_pair_and_that_is_said(both, tmp_path):
     other = beside([verdicts(tmp_path / "says", SAYS, name="openai/y")], [both[1]])
 
     assert any(
-        note.startswith("The verdicts are of openai/y and the replies of openai/x") for note in other.numbers.notes
+        note.startswith("The verdicts are from openai/y and the replies from openai/x") for note in other.numbers.notes
     )
-    assert not any(note.startswith("The verdicts are of") for note in beside([both[0]], [both[1]]).numbers.notes)
+    assert not any(note.startswith("The verdicts are from") for note in beside([both[0]], [both[1]]).numbers.notes)
 
 
 @pytest.mark.slow
