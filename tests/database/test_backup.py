@@ -103,7 +103,7 @@ def test_a_backup_that_was_cut_off_is_noticed_and_leaves_nothing(here, other, tm
     whole = path.read_bytes()
     path.write_bytes(whole[: whole.rstrip().rindex(b"\n") + 1] if cut == "last line" else whole[: len(whole) // 2])
 
-    with pytest.raises(DataError, match=r"cut off|no backup"):
+    with pytest.raises(DataError, match=r"cut off|cannot be read as a backup"):
         restore(other, path)
 
     backup(here.store, tmp_path / "again.jsonl")

@@ -84,7 +84,7 @@ class Told:
 def test_inspect_is_given_what_it_would_not_leave_out_without_a_word(provider, option, taken):
     pytest.importorskip("inspect_ai", reason="needs the extra [inspect]: inspect-ai")
     inspect = Told()
-    model = InspectModel(f"inspect:{provider}/tiny", inspect)
+    model = InspectModel(f"inspect:{provider}/tiny", inspect, base_url="http://127.0.0.1:9")
     with pytest.raises(Exception, match="seen" if taken else "takes no"):
         asyncio.run(model.reply(as_messages("?"), ReplyOptions(8, **{option: WANTED[option]})))
 

@@ -157,7 +157,7 @@ def test_a_return_is_asked_for_and_a_second_request_is_told(prolific, there):
 
 def test_who_is_forgotten_or_unknown_cannot_be_written_to(prolific, there, monkeypatch):
     who, place = there
-    with pytest.raises(StudyError, match="nobody"):
+    with pytest.raises(StudyError, match="no person in this round"):
         StudyAtProlific(**place).message("a0", "hello")
     monkeypatch.setenv("CASEWISE_PROLIFIC_TOKEN", "another")
     with pytest.raises(ConfigurationError, match="did not accept"):

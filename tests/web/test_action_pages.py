@@ -146,5 +146,5 @@ def test_where_asking_is_not_offered_it_is_no_answer(app, tmp_path):
 
 
 def test_a_study_that_offers_to_ask_holds_actions_alone(app, tmp_path):
-    with pytest.raises(StudyError, match="actions alone"):
+    with pytest.raises(StudyError, match="does not hold only actions"):
         opened_study(app, tmp_path, "reply", "en", "actions_or_ask")

@@ -48,7 +48,7 @@ def test_vote_strings_become_anonymous_votes(tmp_path):
         "safe",
     ]
     assert source.frame["query_id"].n_unique() == 1
-    assert "no annotators" in source.notes[0]
+    assert "is not an annotator" in source.notes[0]
 
 
 def test_the_release_is_read_whole(shared):
