@@ -110,7 +110,7 @@ def test_voiding_forgetting_and_exporting(casewise, opened_study):
     assert "is included again" in casewise(f"study person {bob} --take-in mistaken")
     assert "is excluded" in casewise(f"study person {bob} --leave-out left")
     out = casewise("export study.toml --out rated")
-    assert "rated: 25 ratings, 0 apart" in out
+    assert "rated: 25 ratings, and 0 excluded" in out
     assert "the ratings are withdrawn" in casewise(f"study person {alice} --forget")
     assert "0 ratings" in casewise("export study.toml --out again")
     assert json.loads(casewise("show rated --json"))["counts"]["ratings"]

@@ -118,7 +118,7 @@ def test_a_new_version_grows_from_a_release_and_lists_its_differences(table, tmp
     more = written(tmp_path / "more.csv", [row(TOPICS[3], intended) for intended in ("safe", "unsafe")])
     added = run("contexts", "add", "next", more)
     assert "4 contexts imported with their approval" in begun.out, begun.output
-    assert "2 contexts came in for review" in added.out, added.output
+    assert "2 contexts imported for review" in added.out, added.output
     here = open_room("next")
     approve_all(here)
     here.store.close()
