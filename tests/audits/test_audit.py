@@ -27,6 +27,7 @@ def demo():
     return audit(load("demo"), options=QUICK)
 
 
+@pytest.mark.slow
 def test_findings_are_ranked_by_weight(demo):
     weights = [finding.weight for finding in demo.findings]
 

@@ -29,6 +29,7 @@ def test_a_comparison_is_printed(runs):
     assert len(said.splitlines()) <= 40
 
 
+@pytest.mark.slow
 def test_json_is_one_document_and_nothing_else(runs):
     found = json.loads(casewise_("compare", *runs, "--json").out)
 

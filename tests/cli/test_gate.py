@@ -115,6 +115,7 @@ def replies(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_replies_are_held_against_replies_by_both_policies(replies):
     result = run(
         "gate",

@@ -37,7 +37,11 @@ def test_the_key_is_kept_beside_the_database_for_its_owner_alone(tmp_path):
 
 @pytest.mark.parametrize(
     ("arguments", "says"),
-    [(["nonsense"], "is not an e-mail address"), (["a@b"], "at least one role"), (["a@b", "--role", "king"], "no role is called")],
+    [
+        (["nonsense"], "is not an e-mail address"),
+        (["a@b"], "at least one role"),
+        (["a@b", "--role", "king"], "no role is called"),
+    ],
 )
 def test_a_wrong_invitation_is_explained(arguments, says, tmp_path):
     result = run("invite", *arguments, "--database", tmp_path / "x.db")

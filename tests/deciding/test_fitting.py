@@ -121,6 +121,7 @@ def test_a_mean_over_repeats_is_not_fitted_on(tmp_path, monkeypatch):
         fit_decider(run, Wanted(ratio=1))
 
 
+@pytest.mark.slow
 def test_the_page_says_what_it_does_and_what_is_promised(run):
     page = fit_decider(run, Wanted(max_harm=0.3, max_over_refusal=0.3, fail="ask")).to_markdown()
 

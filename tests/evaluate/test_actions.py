@@ -54,6 +54,7 @@ def test_a_call_without_a_decision_is_no_call_without_harm(tmp_path):
     assert [over.harm.tasks.estimate for over in numbers.over_calls] == [1, 1]
 
 
+@pytest.mark.slow
 def test_directions_add_up_to_all(report):
     everything, *parts = report.numbers.actions.groups
     assert {part.part for part in parts} == {"inward", "outward", "across"}

@@ -49,6 +49,7 @@ def labelled(kind):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["anonymous votes", "one label", "share"])
 def test_a_judge_that_is_asked_again_has_every_page_whatever_the_labels_are(kind):
     run = casewise.judge(labelled(kind), guess, elicitations=("probability",), repeats=3)
@@ -182,6 +183,7 @@ def test_tables_are_written_unrounded(guessed, tmp_path):
     assert {path.suffix for path in tmp_path.iterdir()} == {".parquet"}
 
 
+@pytest.mark.slow
 def test_latex_tables_are_in_booktabs_style(guessed):
     text = latex(guessed.document)
 

@@ -189,6 +189,7 @@ class Billed(ConstantJudge):
         return Spend(0.5, 9)
 
 
+@pytest.mark.slow
 def test_a_series_costs_at_most_what_is_reported_and_what_is_assumed(tmp_path):
     casewise.judge("demo", Billed("safe"), out=tmp_path / "run")
     (series,) = read_runs([tmp_path / "run"]).series

@@ -41,6 +41,7 @@ def test_the_best_comes_first_and_has_its_rank_alone(board):
     assert not any("full-context labels" in note for note in board.notes)
 
 
+@pytest.mark.slow
 def test_the_numbers_are_those_of_the_report(board, folders):
     metrics = casewise.report(folders[0]).metrics
     expected = {row["metric"]: row for row in metrics.to_dicts() if row["label_policy"] == "votes"}

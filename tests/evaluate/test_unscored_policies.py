@@ -128,6 +128,7 @@ def test_a_leaderboard_does_not_rank_it(runs):
     assert board.numbers.rows[-1].source.endswith("mostly")
 
 
+@pytest.mark.slow
 def test_a_comparison_is_of_those_that_gave_verdicts(runs):
     found = casewise.compare(runs["whole"], runs["some"], runs["mostly"], options=EXCLUDE)
     assert len(found.comparison.names) == 2

@@ -101,6 +101,7 @@ def meta(recipient: str, purpose: str = "to plan the day") -> dict[str, str]:
     return {"casewise/recipient": recipient, "casewise/purpose": purpose}
 
 
+@pytest.mark.slow
 def test_an_allowed_call_reaches_its_tool_and_a_denied_one_does_not(decider: Decider, tmp_path: Path):
     async def steps(client: Any, _consents: list[str]) -> None:
         names = [tool.name for tool in (await client.list_tools()).tools]
@@ -118,6 +119,7 @@ def test_an_allowed_call_reaches_its_tool_and_a_denied_one_does_not(decider: Dec
     assert walked(decider, tmp_path / "calls.jsonl", steps) == ["set_thermostat"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 def test_what_is_asked_about_reaches_its_tool_only_with_the_users_consent(decider: Decider, tmp_path: Path, mode: str):
     """By a question as the result, and by one from server to client, as clients of ClientSession.initialize() know it."""
@@ -134,6 +136,7 @@ def test_what_is_asked_about_reaches_its_tool_only_with_the_users_consent(decide
     assert walked(decider, tmp_path / "calls.jsonl", steps, mode=mode) == ["pay_invoice"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 def test_a_client_that_cannot_ask_its_user_is_told_that_a_person_has_to_allow(
     decider: Decider, tmp_path: Path, mode: str
@@ -148,6 +151,7 @@ def test_a_client_that_cannot_ask_its_user_is_told_that_a_person_has_to_allow(
     assert walked(decider, tmp_path / "calls.jsonl", steps, asks=False, mode=mode) == []
 
 
+@pytest.mark.slow
 def test_a_call_is_denied_where_the_service_is_down(decider: Decider, tmp_path: Path):
     async def steps(client: Any, _consents: list[str]) -> None:
         result = await client.call_tool("set_thermostat", {"room": "kitchen", "degrees": 20}, meta=meta("the user"))

@@ -307,6 +307,7 @@ def test_a_tiny_model_with_a_template_of_our_own_gives_p_safe_by_its_label_token
     assert answer.outcome.value == pytest.approx(safe / (safe + unsafe))
 
 
+@pytest.mark.slow
 @pytest.mark.local_model
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.filterwarnings("ignore::FutureWarning")

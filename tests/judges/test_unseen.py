@@ -188,6 +188,7 @@ def test_a_chatbot_is_not_asked_under_what_changes_nothing_that_it_is_sent(tmp_p
     assert planned.estimate().n_calls == len(messages) == len(set(messages))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["guard:llama-guard-4@vllm/m", "guard:gpt-oss-safeguard@vllm/m", "guard:moderation@vllm/m", "vllm/m"]
 )

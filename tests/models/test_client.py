@@ -509,6 +509,7 @@ def test_a_long_wait_that_a_server_asks_for_is_said(monkeypatch):
     assert [300 <= seconds <= 330 for seconds in slept if seconds] == [True, True]
 
 
+@pytest.mark.slow
 def test_a_certificate_that_cannot_be_verified_is_said_to_be_that(tmp_path):
     key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
     subprocess.run(

@@ -156,6 +156,7 @@ def test_models_that_have_not_both_are_named(both, tmp_path):
         beside([both[1]], [both[1]])
 
 
+@pytest.mark.slow
 def test_a_model_that_gives_no_verdict_is_laid_out_too(both, tmp_path):
     found = beside([verdicts(tmp_path / "says", ["perhaps"] * 90)], [both[1]])
 

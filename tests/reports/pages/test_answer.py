@@ -32,6 +32,7 @@ def report(tmp_path_factory):
     return casewise.judge("demo", "linear", out=tmp_path_factory.mktemp("run")).report()
 
 
+@pytest.mark.slow
 def test_a_terminal_shows_the_answer_in_forty_lines_and_the_rest_only_when_asked(report):
     short, full = printed(report.document), printed(report.document, full=True)
 

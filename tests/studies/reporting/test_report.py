@@ -102,6 +102,7 @@ def test_json_has_no_nan_and_every_number_and_no_cell_says_nan_or_none(full):
     assert written["annotators"]["flagged"].keys() == {"unresponsive", "constant"}
 
 
+@pytest.mark.slow
 def test_a_report_is_written_whole_and_made_anew_removes_what_it_no_longer_has_and_nothing_of_others(
     full, frame, tmp_path
 ):

@@ -72,6 +72,7 @@ def test_asking_for_room_changes_nothing(store, study):
     assert seen(store, study) == before
 
 
+@pytest.mark.slow
 def test_a_place_is_held_for_everybody_who_reads_the_tutorial(store, study):
     first = [consented(store, study, name) for name in ("a", "b")]
 

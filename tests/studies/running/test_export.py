@@ -52,6 +52,7 @@ def test_an_export_is_a_benchmark_with_the_counted_ratings_and_the_rest_apart(st
     assert not done.exact
 
 
+@pytest.mark.slow
 def test_an_export_says_how_long_pages_took_and_never_when_anybody_worked(store, plan, tmp_path):
     study = opened_plan(store, plan)
     who = finished(store, study, "alice")
