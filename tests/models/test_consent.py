@@ -131,3 +131,20 @@ def test_every_connection_asks_for_consent():
     assert before
     assert all("require_consent(" in line for line in before)
     assert sum(source.count("ClientSession(") for source in sources.values()) == len(before)
+
+
+def test_consent_for_one_program_is_not_remembered_for_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(consent.VARIABLE, "once.example, ,")
+    allow_sending("always.example")
+    assert agreed_receivers() == {"once.example", "always.example"}
+
+    monkeypatch.delenv(consent.VARIABLE)
+    assert agreed_receivers() == {"always.example"}
+    with pytest.raises(ConfigurationError, match=r"nothing was sent to once\.example"):
+        consent.require_consent("once.example")
+
+
+def test_an_address_without_a_host_has_no_consent() -> None:
+    assert Endpoint("m", "example.org/v1").receiver == ""
+    with pytest.raises(ConfigurationError, match="nothing was sent"):
+        consent.require_consent("")

@@ -21,14 +21,17 @@ VARIABLE = "CASEWISE_MAY_SEND_TO"
 
 def agreed_receivers(*, remembered: bool = True) -> frozenset[str]:
     """Return the receivers that the user agreed to: those in `VARIABLE`, and with `remembered` those of `allow_sending`."""
-    named = {host.strip() for host in os.environ.get(VARIABLE, "").split(",")}
+    named = {host.strip() for host in os.environ.get(VARIABLE, "").split(",")} - {""}
+    return frozenset(named | (remembered_receivers() if remembered else set()))
+
+
+def remembered_receivers() -> set[str]:
+    """Return the receivers of `allow_sending`; none where the file cannot be read."""
     try:
-        entries = json.loads(consent_file().read_text(encoding="utf-8")) if remembered else []
+        entries = json.loads(consent_file().read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        entries = []
-    return frozenset(
-        host for host in (*named, *(entries if isinstance(entries, list) else ())) if isinstance(host, str)
-    )
+        return set()
+    return {host for host in entries if isinstance(host, str) and host} if isinstance(entries, list) else set()
 
 
 def consent_file() -> Path:
@@ -44,7 +47,7 @@ def allow_sending(to: str) -> None:
     to
         The host of the model's server, such as `api.openai.com`; of a model of Inspect AI its provider.
     """
-    write_text(consent_file(), json.dumps(sorted({*agreed_receivers(), to} - {""}), indent=1) + "\n")
+    write_text(consent_file(), json.dumps(sorted({*remembered_receivers(), to}), indent=1) + "\n")
 
 
 def require_consent(to: str | None) -> None:

@@ -247,3 +247,10 @@ def test_a_trait_that_is_missing_in_the_words_of_the_file_is_none():
 def test_people_who_cannot_be_told_are_refused(table, people, error, problem):
     with pytest.raises(error, match=problem):
         joined(cases(**table) if table else rated(), RatingTable(people=written("people.csv", people)))
+
+
+def test_a_word_of_a_case_that_is_also_a_column_is_asked_about():
+    table = cases(query=["Who?"], safe=["unsafe"], role_a=["nurse"])
+
+    with pytest.raises(ConfigurationError, match="'safe' in --case may be the word or the column of that name"):
+        split_rows(table, CaseColumns(case=("context=role_a,label=safe",)))

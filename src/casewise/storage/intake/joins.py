@@ -76,6 +76,13 @@ def split_rows(table: Table, columns: CaseColumns, words: VerdictWords = Verdict
         {part: column for part, column in case.items() if not (part in STATED and column in ("safe", "unsafe"))}
         for case in cases
     ]
+    words_stated = {
+        column for case in cases for part, column in case.items() if part in STATED and column in ("safe", "unsafe")
+    }
+    if columns_of_words := sorted(words_stated & table.columns.keys()):
+        raise ConfigurationError(
+            f"{columns_of_words[0]!r} in --case may be the word or the column of that name; rename the column"
+        )
     used = dict.fromkeys(column for case in in_file for column in case.values())
     if missing := [column for column in used if column not in table.columns]:
         raise ConfigurationError(
