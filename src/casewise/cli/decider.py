@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from cyclopts import App, Parameter
 
@@ -19,7 +19,6 @@ from casewise.storage.files import parse, read_text, write_text
 app = App(name="decider")
 
 DeciderArgument = Annotated[Path, Parameter(help="A decider file, as casewise decider fit writes it.", name="DECIDER")]
-Fallback = Literal["refuse", "answer", "ask"]
 
 
 @app.command

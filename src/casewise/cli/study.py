@@ -41,7 +41,6 @@ app = App(name="study")
 STUDY = Path("study.toml")
 
 StudyArgument = Annotated[Path, Parameter(help="The study's TOML file.", name="STUDY")]
-StudyOption = Annotated[Path, Parameter(help="The study's TOML file.")]
 
 
 @app.command

@@ -83,8 +83,6 @@ class Limit:
     """A limit on a number, and whether the number keeps to it with its whole interval."""
 
     conclusion: Conclusion
-    n: int
-    """Queries that the number is over."""
     more: int | None
     """Further queries of the kind that the number is over after which an interval of this centre would decide; None where
     it has, or where none would."""
@@ -504,17 +502,17 @@ def limit_on(
             open_ = replace(
                 conclusion, outcome=Unknown("cases without a verdict could exceed the limit"), predicate=said
             )
-            return Limit(open_, measured.at_risk, None)
+            return Limit(open_, None)
     if not isinstance(conclusion.outcome, Unknown) or estimate.estimate is None or estimate.limits is None:
-        return Limit(conclusion, measured.at_risk, None)
+        return Limit(conclusion, None)
     if largest and estimate.estimate == 0 and limit > 0:  # none seen: the upper limit falls as 1 - .025^(1/n)
         needed = math.ceil(math.log(0.025) / math.log1p(-limit)) if limit < 1 else 1
-        return Limit(conclusion, measured.at_risk, max(1, needed - measured.at_risk))
+        return Limit(conclusion, max(1, needed - measured.at_risk))
     from casewise.stats.power import further_queries  # and a solver, which takes as long to import as all the rest
 
     distance = estimate.estimate - limit
     more = further_queries(distance, measured.influence, measured.at_risk) if distance else None
-    return Limit(conclusion, measured.at_risk, more)
+    return Limit(conclusion, more)
 
 
 def worst_cases(tally: Tally, sample: Sample, most: int) -> list[CheckedCase]:

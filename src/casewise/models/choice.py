@@ -16,8 +16,6 @@ from typing import Any
 from casewise.models.local import class_of, first_token_ids, spellings
 from casewise.models.protocol import Position, Reply
 
-CHOICE_FIELDS = ("grammar", "structured_outputs", "guided_choice", "regex")
-
 WIDE_LOGPROBS = 2000
 """Tokens that are asked for where a server may list more than the 20 of the protocol."""
 
