@@ -111,7 +111,7 @@ def test_a_table_of_verdicts_is_a_run_that_can_be_reported_compared_and_gated(tm
     constant = casewise.judge("demo", "constant:safe", out=tmp_path / "b")
 
     assert values_of(run) == {item_id: float(place % 2) for place, item_id in enumerate(IDS)}
-    assert casewise.report(run).as_json()["answers"][0]["unscored"]["n"] == 90
+    assert casewise.report(run).as_json()["answers"][0]["unscored"]["estimate"] == 0.0
     assert casewise.compare(run, constant).comparison.n_items == 90
     assert casewise.gate(constant, run, max_drop={"accuracy": 1.0}).decision == "pass"
 
