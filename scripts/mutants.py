@@ -1,9 +1,8 @@
 """Changes modules a little, one place at a time, and counts the changes that their tests notice.
 
-`python scripts/mutants.py stats/intervals.py ask/reader.py` mutates each module of `src/casewise` in memory and runs the tests that mirror
-it (`tests/stats/**/test_intervals*.py`) until the first fails. A mutant that fails no test survives and is printed. Mutants that no caller
-can tell from the module are listed in `scripts/equivalent_mutants.toml`, each with the reason. The script exits with 1 if less than 90 %
-of a module's mutants die. Tests that start casewise in another process see the module unchanged there.
+`python scripts/mutants.py stats/intervals.py` mutates the module of `src/casewise` in memory and runs its quick tests until the first fails:
+`test_intervals.py`, `test_intervals_….py` and a folder `intervals` below `tests/stats`. Mutants that survive are printed, but for those in
+`scripts/equivalent_mutants.toml`. The script exits with 1 if less than 90 % of a module's mutants die. Other processes see no mutant.
 """
 
 import argparse
@@ -75,8 +74,7 @@ def passes(name: str, path: Path, source: str, *, options: Sequence[str], limit_
         os.dup2(os.dup2(os.open(os.devnull, os.O_WRONLY), 1), 2)
         signal.alarm(round(limit_s))
         code, load = compile(source, path, "exec", dont_inherit=True), SourceFileLoader.get_code
-        changed = lambda loader, module: code if module == name else load(loader, module)  # noqa: E731
-        with patch.object(SourceFileLoader, "get_code", changed):
+        with patch.object(SourceFileLoader, "get_code", lambda own, each: code if each == name else load(own, each)):
             os._exit(pytest.main([*options, *QUIET]))
     return os.waitpid(child, 0)[1] == 0
 
@@ -84,25 +82,28 @@ def passes(name: str, path: Path, source: str, *, options: Sequence[str], limit_
 def surviving(module: str, chosen: argparse.Namespace) -> float:
     """Print the mutants of a module that survive, and return their share."""
     path, first, last = ROOT / "src/casewise" / module, *map(int, chosen.lines.split("-"))
-    tests = chosen.tests or sorted(map(str, (ROOT / "tests" / Path(module).parent).rglob(f"test_{path.stem}*.py")))
+    mirrors = (f"test_{path.stem}.py", f"test_{path.stem}_*.py", f"{path.stem}/**/test_*.py")
+    files = {str(file) for mirror in mirrors for file in (ROOT / "tests" / module).parent.rglob(mirror)}
+    if not (tests := chosen.tests or sorted(files)):
+        sys.exit(f"{module}: no test file mirrors it ({', '.join(mirrors)}); name its tests with --tests")
     run = [*tests, *([] if chosen.slow else ["-m", "not slow"])]
     name, source, began = f"casewise.{module.removesuffix('.py').replace('/', '.')}", path.read_text(), time.monotonic()
     with redirect_stdout(io.StringIO()):  # loads the other packages that the tests use once for all processes
         pytest.main([*run, *QUIET, "--collect-only"])
     for loaded in [each for each in sys.modules if each.partition(".")[0] in {"casewise", "tests"}]:
         del sys.modules[loaded]
-    if not tests or not passes(name, path, source, options=run, limit_s=600):
-        sys.exit(f"{module}: its tests fail, or there are none: {tests}")
+    if not passes(name, path, source, options=run, limit_s=600):
+        sys.exit(f"{module}: its tests fail, or none of them is quick: {tests}")
     limit_s, tree = 20 + 5 * (time.monotonic() - began), ast.parse(source)
     equivalent = tomllib.loads((ROOT / "scripts/equivalent_mutants.toml").read_text())
     known = {(each["was"], each["becomes"]) for each in equivalent.get(module, ())}
     every = [each for each in mutants(tree, tree) if first <= each[0] <= last and each[1:3] not in known]
-    every = sorted(random.Random(0).sample(every, min(chosen.most, len(every))))
+    every = sorted(random.Random(chosen.seed).sample(every, min(chosen.most, len(every))))
     alive = 0
     for line, was, now, changed in every:
         if passes(name, path, changed, options=run, limit_s=limit_s):
-            print(f"{module}:{line}: {was}  ->  {now}", flush=True)
             alive += 1
+            print(f"{module}:{line}: {was}  ->  {now}", flush=True)
     print(f"{module}: {len(every) - alive} of {len(every)} mutants die", flush=True)
     return alive / max(len(every), 1)
 
@@ -113,6 +114,7 @@ if __name__ == "__main__":
     parser.add_argument("--tests", nargs="+", help="the tests to run, instead of those that mirror the module")
     parser.add_argument("--lines", default="1-99999", help="only the mutants of these lines, such as 40-80")
     parser.add_argument("--most", type=int, default=99999, help="a random sample of so many mutants")
+    parser.add_argument("--seed", type=int, default=0, help="the seed of the sample")
     parser.add_argument("--slow", action="store_true", help="also run the tests that are marked slow")
     chosen = parser.parse_args()
     sys.exit(max([surviving(module, chosen) for module in chosen.modules]) > 0.1)
