@@ -71,7 +71,8 @@ def from_environment(
 
 def database_named(database: str | None = None, environment: Mapping[str, str] | None = None) -> str:
     """Return the database that is named, else that of `CASEWISE_DATABASE`, else `casewise.db` here."""
-    return database or (environment or os.environ).get("CASEWISE_DATABASE") or DEFAULT_DATABASE
+    environment = os.environ if environment is None else environment
+    return database or environment.get("CASEWISE_DATABASE") or DEFAULT_DATABASE
 
 
 def outputs_folder(environment: Mapping[str, str] | None = None) -> Path | None:

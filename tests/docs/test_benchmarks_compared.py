@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.storage.loaders.test_loaders import REAL, real
+from tests.storage.loaders.test_public import REAL, real
 
 from casewise.stats.agreement import alpha_by_level
 

@@ -6,21 +6,18 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pytest
 
 import casewise
 from casewise.audits import kinds
-from casewise.evaluate.comparison import sentences_of
 from casewise.evaluate.conclusions import AGREES, compared
 from casewise.evaluate.yardsticks import better_baseline
 from casewise.reports.behaviour import apart
 from casewise.reports.leaderboard import first_everywhere
-from casewise.stats.comparison import Comparison, Gate, MetricGate, PairwiseComparison
+from casewise.stats.comparison import Gate, MetricGate
 from casewise.stats.estimates import Estimate
 from casewise.stats.study_tables import AnalysisOptions
 from casewise.studies.report import contrast_sentence
-from casewise.text import join
 
 CLAIM = re.compile(
     r"more often|less often|as often as|told apart|[Tt]old apart|do not tell|Too few items to decide|^Undecided|beats|weakest|errs by|not worse|"
@@ -144,39 +141,6 @@ def estimate(value, low=None, high=None, name="accuracy"):
 )  # fmt: skip
 def test_says_against_does_follows_from_the_interval_of_the_difference(low, high, told):
     assert told in apart(estimate((low + high) / 2, low, high))
-
-
-def comparison(*differences, names=("a", "b", "c")):
-    """Judges right on .9, .8, .7 of the items; the differences are of a and b, a and c, b and c."""
-    names = names[: 2 if len(differences) == 1 else 3]
-    pairs = [("a", "b"), ("a", "c"), ("b", "c")][: len(differences)]
-    return Comparison(
-        names=names,
-        n_items=90,
-        n_queries=45,
-        common=np.ones(90, dtype=bool),
-        left_out={},
-        estimates={name: (estimate(0.9 - place / 10),) for place, name in enumerate(names)},
-        pairs=tuple(
-            PairwiseComparison(*pair, (estimate(0.1, *ends),), None, None)
-            for pair, ends in zip(pairs, differences, strict=True)
-        ),
-        winners={},
-    )
-
-
-@pytest.mark.parametrize(
-    ("differences", "sentence"),
-    [
-        ([(0.001, 0.2)], "a agrees most with people (accuracy 90.0 %). It beats b by 10.0 points [0.1, 20.0]."),
-        ([(0.0, 0.2)], "a is not told apart from b: 10.0 points [0.0, 20.0] (accuracy 90.0 % against 80.0 %)."),
-        ([(None, None)], "a cannot be compared with b: made up (accuracy 90.0 % against 80.0 %)."),
-        ([(0.0, 0.2), (0.05, 0.3), (-1, 1)], "These items do not tell which judge agrees most with people: it may be a or b. One of these agrees more often than c. Intervals are corrected for all 3 pairs."),
-        ([(-0.01, 0.2), (0.0, 0.3), (0.1, 0.2)], "These items do not tell which judge agrees most with people: it may be a or b. One of these agrees more often than c. Intervals are corrected for all 3 pairs."),
-    ],
-)  # fmt: skip
-def test_a_judge_beats_those_alone_whose_corrected_interval_lies_above_0(differences, sentence):
-    assert join(" ", sentences_of(comparison(*differences))) == sentence
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from tests.support.samples import sample_of
 
-from casewise.evaluate.comparison import sentences_of
 from casewise.evaluate.conclusions import (
     KINDS,
     ConclusionKind,
@@ -20,7 +19,6 @@ from casewise.evaluate.conclusions import (
 )
 from casewise.stats.comparison import Entrant, compare_judges, gate
 from casewise.stats.estimates import UNSEEN, Estimate
-from casewise.text import join
 
 
 def number(estimate, low, high, *, name="accuracy", method="Student's t"):
@@ -138,41 +136,6 @@ def test_a_gate_and_a_comparison_of_two_runs_never_contradict_each_other(queries
             metric.decision == "pass",
             metric.decision == "fail",
         )
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("n", [3, 5, 10])
-def test_among_equal_judges_no_single_one_is_said_to_agree_most(n):
-    rng = np.random.default_rng(n)
-    named = 0
-    for _ in range(25):
-        weight = rng.integers(0, 2, size=60).astype(float)
-        judges = [
-            Entrant(
-                f"j{place}", sample_of(weight, np.where(rng.random(60) < 0.8, weight, 1 - weight)), np.ones(60, bool)
-            )
-            for place in range(n)
-        ]
-        sentence = join(" ", sentences_of(compare_judges(judges)))
-        named += "agrees most with people" in sentence.partition(".")[0] and "do not tell" not in sentence
-        assert (
-            "agrees most with people" in sentence.partition(".")[0] and "do not tell" not in sentence
-        ) or "do not tell which judge agrees most" in sentence
-
-    assert named <= 3
-
-
-def test_a_judge_that_beats_all_others_is_named_alone():
-    rng = np.random.default_rng(1)
-    weight = rng.integers(0, 2, size=400).astype(float)
-    judges = [
-        Entrant(name, sample_of(weight, np.where(rng.random(400) < share, weight, 1 - weight)), np.ones(400, bool))
-        for name, share in (("poor", 0.6), ("good", 0.95), ("fair", 0.7))
-    ]
-
-    sentence = join(" ", sentences_of(compare_judges(judges)))
-    assert sentence.startswith("good agrees most with people (accuracy 9")
-    assert " It beats " in sentence
 
 
 def test_the_best_is_one_name_only_where_no_other_may_be():

@@ -6,6 +6,7 @@ import socket
 import ssl
 import subprocess
 import threading
+from datetime import UTC, datetime
 
 import pytest
 from aiohttp import web
@@ -13,10 +14,17 @@ from tests.support.fault_server import FaultServer, completion, prompt_of, refus
 from tests.support.served import served
 
 from casewise.errors import ConnectionLost, ExitCode, Unauthorised, Unavailable, Unreachable
-from casewise.models.client import AdaptiveGate, ClientOptions, EndpointClient, OpenAICompatibleModel, RetryPolicy
+from casewise.models.client import (
+    AdaptiveGate,
+    ClientOptions,
+    EndpointClient,
+    OpenAICompatibleModel,
+    RetryPolicy,
+    requested_wait_s,
+    written,
+)
 from casewise.models.endpoints import Key, find_endpoint
 from casewise.models.protocol import Rejected, ReplyOptions, as_messages
-from casewise.models.wire import Capabilities
 
 ASK = as_messages("Is it safe?")
 WORDS = ReplyOptions(max_tokens=64)
@@ -468,25 +476,6 @@ def test_a_token_limit_that_is_refused_under_both_names_is_asked_for_twice():
     assert len(server.bodies) == 2
 
 
-@pytest.mark.parametrize(
-    ("complaint", "most"),
-    [
-        ("top_logprobs is not in [1, 20)", 19),
-        ("logprobs must be in [0, 5]", 5),
-        ("logprobs must be less than 8", 7),
-        ("logprobs must be less than or equal to 8", 8),
-        ("logprobs must be at most 4", 4),
-        ("top_logprobs must be between 0 and 5", 5),
-        ("logprobs must be below  3", 2),
-    ],
-)
-def test_the_most_log_probabilities_are_read_from_a_refusal(complaint, most):
-    can = Capabilities()
-
-    assert can.learn({"logprobs": True, "top_logprobs": 20}, complaint)
-    assert can.most_top_logprobs == most
-
-
 def test_a_long_wait_that_a_server_asks_for_is_said(monkeypatch):
     lines: list[str] = []
     slept: list[float] = []
@@ -617,3 +606,42 @@ def test_a_parameter_is_learnt_to_be_refused_where_a_server_calls_itself_unavail
 
     assert refused.value.reason == "no_logprobs"
     assert len(server.bodies) == 1
+
+
+NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({}, None),
+        ({"Retry-After": "3"}, 3),
+        ({"Retry-After": "0.5"}, 0.5),
+        ({"Retry-After": "Thu, 01 Jan 2026 12:00:07 GMT"}, 7),
+        ({"Retry-After": "Thu, 01 Jan 2026 11:00:00 GMT"}, 0),
+        ({"Retry-After": "soon"}, None),
+        ({"Retry-After": "-4"}, None),
+        ({"Retry-After": "nan"}, None),
+        ({"retry-after-ms": "250", "Retry-After": "1"}, 0.25),
+    ],
+)
+def test_the_wait_that_a_server_asks_for_is(headers, seconds):
+    assert requested_wait_s(headers, now=NOW) == pytest.approx(seconds)
+
+
+def test_waits_grow_and_have_a_ceiling():
+    class Most:
+        def uniform(self, low: float, high: float) -> float:
+            return high
+
+    policy = RetryPolicy(first_wait_s=1, longest_wait_s=5)
+
+    assert [policy.wait_s(n, requested_s=None, rng=Most()) for n in range(1, 6)] == [1, 2, 4, 5, 5]  # type: ignore[arg-type]
+    assert policy.wait_s(1, requested_s=10, rng=Most()) == pytest.approx(11)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("text", ["plain", "café ☕", "half \ud800", '\x00\n"\\'])
+def test_a_body_is_read_as_it_was_meant(text):
+    body = {"model": "tiny", "messages": [{"role": "user", "content": text}], "n": 1, "top_p": 0.5, "stop": None}
+
+    assert json.loads(written(body)) == body

@@ -1,3 +1,6 @@
+import json
+from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -6,10 +9,11 @@ import casewise
 from casewise.errors import DataError, RunConflict, Unauthorised
 from casewise.judges.plan import Selection
 from casewise.models.load import LoadedModel
+from casewise.models.prices import Spend
 from casewise.models.protocol import FakeModel, Rejected, Reply
 from casewise.replies.behaviour import grade_folders, replies_in
 from casewise.replies.collect import CollectOptions
-from casewise.replies.grade import GradeOptions, discard_texts, estimate_grading
+from casewise.replies.grade import GradeOptions, discard_texts, estimate_grading, grades_folder, plan_of, spent_grading
 from casewise.replies.graders import RubricGrader, rubric_named
 from casewise.runs.limits import Limits
 
@@ -147,3 +151,73 @@ def test_texts_can_be_removed_once_they_are_graded_and_the_numbers_stay(replies)
     assert "raw_reply" not in "".join(file.read_text() for file in replies.path.glob("grades/*/grades.jsonl"))
     with pytest.raises(DataError, match="texts were discarded"):
         casewise.grade(replies, "rubric:fake/rehearsal")
+
+
+def test_the_same_reply_to_the_same_query_is_graded_by_one_call_and_another_attempt_by_another(replies):
+    plan = plan_of(replies.path, replies.benchmark, retries=3)
+    asks = [ask for bundle in plan.bundles for ask in bundle]
+
+    assert (plan.size, plan.retries) == (len(asks), 3)
+    assert {(ask.query, ask.reply) for ask in asks} == {(bundle[0].query, bundle[0].reply) for bundle in plan.bundles}
+    assert {ask.reply for ask in asks} == {"one", "two", "three"}
+    assert len({ask.key for ask in asks}) == len(asks) == 5
+    first = asks[0]
+    assert plan.shared_key(first) == plan.shared_key(replace(first, collected=asks[1].collected))
+    assert plan.shared_key(first) != plan.shared_key(replace(first, attempt=1))
+
+
+def test_the_folder_of_a_grader_has_its_id_without_what_a_file_cannot_be_called(tmp_path):
+    grader: Any = SimpleNamespace(id="rubric:a/b c@1+x_y." + "z" * 200)
+
+    name = grades_folder(tmp_path, grader).name
+    assert (name[:20], len(name)) == ("rubric-a-b-c@1+x_y.z", 120)
+    assert grades_folder(tmp_path, grader).parent == tmp_path / "grades"
+
+
+def test_a_grade_says_what_it_is_about_and_its_run_who_graded(replies):
+    summary = casewise.grade(replies, rubric(Counting()))
+    manifest = json.loads((summary.run / "run.json").read_text())
+    grades = [json.loads(line) for line in (summary.run / "grades.jsonl").read_text().splitlines()]
+    of_replies = json.loads((replies.path / "run.json").read_text())["identity"]
+
+    assert manifest["identity"]["model"] == of_replies["model"]
+    assert manifest["identity"]["grader"].startswith("rubric:")
+    assert {grade["item_id"] for grade in grades} <= {reply.item_id for reply in replies_in(replies.path)}
+    assert all(grade["at"] for grade in grades)
+    assert (replies.path / "grades").stat().st_mode & 0o777 == 0o700
+
+
+def test_what_graders_took_is_added_up(replies):
+    graders = [rubric(Counting()), rubric(Counting())]
+    assert spent_grading(replies.path, graders) == Spend()
+    summary = casewise.grade(replies, graders[0])
+    tokens = summary.input_tokens + summary.output_tokens + summary.assumed_tokens
+
+    assert spent_grading(replies.path, graders).tokens == 2 * tokens > 0
+    assert spent_grading(replies.path, []) == Spend()
+
+
+def test_discarded_texts_leave_what_they_said_and_whether_they_were_empty_or_declined(replies):
+    casewise.grade(replies, rubric(Counting()))
+    (replies.path / "report.html").write_text("made with --with-replies")
+    before = replies_in(replies.path)
+    grades = next(replies.path.glob("grades/*/grades.jsonl"))
+    assert "raw_reply" in grades.read_text()
+    gone = discard_texts(replies.path)
+    after = replies_in(replies.path)
+
+    assert (gone, discard_texts(replies.path)) == (6, 0)
+    assert [reply.text for reply in after] == [None if (reply.text or "").strip() else reply.text for reply in before]
+    assert [reply.refusal for reply in after] == [reply.refusal and "(removed)" for reply in before]
+    assert [reply.text_digest for reply in after] == [reply.text_digest for reply in before]
+    assert "raw_reply" not in grades.read_text()
+    assert len(grades.read_text().splitlines()) == 5
+    assert not (replies.path / "report.html").exists()
+    with pytest.raises(DataError, match="texts were discarded"):
+        plan_of(replies.path, replies.benchmark, retries=0)
+
+
+def test_without_any_reply_with_words_there_is_nothing_to_grade(tmp_path):
+    silent = casewise.collect("demo", FakeModel(""), out=tmp_path / "silent", selection=FEW)
+
+    assert plan_of(silent.path, silent.benchmark, retries=0).size == 0

@@ -12,7 +12,7 @@ from casewise.api.studies import init_replies
 from casewise.errors import ConfigurationError, DataError, StudyError
 from casewise.models.protocol import FakeModel, Rejected, Reply
 from casewise.replies.collect import CollectOptions
-from casewise.replies.grade import discard_texts, read_reply_labels, replies_to_label
+from casewise.replies.grade import discard_texts, labels_notes, read_reply_labels, replies_to_label
 from casewise.runs.limits import Limits
 from casewise.storage import write_benchmark
 
@@ -176,3 +176,62 @@ def test_labels_of_a_reply_are_counted_by_person(tmp_path):
 def test_what_is_wrong_with_a_file_is_told_with_its_line(tmp_path, rows, words):
     with pytest.raises(DataError, match=words):
         read_reply_labels(written(tmp_path / "labels.jsonl", *rows))
+
+
+def test_what_a_reader_of_labels_must_know_is_that_nobody_gave_them_or_that_the_sample_is_unknown(replies, tmp_path):
+    real, made_up = drawn(replies, 5), tmp_path / "made-up"
+    write_benchmark(replace(real, about=real.about.model_copy(update={"synthetic": None})), tmp_path / "real")
+    write_benchmark(replace(real, about=real.about.model_copy(update={"synthetic": "drawn by a program"})), made_up)
+
+    assert labels_notes(None) == labels_notes(tmp_path / "real") == ()
+    assert labels_notes(made_up) == ("SYNTHETIC LABELS of replies (made-up): drawn by a program",)
+    (note,) = labels_notes(tmp_path / "labels.csv")
+    assert note.startswith("labels.csv does not say how the labelled replies were chosen.")
+
+
+def test_the_sample_says_whose_replies_it_holds_and_what_its_benchmark_says_of_itself(replies):
+    about = DEMO.about.model_copy(update={"gated": True, "canary": "c", "synthetic": "s"})
+    sample = replies_to_label(replies, replace(DEMO, about=about), n=3, rng=np.random.default_rng(0))
+
+    assert (sample.about.gated, sample.about.canary, sample.about.synthetic) == (True, "c", "s")
+    assert sample.about.description == "3 of the replies of openai/x, drawn at random, for people to label."
+    assert sample.about.source == f"{DEMO.name} {DEMO.about.version}"
+    assert {query.id for query in sample.queries} == {item.query_id for item in sample.items}
+    assert [item.context_id for item in sample.items] == [one.id for one in sample.contexts]
+    assert {one.provenance and one.provenance.by for one in sample.contexts} == {"openai/x"}
+
+
+def test_the_sample_has_its_share_of_what_a_grader_finds(replies):
+    casewise.grade(replies, lambda _query, reply: "answers" if int(reply.split()[0]) % 4 else "refuses")
+    texts = [one.texts()["reply.text"] for one in drawn(replies, 44).contexts]
+    refused = sum(int(text.split()[0]) % 4 == 0 for text in texts)
+
+    assert abs(refused - len(texts) / 4) <= len({query.category for query in DEMO.queries}) / 2
+
+
+def test_no_reply_with_words_leaves_nothing_to_label(tmp_path):
+    silent = casewise.collect("demo", FakeModel(""), out=tmp_path / "silent").path
+
+    with pytest.raises(DataError, match="no reply has a text that people could label"):
+        drawn(silent, 10)
+
+
+def test_answers_in_an_export_that_are_none_of_the_question_are_left_out(replies, tmp_path):
+    benchmark, folder = drawn(replies, 3), tmp_path / "export"
+    write_benchmark(benchmark, folder)
+    question = {"name": "does", "options": ["all", "some", "none"]}
+    (folder / "study.json").write_text(json.dumps({"design": {"rates": "replies", "questions": [question]}}))
+    said = [
+        {"item_id": item.id, "answers": answers}
+        for item, answers in zip(benchmark.items, ({"does": "all"}, {"does": "?"}, {}), strict=True)
+    ]
+    (folder / "own_answers.jsonl").write_text("".join(json.dumps(one) + "\n" for one in said))
+
+    assert list(read_reply_labels(folder).values()) == [Counter(answers=1)]
+
+
+def test_a_study_of_something_else_is_no_export_of_replies(tmp_path):
+    (tmp_path / "study.json").write_text(json.dumps({"design": {"rates": "contexts"}}))
+
+    with pytest.raises(DataError, match="no export of a study of replies"):
+        read_reply_labels(tmp_path)

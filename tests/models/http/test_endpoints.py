@@ -10,7 +10,7 @@ from tests.support.fault_server import FaultServer, completion
 
 from casewise.errors import CasewiseError, ConfigurationError
 from casewise.models.client import ClientOptions
-from casewise.models.endpoints import ENDPOINTS, ExtraOptions, Key, find_endpoint, read_key
+from casewise.models.endpoints import ENDPOINTS, ExtraOptions, Key, find_endpoint, parse_model_name, read_key
 from casewise.models.load import ModelOptions, load_model
 
 SECRET = "sk-very-secret-0123456789"
@@ -163,3 +163,39 @@ def test_a_part_that_cannot_be_sent_is_refused_before_a_call(extra, problem):
 def test_a_model_on_this_machine_has_no_further_parts():
     with pytest.raises(ConfigurationError, match="for models behind an endpoint"):
         load_model("fake/x", ModelOptions(extra=DEPLOYED))
+
+
+@pytest.mark.parametrize(
+    ("name", "prefix", "model"),
+    [
+        ("openai/gpt-4o", "openai", "gpt-4o"),
+        ("openrouter/meta-llama/llama-3-70b", "openrouter", "meta-llama/llama-3-70b"),
+        ("meta-llama/llama-3-70b", None, "meta-llama/llama-3-70b"),
+        ("llama", None, "llama"),
+    ],
+)
+def test_a_model_name_is_taken_apart(name, prefix, model):
+    assert parse_model_name(name) == (prefix, model)
+
+
+@pytest.mark.parametrize(
+    ("name", "address", "environment", "base_url", "remote"),
+    [
+        ("nobody/x", "http://localhost:1/v1/", {}, "http://localhost:1/v1", False),
+        ("openai/x", "http://127.0.0.1:8000/v1", {}, "http://127.0.0.1:8000/v1", False),
+        ("openai/x", "http://[::1]:8000/v1", {}, "http://[::1]:8000/v1", False),
+        ("openai/x", "http://192.168.1.4:8000/v1", {}, "http://192.168.1.4:8000/v1", True),
+        ("openai/x", None, {}, "https://api.openai.com/v1", True),
+        ("azure/x", None, {"AZURE_OPENAI_ENDPOINT": "https://mine.x/"}, "https://mine.x/openai/v1", True),
+    ],
+)
+def test_an_endpoint_is_found_and_knows_whether_texts_leave_the_machine(name, address, environment, base_url, remote):
+    endpoint = find_endpoint(name, base_url=address, environment=environment)
+
+    assert (endpoint.base_url, endpoint.remote) == (base_url, remote)
+
+
+@pytest.mark.parametrize(("name", "missing"), [("nobody/x", "--base-url"), ("azure/x", "AZURE_OPENAI_ENDPOINT")])
+def test_an_address_that_is_missing_is_named(name, missing):
+    with pytest.raises(ConfigurationError, match=missing):
+        find_endpoint(name, base_url=None, environment={})

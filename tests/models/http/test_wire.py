@@ -1,14 +1,23 @@
+"""Bodies of requests and answers, and what is learnt from refusals: no network here."""
+
+import asyncio
 import json
-from datetime import UTC, datetime
 
 import pytest
 
-from casewise.errors import ConfigurationError
-from casewise.models.client import RetryPolicy, requested_wait_s, written
-from casewise.models.endpoints import find_endpoint, parse_model_name
-from casewise.models.local import class_of, first_token_ids
-from casewise.models.protocol import Usage
-from casewise.models.wire import Capabilities, InvalidResponse, read_error, read_reply, read_usage
+from casewise.models.choice import WIDE_LOGPROBS
+from casewise.models.protocol import FakeModel, Message, Position, Reply, ReplyOptions, TokenLogprob, Usage
+from casewise.models.wire import (
+    Capabilities,
+    InvalidResponse,
+    most_allowed,
+    probe,
+    read_error,
+    read_logprobs,
+    read_reply,
+    read_usage,
+    request_body,
+)
 
 
 def body(message, **choice):
@@ -136,38 +145,6 @@ def test_an_error_is_read_whatever_its_shape(text, message):
     assert read_error(text).message == message
 
 
-NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
-
-
-@pytest.mark.parametrize(
-    ("headers", "seconds"),
-    [
-        ({}, None),
-        ({"Retry-After": "3"}, 3),
-        ({"Retry-After": "0.5"}, 0.5),
-        ({"Retry-After": "Thu, 01 Jan 2026 12:00:07 GMT"}, 7),
-        ({"Retry-After": "Thu, 01 Jan 2026 11:00:00 GMT"}, 0),
-        ({"Retry-After": "soon"}, None),
-        ({"Retry-After": "-4"}, None),
-        ({"Retry-After": "nan"}, None),
-        ({"retry-after-ms": "250", "Retry-After": "1"}, 0.25),
-    ],
-)
-def test_the_wait_that_a_server_asks_for_is(headers, seconds):
-    assert requested_wait_s(headers, now=NOW) == pytest.approx(seconds)
-
-
-def test_waits_grow_and_have_a_ceiling():
-    class Most:
-        def uniform(self, low: float, high: float) -> float:
-            return high
-
-    policy = RetryPolicy(first_wait_s=1, longest_wait_s=5)
-
-    assert [policy.wait_s(n, requested_s=None, rng=Most()) for n in range(1, 6)] == [1, 2, 4, 5, 5]  # type: ignore[arg-type]
-    assert policy.wait_s(1, requested_s=10, rng=Most()) == pytest.approx(11)  # type: ignore[arg-type]
-
-
 @pytest.mark.parametrize(
     "complaint", ["The prompt is too long: maximum is 8192 tokens", "messages must not be empty", "invalid request"]
 )
@@ -176,92 +153,6 @@ def test_a_complaint_about_something_else_teaches_nothing(complaint):
 
     assert not can.learn({"max_tokens": 4, "temperature": 0, "logprobs": True, "top_logprobs": 20}, complaint)
     assert can == Capabilities()
-
-
-@pytest.mark.parametrize(
-    ("name", "prefix", "model"),
-    [
-        ("openai/gpt-4o", "openai", "gpt-4o"),
-        ("openrouter/meta-llama/llama-3-70b", "openrouter", "meta-llama/llama-3-70b"),
-        ("meta-llama/llama-3-70b", None, "meta-llama/llama-3-70b"),
-        ("llama", None, "llama"),
-    ],
-)
-def test_a_model_name_is_taken_apart(name, prefix, model):
-    assert parse_model_name(name) == (prefix, model)
-
-
-@pytest.mark.parametrize(
-    ("name", "address", "environment", "base_url", "remote"),
-    [
-        ("nobody/x", "http://localhost:1/v1/", {}, "http://localhost:1/v1", False),
-        ("openai/x", "http://127.0.0.1:8000/v1", {}, "http://127.0.0.1:8000/v1", False),
-        ("openai/x", "http://[::1]:8000/v1", {}, "http://[::1]:8000/v1", False),
-        ("openai/x", "http://192.168.1.4:8000/v1", {}, "http://192.168.1.4:8000/v1", True),
-        ("openai/x", None, {}, "https://api.openai.com/v1", True),
-        ("azure/x", None, {"AZURE_OPENAI_ENDPOINT": "https://mine.x/"}, "https://mine.x/openai/v1", True),
-    ],
-)
-def test_an_endpoint_is_found_and_knows_whether_texts_leave_the_machine(name, address, environment, base_url, remote):
-    endpoint = find_endpoint(name, base_url=address, environment=environment)
-
-    assert (endpoint.base_url, endpoint.remote) == (base_url, remote)
-
-
-@pytest.mark.parametrize(("name", "missing"), [("nobody/x", "--base-url"), ("azure/x", "AZURE_OPENAI_ENDPOINT")])
-def test_an_address_that_is_missing_is_named(name, missing):
-    with pytest.raises(ConfigurationError, match=missing):
-        find_endpoint(name, base_url=None, environment={})
-
-
-@pytest.mark.parametrize(
-    ("token", "word"),
-    [
-        ("safe", "safe"),
-        (" Safe", "safe"),
-        ("▁unsafe", "unsafe"),
-        ("ĠUNSAFE", "unsafe"),
-        ('"safe', "safe"),
-        ("un", "unsafe"),
-        (" Uns", "unsafe"),
-        ("sa", "safe"),
-        ("u", None),
-        ("Sorry", None),
-        ("safety", None),
-        ("", None),
-        ("\n", None),
-    ],
-)
-def test_a_token_says_or_begins_a_word(token, word):
-    assert class_of(token, {"safe": "safe", "unsafe": "unsafe"}) == word
-
-
-def test_first_tokens_are_found_from_a_tokenizer():
-    vocabulary = ["safe", " safe", "un", " ", "S", "afe", " un", "U"]
-
-    def encode(text: str) -> list[int]:
-        ids: list[int] = []
-        while text:
-            piece = max((p for p in vocabulary if text.startswith(p)), key=len, default=None)
-            if piece is None:
-                return ids
-            ids.append(vocabulary.index(piece))
-            text = text[len(piece) :]
-        return ids
-
-    first_ids = first_token_ids(("safe", "unsafe"), encode, lambda id_: vocabulary[id_])
-
-    assert {word: sorted(vocabulary[id_] for id_ in ids) for word, ids in first_ids.items()} == {
-        "safe": [" safe", "safe"],
-        "unsafe": [" un", "un"],
-    }
-
-
-@pytest.mark.parametrize("text", ["plain", "café ☕", "half \ud800", '\x00\n"\\'])
-def test_a_body_is_read_as_it_was_meant(text):
-    body = {"model": "tiny", "messages": [{"role": "user", "content": text}], "n": 1, "top_p": 0.5, "stop": None}
-
-    assert json.loads(written(body)) == body
 
 
 def test_one_rival_without_a_number_costs_no_other():
@@ -298,3 +189,246 @@ def test_names_that_a_server_makes_up_are_kept_by_their_beginning():
     reply = read_reply(json.dumps({"model": "m" * 9999, "choices": [{"message": {}, "finish_reason": "x" * 9999}]}))
 
     assert (reply.model_version, reply.finish_reason) == ("m" * 200, "x" * 200)
+
+
+# What is learnt from refusals.
+
+FULL = {"max_tokens": 4, "temperature": 0, "logprobs": True, "top_logprobs": 20, "response_format": {}, "seed": 1}
+
+
+@pytest.mark.parametrize(
+    ("complaint", "most"),
+    [
+        ("top_logprobs is not in [1, 20)", 19),
+        ("logprobs must be in [0, 5]", 5),
+        ("logprobs must be less than 8", 7),
+        ("logprobs must be less than or equal to 8", 8),
+        ("logprobs must be at most 4", 4),
+        ("top_logprobs must be between 0 and 5", 5),
+        ("logprobs must be below  3", 2),
+        ("at most 20, and here 4 or 6", 6),
+        ("at most 0", None),
+        ("at most 20", None),
+        ("too many", None),
+        ("at most 12345", None),
+    ],
+)
+def test_the_largest_number_that_is_allowed_and_lower_than_what_was_sent_is_read(complaint, most):
+    assert most_allowed(complaint, 20) == most
+
+
+@pytest.mark.parametrize(
+    ("complaint", "capability"),
+    [
+        ("log probs are not supported", "logprobs"),
+        ("Unsupported value: 'temperature'", "temperature"),
+        ("json mode is not enabled", "json_schema"),
+        ("unknown argument: seed", "seed"),
+    ],
+)
+def test_what_a_refusal_names_is_not_sent_again_unless_it_was_answered_before(complaint, capability):
+    can, proven = Capabilities(), Capabilities()
+
+    assert can.learn(FULL, complaint)
+    assert [name for name, value in vars(can).items() if value != vars(Capabilities())[name]] == [capability]
+    assert not proven.learn(FULL, complaint, answered=FULL)
+    assert not proven.learn({"max_tokens": 4}, complaint)
+    assert proven == Capabilities()
+
+
+def test_a_number_of_log_probabilities_only_becomes_smaller():
+    can = Capabilities(most_top_logprobs=5)
+
+    assert can.learn(FULL, "top_logprobs must be at most 10")
+    assert can.most_top_logprobs == 5
+
+
+def test_the_token_limit_takes_its_other_name_once():
+    refusal, can = "Unsupported parameter: 'max_tokens'", Capabilities()
+
+    assert can.learn({"max_tokens": 4}, refusal)
+    assert (can.token_limit, can.limit_is_settled) == ("max_completion_tokens", True)
+    assert can.learn({"max_tokens": 4}, refusal), "a call that was under way with the first name is repeated"
+    assert not can.learn({"max_completion_tokens": 4}, "Unsupported parameter: 'max_completion_tokens'")
+    assert can.token_limit == "max_completion_tokens"
+
+
+def test_a_token_limit_that_is_too_high_keeps_its_name():
+    can = Capabilities()
+
+    assert not can.learn({"max_tokens": 4}, "max_tokens must be at most 3")
+    assert can == Capabilities()
+
+
+def test_of_an_endpoint_that_fails_without_a_reason_each_part_but_log_probabilities_is_left_out_in_turn():
+    narrower = list(
+        Capabilities(choice=True, most_top_logprobs=50).narrower(FULL | {"grammar": "", "top_logprobs": 21})
+    )
+
+    assert narrower == [
+        Capabilities(choice=False, most_top_logprobs=50),
+        Capabilities(choice=True, most_top_logprobs=50, seed=False),
+        Capabilities(choice=True, most_top_logprobs=50, json_schema=False),
+        Capabilities(choice=True, most_top_logprobs=50, temperature=False),
+        Capabilities(choice=True, most_top_logprobs=20),
+    ]
+    assert list(Capabilities().narrower({"max_tokens": 4, "logprobs": True, "top_logprobs": 20})) == []
+
+
+def test_the_options_that_an_endpoint_takes_are_those_that_it_did_not_refuse():
+    assert Capabilities().takes == {"temperature", "json_schema", "seed"}
+    assert Capabilities(seed=False, logprobs=False).takes == {"temperature", "json_schema"}
+
+
+# Bodies of requests.
+
+ASKED = (Message("system", "Be brief."), Message("user", "Safe?"))
+SCHEMA = {"type": "object"}
+
+
+def sent(options, **can):
+    return request_body("m", ASKED, options=options, can=Capabilities(**can))
+
+
+def test_a_body_holds_the_messages_and_the_parameters_that_are_asked_for():
+    options = ReplyOptions(4, 0.0, 3, json_schema=SCHEMA, seed=0, top_p=0.5, reasoning_effort="low")
+
+    assert sent(options) == {
+        "model": "m",
+        "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Safe?"}],
+        "max_tokens": 4,
+        "temperature": 0.0,
+        "seed": 0,
+        "response_format": {"type": "json_schema", "json_schema": {"name": "reply", "strict": True, "schema": SCHEMA}},
+        "top_p": 0.5,
+        "reasoning_effort": "low",
+        "logprobs": True,
+        "top_logprobs": 3,
+    }
+    assert sent(ReplyOptions(4, None)).keys() == {"model", "messages", "max_tokens"}
+
+
+def test_a_body_lacks_what_the_endpoint_refused():
+    options = ReplyOptions(4, 0.0, 3, json_schema=SCHEMA, seed=1)
+    refused = dict.fromkeys(("temperature", "seed", "json_schema", "logprobs"), False)
+
+    assert sent(options, **refused, token_limit="max_completion_tokens").keys() == {
+        *("model", "messages", "max_completion_tokens"),
+    }
+    assert sent(options, most_top_logprobs=2)["top_logprobs"] == 2
+
+
+def test_a_reply_is_begun_and_a_template_gets_its_arguments():
+    body_of_both = sent(ReplyOptions(4, prefill="{", template_arguments={"thinking": False}))
+
+    assert body_of_both["messages"][-1] == {"role": "assistant", "content": "{"}
+    assert (body_of_both["continue_final_message"], body_of_both["add_generation_prompt"]) == (True, False)
+    assert body_of_both["chat_template_kwargs"] == {"thinking": False}
+
+
+@pytest.mark.parametrize(
+    ("one_word", "choice", "most", "listed"),
+    [(True, True, 5000, WIDE_LOGPROBS), (True, False, 20, 3), (False, True, 20, 3)],
+)
+def test_a_reply_of_one_word_is_restricted_to_the_words_where_a_server_may_do_so(one_word, choice, most, listed):
+    options = ReplyOptions(1, None, 3, first_words=("safe", "unsafe"), one_word=one_word)
+    body = sent(options, choice=choice, most_top_logprobs=most)
+
+    assert body["top_logprobs"] == listed
+    assert ("grammar" in body) == (one_word and choice)
+
+
+# A test call.
+
+
+def probed(reply, takes=("temperature", "json_schema", "seed")):
+    asked = list[ReplyOptions]()
+
+    def answer(_messages, options):
+        asked.append(options)
+        return reply
+
+    model = FakeModel(answer, name="openai/x")
+    model.takes = frozenset(takes)
+    found = asyncio.run(probe(model))
+    assert asked == [ReplyOptions(64, 0.0, 20, json_schema=asked[0].json_schema, seed=1)]
+    return found
+
+
+def test_a_test_call_says_what_the_endpoint_takes_and_lists():
+    rivals = (TokenLogprob("{", -0.1), TokenLogprob("[", -3.0))
+    reply = Reply('{"ready": true}', token_logprobs=(Position("{", -0.1, rivals),), model_version="x@1")
+    found = probed(reply)
+
+    assert (found.model, found.model_version, found.top_logprobs) == ("openai/x", "x@1", 2)
+    assert (found.temperature, found.json_schema, found.seed) == (True, True, True)
+    bare = probed(reply, takes=())
+    assert (bare.temperature, bare.json_schema, bare.seed) == (False, False, False)
+
+
+@pytest.mark.parametrize("text", ["yes", "[1]", '{"ready": 1}', "{}"])
+def test_a_reply_without_the_object_that_was_asked_for_follows_no_schema(text):
+    found = probed(Reply(text))
+
+    assert (found.json_schema, found.top_logprobs, found.reply) == (False, 0, text)
+
+
+# Further parts of answers.
+
+
+def test_the_version_of_a_model_is_its_name_and_its_fingerprint():
+    payload = {"model": "m", "system_fingerprint": "fp", "choices": [{"message": {"content": "x", "refusal": "no"}}]}
+    reply = read_reply(json.dumps(payload))
+
+    assert (reply.model_version, reply.refusal, reply.finish_reason) == ("m@fp", "no", None)
+
+
+def test_a_reply_of_reasoning_alone_has_tokens():
+    usage = {"prompt_tokens": 5, "completion_tokens": 0}
+    silent, thought = (
+        read_reply(json.dumps({"choices": [{"message": message}], "usage": usage}))
+        for message in ({"content": ""}, {"content": "", "reasoning": "Hm."})
+    )
+
+    assert (silent.usage.output_tokens, thought.usage.output_tokens) == (0, None)
+
+
+def test_positions_end_where_one_has_no_number_and_rivals_stand_by_their_probability():
+    rivals = [{"token": "un", "logprob": -2.0}, {"token": "safe", "logprob": -0.2}]
+    silent: dict[str, object] = {"token": "b", "logprob": None}
+    rows = [{"token": "a", "logprob": -1.0, "top_logprobs": rivals}, silent, {"token": "c", "logprob": -1.0}]
+    positions = read_logprobs({"content": rows}) or ()
+
+    assert [place.token for place in positions] == ["a"]
+    assert [rival.token for rival in positions[0].top] == ["safe", "un"]
+
+
+def test_a_token_without_a_number_of_its_own_is_the_least_likely():
+    (place,) = read_logprobs({"tokens": ["x"], "token_logprobs": [None], "top_logprobs": [{"safe": -0.5}]}) or ()
+    (bare,) = read_logprobs({"tokens": ["x"], "token_logprobs": [-0.5]}) or ()
+
+    assert (place.logprob, bare) == (-1e4, Position("x", -0.5))
+
+
+@pytest.mark.parametrize(
+    ("payload", "code", "message"),
+    [
+        ({"error": {"message": "no", "code": 7, "type": "t", "status": "s"}}, "7 t s", "no"),
+        ({"error": {"reason": "x"}}, "", '{"reason": "x"}'),
+        ({"error": "x" * 400}, "", "x" * 300),
+        ({"message": "x" * 400}, "", "x" * 300),
+        ([], "", "[]"),
+        (7, "", "7"),
+    ],
+)
+def test_an_error_has_the_codes_that_there_are_and_the_beginning_of_its_message(payload, code, message):
+    error = read_error(json.dumps(payload))
+
+    assert (error.code, error.message) == (code, message)
+
+
+@pytest.mark.parametrize(("text", "words"), [(" ", "empty"), (" <p>", "a page of HTML"), ("{", "cut off or garbled")])
+def test_an_answer_that_is_no_json_is_described(text, words):
+    with pytest.raises(InvalidResponse, match=f"the answer is {words}, not JSON"):
+        read_reply(text)
+    assert read_error("x" * 400).message == "x" * 300

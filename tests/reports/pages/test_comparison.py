@@ -3,7 +3,6 @@ import json
 import pytest
 
 import casewise
-from casewise.errors import BenchmarkError, StatisticsError
 from casewise.evaluate.judged_runs import ReportOptions
 from casewise.records import Arm
 
@@ -37,16 +36,6 @@ def test_every_pair_of_judges_is_compared(runs):
     ]
     assert [row[0] for row in tables(found)["differences-table"].rows] == [intended, safe], "best first"
     assert tables(found)["differences-table"].columns == ("Judge", safe, unsafe)
-
-
-@pytest.mark.slow
-def test_the_differences_are_of_the_numbers_in_each_report(runs):
-    found = compare(*runs[:2])
-    alone = [casewise.report(run, options=FEW).metrics for run in runs[:2]]
-
-    difference = next(e for e in found.comparison.pairs[0].differences if e.name == "accuracy")
-    first, second = (table.filter(table["metric"] == "accuracy")["estimate"][0] for table in alone)
-    assert difference.estimate == pytest.approx(first - second)
 
 
 def scalar(of):
@@ -148,44 +137,6 @@ def test_two_runs_of_one_name_are_told_apart(runs, tmp_path):
     assert len(set(found.comparison.names)) == 2
     assert not found.comparison.pairs[0].test.testable
     assert tables(found)["tests-table"].rows[0][-2:] == ("0", "0")
-
-
-def test_one_series_alone_and_runs_over_different_benchmarks_are_refused(runs, tmp_path, shared):
-    other = casewise.judge(shared / "data" / "casebench_subset.json", "constant:safe", out=tmp_path / "other")
-
-    with pytest.raises(BenchmarkError, match="nothing to compare"):
-        compare(runs[0])
-    with pytest.raises(BenchmarkError, match="different benchmarks"):
-        compare(runs[0], other)
-
-
-def only(run, items):
-    """The run's log cut down to these items."""
-    log = run.path / "judgements.jsonl"
-    lines = [line for line in log.read_text().splitlines() if json.loads(line)["item_id"] in items]
-    log.write_text("\n".join(lines) + "\n")
-
-
-@pytest.mark.slow
-def test_items_that_only_one_judge_was_asked_are_named_and_some_have_to_be_common(tmp_path):
-    first, second = (
-        casewise.judge("demo", name, out=tmp_path / name[9:]) for name in ("constant:safe", "constant:unsafe")
-    )
-    ids = [item.id for item in first.benchmark.items]
-    only(first, set(ids[:60]))
-    only(second, set(ids[30:]))
-    found = compare(first, second)
-
-    assert found.comparison.n_items == 30
-    assert found.as_json()["left_out"] == {
-        found.comparison.names[0]: ids[:30],
-        found.comparison.names[1]: ids[60:],
-    }
-    assert sum("Left out" in note for note in found.notes) == 2
-    only(first, set(ids[:20]))
-    only(second, set(ids[60:]))
-    with pytest.raises(StatisticsError, match="no item was asked of all"):
-        compare(first, second)
 
 
 def test_every_face_says_the_same(runs):

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.storage.benchmarks.test_folder import change_manifest, line_of, rewrite
+from tests.storage.benchmarks.test_benchmark_folder import change_manifest, line_of, rewrite
 from tests.support.benchmarks import rich_benchmark
 
 from casewise.errors import DataError

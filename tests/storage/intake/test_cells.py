@@ -1,53 +1,12 @@
 """Cells as numbers, shares and lists, where a text can be read in one way only."""
 
-import math
 from pathlib import Path
 
 import pytest
 
 from casewise.errors import ConfigurationError, DataError
-from casewise.storage.entries import number_of
 from casewise.storage.intake.cells import parts, separator_of, share_unit
 from casewise.storage.intake.table import Table
-
-
-@pytest.mark.parametrize(
-    ("cell", "number"),
-    [
-        (3, 3.0),
-        ("3.5", 3.5),
-        (" 1\u00a0000 ", 1000.0),
-        ("\u22122", -2.0),
-        ("0,75", 0.75),
-        ("-,5", -0.5),
-        ("1,2345", 1.2345),
-        ("1,234", None),
-        ("-123,456", None),
-        ("1_000", None),
-        ("7/10", None),
-        ("seven", None),
-        ("", None),
-        (True, None),
-        (None, None),
-        ([1], None),
-        ("inf", None),
-        (math.nan, None),
-        (10**400, None),
-    ],
-)
-def test_a_cell_is_a_number_where_it_can_be_one_only(cell, number):
-    assert number_of(cell) == number
-
-
-def test_a_comma_before_three_digits_is_a_decimal_one_in_files_that_have_them():
-    assert number_of("1,234", decimal_comma=True) == 1.234
-
-
-@pytest.mark.parametrize(
-    ("cell", "number"), [("7/10", 7.0), ("7 / 10", 7.0), ("7,5/10.0", 7.5), ("7/5", None), ("7", 7.0)]
-)
-def test_a_rating_with_the_end_of_its_scale_is_one_of_that_scale_alone(cell, number):
-    assert number_of(cell, high=10) == number
 
 
 def unit(*cells, percent=False, decimal_comma=False):

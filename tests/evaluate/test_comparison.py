@@ -1,0 +1,309 @@
+"""Judges side by side and the gate: what is said of numbers that are known."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.support.samples import sample_of
+
+import casewise
+from casewise.errors import BenchmarkError, ConfigurationError, ExitCode, StatisticsError
+from casewise.evaluate.comparison import (
+    GateReport,
+    best_conclusion,
+    gate_number,
+    lead,
+    named_numbers,
+    parse_margins,
+    sentences_of,
+)
+from casewise.evaluate.judged_runs import ReportOptions
+from casewise.stats.comparison import Comparison, Entrant, Gate, MetricGate, PairwiseComparison, compare_judges
+from casewise.stats.estimates import Estimate
+from casewise.text import join
+
+# Sentences from the intervals of differences.
+
+
+def estimate(value, low=None, high=None, name="accuracy"):
+    return Estimate(name, value, low, high, 90.0, 0, "made up")
+
+
+def comparison(*differences, names=("a", "b", "c")):
+    """Judges right on .9, .8, .7 of the items; the differences are of a and b, a and c, b and c."""
+    names = names[: 2 if len(differences) == 1 else 3]
+    pairs = [("a", "b"), ("a", "c"), ("b", "c")][: len(differences)]
+    return Comparison(
+        names=names,
+        n_items=90,
+        n_queries=45,
+        common=np.ones(90, dtype=bool),
+        left_out={},
+        estimates={name: (estimate(0.9 - place / 10),) for place, name in enumerate(names)},
+        pairs=tuple(
+            PairwiseComparison(*pair, (estimate(0.1, *ends),), None, None)
+            for pair, ends in zip(pairs, differences, strict=True)
+        ),
+        winners={},
+    )
+
+
+@pytest.mark.parametrize(
+    ("differences", "sentence"),
+    [
+        ([(0.001, 0.2)], "a agrees most with people (accuracy 90.0 %). It beats b by 10.0 points [0.1, 20.0]."),
+        ([(0.0, 0.2)], "a is not told apart from b: 10.0 points [0.0, 20.0] (accuracy 90.0 % against 80.0 %)."),
+        ([(None, None)], "a cannot be compared with b: made up (accuracy 90.0 % against 80.0 %)."),
+        ([(0.0, 0.2), (0.05, 0.3), (-1, 1)], "These items do not tell which judge agrees most with people: it may be a or b. One of these agrees more often than c. Intervals are corrected for all 3 pairs."),
+        ([(-0.01, 0.2), (0.0, 0.3), (0.1, 0.2)], "These items do not tell which judge agrees most with people: it may be a or b. One of these agrees more often than c. Intervals are corrected for all 3 pairs."),
+    ],
+)  # fmt: skip
+def test_a_judge_beats_those_alone_whose_corrected_interval_lies_above_0(differences, sentence):
+    assert join(" ", sentences_of(comparison(*differences))) == sentence
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [3, 5, 10])
+def test_among_equal_judges_no_single_one_is_said_to_agree_most(n):
+    rng = np.random.default_rng(n)
+    named = 0
+    for _ in range(25):
+        weight = rng.integers(0, 2, size=60).astype(float)
+        judges = [
+            Entrant(
+                f"j{place}", sample_of(weight, np.where(rng.random(60) < 0.8, weight, 1 - weight)), np.ones(60, bool)
+            )
+            for place in range(n)
+        ]
+        sentence = join(" ", sentences_of(compare_judges(judges)))
+        named += "agrees most with people" in sentence.partition(".")[0] and "do not tell" not in sentence
+        assert (
+            "agrees most with people" in sentence.partition(".")[0] and "do not tell" not in sentence
+        ) or "do not tell which judge agrees most" in sentence
+
+    assert named <= 3
+
+
+def test_a_judge_that_beats_all_others_is_named_alone():
+    rng = np.random.default_rng(1)
+    weight = rng.integers(0, 2, size=400).astype(float)
+    judges = [
+        Entrant(name, sample_of(weight, np.where(rng.random(400) < share, weight, 1 - weight)), np.ones(400, bool))
+        for name, share in (("poor", 0.6), ("good", 0.95), ("fair", 0.7))
+    ]
+
+    sentence = join(" ", sentences_of(compare_judges(judges)))
+    assert sentence.startswith("good agrees most with people (accuracy 9")
+    assert " It beats " in sentence
+
+
+def test_the_difference_of_two_judges_turns_its_sign_with_their_order():
+    found = comparison((0.02, 0.2), (0.0, 0.2), (-0.1, 0.2))
+    forth, back = lead(found, "a", "b", "accuracy"), lead(found, "b", "a", "accuracy")
+
+    assert forth is not None
+    assert back is not None
+    assert (forth.estimate, forth.limits) == (0.1, (0.02, 0.2))
+    assert (back.estimate, back.limits) == (-0.1, (-0.2, -0.02))
+    assert lead(found, "a", "b", "auroc") is None
+
+
+def test_a_judge_may_be_best_unless_another_is_shown_to_be_better():
+    one = best_conclusion(comparison((0.02, 0.2), (0.02, 0.2), (0.02, 0.2)), ("a", "b", "c"), "accuracy")
+    several = best_conclusion(comparison((-0.1, 0.2), (0.02, 0.2), (-0.1, 0.2)), ("a", "b", "c"), "accuracy")
+
+    assert (one.holds, several.holds) == (True, False)
+    assert "it may be a or b" in several.sentence
+
+
+def test_judges_without_verdicts_are_not_spoken_of():
+    every = comparison((0.02, 0.2), (0.02, 0.2), (-0.1, 0.2))
+    two, one, none = (join(" ", sentences_of(every, without=names)) for names in ({"a"}, {"a", "b"}, {"a", "b", "c"}))
+
+    assert two == "b is not told apart from c: 10.0 points [-10.0, 20.0] (accuracy 80.0 % against 70.0 %)."
+    assert one == "There is nothing to compare: only c gave a verdict on at least half of the items."
+    assert none == "There is nothing to compare: none of them gave a verdict on at least half of the items."
+
+
+def test_judges_without_a_common_metric_are_named_by_what_they_lack():
+    found = comparison((0.02, 0.2), (0.02, 0.2), (-0.1, 0.2))
+    silent = replace(found, estimates={**found.estimates, "b": (estimate(0.7, name="auroc"),)})
+
+    assert join(" ", sentences_of(silent, agreed_with="labels")) == (
+        "The judges have no metric in common that measures agreement with labels: b gave no verdicts."
+    )
+
+
+# Numbers that an option names.
+
+
+@pytest.mark.parametrize(
+    "text", ["accuracy", "accuracy=x", "accuracy=-1", "nothing=0.1", "accuracy=0.1,accuracy=0.2", ""]
+)
+def test_margins_that_say_nothing_are_refused(text):
+    with pytest.raises(ConfigurationError, match="--max-drop"):
+        parse_margins(text)
+
+
+def test_margins_are_read_from_a_text_or_a_mapping_with_both_ends_of_their_range():
+    assert parse_margins("accuracy=0, over_refusal = 0.02") == {"accuracy": 0.0, "over_refusal": 0.02}
+    assert parse_margins({"accuracy": 3}) == {"accuracy": 3.0}
+    assert named_numbers("--max-turned", "safe=1", ("safe",), at_most=1) == {"safe": 1.0}
+    with pytest.raises(
+        ConfigurationError, match=r"'accuracy=inf' is not NAME=NUMBER with a number of at least 0, each once"
+    ):
+        parse_margins({"accuracy": float("inf")})
+    with pytest.raises(ConfigurationError, match="a number from 0 to 1, each once"):
+        named_numbers("--max-turned", "safe=1.1", ("safe",), at_most=1)
+
+
+@pytest.mark.parametrize(
+    ("metric", "limits", "written"),
+    [
+        ("accuracy", None, "90.0 %"),
+        ("accuracy (strict)", (0.8, 0.95), "90.0 points [80.0, 95.0]"),
+        ("auroc", None, "0.900"),
+        ("auroc", (0.8, 0.95), "0.900 [0.800, 0.950]"),
+        ("auroc", (None, None), "0.900"),
+    ],
+)
+def test_a_share_is_written_in_per_cent_and_its_drop_in_points(metric, limits, written):
+    assert gate_number(metric, 0.9, limits) == written
+
+
+# The decision of a gate.
+
+PASSED, FAILED, OPEN = (
+    MetricGate("accuracy", 0.9, 0.88, 0.02, low, high, 0.05, 0.03, 90, "made up")
+    for low, high in ((-0.01, 0.04), (0.06, 0.2), (0.01, 0.2))
+)
+
+
+def gate_report(*metrics, **changed) -> GateReport:
+    known: dict[str, Any] = {
+        "run": "new",
+        "baseline": "old",
+        "benchmark": "demo",
+        "digest": "d",
+        "labels": "votes",
+        "unscored": "miss",
+        "left_out": 0,
+        "missing": 0,
+        "unfinished": (),
+        "nothing_scored": False,
+        "unscored_shares": (0.0, 0.05),
+        "max_unscored": 0.05,
+        "errors": {},
+        "notes": (),
+    }
+    return GateReport(gate=Gate(metrics, 90, 45), **(known | changed))
+
+
+@pytest.mark.parametrize(
+    ("metrics", "changed", "decision", "says"),
+    [
+        ((PASSED,), {}, "pass", "not worse than the baseline in accuracy by 5 points"),
+        ((FAILED, PASSED), {}, "fail", "worse than"),
+        ((OPEN, PASSED), {}, "inconclusive", "a drop only if it exceeds its margin by 3.0 points in accuracy."),
+        ((PASSED,), {"missing": 2}, "inconclusive", "2 items of the baseline are missing"),
+        ((FAILED,), {"missing": 2}, "inconclusive", "The run has not finished"),
+        (
+            (PASSED,),
+            {"unfinished": ("run", "baseline")},
+            "inconclusive",
+            "the run and the baseline answered only a part",
+        ),
+        ((PASSED,), {"nothing_scored": True}, "inconclusive", "No item of the run has a verdict"),
+        ((FAILED,), {"nothing_scored": True}, "fail", "No item of the run has a verdict"),
+        ((PASSED,), {"unscored_shares": (0.06, 0.0)}, "inconclusive", "0.0 % of the run's, 6.0 % of the baseline's"),
+        ((FAILED,), {"unscored_shares": (0.0, 0.06)}, "fail", "worse than"),
+    ],
+)
+def test_a_gate_says_what_it_decides_and_passes_no_run_of_which_too_much_is_unknown(metrics, changed, decision, says):
+    report = gate_report(*metrics, **changed)
+
+    assert (report.decision, report.as_json()["decision"]) == (decision, decision)
+    assert says in report.sentence()
+    codes = {"pass": ExitCode.DONE, "fail": ExitCode.NO, "inconclusive": ExitCode.CANNOT_TELL}
+    assert report.exit_code == codes[decision]
+
+
+def test_only_metrics_that_are_not_decided_ask_for_more_items():
+    assert "accuracy" in gate_report(OPEN).sentence().partition("With 80 % power")[2]
+    decided = gate_report(replace(PASSED, name="harm"), OPEN).sentence().partition("With 80 % power")[2]
+
+    assert "harm" not in decided
+    assert "Too few items" not in gate_report(PASSED).sentence()
+
+
+def test_the_json_of_a_gate_names_both_shares_and_each_decision():
+    content = json.loads(json.dumps(gate_report(PASSED, FAILED).as_json()))
+
+    assert content["unscored_shares"] == {"baseline": 0.0, "run": 0.05}
+    assert [metric["decision"] for metric in content["metrics"]] == ["pass", "fail"]
+    assert (content["n_items"], content["n_queries"], content["unscored_policy"]) == (90, 45, "miss")
+    assert len(content["conclusions"]) == 2
+
+
+# Runs.
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs")
+    judges = ("constant:safe", "constant:unsafe", "constant:intended")
+    return [casewise.judge("demo", name, out=folder / name.replace(":", "-")) for name in judges]
+
+
+def compare(*runs, **more):
+    return casewise.compare(*runs, **more)
+
+
+@pytest.mark.slow
+def test_the_differences_are_of_the_numbers_in_each_report(runs):
+    found = compare(*runs[:2])
+    alone = [casewise.report(run, options=ReportOptions()).metrics for run in runs[:2]]
+
+    difference = next(e for e in found.comparison.pairs[0].differences if e.name == "accuracy")
+    first, second = (table.filter(table["metric"] == "accuracy")["estimate"][0] for table in alone)
+    assert difference.estimate == pytest.approx(first - second)
+
+
+def test_one_series_alone_and_runs_over_different_benchmarks_are_refused(runs, tmp_path, shared):
+    other = casewise.judge(shared / "data" / "casebench_subset.json", "constant:safe", out=tmp_path / "other")
+
+    with pytest.raises(BenchmarkError, match="nothing to compare"):
+        compare(runs[0])
+    with pytest.raises(BenchmarkError, match="different benchmarks"):
+        compare(runs[0], other)
+
+
+def only(run, items):
+    """The run's log cut down to these items."""
+    log = run.path / "judgements.jsonl"
+    lines = [line for line in log.read_text().splitlines() if json.loads(line)["item_id"] in items]
+    log.write_text("\n".join(lines) + "\n")
+
+
+@pytest.mark.slow
+def test_items_that_only_one_judge_was_asked_are_named_and_some_have_to_be_common(tmp_path):
+    first, second = (
+        casewise.judge("demo", name, out=tmp_path / name[9:]) for name in ("constant:safe", "constant:unsafe")
+    )
+    ids = [item.id for item in first.benchmark.items]
+    only(first, set(ids[:60]))
+    only(second, set(ids[30:]))
+    found = compare(first, second)
+
+    assert found.comparison.n_items == 30
+    assert found.as_json()["left_out"] == {
+        found.comparison.names[0]: ids[:30],
+        found.comparison.names[1]: ids[60:],
+    }
+    assert sum("Left out" in note for note in found.notes) == 2
+    only(first, set(ids[:20]))
+    only(second, set(ids[60:]))
+    with pytest.raises(StatisticsError, match="no item was asked of all"):
+        compare(first, second)
