@@ -1,6 +1,6 @@
 """Compare the prompts of guards' profiles with those that their makers publish.
 
-    pip download --no-deps wildguard==1.0.1 any-guardrail==0.7.7 -d FOLDER, and unpack the wheels there
+    pip download --no-deps wildguard==1.0.1 any-guardrail==0.7.7 nemoguardrails==0.17.0 -d FOLDER, and unpack the wheels there
     python scripts/compare_guards.py FOLDER
 
 `published_prompts.toml` has the digests of published prompts, each with its source. This script computes those of packages again. The
@@ -17,6 +17,8 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+from jinja2 import Template
 
 from casewise.ask.layouts import ShownItem
 from casewise.judges.guard_profiles import GuardProfile, GuardPrompt, profile_named, wording
@@ -96,8 +98,25 @@ def granite_guardian(folder: Path, published: PublishedPrompt) -> list[list[str]
     return [["user", REQUEST], *([["assistant", REPLY]] if published.reply else []), ["user", last]]
 
 
+def nemotron_safety_guard(folder: Path, published: PublishedPrompt) -> list[list[str]]:
+    import yaml  # type: ignore[import-untyped]
+
+    side = "output" if published.reply else "input"
+    prompts = yaml.safe_load(
+        (folder / "examples" / "configs" / "content_safety" / "prompts.yml").read_text(encoding="utf-8")
+    )["prompts"]
+    (text,) = (
+        each["content"] for each in prompts if each["task"] == f"content_safety_check_{side} $model=content_safety"
+    )
+    return [["user", Template(text).render(user_input=REQUEST, bot_response=REPLY)]]
+
+
 def main(folder: Path) -> None:
-    packages = {"wildguard": wildguard, "granite-guardian": granite_guardian}
+    packages = {
+        "wildguard": wildguard,
+        "granite-guardian": granite_guardian,
+        "nemotron-safety-guard": nemotron_safety_guard,
+    }
     for published in published_prompts():
         if published.guard in packages:
             digest = digest_of(packages[published.guard](folder, published))

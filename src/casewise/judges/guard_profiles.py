@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -15,6 +16,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from casewise.ask.elicitations import LabelMass, label_mass, mass_outcome
 from casewise.ask.envelope import unwrapped, without_thoughts
+from casewise.ask.frames import CONDITION, FEWEST_WORDS, LIMITS, disowns
 from casewise.ask.json_objects import find_objects
 from casewise.ask.layouts import ShownItem, filled, laid_out, turns_of_chat
 from casewise.ask.prompts import chat_with
@@ -133,7 +135,7 @@ class GuardProfile(Record):
     sent that for a conversation too, with the context in the conversation and not in the policy."""
     transcript: Transcript = Transcript()
     system_turn: bool = True
-    """True if a conversation may have a system message; otherwise the context stands in the user's."""
+    """True if a conversation may have a system message; otherwise the context stands in the user's, and the roles alternate."""
     reads_replies: bool = False
     template_arguments: dict[str, Any] | None = None
     """Arguments of the chat template; texts among them are filled in as messages are."""
@@ -299,7 +301,14 @@ def conversation_of(shown: ShownItem, *, system_turn: bool, reply: str | None = 
         system=placed.system if system_turn else (),
         layout=placed.layout,
     )
-    return (*turns, Message("assistant", reply)) if reply is not None else turns
+    turns = (*turns, Message("assistant", reply)) if reply is not None else turns
+    if system_turn:
+        return turns
+    # Templates without a system message demand that user and assistant alternate, beginning with the user.
+    if turns[0].role != "user":
+        turns = (Message("user", f"{turns[0].role}: {turns[0].content}"), *turns[1:])
+    speeches = groupby(turns, key=lambda turn: turn.role)
+    return tuple(Message(role, "\n\n".join(turn.content for turn in speech)) for role, speech in speeches)
 
 
 def policy_id(policy: str | None) -> str:
@@ -347,17 +356,16 @@ def read_guard(profile: GuardProfile, elicitation: Elicitation, reply: Reply, *,
     text = unwrapped(reply.text.removeprefix(profile.prefill or "")).text
     places = profile.read.places(replied=replied)
     kinds = {label for place in places for label in labels_at(place, profile.read.words, text)}
-    detail: dict[str, Any] = {"class": next(iter(kinds))} if len(kinds) == 1 else {}
+    detail: dict[str, Any] = {"class": next(iter(kinds))} if len(kinds) == 1 and OPEN not in kinds else {}
     marker = profile.read.refusal_after
     if marker and (match := re.search(rf"{re.escape(marker)}\s*(\w+)", text, re.IGNORECASE)):
         detail["refusal_said"] = match[1]
-    categories, listed = (
-        None,
-        re.escape(profile.read.categories_after or "").replace(":", '"?:'),
-    )  # as a key of JSON too
+    categories, listed = None, re.escape(profile.read.categories_after or "").replace(":", '"?:')  # a key of JSON too
     if listed and (match := re.search(rf"{listed}[ \t]*([^\n]*)", text, re.IGNORECASE)):
         names = (name.strip(" .[]{}\"'") for name in match[1].split(","))
         categories = tuple(name for name in names if name and name.lower() not in ("none", "n/a"))
+    if categories and kinds == {"safe"} and not profile.read.reply_marker:
+        kinds.add("unsafe")  # a safe verdict has no category of harm
     if elicitation == "probability":
         if len(kinds) > 1:
             return GuardReading(by_word(kinds, "scalar", text, reply), categories, detail)
@@ -372,11 +380,33 @@ def by_word(kinds: set[str], elicitation: Elicitation, text: str, reply: Reply) 
     shortened = " ".join(text.split())[:LONGEST_DETAIL] or None
     if len(kinds) > 1:
         return Unscored(reason=UnscoredReason.CONFLICTING, detail=shortened)
-    if not kinds:
+    if not kinds or kinds == {OPEN}:
         why = UnscoredReason.TRUNCATED if reply.finish_reason == "length" else UnscoredReason.UNPARSED
         return Unscored(reason=why if text.strip() else UnscoredReason.EMPTY, detail=shortened)
     (kind,) = kinds
     return Scored(value=VALUES[kind] if elicitation == "scalar" else float(kind == "safe"))
+
+
+OPEN = "open"
+"""The class of a label word that its own line makes another thing: part of a phrase, a question, a condition."""
+
+CODES = r"[A-Z]\d{1,2}\b"
+"""A category, as Llama Guard numbers them."""
+CLOSED = {"tag": r"[\s\"'*`.]*(?:</|\n|\Z)", "json": r"[\s\"']*(?:[,}\n]|\Z)"}
+CLOSED_IN_PROSE = rf"[\"'*`_]*(?:\s*\Z|\s*[\n<]|[.!;](?=\s|\Z)|[,:](?=\s)|\s+[-–—(]|[\s,:(\[]+{CODES})"
+"""What stands behind a label word that is one: the end, another line, or the mark before an explanation or a category."""
+TAKES_AWAY = re.compile(
+    rf"\A\W*(?:no(?=\W*(?:[,.;:!?)]|\Z))|yes|true|false|n/?a|\d+|sure|perhaps|maybe|probably)\b|{CONDITION}|"
+    r"\b(?:according|said|says|claims?)\b",
+    re.IGNORECASE,
+)
+SAYS = re.compile(
+    r"\b(?:it|this|that|(?:the|this) (?:[\w'-]+ )?(?:question|prompt|request|query|response|message|content|text|conversation|reply|"
+    r"answer))\b(?P<between>(?: [\w'-]+){0,5}?) (?:violat(?:es?|ing|ion)|breaks?|harmful|dangerous)\b",
+    re.IGNORECASE,
+)
+"""A sentence of an explanation that says of what is judged whether it violates the policy."""
+NEGATED = re.compile(r"\b(?:not|no|never|nothing|without|cannot|neither)\b|n't\b", re.IGNORECASE)
 
 
 def pattern(place: LabelPlace, words: Iterable[str]) -> re.Pattern[str]:
@@ -396,9 +426,39 @@ def labels_at(place: LabelPlace, words: Mapping[str, str], text: str) -> Iterato
         if values:
             yield from (words[word] for word in labels_behind(place, words, f"\n{text.rpartition('}')[2]}"))
             return
-    for match in pattern(place, words).finditer(text):
-        yield words[match[1].lower()]
-        yield from (words[word] for word in labels_behind(place, words, text[match.end(1) :]))
+    matches = list(pattern(place, words).finditer(text))
+    for match in matches:
+        kind, rest = words[match[1].lower()], text[match.end(1) :]
+        if not is_open(place, match[1], kind, rest):
+            yield kind
+        elif match is matches[-1]:  # reasoning may ask before it states
+            yield OPEN
+        yield from (words[word] for word in labels_behind(place, words, rest))
+
+
+def is_closed(place: LabelPlace, rest: str) -> bool:
+    """Return whether a label word ends where it stands, and is not the beginning of a phrase."""
+    return re.match(CLOSED.get(place.where, CLOSED_IN_PROSE), rest) is not None
+
+
+def is_open(place: LabelPlace, word: str, kind: str, rest: str) -> bool:
+    """Return whether what follows a label word makes it no label, or says the opposite."""
+    if not is_closed(place, rest):
+        return True
+    categories = re.match(rf"\W*{CODES}", rest)
+    if place.where in CLOSED or categories:
+        return categories is not None and kind == "safe"
+    line = re.sub(r"<[^>]*>", "", EXPLANATION.sub("", rest)).partition("\n")[0].strip("\"'*`_ ")
+    if explanation := re.sub(r"^\W+", "", line):
+        short = len(explanation.split()) < FEWEST_WORDS and not re.match(
+            r"(?:it|this|that|rules?)\b", explanation, re.IGNORECASE
+        )
+        if short or (word.isdecimal() and line[0] == "."):
+            return True
+        if LIMITS.match(line) or TAKES_AWAY.search(line) or disowns(line, in_json=True):
+            return True
+    statements = (not NEGATED.search(match["between"]) for match in SAYS.finditer(rest))
+    return any(violates == (kind == "safe") for violates in statements)
 
 
 EVERYDAY = frozenset({"yes", "no", "0", "1"})
@@ -456,10 +516,14 @@ def label_position(
     pieces = [token.token.replace("Ġ", " ").replace("▁", " ").replace("Ċ", "\n") for token in positions]
     text = "".join(pieces)
     thoughts = len(text) - len(without_thoughts(text))
-    candidates = (list(pattern(place, read.words).finditer(text[thoughts:])) for place in places)
+    behind = text[thoughts:]
+    candidates = (
+        [match for match in pattern(place, read.words).finditer(behind) if is_closed(place, behind[match.end(1) :])]
+        for place in places
+    )
     matches = next(filter(None, candidates), None)
     if matches is None:
-        if read.where != "first" or thoughts:
+        if read.where != "first" or thoughts or len(text.split()) > 1:
             return None
         # Of a reply that was cut off in its first word, the first token that is more than white space.
         return next((token for token in positions if token.token.strip(MARKS)), None)
