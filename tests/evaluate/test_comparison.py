@@ -9,6 +9,7 @@ import pytest
 from tests.support.samples import sample_of
 
 import casewise
+from casewise.api import RunOptions
 from casewise.errors import BenchmarkError, ConfigurationError, ExitCode, StatisticsError
 from casewise.evaluate.comparison import (
     GateReport,
@@ -20,6 +21,7 @@ from casewise.evaluate.comparison import (
     sentences_of,
 )
 from casewise.evaluate.judged_runs import ReportOptions
+from casewise.judges.plan import Selection
 from casewise.stats.comparison import Comparison, Entrant, Gate, MetricGate, PairwiseComparison, compare_judges
 from casewise.stats.estimates import Estimate
 from casewise.text import join
@@ -249,6 +251,8 @@ def test_the_json_of_a_gate_names_both_shares_and_each_decision():
 
 # Runs.
 
+FEW = RunOptions(selection=Selection(limit=60))
+
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
@@ -307,3 +311,117 @@ def test_items_that_only_one_judge_was_asked_are_named_and_some_have_to_be_commo
     only(second, set(ids[60:]))
     with pytest.raises(StatisticsError, match="no item was asked of all"):
         compare(first, second)
+
+
+def right(query, _context):
+    return ("safe", "unsafe")[int(query[8:-1]) % 2]
+
+
+@pytest.fixture(scope="module")
+def few(tmp_path_factory):
+    """Judges of sixteen requests, half of which people answer: all are safe, none is (asked of twelve), and one that is right."""
+    cases = casewise.load_frame(
+        [{"query": f"What is {n}?", "recipient.type": "a nurse", "label": ("safe", "unsafe")[n % 2]} for n in range(16)]
+    )
+    folder = tmp_path_factory.mktemp("few")
+
+    def judged(name, judge, **more):
+        return casewise.judge(cases, judge, out=folder / name, **more)
+
+    return cases, [
+        judged("all", "constant:safe"),
+        judged("none", "constant:unsafe", options=RunOptions(selection=Selection(limit=12))),
+        judged("right", right),
+    ]
+
+
+def test_only_the_items_that_both_judges_were_asked_are_compared_and_the_others_named(few):
+    cases, (every, part, _) = few
+    found = compare(every, part, benchmark=cases)
+
+    assert found.comparison.n_items == 12
+    whole, none = found.as_json()["left_out"].values()
+    assert (len(whole), none) == (4, [])
+    notes = " ".join(map(str, found.notes))
+    assert f"Left out: 4 items that constant:safe (binary) was asked and another was not ({whole[0]}, " in notes
+    assert "--unscored exclude" not in notes
+
+
+def test_two_judges_have_a_conclusion_for_their_pair_and_three_also_which_is_best(few):
+    cases, judges = few
+    two, three = (compare(*judges[start:], benchmark=cases).numbers for start in (1, 0))
+
+    assert [found.kind for found in two.conclusions] == ["better"]
+    assert len(three.conclusions) == 1 + 3
+    assert "agrees most with the labels" in three.conclusions[0].sentence
+    assert (three.noun, three.nothing_scored) == ("judge", False)
+
+
+# The gate of two runs.
+
+
+def gated(cases, run, baseline, max_drop):
+    return casewise.gate(run, baseline, max_drop=max_drop, benchmark=cases).numbers
+
+
+def test_a_gate_holds_a_run_against_a_baseline_on_what_both_were_asked(few):
+    cases, (every, _, right) = few
+    found = gated(cases, right, every, {"accuracy": 0.05, "harm": 0.05})
+    before, after = found.errors["harm"]
+
+    assert (found.run, found.baseline) == ("python:right (binary)", "constant:safe (binary)")
+    assert (found.decision, found.left_out, found.missing, found.unfinished) == ("pass", 0, 0, ())
+    assert [metric.name for metric in found.gate.metrics] == ["accuracy", "harm"]
+    assert found.errors.keys() == {"over_refusal", "harm"}
+    assert (before.estimate, after.estimate) == (1.0, 0.0)
+    assert (found.unscored_shares, found.nothing_scored, found.notes) == ((0.0, 0.0), False, ())
+
+
+def test_bounds_are_corrected_for_the_number_of_metrics(few):
+    cases, (every, _, right) = few
+    alone, beside = (
+        gated(cases, right, every, margins).gate.metrics[0]
+        for margins in ({"accuracy": 0.05}, {"accuracy": 0.05, "harm": 0.05})
+    )
+
+    assert beside.low < alone.low
+    assert beside.high == alone.high
+
+
+def test_a_run_that_lacks_items_of_the_baseline_has_not_finished_and_one_with_more_items_has(few):
+    cases, (every, part, right) = few
+    fewer, more = gated(cases, part, every, "accuracy=0.05"), gated(cases, right, part, "accuracy=0.5")
+
+    assert (fewer.left_out, fewer.missing, fewer.unfinished, fewer.decision) == (4, 4, (), "inconclusive")
+    assert (more.left_out, more.missing, more.decision) == (4, 0, "pass")
+    assert (fewer.gate.n_items, more.gate.n_items) == (12, 12)
+    assert [str(note) for note in more.notes] == ["Left out: 4 items asked in only one of the two runs."]
+
+
+def test_a_run_that_answered_a_part_of_its_own_plan_has_not_finished(few, tmp_path):
+    cases, (every, *_) = few
+    cut, rest = (casewise.judge(cases, "constant:safe", out=tmp_path / name) for name in ("cut", "rest"))
+    ids = [item.id for item in cases.items]
+    only(cut, set(ids[:10]))
+    only(rest, set(ids[10:]))
+
+    assert gated(cases, cut, every, "accuracy=0.05").unfinished == ("run",)
+    assert gated(cases, cut, cut, "accuracy=0.05").unfinished == ("run", "baseline")
+    with pytest.raises(BenchmarkError, match="were asked no item in common"):
+        gated(cases, cut, rest, "accuracy=0.05")
+
+
+@pytest.mark.slow
+def test_answers_are_compared_that_were_asked_for_alike(runs, tmp_path):
+    both, none, bare = (
+        casewise.judge("demo", "constant:safe", out=tmp_path / name, arms=arms)
+        for name, arms in (("both", "full none"), ("none", "without:recipient none"), ("bare", "none"))
+    )
+
+    assert casewise.gate(both, runs[0], max_drop="accuracy=0.05").numbers.run == "constant:safe (binary)"
+    with pytest.raises(ConfigurationError, match="the two runs share no elicitation and arm"):
+        casewise.gate(none, runs[0], max_drop="accuracy=0.05")
+    with pytest.raises(ConfigurationError, match="run both with the same elicitation and arm"):
+        casewise.gate(both, both, max_drop="accuracy=0.05")
+    notes = casewise.gate(bare, runs[0], max_drop="accuracy=0.05").numbers.notes
+    assert any("were asked in different ways" in note for note in notes)

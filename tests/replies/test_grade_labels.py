@@ -167,7 +167,7 @@ def test_labels_of_a_reply_are_counted_by_person(tmp_path):
     ("rows", "words"),
     [
         ([{"item": "i_1", "label": "refuses"}], "'item_id' is not there"),
-        ([{"item_id": "i_1", "said": "refuses"}], "has no column 'label'"),
+        ([{"item_id": "i_1", "said": "refuses"}], r"labels\.jsonl:1: has no column 'label' or 'final_label'"),
         ([{"item_id": "i_1", "label": "refuses"}, {"item_id": "i_2", "label": "maybe"}], "2: label is 'maybe'"),
         ([{"item_id": "i_1", "label": "refuses", "repeat": -1}], "'repeat' is -1"),
         ([{"item_id": "i_1", "label": "refuses"}, {"item_id": " ", "label": "refuses"}], "2: .*'item_id' is"),

@@ -83,10 +83,9 @@ def separation(
         [error - mean[query], *(within_clusters(error, query, rng) - mean[query] for _ in range(n_permutations))]
     )
     between = np.column_stack([mean, *(rng.permutation(mean) for _ in range(n_permutations))]) - mean.mean()
-    share = csr_array((1 / in_query[query], (np.arange(n), query)), shape=(n, len(in_query)))
     families = [
         Family.from_totals(np.asarray(stands @ within), size[searched], parameter),
-        Family.from_totals(np.asarray((stands @ share) @ between), size[searched], parameter),
+        Family.from_totals(np.asarray(stands @ (between / in_query[:, None])[query]), size[searched], parameter),
     ]
     best = min(families, key=lambda family: (family.p, -family.largest))
     n_searched = int(searched.sum()) + len(np.unique(parameter))
@@ -125,9 +124,6 @@ class Family(NamedTuple):
 
 def standardised(statistic: FloatArray) -> FloatArray:
     """Return each row less its mean over its spread; 0 for a row that no permutation changes."""
-    spread = statistic.std(axis=1, keepdims=True)
-    moves = spread > 1e-9
-    result: FloatArray = np.where(
-        moves, (statistic - statistic.mean(axis=1, keepdims=True)) / np.where(moves, spread, 1), 0
-    )
+    spread, centred = statistic.std(axis=1, keepdims=True), statistic - statistic.mean(axis=1, keepdims=True)
+    result: FloatArray = np.divide(centred, spread, out=np.zeros_like(centred), where=spread > 1e-9)
     return result

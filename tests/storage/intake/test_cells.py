@@ -33,6 +33,7 @@ def test_percentages_are_a_hundred_times_as_large_where_a_sign_or_somebody_says_
         ((0.5, 50), False, DataError, "x.csv:3: 'rate' is 50 here and 0.5 on line 2"),
         ((0, "0", 50), False, ConfigurationError, "'rate' is 50 on line 4; give --percent"),
         ((100,), False, ConfigurationError, "'rate' is 100 on line 2"),
+        ((1.5,), False, ConfigurationError, "'rate' is 1.5 on line 2"),
         ((1, 50), False, DataError, "is 50 here and 1 on line 2"),
     ],
 )

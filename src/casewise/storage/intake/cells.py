@@ -74,7 +74,7 @@ def separator_of(
         return ""
     if len(ways) == 1:
         return ways[0]
-    example = min(texts, key=lambda text: (all(can_read(part) for part in parts(text, ways[-1] if ways else "")), text))
+    example = min(texts, key=lambda text: (can_read(text), text))
     if not ways:
         if not any(separator in text for text in texts for separator in SEPARATORS):
             return ""  # each is one word, and the word is what cannot be read
