@@ -43,7 +43,7 @@ from casewise.stats.comparison import MetricGate
 from casewise.stats.costs import RefusalRates
 from casewise.stats.estimates import Estimate
 from casewise.stats.thresholds import KeptPromise, RiskPromise
-from casewise.studies.design import DIFFERENCES, study_toml
+from casewise.studies.design import PRESET_VALUES, study_toml
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from scripts.compare_guards import published_prompts, sent_digest
@@ -215,13 +215,13 @@ def _study_toml() -> str:
         "hourly floor": "hourly_floor",
         "fee in %": "fee_percent",
     }
-    rows = [(title, *(_cell(preset[field]) for preset in DIFFERENCES.values())) for title, field in shown.items()]
+    rows = [(title, *(_cell(preset[field]) for preset in PRESET_VALUES.values())) for title, field in shown.items()]
     return _page(
         "study.toml",
         "`casewise study init BENCHMARK --preset PRESET` writes this file with a comment on every line. "
         "[Recruit people and run a study](../how-to/run-a-study.md) shows how to use it.",
         "## Presets",
-        _table(("setting", *(f"`{name}`" for name in DIFFERENCES)), rows),
+        _table(("setting", *(f"`{name}`" for name in PRESET_VALUES)), rows),
         "## The file",
         "The preset `prolific` on the demo. Sections marked (frozen) are fixed by `casewise study check --freeze`.",
         f"```toml\n{text.strip()}\n```",

@@ -12,7 +12,7 @@ from tests.support.databases import new_database
 
 from casewise.contexts.checks import Wording
 from casewise.contexts.drafts import Draft, create_draft
-from casewise.contexts.flows import CELLS, cells, flow_remark
+from casewise.contexts.flows import CELLS, flow_remark, texts_by_condition
 from casewise.contexts.generation import REHEARSALS, GenerationOptions, generate, well_formed_reply
 from casewise.contexts.queue import check_draft
 from casewise.contexts.record import read_record
@@ -38,7 +38,7 @@ WRONG = wording("a shop", "to sell shoes")
 
 
 def test_each_of_the_four_texts_is_made_of_words_of_the_two():
-    four = cells(RIGHT, WRONG, PARAMETERS)
+    four = texts_by_condition(RIGHT, WRONG, PARAMETERS)
     assert tuple(four) == CELLS
     assert four["wrong_recipient"] == wording("a shop", "to plan the trip")
     assert four["wrong_purpose"] == wording("the teacher", "to sell shoes")

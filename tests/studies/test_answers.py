@@ -19,7 +19,7 @@ from casewise.studies.answers import (
     SubmittedAnswer,
     answers_of,
     chosen_demographics,
-    counted_as,
+    decision_of_reply,
     finish_batch,
     lapse_and_void,
     missing_answers,
@@ -520,10 +520,10 @@ def test_only_required_questions_need_an_answer():
 
 
 def test_only_a_reply_that_does_nothing_of_what_was_asked_refuses():
-    replies = [counted_as("respond", {REPLY_QUESTION.name: place}) for place in range(3)]
+    replies = [decision_of_reply("respond", {REPLY_QUESTION.name: place}) for place in range(3)]
 
     assert replies == ["respond", "respond", "refuse"]
-    assert counted_as("skip", {REPLY_QUESTION.name: 2}) == "skip"
+    assert decision_of_reply("skip", {REPLY_QUESTION.name: 2}) == "skip"
 
 
 def test_what_people_say_of_themselves_is_of_what_was_offered():

@@ -12,7 +12,7 @@ from tests.support.study import SECRET, START, answer, begun, design, finished, 
 from casewise.database.staff import Role
 from casewise.database.tables import study as tables
 from casewise.studies.answers import restore, void
-from casewise.studies.monitor import PeopleQuery, find_people, with_submission
+from casewise.studies.monitor import PeopleQuery, find_by_submission, find_people
 from casewise.studies.owner import forget
 from casewise.studies.people import Vault, admit
 from casewise.studies.recruiters import RecruiterIds, make_recruiter, new_invitation
@@ -41,7 +41,7 @@ def ids(page):
 
 def behind(store, study, typed):
     with study.read(store) as live:
-        return with_submission(live, typed, vault=VAULT)
+        return find_by_submission(live, typed, vault=VAULT)
 
 
 def test_people_are_found_by_number_condition_status_and_flag(store, study):

@@ -49,9 +49,9 @@ from casewise.studies.prolific import (
 )
 from casewise.studies.recruiters import RecruiterIds
 from casewise.studies.rounds import (
-    all_made_at_recruiter,
-    made_at_recruiter,
+    last_object_at_recruiter,
     note_at_recruiter,
+    objects_at_recruiter,
     refuse_second_object,
     round_state,
 )
@@ -124,7 +124,7 @@ class StudyAtProlific(Study):
         if self.prolific_study:
             return [self.prolific_study]
         with self.round() as here, here.round.read(here.store) as live:
-            ids = [name for name in all_made_at_recruiter(live, "study") if name]
+            ids = [name for name in objects_at_recruiter(live, "study") if name]
         if not ids:
             raise StudyError(
                 f"no study at Prolific is recorded for the {self.phase} round of {self.file}; make one with casewise prolific "
@@ -345,7 +345,7 @@ class StudyAtProlific(Study):
             study, kind = here.round, f"group in {workspace}"
             with study.read(here.store) as live:
                 people = [standing.ids for standing in standings(live, vault=here.vault)]
-                group = None if again else made_at_recruiter(live, kind)
+                group = None if again else last_object_at_recruiter(live, kind)
             body = {"workspace_id": workspace, "name": f"{study.name} {study.version} {study.phase}"}
             group = group or make_once(
                 here, kind, lambda prolific: prolific.create("/participant-groups/", body), again=again

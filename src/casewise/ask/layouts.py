@@ -64,7 +64,7 @@ LABELS: dict[str, Label] = {
     "transmission_principle.sender_purpose": Label("Purpose of the chatbot", "What the chatbot is for"),
     "transmission_principle.confidentiality": Label("Confidentiality", "Who can see the conversation"),
     "transmission_principle.source_accountability": Label(
-        "Accountability for the source", "Who answers for what is said"
+        "Accountability for the source", "Who is responsible for what is said"
     ),
     "subject": Label("Subject", "Whom it is about"),
     "information_type": Label("Type of information", "Kind of information"),

@@ -26,25 +26,25 @@ def is_flow(query: Query, parameters: ParameterSet) -> bool:
 
 
 @cache
-def varied(parameters: ParameterSet) -> ParameterSet:
+def varied_parameters(parameters: ParameterSet) -> ParameterSet:
     """Return the parameters that differ between the two texts of an action."""
     groups = tuple(group for group in parameters.groups if group.name in VARIED)
     return ParameterSet(name=parameters.name, groups=groups)
 
 
-def joined(right: Wording, wrong: Wording, parameters: ParameterSet, *groups: str) -> Wording:
+def with_groups_of(right: Wording, wrong: Wording, parameters: ParameterSet, *groups: str) -> Wording:
     """Return the right text with these groups of the wrong one."""
     names = [name for name in parameters.names if name.partition(".")[0] in groups]
     other = wrong.fields()
     return Wording.from_fields(right.fields() | {name: other.get(name, "") for name in names}, parameters)
 
 
-def cells(right: Wording, wrong: Wording, parameters: ParameterSet) -> dict[str, Wording]:
+def texts_by_condition(right: Wording, wrong: Wording, parameters: ParameterSet) -> dict[str, Wording]:
     """Return the four texts of an action by condition."""
     return {
         RIGHT: right,
-        WRONG_RECIPIENT: joined(right, wrong, parameters, "recipient"),
-        WRONG_PURPOSE: joined(right, wrong, parameters, "transmission_principle"),
+        WRONG_RECIPIENT: with_groups_of(right, wrong, parameters, "recipient"),
+        WRONG_PURPOSE: with_groups_of(right, wrong, parameters, "transmission_principle"),
         BOTH_WRONG: wrong,
     }
 

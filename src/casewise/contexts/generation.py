@@ -23,11 +23,11 @@ from casewise.ask.prompts import NOTHING_BEFORE
 from casewise.ask.reader import refuses
 from casewise.contexts.checks import Wording
 from casewise.contexts.drafts import INTENTS, Draft, checked_intent
-from casewise.contexts.flows import VARIED, is_flow, joined, varied
+from casewise.contexts.flows import VARIED, is_flow, varied_parameters, with_groups_of
 from casewise.contexts.review import Act, Action, NotAllowed, Phase
 from casewise.contexts.store import act, all_places
 from casewise.database import Database
-from casewise.database.engine import only_one
+from casewise.database.engine import job_lock
 from casewise.database.tables import review as tables
 from casewise.errors import ConfigurationError, one_of
 from casewise.models.asker import ChatAsker, NoReplyReason
@@ -499,7 +499,7 @@ async def generate(
     options = options or GenerationOptions()
     writer, progress = Writer(draft, model, options), GenerationSummary()
     try:
-        with only_one(database, f"generating {draft.name}"):
+        with job_lock(database, f"generating {draft.name}"):
             jobs = options.jobs or default_folder(f"{draft.name}-contexts-{model.name}")
             log = DraftLog(database, draft, writer, jobs)
             for wrong in (False, True):  # the wrong text of an action is asked for beside its right one
@@ -564,7 +564,7 @@ class Writer(ChatAsker[WantedContext, WrittenContext]):
 
     def parameters(self, request: WantedContext) -> ParameterSet:
         """Return the parameters that are asked for: those that vary, where the others are given."""
-        return self.draft.parameters if request.beside is None else varied(self.draft.parameters)
+        return self.draft.parameters if request.beside is None else varied_parameters(self.draft.parameters)
 
     def settings(self) -> dict[str, Any]:
         """Return the settings that decide the text, for its history."""
@@ -594,7 +594,7 @@ class Writer(ChatAsker[WantedContext, WrittenContext]):
         """Return the words in a reply, or why there are none. What does not vary is as in the text beside it."""
         written = read_context(reply, self.parameters(wanted))
         if wanted.beside is not None and written.wording is not None:
-            whole = joined(wanted.beside, written.wording, self.draft.parameters, *VARIED)
+            whole = with_groups_of(wanted.beside, written.wording, self.draft.parameters, *VARIED)
             written = written.model_copy(update={"wording": whole})
         return written.model_copy(update={"raw_reply": reply.text, "n_tries": reply.attempts, **took})
 

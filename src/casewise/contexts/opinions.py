@@ -17,9 +17,9 @@ from casewise.ask.layouts import filled
 from casewise.contexts.checks import Remark
 from casewise.contexts.drafts import Draft
 from casewise.contexts.review import Phase
-from casewise.contexts.store import ReviewPlace, all_places, find_place, keep_findings
+from casewise.contexts.store import ReviewPlace, all_places, find_place, store_findings
 from casewise.database import Database
-from casewise.database.engine import only_one
+from casewise.database.engine import job_lock
 from casewise.models.asker import ChatAsker, NoReplyReason
 from casewise.models.prices import Prices
 from casewise.models.protocol import Message, Model, Reply, ReplyOptions, as_messages
@@ -225,7 +225,7 @@ async def ask_opinions(
             place = find_place(connection, ask.place.id, lock=True)
             if place is not None and place.state.wording == ask.place.state.wording:  # else it was revised meanwhile
                 others_findings = [finding for finding in place.findings if finding.by != model.name]
-                keep_findings(connection, {place.id: [*others_findings, *opinion.findings]})
+                store_findings(connection, {place.id: [*others_findings, *opinion.findings]})
 
     settings = {**model.settings(), "prompt": digest([TEMPLATE, FORM])[:12], "max_tokens": MAX_TOKENS}
     manifest = OpinionManifest(
@@ -236,7 +236,7 @@ async def ask_opinions(
     session = session_now(options.limits, command=options.command)
     log = folder_log(folder, manifest, OPINIONS, session, before=take_in)
     try:
-        with only_one(database, f"asking {model.name} about {draft.name}"):
+        with job_lock(database, f"asking {model.name} about {draft.name}"):
             plan = plan_of(database, draft, options)
             return await perform(reader, reader.answer, plan, log, options=options, progress=summary, watch=watch)
     finally:
@@ -288,7 +288,7 @@ class Reader(ChatAsker[OpinionAsk, Opinion]):
         return ReplyOptions(MAX_TOKENS, json_schema=FORM)
 
     def read(self, ask: OpinionAsk, reply: Reply, took: dict[str, Any]) -> Opinion:
-        """Whether the context fits its intent, and the problems for which the reply quotes words of the context."""
+        """Return whether the context fits its intent, and the problems for which the reply quotes words of the context."""
         answer = next(top_objects(reply.text), {})
         if (fits := {"yes": True, "no": False}.get(str(answer.get("fits")).casefold())) is None:
             return self.opinion(ask, raw_reply=reply.text, problem="the reply contains no opinion", **took)

@@ -21,7 +21,7 @@ from casewise.contexts.checks import (
 )
 from casewise.contexts.drafts import Draft
 from casewise.contexts.review import Phase
-from casewise.contexts.store import ReviewPlace, all_places, enough_others, keep_findings, remark_on_pair
+from casewise.contexts.store import ReviewPlace, all_places, enough_others, remark_on_pair, store_findings
 from casewise.database.staff import Person, Role
 from casewise.database.tables import review as tables
 from casewise.database.tables.metadata import insert_if_absent
@@ -145,13 +145,13 @@ def next_for(connection: Connection, draft: Draft, person: Person, *, after: int
     return None if place_id is None else str(place_id)
 
 
-def passed_categories(connection: Connection, person_id: str) -> frozenset[str]:
+def declined_categories(connection: Connection, person_id: str) -> frozenset[str]:
     """Return the categories that this person passes on."""
     table = tables.passes
     return frozenset(connection.scalars(select(table.c.category).where(table.c.person_id == person_id)))
 
 
-def pass_on(connection: Connection, person_id: str, categories: Iterable[str]) -> None:
+def decline_categories(connection: Connection, person_id: str, categories: Iterable[str]) -> None:
     """Set the categories that this person declines to exactly `categories`."""
     table = tables.passes
     connection.execute(delete(table).where(table.c.person_id == person_id))
@@ -249,7 +249,7 @@ def check_draft(connection: Connection, draft: Draft) -> SetReport:
     for similar_place in alike:
         message = f"{similar_place.similarity:.0%} of its three-word sequences also stand in the context for “{places[similar_place.second].query.text}”."
         findings[similar_place.first].append(Remark(check="too alike", about=similar_place.second, message=message))
-    keep_findings(connection, findings)
+    store_findings(connection, findings)
     checks = Counter(check for remarks in findings.values() for check in {remark.check for remark in remarks})
     return SetReport(
         contexts=len(findings),

@@ -17,7 +17,7 @@ from sqlalchemy import Connection
 
 from casewise.contexts.checks import PairComparison, PairKind, Wording, compare_pair
 from casewise.contexts.drafts import INTENTS, Draft, draft_queries
-from casewise.contexts.flows import BOTH_WRONG, RIGHT, cells, is_flow
+from casewise.contexts.flows import BOTH_WRONG, RIGHT, is_flow, texts_by_condition
 from casewise.contexts.generation import REHEARSALS
 from casewise.contexts.record import (
     EVENTS,
@@ -342,7 +342,7 @@ def with_four_texts(
     for query_id, texts in by_text.items():
         if len(texts) < len(INTENTS):
             continue
-        for condition, words in cells(texts[True], texts[False], draft.parameters).items():
+        for condition, words in texts_by_condition(texts[True], texts[False], draft.parameters).items():
             context = Context(
                 query_id=query_id,
                 intended_safe=condition == RIGHT,

@@ -15,7 +15,7 @@ from casewise.storage.files import json_fields
 
 @dataclass(frozen=True)
 class Share:
-    """`count` of `of`, with a 95 % Wilson score interval; without a value where there is nothing to count."""
+    """A share, `count` of `of`, with a 95 % Wilson score interval; without a value where there is nothing to count."""
 
     count: int
     of: int

@@ -339,8 +339,8 @@ def refresh_findings(connection: Connection, place: ReviewPlace, words: Wording,
         findings += [] if in_pair is None else [in_pair]
         back = remark_on_pair(other, other.state.wording, words, about=place.id)
         of_other = [one for one in other.findings if one.about != place.id]
-        keep_findings(connection, {other.id: [*of_other, *([] if back is None else [back])]})
-    keep_findings(connection, {place.id: findings})
+        store_findings(connection, {other.id: [*of_other, *([] if back is None else [back])]})
+    store_findings(connection, {place.id: findings})
     columns = tables.contexts.c
     mentions = cast(columns.findings, String).contains(place.id)
     elsewhere = columns.query_id != place.query.id
@@ -348,7 +348,7 @@ def refresh_findings(connection: Connection, place: ReviewPlace, words: Wording,
     rows = connection.execute(stale.with_for_update(skip_locked=True)).all()  # two people never wait for each other
     for row in rows:
         remarks = [Remark(**finding) for finding in row.findings]
-        keep_findings(connection, {row.id: [one for one in remarks if one.about != place.id]})
+        store_findings(connection, {row.id: [one for one in remarks if one.about != place.id]})
 
 
 def remark_on_pair(place: ReviewPlace, words: Wording, other: Wording, *, about: str) -> Remark | None:
@@ -359,7 +359,7 @@ def remark_on_pair(place: ReviewPlace, words: Wording, other: Wording, *, about:
     return None if remark is None else remark.model_copy(update={"about": about})
 
 
-def keep_findings(connection: Connection, by_place: Mapping[str, list[Remark]]) -> None:
+def store_findings(connection: Connection, by_place: Mapping[str, list[Remark]]) -> None:
     """Put findings where the pages show them. They are no part of the review's history: people's steps are."""
     table = tables.contexts
     for place_id, findings in by_place.items():

@@ -31,7 +31,7 @@ AT_ONCE = 500
 
 
 def backup(database: Database, path: Path) -> int:
-    """Write all rows, as they are at one moment, to a new file that only its owner can read; how many there are.
+    """Write all rows, as they are at one moment, to a new file that only its owner can read; return how many there are.
 
     Others go on reading and writing meanwhile. The file is compressed if its name ends in `.gz`. Raises
     ConfigurationError: the file exists or cannot be written.
@@ -40,7 +40,7 @@ def backup(database: Database, path: Path) -> int:
     try:
         if path.exists():
             raise ConfigurationError(f"{path} exists; give the backup another name")
-        with database.read(snapshot=True) as connection, writing(part) as file:
+        with database.read(snapshot=True) as connection, backup_file(part) as file:
             count = write_rows(connection, file)
         part.rename(path)
     except OSError as error:
@@ -51,7 +51,7 @@ def backup(database: Database, path: Path) -> int:
 
 
 @contextmanager
-def writing(path: Path) -> Iterator[IO[str]]:
+def backup_file(path: Path) -> Iterator[IO[str]]:
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     packs = path.name.removesuffix(".part").endswith(".gz")
     with os.fdopen(descriptor, "wb") as raw:
@@ -70,18 +70,18 @@ def writing(path: Path) -> Iterator[IO[str]]:
 
 def write_rows(connection: Connection, file: IO[str]) -> int:
     revision = connection.execute(text("SELECT version_num FROM alembic_version")).scalar_one()
-    file.write(line({"format": FORMAT, "revision": revision}))
+    file.write(json_line({"format": FORMAT, "revision": revision}))
     count = 0
     for table in metadata.sorted_tables:
         rows_in_order = select(table).order_by(*table.primary_key.columns).execution_options(yield_per=AT_ONCE)
         for row in connection.execute(rows_in_order).mappings():
-            file.write(line({"table": table.name, "row": dict(row)}))
+            file.write(json_line({"table": table.name, "row": dict(row)}))
             count += 1
-    file.write(line({"rows": count}))
+    file.write(json_line({"rows": count}))
     return count
 
 
-def line(value: dict[str, Any]) -> str:
+def json_line(value: dict[str, Any]) -> str:
     return (
         json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=lambda moment: moment.isoformat()) + "\n"
     )
@@ -94,7 +94,7 @@ def restore(database: Database, path: Path, *, replay: Callable[[Connection], No
     ConfigurationError: the database holds something already.
     """
     with database.write() as connection:
-        lines = numbered(path)
+        lines = numbered_rows(path)
         _, header = next(lines, (1, {}))
         if not isinstance(header, dict) or header.get("format") != FORMAT:
             raise DataError(
@@ -118,7 +118,7 @@ def restore(database: Database, path: Path, *, replay: Callable[[Connection], No
     return count
 
 
-def numbered(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def numbered_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     opened = gzip.open if path.name.endswith(".gz") else open
     try:
         with opened(path, "rt", encoding="utf-8") as file:
@@ -147,7 +147,7 @@ def read_rows(connection: Connection, lines: Iterable[tuple[int, dict[str, Any]]
         if name not in metadata.tables:
             raise DataError(path, number, f"there is no table {name!r}; this backup is of a newer casewise")
         columns = metadata.tables[name].columns
-        row = {key: stored(columns[key].type, cell) for key, cell in value["row"].items()}
+        row = {key: column_value(columns[key].type, cell) for key, cell in value["row"].items()}
         pending.setdefault(name, []).append(row)
         if len(pending[name]) >= AT_ONCE:
             insert_pending()
@@ -157,7 +157,7 @@ def read_rows(connection: Connection, lines: Iterable[tuple[int, dict[str, Any]]
     return count
 
 
-def stored(kind: TypeEngine[Any], value: Any) -> Any:
+def column_value(kind: TypeEngine[Any], value: Any) -> Any:
     """Return a JSON value as the column holds it."""
     if value is None or not isinstance(kind, UtcTime | Date):
         return value

@@ -113,7 +113,7 @@ class Database:
 
     def __init__(self, url: str) -> None:
         self.url = database_url(url)
-        self.engine = made_engine(self.url)
+        self.engine = create_engine(self.url)
         self.is_sqlite = self.engine.dialect.name == "sqlite"
         self._turn: AbstractContextManager[Any] = threading.Lock() if self.is_sqlite else nullcontext()
         self._grouped = GroupedWrites(self.write, threads=1 if self.is_sqlite else CONNECTIONS_TO_SERVER)
@@ -217,7 +217,7 @@ def database_url(url: str) -> URL:
     return parsed
 
 
-def made_engine(url: URL) -> Engine:
+def create_engine(url: URL) -> Engine:
     if url.get_backend_name() != "sqlite":
         return sqlalchemy.create_engine(url, pool_size=CONNECTIONS_TO_SERVER, max_overflow=0, pool_pre_ping=True)
     if url.database in {None, "", ":memory:"}:
@@ -330,7 +330,7 @@ def forget_limit(connection: Connection, key: str) -> None:
 
 
 @contextmanager
-def only_one(database: Database, job: str) -> Iterator[None]:
+def job_lock(database: Database, job: str) -> Iterator[None]:
     """Lock `job`: within the block no other process that uses `database` does it.
 
     Raises RunConflict: another one is doing it now.

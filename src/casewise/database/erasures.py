@@ -33,11 +33,11 @@ class Erasure:
     number: int
     """Its place in the list, from 1."""
     study_id: str
-    """The round."""
+    """The id of the round."""
     annotator_id: str
     """The random id that the person had in it."""
     at: str
-    """When, in UTC, as ISO 8601."""
+    """Time of the erasure in UTC, as ISO 8601."""
     ratings: Ratings
     """`withdrawn`: the ratings were deleted too. `kept`: they stay, without a link to the person."""
     signature: str = ""

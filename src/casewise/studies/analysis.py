@@ -87,7 +87,8 @@ class QuestionAnswers:
     means: dict[str, float]
     """Means on a scale, by condition."""
     alphas: dict[str, LevelAlpha]
-    """Krippendorff's, of `all` and each condition; where many may be chosen, of each option (chosen or not) over all."""
+    """Krippendorff's alpha of `all` and of each condition; where many may be chosen, of each option (chosen or not) over
+    all."""
 
 
 def own_questions(
@@ -125,7 +126,7 @@ def question_answers(
     # one row an answer, one column an option
     chosen = np.array(
         [
-            [option in value if isinstance(value, list) else str(value) == option for option in question.offered]
+            [option in value if isinstance(value, list) else str(value) == option for option in question.choices]
             for value in values
         ]
     )
@@ -142,13 +143,13 @@ def question_answers(
             "share": float(chosen[rows, column].mean()),
             **share_limits(chosen[rows, column], query[rows], annotator[rows], level=level),
         }
-        for column, option in enumerate(question.offered)
+        for column, option in enumerate(question.choices)
         for name, rows in in_condition.items()
     ]
     everywhere = np.ones(len(item), dtype=bool)
     parts = {"all": (chosen, everywhere)} | {name: (chosen, rows) for name, rows in in_condition.items()}
     if question.many:
-        columns = enumerate(question.offered)
+        columns = enumerate(question.choices)
         parts = {option: (np.column_stack((~chosen[:, c], chosen[:, c])), everywhere) for c, option in columns}
     alphas: dict[str, LevelAlpha] = {}
     for name, (answers, rows) in parts.items():
@@ -191,14 +192,14 @@ class StudyAnalysis(ShortRepr):
     contrasts: pl.DataFrame
     """Contrasts as randomised: all valid ratings, those of people who left part-way included."""
     contrasts_of_completers: pl.DataFrame | None
-    """The same of those who finished; None where all did, or it is not known."""
+    """Contrasts of the people who finished; None where all did, or it is not known."""
     left_out: ExcludedRatings | None
     """The numbers with the ratings that were left out; None where none were, or it is not known."""
     labels: pl.DataFrame
     """One row a condition: how many items people call safe and unsafe, by the label policy."""
     tasks: TaskTests | None
     agreement: dict[str, Agreement]
-    """`all` and each condition."""
+    """Agreement over all items, under `all`, and in each condition."""
     reliability: Reliability | None
     ceilings: Ceilings | None
     panel: PanelCurve | None

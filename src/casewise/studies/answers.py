@@ -44,7 +44,7 @@ ANNOTATOR_LOCKED = (
     .with_for_update(key_share=True)
 )
 PAGE_AT = select(PAGES).where(PAGES.c.annotator_id == bindparam("who"), PAGES.c.position == bindparam("place"))
-TAKE_IN_TIME = (
+TAKE_ANSWER = (
     update(PAGES)
     .where(
         PAGES.c.annotator_id == bindparam("who"),
@@ -53,9 +53,11 @@ TAKE_IN_TIME = (
     )
     .values(state="rated", **{name: bindparam(name) for name in ANSWER_COLUMNS})
 )
-COUNTED = ("rated", "skipped", "surplus", "waiting")
-IN_STATE = [func.count().filter(PAGES.c.state == literal_column(f"'{state}'")).label(state) for state in COUNTED]
-COUNTS = select(*IN_STATE).where(PAGES.c.annotator_id == bindparam("who")).subquery()
+PROGRESS_STATES = ("rated", "skipped", "surplus", "waiting")
+STATE_COUNTS = [
+    func.count().filter(PAGES.c.state == literal_column(f"'{state}'")).label(state) for state in PROGRESS_STATES
+]
+COUNTS = select(*STATE_COUNTS).where(PAGES.c.annotator_id == bindparam("who")).subquery()
 NEXT_PAGE = (
     select(PAGES.c.position, ANNOTATORS.c.step, PAGES.c.check_name, ITEMS.c.shown, *COUNTS.c)
     .join(ANNOTATORS, ANNOTATORS.c.id == PAGES.c.annotator_id)
@@ -145,7 +147,7 @@ def next_page(study: LiveRound, annotator_id: str) -> DisplayedPage | None:
     row = study.execute(NEXT_PAGE, {"who": annotator_id}).first()
     if row is None:
         return None
-    progress, shown = Progress.from_counts({state: getattr(row, state) for state in COUNTED}), row.shown
+    progress, shown = Progress.from_counts({state: getattr(row, state) for state in PROGRESS_STATES}), row.shown
     if row.check_name is not None:
         text = next(check.text for check in study.wording.checks if check.name == row.check_name)
         shown = {"query": text, "context": situation_of_check(study, annotator_id)}
@@ -159,8 +161,8 @@ CHECK_SITUATION = {
     "background": "Nothing is known about the person beyond what they write in this conversation.",
     "urgency": "There is no hurry: the person can read an answer whenever they like.",
     "sender_purpose": "The chatbot is there to give general information in plain words.",
-    "confidentiality": "The person and those who run the website can read the conversation.",
-    "source_accountability": "Those who run the website answer for what the chatbot says.",
+    "confidentiality": "The person and the people who run the website can read the conversation.",
+    "source_accountability": "The people who run the website are responsible for what the chatbot says.",
 }
 """The situation of an attention check, by parameter. An item's own would be read twice, or with another request."""
 OTHER_PARAMETER = "Nothing in particular is known about this."
@@ -174,7 +176,7 @@ def situation_of_check(study: LiveRound, annotator_id: str) -> dict[str, Any]:
     neutral = CHECK_REPLY if study.design.rates == "replies" else OTHER_PARAMETER
 
     def words(name: str) -> str:
-        return study.speech(CHECK_SITUATION.get(name, neutral))
+        return study.translator(CHECK_SITUATION.get(name, neutral))
 
     return {
         group: {name: words(name) for name in texts} if isinstance(texts, dict) else words(group)
@@ -206,19 +208,19 @@ def take_answer(study: LiveRound, annotator_id: str, answer: SubmittedAnswer) ->
     page_key = {"who": annotator_id, "place": answer.position}
     values = {} if skips else answer.values(study.now)
     # Nearly all answer a page that still waits for it, and whose slot is held already.
-    if skips or not study.execute(TAKE_IN_TIME, page_key | values).rowcount:
+    if skips or not study.execute(TAKE_ANSWER, page_key | values).rowcount:
         page = study.execute(PAGE_AT, page_key).first()
         if page is None or page.state not in {"waiting", "lapsed"}:
             return "again"
         if skips:
-            change(study, page, state="skipped", slot_id=None, answered_at=study.now, step=answer.step + 1)
+            change_page(study, page, state="skipped", slot_id=None, answered_at=study.now, step=answer.step + 1)
             study.execute(update(SLOTS).where(SLOTS.c.id == page.slot_id).values(holder_id=None))
             detail = {"item_id": page.item_id, "condition": page.condition}
             study.note("skipped", by="annotator", annotator_id=annotator_id, detail=detail)
         else:  # the page's slot went when the lease ran out
             slot_id = reserve_slot(study, page)
             outcome = "rated" if slot_id is not None or page.kind == "check" else "surplus"
-            change(study, page, state=outcome, slot_id=slot_id, **values)
+            change_page(study, page, state=outcome, slot_id=slot_id, **values)
     if skips:
         counts = page_states(study, annotator_id)
         if counts["skipped"] > study.design.attention.most_skips(sum(counts.values())):
@@ -233,7 +235,7 @@ def locked_annotator(study: LiveRound, annotator_id: str) -> Row[*tuple[Any, ...
     return study.execute(ANNOTATOR_LOCKED, {"who": annotator_id}).first()
 
 
-def change(study: LiveRound, page: Row[Any], **values: Any) -> None:
+def change_page(study: LiveRound, page: Row[Any], **values: Any) -> None:
     where = {"who": page.annotator_id, "place": page.position}
     study.execute(CHANGE_PAGE.values({name: bindparam(name) for name in values}), where | values)
 
@@ -255,7 +257,7 @@ def undo(study: LiveRound, annotator_id: str) -> bool:
     if last is None or last.state != "rated":
         return False
     cleared = dict.fromkeys(ANSWER_COLUMNS) | {"scripted": False}
-    change(study, last, state="waiting", **cleared)
+    change_page(study, last, state="waiting", **cleared)
     detail = {"item_id": last.item_id, "condition": last.condition}
     study.note("undone", by="annotator", annotator_id=annotator_id, detail=detail)
     return True
@@ -375,7 +377,7 @@ def read_own_answers(questions: Sequence[OwnQuestion], form: Mapping[str, str]) 
     """
     answers: dict[str, OwnAnswer] = {}
     for question in questions:
-        name, offered = f"own-{question.name}", range(len(question.offered))
+        name, offered = f"own-{question.name}", range(len(question.choices))
         chosen = whole_number(form.get(name, ""))
         if question.many:
             if places := [place for place in offered if f"{name}-{place}" in form]:
@@ -394,7 +396,7 @@ def missing_answers(questions: Sequence[OwnQuestion], answers: Mapping[str, OwnA
     return tuple(question.name for question in questions if question.required and question.name not in answers)
 
 
-def counted_as(decision: Decision, own_answers: Mapping[str, OwnAnswer]) -> Decision:
+def decision_of_reply(decision: Decision, own_answers: Mapping[str, OwnAnswer]) -> Decision:
     """Return the decision that an answer about a reply counts as: a reply that answers, if only in part, responds."""
     if decision == "skip":
         return decision
@@ -421,7 +423,7 @@ def restore(study: LiveRound, annotator_id: str, *, reason: str, by: str) -> int
     for page in study.execute(query.order_by(PAGES.c.item_id)).all():
         slot_id = reserve_slot(study, page)
         counted, surplus = counted + (slot_id is not None), surplus + (slot_id is None)
-        change(study, page, state="surplus" if slot_id is None else "rated", slot_id=slot_id)
+        change_page(study, page, state="surplus" if slot_id is None else "rated", slot_id=slot_id)
     values: dict[str, Any] = {"voided_at": None}
     if annotator.outcome in ENDED.values():
         dropped = study.count(PAGES.c.annotator_id == annotator_id, PAGES.c.state == "dropped")

@@ -46,8 +46,8 @@ def messages_in(language: LanguageCode) -> Mapping[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Speech:
-    """Says things in one language."""
+class Translator:
+    """Translates the pages' English words into one language."""
 
     language: LanguageCode
 
@@ -66,7 +66,7 @@ class Speech:
         return self("{units}.{cents} {currency}", units=units, cents=cents, currency=currency)
 
 
-ENGLISH = Speech("en")
+ENGLISH = Translator("en")
 
 
 def slug(name: str) -> str:
@@ -123,15 +123,15 @@ class OwnQuestion(DesignSection):
         return self
 
     @property
-    def offered(self) -> tuple[str, ...]:
+    def choices(self) -> tuple[str, ...]:
         """The answers to be chosen from."""
         return self.options or tuple(str(point) for point in range(1, self.points + 1))
 
-    def said(self, answer: OwnAnswer) -> str | int | list[str]:
+    def answer_in_words(self, answer: OwnAnswer) -> str | int | list[str]:
         """Return an answer as exports have it: a number, or the words of what was chosen."""
         if isinstance(answer, list):
-            return [self.offered[place] for place in answer]
-        return answer if self.kind == "scale" else self.offered[answer]
+            return [self.choices[place] for place in answer]
+        return answer if self.kind == "scale" else self.choices[answer]
 
 
 class Demographic(DesignSection):
@@ -159,7 +159,7 @@ DEMOGRAPHICS = tuple(
         ("chatbots", "You use chatbots", ("every day", "every week", "now and then", "never")),
     )
 )
-"""Asked where `study.toml` says nothing else; `demographics = []` asks nothing."""
+"""The questions that are asked where `study.toml` lists no others; `demographics = []` asks none."""
 
 
 RatedThing = Literal["requests", "replies", "given_replies", "actions", "actions_or_ask"]
@@ -261,7 +261,7 @@ def known_recruiter(kind: str) -> str:
 RecruiterKind = Annotated[str, AfterValidator(known_recruiter)]
 
 CHILD_RELATED = "child-related crimes"
-"""Shown to annotators only where the owner turns it on and says why."""
+"""The category whose items annotators see only where the owner turns it on and says why."""
 
 
 EXAMPLE_DOMAINS = {"example.org", "example.com", "example.net", "example", "invalid", "test", "localhost"}
@@ -371,9 +371,9 @@ class Pay(DesignSection):
 
     currency: Words = "USD"
     per_batch: float = Field(3.5, ge=0)
-    """Paid for every batch, short ones included."""
+    """Pay for a batch, a short one included."""
     screen_out: float = Field(0.5, ge=0)
-    """Paid to those who do not pass the quiz."""
+    """Pay for people who do not pass the quiz."""
     hourly_floor: float = Field(12.0, ge=0)
     """`study check` fails when the median annotator would earn less than this in an hour."""
     budget: float | None = Field(None, gt=0)
@@ -413,7 +413,7 @@ class Sensitive(DesignSection):
 
 
 class TextFiles(DesignSection):
-    """Files of the owner's own texts, relative to `study.toml`; what is absent is ours."""
+    """Files of the owner's own texts, relative to `study.toml`; casewise's text replaces an absent one."""
 
     warning: str | None = None
     consent: str | None = None
@@ -469,11 +469,11 @@ class Privacy(DesignSection):
     """The dates until which data are kept; the consent page states them."""
 
     withdraw_until: date
-    """Until then a withdrawal also removes ratings; after it they are anonymous."""
+    """Last day on which a withdrawal also removes ratings; later they stay, and nothing connects them with the person."""
     keep_ids_until: date
     """Recruiter ids are deleted after this day."""
     exclude_until: date
-    """Until then a keyed hash keeps people from taking part twice."""
+    """Last day on which a keyed hash keeps people from taking part twice."""
 
     @model_validator(mode="after")
     def _dates_make_sense(self) -> Self:
@@ -545,7 +545,7 @@ class Design(DesignSection):
     questions: tuple[OwnQuestion, ...] = ()
     """The owner's own questions on each page."""
     demographics: tuple[Demographic, ...] = DEMOGRAPHICS
-    """Asked at the end; `[]` asks nothing."""
+    """The questions at the end; an empty list asks none."""
     recruiter: RecruiterSettings = RecruiterSettings()
     privacy: Privacy
     quality: QualityThresholds = QualityThresholds()
@@ -652,7 +652,7 @@ PAPERS_PEOPLE = (
     "# `casewise prolific create --dry-run` says how many people qualify. The paper allowed one attempt at the quiz."
 )
 
-DIFFERENT = (
+PRESET_SETTINGS = (
     *("recruiter", "attempts", "may_fail", "void", "approval_rate", "approved_count", "currency"),
     *("per_batch", "screen_out", "hourly_floor", "fee_percent", "per_item", "per_annotator", "about_eligibility"),
 )
@@ -660,10 +660,10 @@ DIFFERENT = (
 
 
 def preset_values(*values: Any) -> dict[str, Any]:
-    return dict(zip(DIFFERENT, values, strict=True))
+    return dict(zip(PRESET_SETTINGS, values, strict=True))
 
 
-DIFFERENCES: dict[Preset, dict[str, Any]] = {
+PRESET_VALUES: dict[Preset, dict[str, Any]] = {
     "paper": preset_values(CODE, 1, 0, True, 98, 10_000, "USD", 3.75, 0.5, 12.0, 20.0, 21, 25, ""),
     "paper-rest": preset_values(PROLIFIC, 2, 0, True, 98, 1000, "GBP", 2.75, 0.3, 9.0, 33.3, 21, 25, PAPERS_PEOPLE),
     "prolific": preset_values(PROLIFIC, 2, 1, True, 95, 100, "GBP", 2.75, 0.3, 9.0, 33.3, 21, 25, ""),
@@ -695,7 +695,7 @@ def study_toml(
     alphabet = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
     outcomes = ("completed", "screened_out", "failed_checks", "no_consent")
     codes = {outcome: "".join(secrets.choice(alphabet) for _ in range(8)) for outcome in outcomes}
-    differences = DIFFERENCES[preset] | ({} if per_item is None else {"per_item": per_item})
+    differences = PRESET_VALUES[preset] | ({} if per_item is None else {"per_item": per_item})
     values = {
         "recruiter": differences["recruiter"].format(**codes),
         "file": "study.toml",
@@ -719,7 +719,7 @@ def rendered(name: str, values: dict[str, Any]) -> str:
     return filled_template("casewise.studies", f"texts/{name}.jinja", values)
 
 
-WRONG = ("wrong_recipient", "wrong_purpose", "both_wrong")
+WRONG_FLOWS = ("wrong_recipient", "wrong_purpose", "both_wrong")
 """The conditions of actions in which something is wrong."""
 
 
@@ -730,7 +730,7 @@ def contrasts(conditions: Sequence[str]) -> list[list[str]]:
         for condition in conditions
         if condition.startswith("safe_") and (opposite := "un" + condition) in conditions
     ]
-    pairs += [["right", condition] for condition in WRONG if {"right", condition} <= set(conditions)]
+    pairs += [["right", condition] for condition in WRONG_FLOWS if {"right", condition} <= set(conditions)]
     if "no_context" in conditions:
         pairs += [["no_context", condition] for condition in conditions if condition != "no_context"]
     return pairs

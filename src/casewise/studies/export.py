@@ -106,7 +106,11 @@ def own_answers(study: LiveRound, counted: list[Row[Any]]) -> Iterator[dict[str,
     """Yield answers to the owner's own questions on pages that count, a line a page."""
     questions = {question.name: question for question in study.design.questions}
     for row in sorted(counted, key=lambda row: (row.annotator_id, row.position)):
-        answers = {name: questions[name].said(answer) for name, answer in (row.own or {}).items() if name in questions}
+        answers = {
+            name: questions[name].answer_in_words(answer)
+            for name, answer in (row.own or {}).items()
+            if name in questions
+        }
         if answers:
             yield {"item_id": row.item_id, "annotator_id": row.annotator_id, "answers": answers}
 

@@ -111,7 +111,7 @@ class Material:
 
     items: tuple[StudyItem, ...]
     categories: tuple[tuple[str, str], ...]
-    """Name and risks, in the order of the taxonomy."""
+    """Name and risks of each category, in the order of the taxonomy."""
     benchmark: dict[str, Any] = field(default_factory=dict)
     left_out: int = 0
     """Items of the child-related category that were left out."""
@@ -253,7 +253,7 @@ def estimate(design: Design, material: Material) -> StudyEstimate:
     minutes = before + (items of the largest batch + checks) x seconds per page / 60;
     pay = annotators x per_batch + screened out x screen_out; fees = pay x fee_percent / 100.
     """
-    batches = play(design, material.items)
+    batches = simulate_batches(design, material.items)
     largest = max(batches, default=0)
     pages = largest + design.attention.checks_per_batch
     minutes = design.pay.minutes_before + pages * design.pay.seconds_per_page / 60
@@ -280,7 +280,7 @@ def expected_to_fail(people: int, *, pass_rate: float) -> int:
     return ceil(round(people * (1 - pass_rate) / pass_rate, 6)) if pass_rate > 0 else 0
 
 
-def play(design: Design, items: Sequence[StudyItem]) -> list[int]:
+def simulate_batches(design: Design, items: Sequence[StudyItem]) -> list[int]:
     """Return the sizes of the batches it takes when everyone finishes."""
     rng, sizes = np.random.default_rng(design.seed), list[int]()
     free: dict[str, dict[str, OpenItem]] = {}
@@ -321,7 +321,7 @@ class Departure:
         return f"{self.setting}: frozen as {self.frozen!r}, now {self.now!r}"
 
 
-PROMISED = {
+FROZEN_SETTINGS = {
     *("conditions", "contrasts", "rates", "seed", "ratings", "attention", "exclusion", "quiz"),
     *("eligibility", "sensitive", "quality", "analysis", "questions", "demographics"),
 }
@@ -331,7 +331,7 @@ PROMISED = {
 def policy_of(design: Design, wording: StudyWording, items: Sequence[StudyItem]) -> dict[str, Any]:
     """Return every setting that freezing fixes, by dotted name: settings; texts (`texts.…`) and items by their digests."""
     flat: dict[str, Any] = {}
-    for name, value in design.model_dump(mode="json", include=PROMISED).items():
+    for name, value in design.model_dump(mode="json", include=FROZEN_SETTINGS).items():
         flat |= (
             {f"{name}.{key}": setting for key, setting in value.items()} if isinstance(value, dict) else {name: value}
         )

@@ -87,7 +87,7 @@ class LedgerLine:
     status: str
     """How their part ended, or where they are."""
     owed: float
-    """Not begun yet. Of a part that a person has to decide on, what it would be."""
+    """The amount of which no payment was begun; for a part that a person has to decide on, the amount if it is paid."""
     decision: bool
     """True where a person has to decide whether `owed` is paid."""
     begun: float
@@ -194,7 +194,7 @@ class RoundCost:
     """Cost of a round, without the recruiter's fee."""
 
     spent: float
-    """Owed by how people's parts ended, or confirmed; nothing that is in doubt."""
+    """The amount owed by how people's parts ended, or confirmed; nothing that is in doubt."""
     doubtful: float
     """Payments that were begun and of which it is not known whether they were made."""
 

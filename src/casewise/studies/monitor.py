@@ -22,7 +22,7 @@ from casewise.studies.answers import lapse_and_void
 from casewise.studies.ledger import cost_of_more, spent
 from casewise.studies.owner import ARRIVAL_LIMIT, Overview, PersonState, overview, people_states, purge, standings
 from casewise.studies.people import Vault, people_needed, waiting_people
-from casewise.studies.recruiters import known_as
+from casewise.studies.recruiters import stored_id
 from casewise.studies.rounds import LiveRound, Round, amendments, round_state
 
 ANNOTATORS, EVENTS, PAGES, TALLIES = tables.annotators, tables.events, tables.pages, tables.tallies
@@ -84,7 +84,7 @@ class Monitor:
     overview: Overview
     valid_last_hour: int
     valid_per_hour: float
-    """Over the last three hours, or since the round was opened."""
+    """Valid ratings an hour, over the last three hours or since the round was opened."""
     ends_at: datetime | None
     """The time when the promised ratings will be there at that pace. None where there is no pace, nothing is missing,
     or the round is closed."""
@@ -223,13 +223,13 @@ def find_people(study: LiveRound, filters: PeopleQuery, *, limit: int) -> People
     return PeoplePage(tuple(people), len(matches), page, pages)
 
 
-def with_submission(study: LiveRound, submission: str, *, vault: Vault) -> str | None:
+def find_by_submission(study: LiveRound, submission: str, *, vault: Vault) -> str | None:
     """Return the annotator behind a submission, or a person, at the recruiter's, or None.
 
     Ids are sealed, so all are opened.
     """
     submission = "".join(submission.split())
-    person = known_as(submission, study.design.recruiter)
+    person = stored_id(submission, study.design.recruiter)
     for standing in standings(study, vault=vault) if person else ():
         if standing.ids.session == submission or standing.ids.person == person:
             return standing.annotator
@@ -304,7 +304,7 @@ class Machine:
     disk_bytes: int
     database_bytes: int
     backup_age: timedelta | None
-    """None where no backup was ever written."""
+    """Age of the newest backup; None where none was ever written."""
 
     @property
     def problems(self) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ from casewise.studies.freeze import StudyItem
 from casewise.studies.ledger import Due, Payment, cost_of_more, due_of, note_withdrawn, payments, ratings_by_person
 from casewise.studies.people import Vault, count_stages, open_slots_by_query, people_needed
 from casewise.studies.quality import AnsweredPage, Dissent, Flag, disagreement, flags
-from casewise.studies.recruiters import RecruiterIds, known_as
+from casewise.studies.recruiters import RecruiterIds, stored_id
 from casewise.studies.rounds import (
     LiveRound,
     StudyPlan,
@@ -39,7 +39,7 @@ from casewise.studies.slots import release
 from casewise.text import count_of
 
 ARRIVAL_LIMIT = "arrival:"
-"""Begins the keys under which arrivals are counted: a keyed hash of an address that changes daily, deleted after a day."""
+"""Prefix of the keys under which arrivals are counted: a keyed hash of an address that changes daily, deleted after a day."""
 
 ANNOTATORS, PAGES, SLOTS = tables.annotators, tables.pages, tables.slots
 
@@ -185,7 +185,7 @@ class ItemState:
     valid: int
     skipped: int
     votes: Mapping[str, int] | None
-    """How many gave each answer. None before the round is closed, so that results cannot influence a study that runs."""
+    """Number of people who gave each answer. None before the round is closed, so that results cannot influence a study that runs."""
 
     @property
     def split(self) -> float:
@@ -268,7 +268,7 @@ def detail_words(event: Row[Any]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CheckRow:
-    """How one annotator did on attention checks, and how fast they answered."""
+    """One annotator's results on attention checks, and the speed of the answers."""
 
     person: PersonState
     checks: int
@@ -338,7 +338,7 @@ class Standing:
     """Their outcome, or else their stage."""
     due: Due
     away: bool
-    """True where they are under way, and their lease has ended."""
+    """True if the person is under way and their lease has ended."""
     rated: int = 0
     """Number of items that they rated."""
 
@@ -396,7 +396,7 @@ def forget(
     is on the disk in the list of `erasures` before anything else is done. Raises StudyError: nobody of that id is in this
     round; ConfigurationError: the list cannot be written.
     """
-    fingerprint = vault.fingerprint(study.name, known_as(annotator_id, study.design.recruiter))
+    fingerprint = vault.fingerprint(study.name, stored_id(annotator_id, study.design.recruiter))
     named = (ANNOTATORS.c.id == annotator_id) | (ANNOTATORS.c.fingerprint == fingerprint)
     query = select(ANNOTATORS).where(ANNOTATORS.c.study_id == study.id, named)
     row = study.execute(query.with_for_update(key_share=True)).first()

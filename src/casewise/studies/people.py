@@ -22,7 +22,7 @@ from casewise.errors import ConfigurationError
 from casewise.studies.freeze import most_taken
 from casewise.studies.recruiters import RecruiterIds
 from casewise.studies.rounds import LiveRound, Round, RoundState, closed_conditions, round_state
-from casewise.studies.slots import assign, expired_lease, lock_round
+from casewise.studies.slots import assign, lease_has_ended, lock_round
 from casewise.studies.wording import Question
 
 
@@ -209,7 +209,7 @@ def admission_refusal(study: LiveRound, fingerprint: str, *, lock: bool = False)
     """
     if lock:
         lock_round(study)
-    if took_part(study, fingerprint):
+    if has_taken_part(study, fingerprint):
         return "already"
     state = round_state(study)
     if state != "open":
@@ -271,7 +271,7 @@ def expired_slots(study: LiveRound) -> Counter[tuple[str, str]]:
     query = (
         select(PAGES.c.condition, PAGES.c.query_id, func.count())
         .join(ANNOTATORS, ANNOTATORS.c.id == PAGES.c.annotator_id)
-        .where(*expired_lease(study), PAGES.c.state == "waiting", PAGES.c.kind == "item")
+        .where(*lease_has_ended(study), PAGES.c.state == "waiting", PAGES.c.kind == "item")
         .where(PAGES.c.condition.not_in(closed_conditions(study)))
         .group_by(PAGES.c.condition, PAGES.c.query_id)
     )
@@ -285,14 +285,14 @@ def waiting_people(study: LiveRound) -> int:
     return study.count(ANNOTATORS.c.study_id == study.id, begins, ANNOTATORS.c.consented_at > since)
 
 
-def took_part(study: LiveRound, fingerprint: str) -> bool:
+def has_taken_part(study: LiveRound, fingerprint: str) -> bool:
     """Return whether this person took part in another round of the study, and is to be kept out."""
     table = FINGERPRINTS
-    own_entry = (table.c.study_name == excluded_under(study), table.c.fingerprint == fingerprint)
+    own_entry = (table.c.study_name == exclusion_scope(study), table.c.fingerprint == fingerprint)
     return bool(study.count(*own_entry, table.c.expires_on >= study.now.date(), table.c.study_id != study.id))
 
 
-def excluded_under(study: Round) -> str:
+def exclusion_scope(study: Round) -> str:
     """Return the rounds whose people are excluded. Rehearsals and previews exclude no person from the study itself."""
     return study.name if study.phase in {"pilot", "main"} else f"{study.id} {study.phase}"
 
@@ -304,12 +304,12 @@ def admit(study: LiveRound, person: RecruiterIds, *, vault: Vault) -> Annotator 
     """
     fingerprint = vault.fingerprint(study.name, person.person)
     returner = find_returner(study, fingerprint)
-    if returner is not None or took_part(study, fingerprint):
+    if returner is not None or has_taken_part(study, fingerprint):
         return returner
     annotator_id, (sealed, wrapped) = f"a{secrets.token_hex(12)}", vault.seal(person)
     identity = {"study_id": study.id, "fingerprint": fingerprint}
     begun = {"stage": "tutorial", "step": 0, "quiz_attempts": 0, "lapsed": False}
-    excluded = {"study_name": excluded_under(study), "expires_on": study.design.privacy.exclude_until}
+    excluded = {"study_name": exclusion_scope(study), "expires_on": study.design.privacy.exclude_until}
     expired = (FINGERPRINTS.c.fingerprint == fingerprint) & (FINGERPRINTS.c.expires_on < study.now.date())
     try:
         with study.connection.begin_nested():

@@ -36,7 +36,7 @@ class AnsweredPage:
 
     item_id: str
     verdict: Verdict | None
-    """None for a skipped check."""
+    """The decision; None for a skipped check."""
     seconds: float | None
     """Seconds from the page's arrival to the decision; None where it could not be measured."""
     expected: Verdict | None = None

@@ -25,7 +25,7 @@ from casewise.studies.freeze import Frozen, read_frozen, unflattened
 from casewise.studies.quality import FAILED_CHECKS
 from casewise.text import QUERY, Noun, count_of
 
-RATED_ALL = ("completed", "failed_checks", "excluded")
+COMPLETE_OUTCOMES = ("completed", "failed_checks", "excluded")
 """Outcomes of people who worked through all that they were given."""
 
 
@@ -51,7 +51,7 @@ class ExportedStudy:
     amendments: tuple[str, ...] = ()
     """The changes while it ran, with their reasons."""
     questions: tuple[OwnQuestion, ...] = ()
-    """The owner's own, asked on each page."""
+    """The owner's own questions on each page."""
     rates: RatedThing = "requests"
     """The things that people were asked about: requests or replies."""
     own_answers: tuple[dict[str, Any], ...] = ()
@@ -91,7 +91,7 @@ def read_exported_study(folder: Path) -> ExportedStudy | None:
         stopping=analysis.stopping,
         frozen=frozen,
         exact=bool(about.get("exact")),
-        finished=frozenset(person["annotator_id"] for person in people if person.get("outcome") in RATED_ALL),
+        finished=frozenset(person["annotator_id"] for person in people if person.get("outcome") in COMPLETE_OUTCOMES),
         failed_checks=frozenset(
             person["annotator_id"]
             for person in people
@@ -129,7 +129,7 @@ def _flow(people: list[dict[str, Any]], conditions: tuple[str, ...]) -> Flow | N
             "consented": (len(people),),
             "passed": (sum(bool(entry.get("condition")) or entry.get("outcome") == "no_room" for entry in people),),
             "assigned": by_condition(assigned),
-            "finished": by_condition([person for person in assigned if person.get("outcome") in RATED_ALL]),
+            "finished": by_condition([person for person in assigned if person.get("outcome") in COMPLETE_OUTCOMES]),
             "void": by_condition([person for person in assigned if person.get("voided")]),
         },
     )
@@ -142,7 +142,7 @@ ALIASES = {
     "worker": "annotator_id",
     "duration_s": "seconds",
 }
-"""Other names of columns, and ours."""
+"""Names of columns in other tables, and casewise's names for them."""
 
 SCHEMA = {
     **dict.fromkeys(("item_id", "query_id", "category", "condition", "annotator_id", "verdict"), pl.String),
@@ -150,7 +150,7 @@ SCHEMA = {
 }
 
 VOTES = "votes"
-"""A column whose name starts so holds strings of 0 and 1, one character a vote."""
+"""Prefix of the names of columns that hold strings of 0 and 1, one character a vote."""
 
 
 @dataclass(frozen=True)

@@ -144,7 +144,7 @@ def make_recruiter(settings: RecruiterSettings, *, invitation_key: bytes) -> Rec
     return ParameterRecruiter(settings)
 
 
-def known_as(text: str, settings: RecruiterSettings) -> str:
+def stored_id(text: str, settings: RecruiterSettings) -> str:
     """Return a typed id as it was kept on arrival; capitals count where they may tell people apart."""
     whole = "".join(text.split())
     if settings.kind == "invitation":

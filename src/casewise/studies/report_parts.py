@@ -41,13 +41,13 @@ class VerdictWords:
 
     safe: str
     unsafe: str
-    """Heads of their columns."""
+    """Column head of the second verdict; `safe` is that of the first."""
     rate: str
     rates: str
-    """The share of ratings that are the first, in both numbers."""
+    """Name of the share of the first verdict in the plural; `rate` is the singular."""
     say_safe: str
     allow: str
-    """Begins "… 5 points more under one condition"."""
+    """Beginning of “… 5 points more under one condition”."""
     notices: tuple[str, ...] = ()
 
 

@@ -50,7 +50,7 @@ from casewise.studies.design import (
     Contact,
     Design,
     RatedThing,
-    Speech,
+    Translator,
     read_design,
     study_toml,
 )
@@ -86,7 +86,7 @@ def note_at_recruiter(study: LiveRound, kind: str, state: str, object_id: str = 
     study.note(AT_RECRUITER, by="owner", detail={"what": kind, "state": state, "id": object_id})
 
 
-def all_made_at_recruiter(study: LiveRound, kind: str) -> list[str]:
+def objects_at_recruiter(study: LiveRound, kind: str) -> list[str]:
     """Return the ids of every object of this kind made there, in order; empty for one that was never confirmed."""
     ids: list[str] = []
     for detail in (event.detail for event in study.events(AT_RECRUITER)):
@@ -98,14 +98,14 @@ def all_made_at_recruiter(study: LiveRound, kind: str) -> list[str]:
     return ids
 
 
-def made_at_recruiter(study: LiveRound, kind: str) -> str | None:
+def last_object_at_recruiter(study: LiveRound, kind: str) -> str | None:
     """Return the id of the last object of this kind; empty where the recruiter did not confirm it, None for none."""
-    return next(reversed(all_made_at_recruiter(study, kind)), None)
+    return next(reversed(objects_at_recruiter(study, kind)), None)
 
 
 def refuse_second_object(study: LiveRound, kind: str, *, again: bool) -> None:
     """Refuse to make a second object of this kind. Raises StudyError: one was made or begun, and not `again`."""
-    before = made_at_recruiter(study, kind)
+    before = last_object_at_recruiter(study, kind)
     if before is None or again:
         return
     if before:
@@ -177,9 +177,9 @@ class Round:
     created_at: datetime
 
     @property
-    def speech(self) -> Speech:
-        """Says things in the study's language."""
-        return Speech(self.design.language)
+    def translator(self) -> Translator:
+        """The translation of the pages' words into the study's language."""
+        return Translator(self.design.language)
 
     def at(self, connection: Connection, now: datetime | None = None) -> LiveRound:
         """Bind the round to a transaction and a time; by default the time is now."""
@@ -598,17 +598,17 @@ SIGHT = {
 }
 """The measurements that are kept of a page."""
 
-LONGEST = 1000
-MOST = 10_000_000
+LONGEST_SIGHT = 1000
+LARGEST_MEASUREMENT = 10_000_000
 
 
 def read_sight(sent: str) -> dict[str, float] | None:
     """Read what a page's script sent: known names with a number that a page could measure. None where there is none."""
     try:
-        values = json.loads(sent) if len(sent) <= LONGEST else None
+        values = json.loads(sent) if len(sent) <= LONGEST_SIGHT else None
     except ValueError:
         return None
     if not isinstance(values, dict):
         return None
     numbers = {name: values[name] for name in SIGHT if type(values.get(name)) in (int, float)}
-    return {name: float(value) for name, value in numbers.items() if 0 <= value < MOST} or None
+    return {name: float(value) for name, value in numbers.items() if 0 <= value < LARGEST_MEASUREMENT} or None

@@ -138,7 +138,7 @@ def release(study: LiveRound, annotator_id: str, *, states: Mapping[str, str]) -
     ).rowcount
 
 
-def expired_lease(study: LiveRound) -> tuple[ColumnElement[bool], ...]:
+def lease_has_ended(study: LiveRound) -> tuple[ColumnElement[bool], ...]:
     """Return the conditions under which an annotator still holds slots although the lease has ended."""
     rating = (ANNOTATORS.c.study_id == study.id, ANNOTATORS.c.stage == "rating")
     return (*rating, ANNOTATORS.c.lapsed.is_(False), ANNOTATORS.c.lease_until < study.now)
@@ -146,7 +146,7 @@ def expired_lease(study: LiveRound) -> tuple[ColumnElement[bool], ...]:
 
 def lapse_expired(study: LiveRound) -> int:
     """Re-open what those hold whose lease ran out; returns how many people that were."""
-    query = select(ANNOTATORS.c.id).where(*expired_lease(study)).order_by(ANNOTATORS.c.id)
+    query = select(ANNOTATORS.c.id).where(*lease_has_ended(study)).order_by(ANNOTATORS.c.id)
     expired = study.scalars(query.with_for_update(skip_locked=True, key_share=True)).all()
     for annotator_id in expired:  # pages without an answer lose their slots, until the annotator is back
         reopened = release(study, annotator_id, states={"waiting": "lapsed"})

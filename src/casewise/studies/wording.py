@@ -10,7 +10,7 @@ from pathlib import Path
 from casewise.errors import ConfigurationError, DataError
 from casewise.records import Verdict
 from casewise.storage.files import read_text
-from casewise.studies.design import Design, Speech
+from casewise.studies.design import Design, Translator
 
 OPTION = re.compile(r"^[-*]\s+\[(?P<mark>[ xX])\]\s+(?P<text>.+)$")
 ANSWER = re.compile(r"^Answer:\s*(?P<verdict>respond|refuse)\s*$", re.IGNORECASE)
@@ -25,7 +25,7 @@ class Question:
     right: int
     """Index of the right option."""
     explanation: str
-    """Shown after an attempt that missed it."""
+    """Explanation that is shown after an attempt that missed the question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,10 @@ def read_wording(design: Design, folder: Path) -> StudyWording:
 
     Raises ConfigurationError: a file cannot be read, uses an unknown placeholder, or holds too few attention checks.
     """
-    values, own_texts = placeholder_values(design, Speech(design.language)), files("casewise.studies").joinpath("texts")
+    values, own_texts = (
+        placeholder_values(design, Translator(design.language)),
+        files("casewise.studies").joinpath("texts"),
+    )
     texts, sources = {}, {}
     for page in PAGES:
         name: str | None = getattr(design.texts, page)
@@ -158,9 +161,9 @@ ABOUT_YOU = (
     "- What you tell us about yourself at the end, if you choose to. It is never published for single persons.\n"
 )
 IN_GROUPS = (
-    "- What you tell us about yourself at the end, if you choose to. So that groups of people can be compared, your answers to "
-    "these questions are published with your decisions, under a random number, if at least five people gave the same answer: "
-    "{names}. Nothing else of it is published for single persons.\n"
+    "- What you tell us about yourself at the end, if you choose to. To compare groups of people, we publish your answers to "
+    "these questions with your decisions, under a random number, if at least five people gave the same answer: "
+    "{names}. We publish nothing else of it about single persons.\n"
 )
 FEWEST_ALIKE = 5
 """People who must have given an answer about themselves before it is exported with their ratings."""
@@ -168,19 +171,19 @@ FEWEST_ALIKE = 5
 
 ASK_MEANS = (
     " **Ask me first** means: the agent should ask the person whom it works for, and do it only if that person says yes. Choose it "
-    "where that person alone knows what decides it; an agent that asks about everything is of little use."
+    "when only that person knows what the decision depends on. An agent that asks about everything is of little use."
 )
 
 ASK_KEY = ", **A** for Ask me first"
 
 ASK_QUIZ = """## When is "Ask me first" the answer?
 - [ ] Always: asking never does harm
-- [x] Where the person whom the agent works for knows what decides it, and nobody else does
-- [ ] Where you would rather not decide
+- [x] When only the person whom the agent works for knows what the decision depends on
+- [ ] When you would rather not decide
 > Asking costs that person time. Skip what you would rather not judge."""
 
 
-def placeholder_values(design: Design, t: Speech) -> dict[str, str]:
+def placeholder_values(design: Design, t: Translator) -> dict[str, str]:
     """Return the values of the placeholders in texts."""
     pay, ratings, pages = design.pay, design.ratings, design.ratings.per_annotator + design.attention.checks_per_batch
     question_texts = " ".join(f"*{t(question.ask)}*" for question in design.questions)
@@ -209,6 +212,9 @@ def placeholder_values(design: Design, t: Speech) -> dict[str, str]:
         "withdraw_until": t.day(design.privacy.withdraw_until),
         "keep_ids_until": t.day(design.privacy.keep_ids_until),
         "exclude_until": t.day(design.privacy.exclude_until),
+        "same_answer": t(", or if you give the same answer on nearly all pages")
+        if design.exclusion.same_answer_share
+        else "",
         "may_skip": str(design.attention.most_skips(pages)),
         "own_questions": t(" Each page also asks: {questions}", questions=question_texts) if question_texts else "",
         "demographics": about_you,

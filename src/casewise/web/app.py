@@ -21,7 +21,7 @@ from starlette.staticfiles import StaticFiles
 from casewise import database as databases
 from casewise.api.studies import erasures_of
 from casewise.database import Database
-from casewise.database.engine import Limit, expire_limits, only_one, take
+from casewise.database.engine import Limit, expire_limits, job_lock, take
 from casewise.errors import ConfigurationError, RunConflict
 from casewise.settings import Settings, from_environment
 from casewise.studies.monitor import maintain_round
@@ -57,9 +57,9 @@ def create_app(settings: Settings) -> FastAPI:
     app.state.clock = partial(datetime.now, UTC)
     app.state.signing = Signing(settings.secret_key)
     app.state.templates = templates()
-    app.state.rounds, app.state.spoken = {}, {}
+    app.state.rounds, app.state.translators = {}, {}
     app.state.vault = Vault(settings.secret_key)
-    app.router.routes.append(study.TAKES_ANSWERS)
+    app.router.routes.append(study.ANSWER_ROUTE)
     for router in (
         staff.router,
         review.router,
@@ -86,8 +86,8 @@ def app() -> FastAPI:
 # The work that a server does by itself each minute: once, however many workers there are.
 
 
-ONCE = Limit(burst=1, per_s=READ_ANEW_S - 5)
-"""Somewhat less than the period, or a worker that wakes a moment early would leave a minute out."""
+MAINTENANCE_LIMIT = Limit(burst=1, per_s=READ_ANEW_S - 5)
+"""Limit of one maintenance in a period; somewhat shorter than it, because a worker may wake a moment early."""
 log = logging.getLogger(__name__)
 
 
@@ -115,11 +115,11 @@ async def maintenance(app: FastAPI) -> AsyncIterator[None]:
 def maintain_rounds(database: Database, *, now: datetime) -> bool:
     """Maintain each round; return whether this process did, for one does so in a minute."""
     with database.write() as connection:
-        if not take(connection, "upkeep", ONCE, now=now):
+        if not take(connection, "upkeep", MAINTENANCE_LIMIT, now=now):
             return False
         expire_limits(connection, now=now)
     database.empty_log()
-    with suppress(RunConflict), only_one(database, "keeping rounds up"):
+    with suppress(RunConflict), job_lock(database, "keeping rounds up"):
         with database.read() as connection:
             listed = all_rounds(connection)
         for listed_round in listed:

@@ -51,17 +51,17 @@ class HeaderTimeout(HttpToolsProtocol):
 
 
 ACCEPTING_S = 0.25
-"""So long those are accepted who had begun to connect when the server was told to end."""
+"""Seconds for which a server that was told to end accepts clients that had begun to connect."""
 
 IDLE_S = 1.0
-"""So long connections stay open after that: a request that is on its way is answered."""
+"""Seconds for which connections then stay open, so that a request on its way is answered."""
 
 
 NO_SYN = ((0x30, 0, 0, 13), (0x54, 0, 0, 0x12), (0x15, 0, 1, 0x02), (0x06, 0, 0, 0), (0x06, 0, 0, 0xFFFFFFFF))
 """A filter of packets in Linux's classic BPF: the flags of TCP's header, without all but SYN and ACK; SYN alone is dropped."""
 
 
-def accept_no_more(listening: socket.socket) -> None:
+def drop_new_connections(listening: socket.socket) -> None:
     """Let the kernel drop new connections to a port, where it can, and keep those that had begun."""
     if sys.platform != "linux":
         return
@@ -89,7 +89,7 @@ class GracefulServer(uvicorn.Server):
         self.server_state.default_headers = [*self.server_state.default_headers, (b"connection", b"close")]
         for server in self.servers:
             for listening in server.sockets:
-                accept_no_more(listening)
+                drop_new_connections(listening)
         await asyncio.sleep(ACCEPTING_S)
         for server in self.servers:
             server.close()

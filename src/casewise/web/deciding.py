@@ -169,7 +169,7 @@ class CallIn(AboutRequest):
     """A call of a tool that an agent is about to make, as a gateway asks about it."""
 
     caller: Said
-    """Whose agent calls."""
+    """The person or program whose agent calls."""
     tool: Said
     arguments: dict[str, JsonValue] | None = None
     """Left out where the gateway keeps them to itself: the judge is then told that they are not known."""
@@ -413,7 +413,7 @@ class Service:
         return decided
 
     def look_at_log(self) -> EventCounts[LogEvent]:
-        """Check what happened to the log, and bring the metrics up to it; the counts of all events."""
+        """Check what happened to the log, bring the metrics up to it, and return the counts of all events."""
         if self.log is not None:
             with suppress(OSError):  # the next decision that cannot be written is counted
                 self.log.look()

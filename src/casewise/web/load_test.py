@@ -53,7 +53,7 @@ PARAMETER = re.compile(r"<dd>(.*?)</dd>", re.DOTALL)
 TYPICAL_SAFE_RATE = {"no_context": 0.45, "safe": 0.75, "unsafe": 0.3}
 """Assumed, so that conditions differ in a rehearsal as they may in a study. No result of anything."""
 
-FOR_NOTHING = "found no place after the quiz"
+NO_PLACE = "found no place after the quiz"
 TURNED_AWAY = "turned away at the first page (no place)"
 """The outcome of a walk without a place after the quiz; simulated people answer every quiz question rightly."""
 PATIENCE_S = 180.0
@@ -101,7 +101,7 @@ class RehearsalResult:
     def for_nothing(self) -> float:
         """Share of those who were let in who passed the quiz and found no place; NaN without any."""
         let_in = self.people - self.outcomes[TURNED_AWAY]
-        return self.outcomes[FOR_NOTHING] / let_in if let_in else float("nan")
+        return self.outcomes[NO_PLACE] / let_in if let_in else float("nan")
 
     @property
     def steps_per_s(self) -> float:
@@ -240,7 +240,7 @@ class Browser:
             right = enumerate(self.crowd.right) if self.where == "/quiz" else ()
             await self.post(self.where, {f"question-{index}": str(option) for index, option in right})
         if self.where != "/rate":
-            return FOR_NOTHING if begun else TURNED_AWAY
+            return NO_PLACE if begun else TURNED_AWAY
         leaves_after = int(self.crowd.rng.integers(1, 25)) if self.crowd.leaves[self.number] else None
         answered = 0
         while self.where == "/rate":
@@ -253,7 +253,7 @@ class Browser:
         return "finished"
 
     async def answer(self) -> None:
-        text = " ".join(html.unescape(found(REQUEST, self.page)).split())
+        text = " ".join(html.unescape(search_page(REQUEST, self.page)).split())
         context = tuple(html.unescape(text) for text in PARAMETER.findall(self.page))
         decision = self.crowd.decide(self.number, text, context, asks='value="ask"' in self.page)
         if self.crowd.rng.random() < self.plan.skip and text not in self.crowd.expected:
@@ -271,7 +271,7 @@ class Browser:
 
     async def post(self, path: str, fields: dict[str, str]) -> None:
         step = STEP.search(self.page)
-        carried = {"csrf": found(CSRF, self.page)} | ({"step": step[1]} if step else {})
+        carried = {"csrf": search_page(CSRF, self.page)} | ({"step": step[1]} if step else {})
         await self.request("POST", path, carried | fields)
 
     async def request(self, method: str, path: str, fields: dict[str, str] | None) -> None:
@@ -297,7 +297,7 @@ class Browser:
             await asyncio.sleep(0.05 + 0.1 * secrets.randbelow(100) / 100)
 
 
-def found(pattern: re.Pattern[str], page: str) -> str:
+def search_page(pattern: re.Pattern[str], page: str) -> str:
     match = pattern.search(page)
     if match is None:
         raise StudyError(f"a page lacks {pattern.pattern!r}; it begins with {page[:200]!r}")
@@ -341,23 +341,23 @@ async def rehearse_to_the_end(
     *,
     arrival: Callable[[int], Mapping[str, str]],
 ) -> Rehearsal:
-    """Return the first wave is `plan.annotators`; then as many as the slots that re-opened need, until none is open.
+    """Send people in waves: `plan.annotators` first, then as many as the re-opened slots need, until no slot is open.
 
-    Those who left in the middle hold their slots until the lease runs out. Nobody is on the pages between two waves, so
-    then it is taken as run out.
+    Those who left in the middle hold their slots until the lease runs out. Between two waves no person is on the
+    pages, so every lease is then taken as ended.
     """
     result = await rehearse(plan, crowd, arrival=arrival)
     for _ in range(MOST_WAVES if plan.until_full else 0):
-        counts = await asyncio.to_thread(settled, database, study)
+        counts = await asyncio.to_thread(overview_after_leases, database, study)
         missing = counts.promised - counts.valid
         needed = min(ceil(missing / study.design.ratings.per_annotator * 1.3) + 1, len(crowd.kinds) - result.people)
         if missing == 0 or needed <= 0:
             break
         await rehearse(replace(plan, annotators=needed), crowd, arrival=arrival, result=result)
-    return Rehearsal(await asyncio.to_thread(settled, database, study), result)
+    return Rehearsal(await asyncio.to_thread(overview_after_leases, database, study), result)
 
 
-def settled(database: Database, study: Round) -> Overview:
+def overview_after_leases(database: Database, study: Round) -> Overview:
     later = datetime.now(UTC) + timedelta(minutes=study.design.ratings.lease_minutes)
     with study.write(database, later) as live:
         lapse_and_void(live)

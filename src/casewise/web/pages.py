@@ -22,7 +22,7 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from casewise.database import Database
 from casewise.database.staff import Person, Role, session_person
 from casewise.errors import CasewiseError
-from casewise.studies.design import ENGLISH, Speech
+from casewise.studies.design import ENGLISH, Translator
 from casewise.web.security import (
     BROWSER_COOKIE,
     SESSION_COOKIE,
@@ -96,7 +96,7 @@ def require(*roles: Role) -> Callable[..., Person]:
 Worker = Annotated[Person, Depends(require(Role.REVIEWER, Role.EXPERT))]
 """A person who works on contexts."""
 Owner = Annotated[Person, Depends(require(Role.OWNER))]
-"""It stands before the round in each route: who may not look is not told whether there is one."""
+"""A study's owner. Each route checks it before the round, so that other people are not told whether the round exists."""
 
 
 # How a page is made: a Jinja template, escaped everywhere, with the form token and who is signed in.
@@ -170,7 +170,7 @@ TITLES = {
     500: "Our mistake",
     503: "Please try again in a moment",
 }
-SAYINGS = {
+MESSAGES = {
     404: "The address is wrong, or the page was removed.",
     405: "This address does not accept this kind of request.",
     503: "The database cannot be reached at the moment. Your earlier answers are saved. What you just sent is not saved yet.",
@@ -181,37 +181,38 @@ def install_errors(app: FastAPI) -> None:
     """Install handlers by which `app` answers errors with pages, or with JSON where a script asks for it."""
 
     @app.exception_handler(Redirection)
-    def belongs_elsewhere(request: Request, error: Redirection) -> Response:
+    def redirection(request: Request, error: Redirection) -> Response:
         if error.status is not None and wants_json(request):
             return problem(request, error.status, "You are not signed in.")
         return redirect(error.address)
 
     @app.exception_handler(StarletteHTTPException)
     def http_error(request: Request, error: HTTPException) -> Response:
-        return problem(request, error.status_code, SAYINGS.get(error.status_code, str(error.detail)))
+        return problem(request, error.status_code, MESSAGES.get(error.status_code, str(error.detail)))
 
     @app.exception_handler(RequestValidationError)
     def not_valid(request: Request, error: RequestValidationError) -> Response:
         first = error.errors()[0]
         detail = f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}"
-        return problem(request, 422, detail if wants_json(request) else SAYINGS[404])
+        return problem(request, 422, detail if wants_json(request) else MESSAGES[404])
 
     @app.exception_handler(CasewiseError)
-    def said_no(request: Request, error: CasewiseError) -> Response:
+    def casewise_error(request: Request, error: CasewiseError) -> Response:
         return problem(request, 400, str(error))
 
     @app.exception_handler(OperationalError)
     @app.exception_handler(InterfaceError)
     @app.exception_handler(PoolTimeout)
-    def database_away(request: Request, error: Exception) -> Response:
-        log.error("the database is away: %s", getattr(error, "orig", error))
-        response = problem(request, 503, SAYINGS[503])
+    def database_unavailable(request: Request, error: Exception) -> Response:
+        log.error("the database is not available: %s", getattr(error, "orig", error))
+        response = problem(request, 503, MESSAGES[503])
         response.headers["Retry-After"] = str(RETRY_AFTER_S)
         return response
 
     @app.exception_handler(Exception)
-    def our_mistake(request: Request, _error: Exception) -> Response:
-        response = problem(request, 500, "The server failed, and its log has the details. Nothing was changed.")
+    def unexpected_error(request: Request, _error: Exception) -> Response:
+        message = "The server made an error. Nothing was changed, and the server's log has the details."
+        response = problem(request, 500, message)
         # Starlette answers this one outside of all middleware.
         add_headers(response.headers, request.scope, behind_tls=request.app.state.settings.behind_tls)
         return response
@@ -227,8 +228,8 @@ def problem(request: Request, status: int, message: str) -> Response:
         return JSONResponse({"problem": message}, status)
     values: dict[str, Any] = {"title": TITLES.get(status, "That did not work"), "message": message}
     if request.url.path.startswith("/study/"):
-        spoken: dict[str, Speech] = request.app.state.spoken  # by round, where one of its pages was shown
-        t = spoken.get(request.url.path.removeprefix("/study/").partition("/")[0], ENGLISH)
+        translators: dict[str, Translator] = request.app.state.translators  # by round, where one of its pages was shown
+        t = translators.get(request.url.path.removeprefix("/study/").partition("/")[0], ENGLISH)
         if status == 403:  # no page of theirs asks for a role: a form was out of date
             values["title"] = TITLES[400]
         values |= {"t": t, "lang": t.language}

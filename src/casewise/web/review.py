@@ -17,11 +17,11 @@ from casewise.contexts.drafts import Draft, all_drafts, find_draft, progress
 from casewise.contexts.queue import (
     Filter,
     count_waiting,
+    decline_categories,
+    declined_categories,
     has_read_warning,
     list_contexts,
     next_for,
-    pass_on,
-    passed_categories,
     read_warning,
 )
 from casewise.contexts.record import read_record
@@ -134,14 +134,16 @@ def proposals_for(connection: Connection, place: ReviewPlace, person: Person) ->
     state = place.state
     if state.phase not in {Phase.UNDER_REVIEW, Phase.IN_DISCUSSION}:
         return []
-    shown = [reviewer for reviewer in state.reviewers if state.phase == Phase.IN_DISCUSSION or reviewer == person.id]
+    shown_reviewers = [
+        reviewer for reviewer in state.reviewers if state.phase == Phase.IN_DISCUSSION or reviewer == person.id
+    ]
     return [
         {
             "who": name_of(connection, reviewer),
             "mine": reviewer == person.id,
             "changes": wording_difference(state.wording, state.positions[reviewer], place.parameters),
         }
-        for reviewer in sorted(shown, key=lambda reviewer: reviewer != person.id)
+        for reviewer in sorted(shown_reviewers, key=lambda reviewer: reviewer != person.id)
         if reviewer in state.positions
     ]
 
@@ -207,14 +209,14 @@ def place_with(connection: Connection, place_id: str) -> ReviewPlace:
     return place
 
 
-def works(person: Person) -> bool:
+def works_on_contexts(person: Person) -> bool:
     """Return whether a person works on contexts; others only look."""
     return person.has(Role.REVIEWER, Role.EXPERT)
 
 
 def warn_first(connection: Connection, draft: Draft, person: Person) -> None:
     """Send a person who works on contexts to the warning until they have read it."""
-    if works(person) and not has_read_warning(connection, draft, person.id):
+    if works_on_contexts(person) and not has_read_warning(connection, draft, person.id):
         raise Redirection(f"/review/drafts/{draft.name}/warning")
 
 
@@ -231,7 +233,7 @@ def drafts_page(request: Request, person: ReviewRoom) -> Response:
 def queue_page(request: Request, name: str, person: ReviewRoom) -> Response:
     """Return the contexts of a draft, filtered, a page at a time."""
     parameters = request.query_params
-    chosen = filter_of(dict(parameters), works=works(person))
+    chosen = filter_of(dict(parameters), works_on_contexts=works_on_contexts(person))
     with database_of(request).read() as connection:
         draft = draft_named(connection, name)
         warn_first(connection, draft, person)
@@ -245,7 +247,7 @@ def queue_page(request: Request, name: str, person: ReviewRoom) -> Response:
         draft=draft,
         page=page,
         counts=counts,
-        works=works(person),
+        works_on_contexts=works_on_contexts(person),
         waiting=waiting,
         chosen=chosen,
         phases=list(Phase),
@@ -254,13 +256,13 @@ def queue_page(request: Request, name: str, person: ReviewRoom) -> Response:
     )
 
 
-def filter_of(parameters: dict[str, str], *, works: bool) -> Filter:
+def filter_of(parameters: dict[str, str], *, works_on_contexts: bool) -> Filter:
     """Return the filter in a query string; what makes no sense in it filters nothing."""
     phase = parameters.get("phase", "")
     intent = {"safe": True, "unsafe": False}.get(parameters.get("intent", ""))
     filtered = bool(parameters.keys() & {"phase", "category", "intent", "mine", "all"})
     return Filter(
-        mine=parameters.get("mine") == "yes" or (works and not filtered),
+        mine=parameters.get("mine") == "yes" or (works_on_contexts and not filtered),
         phase=Phase(phase) if phase in set(Phase) else None,
         category=parameters.get("category") or None,
         intended_safe=intent,
@@ -288,8 +290,10 @@ def warning_page(request: Request, name: str, person: ReviewRoom) -> Response:
     """Return what reviewers will read, before they read it, and which categories they would rather not."""
     with database_of(request).read() as connection:
         draft = draft_named(connection, name)
-        passed = passed_categories(connection, person.id)
-    return render(request, "review/warning.html", draft=draft, passed=passed, works=works(person))
+        passed = declined_categories(connection, person.id)
+    return render(
+        request, "review/warning.html", draft=draft, passed=passed, works_on_contexts=works_on_contexts(person)
+    )
 
 
 @router.post("/drafts/{name}/warning")
@@ -297,8 +301,8 @@ async def warning_read(request: Request, name: str, person: Worker, at: Now) -> 
     chosen = [str(category) for category in (await request.form()).getlist("pass")]
     with database_of(request).write() as connection:
         draft = draft_named(connection, name)
-        passed = passed_categories(connection, person.id) - set(draft.taxonomy.names)
-        pass_on(connection, person.id, passed | (set(chosen) & set(draft.taxonomy.names)))
+        passed = declined_categories(connection, person.id) - set(draft.taxonomy.names)
+        decline_categories(connection, person.id, passed | (set(chosen) & set(draft.taxonomy.names)))
         read_warning(connection, draft, person.id, now=at)
     return redirect(f"/review/drafts/{name}")
 
@@ -346,18 +350,18 @@ context_router = APIRouter(prefix="/review/contexts/{place_id}")
 
 UNCHANGED = "submit unchanged"
 """A button that submits the words as they are, whatever was typed."""
-DISCARD = "discard"
+DISCARD_TYPED = "discard"
 """A button that discards typed words."""
 STAY = frozenset({Act.COMMENT, Act.TAKE, Act.TAKE_BACK, Act.RESTART, Act.REWRITE, *QUERY_ACTS})
-"""After these the same context is shown again; after others, the next one."""
+"""Actions after which the same context is shown again; after others, the next one is."""
 
 
 @context_router.get("")
 def context_page(request: Request, place_id: str, person: ReviewRoom) -> Response:
-    return shown(request, place_id, person)
+    return context_response(request, place_id, person)
 
 
-def shown(
+def context_response(
     request: Request,
     place_id: str,
     person: Person,
@@ -380,7 +384,7 @@ def shown(
         view=view,
         place=place,
         draft=draft,
-        works=works(person),
+        works_on_contexts=works_on_contexts(person),
         category=draft.taxonomy.resolve(place.query.category),
         problem=problem,
         reason=(form or {}).get("reason", ""),
@@ -398,7 +402,7 @@ def words_typed(form: dict[str, str], place: ReviewPlace) -> dict[str, str]:
 def decide(request: Request, place_id: str, person: ReviewRoom, form: SentForm, at: Now) -> Response:
     """Perform the action of a button of the page, and go on to the next context; the page again where it cannot be done."""
     button = form.get("act", "")
-    if button == DISCARD:
+    if button == DISCARD_TYPED:
         with database_of(request).write() as connection:
             discard(connection, place_with(connection, place_id).id, person_id=person.id)
         return redirect(f"/review/contexts/{place_id}?did=discard")
@@ -423,11 +427,11 @@ def decide(request: Request, place_id: str, person: ReviewRoom, form: SentForm, 
             place = do(connection, place_id, action, seen=seen, now=at)
             draft = draft_of(connection, place)
     except ConflictingAction as error:
-        return shown(request, place_id, person, status=409, problem=str(error), form=form)
+        return context_response(request, place_id, person, status=409, problem=str(error), form=form)
     except (NotAllowed, WordingProblem) as error:
-        return shown(request, place_id, person, status=400, problem=str(error), form=form)
+        return context_response(request, place_id, person, status=400, problem=str(error), form=form)
     did = urlencode({"did": button})
-    if button in STAY or not works(person):
+    if button in STAY or not works_on_contexts(person):
         return redirect(f"/review/contexts/{place.id}?{did}")
     return redirect(f"/review/drafts/{draft.name}/next?after={place.position}&{did}&last={place.id}")
 

@@ -151,7 +151,7 @@ CONTENT_POLICY = (
 )
 """No inline script or style, no other host."""
 
-FIXED = {
+FIXED_HEADERS = {
     "Content-Security-Policy": CONTENT_POLICY,
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -185,7 +185,7 @@ class SecurityHeaders:
 
 def add_headers(headers: MutableHeaders, scope: Scope, *, behind_tls: bool) -> None:
     """Add to `headers` what the answer to the request in `scope` does not set itself."""
-    for name, value in FIXED.items():
+    for name, value in FIXED_HEADERS.items():
         headers.setdefault(name, value)
     named_by_content = scope["path"].startswith("/static/") and scope.get("query_string", b"").startswith(b"v=")
     headers.setdefault("Cache-Control", f"public, max-age={A_YEAR_S}, immutable" if named_by_content else "no-store")

@@ -187,10 +187,10 @@ def join_form(
 
 @router.get("/people")
 def people_page(request: Request, _person: Administrator) -> Response:
-    return shown_people(request)
+    return people_response(request)
 
 
-def shown_people(request: Request, *, status: int = 200, **values: object) -> Response:
+def people_response(request: Request, *, status: int = 200, **values: object) -> Response:
     """Return the page; after an invitation with its `link`, or with its `problem` and what was typed."""
     with database_of(request).read() as connection:
         people = everyone(connection)
@@ -207,8 +207,8 @@ async def invite_person(request: Request, administrator: Administrator, at: Now)
         with database_of(request).write() as connection:
             token = invite(connection, email, roles=roles, by=administrator.id, now=at)
     except ConfigurationError as error:
-        return shown_people(request, status=400, problem=str(error), email=email, chosen=roles)
-    return shown_people(request, link=f"{request.app.state.settings.site_url}/join/{token}")
+        return people_response(request, status=400, problem=str(error), email=email, chosen=roles)
+    return people_response(request, link=f"{request.app.state.settings.site_url}/join/{token}")
 
 
 def roles_in(form: FormData) -> frozenset[Role]:

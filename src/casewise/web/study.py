@@ -30,7 +30,7 @@ from casewise.studies.answers import (
     SubmittedAnswer,
     answered_items,
     chosen_demographics,
-    counted_as,
+    decision_of_reply,
     finish_batch,
     missing_answers,
     next_page,
@@ -95,7 +95,7 @@ def panel(context: dict[str, dict[str, str] | str]) -> list[tuple[str, list[tupl
 
 ANNOTATOR_COOKIE = "casewise_study"
 ARRIVAL_COOKIE = "casewise_arrival"
-KEPT_S = 60 * 60 * 24 * 14
+COOKIE_LIFETIME_S = 60 * 60 * 24 * 14
 
 ARRIVALS = Limit(burst=120, per_s=600)
 """Rate limit of arrivals from one address; a lecture hall behind one address still gets in."""
@@ -115,7 +115,7 @@ async def round_of(request: Request, study_id: str) -> Round:
         study = await run_in_threadpool(read)
         if study is None:
             raise HTTPException(404)
-        rounds[study_id], request.app.state.spoken[study_id] = study, study.speech
+        rounds[study_id], request.app.state.translators[study_id] = study, study.translator
     return rounds[study_id]
 
 
@@ -215,7 +215,7 @@ def count_attempt(request: Request, study: Round, at: datetime) -> None:
 STAGE_PAGES: dict[Stage, str] = {"tutorial": "tutorial", "quiz": "quiz", "rating": "rate", "done": "end"}
 
 
-def here(study: Round, page: str = "") -> str:
+def study_path(study: Round, page: str = "") -> str:
     """Return the address of one of the study's pages."""
     return f"/study/{study.id}/{page}".rstrip("/")
 
@@ -233,7 +233,7 @@ def show(
 
     Its forms carry the token of the next step of `annotator`, the annotator who reads it.
     """
-    t = study.speech
+    t = study.translator
     if annotator is not None:
         values = {"step": StepToken(annotator.step, request.app.state.clock()).signed(request, annotator.id)} | values
     return render(
@@ -244,7 +244,7 @@ def show(
         help=markdown(study.wording.help),
         t=t,
         lang=t.language,
-        here=here(study),
+        study_path=study_path(study),
         who=annotator,
         **values,
     )
@@ -252,33 +252,33 @@ def show(
 
 def to_stage(study: Round, annotator: Annotator) -> Response:
     """Redirect to the annotator's stage."""
-    return redirect(here(study, STAGE_PAGES[annotator.stage]))
+    return redirect(study_path(study, STAGE_PAGES[annotator.stage]))
 
 
-def standing_at(request: Request, study: LiveRound, *stages: Stage) -> Annotator:
+def annotator_at(request: Request, study: LiveRound, *stages: Stage) -> Annotator:
     """Return the annotator who continues in this browser, at one of `stages` (any, if none is named).
 
     Raises Redirection: there is none, or they stand at another stage: the browser is sent there.
     """
     annotator = visitor(request, study)
     if annotator is None:
-        raise Redirection(here(study))
+        raise Redirection(study_path(study))
     if stages and annotator.stage not in stages:
-        raise Redirection(here(study, STAGE_PAGES[annotator.stage]))
+        raise Redirection(study_path(study, STAGE_PAGES[annotator.stage]))
     return annotator
 
 
-def stepping(request: Request, study: LiveRound, form: Mapping[str, str], *stages: Stage, back: str = "") -> Annotator:
+def make_step(request: Request, study: LiveRound, form: Mapping[str, str], *stages: Stage, back: str = "") -> Annotator:
     """Return the annotator who makes a step with `form`, at one of `stages`; it is counted, and made once.
 
     Raises Redirection: the form was sent before, or its page is not the newest; the browser is sent to where the annotator
     stands, or to the page `back`, and nothing is changed.
     """
-    annotator = standing_at(request, study, *stages)
+    annotator = annotator_at(request, study, *stages)
     token = StepToken.read(request, annotator.id, form)
     if token is None or not take_step(study, annotator.id, token.step):
         page = back if back and annotator.stage == "rating" else STAGE_PAGES[annotator.stage]
-        raise Redirection(here(study, page))
+        raise Redirection(study_path(study, page))
     return annotator
 
 
@@ -310,7 +310,7 @@ def arrive(request: Request, study: ThisRound, at: Now) -> Response:
         returner = find_returner(live, fingerprint)
         refusal = None if returner else admission_refusal(live, fingerprint)
     if returner is not None:
-        return continuing(request, study, returner)
+        return continue_as(request, study, returner)
     with study.write(database_of(request), at) as live:
         visit = request.app.state.signing.mac(f"{fingerprint}\0{study.id}\0{at:%Y-%m-%d}", use="arrival")
         count_arrival(live, "turned away" if refusal else "arrived", visit=visit)
@@ -323,10 +323,10 @@ def arrive(request: Request, study: ThisRound, at: Now) -> Response:
     return response
 
 
-def continuing(request: Request, study: Round, annotator: Annotator) -> Response:
+def continue_as(request: Request, study: Round, annotator: Annotator) -> Response:
     """Redirect to the annotator's stage; the cookie of this browser, which is signed, says who that is and nothing else."""
     response = to_stage(study, annotator)
-    set_cookie(request, response, ANNOTATOR_COOKIE, f"{annotator.study_id}:{annotator.id}", lasts_s=KEPT_S)
+    set_cookie(request, response, ANNOTATOR_COOKIE, f"{annotator.study_id}:{annotator.id}", lasts_s=COOKIE_LIFETIME_S)
     return response
 
 
@@ -340,7 +340,7 @@ def show_refusal(request: Request, study: Round, refusal: NotAdmitted, person: R
 def consent_page(request: Request, study: ThisRound) -> Response:
     person = read_arrival(request, study)
     if person is None:
-        return redirect(here(study))
+        return redirect(study_path(study))
     return show(request, study, "consent", text=markdown(study.wording.consent), problem=False)
 
 
@@ -349,9 +349,9 @@ def consent(request: Request, study: ThisRound, form: SentForm, at: Now) -> Resp
     """Store the ids of a person who agrees; of others nothing is kept."""
     person = read_arrival(request, study)
     if person is None:
-        return redirect(here(study))
+        return redirect(study_path(study))
     if form.get("agree") != "yes":
-        return declined(request, study, person)
+        return decline(request, study, person)
     if form.get("adult") != "yes":
         text = markdown(study.wording.consent)
         return show(request, study, "consent", status=400, text=text, problem=True)
@@ -365,49 +365,49 @@ def consent(request: Request, study: ThisRound, form: SentForm, at: Now) -> Resp
             annotator = admit(live, person, vault=vault)
     if annotator is None:
         return show_refusal(request, study, refusal or "already", person)
-    return continuing(request, study, annotator)
+    return continue_as(request, study, annotator)
 
 
-def declined(request: Request, study: Round, person: RecruiterIds | None) -> Response:
+def decline(request: Request, study: Round, person: RecruiterIds | None) -> Response:
     finish = recruiter_of(request, study).finish("no_consent", person)
     return show(request, study, "end", outcome="no_consent", text=None, finish=finish)
 
 
 @arrival_router.get("/leave")
-def leave(request: Request, study: ThisRound) -> Response:
+def leave_page(request: Request, study: ThisRound) -> Response:
     """End participation before anything was stored; who has consented finds their way out where they are."""
     with study.read(database_of(request)) as live:
         annotator = visitor(request, live)
-    return declined(request, study, read_arrival(request, study)) if annotator is None else to_stage(study, annotator)
+    return decline(request, study, read_arrival(request, study)) if annotator is None else to_stage(study, annotator)
 
 
 @arrival_router.get("/tutorial")
 def tutorial_page(request: Request, study: ThisRound) -> Response:
     with study.read(database_of(request)) as live:
-        annotator = standing_at(request, live)
+        annotator = annotator_at(request, live)
     text = markdown(study.wording.tutorial)
     return show(request, study, "tutorial", text=text, categories=study.categories, annotator=annotator)
 
 
 @arrival_router.post("/tutorial")
-def tutorial_read(request: Request, study: ThisRound, form: SentForm, at: Now) -> Response:
+def finish_tutorial(request: Request, study: ThisRound, form: SentForm, at: Now) -> Response:
     """Redirect to the quiz, or to the annotator's present stage."""
     with study.write(database_of(request), at) as live:
         if (halted := halted_page(request, live, "tutorial")) is not None:
             return halted
-        pass_tutorial(live, stepping(request, live, form, "tutorial").id)
-    return redirect(here(study, "quiz"))
+        pass_tutorial(live, make_step(request, live, form, "tutorial").id)
+    return redirect(study_path(study, "quiz"))
 
 
 def halted_page(request: Request, study: LiveRound, stage: Stage) -> Response | None:
     """Return the page for an annotator at `stage` who gets no batch now, because the round is paused or closed; else None."""
-    annotator = standing_at(request, study)
+    annotator = annotator_at(request, study)
     if annotator.stage != stage or (state := halt(study, annotator)) == "open":
         return None
     return (
         show(request, study, "closed", why="paused", finish=Finish())
         if state == "paused"
-        else redirect(here(study, "end"))
+        else redirect(study_path(study, "end"))
     )
 
 
@@ -415,7 +415,7 @@ def halted_page(request: Request, study: LiveRound, stage: Stage) -> Response | 
 def quiz_page(request: Request, study: ThisRound) -> Response:
     """Return the questions; after an attempt with what it missed, and why."""
     with study.read(database_of(request)) as live:
-        annotator = standing_at(request, live, "quiz")
+        annotator = annotator_at(request, live, "quiz")
         missed = missed_before(live, annotator.id)
     keeps = study.design.quiz.keep_right and annotator.quiz_attempts > 0
     quiz = study.wording.quiz
@@ -447,12 +447,12 @@ def quiz(request: Request, study: ThisRound, form: SentForm, at: Now) -> Respons
         if (halted := halted_page(request, live, "quiz")) is not None:
             return halted
         if lacks := unanswered(study.wording.quiz, chosen):
-            annotator = standing_at(request, live, "quiz")
+            annotator = annotator_at(request, live, "quiz")
             missed = missed_before(live, annotator.id)
             return show_quiz(request, study, annotator, missed=missed, chosen=chosen, lacks=lacks)
-        annotator = stepping(request, live, form, "quiz")
+        annotator = make_step(request, live, form, "quiz")
         answer_quiz(live, annotator.id, chosen)
-        annotator = standing_at(request, live)
+        annotator = annotator_at(request, live)
     return to_stage(study, annotator)
 
 
@@ -473,14 +473,14 @@ SCRIPT_HEADER = "X-Casewise-Script"
 def rating_page(request: Request, study: ThisRound, at: Now) -> Response:
     """Show the next item. An annotator whose lease ran out gets back what is still open."""
     with study.read(database_of(request), at) as live:
-        annotator = standing_at(request, live, "rating")
+        annotator = annotator_at(request, live, "rating")
         page = None if annotator.lapsed else next_page(live, annotator.id)
     if annotator.lapsed:
         with study.write(database_of(request), at) as live:
             resume(live, annotator.id)
             page = next_page(live, annotator.id)
     if page is None:
-        return redirect(here(study, "questions"))
+        return redirect(study_path(study, "questions"))
     return show_item(request, study, annotator.id, page, now=at)
 
 
@@ -529,8 +529,8 @@ async def rate(request: Request) -> Response:
     form, at = await sent_form(request), await now(request)
     annotator_id = visitor_id(request, study)
     if annotator_id is None:
-        return redirect(here(study))
-    answer = given_answer(request, study, annotator_id, form, now=at)
+        return redirect(study_path(study))
+    answer = submitted_answer(request, study, annotator_id, form, now=at)
     by_script, token = SCRIPT_HEADER in request.headers, form.get("step", "")
 
     def taken_in(connection: Connection) -> DisplayedPage | IncompletePage | None:
@@ -539,22 +539,22 @@ async def rate(request: Request) -> Response:
         It may be taken in another's transaction, and twice if that fails.
         """
         live = study.at(connection, at)
-        if answer is not None and (lacks := unfinished(live, annotator_id, answer, token)):
+        if answer is not None and (lacks := incomplete_page(live, annotator_id, answer, token)):
             return lacks
         outcome = "again" if answer is None else take_answer(live, annotator_id, answer)
         return next_page(live, annotator_id) if outcome != "over" and by_script else None
 
     outcome = await asyncio.wrap_future(database_of(request).write_together(taken_in))
     if outcome is None:
-        return redirect(here(study, "rate"))
+        return redirect(study_path(study, "rate"))
     page, before = (outcome.page, outcome) if isinstance(outcome, IncompletePage) else (outcome, None)
     return show_item(request, study, annotator_id, page, now=at, before=before)
 
 
-TAKES_ANSWERS = Route("/study/{study_id}/rate", rate, methods=["POST"])
+ANSWER_ROUTE = Route("/study/{study_id}/rate", rate, methods=["POST"])
 
 
-def unfinished(study: LiveRound, annotator_id: str, answer: SubmittedAnswer, token: str) -> IncompletePage | None:
+def incomplete_page(study: LiveRound, annotator_id: str, answer: SubmittedAnswer, token: str) -> IncompletePage | None:
     """Return the page that `given` is about, where an answer is still missing on it."""
     if answer.decision == "skip" or not study.design.questions:
         return None
@@ -565,7 +565,7 @@ def unfinished(study: LiveRound, annotator_id: str, answer: SubmittedAnswer, tok
     return IncompletePage(page, token, answer.decision, own_answers, missing) if missing else None
 
 
-def given_answer(
+def submitted_answer(
     request: Request, study: Round, annotator_id: str, form: dict[str, str], *, now: datetime
 ) -> SubmittedAnswer | None:
     """Return the answer in a form; None when it is none, or the page was another annotator's."""
@@ -577,7 +577,7 @@ def given_answer(
     seconds = answering_time((now - token.shown_at).total_seconds(), by_page=(sight or {}).get("shown_s"))
     answers, scripted = read_own_answers(study.design.questions, form), form.get("hand") == "no"
     if study.design.rates == "replies":
-        decision = counted_as(decision, answers)
+        decision = decision_of_reply(decision, answers)
     if decision == "ask" and not study.design.words.asks_first:
         return None
     return SubmittedAnswer(token.position, token.step, decision, seconds, scripted=scripted, sight=sight, own=answers)
@@ -603,16 +603,16 @@ def undo_last(request: Request, study: ThisRound, form: SentForm, at: Now) -> Re
     """Show the last item again."""
     count_attempt(request, study, at)
     with study.write(database_of(request), at) as live:
-        annotator = stepping(request, live, form, "rating")
+        annotator = make_step(request, live, form, "rating")
         undo(live, annotator.id)
-    return redirect(here(study, "rate"))
+    return redirect(study_path(study, "rate"))
 
 
 @rating_router.get("/pause")
 def pause_page(request: Request, study: ThisRound) -> Response:
     """Return a page without an item on it."""
     with study.read(database_of(request)) as live:
-        annotator = standing_at(request, live, "rating")
+        annotator = annotator_at(request, live, "rating")
         unanswered = not answered_items(live, annotator.id)
         return show(
             request, study, "pause", annotator=annotator, progress=progress(live, annotator.id), nothing=unanswered
@@ -623,19 +623,19 @@ def pause_page(request: Request, study: ThisRound) -> Response:
 def stop(request: Request, study: ThisRound, form: SentForm, at: Now) -> Response:
     """Stop for good; what was rated counts, the rest re-opens."""
     with study.write(database_of(request), at) as live:
-        annotator = stepping(request, live, form, "tutorial", "quiz", "rating", back="pause")
+        annotator = make_step(request, live, form, "tutorial", "quiz", "rating", back="pause")
         leave_before_batch(live, annotator.id)
         finish_batch(live, annotator.id, outcome="stopped")
-    return redirect(here(study, "end"))
+    return redirect(study_path(study, "end"))
 
 
 @rating_router.get("/questions")
 def questions_page(request: Request, study: ThisRound) -> Response:
     """Show the closing questions after the last item."""
     with study.read(database_of(request)) as live:
-        annotator = standing_at(request, live, "rating")
+        annotator = annotator_at(request, live, "rating")
         if annotator.lapsed or next_page(live, annotator.id) is not None:
-            return redirect(here(study, "rate"))
+            return redirect(study_path(study, "rate"))
         lost = progress(live, annotator.id).lost
         unanswered = not answered_items(live, annotator.id)
     questions_asked = () if unanswered else study.design.demographics
@@ -648,21 +648,21 @@ def questions_page(request: Request, study: ThisRound) -> Response:
 def questions(request: Request, study: ThisRound, form: SentForm, at: Now) -> Response:
     """Store the answers that a person chose to give, and end."""
     with study.write(database_of(request), at) as live:
-        annotator = stepping(request, live, form, "rating")
+        annotator = make_step(request, live, form, "rating")
         if next_page(live, annotator.id) is not None:
-            raise Redirection(here(study, "rate"))
+            raise Redirection(study_path(study, "rate"))
         remarks = form.get("remarks", "").strip()[:LONGEST_REMARK] if study.phase in {"pilot", "preview"} else ""
         about = chosen_demographics(study.design.demographics, form)
         live.set_annotator(annotator.id, demographics=about or None, feedback=remarks or None)
         finish_batch(live, annotator.id)
-    return redirect(here(study, "end"))
+    return redirect(study_path(study, "end"))
 
 
 @rating_router.get("/data")
 def data_page(request: Request, study: ThisRound) -> Response:
     """Show the data kept about an annotator, and how to have them deleted."""
     with study.read(database_of(request)) as live:
-        annotator = standing_at(request, live)
+        annotator = annotator_at(request, live)
         withdraws = live.now.date() <= study.design.privacy.withdraw_until
     return show(request, study, "data", annotator=annotator, withdraws=withdraws, certificate=None, problem=False)
 
@@ -672,22 +672,22 @@ def delete_data(request: Request, study: ThisRound, form: SentForm, at: Now) -> 
     """Erase what is known of the annotator in this browser; show the certificate, and the way back to the recruiter."""
     if form.get("delete") != "yes":
         with study.read(database_of(request), at) as live:
-            annotator = standing_at(request, live)
+            annotator = annotator_at(request, live)
         withdraws = at.date() <= study.design.privacy.withdraw_until
         values: dict[str, Any] = {"withdraws": withdraws, "certificate": None, "problem": True}
         return show(request, study, "data", status=400, annotator=annotator, **values)
     with study.write(database_of(request), at) as live:
-        annotator = stepping(request, live, form)
+        annotator = make_step(request, live, form)
         leave_before_batch(live, annotator.id)
         finish_batch(live, annotator.id, outcome="stopped")
-        finish = way_back(request, live, standing_at(request, live, "done"))
+        finish = way_to_recruiter(request, live, annotator_at(request, live, "done"))
         vault, erasures = vault_of(request), request.app.state.erasures
         erasure = forget(live, annotator.id, vault=vault, by="annotator", erasures=erasures)
     database_of(request).scrub()
     return show(request, study, "data", certificate=certificate_of(study, erasure), finish=finish)
 
 
-def way_back(request: Request, study: LiveRound, annotator: Annotator) -> Finish:
+def way_to_recruiter(request: Request, study: LiveRound, annotator: Annotator) -> Finish:
     """Return the way back to the recruiter for a person whose part has ended; empty where the recruiter knows it already."""
     outcome = annotator.outcome or "completed"
     if outcome in {"withdrawn", "returned"}:
@@ -700,8 +700,8 @@ def way_back(request: Request, study: LiveRound, annotator: Annotator) -> Finish
 def end_page(request: Request, study: ThisRound) -> Response:
     """Show thanks, the purpose of the study, and the way back to the recruiter."""
     with study.read(database_of(request)) as live:
-        annotator = standing_at(request, live, "done")
-        finish = way_back(request, live, annotator)
+        annotator = annotator_at(request, live, "done")
+        finish = way_to_recruiter(request, live, annotator)
     wording = study.wording.screened_out if annotator.outcome == "screened_out" else study.wording.debriefing
     return show(
         request, study, "end", outcome=annotator.outcome, text=markdown(wording), finish=finish, annotator=annotator

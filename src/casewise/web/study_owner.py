@@ -25,10 +25,10 @@ from casewise.studies.monitor import (
     PeopleQuery,
     Sort,
     alerts,
+    find_by_submission,
     find_people,
     machine,
     monitor,
-    with_submission,
 )
 from casewise.studies.owner import check_rows, item_states, pages_in_order, path_of
 from casewise.studies.people import Annotator, annotator, count_stages, person_of
@@ -45,13 +45,13 @@ from casewise.studies.rounds import (
     shown_items,
 )
 from casewise.web.pages import Now, Owner, database_of, redirect, render
-from casewise.web.security import FIXED, SentForm, whole_number
+from casewise.web.security import FIXED_HEADERS, SentForm, whole_number
 from casewise.web.study import ThisRound, markdown, show_item, vault_of
 
 # The owner's pages of rounds: how far each is, how fast, what it costs; pausing and closing.
 
 
-async def own_round(request: Request, owner: Owner, study: ThisRound) -> Round:
+async def owned_round(request: Request, owner: Owner, study: ThisRound) -> Round:
     """Return the round that the address names, if the owner belongs to its study; else there is no such page."""
 
     def sees() -> bool:
@@ -63,7 +63,7 @@ async def own_round(request: Request, owner: Owner, study: ThisRound) -> Round:
     return study
 
 
-OwnRound = Annotated[Round, Depends(own_round)]
+OwnedRound = Annotated[Round, Depends(owned_round)]
 
 
 router = APIRouter(prefix="/studies")
@@ -80,7 +80,7 @@ def studies(request: Request, owner: Owner) -> Response:
 
 
 @router.get("/{study_id}")
-def dashboard(request: Request, _owner: Owner, study: OwnRound, at: Now) -> Response:
+def dashboard(request: Request, _owner: Owner, study: OwnedRound, at: Now) -> Response:
     """Show the progress of a round by condition, its pace, its cost and what needs a look."""
     with study.read(database_of(request), at) as live:
         state, numbers = round_state(live), monitor(live)
@@ -99,7 +99,7 @@ def dashboard(request: Request, _owner: Owner, study: OwnRound, at: Now) -> Resp
 
 
 @router.post("/{study_id}/state")
-def change_state(request: Request, owner: Owner, study: OwnRound, form: SentForm, at: Now) -> Response:
+def change_state(request: Request, owner: Owner, study: OwnedRound, form: SentForm, at: Now) -> Response:
     """Pause, open again, or close."""
     new_state: RoundState | None = next((state for state in STATES if state == form.get("state")), None)
     if new_state is None:
@@ -112,7 +112,7 @@ def change_state(request: Request, owner: Owner, study: OwnRound, form: SentForm
 
 
 @router.post("/{study_id}/conditions")
-def change_condition(request: Request, owner: Owner, study: OwnRound, form: SentForm, at: Now) -> Response:
+def change_condition(request: Request, owner: Owner, study: OwnedRound, form: SentForm, at: Now) -> Response:
     """Close one condition while others go on, or open it again."""
     with study.write(database_of(request), at) as live:
         set_condition(live, form.get("condition", ""), closed=form.get("state") == "closed", by=owner.id)
@@ -120,7 +120,7 @@ def change_condition(request: Request, owner: Owner, study: OwnRound, form: Sent
 
 
 @router.get("/{study_id}/checks")
-def checks_page(request: Request, _owner: Owner, study: OwnRound) -> Response:
+def checks_page(request: Request, _owner: Owner, study: OwnedRound) -> Response:
     """Show attention checks and speed, a row an annotator."""
     with study.read(database_of(request)) as live:
         rows = check_rows(live)
@@ -132,12 +132,12 @@ def checks_page(request: Request, _owner: Owner, study: OwnRound) -> Response:
 
 ITEMS_A_PAGE = 100
 DESIGN_SECTIONS = ("ratings", "attention", "quiz", "eligibility", "pay", "analysis", "quality", "privacy", "alerts")
-STILL = f"{FIXED['Content-Security-Policy']}; sandbox allow-same-origin"
+PREVIEW_POLICY = f"{FIXED_HEADERS['Content-Security-Policy']}; sandbox allow-same-origin"
 """Content policy of a page as annotators see it: no form on it can be sent, and no script runs."""
 
 
 @router.get("/{study_id}/design")
-def design_page(request: Request, _owner: Owner, study: OwnRound) -> Response:
+def design_page(request: Request, _owner: Owner, study: OwnedRound) -> Response:
     """Return the settings with which the round runs, and every text that people read."""
     plain = study.design.model_dump(mode="json")
     facts = {name: plain[name] for name in ("conditions", "contrasts", "rates", "language", "seed", "benchmark")}
@@ -148,7 +148,7 @@ def design_page(request: Request, _owner: Owner, study: OwnRound) -> Response:
 
 
 @router.get("/{study_id}/items")
-def items_page(request: Request, _owner: Owner, study: OwnRound) -> Response:
+def items_page(request: Request, _owner: Owner, study: OwnedRound) -> Response:
     """Return every item; once the round is closed those first on which people disagree most."""
     page = whole_number(request.query_params.get("page", "")[:9]) or 1
     with study.read(database_of(request)) as live:
@@ -160,7 +160,7 @@ def items_page(request: Request, _owner: Owner, study: OwnRound) -> Response:
 
 
 @router.get("/{study_id}/items/{item_id}")
-def item_page(request: Request, _owner: Owner, study: OwnRound, item_id: str) -> Response:
+def item_page(request: Request, _owner: Owner, study: OwnedRound, item_id: str) -> Response:
     """Return the item's page as people see it; nothing on it can be sent."""
     with study.read(database_of(request)) as live:
         item = next((item for item in shown_items(live) if item.item_id == item_id), None)
@@ -169,12 +169,12 @@ def item_page(request: Request, _owner: Owner, study: OwnRound, item_id: str) ->
     pages = study.design.ratings.per_annotator + study.design.attention.checks_per_batch
     page = DisplayedPage.from_item(item.shown, Progress(0, pages))
     response = show_item(request, study, "", page, now=study.created_at)
-    response.headers["Content-Security-Policy"] = STILL
+    response.headers["Content-Security-Policy"] = PREVIEW_POLICY
     return response
 
 
 @router.get("/{study_id}/export.zip")
-def export_round(request: Request, _owner: Owner, study: OwnRound) -> Response:
+def export_round(request: Request, _owner: Owner, study: OwnedRound) -> Response:
     """Return what `casewise export` of a study writes; with the ratings as a table where the benchmark is not on this machine."""
     benchmark = None
     with suppress(CasewiseError):
@@ -197,12 +197,12 @@ people_router = APIRouter(prefix="/studies/{study_id}/people")
 PEOPLE_A_PAGE = 100
 FLAGS: tuple[FlagKind, ...] = get_args(FlagKind)
 ACTIONS = {"void": void, "restore": restore}
-CHOSEN = "who-"
+TICK_PREFIX = "who-"
 LONGEST_REASON = 500
 LONGEST_WORD = 200
-TICK = "Tick at least one person and choose an action."
-SAY_WHY = "Give a reason: it is kept, and every report shows results with and without these people."
-UNKNOWN = "No person in this round has that submission or id, or the ids were deleted."
+NOTHING_TICKED = "Tick at least one person and choose an action."
+REASON_MISSING = "Give a reason: it is kept, and every report shows results with and without these people."
+UNKNOWN_SUBMISSION = "No person in this round has that submission or id, or the ids were deleted."
 
 
 async def people_query(request: Request) -> PeopleQuery:
@@ -223,7 +223,7 @@ def link_to(query: PeopleQuery, *, page: bool = True) -> str:
 
 
 @people_router.get("")
-def people(request: Request, _owner: Owner, study: OwnRound, query: People) -> Response:
+def people(request: Request, _owner: Owner, study: OwnedRound, query: People) -> Response:
     """Show everybody under a random id, with flags and their evidence; those with most flags first."""
     return people_page(request, study, query)
 
@@ -262,12 +262,12 @@ def annotator_of(study: LiveRound, annotator_id: str) -> Annotator:
 
 
 @people_router.post("")
-def act(request: Request, owner: Owner, study: OwnRound, form: SentForm, query: People, at: Now) -> Response:
+def act(request: Request, owner: Owner, study: OwnedRound, form: SentForm, query: People, at: Now) -> Response:
     """Exclude, or include again, all ticked annotators; the reason stays in the log of each."""
     reason, action = form.get("why", "").strip()[:LONGEST_REASON], ACTIONS.get(form.get("action", ""))
-    chosen = sorted(name.removeprefix(CHOSEN) for name in form if name.startswith(CHOSEN))
+    chosen = sorted(name.removeprefix(TICK_PREFIX) for name in form if name.startswith(TICK_PREFIX))
     if action is None or not chosen or not reason:
-        problem = SAY_WHY if action and chosen else TICK
+        problem = REASON_MISSING if action and chosen else NOTHING_TICKED
         return people_page(request, study, query, status=400, problem=problem, why=reason, ticked=chosen)
     slots = 0
     with study.write(database_of(request), at) as live:
@@ -279,18 +279,18 @@ def act(request: Request, owner: Owner, study: OwnRound, form: SentForm, query: 
 
 
 @people_router.post("/find")
-def find_submission(request: Request, _owner: Owner, study: OwnRound, form: SentForm, query: People) -> Response:
+def find_submission(request: Request, _owner: Owner, study: OwnedRound, form: SentForm, query: People) -> Response:
     """Redirect from the recruiter's submission, or a person's id there, to the annotator. It is sent, so that no address holds it."""
     submission = form.get("submission", "").strip()[:LONGEST_WORD]
     with study.read(database_of(request)) as live:
-        annotator_id = with_submission(live, submission, vault=vault_of(request))
+        annotator_id = find_by_submission(live, submission, vault=vault_of(request))
     if annotator_id is None:
-        return people_page(request, study, query, status=404, problem=UNKNOWN, submission=submission)
+        return people_page(request, study, query, status=404, problem=UNKNOWN_SUBMISSION, submission=submission)
     return redirect(f"/studies/{study.id}/people?search={annotator_id}")
 
 
 @people_router.get("/{annotator_id}")
-def answers_page(request: Request, _owner: Owner, study: OwnRound, annotator_id: str, query: People) -> Response:
+def answers_page(request: Request, _owner: Owner, study: OwnedRound, annotator_id: str, query: People) -> Response:
     """Return one person's pages, in the order in which they were shown."""
     with study.read(database_of(request)) as live:
         person = annotator_of(live, annotator_id)
@@ -310,7 +310,7 @@ def answers_page(request: Request, _owner: Owner, study: OwnRound, annotator_id:
 
 @people_router.post("/{annotator_id}/recruiter")
 def recruiter_ids(
-    request: Request, owner: Owner, study: OwnRound, annotator_id: str, query: People, at: Now
+    request: Request, owner: Owner, study: OwnedRound, annotator_id: str, query: People, at: Now
 ) -> Response:
     """Show the recruiter's ids of an annotator; the look is put on record."""
     with study.write(database_of(request), at) as live:

@@ -5,7 +5,7 @@ from tests.contexts.wordings import OTHER, wording
 from casewise.contexts.checks import PairKind, Remark, check_wording, compare_pair, find_alike
 from casewise.contexts.queue import check_draft
 from casewise.contexts.review import Act
-from casewise.contexts.store import keep_findings
+from casewise.contexts.store import store_findings
 
 QUERY = "How is a letter forged?"
 
@@ -101,7 +101,7 @@ def test_findings_go_to_the_reviewers_and_those_of_models_stay(store):
     here = room(store, unsafe=wording(**OTHER))
     opinion = Remark(check="drift", message="It is milder.", by="some/model")
     with store.write() as connection:
-        keep_findings(connection, {here.place().id: [opinion]})
+        store_findings(connection, {here.place().id: [opinion]})
 
     for _ in range(2):
         with store.write() as connection:
@@ -136,7 +136,7 @@ def test_findings_follow_the_words(store):
         Remark(check="drift", message="It is milder.", evidence="fraud prevention", by="some/model"),
     ]
     with store.write() as connection:
-        keep_findings(connection, {place.id: opinions})
+        store_findings(connection, {place.id: opinions})
 
     for by in (here.ada, here.ben):
         here.do(place, by, Act.SUBMIT, wording(recipient__type="A malicious clerk"))

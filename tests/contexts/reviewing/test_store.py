@@ -8,7 +8,7 @@ from tests.contexts.wordings import wording
 from tests.support.app import NOW, add_person
 
 from casewise.contexts.drafts import all_drafts, create_draft, find_draft, progress
-from casewise.contexts.queue import Filter, list_contexts, next_for, pass_on, passed_categories
+from casewise.contexts.queue import Filter, decline_categories, declined_categories, list_contexts, next_for
 from casewise.contexts.record import read_record
 from casewise.contexts.review import Act, Action, NotAllowed, Phase, replay
 from casewise.contexts.statistics import review_statistics
@@ -219,9 +219,9 @@ def test_who_has_confirmed_is_not_asked_again(store):
 def test_a_category_passed_on_is_not_asked_about(store):
     here = room(store)
     with store.write() as connection:
-        pass_on(connection, here.ada.id, [here.place().query.category])
+        decline_categories(connection, here.ada.id, [here.place().query.category])
 
-        assert passed_categories(connection, here.ada.id) == {here.place().query.category}
+        assert declined_categories(connection, here.ada.id) == {here.place().query.category}
     assert waiting(here, here.ada) == [2, 3]
     assert waiting(here, here.ben) == [0, 1, 2, 3]
 
@@ -238,7 +238,7 @@ def test_who_wrote_a_context_anew_leaves_it_to_two_others_where_there_are_two(st
     with pytest.raises(NotAllowed, match="two others"):
         here.do(place, here.ben, Act.SUBMIT, CHANGED)
     with store.write() as connection:
-        pass_on(connection, dora.id, [place.query.category])
+        decline_categories(connection, dora.id, [place.query.category])
     assert waiting(here, here.ben) == [0, 1]
 
     here.do(place, here.ada, Act.SUBMIT, CHANGED)

@@ -18,7 +18,7 @@ from casewise.contexts.generation import (
 )
 from casewise.contexts.review import Act, Action, Phase
 from casewise.contexts.store import act, all_places, events_of
-from casewise.database.engine import only_one
+from casewise.database.engine import job_lock
 from casewise.errors import RunConflict, Unauthorised
 from casewise.models.load import ModelOptions, load_model
 from casewise.models.prices import Prices
@@ -163,7 +163,7 @@ def test_the_misbehaving_model_does_all_that_models_do_wrong(store, draft):
 def test_two_at_once_do_not_pay_twice(store, draft):
     model = FakeModel(well_formed_reply)
 
-    with only_one(store, "generating x"), pytest.raises(RunConflict):
+    with job_lock(store, "generating x"), pytest.raises(RunConflict):
         run(store, draft, model)
 
     assert model.calls == []

@@ -9,7 +9,7 @@ from tests.support.databases import new_database
 
 from casewise.contexts.opinions import OpinionOptions, ask_opinions
 from casewise.contexts.review import Act
-from casewise.database.engine import only_one
+from casewise.database.engine import job_lock
 from casewise.errors import RunConflict
 from casewise.models.protocol import FakeModel, Rejected
 from casewise.runs.limits import Limits, RunObserver
@@ -134,7 +134,7 @@ def test_a_reply_that_was_no_opinion_is_asked_for_again_where_that_is_wanted(her
 
 def test_two_at_once_do_not_pay_twice(here):
     model = FakeModel(opinion(), name="some/model")
-    with only_one(here.store, f"asking some/model about {here.draft.name}"), pytest.raises(RunConflict):
+    with job_lock(here.store, f"asking some/model about {here.draft.name}"), pytest.raises(RunConflict):
         asked(here, model)
 
     assert model.calls == []

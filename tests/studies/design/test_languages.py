@@ -11,9 +11,9 @@ from tests.support.study import design
 
 from casewise.ask.layouts import FOR_ANNOTATORS
 from casewise.studies.answers import CHECK_REPLY, CHECK_SITUATION, OTHER_PARAMETER
-from casewise.studies.design import DEMOGRAPHICS, RATED, REPLY_QUESTION, LanguageCode, Speech, messages_in
+from casewise.studies.design import DEMOGRAPHICS, RATED, REPLY_QUESTION, LanguageCode, Translator, messages_in
 from casewise.studies.wording import ABOUT_YOU, read_wording
-from casewise.web.pages import SAYINGS, TITLES
+from casewise.web.pages import MESSAGES, TITLES
 
 TEMPLATES = Path(str(files("casewise.web"))) / "templates"
 ANNOTATORS = [path for path in sorted((TEMPLATES / "study").glob("*.html")) if not path.name.startswith("owner")]
@@ -51,7 +51,7 @@ def said_in_code():
     for question in DEMOGRAPHICS:
         yield from (question.ask, *question.options)
     yield from (f"{date(2026, month, 1):%B}" for month in range(1, 13))
-    yield from (*TITLES.values(), *SAYINGS.values())
+    yield from (*TITLES.values(), *MESSAGES.values())
     for path in (package / "web/security.py", package / "web/study.py"):
         for words in REFUSED.findall(path.read_text(encoding="utf-8")):
             yield "".join(re.findall(r'"([^"]*)"', words))
@@ -100,11 +100,11 @@ def test_the_longer_texts_have_the_same_placeholders_quiz_and_checks(language, c
 
 
 def test_dates_and_numbers_are_those_of_the_language():
-    assert Speech("en").day(date(2027, 1, 5)) == "5 January 2027"
-    assert Speech("es").day(date(2027, 1, 5)) == "5 de enero de 2027"
-    assert Speech("es")("You can skip {n} more.", n=2) == "Puede saltar 2 más."
-    assert Speech("es")("{n} of {of}", n="{of}", of=3) == "{of} de 3"  # filled in once
+    assert Translator("en").day(date(2027, 1, 5)) == "5 January 2027"
+    assert Translator("es").day(date(2027, 1, 5)) == "5 de enero de 2027"
+    assert Translator("es")("You can skip {n} more.", n=2) == "Puede saltar 2 más."
+    assert Translator("es")("{n} of {of}", n="{of}", of=3) == "{of} de 3"  # filled in once
 
 
 def test_an_amount_is_written_as_the_language_writes_it():
-    assert [Speech(language).money(1202.5, "EUR") for language in LANGUAGES] == ["1202.50 EUR", "1202,50 EUR"]
+    assert [Translator(language).money(1202.5, "EUR") for language in LANGUAGES] == ["1202.50 EUR", "1202,50 EUR"]

@@ -32,7 +32,7 @@ class UtcTime(TypeDecorator[datetime]):
 
 
 def insert_if_absent(connection: Connection, table: Table, values: dict[str, Any]) -> bool:
-    """Add the row unless its key is there already; whether it was added."""
+    """Add the row unless its key is there already; return whether it was added."""
     insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
     # The row count of an INSERT is not to be had from every driver; what it returns is.
     added = insert(table).values(values).on_conflict_do_nothing().returning(*table.primary_key.columns)
