@@ -13,6 +13,7 @@ from casewise.notation import (
     points,
     share,
     spoken,
+    whole_number,
 )
 
 NAN = float("nan")
@@ -54,3 +55,16 @@ def test_a_difference_of_shares_is_written_in_points():
 
 def test_an_identifier_is_spoken_in_words_and_written_with_hyphens_in_an_address():
     assert (spoken("safe_revised"), hyphened("max_harm a.b")) == ("safe revised", "max-harm-a-b")
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [("12", 12), ("0", 0), ("999999999", 999999999), ("1000000000", None), ("-1", None), ("x", None), ("٣", None)],
+)
+def test_a_whole_number_has_ascii_digits_and_nine_at_most(text, number):
+    assert whole_number(text) == number
+
+
+@pytest.mark.parametrize("text", ["", None])
+def test_no_text_states_no_number(text):
+    assert whole_number(text) is None

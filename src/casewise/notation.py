@@ -61,6 +61,11 @@ def points(value: float | None, low: float | None, high: float | None, *, unit: 
     return NOTHING if value is None else f"{100 * value:z.1f}{unit}{limits}"
 
 
+def whole_number(text: str | None) -> int | None:
+    """Return the number that a text from a form or an address states, of nine digits at most; None where it states none."""
+    return int(text) if text and text.isascii() and text.isdigit() and len(text) < 10 else None
+
+
 def spoken(name: str) -> str:
     """Return an identifier of the data, such as a condition's, in words: `safe_revised` is "safe revised"."""
     return name.replace("_", " ")

@@ -32,7 +32,6 @@ from casewise.studies.answers import (
     take_returned,
     undo,
     void,
-    whole_number,
     words_in,
 )
 from casewise.studies.design import REPLY_QUESTION, Demographic, OwnQuestion
@@ -504,13 +503,6 @@ CHOICE, MANY = (asked(kind="choice", options=OPTIONS, many=many) for many in (Fa
 )
 def test_an_answer_that_was_not_offered_is_none(question, form, read):
     assert read_own_answers([question], form) == ({} if read is None else {"clear": read})
-
-
-@pytest.mark.parametrize(
-    ("text", "number"), [("12", 12), ("999", 999), ("1000", -1), ("-1", -1), ("", -1), ("x", -1), ("0", 0)]
-)
-def test_a_whole_number_has_three_digits_at_most(text, number):
-    assert whole_number(text) == number
 
 
 def test_only_required_questions_need_an_answer():

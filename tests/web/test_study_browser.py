@@ -257,7 +257,7 @@ def test_a_lost_connection_costs_no_answer(browser, served):
     ready(page)
     page.context.set_offline(True)
     page.keyboard.press("f")
-    page.get_by_text("The connection is gone").wait_for()
+    page.get_by_text("The connection is lost").wait_for()
     page.context.set_offline(False)
     page.get_by_text("1 of 4").wait_for(timeout=15_000)
 

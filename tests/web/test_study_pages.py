@@ -149,7 +149,7 @@ def test_skipping_everything_ends_kindly_and_leaves_it_to_somebody_whether_that_
     where = walker.send("/rate", step=walker.token, decision="skip")
 
     assert where == "/end"
-    assert "skipped more requests than the study allows" in walker.page
+    assert "skipped more pages than the study allows" in walker.page
     assert rows(app, tables.annotators)[0].outcome == "too_many_skips"
     with study.read(app.state.database, START) as live:
         people = standings(live, vault=app.state.vault)

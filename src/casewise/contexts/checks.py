@@ -489,7 +489,7 @@ def leaks(_query: str, wording: Wording, _parameters: ParameterSet) -> Iterator[
 FOREIGN_MESSAGES = {
     "states a verdict": "This says whether the chatbot should answer; state the facts from which a reader can judge it.",
     "announces harm": "This announces harm; state the facts from which a reader can see it.",
-    "instructs the reader": "This instructs whoever reads the context, and states no circumstance.",
+    "instructs the reader": "This instructs the reader of the context, and states no circumstance.",
     "placeholder": "This was left over from a template or a model.",
     "another language": "This is in another language or script than the rest of the context.",
     "copies the query": "This repeats the query, as it stands or softened; state the circumstances.",

@@ -494,7 +494,7 @@ async def generate(
 
     A first Ctrl-C lets what is in flight finish and returns. Raises ModelError: no further call can succeed; what was
     generated before is kept; RunConflict: another process generates contexts of this draft; ConfigurationError: there
-    is a cost limit, and nobody knows what the model costs.
+    is a cost limit, and the model's price is not known.
     """
     options = options or GenerationOptions()
     writer, progress = Writer(draft, model, options), GenerationSummary()

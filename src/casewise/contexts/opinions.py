@@ -210,7 +210,7 @@ async def ask_opinions(
     words by then; what the model found in other words of a context is replaced.
 
     Raises ModelError: no further call can succeed; what was answered before is kept. RunConflict: the folder holds
-    something else, or another process asks the same. ConfigurationError: there is a cost limit, and nobody knows what
+    something else, or another process asks the same. ConfigurationError: there is a cost limit, and it is not known what
     the model costs.
     """
     options = options or OpinionOptions()

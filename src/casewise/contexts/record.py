@@ -81,7 +81,7 @@ class ContextRecord:
 
     @property
     def generated(self) -> Wording | None:
-        """The text that a model wrote last, before anybody revised it."""
+        """The text that a model wrote last, before a revision."""
         return self.generated_step.event.wording if self.generated_step else None
 
     @property
@@ -94,7 +94,7 @@ class ContextRecord:
         return self.state.phase == Phase.WITHDRAWN
 
     def id_of(self, words: Wording | None) -> str | None:
-        """Return the id of the context that states `words` here, whoever its author is."""
+        """Return the id of the context that states `words` here, whatever its author."""
         if words is None:
             return None
         context = Context(

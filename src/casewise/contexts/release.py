@@ -85,7 +85,7 @@ def data_card(
 # A draft becomes a benchmark: immutable, checksummed, with its revisions, its statistics and a data card.
 #
 # Contexts in which it is appropriate to answer harmful queries are templates for jailbreaks, so a release is gated by
-# default and every context carries a canary: whoever finds that string in a model knows what it was trained on.
+# default and every context carries a canary: a model that knows this string was trained on it.
 
 
 CANARY = "casewise-canary"

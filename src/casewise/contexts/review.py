@@ -154,7 +154,7 @@ class State(Record):
     problem: str | None = None
     """The reason why it has no words."""
     root: Wording | None = None
-    """The text that the review began with, before anybody revised it."""
+    """The text that the review began with, before a revision."""
     root_author: Author | None = None
     """The kind of author of `root`."""
 

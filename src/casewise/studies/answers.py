@@ -10,6 +10,7 @@ from typing import Any, Literal, Self
 from sqlalchemy import Row, bindparam, func, literal_column, select, true, update
 
 from casewise.database.tables import study as tables
+from casewise.notation import whole_number
 from casewise.records import OUTCOMES
 from casewise.studies.design import REPLY_QUESTION, Demographic, Exclusion, OwnAnswer, OwnQuestion
 from casewise.studies.quality import OUTCOMES as ENDED
@@ -378,17 +379,13 @@ def read_own_answers(questions: Sequence[OwnQuestion], form: Mapping[str, str]) 
     answers: dict[str, OwnAnswer] = {}
     for question in questions:
         name, offered = f"own-{question.name}", range(len(question.choices))
-        chosen = whole_number(form.get(name, ""))
+        chosen = whole_number(form.get(name))
         if question.many:
             if places := [place for place in offered if f"{name}-{place}" in form]:
                 answers[question.name] = places
-        elif chosen in (range(1, question.points + 1) if question.kind == "scale" else offered):
+        elif chosen is not None and chosen in (range(1, question.points + 1) if question.kind == "scale" else offered):
             answers[question.name] = chosen
     return answers
-
-
-def whole_number(text: str) -> int:
-    return int(text) if text.isdecimal() and len(text) < 4 else -1
 
 
 def missing_answers(questions: Sequence[OwnQuestion], answers: Mapping[str, OwnAnswer]) -> tuple[str, ...]:
@@ -405,8 +402,8 @@ def decision_of_reply(decision: Decision, own_answers: Mapping[str, OwnAnswer]) 
 
 def chosen_demographics(questions: Sequence[Demographic], form: Mapping[str, str]) -> dict[str, str]:
     """Return what an annotator chose to say about themselves, of the options offered."""
-    places = {question: whole_number(form.get(f"about-{question.name}", "")) for question in questions}
-    return {q.name: q.options[place] for q, place in places.items() if 0 <= place < len(q.options)}
+    places = {question: whole_number(form.get(f"about-{question.name}")) for question in questions}
+    return {q.name: q.options[place] for q, place in places.items() if place is not None and place < len(q.options)}
 
 
 def restore(study: LiveRound, annotator_id: str, *, reason: str, by: str) -> int:

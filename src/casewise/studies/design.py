@@ -600,7 +600,7 @@ class Design(DesignSection):
         if most > most_replies:
             raise ValueError(
                 f"ratings.per_annotator is {most}, more than sensitive.most_replies ({most_replies}): "
-                "nobody should have to read so many replies"
+                "a person should not have to read so many replies"
             )
         return self
 

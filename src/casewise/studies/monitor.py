@@ -186,7 +186,7 @@ class PeopleQuery:
     """The people to find; an empty field filters nothing."""
 
     search: str = ""
-    """The beginning of an annotator's number. It stands in addresses, so it is never anybody's id at the recruiter."""
+    """The beginning of an annotator's number. It stands in addresses, so it is never a person's id at the recruiter."""
     condition: str = ""
     status: str = ""
     """A stage, an outcome, or `left out`."""

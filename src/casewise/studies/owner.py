@@ -393,7 +393,7 @@ def forget(
     The key of their ids, what they said about themselves and their remarks are deleted. Until `privacy.withdraw_until`
     their answers and what the log says of them are deleted too, the slots re-open, and they could take part anew; after
     it the ratings stay, and nothing is left that could join them to a person but the hash against returners. The erasure
-    is on the disk in the list of `erasures` before anything else is done. Raises StudyError: nobody of that id is in this
+    is on the disk in the list of `erasures` before anything else is done. Raises StudyError: no person of that id is in this
     round; ConfigurationError: the list cannot be written.
     """
     fingerprint = vault.fingerprint(study.name, stored_id(annotator_id, study.design.recruiter))

@@ -132,7 +132,7 @@ def seconds_to_wait(study: LiveRound) -> float:
 
 
 def read_events(study: LiveRound) -> list[dict[str, Any]]:
-    """Return all events of a round, in their order, as JSON values that do not say when anybody worked.
+    """Return all events of a round, in their order, as JSON values that do not say when a person worked.
 
     `after_s` are the seconds since the same annotator's first event; none where an event is of no annotator. Who of the
     staff it was is not told.
@@ -527,7 +527,7 @@ def freeze_plan(plan: StudyPlan, *, at: datetime) -> Path:
 def open_plan(connection: Connection, plan: StudyPlan, *, phase: Phase, now: datetime) -> str:
     """Open a round of `plan`; returns its id.
 
-    Raises StudyError: the main round is not frozen yet, nobody can be asked to take part as it is, or it is there
+    Raises StudyError: the main round is not frozen yet, no person can be asked to take part as it is, or it is there
     already.
     """
     if phase == "main" and plan.frozen is None:
@@ -572,7 +572,7 @@ class RehearsalOptions:
 
 
 def rehearsal_of(plan: StudyPlan, *, lease_s: float, stamp: str) -> StudyPlan:
-    """Return the whole design with short leases, under a version of its own; simulated people may answer faster than anybody
+    """Return the whole design with short leases, under a version of its own; simulated people may answer faster than a person
     reads.
     """
     design = plan.design.model_copy(

@@ -78,8 +78,8 @@ SO_ATTACH_FILTER = 26
 class GracefulServer(uvicorn.Server):
     """A server that resets no connection when it ends.
 
-    uvicorn closes its port and idle connections at once: whoever has connected and is not accepted yet, or sends at that
-    moment, gets a reset. Here the kernel drops whoever begins to connect, who tries again and is refused once the port is
+    uvicorn closes its port and idle connections at once: a client that has connected and is not accepted yet, or sends at
+    that moment, gets a reset. Here the kernel drops a client that begins to connect, which tries again and is refused once the port is
     closed; those who had begun are accepted, each answer says that it is the last on its connection, and what is idle stays
     open for `IDLE_S`.
     """

@@ -65,7 +65,7 @@ def database_of(request: Request) -> Database:
 
 
 def current_person(request: Request, at: Now) -> Person | None:
-    """Return the person who is signed in, if anybody."""
+    """Return the person who is signed in, or None."""
     token = read_cookie(request, SESSION_COOKIE)
     person = None
     if token is not None:
@@ -76,7 +76,7 @@ def current_person(request: Request, at: Now) -> Person | None:
 
 
 Visitor = Annotated[Person | None, Depends(current_person)]
-"""The person who is signed in, if anybody."""
+"""The person who is signed in, or None."""
 
 
 def require(*roles: Role) -> Callable[..., Person]:

@@ -46,8 +46,9 @@ from casewise.contexts.store import (
 )
 from casewise.database.staff import Person, Role, everyone, find_person
 from casewise.errors import ConfigurationError
+from casewise.notation import whole_number
 from casewise.web.pages import Now, Redirection, Worker, database_of, redirect, render, require
-from casewise.web.security import SentForm, whole_number
+from casewise.web.security import SentForm
 
 # What the page of a context shows to whom: never another reviewer's words before one's own are submitted.
 
@@ -120,7 +121,7 @@ def view_of(
         "source_id": next((event.source_id for event in events if event.source_id), None),
         "names": names_of(connection, events),
         "submitted": state.phase == Phase.UNDER_REVIEW and person.id in state.reviewers,
-        # where somebody may review what they rewrote, there are too few others
+        # a person may review what they rewrote only where there are too few others
         "own_words": state.phase in JUDGED_ALONE and person.id == state.author,
     }
 

@@ -96,11 +96,6 @@ async def sent_form(request: Request) -> dict[str, str]:
 SentForm = Annotated[dict[str, str], Depends(sent_form)]
 
 
-def whole_number(text: str | None) -> int | None:
-    """Return the number that a form or an address says, of nine digits at most; None where it says none."""
-    return int(text) if text and text.isascii() and text.isdigit() and len(text) < 10 else None
-
-
 # Forms can only be sent from our own pages: each carries a token made from a cookie of the same browser.
 #
 # Every browser gets a random, signed `casewise_browser` cookie with its first page. The token is a keyed hash of that

@@ -24,6 +24,7 @@ from casewise.api.studies import certificate_of
 from casewise.ask.layouts import FOR_ANNOTATORS, groups
 from casewise.database.engine import Limit, take
 from casewise.errors import StudyError
+from casewise.notation import whole_number
 from casewise.studies.answers import (
     Decision,
     DisplayedPage,
@@ -66,7 +67,7 @@ from casewise.studies.recruiters import Finish, Recruiter, RecruiterIds, make_re
 from casewise.studies.rounds import LiveRound, Round, load_round, read_sight
 from casewise.studies.slots import resume
 from casewise.web.pages import Now, Redirection, check_request, database_of, now, redirect, render
-from casewise.web.security import SentForm, read_cookie, sent_form, set_cookie, whole_number
+from casewise.web.security import SentForm, read_cookie, sent_form, set_cookie
 
 # Markdown for annotators, made into HTML once: raw HTML in it is shown as text, never as HTML.
 
@@ -142,7 +143,7 @@ def visitor_id(request: Request, study: Round) -> str | None:
 
 
 def visitor(request: Request, study: LiveRound) -> Annotator | None:
-    """Return the annotator who continues in this browser, if anybody."""
+    """Return the annotator who continues in this browser, or None."""
     annotator_id = visitor_id(request, study)
     return None if annotator_id is None else annotator(study, annotator_id)
 
@@ -295,7 +296,7 @@ NO_LINK = "The link you followed lacks your id. Please start again from the page
 def arrive(request: Request, study: ThisRound, at: Now) -> Response:
     """Show the warning, the first page. A person who was here before continues where they were."""
     try:
-        if study.phase == "preview" and not request.query_params:  # anybody may come in
+        if study.phase == "preview" and not request.query_params:  # every visitor may come in
             person = RecruiterIds(secrets.token_hex(12))
         else:
             person = recruiter_of(request, study).arrive(request.query_params)

@@ -17,6 +17,7 @@ from starlette.responses import Response
 
 from casewise.database.staff import may_see_study
 from casewise.errors import CasewiseError
+from casewise.notation import whole_number
 from casewise.storage.load import load
 from casewise.studies.answers import DisplayedPage, Progress, restore, void
 from casewise.studies.export import export
@@ -45,7 +46,7 @@ from casewise.studies.rounds import (
     shown_items,
 )
 from casewise.web.pages import Now, Owner, database_of, redirect, render
-from casewise.web.security import FIXED_HEADERS, SentForm, whole_number
+from casewise.web.security import FIXED_HEADERS, SentForm
 from casewise.web.study import ThisRound, markdown, show_item, vault_of
 
 # The owner's pages of rounds: how far each is, how fast, what it costs; pausing and closing.

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 from sqlalchemy import select
-from tests.studies.test_store import seen
+from tests.studies.test_owner_store import seen
 from tests.support.study import LATER, RIGHT, START, VAULT, answer, begun, design, opened
 
 from casewise.database.tables.study import slots

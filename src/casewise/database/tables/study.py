@@ -198,7 +198,7 @@ tallies = Table(
     Column("kind", String(20), primary_key=True),
     Column("count", Integer, nullable=False),
 )
-"""Numbers of people who arrived and who were not let in, and nothing about anybody."""
+"""Numbers of people who arrived and who were not let in, and nothing about a person."""
 
 events = Table(
     "study_events",

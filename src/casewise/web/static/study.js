@@ -42,7 +42,7 @@
     return pinned ? [Math.max(0, box.top - 1), Math.min(bottom, box.bottom + 1)] : [Math.max(0, box.bottom), bottom];
   }
 
-  // At once: in the middle of a smooth scroll a second press would start from where nobody has read.
+  // At once: in the middle of a smooth scroll a second press would start from lines that were not read.
   const move = (px) => scrollBy({ top: px, behavior: "instant" });
 
   // The boxes of the situation's lines, as it is laid out now: another width or zoom makes other lines.

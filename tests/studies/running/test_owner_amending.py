@@ -4,7 +4,7 @@ import re
 from datetime import timedelta
 
 import pytest
-from tests.studies.test_store import seen
+from tests.studies.test_owner_store import seen
 from tests.support.study import START, VAULT, exported, finished, opened_plan, tea
 
 from casewise.errors import StudyError

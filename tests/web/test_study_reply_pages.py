@@ -57,7 +57,7 @@ def test_a_page_without_an_answer_comes_again_and_a_skip_needs_none(app, walker)
     [
         ({"questions": []}, "begins its `questions` with a choice named 'does'"),
         ({"questions": [{**QUESTIONS[0], "required": False}]}, "leave out `required = false`"),
-        ({"ratings": {"per_annotator": 31}}, "nobody should have to read so many replies"),
+        ({"ratings": {"per_annotator": 31}}, "a person should not have to read so many replies"),
     ],
 )
 def test_what_a_study_of_replies_needs_is_said(changes, words):

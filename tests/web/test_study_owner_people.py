@@ -5,7 +5,7 @@ from html import unescape
 
 import pytest
 from sqlalchemy import select
-from tests.studies.test_store import seen
+from tests.studies.test_owner_store import seen
 from tests.support.app import signed_in
 from tests.support.study import SECRET, START, answer, begun, design, finished, opened
 

@@ -11,8 +11,8 @@ from tests.support.browser import serious_problems
 from tests.support.databases import empty_database
 from tests.support.server import KEY, served_app
 from tests.support.study import Walker, opened
-from tests.web.test_own_questions import asking
-from tests.web.test_reply_pages import of_replies
+from tests.web.test_study_own_questions import asking
+from tests.web.test_study_reply_pages import of_replies
 
 from casewise import database
 from casewise.database.tables import study as tables
