@@ -62,7 +62,7 @@ def to_rating(page, served, name, look=lambda page, name: None):
     page.get_by_role("checkbox").check()
     page.get_by_role("button", name="I agree").click()
     look(page, "tutorial")
-    page.get_by_role("button", name="on to the questions").click()
+    page.get_by_role("button", name="go to the questions").click()
     look(page, "quiz")
     for index, right in enumerate(RIGHT):
         page.locator(f'input[name="question-{index}"][value="{right}"]').check()
@@ -156,7 +156,7 @@ def test_nobody_answers_before_the_request_and_the_situation_were_on_the_screen(
     assert page.locator("#decide[data-ready]").count() == 0
     page.keyboard.press("r")
     assert page.locator('#decide input[name="step"]').get_attribute("value") == token
-    assert "was not taken yet" in page.locator("#early").inner_text()
+    assert "is not stored yet" in page.locator("#early").inner_text()
     page.locator(".panel dd").first.scroll_into_view_if_needed()
     page.evaluate("scrollBy(0, 150)")
     ready(page)
@@ -303,7 +303,7 @@ def test_a_double_click_on_any_button_takes_effect_once(browser, served):
     page.get_by_role("link", name="I understand").click()
     page.get_by_role("checkbox").check()
     double_click(page, "I agree")
-    double_click(page, "on to the questions")
+    double_click(page, "go to the questions")
     for index, right in enumerate(RIGHT):
         page.locator(f'input[name="question-{index}"][value="{right if index else 0}"]').check()
     double_click(page, "Send my answers")

@@ -38,7 +38,7 @@ def test_error_pages_are_in_the_studys_language(walker):
     walker.guest.client.headers["accept"] = "text/html"
     answer = walker.guest.client.get(f"{walker.at}/nowhere")
     assert '<html lang="es"' in answer.text
-    assert "Aquí no hay nada" in answer.text
+    assert "Página no encontrada" in answer.text
 
 
 @pytest.mark.parametrize(

@@ -176,7 +176,7 @@ def test_who_stops_without_rating_anything_is_paid_for_their_time_alone(app, stu
     assert busy.open("/rate") == "/end"
     assert "You can stop here" in told[busy]
     assert ["Your answers are kept." in told[walker] for walker in (busy, idle)] == [True, False]
-    assert "You have answered nothing yet" in told[idle]
+    assert "You have made no decision yet" in told[idle]
     assert "THANKS42" in busy.page
     assert "SORRY42" in idle.page
 
@@ -249,7 +249,7 @@ def test_failed_and_skipped_checks_void_where_the_design_says_so(app, wrong):
     walker.send("/questions")
 
     assert "different" in walker.page
-    assert "A person, and no program, decides whether you are paid." in walker.page
+    assert "A person, and not a program, decides whether you are paid." in walker.page
     assert rows(app, tables.annotators)[0].outcome == "failed_checks"
     with study.read(app.state.database) as live:
         seen = overview(live)
@@ -266,7 +266,7 @@ def test_who_answers_faster_than_anybody_reads_is_left_out_and_the_slots_open_ag
     walker.rate_all()
     walker.send("/questions")
 
-    assert "faster than anybody can read" in walker.page
+    assert "faster than a person can read" in walker.page
     assert rows(app, tables.annotators)[0].outcome == "excluded"
     assert {row.state for row in rows(app, tables.pages) if row.item_id} == {"void"}
     assert all(slot.holder_id is None for slot in rows(app, tables.slots))
@@ -472,7 +472,7 @@ def test_whose_items_others_took_meanwhile_is_told_so_and_not_that_all_is_answer
 
     assert away.send("/rate", step=stale, decision="respond") == "/questions"
     assert "You have answered all pages" not in away.page
-    assert "others took the requests that you had not answered yet" in away.page
+    assert "other people took the pages that you had not answered yet" in away.page
     assert [page.state for page in rows(app, tables.pages) if page.state == "surplus"] == ["surplus"]
     away.send("/questions")
     assert "You stopped before the end" in away.page

@@ -95,7 +95,7 @@ def test_each_press_of_r_leads_to_the_first_unread_line_until_the_answer_is_take
         page.wait_for_timeout(700)
         if token.get_attribute("value") != first:
             break
-        assert page.get_by_text("The first line that was not on the screen yet").is_visible()
+        assert page.get_by_text("The first line that you have not seen yet").is_visible()
         seen = [before or now for before, now in zip(seen, page.evaluate(LINES), strict=True)]
         if all(seen):
             page.wait_for_timeout(300)

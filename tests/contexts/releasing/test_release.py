@@ -216,6 +216,6 @@ def test_contexts_that_nobody_reviewed_are_released_as_such_in_the_generated_con
     assert {item.condition for item in found.items} == {"no_context", "safe_generated", "unsafe_generated"}
     assert {context.origin for context in found.contexts} == {"generated"}
     assert not found.revisions
-    assert "Nobody reviewed" in (folder / "DATA_CARD.md").read_text()
+    assert "neither reviewed nor changed" in (folder / "DATA_CARD.md").read_text()
     assert "Two reviewers" not in (folder / "DATA_CARD.md").read_text()
     assert "\n- model: 4 contexts, 2026-" in (folder / "DATA_CARD.md").read_text()
