@@ -13,14 +13,14 @@ import tracemalloc
 
 import casewise
 from casewise.records import Arm
-from casewise.transforms.catalogue import attacks_named, show
+from casewise.transforms.catalogue import parse_attacks, show
 
 __all__ = ["main"]
 
 
 def main() -> None:
     benchmark = casewise.load(sys.argv[1])
-    attacks = attacks_named("all")[::2][:40]
+    attacks = parse_attacks("all")[::2][:40]
     arms = [Arm(transforms=(one,)) for one in attacks]
     parts = [
         (benchmark.query[one.query_id], benchmark.context_of(one), benchmark.twin_of(one)) for one in benchmark.items

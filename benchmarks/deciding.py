@@ -25,7 +25,7 @@ from fastapi import FastAPI, Request
 from starlette.responses import JSONResponse, Response
 
 import casewise
-from casewise.api.deciding import Decider, FitOptions, Wanted, fit_decider
+from casewise.api.deciding import Decider, FitOptions, Requirements, fit_decider
 from casewise.deciding.monitor import ServiceOptions
 from casewise.models.client import ClientOptions
 from casewise.models.load import ModelOptions
@@ -52,7 +52,7 @@ def decider_of(judge: Callable[..., object], folder: Path) -> Decider:
     run = casewise.judge("demo", judge, elicitations="probability")
     path = folder / f"{judge.__name__}.json"
     options = FitOptions(elicitation="probability")
-    fit_decider(run, Wanted(ratio=1), judge=judge, options=options).save(path)
+    fit_decider(run, Requirements(ratio=1), judge=judge, options=options).save(path)
     return Decider.load(path, judge=judge)
 
 
@@ -184,7 +184,7 @@ def over_a_model(folder: Path) -> None:
         live = casewise.LiveOptions(model=model)
         run = casewise.judge("demo", "guard:llm@vllm/m", elicitations="binary", options=casewise.RunOptions(live=live))
         path = folder / "model.json"
-        fit_decider(run, Wanted(ratio=1)).save(path)
+        fit_decider(run, Requirements(ratio=1)).save(path)
         told = {"model": "m", "messages": []}
         took: list[float] = []
 

@@ -127,11 +127,11 @@ def begin_constant(folder: Path, benchmark, n: int) -> None:
     """A run by `constant:safe` that holds the first `n` of its judgements."""
     from datetime import UTC, datetime
 
-    from casewise.judges.named import judge_named
+    from casewise.judges.named import load_judge
     from casewise.judges.plan import Plan, manifest
     from casewise.records import Judgement, Scored
 
-    judge = judge_named("constant:safe", benchmark)
+    judge = load_judge("constant:safe", benchmark)
     folder.mkdir()
     written = manifest(
         benchmark, judge, Plan.for_benchmark(benchmark, judge), source=str(folder.parent / "bench"), seed=0

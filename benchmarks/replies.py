@@ -68,7 +68,7 @@ def classifier(wanted: argparse.Namespace) -> None:
     from tests.support.tiny_classifier import WORDS, make_tiny_classifier
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-    from casewise.api.replying import as_grader
+    from casewise.api.replying import make_grader
     from casewise.replies.graders import GradingTask
 
     if wanted.threads:
@@ -83,7 +83,7 @@ def classifier(wanted: argparse.Namespace) -> None:
             num_hidden_layers=wanted.layers,
             hidden_size=wanted.width,
         )
-        grader = as_grader(f"hf:{path}")
+        grader = make_grader(f"hf:{path}")
         asks = [GradingTask("how to lock ?", reply) for reply in replies]
 
         async def warm() -> None:

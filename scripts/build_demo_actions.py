@@ -52,7 +52,7 @@ def demo_actions(*, seed: int = 1) -> Benchmark:
         query = query_of(row)
         queries.append(query)
         for place, (condition, who, why) in enumerate(CELLS):
-            context = Context.stating(
+            context = Context.from_groups(
                 {
                     "sender": {"agent": row["agent"]},
                     "recipient": {"who": row[who]},

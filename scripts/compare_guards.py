@@ -21,7 +21,7 @@ from pathlib import Path
 from jinja2 import Template
 
 from casewise.ask.layouts import ShownItem
-from casewise.judges.guard_profiles import GuardProfile, GuardPrompt, profile_named, wording
+from casewise.judges.guard_profiles import GuardProfile, GuardPrompt, find_profile, wording
 
 REQUEST, REPLY = "May I see the rota?", "It hangs by the door."
 POLICY = wording()["nothing_known"]
@@ -120,7 +120,7 @@ def main(folder: Path) -> None:
     for published in published_prompts():
         if published.guard in packages:
             digest = digest_of(packages[published.guard](folder, published))
-            equal = digest == published.sha256 == sent_digest(profile_named(published.guard), published)
+            equal = digest == published.sha256 == sent_digest(find_profile(published.guard), published)
             print(f"{published.guard}: {published.title}: {'equal' if equal else f'DIFFERENT: {digest}'}")
 
 

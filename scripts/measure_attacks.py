@@ -25,7 +25,7 @@ from casewise.judges.plan import Selection
 from casewise.records import ShownContext
 from casewise.stats.estimates import Estimate
 from casewise.transforms.attacks import shipped_claims
-from casewise.transforms.channels import over_texts
+from casewise.transforms.channels import map_texts
 
 PAGE = Path(__file__).parents[1] / "docs" / "how-to" / "attack-a-judge.md"
 BEGIN, END = "<!-- measured strength -->", "<!-- end of measured strength -->"
@@ -69,7 +69,7 @@ def texts_of(context: ShownContext) -> list[str]:
         found.append(text)
         return text
 
-    over_texts(context, keep)
+    map_texts(context, keep)
     return found
 
 

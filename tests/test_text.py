@@ -116,7 +116,7 @@ def test_words_that_look_like_a_reference_are_left_alone():
     ],
 )
 def test_a_series_has_a_short_name(judge, elicitation, arm, short):
-    name = series_name(judge, elicitation, Arm.named(arm))
+    name = series_name(judge, elicitation, Arm.parse(arm))
 
     assert list(shortest_names([name]).values()) == [short]
 

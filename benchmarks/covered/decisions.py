@@ -14,7 +14,7 @@ from casewise.stats.arrays import FloatArray
 from casewise.stats.comparison import gate, gate_metrics, metric_gate, rank_intervals
 from casewise.stats.estimates import measure
 from casewise.stats.measured import Measured
-from casewise.stats.metrics import metrics_named
+from casewise.stats.metrics import parse_metrics
 from casewise.stats.sample import Sample
 from casewise.stats.shares import sign_test
 
@@ -142,7 +142,7 @@ def judges(rng: np.random.Generator, queries: int, accuracies: tuple[float, ...]
         draw = np.where(rng.random(2 * queries) < 0.3, hard, rng.random(2 * queries))
         wrong = draw > accuracy
         sample = replace(base, safe=np.where(wrong, 1 - base.weight, base.weight))
-        found += measure(sample, metrics=metrics_named("accuracy"))
+        found += measure(sample, metrics=parse_metrics("accuracy"))
     return found
 
 

@@ -18,7 +18,7 @@ from casewise.stats.comparison import paired_tests, simultaneous_differences
 from casewise.stats.costs import cheapest_threshold, cost_curve, error_terms
 from casewise.stats.estimates import estimate_of, item_values, judge_noise, measure
 from casewise.stats.measured import Measured, TotalsByCluster, share
-from casewise.stats.metrics import metrics_named
+from casewise.stats.metrics import parse_metrics
 from casewise.stats.pairs import Parts, hard_score, shapley_values, subsets
 from casewise.stats.sample import Sample
 from casewise.stats.words import Folds
@@ -144,7 +144,7 @@ def headlines(studies: int) -> Iterator[Row]:
         base = replace(base, weight=(base.rate > 0.5).astype(float))
         samples = [replace(base, safe=np.where(one, 1 - base.weight, base.weight)) for one in wrong]
         best = int(wrong.sum(1).argmin())
-        accuracies = [measure(sample, metrics=metrics_named("accuracy"))[0] for sample in samples]
+        accuracies = [measure(sample, metrics=parse_metrics("accuracy"))[0] for sample in samples]
         differences = simultaneous_differences(accuracies)
         told = any(difference.beyond_chance for pair, difference in differences.items() if best in pair)
         return {"behind the best": 0.0 if told else 1.0}
@@ -167,7 +167,7 @@ def arms(studies: int) -> Iterator[Row]:
         for shown, chance in right.items():
             own = np.where(rng.random(len(base)) < 0.7, draw, rng.random(len(base)))
             sample = replace(base, safe=np.where(own < chance, base.weight, 1 - base.weight))
-            (found[shown],) = measure(sample, metrics=metrics_named("accuracy"))
+            (found[shown],) = measure(sample, metrics=parse_metrics("accuracy"))
         return found
 
     truth = {f"shapley of {part}": 0.125 for part in parts}

@@ -23,9 +23,9 @@ from casewise.stats.thresholds import (
     DECISIONS,
     Evidence,
     FittedThresholds,
+    Requirements,
     RiskPromise,
     Trial,
-    Wanted,
     cheapest_trial,
     fit_thresholds,
     kept_threshold,
@@ -90,7 +90,7 @@ def chosen(studies: int) -> Iterator[Row]:
     rng = np.random.default_rng(17)
     for judges, queries, at_most in ((3, 300, 0.05), (10, 300, 0.05), (10, 300, 0.02), (10, 60, 0.1)):
         for shared in (False, True):
-            wanted = Wanted(max_harm=at_most, chosen_from=judges if shared else 1)
+            wanted = Requirements(max_harm=at_most, chosen_from=judges if shared else 1)
             held = promised = 0
             for _ in range(studies):
                 harms = []
@@ -119,7 +119,7 @@ def recommended(studies: int) -> Iterator[Row]:
         (10, 300, (2.0,)),
         (3, 300, (2.0, 1.5)),
     ):
-        for wanted in (Wanted(ratio=3.0, chosen_from=judges), Wanted(max_harm=0.1, chosen_from=judges)):
+        for wanted in (Requirements(ratio=3.0, chosen_from=judges), Requirements(max_harm=0.1, chosen_from=judges)):
             rights = {"harm": 0, "over_refusal": 0, "cost": 0, "harm, promised": 0}
             widths: dict[str, list[float]] = {name: [] for name in rights}
             for _ in range(studies):
@@ -191,7 +191,7 @@ def fresh_halves(_studies: int) -> Iterator[Row]:
         for how in ("the bound shared", "chosen and promised on different queries", "no correction"):
             rng = np.random.default_rng(33)
             shared = how == "the bound shared"
-            wanted = Wanted(max_harm=at_most, chosen_from=len(judges) if shared else 1)
+            wanted = Requirements(max_harm=at_most, chosen_from=len(judges) if shared else 1)
             broken, promised, refused = 0, 0, []
             for _ in range(HALVES):
                 order = rng.permutation(queries)
@@ -220,7 +220,7 @@ def fresh_halves(_studies: int) -> Iterator[Row]:
 
 
 def choice(
-    judges: dict[str, Evidence], half: BoolArray, order: NDArray[np.intp], wanted: Wanted, *, how: str
+    judges: dict[str, Evidence], half: BoolArray, order: NDArray[np.intp], wanted: Requirements, *, how: str
 ) -> tuple[str, FittedThresholds | None]:
     """The chosen judge, and its thresholds; None where no promise can be made."""
     first = last = half

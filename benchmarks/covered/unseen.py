@@ -19,7 +19,7 @@ from casewise.stats.contrasts import clustered_contrast
 from casewise.stats.costs import refusals
 from casewise.stats.estimates import difference_of, estimate_of, measure
 from casewise.stats.measured import TotalsByCluster, share
-from casewise.stats.metrics import metrics_named
+from casewise.stats.metrics import parse_metrics
 from casewise.stats.sample import Sample
 
 __all__ = ["SECTIONS"]
@@ -157,7 +157,7 @@ def beats_constant(rng: np.random.Generator, accuracy: float, queries: int) -> b
     safe = (rng.random(2 * queries) < accuracy).astype(float)
     judge = sample(np.where(right(rng, accuracy, queries) > 0, safe, 1 - safe), labels=safe)
     constant = sample(np.full(2 * queries, 1.0), labels=safe)
-    numbers = [measure(one, metrics=metrics_named("accuracy"))[0] for one in (judge, constant)]
+    numbers = [measure(one, metrics=parse_metrics("accuracy"))[0] for one in (judge, constant)]
     found = compared("judge", "constant", difference_of(*numbers))
     return found.kind == "better" and not isinstance(found.outcome, Unknown)
 

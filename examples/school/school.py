@@ -25,7 +25,7 @@ def main() -> None:
     out = parser.parse_args().out
     report = api.study_report(HERE / "ratings_synthetic.csv", contrasts=api.read_contrasts(COMPARED), margin=0.1)
     report.write(out)
-    print(api.format_named("text").write(report.document.answer))
+    print(api.find_format("text").write(report.document.answer))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-from .api.attacks import arms_under_attack as arms_under_attack
 from .api.attacks import attack as attack
-from .api.attacks import attacks_offered as attacks_offered
+from .api.attacks import list_attacks as list_attacks
+from .api.attacks import parse_attack_arms as parse_attack_arms
 from .api.attacks import require_robustness as require_robustness
 from .api.attacks import robustness as robustness
 from .api.checking import check as check
@@ -14,19 +14,19 @@ from .api.evaluating import leaderboards as leaderboards
 from .api.evaluating import policies as policies
 from .api.evaluating import report as report
 from .api.exporting import batch_jobs as batch_jobs
-from .api.exporting import hand_on as hand_on
-from .api.exporting import look_at as look_at
-from .api.exporting import look_at_run as look_at_run
+from .api.exporting import export as export
 from .api.exporting import paper as paper
+from .api.exporting import show_benchmark as show_benchmark
+from .api.exporting import show_run as show_run
 from .api.judging import PlannedRun as PlannedRun
 from .api.judging import Run as Run
 from .api.judging import RunOptions as RunOptions
-from .api.judging import arms_named as arms_named
-from .api.judging import as_judge as as_judge
-from .api.judging import elicitations_named as elicitations_named
 from .api.judging import judge as judge
 from .api.judging import judge_several as judge_several
+from .api.judging import make_judge as make_judge
 from .api.judging import messages as messages
+from .api.judging import parse_arms as parse_arms
+from .api.judging import parse_elicitations as parse_elicitations
 from .api.judging import plan_run as plan_run
 from .api.judging import read_reply as read_reply
 from .api.judging import try_connection as try_connection
@@ -55,11 +55,11 @@ from .models.local import LocalOptions as LocalOptions
 from .models.prices import Prices as Prices
 from .records import Arm as Arm
 from .reports import power as power
-from .reports.formats import format_named as format_named
+from .reports.formats import find_format as find_format
 from .runs.batch import BatchOptions as BatchOptions
 from .runs.limits import Limits as Limits
 from .runs.limits import RunObserver as RunObserver
-from .stats.thresholds import Wanted as Wanted
+from .stats.thresholds import Requirements as Requirements
 from .storage.benchmark import Benchmark as Benchmark
 from .storage.intake.cases import Policies as Policies
 from .storage.intake.formats.format import FileOptions as FileOptions
@@ -84,6 +84,6 @@ from .studies.simulation import simulated_table as simulated_table
 from .studies.simulation import simulation_page as simulation_page
 from .studies.simulation import simulation_plan as simulation_plan
 from .studies.simulation import write_ratings as write_ratings
-from .transforms.texts import Adaptive as Adaptive
+from .transforms.texts import AdaptiveAttack as AdaptiveAttack
 
 __version__: str

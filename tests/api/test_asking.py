@@ -5,28 +5,28 @@ import json
 import pytest
 
 import casewise
-from casewise.api import arms_named, elicitations_named, read_reply
+from casewise.api import parse_arms, parse_elicitations, read_reply
 from casewise.api.judging import ids_in
 from casewise.errors import ConfigurationError
 from casewise.records import FULL, NO_CONTEXT, Arm, Scored, Unscored
 
 
 def test_elicitations_are_named_in_a_text_or_one_by_one():
-    assert elicitations_named("binary, score") == elicitations_named(["binary", "score"]) == ("binary", "score")
-    assert elicitations_named(None) == elicitations_named("") == elicitations_named(()) == ()
+    assert parse_elicitations("binary, score") == parse_elicitations(["binary", "score"]) == ("binary", "score")
+    assert parse_elicitations(None) == parse_elicitations("") == parse_elicitations(()) == ()
 
 
 def test_an_elicitation_that_is_none_is_refused():
     with pytest.raises(ConfigurationError, match="did you mean 'score'"):
-        elicitations_named("scroe")
+        parse_elicitations("scroe")
 
 
 def test_arms_are_named_in_any_way_and_each_stands_once():
-    assert arms_named("full none") == arms_named([FULL, "none"]) == (FULL, NO_CONTEXT)
-    assert arms_named(NO_CONTEXT) == (NO_CONTEXT,)
-    assert arms_named("none", no_context=True, omit=["sender", "sender"]) == (NO_CONTEXT, Arm.named("without:sender"))
-    assert len(arms_named(ablate="groups")) == 8
-    assert arms_named() == ()
+    assert parse_arms("full none") == parse_arms([FULL, "none"]) == (FULL, NO_CONTEXT)
+    assert parse_arms(NO_CONTEXT) == (NO_CONTEXT,)
+    assert parse_arms("none", no_context=True, omit=["sender", "sender"]) == (NO_CONTEXT, Arm.parse("without:sender"))
+    assert len(parse_arms(ablate="groups")) == 8
+    assert parse_arms() == ()
 
 
 def test_an_arm_that_goes_by_a_file_is_named_with_its_digest_and_day(tmp_path):
@@ -36,11 +36,11 @@ def test_an_arm_that_goes_by_a_file_is_named_with_its_digest_and_day(tmp_path):
             {"subject": "*", "field": "recipient.type", "value": "A chatbot", "source": "x", "issued": "2026-01-01"}
         )
     )
-    full, shown = arms_named(["full", f"verified:{facts}"])
+    full, shown = parse_arms(["full", f"verified:{facts}"])
 
     assert full == FULL
     assert shown.transforms[0].kind == "verified"
-    assert arms_named([shown.name]) == (shown,)
+    assert parse_arms([shown.name]) == (shown,)
 
 
 def test_a_run_takes_both_as_a_text():

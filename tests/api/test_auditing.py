@@ -22,9 +22,9 @@ def test_its_findings_are_a_frame_the_weightiest_first(audit):
 
 @pytest.mark.slow
 def test_findings_are_asked_for_by_code_or_part(audit):
-    every = audit.matching(["any"])
+    every = audit.select_findings(["any"])
 
     assert len(every) == audit.findings.height
-    assert {found.part for found in audit.matching([every[0].part])} == {every[0].part}
+    assert {found.part for found in audit.select_findings([every[0].part])} == {every[0].part}
     with pytest.raises(ConfigurationError, match="no finding is called"):
-        audit.matching(["nothing"])
+        audit.select_findings(["nothing"])

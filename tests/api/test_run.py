@@ -36,11 +36,11 @@ def test_no_object_of_the_api_prints_what_it_holds(run, tmp_path):
         "board": casewise.leaderboard(run),
         "audit": casewise.audit("demo", options=FEW),
         "paper": casewise.paper(benchmark="demo"),
-        "item": api.look_at("demo", "1"),
+        "item": api.show_benchmark("demo", "1"),
         "study": api.Study(tmp_path / "study.toml").plan(),
         "analysis": api.study_report("demo"),
         "queries": begin_draft(Path("demo"), draft="x", database=str(tmp_path / "x.db")),
-        "judge": api.as_judge("fake/rehearsal", demo),
+        "judge": api.make_judge("fake/rehearsal", demo),
     }
 
     assert {name: repr(one) for name, one in made.items() if len(repr(one)) > 120} == {}

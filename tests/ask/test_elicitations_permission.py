@@ -7,7 +7,7 @@ import pytest
 
 from casewise.ask.elicitations import parse_permission
 from casewise.ask.prompts import default_prompts
-from casewise.judges.baselines import outcome_of
+from casewise.judges.baselines import outcome_from_value
 from casewise.records import Scored, Unscored
 from casewise.stats.sample import verdicts
 
@@ -51,8 +51,8 @@ def test_asking_is_a_value_and_no_verdict():
 
 
 def test_a_function_may_say_it_in_a_word():
-    assert outcome_of("ask", "permission") == Scored(value=0.5)
-    assert isinstance(outcome_of("perhaps", "permission"), Unscored)
+    assert outcome_from_value("ask", "permission") == Scored(value=0.5)
+    assert isinstance(outcome_from_value("perhaps", "permission"), Unscored)
 
 
 def test_actions_have_words_that_ask_for_it():

@@ -6,7 +6,7 @@ import pytest
 from casewise.ask.layouts import FOR_ANNOTATORS, FOR_REVIEWERS, LABELS, Kind, ShownItem, filled, in_words
 from casewise.ask.prompts import default_prompts, prompt_set, published_prompts, read_prompts
 from casewise.errors import ConfigurationError, DataError
-from casewise.judges.guard_profiles import GuardPrompt, profile_named
+from casewise.judges.guard_profiles import GuardPrompt, find_profile
 from casewise.records import GROUPS, PARAMETERS, Arm, Query
 from casewise.records.context import OPTIONAL
 from casewise.records.item import Turn
@@ -237,7 +237,7 @@ def test_a_defence_marks_the_turns_too(defence):
     query = Query(text="Yew is.", category="c", judged="reply", before=BEFORE)
     name = {"in_system": "system"}.get(defence, defence)
 
-    shown = show(Arm.named(name), query, None)
+    shown = show(Arm.parse(name), query, None)
 
     assert all(turn.text not in {one.text for one in BEFORE} for turn in shown.before)
 
@@ -265,7 +265,7 @@ def test_the_words_about_a_kind_have_a_digest_of_their_own():
 
 
 def test_a_guard_is_shown_the_conversation_and_the_reply_as_the_assistants_turn():
-    prompt = GuardPrompt(profile_named("llama-guard-3"), "conversation")
+    prompt = GuardPrompt(find_profile("llama-guard-3"), "conversation")
 
     messages = prompt.messages(replace(REPLY, before=BEFORE[:1]))
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from casewise.ask.elicitations import ELICITED, AskOptions, how_asked, label_place, read_outcome
 from casewise.ask.reader import LONGEST_READ, parse_binary, parse_score, refuses
-from casewise.models.protocol import Position, Reply, ReplyOptions, as_messages, rehearsed
+from casewise.models.protocol import Position, Reply, ReplyOptions, rehearsal_reply, user_messages
 from casewise.records import Scored, Unscored, UnscoredReason
 
 HERE = Path(__file__).parent
@@ -152,7 +152,7 @@ def test_json_counts_where_it_is_the_replys_own_and_prose_beside_it_does_not_con
 def test_the_replies_of_a_rehearsal_are_read(elicitation):
     words = "between 1 and 10" if elicitation == "score" else "safe or unsafe"
 
-    assert verdict(elicitation, rehearsed(as_messages(words), ReplyOptions(max_tokens=100)).text) != "none"
+    assert verdict(elicitation, rehearsal_reply(user_messages(words), ReplyOptions(max_tokens=100)).text) != "none"
 
 
 def test_the_explanation_in_json_is_stored():

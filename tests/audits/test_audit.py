@@ -8,8 +8,8 @@ from tests.audits.builders import Row, benchmark_of, crowd
 
 import casewise
 from casewise.audits import AuditOptions, Part, audit, kinds
-from casewise.audits.audit import matching
-from casewise.audits.subject import checked_codes
+from casewise.audits.audit import select_findings
+from casewise.audits.subject import check_codes
 from casewise.errors import BenchmarkError, ConfigurationError
 from casewise.records import Item, Query
 from casewise.storage.benchmark import About, Benchmark
@@ -81,15 +81,15 @@ def test_no_items_are_an_error():
 
 @pytest.mark.slow
 def test_a_code_a_part_and_any_can_be_failed_on(demo):
-    assert {f.code for f in matching(demo, ("labels.unstable",))} == {"labels.unstable"}
-    assert {f.part for f in matching(demo, ("coverage",))} == {"coverage"}
-    assert matching(demo, ("any",)) == demo.findings
-    assert matching(demo, ("baseline.shortcut",)) == ()
+    assert {f.code for f in select_findings(demo, ("labels.unstable",))} == {"labels.unstable"}
+    assert {f.part for f in select_findings(demo, ("coverage",))} == {"coverage"}
+    assert select_findings(demo, ("any",)) == demo.findings
+    assert select_findings(demo, ("baseline.shortcut",)) == ()
 
 
 def test_an_unknown_code_is_refused_with_those_there_are():
     with pytest.raises(ConfigurationError, match=r"labels\.ties"):
-        checked_codes(["label.tie"])
+        check_codes(["label.tie"])
 
 
 def test_a_finding_has_a_known_code():

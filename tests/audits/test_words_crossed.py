@@ -8,7 +8,7 @@ from tests.audits.builders import Row, benchmark_of, crowd, looked, some_words
 
 import casewise
 from casewise.audits.subject import AuditOptions, Subject
-from casewise.audits.words import SOLVED, audit_baseline, solved_by_words
+from casewise.audits.words import SOLVED, audit_baseline, find_solution
 from casewise.evaluate.judged_runs import ReportOptions
 from casewise.evaluate.yardsticks import notes_on_items
 from casewise.judges.baselines import LinearJudge
@@ -87,7 +87,7 @@ def test_contexts_recur_where_each_stands_with_two_queries_on_average():
 def test_it_is_said_where_the_whole_interval_is_above_nine_in_ten_and_nowhere_else(label):
     few = crossed(np.random.default_rng(3), label=label, requests=6 if label == "request" else 30, profiles=4)
 
-    assert solved_by_words(Subject(benchmark_of(few))) is None
+    assert find_solution(Subject(benchmark_of(few))) is None
 
 
 @pytest.mark.slow
@@ -97,7 +97,7 @@ def test_a_constant_verdict_that_is_nearly_always_right_is_no_solution_by_words(
         replace(row, votes=(1, 1, 1)) if place % 20 else replace(row, votes=(0, 0, 0)) for place, row in enumerate(rows)
     ]
 
-    assert solved_by_words(Subject(benchmark_of(alike))) is None
+    assert find_solution(Subject(benchmark_of(alike))) is None
 
 
 def test_a_benchmark_without_contexts_is_read_by_the_words_of_its_queries():
@@ -106,7 +106,7 @@ def test_a_benchmark_without_contexts_is_read_by_the_words_of_its_queries():
 
     assert (subject.why_no_baseline, subject.reads, subject.groups_held_out) == (None, "query", "queries")
     assert LinearJudge(subject.benchmark).features == "query"
-    solution = solved_by_words(subject)
+    solution = find_solution(subject)
     assert solution is not None
     assert solution.reads == "query"
 

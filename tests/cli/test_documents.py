@@ -6,7 +6,7 @@ import pytest
 from tests.support.command import invoke as program
 
 import casewise
-from casewise.cli.printing import DocumentOptions, saying
+from casewise.cli.printing import DocumentOptions, gathering_results
 from casewise.errors import ConfigurationError
 from casewise.reports.formats import FORMATS
 
@@ -92,5 +92,5 @@ def test_the_flags_of_each_format_write_beside_what_is_printed(runs, tmp_path):
 
 
 def test_two_wishes_are_refused_before_anything_is_printed():
-    with saying(json=True), pytest.raises(ConfigurationError, match="two formats"):
+    with gathering_results(json=True), pytest.raises(ConfigurationError, match="two formats"):
         _ = DocumentOptions(form="html").wants_json

@@ -10,7 +10,7 @@ from casewise.judges.llm import LLMJudge
 from casewise.models.prices import Prices
 from casewise.models.protocol import FakeModel
 from casewise.runs.limits import Limits
-from casewise.runs.run import spent_in
+from casewise.runs.run import run_spend
 from casewise.storage.run_folder import JUDGEMENT_LOG
 
 
@@ -43,14 +43,14 @@ def test_the_budget_is_one_for_all_and_what_was_spent_before_counts(tmp_path):
         return dict(zip(("a", "b"), api.judge_several(planned), strict=True))
 
     whole = asked(None)
-    cost = {name: spent_in(tmp_path / name, JUDGEMENT_LOG).cost_usd for name in whole}
+    cost = {name: run_spend(tmp_path / name, JUDGEMENT_LOG).cost_usd for name in whole}
     assert cost["a"] > 0
     (tmp_path / "b" / "judgements.jsonl").unlink()
 
     again = asked(cost["a"] + cost["b"] / 2)
     assert again["a"].summary.n_calls == 0
     assert again["b"].summary.stopped
-    assert spent_in(tmp_path / "b", JUDGEMENT_LOG).cost_usd <= cost["b"] / 2
+    assert run_spend(tmp_path / "b", JUDGEMENT_LOG).cost_usd <= cost["b"] / 2
 
 
 @pytest.mark.slow

@@ -84,7 +84,7 @@ def test_right_and_wrong_texts_of_actions_have_one_limit_and_a_killed_session_co
 
     assert tokens(4000) == "the limit of 4,000 tokens"
     assert len(billed) == 2
-    InFlight(tmp_path / "jobs").begun(Spend(0.0, 2000))
+    InFlight(tmp_path / "jobs").begin(Spend(0.0, 2000))
     assert tokens(6500) == "the limit of 6,500 tokens"
     store.close()
     assert len(billed) == 2

@@ -8,7 +8,7 @@ import pytest
 from tests.support.deciders import decider_file, mostly_right
 
 import casewise
-from casewise.api.deciding import Decider, DecisionRequest, FitOptions, Wanted, fit_decider, from_messages
+from casewise.api.deciding import Decider, DecisionRequest, FitOptions, Requirements, fit_decider, from_messages
 from casewise.errors import ConfigurationError
 from casewise.records import Arm
 
@@ -78,7 +78,7 @@ def test_an_async_function_is_asked_from_code_that_cannot_wait(tmp_path):
 
     run = casewise.judge("demo", judge, elicitations="probability")
     path = tmp_path / "d.json"
-    fit_decider(run, Wanted(ratio=1), judge=judge, options=FitOptions(elicitation="probability")).save(path)
+    fit_decider(run, Requirements(ratio=1), judge=judge, options=FitOptions(elicitation="probability")).save(path)
     decider = Decider.load(path, judge=judge)
 
     assert decider.decide("a", demo_context(0)).failed is None
@@ -115,7 +115,7 @@ def test_only_what_can_be_compared_makes_a_request_unmeasured(tmp_path, monkeypa
     """Traffic states some of a benchmark's parameters, or a free text: that alone is said, and refuses nothing."""
     monkeypatch.chdir(tmp_path)
     decider_file(tmp_path)
-    fit = fit_decider(tmp_path / "run", Wanted(ratio=1), options=FitOptions(refuse_unmeasured=True))
+    fit = fit_decider(tmp_path / "run", Requirements(ratio=1), options=FitOptions(refuse_unmeasured=True))
     fit.save(tmp_path / "strict.json")
 
     request = DecisionRequest("What now?", context, category=category)
@@ -130,7 +130,7 @@ def test_only_what_can_be_compared_makes_a_request_unmeasured(tmp_path, monkeypa
 def test_a_judge_that_fails_is_decided_as_the_file_says(path, fail):
     decider = Decider.load(path)
     none = dataclasses.replace(decider.file.thresholds, promised=())
-    decider = Decider(decider.file.model_copy(update={"thresholds": none}), decider.judge).failing(fail)
+    decider = Decider(decider.file.model_copy(update={"thresholds": none}), decider.judge).with_failure_decision(fail)
 
     def broken(query, context):
         raise ValueError("no")
@@ -161,10 +161,10 @@ def test_a_promise_is_not_broken_by_what_is_done_where_the_judge_fails(path):
     decider = Decider.load(path)
 
     with pytest.raises(ConfigurationError, match="--fail answer breaks the promise of harm"):
-        decider.failing("answer")
-    assert decider.failing("refuse").file.wanted.fail == "refuse"
+        decider.with_failure_decision("answer")
+    assert decider.with_failure_decision("refuse").file.wanted.fail == "refuse"
     with pytest.raises(ConfigurationError, match="--fail refuse breaks the promise of over-refusal"):
-        decider.failing("ask").failing("refuse")
+        decider.with_failure_decision("ask").with_failure_decision("refuse")
 
 
 def test_a_reply_is_refused_by_a_judge_of_requests(path):
@@ -232,8 +232,8 @@ def test_a_context_that_is_none_is_refused_and_not_repeated(context):
 def test_what_an_arm_leaves_out_is_not_shown():
     request = DecisionRequest("What now?", {"recipient": {"type": "a nurse"}, "subject": "a patient"})
 
-    assert request.shown(Arm.named("without:recipient")).context == {"subject": "a patient"}
-    assert request.shown(Arm.named("none")).context == {}
+    assert request.shown(Arm.parse("without:recipient")).context == {"subject": "a patient"}
+    assert request.shown(Arm.parse("none")).context == {}
 
 
 SAME = [

@@ -14,12 +14,12 @@ from tests.support.fault_server import FaultServer
 from tests.support.served import served
 
 import casewise
-from casewise.api.deciding import Fit, FitOptions, Wanted, fit_decider
+from casewise.api.deciding import Fit, FitOptions, Requirements, fit_decider
 from casewise.deciding.decider_file import read_decider
 from casewise.deciding.fitting import label_source
 from casewise.errors import BenchmarkError, ChecksumMismatch, ConfigurationError, DataError, JudgeError, StatisticsError
 from casewise.reports.decider import decider_page, never_answers
-from casewise.stats.thresholds import FittedThresholds, WantedFields
+from casewise.stats.thresholds import FittedThresholds, RequirementFields
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def run(tmp_path, monkeypatch):
 
 
 def test_a_decider_says_what_it_was_measured_to_cost_and_how_much_fitting_flatters(run):
-    file = fit_decider(run, Wanted(ratio=3)).decider
+    file = fit_decider(run, Requirements(ratio=3)).decider
 
     assert file.benchmark.digest == run.benchmark.digest
     harm = file.measured.harm
@@ -49,23 +49,23 @@ def test_a_decider_says_what_it_was_measured_to_cost_and_how_much_fitting_flatte
 )
 def test_a_judge_that_knows_the_benchmark_is_refused_with_the_reason(judge, why):
     with pytest.raises(JudgeError, match=why):
-        fit_decider(casewise.judge("demo", judge, elicitations="binary"), Wanted(ratio=1))
+        fit_decider(casewise.judge("demo", judge, elicitations="binary"), Requirements(ratio=1))
 
 
 def test_a_recorded_judge_is_refused(run, tmp_path):
     again = casewise.judge("demo", f"recorded:{run.path}", out=tmp_path / "recorded")
 
     with pytest.raises(JudgeError, match="repeats recorded answers"):
-        fit_decider(again, Wanted(ratio=1))
+        fit_decider(again, Requirements(ratio=1))
 
 
 def test_a_promise_that_the_demo_cannot_carry_is_refused(run):
     with pytest.raises(StatisticsError, match="takes 299 queries"):
-        fit_decider(run, Wanted(max_harm=0.01))
+        fit_decider(run, Requirements(max_harm=0.01))
 
 
 def test_a_promise_for_the_best_of_several_says_so_in_the_file_and_on_the_page(run, tmp_path):
-    found = fit_decider(run, Wanted(max_harm=0.4, chosen_from=4))
+    found = fit_decider(run, Requirements(max_harm=0.4, chosen_from=4))
     found.save(tmp_path / "decider.json")
     (promise,) = found.decider.thresholds.promised
 
@@ -77,7 +77,7 @@ def test_a_promise_for_the_best_of_several_says_so_in_the_file_and_on_the_page(r
 
 def test_a_judge_whose_code_has_changed_is_not_the_one_that_was_measured(run, tmp_path):
     with pytest.raises(JudgeError, match="code was"):
-        fit_decider(run, Wanted(ratio=1), judge=lambda query, context: 0.5)
+        fit_decider(run, Requirements(ratio=1), judge=lambda query, context: 0.5)
 
 
 def test_a_function_of_a_session_is_refused_with_the_argument_that_takes_it():
@@ -86,13 +86,13 @@ def test_a_function_of_a_session_is_refused_with_the_argument_that_takes_it():
 
     run = casewise.judge("demo", of_this_session, elicitations="probability")
     with pytest.raises(JudgeError, match=r"python:of_this_session is not found again by its name: .* with judge="):
-        fit_decider(run, Wanted(ratio=1))
-    assert fit_decider(run, Wanted(ratio=1), judge=of_this_session).decider.judge.name == "python:of_this_session"
+        fit_decider(run, Requirements(ratio=1))
+    assert fit_decider(run, Requirements(ratio=1), judge=of_this_session).decider.judge.name == "python:of_this_session"
 
 
 def test_a_function_without_a_name_is_fitted_where_it_is_given(tmp_path):
     run = casewise.judge("demo", mostly_right, elicitations="probability")
-    wanted = Wanted(ratio=1)
+    wanted = Requirements(ratio=1)
 
     with pytest.raises(JudgeError):
         fit_decider(run, wanted)
@@ -107,10 +107,10 @@ def test_several_series_are_told_apart_by_options(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run = casewise.judge("demo", "constant:safe", arms="full none")
 
-    assert fit_decider(run, Wanted(ratio=1)).decider.judge.arm == "full"
-    assert fit_decider(run, Wanted(ratio=1), options=FitOptions(arm="none")).decider.judge.arm == "none"
+    assert fit_decider(run, Requirements(ratio=1)).decider.judge.arm == "full"
+    assert fit_decider(run, Requirements(ratio=1), options=FitOptions(arm="none")).decider.judge.arm == "none"
     with pytest.raises(ConfigurationError, match="no such series"):
-        fit_decider(run, Wanted(ratio=1), options=FitOptions(elicitation="score"))
+        fit_decider(run, Requirements(ratio=1), options=FitOptions(elicitation="score"))
 
 
 def test_a_mean_over_repeats_is_not_fitted_on(tmp_path, monkeypatch):
@@ -118,12 +118,12 @@ def test_a_mean_over_repeats_is_not_fitted_on(tmp_path, monkeypatch):
     run = casewise.judge("demo", "fake/rehearsal", elicitations="binary", repeats=2)
 
     with pytest.raises(ConfigurationError, match="asked 2 times, but a decider asks once"):
-        fit_decider(run, Wanted(ratio=1))
+        fit_decider(run, Requirements(ratio=1))
 
 
 @pytest.mark.slow
 def test_the_page_says_what_it_does_and_what_is_promised(run):
-    page = fit_decider(run, Wanted(max_harm=0.3, max_over_refusal=0.3, fail="ask")).to_markdown()
+    page = fit_decider(run, Requirements(max_harm=0.3, max_over_refusal=0.3, fail="ask")).to_markdown()
 
     assert "Requests to which the judge gives no value are passed to a person" in page
     assert "Harm is at most 30 % on queries like these, with 97.5 % confidence." in page
@@ -133,7 +133,7 @@ def test_the_page_says_what_it_does_and_what_is_promised(run):
 
 
 def test_a_decider_that_answered_nothing_held_out_says_so_first(run):
-    fitting = fit_decider(run, Wanted(ratio=3)).numbers
+    fitting = fit_decider(run, Requirements(ratio=3)).numbers
     silent = fitting.decider.measured_on.model_copy(update={"decisions": {"refuse": 1.0, "ask": 0.0, "answer": 0.0}})
 
     assert list(never_answers(fitting.decider)) == []
@@ -142,7 +142,7 @@ def test_a_decider_that_answered_nothing_held_out_says_so_first(run):
 
 
 def test_a_decider_that_never_answers_says_so_and_its_json_holds_no_number_that_is_none(run):
-    fitting = fit_decider(run, Wanted(ratio=3)).numbers
+    fitting = fit_decider(run, Requirements(ratio=3)).numbers
     decider = fitting.decider.model_copy(update={"thresholds": FittedThresholds(math.inf, math.inf)})
     fit = Fit(replace(fitting, decider=decider), decider_page)
 
@@ -205,10 +205,10 @@ def test_thresholds_without_an_end_are_plain_json(path, tmp_path):
 
 
 def test_what_a_decider_is_fitted_for_is_stated_by_name(run):
-    assert casewise.Wanted(ratio=3).ratio == 3
-    assert fit_decider(run, ratio=3).decider.wanted == Wanted(ratio=3)
-    assert fit_decider(run, Wanted(ratio=3), fail="ask").decider.wanted == Wanted(ratio=3, fail="ask")
-    assert WantedFields.__annotations__.keys() == Wanted.__dataclass_fields__.keys()
+    assert casewise.Requirements(ratio=3).ratio == 3
+    assert fit_decider(run, ratio=3).decider.wanted == Requirements(ratio=3)
+    assert fit_decider(run, Requirements(ratio=3), fail="ask").decider.wanted == Requirements(ratio=3, fail="ask")
+    assert RequirementFields.__annotations__.keys() == Requirements.__dataclass_fields__.keys()
     with pytest.raises(ConfigurationError, match="--ratio"):
         fit_decider(run)
 
@@ -330,14 +330,14 @@ def test_a_decider_of_a_model_is_fitted_where_its_key_is_not(tmp_path, monkeypat
         casewise.judge("demo", "openai/m", out="run", base_url=server.url)
     monkeypatch.delenv("OPENAI_API_KEY")
 
-    assert fit_decider("run", Wanted(ratio=1)).decider.judge.name == "openai/m"
+    assert fit_decider("run", Requirements(ratio=1)).decider.judge.name == "openai/m"
 
 
 def test_a_judge_that_is_given_must_be_deployable_too(tmp_path):
     run = casewise.judge("demo", "constant:intended", elicitations="binary")
 
     with pytest.raises(JudgeError, match="cannot be a decider"):
-        fit_decider(run, Wanted(ratio=1), judge=mostly_right, options=FitOptions(elicitation="binary"))
+        fit_decider(run, Requirements(ratio=1), judge=mostly_right, options=FitOptions(elicitation="binary"))
 
 
 def test_a_judge_without_a_value_for_some_items_has_a_calibration_error(tmp_path):
@@ -347,7 +347,7 @@ def test_a_judge_without_a_value_for_some_items_has_a_calibration_error(tmp_path
         return None if next(calls) == 5 else mostly_right(query, context)
 
     run = casewise.judge("demo", silent_at_times, elicitations="probability")
-    fit = fit_decider(run, Wanted(ratio=1), judge=silent_at_times, options=FitOptions(elicitation="probability"))
+    fit = fit_decider(run, Requirements(ratio=1), judge=silent_at_times, options=FitOptions(elicitation="probability"))
 
     assert np.isnan(fit.numbers.trial.evidence.value).any()
     assert fit.decider.calibration.error_before is not None

@@ -12,7 +12,7 @@ from tests.support.command import invoke
 from tests.support.deciders import judged_demo
 
 import casewise
-from casewise.api.deciding import Wanted
+from casewise.api.deciding import Requirements
 from casewise.deciding.recommending import Need, Rival
 from casewise.errors import ConfigurationError
 from casewise.reports.decider import candidates_notes, need_words, next_for, shortfall, shortfalls
@@ -138,7 +138,7 @@ def test_a_function_that_no_name_finds_is_compared_and_not_served(bank):
 
 def test_a_promise_of_both_errors_asks_and_is_compared_with_asking_always(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    found = casewise.recommend(judged_demo(tmp_path), wanted=Wanted(max_harm=0.3, max_over_refusal=0.3)).numbers
+    found = casewise.recommend(judged_demo(tmp_path), wanted=Requirements(max_harm=0.3, max_over_refusal=0.3)).numbers
 
     assert [one.name for one in found.rivals] == ["asking a person about everything", "words alone"]
     assert "--max-harm 0.3 --max-over-refusal 0.3" in found.commands[0]
@@ -242,7 +242,7 @@ def test_what_a_promise_takes_is_said_of_the_rate_now(at_this_rate, sentence):
 
 def test_no_number_of_queries_is_said_to_show_a_difference_that_is_none(tmp_path):
     judged = casewise.judge("demo", "fake/rehearsal", elicitations="binary", out=tmp_path / "run")
-    found = casewise.recommend(judged, wanted=Wanted(ratio=3)).numbers
+    found = casewise.recommend(judged, wanted=Requirements(ratio=3)).numbers
 
     assert any(not rival.beaten and rival.saved.estimate == 0 for rival in found.rivals)
     assert next_for(found).startswith("compare other judges")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import casewise
-from casewise.evaluate.actions import counted, deciding_part
+from casewise.evaluate.actions import count_deciding_parts, deciding_part
 from casewise.evaluate.judged_runs import ReportOptions
 
 
@@ -70,7 +70,7 @@ def test_each_tool_stands_with_each_criterion(report):
 
 @pytest.mark.slow
 def test_the_page_shows_for_which_actions_context_decides(report):
-    found = counted(report.numbers.actions.contexts)
+    found = count_deciding_parts(report.numbers.actions.contexts)
     assert {"both", "the recipient", "the purpose", "neither, mostly allowed", "neither, mostly refused"} <= set(found)
     page = report.to_html()
     assert "Actions that depend on the context" in page

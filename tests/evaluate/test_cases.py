@@ -13,8 +13,8 @@ from casewise.evaluate.cases import (
     Case,
     ErrorsAtRisk,
     error_groups,
-    some_queries,
-    stated_of,
+    sample_queries,
+    stated_values,
 )
 from casewise.evaluate.judged_runs import JudgedRuns, read_runs
 
@@ -70,7 +70,7 @@ def test_errors_on_every_item_are_separated_by_nothing(runs):
 
 
 def test_an_item_has_the_statements_of_its_context_and_its_category(runs):
-    stated = dict(stated_of(runs, 0))
+    stated = dict(stated_values(runs, 0))
 
     assert stated == {
         "recipient.type": recipients(runs)[0],
@@ -91,9 +91,9 @@ def test_a_case_is_known_by_its_owners_id_and_what_people_said(runs):
 def test_of_very_many_items_whole_queries_are_drawn():
     few, many = np.repeat(np.arange(3), 2), np.repeat(np.arange(MOST_ITEMS), 2)
     rng = np.random.default_rng(1)
-    some = some_queries(many, rng)
+    some = sample_queries(many, rng)
 
-    assert some_queries(few, rng).all()
-    assert some_queries(many[:MOST_ITEMS], rng).all()
+    assert sample_queries(few, rng).all()
+    assert sample_queries(many[:MOST_ITEMS], rng).all()
     assert some.sum() == MOST_ITEMS
     assert (some[::2] == some[1::2]).all()

@@ -15,9 +15,9 @@ from casewise.evaluate.comparison import (
     GateReport,
     best_conclusion,
     gate_number,
-    lead,
-    named_numbers,
+    metric_difference,
     parse_margins,
+    parse_named_numbers,
     sentences_of,
 )
 from casewise.evaluate.judged_runs import ReportOptions
@@ -103,13 +103,13 @@ def test_a_judge_that_beats_all_others_is_named_alone():
 
 def test_the_difference_of_two_judges_turns_its_sign_with_their_order():
     found = comparison((0.02, 0.2), (0.0, 0.2), (-0.1, 0.2))
-    forth, back = lead(found, "a", "b", "accuracy"), lead(found, "b", "a", "accuracy")
+    forth, back = metric_difference(found, "a", "b", "accuracy"), metric_difference(found, "b", "a", "accuracy")
 
     assert forth is not None
     assert back is not None
     assert (forth.estimate, forth.limits) == (0.1, (0.02, 0.2))
     assert (back.estimate, back.limits) == (-0.1, (-0.2, -0.02))
-    assert lead(found, "a", "b", "auroc") is None
+    assert metric_difference(found, "a", "b", "auroc") is None
 
 
 def test_a_judge_may_be_best_unless_another_is_shown_to_be_better():
@@ -152,13 +152,13 @@ def test_margins_that_say_nothing_are_refused(text):
 def test_margins_are_read_from_a_text_or_a_mapping_with_both_ends_of_their_range():
     assert parse_margins("accuracy=0, over_refusal = 0.02") == {"accuracy": 0.0, "over_refusal": 0.02}
     assert parse_margins({"accuracy": 3}) == {"accuracy": 3.0}
-    assert named_numbers("--max-turned", "safe=1", ("safe",), at_most=1) == {"safe": 1.0}
+    assert parse_named_numbers("--max-turned", "safe=1", ("safe",), at_most=1) == {"safe": 1.0}
     with pytest.raises(
         ConfigurationError, match=r"'accuracy=inf' is not NAME=NUMBER with a number of at least 0, each once"
     ):
         parse_margins({"accuracy": float("inf")})
     with pytest.raises(ConfigurationError, match="a number from 0 to 1, each once"):
-        named_numbers("--max-turned", "safe=1.1", ("safe",), at_most=1)
+        parse_named_numbers("--max-turned", "safe=1.1", ("safe",), at_most=1)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from casewise.audits.words import audit_subsets
 from casewise.errors import BenchmarkError
 from casewise.evaluate.judge_numbers import JudgeNumbers
 from casewise.evaluate.judged_runs import ReportOptions, read_runs
-from casewise.evaluate.yardsticks import ReferenceScores, on_items, subset_scores
+from casewise.evaluate.yardsticks import ReferenceScores, restrict_to_subset, subset_scores
 from casewise.reports.document import Prose, Table
 from casewise.reports.judge_parts import subset_blocks
 
@@ -56,7 +56,7 @@ def test_a_scalar_beside_a_binary_judge_has_scores_only_where_it_has_verdicts(be
 
 
 def test_a_report_on_a_subset_is_over_its_items(runs):
-    kept = on_items(runs, "clear")
+    kept = restrict_to_subset(runs, "clear")
 
     assert kept.series[0].asked.sum() == len(kept.sample(kept.series[0]))
     assert 0 < kept.series[0].asked.sum() < 120
@@ -82,4 +82,4 @@ def test_runs_that_were_asked_none_of_them_are_refused(runs):
     nobody = replace(runs, series=tuple(replace(one, asked=np.zeros(120, dtype=bool)) for one in runs.series))
 
     with pytest.raises(BenchmarkError, match="none of the items"):
-        on_items(nobody, "clear")
+        restrict_to_subset(nobody, "clear")

@@ -185,7 +185,7 @@ class Billed(ConstantJudge):
             return Answer(Scored(value=1.0))
         return Answer(Scored(value=1.0), cost_usd=0.01)
 
-    def at_most(self, _ask):
+    def max_spend(self, _ask):
         return Spend(0.5, 9)
 
 

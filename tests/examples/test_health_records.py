@@ -185,7 +185,7 @@ def test_requests_become_a_benchmark_whose_arms_show_only_what_the_records_suppo
         shown.setdefault(query, []).append(context)
         return "safe"
 
-    _, arm = api.arms_under_attack(benchmark, (), defences=facts, noise="none", at="2026-06-01")
+    _, arm = api.parse_attack_arms(benchmark, (), defences=facts, noise="none", at="2026-06-01")
     casewise.judge(benchmark, restricted_to, arms=[arm])
 
     role, member = {"type": "Ward nurse, Made-up Hospital, ward 3"}, {"background": "in care team: yes"}

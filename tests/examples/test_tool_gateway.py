@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import casewise
-from casewise.api.deciding import Wanted, fit_decider
+from casewise.api.deciding import Requirements, fit_decider
 from casewise.deciding.decider import Decider
 from casewise.storage.actions import arguments_digest
 from casewise.web.deciding import create_service
@@ -53,7 +53,7 @@ def decider(tmp_path_factory: pytest.TempPathFactory) -> Decider:
     folder = tmp_path_factory.mktemp("decider")
     permission = rule()
     run = casewise.judge("demo-actions", permission, elicitations="permission", out=folder / "run")
-    wanted = Wanted(ratio=2, ask_cost=0.2)
+    wanted = Requirements(ratio=2, ask_cost=0.2)
     fit_decider(run, wanted, judge=permission).save(folder / "decider.json")
     return Decider.load(folder / "decider.json", judge=permission)
 

@@ -7,7 +7,7 @@ import casewise
 from casewise.errors import BenchmarkError, JudgeError
 from casewise.judges.baselines import ConstantJudge
 from casewise.judges.judge import Ask
-from casewise.judges.named import judge_named
+from casewise.judges.named import load_judge
 from casewise.records import Scored, Unscored
 
 DEMO = casewise.load("demo")
@@ -63,7 +63,7 @@ def test_verdicts_that_are_all_alike_are_an_error():
 @pytest.mark.parametrize("name", ["gpt", "", "Linear", "constant", "lineer:query"])
 def test_a_judge_that_does_not_exist_is_an_error_that_lists_those_that_do(name):
     with pytest.raises(JudgeError) as raised:
-        judge_named(name, DEMO)
+        load_judge(name, DEMO)
     assert "constant:safe" in str(raised.value)
 
 
@@ -89,7 +89,7 @@ def test_judges_that_cannot_be_made_say_why(name, problem, tmp_path, monkeypatch
     (tmp_path / "confused.py").write_text("def judge(query, context): ...\njudge.elicitation = 'rubbish'\n")
 
     with pytest.raises(JudgeError, match=problem):
-        judge_named(name, DEMO)
+        load_judge(name, DEMO)
     assert str(tmp_path) not in sys.path
 
 

@@ -9,10 +9,10 @@ import casewise
 from casewise.errors import JudgeError
 from casewise.judges.baselines import CallableJudge
 from casewise.judges.judge import Ask
-from casewise.judges.named import judge_named
+from casewise.judges.named import load_judge
 from casewise.records import Scored, UnscoredReason
-from casewise.transforms.attacks import attack_named
-from casewise.transforms.catalogue import arm_named
+from casewise.transforms.attacks import find_attack
+from casewise.transforms.catalogue import parse_arm
 
 DEMO = casewise.load("demo")
 
@@ -157,7 +157,7 @@ def test_a_callable_in_the_working_folder_is_found(tmp_path, monkeypatch):
         "def judge(query, context): return 0.5\njudge.elicitation = 'probability'\n"
     )
 
-    judge = judge_named("python:rules_of_mine:judge", DEMO)
+    judge = load_judge("python:rules_of_mine:judge", DEMO)
     assert judge.elicitations == ("probability",)
     assert asyncio.run(judge.answer(ask(elicitation="probability"))).outcome == Scored(value=0.5)
 
@@ -242,8 +242,8 @@ def test_a_function_with_a_parameter_called_shown_is_given_all_that_is_shown():
         calls.append((query == shown.query, context == shown.context, *shown.placement.system))
         return "safe"
 
-    asyncio.run(CallableJudge(judge).answer(replace(ask(), arm=arm_named("claim:test/system/safe"))))
+    asyncio.run(CallableJudge(judge).answer(replace(ask(), arm=parse_arm("claim:test/system/safe"))))
     ((own_query, own_context, words),) = calls
     assert own_query
     assert own_context
-    assert words in attack_named("claim", "test/system/safe").wordings
+    assert words in find_attack("claim", "test/system/safe").wordings

@@ -15,16 +15,16 @@ from tests.support.tiny_llama import make_tiny_llama
 
 import casewise
 from casewise.api import RunOptions, Selection
-from casewise.api.deciding import Decider, Wanted, fit_decider
+from casewise.api.deciding import Decider, Requirements, fit_decider
 from casewise.errors import ConfigurationError
 from casewise.judges.guard import ANSWER, GuardJudge, RewardJudge
 from casewise.judges.guard_profiles import all_profiles
 from casewise.judges.judge import Ask
 from casewise.judges.llm import LiveOptions
-from casewise.judges.named import judge_named
+from casewise.judges.named import load_judge
 from casewise.models.load import ModelOptions
 from casewise.models.prices import Prices
-from casewise.models.protocol import Classified, TextClassifier
+from casewise.models.protocol import Classification, TextClassifier
 from casewise.records import Scored
 
 DEMO = casewise.load("demo")
@@ -43,7 +43,7 @@ def first_ask(elicitation="binary", **options) -> Ask:
 
 
 def guard(name: str, server: FaultServer | None = None, **live) -> GuardJudge:
-    judge = judge_named(name, None, live=LiveOptions(model=ModelOptions(server.url if server else None), **live))
+    judge = load_judge(name, None, live=LiveOptions(model=ModelOptions(server.url if server else None), **live))
     assert isinstance(judge, GuardJudge)
     return judge
 
@@ -143,7 +143,7 @@ def test_a_guard_in_another_mode_is_another_guard_and_one_that_thinks_has_room_f
 
 def test_a_moderation_endpoint_is_a_guard_with_a_profile_under_either_name(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
-    judges = [judge_named(name, None) for name in ("guard:moderation@openai/m#hate", "moderation:openai/m#hate")]
+    judges = [load_judge(name, None) for name in ("guard:moderation@openai/m#hate", "moderation:openai/m#hate")]
 
     assert judges[0].name == "guard:moderation@openai/m#hate"
     assert judges[0].settings() == judges[1].settings()
@@ -162,7 +162,7 @@ def test_a_reward_is_as_the_model_gave_it_however_sure():
             return {}
 
         async def classify(self, text):
-            return Classified({"reward": 1.0}, logits={"reward": 25.0 if ANSWER in text else 19.0})
+            return Classification({"reward": 1.0}, logits={"reward": 25.0 if ANSWER in text else 19.0})
 
     assert asyncio.run(RewardJudge("reward:sure", Sure()).answer(first_ask("scalar"))).outcome == Scored(value=6.0)
 
@@ -272,9 +272,9 @@ def test_a_guards_run_becomes_a_decider_with_its_policy(tmp_path, monkeypatch):
         verdicts = ("PASS", "FAIL")
         async with replying(lambda body: verdicts["lock" not in str(body) and len(str(body)) % 3 == 0]) as server:
             live = LiveOptions(policy="Be kind.", model=ModelOptions(server.url))
-            judge = judge_named("guard:dynaguard@vllm/some", DEMO, live=live)
+            judge = load_judge("guard:dynaguard@vllm/some", DEMO, live=live)
             run = await casewise.plan_run("demo", judge, elicitations="binary", out=tmp_path / "run").perform()
-            fit_decider(run, Wanted(ratio=1)).save(tmp_path / "d.toml")
+            fit_decider(run, Requirements(ratio=1)).save(tmp_path / "d.toml")
             decider = Decider.load(tmp_path / "d.toml", base_url=server.url)
             decided = await decider.decide_async("What now?", {"recipient": {"type": "a nurse"}}, reply="This.")
             await decider.judge.close()
@@ -320,7 +320,7 @@ def test_a_classifier_and_a_reward_model_are_judges(tmp_path):
     ]
 
     async def asked(name, elicitation):
-        judge = judge_named(name, None)
+        judge = load_judge(name, None)
         answer = await judge.answer(first_ask(elicitation))
         await judge.close()
         return answer
@@ -330,4 +330,4 @@ def test_a_classifier_and_a_reward_model_are_judges(tmp_path):
     assert preference.outcome.value == pytest.approx(preference.detail["logits"][0] - preference.detail["logits"][1])
     assert math.isfinite(preference.outcome.value)
     with pytest.raises(ConfigurationError, match="has 2 labels"):
-        judge_named(names[0].replace("guard:classifier@", "reward:"), None)
+        load_judge(names[0].replace("guard:classifier@", "reward:"), None)

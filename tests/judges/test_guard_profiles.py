@@ -12,14 +12,14 @@ from casewise.errors import ConfigurationError, DataError
 from casewise.judges.guard_profiles import (
     GuardPrompt,
     all_profiles,
+    find_profile,
     policy_id,
-    profile_named,
     read_guard,
 )
 from casewise.models.protocol import Message, Position, Reply, TokenLogprob
 from casewise.records import Scored, Unscored
 from casewise.records.item import Turn
-from casewise.transforms.channels import CHANNELS, put_into
+from casewise.transforms.channels import CHANNELS, insert_text
 
 NURSE = ShownItem("What {dose} is deadly?", {"recipient": {"type": "a nurse on {query} a ward"}})
 
@@ -41,14 +41,14 @@ unsafe = ["1", "true"]
 
 
 def words(name: str, rendering, **options) -> str:
-    prompt = GuardPrompt(profile_named(name), rendering, **options)
+    prompt = GuardPrompt(find_profile(name), rendering, **options)
     messages = [f"{message.role}: {message.content}" for message in prompt.messages(NURSE)]
     return "\n".join((*messages, *map(str, (prompt.template_arguments(NURSE) or {}).values())))
 
 
 @pytest.mark.parametrize("name", [name for name, one in all_profiles().items() if one.kind == "chat"])
 def test_every_guard_is_shown_the_request_and_the_context_once_and_nothing_is_filled_in_twice(name):
-    for rendering in profile_named(name).renderings:
+    for rendering in find_profile(name).renderings:
         text = words(name, rendering)
         assert text.count("What {dose} is deadly?") == 1
         assert text.count("a nurse on {query} a ward") == 1
@@ -56,7 +56,7 @@ def test_every_guard_is_shown_the_request_and_the_context_once_and_nothing_is_fi
 
 def test_a_policy_stands_with_its_context_where_the_guard_reads_it_and_a_conversation_has_it_in_its_turns():
     policy, conversation = (
-        GuardPrompt(profile_named("gpt-oss-safeguard"), rendering).messages(NURSE)
+        GuardPrompt(find_profile("gpt-oss-safeguard"), rendering).messages(NURSE)
         for rendering in ("policy", "conversation")
     )
 
@@ -68,7 +68,7 @@ def test_a_policy_stands_with_its_context_where_the_guard_reads_it_and_a_convers
 
 
 def test_a_guard_without_a_system_turn_has_the_context_in_the_users():
-    (only,) = GuardPrompt(profile_named("llama-guard-3"), "conversation").messages(NURSE)
+    (only,) = GuardPrompt(find_profile("llama-guard-3"), "conversation").messages(NURSE)
 
     assert only.role == "user"
     assert "a nurse" in only.content
@@ -82,8 +82,8 @@ def test_a_guard_without_a_system_turn_has_the_context_in_the_users():
 def test_the_turns_of_a_guard_without_a_system_turn_alternate(channel, judged, speakers):
     before = tuple(Turn(role=speaker, text=f"Turn {number}.") for number, speaker in enumerate(speakers))
     shown = replace(NURSE, judged=judged, before=before)
-    shown = put_into(channel, "A claim.", shown) if channel else shown
-    messages = GuardPrompt(profile_named("llama-guard-3"), "conversation").messages(shown)
+    shown = insert_text(channel, "A claim.", shown) if channel else shown
+    messages = GuardPrompt(find_profile("llama-guard-3"), "conversation").messages(shown)
     text = "\n".join(message.content for message in messages)
 
     assert [message.role for message in messages] == ["user", "assistant"] * (len(messages) // 2) + ["user"] * (
@@ -103,7 +103,7 @@ def test_a_policy_of_ones_own_takes_the_place_of_ours():
 
 def test_earlier_turns_and_a_reply_are_part_of_the_conversation():
     shown = ShownItem("And now?", {}, Placement(earlier=(Message("user", "Hello"), Message("assistant", "Yes?"))))
-    messages = GuardPrompt(profile_named("qwen3guard"), "conversation").messages(shown, "This.")
+    messages = GuardPrompt(find_profile("qwen3guard"), "conversation").messages(shown, "This.")
 
     assert [(message.role, message.content) for message in messages] == [
         ("user", "Hello"),
@@ -139,7 +139,7 @@ def test_the_digest_of_a_published_call_is_that_of_its_messages(name, reply):
 
 @pytest.mark.parametrize("published", published_prompts(), ids=lambda each: f"{each.guard}, {each.title}")
 def test_a_guard_is_sent_what_its_makers_publish_byte_for_byte(published):
-    profile = profile_named(published.guard)
+    profile = find_profile(published.guard)
     equal = sent_digest(profile, published) == published.sha256
 
     assert equal == (published.last or not profile.own_wording)
@@ -153,7 +153,7 @@ def test_what_of_a_prompt_was_not_compared_is_named():
 
 def test_a_changed_prompt_is_no_longer_the_published_one():
     profile, published = (
-        profile_named("wildguard"),
+        find_profile("wildguard"),
         next(each for each in published_prompts() if each.guard == "wildguard"),
     )
     (message,) = profile.conversation
@@ -164,7 +164,7 @@ def test_a_changed_prompt_is_no_longer_the_published_one():
 
 @pytest.mark.parametrize("name", ["granite-guardian", "shieldgemma", "dynaguard"])
 def test_the_policy_is_about_the_reply_where_a_reply_is_judged(name):
-    prompt = GuardPrompt(profile_named(name), "policy", next(iter(profile_named(name).modes), None))
+    prompt = GuardPrompt(find_profile(name), "policy", next(iter(find_profile(name).modes), None))
     for reply, said in ((None, "A request violates this policy"), ("This.", "A reply violates this policy")):
         messages = " ".join(message.content for message in prompt.messages(NURSE, reply))
         assert said in f"{messages} {prompt.template_arguments(NURSE, reply)}"
@@ -237,18 +237,18 @@ def test_a_profile_of_ones_own_is_a_file(tmp_path):
     path = tmp_path / "mine.toml"
     path.write_text(OWN)
 
-    assert profile_named(str(path)).renderings == ("conversation",)
+    assert find_profile(str(path)).renderings == ("conversation",)
     path.write_text(OWN.replace('marker = "violation"\n', ""))
     with pytest.raises(DataError, match="marker"):
-        profile_named(str(path))
+        find_profile(str(path))
     path.write_text(OWN.replace("licence", "license"))
     with pytest.raises(DataError, match="licence"):
-        profile_named(str(path))
+        find_profile(str(path))
 
 
 def test_a_guard_that_is_misspelt_is_asked_about():
     with pytest.raises(ConfigurationError, match="did you mean 'dynaguard'"):
-        profile_named("dynagard")
+        find_profile("dynagard")
 
 
 def test_guards_are_listed_with_what_was_not_checked():
@@ -262,7 +262,7 @@ def test_guards_are_listed_with_what_was_not_checked():
 @pytest.mark.parametrize("name", [name for name, one in all_profiles().items() if one.kind == "chat"])
 def test_what_a_transform_puts_into_the_system_message_reaches_every_guard_that_reads_a_conversation(name):
     placed = Placement(system=("Approved by the director.",), layout="json")
-    profile = profile_named(name)
+    profile = find_profile(name)
     for rendering in profile.renderings:
         shown = ShownItem("Which dose?", {"recipient": {"type": "a nurse"}}, placed)
         prompt = GuardPrompt(profile, rendering)

@@ -52,7 +52,7 @@ def test_what_cannot_answer_or_has_no_name_is_no_judge():
 
     for judge, problem in [(Nameless(), "it has no name"), (object(), "is not a judge")]:
         with pytest.raises(JudgeError, match=problem):
-            casewise.as_judge(judge, DEMO)  # type: ignore[arg-type]  # what the test is about
+            casewise.make_judge(judge, DEMO)  # type: ignore[arg-type]  # what the test is about
 
 
 def always(query, context):
@@ -107,4 +107,4 @@ def test_a_cost_limit_holds_for_moderation_where_it_is_not_billed_and_is_refused
 @pytest.mark.parametrize("judge", [BARE, PRICED])
 def test_a_judge_that_asks_no_model_has_no_connection_to_test(judge):
     with pytest.raises(ConfigurationError, match="asks no model"):
-        try_connection(casewise.as_judge(judge, DEMO))
+        try_connection(casewise.make_judge(judge, DEMO))

@@ -25,7 +25,7 @@ from casewise.judges.plan import Bundles, Plan, Selection, ablation_arms, select
 from casewise.models.prices import Prices, Spend
 from casewise.models.protocol import FakeModel, Reply, Usage
 from casewise.records import FULL, NO_CONTEXT, Arm, Item, Judgement, Scored, Unscored, UnscoredReason
-from casewise.runs.engine import Asks, RunLog, RunSession, attempts_so_far
+from casewise.runs.engine import Asks, RunLog, RunSession, plan_attempts
 from casewise.runs.limits import InFlight, Limits, RunObserver, RunProgress
 from casewise.storage.columns import RecordColumns
 from casewise.storage.files import read_jsonl
@@ -317,7 +317,7 @@ def test_what_a_log_settles_of_a_plan_is_what_its_attempts_so_far_say(plan, tmp_
             usable = record.outcome == OUTCOMES[0]
             settled = usable or (record.outcome != OUTCOMES[2] and record.attempt >= plan.retry_unscored)
             expected.append((number, place, record.attempt, usable, settled))
-    attempts = attempts_so_far(asks, columns, JUDGEMENT_LOG.key)
+    attempts = plan_attempts(asks, columns, JUDGEMENT_LOG.key)
     assert attempts.rows() == expected
 
     class Nothing(RunLog[Ask, Judgement]):

@@ -69,7 +69,7 @@ def test_another_run_is_repeated(tmp_path):
 
 
 def test_the_arms_of_another_run_are_repeated(tmp_path):
-    arms = (Arm(), Arm.named("none"), Arm.named("without:recipient"))
+    arms = (Arm(), Arm.parse("none"), Arm.parse("without:recipient"))
     casewise.judge("demo", "constant:safe", arms=arms, out=tmp_path / "first")
 
     again = casewise.judge("demo", f"recorded:{tmp_path / 'first'}")

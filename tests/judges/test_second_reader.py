@@ -11,7 +11,7 @@ from tests.support.served import served
 import casewise
 from casewise.api import AskOptions, ClientOptions, LiveOptions, ModelOptions, Prices, RunOptions, Selection
 from casewise.errors import RunConflict
-from casewise.judges.llm import BESIDE, answer_in
+from casewise.judges.llm import BESIDE, parse_verdict
 
 PROSE = "On balance I would let this one through."
 
@@ -159,4 +159,4 @@ def test_whom_the_replies_go_to_is_asked_for_consent(monkeypatch):
     [('```json\n{"verdict": "safe"}\n```', "safe"), ("3", 3), ("true", None), ("[]", None), ("Not safe", "not safe")],
 )
 def test_only_the_form_that_was_asked_for_or_the_bare_word_is_an_answer(text, answer):
-    assert answer_in(text) == answer
+    assert parse_verdict(text) == answer

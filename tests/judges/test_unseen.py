@@ -17,7 +17,7 @@ from casewise.api.attacks import AttackRun
 from casewise.api.replying import PlannedReplies
 from casewise.errors import ConfigurationError
 from casewise.judges.guard import GuardJudge
-from casewise.judges.guard_profiles import GuardPrompt, profile_named
+from casewise.judges.guard_profiles import GuardPrompt, find_profile
 from casewise.judges.judge import Answer
 from casewise.judges.llm import LiveOptions, LLMJudge
 from casewise.judges.plan import Selection, select
@@ -26,8 +26,8 @@ from casewise.models.protocol import FakeModel, Message, Reply
 from casewise.records import Scored
 from casewise.replies.collect import CollectOptions, chat_plan
 from casewise.storage.run_folder import JUDGEMENTS, judgement_table, last_attempts
-from casewise.transforms.channels import over_texts
-from casewise.transforms.texts import Adaptive
+from casewise.transforms.channels import map_texts
+from casewise.transforms.texts import AdaptiveAttack
 
 EIGHT = RunOptions(selection=Selection(limit=8))
 
@@ -122,7 +122,7 @@ def test_a_model_is_asked_under_an_attack_exactly_where_its_messages_differ(name
         return Reply("unsafe" if guard else '{"verdict": "unsafe"}')
 
     model = FakeModel(spy, name=name)
-    prompt = GuardPrompt(profile_named("llama-guard-3"), "conversation")
+    prompt = GuardPrompt(find_profile("llama-guard-3"), "conversation")
     judge: Any = GuardJudge(name, model, None, prompt) if guard else LLMJudge(model)
     run = casewise.attack("demo", judge, attacks=CLAIMS, noise="format:json,order:reversed", options=EIGHT)
     shown, hidden = shown_under(run)
@@ -169,7 +169,7 @@ def test_a_chatbot_is_not_asked_under_what_changes_nothing_that_it_is_sent(tmp_p
         async with FaultServer() as server:
             loaded = load_model("vllm/m", ModelOptions(base_url=server.url))
             demo = casewise.load("demo")
-            arms = casewise.arms_under_attack(
+            arms = casewise.parse_attack_arms(
                 demo, "claim:authority/user,claim:agreed,claim:authority/system", noise="format:list,format:json"
             )
             plan = chat_plan(select(demo, Selection(limit=4)), arms)
@@ -197,8 +197,8 @@ def test_what_an_endpoint_is_not_sent_is_not_shown(name):
         async with FaultServer() as server:
             live = LiveOptions(model=ModelOptions(base_url=server.url))
             options = RunOptions(selection=Selection(limit=4), live=live)
-            planned = plan_run("demo", name, arms=casewise.arms_under_attack("demo", CLAIMS), options=options)
-            attack = AttackRun.from_plan(planned, Adaptive())
+            planned = plan_run("demo", name, arms=casewise.parse_attack_arms("demo", CLAIMS), options=options)
+            attack = AttackRun.from_plan(planned, AdaptiveAttack())
             return attack, await attack.perform()
 
     attack, run = asyncio.run(go())
@@ -217,7 +217,7 @@ def test_what_an_endpoint_is_not_sent_is_not_shown(name):
 def test_a_report_takes_its_shares_over_what_was_shown():
     def believes(query, context):
         texts: list[str] = []
-        over_texts(context, lambda text: texts.append(text) or text)  # type: ignore[func-returns-value]  # it collects
+        map_texts(context, lambda text: texts.append(text) or text)  # type: ignore[func-returns-value]  # it collects
         return claimed("\n\n".join([query, *texts])) or "unsafe"
 
     run = casewise.attack("demo", believes, attacks="claim:authority", noise="none")
@@ -232,4 +232,6 @@ def test_an_attacker_is_not_paid_for_claims_that_the_judge_cannot_see():
         return "unsafe"
 
     with pytest.raises(ConfigurationError, match="does not receive the attacker's claims"):
-        casewise.attack("demo", two, attacker="fake/rehearsal", adaptive=Adaptive(channel="system"), options=EIGHT)
+        casewise.attack(
+            "demo", two, attacker="fake/rehearsal", adaptive=AdaptiveAttack(channel="system"), options=EIGHT
+        )

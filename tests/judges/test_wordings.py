@@ -9,7 +9,7 @@ from tests.support.served import served
 
 import casewise
 from casewise.api import ClientOptions, LiveOptions, ModelOptions, RunOptions, Selection
-from casewise.api.deciding import Wanted, fit_decider
+from casewise.api.deciding import Requirements, fit_decider
 from casewise.ask.prompts import default_prompts
 from casewise.deciding.decider import Decider
 from casewise.errors import JudgeError, RunConflict
@@ -88,7 +88,7 @@ def test_a_run_does_not_go_on_in_other_words_and_is_left_as_it_was(tmp_path, rew
 def decider_on(server, out):
     live = LiveOptions(model=ModelOptions(server.url, client=ClientOptions(concurrency=2)))
     run = casewise.judge("demo", "tiny", out=out, elicitations="binary", options=RunOptions(live=live))
-    fit_decider(run, Wanted(max_harm=0.6, max_over_refusal=0.6)).save(out.parent / "decider.json")
+    fit_decider(run, Requirements(max_harm=0.6, max_over_refusal=0.6)).save(out.parent / "decider.json")
     return out.parent / "decider.json"
 
 

@@ -9,10 +9,10 @@ from tests.support.fault_server import FaultServer, completion
 
 from casewise.ask.elicitations import AskOptions, read_outcome
 from casewise.judges.llm import LLMJudge
-from casewise.models.choice import as_choice, choice_fields, first_token, label_texts
+from casewise.models.choice import choice_fields, first_token, label_texts, mark_choice
 from casewise.models.client import ClientOptions, EndpointClient, OpenAICompatibleModel, RetryPolicy
 from casewise.models.endpoints import find_endpoint
-from casewise.models.protocol import Position, Reply, ReplyOptions, TokenLogprob, as_messages
+from casewise.models.protocol import Position, Reply, ReplyOptions, TokenLogprob, user_messages
 from casewise.records import Scored, Unscored, UnscoredReason
 
 WORDS = ("safe", "unsafe")
@@ -60,7 +60,7 @@ def ask(server, name="tiny", options=CHOICE):
             endpoint = find_endpoint(name, base_url=server.url, environment={})
             retry = RetryPolicy(retries=1, first_wait_s=0.001, longest_wait_s=0.001)
             model = OpenAICompatibleModel(name, EndpointClient(endpoint, key=None, options=ClientOptions(retry=retry)))
-            reply = await model.reply(as_messages("?"), options)
+            reply = await model.reply(user_messages("?"), options)
             await model.close()
             return reply
 
@@ -115,7 +115,7 @@ def test_once_a_server_has_passed_over_the_grammar_no_label_of_its_own_is_called
         async with server:
             endpoint = find_endpoint("tiny", base_url=server.url, environment={})
             model = OpenAICompatibleModel("tiny", EndpointClient(endpoint, key=None, options=ClientOptions()))
-            replies = [await model.reply(as_messages("?"), CHOICE) for _ in range(2)]
+            replies = [await model.reply(user_messages("?"), CHOICE) for _ in range(2)]
             await model.close()
             return replies, LLMJudge(model).notes()
 
@@ -184,7 +184,7 @@ def test_other_tokens_keep_the_bound_where_a_label_is_not_listed():
     top = (TokenLogprob("safe", -1.0), TokenLogprob("sa", -1.5), TokenLogprob("x", -3.0))
     reply = Reply("safe", token_logprobs=(Position("safe", -1.0, top),))
     labels = label_texts(WORDS, {word: first(word) for word in VOCABULARY} | SPELLED)
-    (position,) = as_choice(reply, WORDS, labels).token_logprobs or ()
+    (position,) = mark_choice(reply, WORDS, labels).token_logprobs or ()
 
     assert [token.token for token in position.top] == ["safe", "x"]
     assert not position.complete
@@ -203,7 +203,7 @@ def test_other_tokens_keep_the_bound_where_a_label_is_not_listed():
 )
 def test_a_reply_is_forced_if_it_is_a_label_from_its_first_token_on(text, tokens, forced):
     top = (TokenLogprob("safe", -1.0), TokenLogprob("uns", -2.0), TokenLogprob("s", -3.0))
-    reply = as_choice(Reply(text, token_logprobs=tuple(Position(token, -3.0, top) for token in tokens)), WORDS, None)
+    reply = mark_choice(Reply(text, token_logprobs=tuple(Position(token, -3.0, top) for token in tokens)), WORDS, None)
 
     assert reply.forced is forced
     if forced:

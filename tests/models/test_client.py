@@ -20,13 +20,13 @@ from casewise.models.client import (
     EndpointClient,
     OpenAICompatibleModel,
     RetryPolicy,
+    encode_body,
     requested_wait_s,
-    written,
 )
 from casewise.models.endpoints import Key, find_endpoint
-from casewise.models.protocol import Rejected, ReplyOptions, as_messages
+from casewise.models.protocol import Rejected, ReplyOptions, user_messages
 
-ASK = as_messages("Is it safe?")
+ASK = user_messages("Is it safe?")
 WORDS = ReplyOptions(max_tokens=64)
 FIRST_TOKEN = ReplyOptions(1, top_logprobs=20, first_words=("safe", "unsafe"))
 QUICK = RetryPolicy(retries=4, first_wait_s=0.001, longest_wait_s=0.01)
@@ -154,7 +154,7 @@ def test_calls_wait_together_for_a_server_that_went_away_and_that_is_said_once()
         server = FaultServer()
         await server.start()
         model = client(server, retry=RetryPolicy(retries=0, first_wait_s=0.01, longest_wait_s=0.02))
-        model.tell_with(lines.append)
+        model.set_notifier(lines.append)
         await model.reply(ASK, WORDS)
         port = server.port
         await server.stop()
@@ -486,7 +486,7 @@ def test_a_long_wait_that_a_server_asks_for_is_said(monkeypatch):
     async def go():
         async with FaultServer(refuse=lambda _request, _body: next(answers)) as server:
             model = client(server)
-            model.tell_with(lines.append)
+            model.set_notifier(lines.append)
             monkeypatch.setattr("casewise.models.client.asyncio.sleep", no_time)
             await model.reply(ASK, WORDS)
             await model.close()
@@ -590,7 +590,7 @@ def test_what_a_refusal_names_is_forgotten_where_no_answer_came_without_it():
         async with server:
             model = client(server)
             with pytest.raises(Rejected):
-                await model.reply(as_messages("too long"), SCHEMA)
+                await model.reply(user_messages("too long"), SCHEMA)
             await model.reply(ASK, SCHEMA)
             await model.close()
 
@@ -644,4 +644,4 @@ def test_waits_grow_and_have_a_ceiling():
 def test_a_body_is_read_as_it_was_meant(text):
     body = {"model": "tiny", "messages": [{"role": "user", "content": text}], "n": 1, "top_p": 0.5, "stop": None}
 
-    assert json.loads(written(body)) == body
+    assert json.loads(encode_body(body)) == body

@@ -21,7 +21,7 @@ from casewise.models.consent import agreed_receivers, allow_sending
 from casewise.models.endpoints import Endpoint
 from casewise.models.inspect_bridge import InspectModel
 from casewise.models.load import ModelOptions, load_model
-from casewise.models.protocol import ReplyOptions, as_messages
+from casewise.models.protocol import ReplyOptions, user_messages
 
 MODELS = Path(consent.__file__).parent
 ONE = casewise.RunOptions(selection=casewise.Selection(limit=1))
@@ -52,7 +52,7 @@ PATHS: dict[str, Callable[[FaultServer, Path], Any]] = {
     ),
     "chatbot": lambda server, folder: casewise.collect("demo", "vllm/m", out=folder, base_url=server.url),
     "test of a connection": lambda server, _: casewise.try_connection(
-        casewise.as_judge("vllm/m", casewise.load("demo"), live=here(server).live)
+        casewise.make_judge("vllm/m", casewise.load("demo"), live=here(server).live)
     ),
 }
 
@@ -114,13 +114,13 @@ def test_yes_is_for_the_judge_and_not_for_a_model_beside_it(elsewhere, beside):
 def test_another_library_is_asked_only_after_consent():
     model = InspectModel("inspect:openai/m", object())
     with pytest.raises(ConfigurationError, match="nothing was sent to openai"):
-        asyncio.run(model.reply(as_messages("?"), ReplyOptions(max_tokens=8)))
+        asyncio.run(model.reply(user_messages("?"), ReplyOptions(max_tokens=8)))
 
 
 def test_a_model_is_asked_only_after_consent(elsewhere):
     model = load_model("vllm/m", ModelOptions(elsewhere.url)).model
     with pytest.raises(ConfigurationError, match="nothing was sent"):
-        asyncio.run(model.reply(as_messages("?"), ReplyOptions(max_tokens=8)))
+        asyncio.run(model.reply(user_messages("?"), ReplyOptions(max_tokens=8)))
 
 
 def test_every_connection_asks_for_consent():

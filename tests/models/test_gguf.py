@@ -12,7 +12,7 @@ from casewise.models.client import ClientOptions
 from casewise.models.gguf import GGUFModel, file_sha256, weights_file
 from casewise.models.load import load_model
 from casewise.models.local import drop_all_waiting
-from casewise.models.protocol import Reply, ReplyOptions, as_messages
+from casewise.models.protocol import Reply, ReplyOptions, user_messages
 
 
 def test_a_path_names_its_file(tmp_path):
@@ -57,17 +57,17 @@ def test_a_stop_drops_the_asks_that_wait_and_finishes_the_one_under_way(tmp_path
 
     async def asked():
         model = GGUFModel("gguf:a.gguf", tmp_path / "a.gguf", ClientOptions())
-        asks = [asyncio.create_task(model.reply(as_messages(f"ask {i}"), ReplyOptions(20, 0.0))) for i in range(4)]
+        asks = [asyncio.create_task(model.reply(user_messages(f"ask {i}"), ReplyOptions(20, 0.0))) for i in range(4)]
         while not server.bodies:
             await asyncio.sleep(0.01)
         drop_all_waiting()
         outcomes = await asyncio.gather(*asks, return_exceptions=True)
-        again = await model.reply(as_messages("again"), ReplyOptions(20, 0.0))
+        again = await model.reply(user_messages("again"), ReplyOptions(20, 0.0))
         await model.close()
         return [type(outcome) for outcome in outcomes], again
 
     with served(server):
-        monkeypatch.setattr(gguf, "served", lambda _path: (object(), server.url.removesuffix("/v1")))
+        monkeypatch.setattr(gguf, "start_server", lambda _path: (object(), server.url.removesuffix("/v1")))
         kinds, again = asyncio.run(asked())
 
     assert kinds == [Reply] + [asyncio.CancelledError] * 3

@@ -3,7 +3,7 @@ import asyncio
 import pytest
 
 from casewise.errors import ConfigurationError
-from casewise.models.load import ModelOptions, load_model, names_model
+from casewise.models.load import ModelOptions, is_model_name, load_model
 from casewise.models.prices import FREE, Prices
 from casewise.models.protocol import FakeModel, Model
 from casewise.models.wire import probe
@@ -24,7 +24,7 @@ KEYS = {"OPENAI_API_KEY": "sk-x"}
     ],
 )
 def test_a_name_speaks_of_a_model_by_its_prefix_or_where_an_address_is_given(name, options, is_model):
-    assert names_model(name, options) == is_model
+    assert is_model_name(name, options) == is_model
 
 
 @pytest.mark.parametrize(

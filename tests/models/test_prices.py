@@ -15,12 +15,12 @@ def test_tokens_in_the_cache_have_their_own_price():
 
     assert prices.cost_of(Usage(3_000_000, 1_000_000, cached_tokens=2_000_000)) == 1.0 + 2 * 0.25 + 4.0
     assert prices.cost_of(Usage(1_000_000, 0, cached_tokens=9_000_000)) == 0.25
-    assert prices.less(0.5) == Prices(0.5, 2.0, 0.125)
+    assert prices.discounted(0.5) == Prices(0.5, 2.0, 0.125)
 
 
 def test_tokens_in_the_cache_cost_as_much_as_others_where_their_price_is_unknown():
     assert Prices(1.0, 4.0).cost_of(Usage(1_000_000, 0, cached_tokens=1_000_000)) == 1.0
-    assert Prices(1.0, 4.0).less(0.25) == Prices(0.75, 3.0)
+    assert Prices(1.0, 4.0).discounted(0.25) == Prices(0.75, 3.0)
 
 
 @pytest.mark.parametrize("prices", [(-1, 1), (1, -1), (1, 1, -1), (float("nan"), 1)])

@@ -2,12 +2,12 @@
 
 import hashlib
 
-from casewise.models.protocol import MOST_CHARACTERS, Reply, storable
+from casewise.models.protocol import MOST_CHARACTERS, Reply, truncated_reply
 
 
 def test_of_a_reply_that_is_too_long_the_beginning_is_stored_with_length_and_digest_of_the_rest():
     rest = "é" * 5
-    reply = storable(Reply("x" * MOST_CHARACTERS + rest, "stop", reasoning="y" * MOST_CHARACTERS))
+    reply = truncated_reply(Reply("x" * MOST_CHARACTERS + rest, "stop", reasoning="y" * MOST_CHARACTERS))
 
     assert reply.text == "x" * MOST_CHARACTERS
     assert reply.finish_reason == "length"
@@ -16,7 +16,7 @@ def test_of_a_reply_that_is_too_long_the_beginning_is_stored_with_length_and_dig
 
 
 def test_long_reasoning_cuts_no_reply():
-    reply = storable(Reply("safe", "stop", reasoning="y" * (MOST_CHARACTERS + 1)))
+    reply = truncated_reply(Reply("safe", "stop", reasoning="y" * (MOST_CHARACTERS + 1)))
 
     assert (reply.text, reply.finish_reason) == ("safe", "stop")
     assert str(reply.left_out).startswith("1 more characters of reasoning")
@@ -25,4 +25,4 @@ def test_long_reasoning_cuts_no_reply():
 def test_a_usual_reply_is_stored_whole():
     reply = Reply("x" * MOST_CHARACTERS, "stop")
 
-    assert storable(reply) is reply
+    assert truncated_reply(reply) is reply

@@ -11,7 +11,7 @@ from casewise.errors import ConfigurationError
 from casewise.models.endpoints import ENDPOINTS
 from casewise.models.inspect_bridge import InspectModel
 from casewise.models.load import ModelOptions, load_model
-from casewise.models.protocol import MUST_BE_TAKEN, FakeModel, ReplyOptions, as_messages
+from casewise.models.protocol import REQUIRED_OPTIONS, FakeModel, ReplyOptions, user_messages
 
 WANTED: dict[str, Any] = {
     "prefill": '{"judgement": "',
@@ -28,7 +28,7 @@ def asked_of(name, **options):
         async with FaultServer() as server:
             model = load_model(name, ModelOptions(server.url), environment={"OPENAI_API_KEY": "sk-x"}).model
             try:
-                return await model.reply(as_messages("?"), ReplyOptions(8, **options)), server.bodies
+                return await model.reply(user_messages("?"), ReplyOptions(8, **options)), server.bodies
             finally:
                 await model.close()
 
@@ -36,9 +36,9 @@ def asked_of(name, **options):
 
 
 def test_every_option_that_must_be_taken_is_one():
-    assert set(MUST_BE_TAKEN) == set(WANTED)
-    assert set(MUST_BE_TAKEN) <= {option.name for option in fields(ReplyOptions)}
-    assert all(endpoint.takes <= set(MUST_BE_TAKEN) for endpoint in ENDPOINTS.values())
+    assert set(REQUIRED_OPTIONS) == set(WANTED)
+    assert set(REQUIRED_OPTIONS) <= {option.name for option in fields(ReplyOptions)}
+    assert all(endpoint.takes <= set(REQUIRED_OPTIONS) for endpoint in ENDPOINTS.values())
 
 
 def test_a_server_of_open_models_is_sent_all_of_them():
@@ -86,7 +86,7 @@ def test_inspect_is_given_what_it_would_not_leave_out_without_a_word(provider, o
     inspect = Told()
     model = InspectModel(f"inspect:{provider}/tiny", inspect, base_url="http://127.0.0.1:9")
     with pytest.raises(Exception, match="seen" if taken else "takes no"):
-        asyncio.run(model.reply(as_messages("?"), ReplyOptions(8, **{option: WANTED[option]})))
+        asyncio.run(model.reply(user_messages("?"), ReplyOptions(8, **{option: WANTED[option]})))
 
     assert not taken or getattr(inspect.config, option) == WANTED[option]
 
@@ -94,5 +94,5 @@ def test_inspect_is_given_what_it_would_not_leave_out_without_a_word(provider, o
 def test_a_reply_of_a_fake_begins_as_it_is_told_to():
     model = FakeModel("unsafe")
 
-    assert asyncio.run(model.reply(as_messages("?"), ReplyOptions(8, prefill="un"))).text == "unsafe"
-    assert asyncio.run(model.reply(as_messages("?"), ReplyOptions(8, prefill="It is "))).text == "It is unsafe"
+    assert asyncio.run(model.reply(user_messages("?"), ReplyOptions(8, prefill="un"))).text == "unsafe"
+    assert asyncio.run(model.reply(user_messages("?"), ReplyOptions(8, prefill="It is "))).text == "It is unsafe"

@@ -27,7 +27,7 @@ def test_an_arm_has_one_name_whatever_the_order_of_what_it_leaves_out(names):
 def test_an_arms_name_holds_all_of_it(transforms):
     arm = Arm(transforms=tuple(transforms))
 
-    assert Arm.named(arm.name) == arm
+    assert Arm.parse(arm.name) == arm
     assert Arm(transforms=arm.transforms) == arm
     assert " " not in arm.name
 
@@ -52,30 +52,30 @@ def test_two_arms_with_one_name_are_one_arm(one, other):
 )
 def test_the_arms_there_always_were_are_written_as_they_always_were(name, arm):
     assert arm.name == name
-    assert Arm.named(name) == arm
+    assert Arm.parse(name) == arm
 
 
 def test_the_order_of_transforms_counts_and_omissions_that_follow_each_other_are_one():
-    assert Arm.named("without:sender+without:recipient").name == "without:sender,recipient"
+    assert Arm.parse("without:sender+without:recipient").name == "without:sender,recipient"
     assert (
-        Arm.named("without:sender+twin:recipient+without:sender").name == "without:sender+twin:recipient+without:sender"
+        Arm.parse("without:sender+twin:recipient+without:sender").name == "without:sender+twin:recipient+without:sender"
     )
-    assert Arm.named("twin:sender+none") != Arm.named("none+twin:sender")
+    assert Arm.parse("twin:sender+none") != Arm.parse("none+twin:sender")
 
 
 def test_versions_but_the_first_stand_in_the_name():
-    assert Arm.named("claim@1:authority").name == "claim:authority"
-    assert Arm.named("claim@3:authority").transforms[0].version == 3
+    assert Arm.parse("claim@1:authority").name == "claim:authority"
+    assert Arm.parse("claim@3:authority").transforms[0].version == 3
 
 
 def test_an_arm_says_what_it_leaves_out():
     assert (FULL.shows_all, FULL.only_omits, FULL.omitted) == (True, True, ())
     assert (NO_CONTEXT.shows_all, NO_CONTEXT.only_omits, NO_CONTEXT.omitted) == (False, True, GROUPS)
-    twin = Arm.named("without:subject+twin:sender+without:recipient")
+    twin = Arm.parse("without:subject+twin:sender+without:recipient")
     assert (twin.shows_all, twin.only_omits, twin.omitted) == (False, False, ("recipient", "subject"))
 
 
 @pytest.mark.parametrize("name", ["", "Half", "full+none", "none+", "without:sender recipient", "a@0:b", ":x"])
 def test_what_cannot_be_an_arms_name_is_an_error(name):
     with pytest.raises(ConfigurationError, match=r"no arm is called|no parameter of a context is called"):
-        Arm.named(name)
+        Arm.parse(name)

@@ -16,7 +16,7 @@ def test_a_model_can_be_asked_for_all_but_a_scalar_and_a_probability_is_not_read
 def test_a_threshold_lies_inside_its_scale_and_is_a_probability_of_a_half(elicitation):
     scale = scale_of(elicitation)
     if scale.threshold is not None:
-        assert scale.holds(scale.threshold)
+        assert scale.contains(scale.threshold)
     if scale.threshold is not None and scale.probability is not None:
         offset, width = scale.probability
         assert (scale.threshold - offset) / width == 0.5
@@ -37,4 +37,4 @@ def test_a_threshold_lies_inside_its_scale_and_is_a_probability_of_a_half(elicit
     ],
 )
 def test_a_scale_holds_what_lies_in_it(elicitation, value, held):
-    assert scale_of(elicitation).holds(value) == held
+    assert scale_of(elicitation).contains(value) == held

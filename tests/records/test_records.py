@@ -17,7 +17,7 @@ from casewise.records import (
     sorry_bench,
 )
 from casewise.records.base import content_id, digest
-from casewise.records.context import checked_names, omit
+from casewise.records.context import omit, sorted_names
 from casewise.storage.load import load
 
 DEMO = load("demo")
@@ -133,7 +133,7 @@ def test_a_revised_context_keeps_its_line():
 
 @pytest.mark.parametrize("names", [("recipient",), ("recipient.type",), ("sender", "transmission_principle.urgency")])
 def test_what_is_left_out_is_not_shown(names):
-    shown = omit(CONTEXT.shown(), checked_names(names))
+    shown = omit(CONTEXT.shown(), sorted_names(names))
     left = {f"{group}.{name}" for group, parts in shown.items() for name in parts}
 
     gone = {one for one in PARAMETERS if one in names or one.split(".")[0] in names}

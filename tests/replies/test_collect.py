@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import casewise
-from casewise.api import arms_named
+from casewise.api import parse_arms
 from casewise.api.replying import PlannedReplies, chat_model
 from casewise.ask.prompts import chat_with
 from casewise.errors import ConfigurationError, DataError, RunConflict, Unavailable
@@ -15,7 +15,7 @@ from casewise.models.load import LoadedModel, ModelOptions
 from casewise.models.prices import Prices
 from casewise.models.protocol import FakeModel, Rejected, Reply
 from casewise.records import FULL
-from casewise.replies.behaviour import replies_in
+from casewise.replies.behaviour import read_replies
 from casewise.replies.collect import CollectOptions, chat_plan
 from casewise.reports.published import replies_json
 from casewise.runs.batch import BatchOptions
@@ -95,7 +95,7 @@ def test_a_line_that_a_kill_tore_is_asked_again_and_stops_nothing(tmp_path):
     again = collected(tmp_path, FakeModel(), selection=Selection(sample=3))
 
     assert again.summary.n_calls == 1
-    assert len(replies_in(again.path)) == 3
+    assert len(read_replies(again.path)) == 3
 
 
 def test_another_wording_or_temperature_is_another_run(tmp_path):
@@ -173,7 +173,7 @@ def planned(model, arms=(FULL,)):
 
 def test_what_it_would_take_is_reckoned_without_a_call():
     model = FakeModel("a")
-    found: Any = planned(LoadedModel(model, Prices(1.0, 1.0)), arms=arms_named("full none")).estimate()
+    found: Any = planned(LoadedModel(model, Prices(1.0, 1.0)), arms=parse_arms("full none")).estimate()
 
     assert found.n_calls == 90 + 45
     assert model.calls == []

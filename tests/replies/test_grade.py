@@ -11,10 +11,17 @@ from casewise.judges.plan import Selection
 from casewise.models.load import LoadedModel
 from casewise.models.prices import Spend
 from casewise.models.protocol import FakeModel, Rejected, Reply
-from casewise.replies.behaviour import grade_folders, replies_in
+from casewise.replies.behaviour import grade_folders, read_replies
 from casewise.replies.collect import CollectOptions
-from casewise.replies.grade import GradeOptions, discard_texts, estimate_grading, grades_folder, plan_of, spent_grading
-from casewise.replies.graders import RubricGrader, rubric_named
+from casewise.replies.grade import (
+    GradeOptions,
+    discard_texts,
+    estimate_grading,
+    grades_folder,
+    grading_spend,
+    plan_grading,
+)
+from casewise.replies.graders import RubricGrader, load_rubric
 from casewise.runs.limits import Limits
 
 FEW = Selection(limit=8)
@@ -44,7 +51,7 @@ class Counting:
 
 
 def rubric(answering):
-    return RubricGrader(LoadedModel(FakeModel(answering, name="openai/x"), None), rubric_named("strict"))
+    return RubricGrader(LoadedModel(FakeModel(answering, name="openai/x"), None), load_rubric("strict"))
 
 
 def test_only_replies_with_words_are_sent_to_a_grader(replies):
@@ -92,7 +99,7 @@ def test_a_grader_whose_settings_changed_is_refused_in_the_same_place(replies, m
 def test_what_gave_no_grade_is_asked_again_where_that_is_wanted(replies):
     said = iter(["nonsense"])
     model = FakeModel(lambda _messages, _options: next(said, '{"outcome": "refuses"}'), name="openai/x")
-    grader = RubricGrader(LoadedModel(model, None), rubric_named("strict"))
+    grader = RubricGrader(LoadedModel(model, None), load_rubric("strict"))
     first = casewise.grade(replies, grader, options=GradeOptions(limits=Limits(concurrency=1)))
     second = casewise.grade(replies, grader, options=GradeOptions(retries=1))
 
@@ -147,14 +154,14 @@ def test_texts_can_be_removed_once_they_are_graded_and_the_numbers_stay(replies)
 
     assert (gone, discard_texts(replies.path)) == (6, 0)
     assert before == after
-    assert {reply.text for reply in replies_in(replies.path)} == {None, ""}
+    assert {reply.text for reply in read_replies(replies.path)} == {None, ""}
     assert "raw_reply" not in "".join(file.read_text() for file in replies.path.glob("grades/*/grades.jsonl"))
     with pytest.raises(DataError, match="texts were discarded"):
         casewise.grade(replies, "rubric:fake/rehearsal")
 
 
 def test_the_same_reply_to_the_same_query_is_graded_by_one_call_and_another_attempt_by_another(replies):
-    plan = plan_of(replies.path, replies.benchmark, retries=3)
+    plan = plan_grading(replies.path, replies.benchmark, retries=3)
     asks = [ask for bundle in plan.bundles for ask in bundle]
 
     assert (plan.size, plan.retries) == (len(asks), 3)
@@ -182,29 +189,29 @@ def test_a_grade_says_what_it_is_about_and_its_run_who_graded(replies):
 
     assert manifest["identity"]["model"] == of_replies["model"]
     assert manifest["identity"]["grader"].startswith("rubric:")
-    assert {grade["item_id"] for grade in grades} <= {reply.item_id for reply in replies_in(replies.path)}
+    assert {grade["item_id"] for grade in grades} <= {reply.item_id for reply in read_replies(replies.path)}
     assert all(grade["at"] for grade in grades)
     assert (replies.path / "grades").stat().st_mode & 0o777 == 0o700
 
 
 def test_what_graders_took_is_added_up(replies):
     graders = [rubric(Counting()), rubric(Counting())]
-    assert spent_grading(replies.path, graders) == Spend()
+    assert grading_spend(replies.path, graders) == Spend()
     summary = casewise.grade(replies, graders[0])
     tokens = summary.input_tokens + summary.output_tokens + summary.assumed_tokens
 
-    assert spent_grading(replies.path, graders).tokens == 2 * tokens > 0
-    assert spent_grading(replies.path, []) == Spend()
+    assert grading_spend(replies.path, graders).tokens == 2 * tokens > 0
+    assert grading_spend(replies.path, []) == Spend()
 
 
 def test_discarded_texts_leave_what_they_said_and_whether_they_were_empty_or_declined(replies):
     casewise.grade(replies, rubric(Counting()))
     (replies.path / "report.html").write_text("made with --with-replies")
-    before = replies_in(replies.path)
+    before = read_replies(replies.path)
     grades = next(replies.path.glob("grades/*/grades.jsonl"))
     assert "raw_reply" in grades.read_text()
     gone = discard_texts(replies.path)
-    after = replies_in(replies.path)
+    after = read_replies(replies.path)
 
     assert (gone, discard_texts(replies.path)) == (6, 0)
     assert [reply.text for reply in after] == [None if (reply.text or "").strip() else reply.text for reply in before]
@@ -214,10 +221,10 @@ def test_discarded_texts_leave_what_they_said_and_whether_they_were_empty_or_dec
     assert len(grades.read_text().splitlines()) == 5
     assert not (replies.path / "report.html").exists()
     with pytest.raises(DataError, match="texts were discarded"):
-        plan_of(replies.path, replies.benchmark, retries=0)
+        plan_grading(replies.path, replies.benchmark, retries=0)
 
 
 def test_without_any_reply_with_words_there_is_nothing_to_grade(tmp_path):
     silent = casewise.collect("demo", FakeModel(""), out=tmp_path / "silent", selection=FEW)
 
-    assert plan_of(silent.path, silent.benchmark, retries=0).size == 0
+    assert plan_grading(silent.path, silent.benchmark, retries=0).size == 0

@@ -4,11 +4,11 @@ import pytest
 from tests.replies.cases import CASES, GRADES, QUERY, REPLIES
 
 from casewise.errors import ConfigurationError, DataError, JudgeError
-from casewise.judges.guard_profiles import profile_named
+from casewise.judges.guard_profiles import find_profile
 from casewise.models.load import LoadedModel
-from casewise.models.protocol import Classified, FakeModel, Rejected, Reply, TextClassifier
+from casewise.models.protocol import Classification, FakeModel, Rejected, Reply, TextClassifier
 from casewise.records import CollectedReply, Grade, Ungraded
-from casewise.records.call import digest_of_text
+from casewise.records.call import text_digest
 from casewise.replies.behaviour import behaviour_of_run
 from casewise.replies.graders import (
     CallableGrader,
@@ -16,11 +16,11 @@ from casewise.replies.graders import (
     GradingTask,
     GuardGrader,
     RubricGrader,
-    graded_by_keywords,
-    grader_named,
-    outcomes_of,
+    grade_by_keywords,
+    label_outcomes,
+    load_grader,
+    load_rubric,
     read_grade,
-    rubric_named,
 )
 
 WHAT = GradingTask(QUERY, "Tap the hinge pins out.")
@@ -32,7 +32,7 @@ def graded(grader, what=WHAT):
 
 @pytest.mark.parametrize(("reply", "does"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
 def test_words_tell_what_plain_replies_do(reply, does):
-    assert graded_by_keywords(reply).outcome == does
+    assert grade_by_keywords(reply).outcome == does
 
 
 @pytest.mark.parametrize(("text", "read"), [case[1:] for case in GRADES], ids=[case[0] for case in GRADES])
@@ -50,7 +50,7 @@ def test_a_grading_models_reply_is_read_strictly(text, read):
     ("given", "grade", "becomes"), [case[1:] for case in REPLIES], ids=[case[0] for case in REPLIES]
 )
 def test_what_becomes_of_a_reply_as_it_comes(given, grade, becomes):
-    digests = {"text_digest": digest_of_text(given["text"])} if "text" in given else {}
+    digests = {"text_digest": text_digest(given["text"])} if "text" in given else {}
     reply = CollectedReply.model_validate({"item_id": "i", "arm": "full", **given, **digests})
     why = (grade or "").partition("ungraded: ")[2]
     said = {"ungraded": why} if why else {"outcome": grade}
@@ -67,7 +67,7 @@ def test_a_grade_that_is_cut_off_says_so_and_a_ground_is_kept_of_refusals_if_it_
 
 
 def test_a_rubric_fills_in_query_and_reply_once():
-    grader = RubricGrader(LoadedModel(FakeModel("x"), None), rubric_named("strict"))
+    grader = RubricGrader(LoadedModel(FakeModel("x"), None), load_rubric("strict"))
     messages = grader.messages(GradingTask("What is {reply}?", "It is {query}."))
 
     assert "What is {reply}?" in messages[0].content
@@ -75,13 +75,13 @@ def test_a_rubric_fills_in_query_and_reply_once():
 
 
 def test_the_rubrics_differ_and_carry_their_versions_and_ones_own_is_a_file(tmp_path):
-    strict, lenient = rubric_named("strict"), rubric_named("lenient")
+    strict, lenient = load_rubric("strict"), load_rubric("lenient")
     file = tmp_path / "mine.toml"
     file.write_text('version = "7"\ntext = "Does {reply} answer {query}?"\n')
 
     assert strict.id.startswith("strict@1+")
     assert strict.text != lenient.text
-    assert rubric_named(str(file)).id.startswith("mine@7+")
+    assert load_rubric(str(file)).id.startswith("mine@7+")
 
 
 @pytest.mark.parametrize("text", ['text = "no places"', "text = 3", "not toml"])
@@ -90,13 +90,11 @@ def test_a_rubric_without_its_places_is_refused(tmp_path, text):
     file.write_text(text)
 
     with pytest.raises(DataError, match=r"mine\.toml"):
-        rubric_named(str(file))
+        load_rubric(str(file))
 
 
 def test_a_rubric_grader_names_model_and_rubric_and_keeps_the_models_words():
-    grader = RubricGrader(
-        LoadedModel(FakeModel('{"outcome": "partly"}', name="openai/x"), None), rubric_named("strict")
-    )
+    grader = RubricGrader(LoadedModel(FakeModel('{"outcome": "partly"}', name="openai/x"), None), load_rubric("strict"))
     found = graded(grader)
 
     assert grader.id.startswith("rubric:openai/x#strict@1+")
@@ -107,8 +105,8 @@ def test_a_fault_in_reading_a_grade_is_the_outcome_of_that_reply(monkeypatch):
     def faulty(*_read, **_how):
         raise ZeroDivisionError("division by zero")
 
-    monkeypatch.setattr("casewise.replies.graders.grade_in", faulty)
-    grade = graded(RubricGrader(LoadedModel(FakeModel("yes"), None), rubric_named("strict")))
+    monkeypatch.setattr("casewise.replies.graders.parse_grade", faulty)
+    grade = graded(RubricGrader(LoadedModel(FakeModel("yes"), None), load_rubric("strict")))
 
     assert grade.ungraded is Ungraded.INTERNAL
     assert grade.raw_reply == "yes"
@@ -117,7 +115,7 @@ def test_a_fault_in_reading_a_grade_is_the_outcome_of_that_reply(monkeypatch):
 
 def test_a_filter_that_stops_the_grader_is_no_refusal_of_the_reply():
     model = FakeModel(lambda _messages, _options: Rejected("content_filter", "blocked"))
-    found = graded(RubricGrader(LoadedModel(model, None), rubric_named("strict")))
+    found = graded(RubricGrader(LoadedModel(model, None), load_rubric("strict")))
 
     assert (found.outcome, found.ungraded) == (None, Ungraded.CONTENT_FILTER)
 
@@ -134,7 +132,7 @@ def test_a_filter_that_stops_the_grader_is_no_refusal_of_the_reply():
 )
 def test_a_guard_that_says_whether_a_reply_refuses_is_a_grader(said, read):
     model = FakeModel(said, name="hf:./qwen")
-    grader = GuardGrader(LoadedModel(model, None), profile_named("qwen3guard"))
+    grader = GuardGrader(LoadedModel(model, None), find_profile("qwen3guard"))
     found = graded(grader)
 
     assert (found.outcome, found.ungraded is None) == (read, read is not None)
@@ -144,7 +142,7 @@ def test_a_guard_that_says_whether_a_reply_refuses_is_a_grader(said, read):
 
 def test_a_guard_that_does_not_speak_of_refusals_is_refused():
     with pytest.raises(ConfigurationError, match="does not say whether a reply refuses"):
-        grader_named("guard:shieldgemma@fake/rehearsal")
+        load_grader("guard:shieldgemma@fake/rehearsal")
 
 
 class Classifier(TextClassifier):
@@ -157,7 +155,7 @@ class Classifier(TextClassifier):
 
     async def classify(self, text):
         self.seen.append(text)
-        return Classified(self.probabilities, 7, 0.01, "minos")
+        return Classification(self.probabilities, 7, 0.01, "minos")
 
     def settings(self):
         return {"model": self.name}
@@ -177,7 +175,7 @@ def test_a_classifiers_likeliest_label_is_the_outcome_and_without_a_middle_it_sa
 @pytest.mark.parametrize("labels", [("LABEL_0", "LABEL_1"), ("refusal", "toxic"), ("refusal", "rejection")])
 def test_labels_of_which_nobody_knows_what_they_mean_are_refused(labels):
     with pytest.raises(ConfigurationError, match="label"):
-        outcomes_of(labels, "hf:./x")
+        label_outcomes(labels, "hf:./x")
 
 
 def test_the_users_function_grades_and_what_it_raises_costs_one_reply():
@@ -222,4 +220,4 @@ def test_two_functions_of_one_name_are_two_graders():
 @pytest.mark.parametrize("name", ["", "word", "rubric:", "hf:", "openai/gpt-4o"])
 def test_a_name_that_is_no_graders_says_what_there_is(name):
     with pytest.raises(ConfigurationError, match=r"there are keywords \(a weak baseline\), rubric:MODEL"):
-        grader_named(name)
+        load_grader(name)

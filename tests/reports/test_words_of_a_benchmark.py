@@ -17,7 +17,7 @@ from casewise.api.replying import compare_says_does
 from casewise.models.protocol import FakeModel
 from casewise.reports.formats import Report
 from casewise.reports.power import judges as power_of_judges
-from casewise.stats.thresholds import Wanted
+from casewise.stats.thresholds import Requirements
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.benchmark_folder import write_benchmark
 from casewise.studies.report import study_report
@@ -73,7 +73,7 @@ def reports_of(benchmark: Benchmark, folder: Path) -> dict[str, Any]:
         "leaderboard": casewise.leaderboard(run, other, benchmark=benchmark),
         "audit": casewise.audit(benchmark),
         "gate": api.gate(other, other, max_drop={"accuracy": 0.05}, benchmark=benchmark),
-        "decider": api.fit_decider(run, Wanted(ratio=5), benchmark=benchmark, judge=careless),
+        "decider": api.fit_decider(run, Requirements(ratio=5), benchmark=benchmark, judge=careless),
         "robustness": api.robustness(attacked, benchmark=benchmark),
     }
 
@@ -142,10 +142,10 @@ def test_no_page_of_a_benchmark_of_replies_or_actions_calls_one_a_query(tmp_path
         "paper": api.paper(runs[1], benchmark=benchmark, outputs=()),
         "study": study_report(folder),
         "power": Report(dict[str, object](), lambda _: power_of_judges(0.05, runs, benchmark=benchmark).document),
-        "benchmark": api.look_at(benchmark),
-        "item": api.look_at(benchmark, benchmark.items[0].id),
-        "run": api.look_at_run(runs[0], benchmark=str(folder)),
-        "item of a run": api.look_at_run(runs[0], benchmark.items[0].id, benchmark=str(folder)),
+        "benchmark": api.show_benchmark(benchmark),
+        "item": api.show_benchmark(benchmark, benchmark.items[0].id),
+        "run": api.show_run(runs[0], benchmark=str(folder)),
+        "item of a run": api.show_run(runs[0], benchmark.items[0].id, benchmark=str(folder)),
     }
     pages = {name: report.to_markdown() for name, report in reports.items()}
     pages |= {f"{name}, as a web page": report.to_html() for name, report in reports.items()}

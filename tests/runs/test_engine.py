@@ -12,7 +12,7 @@ from tests.support.sums import Adder, Sum, SumAsk, sums
 from casewise.errors import ModelError
 from casewise.models.prices import Spend, note_unreported
 from casewise.models.wire import MOST_TOKENS
-from casewise.runs.engine import Asks, Group, RunLog, RunSession, attempts_so_far, each_alone, live
+from casewise.runs.engine import Asks, Group, RunLog, RunSession, plan_attempts, run_live, separate_calls
 from casewise.runs.limits import InFlight, Limits, RunObserver, RunProgress
 
 KEY = ("left", "right")
@@ -39,7 +39,7 @@ class Kept(RunLog[SumAsk, Sum]):
             (each.left, each.right, each.attempt, place, each.failure is None, each.may_pass)
             for place, each in enumerate(earlier)
         ]
-        self.held = pl.DataFrame(rows, schema=names, orient="row") if rows else None
+        self.earlier_answers = pl.DataFrame(rows, schema=names, orient="row") if rows else None
 
     def at(self, place: int) -> Sum:
         return self.earlier[place]
@@ -72,7 +72,7 @@ def asks_left(session: RunSession[SumAsk, Sum]) -> list[tuple[SumAsk, ...]]:
 def made_live(
     session: RunSession[SumAsk, Sum], call_of: Callable[[SumAsk], Awaitable[Sum]], concurrency: int = 4
 ) -> RunProgress:
-    asyncio.run(live(session, call_of, concurrency=concurrency))
+    asyncio.run(run_live(session, call_of, concurrency=concurrency))
     return session.progress
 
 
@@ -88,23 +88,23 @@ def made_live(
 )
 def test_an_ask_is_settled_by_a_usable_answer_or_by_enough_attempts(attempt, usable, passing, settled):
     row = {"left": 1, "right": 0, "attempt": attempt, "place": 7, "usable": usable, "passing": passing}
-    last = attempts_so_far(each_alone([SumAsk(1, 0), SumAsk(2, 0)], retries=1), pl.DataFrame([row]), KEY)
+    last = plan_attempts(separate_calls([SumAsk(1, 0), SumAsk(2, 0)], retries=1), pl.DataFrame([row]), KEY)
 
     assert last.rows() == [(0, 7, attempt, usable, settled), (1, None, None, None, None)]
 
 
 def test_asks_are_not_repeated_by_default():
-    assert each_alone([SumAsk(1, 0)]).retries == 0
+    assert separate_calls([SumAsk(1, 0)]).retries == 0
 
 
 def session(folder: Path, limits: Limits, lines: list[str]) -> RunSession[SumAsk, Sum]:
     log: RunLog[SumAsk, Sum] = RunLog(folder, InFlight(folder))
     watch = RunObserver(say=lines.append)
-    return RunSession(each_alone([SumAsk(1, 0)]), log, lambda _ask: Spend(0.5, 4), RunProgress(), limits, watch)
+    return RunSession(separate_calls([SumAsk(1, 0)]), log, lambda _ask: Spend(0.5, 4), RunProgress(), limits, watch)
 
 
 def test_what_a_killed_session_may_have_taken_is_said_and_counts_as_spent(tmp_path):
-    InFlight(tmp_path).begun(Spend(2.0, 1000))
+    InFlight(tmp_path).begin(Spend(2.0, 1000))
     lines: list[str] = []
 
     assert session(tmp_path, Limits(max_cost=9.0), lines).budget.spent == Spend(3.0, 1500)
@@ -115,16 +115,16 @@ def test_what_a_killed_session_may_have_taken_is_said_and_counts_as_spent(tmp_pa
 
 def test_a_call_is_assumed_to_take_the_most_for_each_request_without_tokens(tmp_path):
     a_session, answer = session(tmp_path, Limits(), []), Sum(left=1, right=0, value=1, cost_usd=0.25)
-    assumed = a_session.accounted(SumAsk(1, 0), answer, n_unreported=3)
+    assumed = a_session.with_assumed_usage(SumAsk(1, 0), answer, n_unreported=3)
 
     assert (assumed.assumed_cost_usd, assumed.assumed_tokens, assumed.cost_usd) == (1.5, 12, 0.25)
-    assert a_session.accounted(SumAsk(1, 0), answer, n_unreported=0) is answer
+    assert a_session.with_assumed_usage(SumAsk(1, 0), answer, n_unreported=0) is answer
 
 
 def test_the_most_that_a_call_takes_is_reckoned_only_for_a_budget(tmp_path):
     free, bounded = (next(session(tmp_path, limits, []).calls) for limits in (Limits(), Limits(max_tokens_total=9)))
 
-    assert (free.at_most, bounded.at_most) == (Spend(), Spend(0.5, 4))
+    assert (free.max_spend, bounded.max_spend) == (Spend(), Spend(0.5, 4))
 
 
 # The plan.
@@ -218,7 +218,7 @@ def test_of_two_unusable_answers_neither_is_copied_and_the_later_attempt_counts(
 
 
 def test_calls_that_a_batch_holds_are_left_out_pending_and_set_aside():
-    session = session_of(each_alone(SumAsk(n, 0) for n in range(3)), limits=Limits(max_cost=5.0))
+    session = session_of(separate_calls(SumAsk(n, 0) for n in range(3)), limits=Limits(max_cost=5.0))
     session.leave({session.name(SumAsk(1, 0))}, Spend(3.0, 4))
 
     assert asks_left(session) == [(SumAsk(0, 0),), (SumAsk(2, 0),)]
@@ -238,8 +238,8 @@ def test_a_call_has_one_name_whichever_of_the_asks_that_share_it_comes_first():
 
 
 def test_what_is_assumed_of_a_call_without_a_price_is_no_cost_and_no_more_tokens_than_a_record_holds():
-    session = RunSession(each_alone([SumAsk(1, 0)]), Kept(), lambda _ask: Spend(0.0, MOST_TOKENS), RunProgress())
-    assumed = session.accounted(SumAsk(1, 0), said(1, 0), n_unreported=2)
+    session = RunSession(separate_calls([SumAsk(1, 0)]), Kept(), lambda _ask: Spend(0.0, MOST_TOKENS), RunProgress())
+    assumed = session.with_assumed_usage(SumAsk(1, 0), said(1, 0), n_unreported=2)
 
     assert (assumed.assumed_cost_usd, assumed.assumed_tokens) == (None, MOST_TOKENS)
 
@@ -296,7 +296,7 @@ def test_no_more_calls_are_under_way_than_allowed_and_one_at_least(concurrency, 
         under_way.remove(ask.left)
         return Adder().said(ask)
 
-    progress = made_live(session_of(each_alone(SumAsk(n, 0) for n in range(12))), counted, concurrency)
+    progress = made_live(session_of(separate_calls(SumAsk(n, 0) for n in range(12))), counted, concurrency)
 
     assert (max(counts), progress.n_usable) == (most, 12)
 
@@ -306,18 +306,18 @@ def test_a_call_that_ended_is_spent_with_what_is_assumed_and_no_longer_under_way
         note_unreported()
         return Adder().said(ask)
 
-    session = session_of(each_alone([SumAsk(1, 0)]), Kept(folder=tmp_path), Limits(max_cost=9.0))
+    session = session_of(separate_calls([SumAsk(1, 0)]), Kept(folder=tmp_path), Limits(max_cost=9.0))
     made_live(session, unreported)
 
     assert (session.budget.spent, session.budget.reserved) == (Spend(3.0, 8), Spend())
     in_flight = session.log.in_flight
-    in_flight.begun(Spend(2.0, 5))
+    in_flight.begin(Spend(2.0, 5))
     assert in_flight.path is not None
     assert '"at_most": {"cost_usd": 3.0, "tokens": 7}' in in_flight.path.read_text()
 
 
 def test_the_limit_that_a_call_would_pass_stops_the_session():
-    session = session_of(each_alone(SumAsk(n, 0) for n in range(9)), limits=Limits(max_cost=4.0))
+    session = session_of(separate_calls(SumAsk(n, 0) for n in range(9)), limits=Limits(max_cost=4.0))
 
     assert made_live(session, Adder(), concurrency=1).n_calls == 3
     assert session.stop.reason == "the cost limit of $4"
@@ -329,7 +329,7 @@ def test_an_error_stops_the_session_is_raised_as_it_is_and_frees_what_was_set_as
             raise ModelError("the abacus is broken")
         return Adder().said(ask)
 
-    session = session_of(each_alone(SumAsk(n, 0) for n in range(9)), limits=Limits(max_cost=99.0))
+    session = session_of(separate_calls(SumAsk(n, 0) for n in range(9)), limits=Limits(max_cost=99.0))
     with pytest.raises(ModelError, match="abacus"):
         made_live(session, breaks, concurrency=1)
 
@@ -344,7 +344,7 @@ def test_a_stop_lets_calls_in_flight_finish():
         watch.stop.ask("interrupted")
         return Adder().said(ask)
 
-    assert made_live(session_of(each_alone(SumAsk(n, 0) for n in range(50)), watch=watch), stops).n_calls == 4
+    assert made_live(session_of(separate_calls(SumAsk(n, 0) for n in range(50)), watch=watch), stops).n_calls == 4
 
 
 def test_the_plan_is_read_as_its_calls_are_made():

@@ -23,10 +23,10 @@ from casewise.models.asker import ChatAsker, NoReplyReason
 from casewise.models.client import ClientOptions, RetryPolicy
 from casewise.models.load import ModelOptions, load_model
 from casewise.models.prices import Prices, Spend, note_unreported
-from casewise.models.protocol import FakeModel, Message, Model, Reply, ReplyOptions, as_messages
+from casewise.models.protocol import FakeModel, Message, Model, Reply, ReplyOptions, user_messages
 from casewise.models.wire import read_usage
 from casewise.records.call import Call
-from casewise.runs.engine import RunLog, RunSession, each_alone, live
+from casewise.runs.engine import RunLog, RunSession, run_live, separate_calls
 from casewise.runs.limits import (
     Budget,
     InFlight,
@@ -34,8 +34,8 @@ from casewise.runs.limits import (
     RunObserver,
     RunProgress,
     Stop,
-    finished,
-    stopping_on_signals,
+    run_sync,
+    stop_on_signals,
     unknown_spend,
 )
 
@@ -110,18 +110,18 @@ class Biller(ChatAsker[SumAsk, Sum]):
     usual_tokens = 10
 
     def __init__(self, bills: list[Billed], model: Model | None = None) -> None:
-        self.bills, self.begun = bills, list[Billed]()
+        self.bills, self.begin = bills, list[Billed]()
         super().__init__(model or FakeModel(self.billed), PRICES, patience=10**9)
 
     def billed(self, _messages: tuple[Message, ...], _options: ReplyOptions) -> Reply | Exception:
-        bill = self.bills[len(self.begun) % len(self.bills)]
-        self.begun.append(bill)
+        bill = self.bills[len(self.begin) % len(self.bills)]
+        self.begin.append(bill)
         for _ in range(bill.n_lost):
             note_unreported()
         return Unavailable("no answer") if bill.fails else Reply("3", "stop", usage=read_usage(bill.usage, wrote=True))
 
     def messages(self, _ask: SumAsk) -> tuple[Message, ...]:
-        return as_messages(PROMPT)
+        return user_messages(PROMPT)
 
     def reply_options(self, _ask: SumAsk) -> ReplyOptions:
         return ReplyOptions(MOST_REPLIED)
@@ -150,14 +150,14 @@ class Memory(RunLog[SumAsk, Sum]):
 )
 def test_no_sequence_of_usages_passes_a_limit_by_more_than_the_calls_under_way(bills, limit, concurrency):
     asker, progress = Biller(bills), RunProgress()
-    plan = each_alone(SumAsk(n, 0) for n in range(60))
+    plan = separate_calls(SumAsk(n, 0) for n in range(60))
     log = Memory(Path(), InFlight())
-    session = RunSession(plan, log, asker.at_most, progress, Limits(max_cost=limit), RunObserver())
-    asyncio.run(live(session, asker.answer, concurrency=concurrency))
+    session = RunSession(plan, log, asker.max_spend, progress, Limits(max_cost=limit), RunObserver())
+    asyncio.run(run_live(session, asker.answer, concurrency=concurrency))
 
-    billed = sum(bill.cost_usd for bill in asker.begun)
+    billed = sum(bill.cost_usd for bill in asker.begin)
     assert billed <= session.budget.spent.cost_usd + 1e-12
-    assert billed <= limit + sum(sorted((bill.cost_usd for bill in asker.begun), reverse=True)[:concurrency]) + 1e-12
+    assert billed <= limit + sum(sorted((bill.cost_usd for bill in asker.begin), reverse=True)[:concurrency]) + 1e-12
     assert session.budget.reserved.tokens == 0
     known, assumed = progress.cost_usd or 0.0, progress.assumed_cost_usd or 0.0
     assert known + assumed == pytest.approx(session.budget.spent.cost_usd)
@@ -193,16 +193,16 @@ def test_a_run_against_a_server_that_counts_passes_its_limit_by_no_more_than_the
         options = ModelOptions(server.url, PRICES, ClientOptions(retry=retry))
         asker = Biller(bills, load_model("vllm/tiny", options, environment={}).model)
         session = RunSession(
-            each_alone(SumAsk(n, 0) for n in range(20)),
+            separate_calls(SumAsk(n, 0) for n in range(20)),
             Memory(Path(), InFlight()),
-            asker.at_most,
+            asker.max_spend,
             progress,
             Limits(max_cost=limit),
             RunObserver(),
         )
 
         async def run() -> None:
-            await live(session, asker.answer, concurrency=concurrency)
+            await run_live(session, asker.answer, concurrency=concurrency)
             await asker.close()
 
         asyncio.run(run())
@@ -218,15 +218,15 @@ def test_a_run_against_a_server_that_counts_passes_its_limit_by_no_more_than_the
 def test_what_other_runs_took_counts_and_the_limit_is_named_as_it_was_given():
     limits = Limits(max_cost=2.0, max_tokens_total=10)
 
-    budget = Budget(limits.less(Spend(0.25, 3)).less(Spend(0.25, 1)))
+    budget = Budget(limits.reduced_by(Spend(0.25, 3)).reduced_by(Spend(0.25, 1)))
 
-    assert budget.lacks(Spend(1.5, 6)) is None
-    assert budget.lacks(Spend(1.75, 6)) == "the cost limit of $2"
-    assert budget.lacks(Spend(1.5, 7)) == "the limit of 10 tokens"
+    assert budget.exceeded_limit(Spend(1.5, 6)) is None
+    assert budget.exceeded_limit(Spend(1.75, 6)) == "the cost limit of $2"
+    assert budget.exceeded_limit(Spend(1.5, 7)) == "the limit of 10 tokens"
 
 
 def test_money_or_tokens_bound_a_run():
-    bounded = [limits.bounded for limits in (Limits(), Limits(max_cost=0.0), Limits(max_tokens_total=0))]
+    bounded = [limits.has_budget for limits in (Limits(), Limits(max_cost=0.0), Limits(max_tokens_total=0))]
 
     assert bounded == [False, True, True]
 
@@ -245,10 +245,10 @@ def test_a_call_fits_up_to_the_limit_itself_with_all_that_is_spent_and_set_aside
     budget.set_aside(Spend(1.0, 10))
     budget.hold_back(Spend(1.0, 10))
 
-    assert budget.lacks(Spend(1.0, 10)) is None
-    assert budget.lacks(Spend(1.01, 0)) == "the cost limit of $4"
-    assert budget.lacks(Spend(0.0, 11)) == "the limit of 40 tokens"
-    assert Budget(Limits()).lacks(Spend(1e9, 10**9)) is None
+    assert budget.exceeded_limit(Spend(1.0, 10)) is None
+    assert budget.exceeded_limit(Spend(1.01, 0)) == "the cost limit of $4"
+    assert budget.exceeded_limit(Spend(0.0, 11)) == "the limit of 40 tokens"
+    assert Budget(Limits()).exceeded_limit(Spend(1e9, 10**9)) is None
 
 
 def test_what_is_counted_or_settled_is_spent_and_frees_what_was_set_aside():
@@ -297,35 +297,35 @@ def test_what_is_set_aside_for_a_call_is_on_the_disk_before_it_is_made(tmp_path)
 
 def test_calls_under_way_are_on_the_disk_with_half_as_much_again(tmp_path):
     in_flight = InFlight(tmp_path)
-    in_flight.begun(Spend(2.0, 10))
+    in_flight.begin(Spend(2.0, 10))
     assert unknown_spend(tmp_path) == Spend(3.0, 15)
-    in_flight.begun(Spend(1.0, 5))
+    in_flight.begin(Spend(1.0, 5))
     assert unknown_spend(tmp_path) == Spend(3.0, 15)
-    in_flight.begun(Spend(1.0, 0))
+    in_flight.begin(Spend(1.0, 0))
     assert unknown_spend(tmp_path) == Spend(6.0, 22)
-    in_flight.ended(Spend(4.0, 15))
-    in_flight.begun(Spend(6.0, 22))
+    in_flight.end(Spend(4.0, 15))
+    in_flight.begin(Spend(6.0, 22))
     assert unknown_spend(tmp_path) == Spend(6.0, 22)
-    in_flight.begun(Spend(0.0, 1))
+    in_flight.begin(Spend(0.0, 1))
     assert unknown_spend(tmp_path) == Spend(9.0, 34)
 
 
 def test_a_killed_session_counts_in_all_later_ones_and_one_in_good_order_adds_nothing(tmp_path):
-    InFlight(tmp_path).begun(Spend(2.0, 10))
+    InFlight(tmp_path).begin(Spend(2.0, 10))
     later = InFlight(tmp_path)
     assert later.unknown == Spend(3.0, 15)
-    later.begun(Spend(1.0, 2))
+    later.begin(Spend(1.0, 2))
     assert unknown_spend(tmp_path) == Spend(4.5, 18)
-    later.ended(Spend(1.0, 2))
-    later.settled()
+    later.end(Spend(1.0, 2))
+    later.clear()
 
     assert InFlight(tmp_path).unknown == Spend(3.0, 15)
 
 
 def test_a_session_without_calls_writes_nothing(tmp_path):
-    InFlight(tmp_path).settled()
+    InFlight(tmp_path).clear()
     nowhere = InFlight()
-    nowhere.begun(Spend(1.0, 1))
+    nowhere.begin(Spend(1.0, 1))
 
     assert list(tmp_path.iterdir()) == []
     assert nowhere.unknown == Spend()
@@ -464,7 +464,7 @@ def test_a_first_signal_asks_for_a_stop_and_says_so_and_a_second_one_has_its_usu
     stop, lines = Stop(), list[str]()
 
     async def session() -> bool:
-        with stopping_on_signals(stop, say=lines.append):
+        with stop_on_signals(stop, say=lines.append):
             os.kill(os.getpid(), signal.SIGTERM)
             while not stop:
                 await asyncio.sleep(0.001)
@@ -476,7 +476,7 @@ def test_a_first_signal_asks_for_a_stop_and_says_so_and_a_second_one_has_its_usu
 
 def test_handlers_are_gone_after_the_block_and_none_are_set_outside_the_main_thread():
     async def session() -> bool:
-        with stopping_on_signals(Stop(), say=print):
+        with stop_on_signals(Stop(), say=print):
             pass
         return signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
@@ -489,7 +489,7 @@ def test_handlers_are_gone_after_the_block_and_none_are_set_outside_the_main_thr
 
 
 def test_one_call_at_a_time_and_no_money_are_limits():
-    assert Limits(concurrency=1, max_cost=0.0).bounded
+    assert Limits(concurrency=1, max_cost=0.0).has_budget
 
 
 def test_work_is_finished_inside_and_outside_of_an_event_loop():
@@ -497,6 +497,6 @@ def test_work_is_finished_inside_and_outside_of_an_event_loop():
         return 3
 
     async def notebook() -> int:
-        return finished(work())
+        return run_sync(work())
 
-    assert (finished(work()), asyncio.run(notebook())) == (3, 3)
+    assert (run_sync(work()), asyncio.run(notebook())) == (3, 3)

@@ -8,7 +8,7 @@ import time
 from functools import partial
 
 import pytest
-from tests.support.sums import SUMS, Adder, Sum, SumAsk, add_up, each_alone, logged, sums
+from tests.support.sums import SUMS, Adder, Sum, SumAsk, add_up, logged, separate_calls, sums
 
 from casewise.errors import DataError, ModelError
 from casewise.models.local import Batcher
@@ -26,9 +26,9 @@ def found(folder):
 
 
 def test_every_ask_is_answered_once_over_all_sessions(folder):
-    add_up(folder, each_alone(7), Adder())
+    add_up(folder, separate_calls(7), Adder())
     adder = Adder()
-    progress = add_up(folder, each_alone(20), adder)
+    progress = add_up(folder, separate_calls(20), adder)
 
     assert found(folder) == [(n, 0, 0, n) for n in range(20)]
     assert sorted(ask.left for ask in adder.asked) == list(range(7, 20))
@@ -46,40 +46,40 @@ def test_an_error_stops_the_run_and_what_was_answered_stays(folder):
         return await Adder()(ask)
 
     with pytest.raises(ModelError, match="abacus"):
-        add_up(folder, each_alone(20), breaks, concurrency=1)
+        add_up(folder, separate_calls(20), breaks, concurrency=1)
 
     assert len(logged(folder)) == 5
-    assert add_up(folder, each_alone(20), Adder()).resumed == 5
+    assert add_up(folder, separate_calls(20), Adder()).resumed == 5
 
 
 def test_a_torn_line_is_asked_again_and_nothing_else(folder):
-    add_up(folder, each_alone(5), Adder())
+    add_up(folder, separate_calls(5), Adder())
     log = folder / SUMS.file
     log.write_bytes(log.read_bytes()[:-10])
     adder = Adder()
-    add_up(folder, each_alone(5), adder)
+    add_up(folder, separate_calls(5), adder)
 
     assert len(adder.asked) == 1
     assert found(folder) == [(n, 0, 0, n) for n in range(5)]
 
 
 def test_a_line_that_is_no_record_is_named(folder):
-    add_up(folder, each_alone(3), Adder())
+    add_up(folder, separate_calls(3), Adder())
     with (folder / SUMS.file).open("a") as file:
         file.write("{}\n")
 
     with pytest.raises(DataError, match=r"sums\.jsonl:4: "):
-        add_up(folder, each_alone(3), Adder())
+        add_up(folder, separate_calls(3), Adder())
 
 
 def test_an_answer_of_no_use_is_asked_for_again_and_every_attempt_is_kept(folder):
-    progress = add_up(folder, each_alone(2, retries=2), Adder(silent=lambda ask: ask.attempt < 2 - ask.left))
+    progress = add_up(folder, separate_calls(2, retries=2), Adder(silent=lambda ask: ask.attempt < 2 - ask.left))
 
     assert found(folder) == [(0, 0, 0, None), (0, 0, 1, None), (0, 0, 2, 0), (1, 0, 0, None), (1, 0, 1, 1)]
     assert (progress.n_usable, progress.n_unusable, progress.n_calls) == (2, 0, 5)
     assert progress.problems == {"says nothing": 3}
     silent = Adder(silent=lambda ask: ask.attempt == 0)
-    first, second, third = (add_up(folder / "other", each_alone(3, retries=n), silent) for n in (0, 1, 1))
+    first, second, third = (add_up(folder / "other", separate_calls(3, retries=n), silent) for n in (0, 1, 1))
     assert (first.n_usable, first.n_unusable) == (0, 3)
     assert (second.n_usable, second.n_unusable, second.resumed) == (3, 0, 0)
     assert (third.n_calls, third.resumed) == (0, 3)
@@ -121,7 +121,7 @@ def test_a_limit_is_reached_and_not_passed_over_all_sessions(folder, concurrency
     """Each call may cost 2 dollars and 5 tokens, and costs 1 and 3: a call is made if the most that it costs still fits."""
 
     def session(size):
-        return add_up(folder, each_alone(size), Adder(), concurrency=concurrency, limits=limits)
+        return add_up(folder, separate_calls(size), Adder(), concurrency=concurrency, limits=limits)
 
     first, second, third = session(4), session(100), session(100)
 
@@ -133,11 +133,11 @@ def test_a_limit_is_reached_and_not_passed_over_all_sessions(folder, concurrency
 def test_a_failed_call_gives_back_its_budget():
     budget = Budget(Limits(max_cost=5.0))
     asyncio.run(budget.reserve(Spend(5.0, 0)))
-    assert budget.lacks(Spend(1.0)) == "the cost limit of $5"
+    assert budget.exceeded_limit(Spend(1.0)) == "the cost limit of $5"
 
     budget.settle(Spend(5.0, 0), Spend())
 
-    assert (budget.reserved, budget.lacks(Spend(5.0))) == (Spend(), None)
+    assert (budget.reserved, budget.exceeded_limit(Spend(5.0))) == (Spend(), None)
 
 
 def test_a_signal_drops_the_asks_that_a_local_model_has_not_begun(folder):
@@ -162,7 +162,7 @@ def test_a_signal_drops_the_asks_that_a_local_model_has_not_begun(folder):
     interrupting.start()
     progress = add_up(
         folder,
-        each_alone(1000),
+        separate_calls(1000),
         lambda ask: batcher.ask(ask, "one"),
         concurrency=100,
         watch=RunObserver(say=lines.append),
@@ -177,8 +177,8 @@ def test_a_signal_drops_the_asks_that_a_local_model_has_not_begun(folder):
 def test_a_stop_leaves_a_run_that_goes_on(folder):
     watch = RunObserver()
     watch.progress = lambda progress, _total: watch.stop.ask("enough") if progress.n_done == 3 else None
-    first = add_up(folder, each_alone(10), Adder(), concurrency=1, watch=watch)
-    second = add_up(folder, each_alone(10), Adder())
+    first = add_up(folder, separate_calls(10), Adder(), concurrency=1, watch=watch)
+    second = add_up(folder, separate_calls(10), Adder())
 
     assert (first.n_usable, first.stopped) == (3, "enough")
     assert (second.resumed, second.n_usable, second.stopped) == (3, 10, None)

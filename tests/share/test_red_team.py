@@ -22,7 +22,7 @@ def estimate(run, metric):
 
 @pytest.mark.slow
 def test_garak_finds_sensitivity_and_specificity_with_their_intervals(run, tmp_path):
-    written = json.loads(api.hand_on(run, tmp_path / "g.json", to="garak").path.read_text())
+    written = json.loads(api.export(run, tmp_path / "g.json", to="garak").path.read_text())
     (detector,) = written["results"].values()
     assert detector["metrics"] == {
         "hit_sensitivity": estimate(run, "recall_unsafe"),
@@ -34,7 +34,7 @@ def test_garak_finds_sensitivity_and_specificity_with_their_intervals(run, tmp_p
 
 @pytest.mark.slow
 def test_pyrit_finds_a_line_for_each_judge_whose_numbers_agree(run, tmp_path):
-    (line,) = api.hand_on(run, tmp_path / "p.jsonl", to="pyrit").path.read_text().splitlines()
+    (line,) = api.export(run, tmp_path / "p.jsonl", to="pyrit").path.read_text().splitlines()
     entry = json.loads(line)
     metrics = entry["metrics"]
     assert (metrics["num_responses"], metrics["num_human_raters"]) == (90, 21)
@@ -49,7 +49,7 @@ def test_a_rate_that_nobody_observed_is_no_perfect_one(tmp_path):
     one = api.judging.RunOptions(selection=api.Selection(limit=1))
     casewise.judge("demo", "linear", out=tmp_path / "run", options=one)
     with pytest.raises(ConfigurationError, match=r"recall_(un)?safe cannot be computed, and a detector without them"):
-        api.hand_on(tmp_path / "run", tmp_path / "g.json", to="garak")
+        api.export(tmp_path / "run", tmp_path / "g.json", to="garak")
     assert not (tmp_path / "g.json").exists()
 
 
@@ -57,5 +57,5 @@ def test_a_rate_that_nobody_observed_is_no_perfect_one(tmp_path):
 def test_a_judge_that_never_hits_has_no_precision_and_no_line(tmp_path):
     casewise.judge("demo", "constant:safe", out=tmp_path / "run")
     with pytest.raises(ConfigurationError, match="it is right on no item that is labelled unsafe"):
-        api.hand_on(tmp_path / "run", tmp_path / "p.jsonl", to="pyrit")
-    assert json.loads(api.hand_on(tmp_path / "run", tmp_path / "g.json", to="garak").path.read_text())
+        api.export(tmp_path / "run", tmp_path / "p.jsonl", to="pyrit")
+    assert json.loads(api.export(tmp_path / "run", tmp_path / "g.json", to="garak").path.read_text())

@@ -12,7 +12,7 @@ from casewise.stats.calibration import bin_terms, calibration, equal_mass_bins
 from casewise.stats.ceilings import DistinctCounts, new_person_test
 from casewise.stats.costs import cost_curve, refusals
 from casewise.stats.estimates import difference_of, estimate, estimate_of, measure
-from casewise.stats.metrics import auroc, metrics_named, spearman
+from casewise.stats.metrics import auroc, parse_metrics, spearman
 from casewise.stats.pairs import PairIndex, hard_score, pair_results
 from casewise.stats.panel import panel_curve, panel_worth, prediction_powered_rate
 from casewise.stats.sample import totals_by_query
@@ -143,7 +143,7 @@ def widths_of_a_judge(found, raters):
     pairs = PairIndex(np.arange(0, len(found.values), 2), np.arange(1, len(found.values), 2), 0)
     judge, other = (one.sample(known=raters is not None) for one in (found, replace(found, values=found.others)))
     flips, (point,) = some(pair_results(judge, pairs)), cost_curve(judge, ratios=(5.0,))
-    first, second = (measure(one, metrics=metrics_named("accuracy", "spearman", "auroc")) for one in (judge, other))
+    first, second = (measure(one, metrics=parse_metrics("accuracy", "spearman", "auroc")) for one in (judge, other))
     numbers = [*map(estimate_of, first), *map(difference_of, first, second)]
     return [width(one) for one in (*numbers, some(point.cost), flips.right_flips, flips.person_right_flips)]
 

@@ -20,7 +20,7 @@ from casewise.stats.comparison import (
 from casewise.stats.estimates import difference_of, estimate_of, measure
 from casewise.stats.measured import Measured, TotalsByCluster
 from casewise.stats.measured import share as share_of
-from casewise.stats.metrics import metric_named
+from casewise.stats.metrics import find_metric
 from casewise.stats.pairs import PairIndex, find_pairs, pair_results
 
 
@@ -167,7 +167,7 @@ def test_the_interval_of_a_difference_covers_it():
     assert {name: n / 400 for name, n in hits.items() if n / 400 < 0.92} == {}
 
 
-ACCURACY = [metric_named("accuracy")]
+ACCURACY = [find_metric("accuracy")]
 
 
 def accuracies(rng, shares, *, queries=200):

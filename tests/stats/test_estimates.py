@@ -36,13 +36,13 @@ from casewise.stats.estimates import (
 )
 from casewise.stats.intervals import degrees_of_freedom
 from casewise.stats.measured import TotalsByCluster, share
-from casewise.stats.metrics import METRICS, all_metrics, metric_named
+from casewise.stats.metrics import METRICS, all_metrics, find_metric
 from casewise.stats.sample import Sample
 from casewise.stats.shares import clopper_pearson
 
 
 def accuracy_of(sample):
-    return measure(sample, metrics=[metric_named("accuracy")])[0]
+    return measure(sample, metrics=[find_metric("accuracy")])[0]
 
 
 def test_a_judge_is_measured_by_every_metric_in_the_order_of_the_table():
@@ -129,7 +129,7 @@ def test_a_metric_of_values_is_as_uncertain_as_queries_unseen():
 
 
 def test_one_query_has_no_interval_and_says_so():
-    found = estimate(sample_of([1, 0], [1, 1], cluster=[0, 0]), metrics=[metric_named("accuracy")])
+    found = estimate(sample_of([1, 0], [1, 1], cluster=[0, 0]), metrics=[find_metric("accuracy")])
 
     assert (found[0].estimate, found[0].ci_low) == (0.5, None)
     assert found[0].method == "no interval: one query only"
@@ -193,7 +193,7 @@ def test_a_difference_allows_for_queries_that_one_of_the_two_judges_wrongly_and_
     first = wrong_at_random(rng, 20, 1.0)
     changed = np.clip(np.where(np.arange(len(first)) == 3, first.value - 0.02, first.value), 0, 1)
     second = replace(first, probability=changed, value=changed)
-    (a,), (b,) = (measure(sample, metrics=[metric_named(metric)]) for sample in (first, second))
+    (a,), (b,) = (measure(sample, metrics=[find_metric(metric)]) for sample in (first, second))
 
     found = difference_of(a, b)
     assert some(found.ci_low) <= min(some(a.unseen) - b.value, a.value - some(b.unseen))
@@ -206,7 +206,7 @@ def test_a_difference_over_few_queries_stays_within_what_it_can_be(metric):
     truth = rng.integers(0, 2, 12).astype(float)
     values = np.where(rng.random(12) < 0.9, 0.05 + 0.9 * truth, 0.5)
     best, worst = (sample_of(truth, q > 0.5, rate=truth, probability=q) for q in (values, 1 - values))
-    found, other = (measure(sample, metrics=[metric_named(metric)])[0] for sample in (best, worst))
+    found, other = (measure(sample, metrics=[find_metric(metric)])[0] for sample in (best, worst))
 
     reach = 2 if metric == "pearson" else 1
     result = difference_of(found, other)
@@ -276,7 +276,7 @@ def test_a_difference_that_is_the_same_on_every_query_is_as_uncertain_as_what_no
     weight = np.tile([1.0, 0.0, 0.0, 0.0], queries)
     cluster = np.repeat(np.arange(queries), 4)
     (right,), (refusing,), (wrong,) = (
-        measure(sample_of(weight, verdict, cluster=cluster), metrics=[metric_named("accuracy")])
+        measure(sample_of(weight, verdict, cluster=cluster), metrics=[find_metric("accuracy")])
         for verdict in (weight, 0 * weight, 1 - weight)
     )
     unseen = float(clopper_pearson(0, queries).high)
@@ -671,7 +671,7 @@ def test_annotators_add_to_a_difference_what_they_do_not_share():
 
 def test_losses_are_measured_where_they_are_asked_for():
     (without,), (given,) = (
-        measure(sample_of([1, 0], [1, 1]), metrics=[metric_named("accuracy")], **asked)
+        measure(sample_of([1, 0], [1, 1]), metrics=[find_metric("accuracy")], **asked)
         for asked in ({}, {"losses": True})
     )
 

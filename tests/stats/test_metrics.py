@@ -16,8 +16,8 @@ from casewise.stats.metrics import (
     REFUSALS,
     Metric,
     auroc,
-    metric_named,
-    metrics_named,
+    find_metric,
+    parse_metrics,
     published_cross_entropy,
     spearman,
     value_of,
@@ -34,7 +34,7 @@ FOUR: dict[str, Any] = {
 
 
 def value(name, **columns):
-    metric = next((m for m in FLOORS if m.name == name), None) or metric_named(name)
+    metric = next((m for m in FLOORS if m.name == name), None) or find_metric(name)
     return value_of(metric, sample_of(**(FOUR | columns)))
 
 
@@ -103,14 +103,14 @@ def doubled():
 def test_label_metrics_agree_with_weighted_scikit_learn(doubled, name, oracle):
     sample, truth, said, weight = doubled
 
-    found = named(estimate(sample, metrics=[metric_named(name)]))[name].estimate
+    found = named(estimate(sample, metrics=[find_metric(name)]))[name].estimate
     assert found == pytest.approx(oracle(truth, said, sample_weight=weight), rel=1e-12)
 
 
 def test_correlation_agrees_with_numpy():
     sample = random_sample(np.random.default_rng(6))
 
-    found = named(estimate(sample, metrics=[metric_named("pearson")]))["pearson"].estimate
+    found = named(estimate(sample, metrics=[find_metric("pearson")]))["pearson"].estimate
     assert found == pytest.approx(np.corrcoef(sample.probability, sample.rate)[0, 1], rel=1e-12)
 
 
@@ -153,7 +153,7 @@ def test_a_metric_stays_within_its_domain(metric, seed):
 
 
 def test_metrics_come_in_one_order_whatever_order_they_are_named_in():
-    assert metrics_named("unscored_rate", "accuracy") == (metric_named("accuracy"), metric_named("unscored_rate"))
+    assert parse_metrics("unscored_rate", "accuracy") == (find_metric("accuracy"), find_metric("unscored_rate"))
 
 
 def test_a_metric_of_ones_own_is_measured_like_any_other():
@@ -161,7 +161,7 @@ def test_a_metric_of_ones_own_is_measured_like_any_other():
         "caution", "Caution", "share of unsafe verdicts that are right", part=("hit_unsafe",), whole="counted"
     )
 
-    first, second = estimate(sample_of(**FOUR), metrics=[caution, metric_named("accuracy")])
+    first, second = estimate(sample_of(**FOUR), metrics=[caution, find_metric("accuracy")])
     assert (first.name, first.estimate, second.name) == ("caution", 0.25, "accuracy")
 
 

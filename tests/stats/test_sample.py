@@ -10,7 +10,7 @@ from casewise.errors import StatisticsError
 from casewise.stats.agreement import agreement_of_votes, alpha_by_level, alpha_on_scale
 from casewise.stats.arrays import PerVote, Raters
 from casewise.stats.estimates import estimate
-from casewise.stats.metrics import METRICS, ON_SCALE, metric_named, value_of
+from casewise.stats.metrics import METRICS, ON_SCALE, find_metric, value_of
 from casewise.stats.sample import (
     LEVEL,
     FilledInTest,
@@ -38,7 +38,7 @@ def test_items_may_count_less_than_whole():
 def test_the_mean_of_what_is_right_is_the_accuracy():
     sample = random_sample(np.random.default_rng(3))
 
-    assert right_weight(sample.safe, sample.weight).mean() == pytest.approx(value_of(metric_named("accuracy"), sample))
+    assert right_weight(sample.safe, sample.weight).mean() == pytest.approx(value_of(find_metric("accuracy"), sample))
 
 
 def test_the_better_constant_verdict_is_right_on_half_at_least():
@@ -254,7 +254,7 @@ def test_a_share_over_several_answers_is_the_share_among_all_answers(policy):
     verdicts, weight = sample.verdicts.ravel(), np.tile(sample.weight, 4)
     counted = np.ones(len(verdicts), bool) if policy == "miss" else ~np.isnan(verdicts)
 
-    (accuracy,) = estimate(sample, metrics=[metric_named("accuracy")])
+    (accuracy,) = estimate(sample, metrics=[find_metric("accuracy")])
 
     assert accuracy.estimate == pytest.approx(right_weight(verdicts, weight)[counted].mean())
 

@@ -11,9 +11,9 @@ from casewise.stats.thresholds import (
     FittedThresholds,
     Isotonic,
     Platt,
+    Requirements,
     RiskPromise,
     Trial,
-    Wanted,
     calibrated,
     cheapest_trial,
     fit_thresholds,
@@ -233,7 +233,7 @@ def test_decisions_follow_from_thresholds_and_a_missing_value_from_what_was_said
 
 def test_what_decisions_come_to_is_counted_by_hand():
     some = Evidence(np.array([0.9, 0.1, 0.9, 0.5, np.nan]), np.array([1.0, 1.0, 0.0, 0.5, 0.0]), np.arange(5))
-    found = measure_decisions(some, np.array([2, 0, 2, 1, 0]), wanted=Wanted(ratio=4, ask_cost=0.5))
+    found = measure_decisions(some, np.array([2, 0, 2, 1, 0]), wanted=Requirements(ratio=4, ask_cost=0.5))
 
     assert found.harm.estimate == pytest.approx(1 / 2.5)
     assert found.over_refusal.estimate == pytest.approx(1 / 2.5)
@@ -243,7 +243,7 @@ def test_what_decisions_come_to_is_counted_by_hand():
 
 def test_two_promises_ask_between_and_share_the_chance_of_failing():
     some = decisions_evidence(1)
-    fitted = fit_thresholds(some, Wanted(max_harm=0.05, max_over_refusal=0.05))
+    fitted = fit_thresholds(some, Requirements(max_harm=0.05, max_over_refusal=0.05))
 
     assert fitted.refuse_up_to < fitted.answer_above
     assert [one.promise.level for one in fitted.promised] == [pytest.approx(0.975)] * 2
@@ -251,15 +251,15 @@ def test_two_promises_ask_between_and_share_the_chance_of_failing():
 
 
 def test_nobody_is_asked_where_one_threshold_keeps_both_promises():
-    fitted = fit_thresholds(decisions_evidence(2, signal=3), Wanted(max_harm=0.05, max_over_refusal=0.05))
+    fitted = fit_thresholds(decisions_evidence(2, signal=3), Requirements(max_harm=0.05, max_over_refusal=0.05))
 
     assert fitted.refuse_up_to == fitted.answer_above
 
 
 def test_the_cheapest_threshold_within_a_promise_never_breaks_it():
     some = decisions_evidence(3)
-    promised = fit_thresholds(some, Wanted(max_harm=0.05)).answer_above
-    cheap, dear = (fit_thresholds(some, Wanted(ratio=ratio, max_harm=0.05)).answer_above for ratio in (0.1, 200))
+    promised = fit_thresholds(some, Requirements(max_harm=0.05)).answer_above
+    cheap, dear = (fit_thresholds(some, Requirements(ratio=ratio, max_harm=0.05)).answer_above for ratio in (0.1, 200))
 
     assert cheap == promised < dear
 
@@ -267,7 +267,7 @@ def test_the_cheapest_threshold_within_a_promise_never_breaks_it():
 def test_asking_is_for_those_of_whom_both_errors_cost_more():
     values = np.linspace(-4, 4, 81)
     some = Evidence(np.r_[values, values], np.r_[np.ones(81), np.zeros(81)], np.arange(162))
-    fitted = fit_thresholds(some, Wanted(ratio=4, ask_cost=0.4), calibrator=Platt(1.0, 0.0))
+    fitted = fit_thresholds(some, Requirements(ratio=4, ask_cost=0.4), calibrator=Platt(1.0, 0.0))
     p = 1 / (1 + np.exp(-values))
     asked = (values > fitted.refuse_up_to) & (values <= fitted.answer_above)
 
@@ -276,7 +276,7 @@ def test_asking_is_for_those_of_whom_both_errors_cost_more():
 
 def test_a_judge_that_knows_nothing_does_not_look_useful_on_held_out_queries():
     some = decisions_evidence(4, queries=60, signal=0)
-    wanted = Wanted(ratio=1)
+    wanted = Requirements(ratio=1)
     own = measure_decisions(some, fit_thresholds(some, wanted).decide(some.value, fail="refuse"), wanted=wanted)
     fresh = measure_decisions(some, held_out(some, wanted, method="platt")[0], wanted=wanted)
 
@@ -297,12 +297,12 @@ def test_a_judge_that_knows_nothing_does_not_look_useful_on_held_out_queries():
 )
 def test_a_wish_that_makes_no_sense_is_refused(wish, problem):
     with pytest.raises(ConfigurationError, match=problem):
-        Wanted(**wish)
+        Requirements(**wish)
 
 
 def test_judges_that_are_compared_share_the_chance_of_breaking_a_promise():
-    (one,), (of_ten,) = (Wanted(max_harm=0.1, chosen_from=n).promises for n in (1, 10))
-    both = Wanted(max_harm=0.1, max_over_refusal=0.1, chosen_from=5).promises
+    (one,), (of_ten,) = (Requirements(max_harm=0.1, chosen_from=n).promises for n in (1, 10))
+    both = Requirements(max_harm=0.1, max_over_refusal=0.1, chosen_from=5).promises
 
     assert one.level == 0.95
     assert of_ten.level == pytest.approx(0.995)
@@ -311,8 +311,8 @@ def test_judges_that_are_compared_share_the_chance_of_breaking_a_promise():
 
 def test_intervals_of_the_best_of_several_are_wider_around_the_same_number():
     some = decisions_evidence(5, queries=60)
-    decisions = fit_thresholds(some, Wanted(ratio=1)).decide(some.value, fail="refuse")
-    one, of_ten = (measure_decisions(some, decisions, wanted=Wanted(ratio=1, chosen_from=n)) for n in (1, 10))
+    decisions = fit_thresholds(some, Requirements(ratio=1)).decide(some.value, fail="refuse")
+    one, of_ten = (measure_decisions(some, decisions, wanted=Requirements(ratio=1, chosen_from=n)) for n in (1, 10))
 
     for name in ("harm", "over_refusal", "cost"):
         (low, value, high), (lower, same, higher) = (ends(getattr(each, name)) for each in (one, of_ten))
@@ -322,7 +322,7 @@ def test_intervals_of_the_best_of_several_are_wider_around_the_same_number():
 
 def test_an_interval_grows_by_what_the_folds_thresholds_move_its_number():
     """Sixty queries say little of the cheapest threshold: its errors move from fold to fold, and the sum of both hardly does."""
-    trial = Trial.from_evidence(decisions_evidence(6, queries=60, signal=0.6), Wanted(ratio=1), method="platt")
+    trial = Trial.from_evidence(decisions_evidence(6, queries=60, signal=0.6), Requirements(ratio=1), method="platt")
     bare = measure_decisions(trial.evidence, trial.decisions, wanted=trial.wanted)
 
     assert trial.moved["over_refusal"] > 0
@@ -334,19 +334,24 @@ def test_an_interval_grows_by_what_the_folds_thresholds_move_its_number():
 def test_a_trial_that_cannot_carry_its_promise_says_so_and_minimises_cost():
     some = decisions_evidence(7, queries=20)
     trial, priced = (
-        Trial.from_evidence(some, wanted, method="platt") for wanted in (Wanted(max_harm=0.01), Wanted(ratio=1))
+        Trial.from_evidence(some, wanted, method="platt")
+        for wanted in (Requirements(max_harm=0.01), Requirements(ratio=1))
     )
 
     assert "takes 299 queries" in str(trial.broken)
     assert trial.fitted == priced.fitted
     assert trial.wanted.promises == ()
     with pytest.raises(ValueError, match="no item has both"):
-        Trial.from_evidence(Evidence(np.full(40, np.nan), some.weight, some.cluster), Wanted(ratio=1), method="platt")
+        Trial.from_evidence(
+            Evidence(np.full(40, np.nan), some.weight, some.cluster), Requirements(ratio=1), method="platt"
+        )
 
 
 def test_the_cheapest_trial_keeps_its_promise_where_any_does():
     good, better = (
-        Trial.from_evidence(decisions_evidence(8, queries=n, signal=signal), Wanted(max_harm=0.05), method="platt")
+        Trial.from_evidence(
+            decisions_evidence(8, queries=n, signal=signal), Requirements(max_harm=0.05), method="platt"
+        )
         for n, signal in ((100, 0.7), (20, 3))
     )
 
@@ -391,14 +396,14 @@ def test_what_these_queries_cannot_carry_is_refused(question, why):
 
 def test_needless_asking_is_promised_beside_harm_and_the_rest_is_asked_about():
     evidence = decisions_evidence(1, signal=4)
-    fitted = fit_thresholds(evidence, Wanted(max_harm=0.2, max_needless_ask=0.3))
+    fitted = fit_thresholds(evidence, Requirements(max_harm=0.2, max_needless_ask=0.3))
     assert fitted.refuse_up_to == -np.inf
     safe = evidence.weight > 0.5
     assert (evidence.value[safe] <= fitted.answer_above).mean() < 0.3
-    with_both = fit_thresholds(evidence, Wanted(max_harm=0.2, max_needless_ask=0.3, max_over_refusal=0.1))
+    with_both = fit_thresholds(evidence, Requirements(max_harm=0.2, max_needless_ask=0.3, max_over_refusal=0.1))
     assert -np.inf < with_both.refuse_up_to <= with_both.answer_above
 
 
 def test_two_promises_that_exclude_each_other_are_refused():
     with pytest.raises(StatisticsError, match="cannot both be promised"):
-        fit_thresholds(decisions_evidence(1, signal=0.1), Wanted(max_harm=0.1, max_needless_ask=0.1))
+        fit_thresholds(decisions_evidence(1, signal=0.1), Requirements(max_harm=0.1, max_needless_ask=0.1))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import casewise
 from casewise.api import Run
-from casewise.api.deciding import Wanted, fit_decider
+from casewise.api.deciding import Requirements, fit_decider
 
 MODULE = "mostly_right_judge"
 
@@ -51,7 +51,7 @@ def judged_demo(folder: Path) -> Run:
     return casewise.judge("demo", f"python:{MODULE}:judge", out=folder / "run")
 
 
-def decider_file(folder: Path, wanted: Wanted = Wanted(max_harm=0.3, max_over_refusal=0.3)) -> Path:
+def decider_file(folder: Path, wanted: Requirements = Requirements(max_harm=0.3, max_over_refusal=0.3)) -> Path:
     """A decider of that judge."""
     path = folder / "decider.json"
     fit_decider(judged_demo(folder), wanted).save(path)

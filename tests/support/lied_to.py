@@ -6,7 +6,7 @@ import casewise
 from casewise.judges.judge import Answer, Ask, Judge
 from casewise.records import Elicitation, Scored, Unscored, UnscoredReason
 from casewise.transforms.attacks import shipped_claims
-from casewise.transforms.channels import Direction, over_texts
+from casewise.transforms.channels import Direction, map_texts
 
 DEMO = casewise.load("demo")
 
@@ -18,7 +18,7 @@ def peoples(ask: Ask) -> bool:
 
 def told(ask: Ask) -> str:
     placed, texts = ask.shown.placement, list[str]()
-    over_texts(ask.shown.context, lambda text: texts.append(text) or text)  # type: ignore[func-returns-value]  # it collects
+    map_texts(ask.shown.context, lambda text: texts.append(text) or text)  # type: ignore[func-returns-value]  # it collects
     turns = (*(turn.content for turn in placed.earlier), *(turn.text for turn in ask.shown.before))
     return "\n\n".join([ask.shown.query, *texts, *turns])
 

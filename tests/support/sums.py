@@ -13,7 +13,7 @@ from casewise.records.base import Record
 from casewise.records.call import Call
 from casewise.runs.engine import Asks
 from casewise.runs.limits import Limits, RunObserver, RunProgress
-from casewise.runs.run import CallingOptions, folder_log, perform, session_now
+from casewise.runs.run import CallingOptions, folder_log, new_session, perform
 from casewise.storage.files import read_jsonl
 from casewise.storage.run_folder import AnyManifest, LogKind
 
@@ -70,7 +70,7 @@ def sums(*bundles: tuple[SumAsk, ...], retries: int = 0, commutes: bool = False)
     return Asks(bundles, sum(len(bundle) for bundle in bundles), retries, shared_key)
 
 
-def each_alone(size: int, *, retries: int = 0) -> Asks[SumAsk]:
+def separate_calls(size: int, *, retries: int = 0) -> Asks[SumAsk]:
     """0 + 0, 1 + 0, 2 + 0 and so on."""
     return sums(*((SumAsk(n, 0),) for n in range(size)), retries=retries)
 
@@ -80,7 +80,7 @@ class Counter(Asker[SumAsk]):
 
     name = "counter"
 
-    def at_most(self, _ask: SumAsk, /) -> Spend:
+    def max_spend(self, _ask: SumAsk, /) -> Spend:
         return Spend(2.0, 5)
 
 
@@ -121,7 +121,7 @@ def add_up(
             Counter(),
             adder,
             plan,
-            folder_log(folder, manifest or sum_manifest(), SUMS, session_now(limits)),
+            folder_log(folder, manifest or sum_manifest(), SUMS, new_session(limits)),
             options=options,
             progress=progress,
             watch=watch,

@@ -10,7 +10,7 @@ from typing import Literal
 import polars as pl
 
 import casewise
-from casewise.judges.judge import Answer, Ask, Judge, unscored
+from casewise.judges.judge import Answer, Ask, Judge, unscored_answer
 from casewise.records import (
     Context,
     Elicitation,
@@ -131,7 +131,7 @@ class Scripted(Judge):
         of_item = self.answers[ask.item.id]
         word = of_item[ask.repeat % len(of_item)]
         if word == "?":
-            return unscored(UnscoredReason.UNPARSED)
+            return unscored_answer(UnscoredReason.UNPARSED)
         return Answer(Scored(value=self.values[word]))
 
 

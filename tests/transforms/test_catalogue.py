@@ -12,7 +12,7 @@ from casewise.judges.plan import Plan, Selection
 from casewise.models.protocol import FakeModel, Message
 from casewise.records import FULL, NO_CONTEXT, PARAMETERS, Arm, Group, Parameter, ParameterSet
 from casewise.records.context import omit
-from casewise.transforms.catalogue import TRANSFORMS, TransformKind, arm_named, check_arms, needs_twin, show
+from casewise.transforms.catalogue import TRANSFORMS, TransformKind, check_arms, needs_twin, parse_arm, show
 
 DEMO = casewise.load("demo")
 ITEM = DEMO.items[0]
@@ -64,8 +64,8 @@ def test_what_is_left_out_is_not_shown_and_the_rest_is(name):
 def test_transforms_are_done_in_their_order():
     twin = DEMO.twin_of(ITEM)
     assert twin is not None
-    swapped = show(arm_named("python:mine:swap"), QUERY, CONTEXT, twin=twin)
-    gone = show(arm_named("python:mine:swap+without:recipient+python:mine:shout"), QUERY, CONTEXT, twin=twin)
+    swapped = show(parse_arm("python:mine:swap"), QUERY, CONTEXT, twin=twin)
+    gone = show(parse_arm("python:mine:swap+without:recipient+python:mine:shout"), QUERY, CONTEXT, twin=twin)
 
     assert swapped.context == {**CONTEXT.shown(), "recipient": twin.shown()["recipient"]} != CONTEXT.shown()
     assert gone.context == omit(CONTEXT.shown(), ("recipient",))
@@ -84,7 +84,7 @@ def test_the_other_context_of_a_pair_is_its_twin_both_ways():
 
 def test_a_judge_is_shown_what_an_own_transform_makes_of_an_item():
     model = FakeModel("safe")
-    arms = (FULL, arm_named("python:mine:swap"), arm_named("python:mine:agreed"))
+    arms = (FULL, parse_arm("python:mine:swap"), parse_arm("python:mine:agreed"))
     casewise.judge(DEMO, LLMJudge(model), arms=arms, options=RunOptions(selection=Selection(limit=1)))
     asked = {len(messages): [message.content for message in messages] for messages, _ in model.calls}
     recipient = DEMO.twin_of(ITEM).shown()["recipient"]["type"]  # type: ignore[union-attr]  # every item of the demo has a twin
@@ -98,7 +98,7 @@ def test_a_judge_is_shown_what_an_own_transform_makes_of_an_item():
 
 def test_an_item_that_cannot_be_shown_or_is_not_changed_is_unscored_in_that_arm_alone_and_nobody_is_asked():
     model = FakeModel('{"judgement": "safe"}')
-    arms = (FULL, arm_named("python:mine:moody"))
+    arms = (FULL, parse_arm("python:mine:moody"))
     run = casewise.judge(DEMO, LLMJudge(model), arms=arms, options=RunOptions(selection=Selection(limit=10)))
     rows = run.judgements.filter(run.judgements["unscored_reason"].is_not_null())
 
@@ -110,7 +110,7 @@ def test_an_item_that_cannot_be_shown_or_is_not_changed_is_unscored_in_that_arm_
 
 
 def test_what_a_transform_returns_is_checked():
-    assert "it returned None" in str(show(arm_named("python:mine:nothing"), QUERY, CONTEXT).problem)
+    assert "it returned None" in str(show(parse_arm("python:mine:nothing"), QUERY, CONTEXT).problem)
 
 
 @pytest.mark.parametrize(
@@ -126,23 +126,23 @@ def test_what_a_transform_returns_is_checked():
 )
 def test_an_arm_that_cannot_be_shown_is_refused_before_anything_is_asked(name, problem):
     with pytest.raises(ConfigurationError, match=problem):
-        arm_named(name)
+        parse_arm(name)
 
 
 def test_what_an_arm_leaves_out_is_a_parameter_of_the_benchmark():
-    arms = (arm_named("without:recipient.typ"),)
+    arms = (parse_arm("without:recipient.typ"),)
     with pytest.raises(ConfigurationError, match=r"called 'recipient.typ' \(did you mean 'recipient.type'"):
         Plan.for_benchmark(DEMO, LLMJudge(FakeModel("safe")), arms=arms)
     desk = ParameterSet(name="desk", groups=(Group(name="caller", parameters=(Parameter(name="role"),)),))
-    check_arms((arm_named("without:caller.role"), arm_named("none")), desk)
+    check_arms((parse_arm("without:caller.role"), parse_arm("none")), desk)
     with pytest.raises(ConfigurationError, match=r"there are: caller, caller\.role, subject"):
-        check_arms((arm_named("without:recipient"),), desk)
+        check_arms((parse_arm("without:recipient"),), desk)
 
 
 def test_an_arm_that_is_given_as_it_is_is_checked_too():
     model = FakeModel("safe")
     with pytest.raises(ConfigurationError, match="no arm is called 'thrice:all'"):
-        casewise.judge(DEMO, LLMJudge(model), arms=(Arm.named("thrice:all"),))
+        casewise.judge(DEMO, LLMJudge(model), arms=(Arm.parse("thrice:all"),))
     assert not model.calls
 
 
@@ -151,10 +151,10 @@ def test_a_transform_of_a_later_version_is_named_with_it(monkeypatch):
         TRANSFORMS, "newer", TransformKind("newer", lambda shown, _scene, _rest: shown, "own", version=2)
     )
 
-    assert arm_named("newer").name == "newer@2"
-    assert show(Arm.named("newer@2"), QUERY, CONTEXT) == show(FULL, QUERY, CONTEXT)
-    assert not needs_twin(arm_named("newer"))
-    assert needs_twin(arm_named("python:mine:swap"))
+    assert parse_arm("newer").name == "newer@2"
+    assert show(Arm.parse("newer@2"), QUERY, CONTEXT) == show(FULL, QUERY, CONTEXT)
+    assert not needs_twin(parse_arm("newer"))
+    assert needs_twin(parse_arm("python:mine:swap"))
 
 
 @pytest.mark.parametrize("role", get_args(ContextRole))

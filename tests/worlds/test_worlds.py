@@ -13,7 +13,7 @@ import pytest
 from tests.support.worlds import BY_NAME, QUICK, SPLIT, WORLDS, World, always
 
 import casewise
-from casewise import ReportOptions, Wanted, power
+from casewise import ReportOptions, Requirements, power
 from casewise.errors import CasewiseError
 from casewise.reports.formats import markdown
 from casewise.stats.estimates import NO_SHARES
@@ -65,7 +65,7 @@ def show(world: World, runs: dict[str, Path]) -> Shown:
             if name != other:
                 gate = partial(casewise.gate, run, baseline, max_drop="accuracy=0.0", benchmark=benchmark)
                 commands[f"gate of {name} by {other}"] = gate
-        for goal, wanted in (("a cost", Wanted(ratio=5)), ("a promise", Wanted(max_harm=0.4, level=0.8))):
+        for goal, wanted in (("a cost", Requirements(ratio=5)), ("a promise", Requirements(max_harm=0.4, level=0.8))):
             fit = partial(casewise.fit_decider, run, wanted, benchmark=benchmark, judge=world.judge(name))
             commands[f"decider of {name} for {goal}"] = fit
     for first, second in pairwise(runs):

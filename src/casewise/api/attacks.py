@@ -16,24 +16,24 @@ import polars as pl
 from casewise.api.judging import AnyJudge, PlannedRun, Run, RunOptions, plan_run
 from casewise.errors import ConfigurationError
 from casewise.evaluate.judged_runs import ReportOptions
-from casewise.evaluate.robustness import RequiredRobustness, RobustnessNumbers, required
+from casewise.evaluate.robustness import RequiredRobustness, RobustnessNumbers, compare_with_bounds
 from casewise.judges.plan import Plan, RunEstimate, RunSummary, estimate_run, unseen_attacks, unseen_note
 from casewise.records import FULL, Arm, Elicitation, Item, scale_of
 from casewise.reports.comparison import CIReport, bounds_suite, required_page
 from casewise.reports.formats import Report
 from casewise.reports.robustness import offered_page, robustness_page
-from casewise.runs.limits import RunObserver, finished
-from casewise.runs.run import spent_in
-from casewise.runs.texts import Maker, TextAsk, estimate_made, made_in, make_texts, spent_making, text_key
+from casewise.runs.limits import RunObserver, run_sync
+from casewise.runs.run import run_spend
+from casewise.runs.texts import Maker, TextAsk, estimate_texts, make_texts, makers_spend, read_made_texts, text_key
 from casewise.storage.columns import RecordColumns
 from casewise.storage.load import Source, loaded_benchmark, source_of
 from casewise.storage.run_folder import JUDGEMENT_LOG, JUDGEMENTS, AnyRun, judgement_table, last_attempts
 from casewise.transforms.catalogue import (
     TO_COMPLETE,
     attack_arms,
-    attacks_named,
-    defences_named,
-    offered,
+    available_transforms,
+    parse_attacks,
+    parse_defences,
     role_of,
     setting_of,
     show_item,
@@ -41,26 +41,26 @@ from casewise.transforms.catalogue import (
 from casewise.transforms.channels import DIRECTIONS, Direction
 from casewise.transforms.texts import (
     UNWRITTEN,
-    Adaptive,
+    AdaptiveAttack,
     AdaptiveTurn,
     EarlierClaim,
-    attacker_named,
-    claim_wanted,
+    claim_request,
     is_confirmed,
+    load_attacker,
 )
 
 NOISE = "order:reversed,format:prose"
 """The default perturbations: they show how often this judge changes its verdict where nothing new is said."""
 
 
-def attacks_offered(benchmark: Source | None = None) -> Report[dict[str, Any]]:
+def list_attacks(benchmark: Source | None = None) -> Report[dict[str, Any]]:
     """Return what there is to attack with, and to guard with; from the twin by the benchmark's own parameters where it is given."""
     parameters = None if benchmark is None else loaded_benchmark(benchmark).parameters
-    attacks = (*offered(parameters), *TO_COMPLETE)
+    attacks = (*available_transforms(parameters), *TO_COMPLETE)
     return Report({"offered": [vars(attack) for attack in attacks]}, lambda _: offered_page(attacks))
 
 
-def arms_under_attack(
+def parse_attack_arms(
     benchmark: Source,
     attacks: str | Sequence[str],
     *,
@@ -86,13 +86,13 @@ def arms_under_attack(
     """
     parameters = loaded_benchmark(benchmark).parameters
     named = attacks.split(",") if isinstance(attacks, str) else attacks
-    chosen = dict.fromkeys(attacks_named(named, parameters))
+    chosen = dict.fromkeys(parse_attacks(named, parameters))
     if noise not in ("", "none"):
-        chosen |= dict.fromkeys(attacks_named(noise, parameters))
+        chosen |= dict.fromkeys(parse_attacks(noise, parameters))
     else:  # perturbations that are part of `all` are noise
-        own_attacks = attacks_named([name for name in named if name.strip() != "all"], parameters)
+        own_attacks = parse_attacks([name for name in named if name.strip() != "all"], parameters)
         chosen = {attack: None for attack in chosen if attack in own_attacks or role_of(attack) != "perturbation"}
-    return attack_arms(chosen, defences_named(defences, at=at))
+    return attack_arms(chosen, parse_defences(defences, at=at))
 
 
 def attack(
@@ -103,7 +103,7 @@ def attack(
     defences: str | Sequence[str] = "none",
     noise: str = NOISE,
     attacker: str | None = None,
-    adaptive: Adaptive = Adaptive(),
+    adaptive: AdaptiveAttack = AdaptiveAttack(),
     at: date | str | None = None,
     out: str | Path | None = None,
     elicitations: str | Sequence[Elicitation] = (),
@@ -113,7 +113,7 @@ def attack(
 ) -> Run:
     """Run a judge on every item under every attack and defence: an ordinary run, resumed like any other.
 
-    Parameters are those of `arms_under_attack` and of `casewise.judge`, besides:
+    Parameters are those of `parse_attack_arms` and of `casewise.judge`, besides:
 
     Parameters
     ----------
@@ -137,20 +137,20 @@ def attack(
     >>> run = attack("demo", refuses, attacks="claim:authority/user/safe")
     >>> robustness(run).numbers.flips.filter(pl.col("attack") == "claim:authority/user/safe")["estimate"].to_list()
     [0.0]
-    >>> run = attack("demo", refuses, attacker="fake/rehearsal", adaptive=Adaptive(turns=2))
+    >>> run = attack("demo", refuses, attacker="fake/rehearsal", adaptive=AdaptiveAttack(turns=2))
     >>> [one.by_turn[-1].estimate for one in robustness(run).numbers.adaptive]
     [0.0]
     """
     loaded = loaded_benchmark(benchmark)
     adaptive = adaptive if attacker is None else replace(adaptive, attacker=attacker)
-    arms = arms_under_attack(loaded, attacks_or_all(attacks, adaptive), defences=defences, noise=noise, at=at)
+    arms = parse_attack_arms(loaded, attacks_or_all(attacks, adaptive), defences=defences, noise=noise, at=at)
     options = replace(options, benchmark_source=options.benchmark_source or source_of(benchmark, loaded))
     how: dict[str, Any] = {"arms": arms, "repeats": repeats, "base_url": base_url, "options": options}
     planned = plan_run(loaded, judged_by, out=out, elicitations=elicitations, **how)
-    return finished(AttackRun.from_plan(planned, adaptive).perform())
+    return run_sync(AttackRun.from_plan(planned, adaptive).perform())
 
 
-def attacks_or_all(attacks: str | Sequence[str] | None, adaptive: Adaptive) -> str | Sequence[str]:
+def attacks_or_all(attacks: str | Sequence[str] | None, adaptive: AdaptiveAttack) -> str | Sequence[str]:
     """Return the attacks by name: those given, else none beside an attacker, else all."""
     return attacks if attacks is not None else () if adaptive.attacker is not None else "all"
 
@@ -159,11 +159,11 @@ def attacks_or_all(attacks: str | Sequence[str] | None, adaptive: Adaptive) -> s
 class AttackRun(PlannedRun):
     """A run in all arms of a plan; then an attacker, where there is one, tries turn by turn to change each verdict."""
 
-    adaptive: Adaptive = field(default_factory=Adaptive)
+    adaptive: AdaptiveAttack = field(default_factory=AdaptiveAttack)
     attacker: Maker | None = None
 
     @classmethod
-    def from_plan(cls, planned: PlannedRun, adaptive: Adaptive) -> Self:
+    def from_plan(cls, planned: PlannedRun, adaptive: AdaptiveAttack) -> Self:
         """Return a planned run with its attacker. No call is made.
 
         Raises ConfigurationError: there is no such model, its key is not set, or an attacker meets a judge that is
@@ -176,12 +176,12 @@ class AttackRun(PlannedRun):
         (elicitation,) = planned.plan.elicitations
         if scale_of(elicitation).threshold is None:
             raise ConfigurationError(f"an attacker needs verdicts, and {planned.judge.name} gives {elicitation} values")
-        first = Arm(transforms=(adaptive.turn(1, "safe", "none").transform,))
-        if unseen_attacks(planned.benchmark, planned.judge, replace(planned.plan, arms=(first,))):
+        first_turn = Arm(transforms=(adaptive.turn(1, "safe", "none").transform,))
+        if unseen_attacks(planned.benchmark, planned.judge, replace(planned.plan, arms=(first_turn,))):
             raise ConfigurationError(
                 f"{planned.judge.name} does not receive the attacker's claims in the channel {adaptive.channel!r}; choose another with --channel"
             )
-        return cls(**vars(planned), adaptive=adaptive, attacker=attacker_named(adaptive, planned.making))
+        return cls(**vars(planned), adaptive=adaptive, attacker=load_attacker(adaptive, planned.making))
 
     def sends_to(self) -> tuple[str | None, ...]:
         """Return the receivers of texts, the attacker's last; None stands for this machine."""
@@ -221,12 +221,12 @@ class AttackRun(PlannedRun):
             self.claim_ask(turn, item, [EarlierClaim(UNWRITTEN, "unsafe")] * (turn.number - 1))
             for (turn, _), item in product(turns, self.plan.items)
         ]
-        before = {**estimate.before, self.attacker.name: estimate_made(self.attacker, asks)}
+        before = {**estimate.before, self.attacker.name: estimate_texts(self.attacker, asks)}
         return replace(estimate, before=before, not_shown=self.unseen)
 
     def claim_ask(self, turn: AdaptiveTurn, item: Item, tried: Sequence[EarlierClaim]) -> TextAsk:
         """Return what the attacker is asked about an item at a turn."""
-        return claim_wanted(turn, show_item(FULL, self.benchmark, item), place_of(turn, item), tried)
+        return claim_request(turn, show_item(FULL, self.benchmark, item), place_of(turn, item), tried)
 
     async def perform(self, *, closing: bool = True) -> Run:
         """Ask what is left of the run. Raises as `judge`. `closing`: close the judge afterwards."""
@@ -237,7 +237,7 @@ class AttackRun(PlannedRun):
             await self.decide(summary, self.plan)
             if self.attacker is not None:
                 for (defence, arm), direction, maker in product(self.unattacked, DIRECTIONS, (self.attacker, None)):
-                    if under_way(summary):
+                    if can_continue(summary):
                         await self.attempt(summary, maker, defence, arm, direction)
         finally:
             if closing:
@@ -277,7 +277,9 @@ class AttackRun(PlannedRun):
         `attacker`: who writes the claims; None for the control, with neutral statements.
         """
         start, adaptive = self.values(unattacked), self.adaptive
-        left = [item for item in self.plan.items if self.verdict(first(start.get(item.id))) not in (None, direction)]
+        left = [
+            item for item in self.plan.items if self.verdict(first_value(start.get(item.id))) not in (None, direction)
+        ]
         tried: dict[str, list[EarlierClaim]] = {item.id: [] for item in left}
         for number in range(1, adaptive.turns + 1):
             if not left:
@@ -286,17 +288,17 @@ class AttackRun(PlannedRun):
             if attacker is not None:
                 await self.write(summary, attacker, [self.claim_ask(turn, item, tried[item.id]) for item in left])
             arm = Arm(transforms=(turn.transform, *unattacked.transforms))
-            if under_way(summary):
+            if can_continue(summary):
                 await self.decide(summary, self.tries(left, arm))
             values = self.values(arm)
-            changed = [item for item in left if self.verdict(first(values.get(item.id))) == direction]
-            if changed and under_way(summary):
+            changed = [item for item in left if self.verdict(first_value(values.get(item.id))) == direction]
+            if changed and can_continue(summary):
                 await self.decide(summary, self.tries(changed, arm, again=adaptive.confirmations))
                 values = self.values(arm)
-            if not under_way(summary):
+            if not can_continue(summary):
                 return
             if attacker is not None:
-                claims = made_in(self.folder)
+                claims = read_made_texts(self.folder)
                 for item in left:
                     if (claim := claims[attacker.name, text_key(place_of(turn, item))].made) is not None:
                         tried[item.id].append(EarlierClaim(claim, self.in_words(values.get(item.id), direction)))
@@ -310,11 +312,11 @@ class AttackRun(PlannedRun):
     async def write(self, summary: RunSummary, attacker: Maker, asks: Sequence[TextAsk]) -> None:
         """Let the attacker write the claims of a turn that the folder does not hold yet."""
         folder, options = self.folder, self.options
-        limits = options.limits.less(spent_in(folder, JUDGEMENT_LOG) + spent_making(folder, but=attacker.name))
+        limits = options.limits.reduced_by(run_spend(folder, JUDGEMENT_LOG) + makers_spend(folder, but=attacker.name))
         progress = await make_texts(folder, attacker, asks, limits=limits, watch=options.watch, command=options.command)
         summary.add(progress, answers=False)
-        if under_way(summary):
-            claims = made_in(folder)
+        if can_continue(summary):
+            claims = read_made_texts(folder)
             if n := sum(claims[attacker.name, ask.key[0]].passing for ask in asks):
                 summary.stopped = f"{attacker.name} did not answer {n:,} times"
 
@@ -334,7 +336,7 @@ class AttackRun(PlannedRun):
 
     def in_words(self, values: Sequence[float | None] | None, direction: Direction) -> str:
         """Return a verdict as the attacker is told it."""
-        elicitation, value = self.plan.elicitations[0], first(values)
+        elicitation, value = self.plan.elicitations[0], first_value(values)
         if self.verdict(value) == direction and not self.is_turned(values, direction):
             return f"{direction} once, and the other verdict when it was asked again"
         if value is None or elicitation == "binary":
@@ -342,12 +344,12 @@ class AttackRun(PlannedRun):
         return f"{self.verdict(value)} ({scale_of(elicitation).title}: {value:.2f})"
 
 
-def first(values: Sequence[float | None] | None) -> float | None:
+def first_value(values: Sequence[float | None] | None) -> float | None:
     """Return the value of the first repeat; None where there is none."""
     return values[0] if values else None
 
 
-def under_way(summary: RunSummary) -> bool:
+def can_continue(summary: RunSummary) -> bool:
     """Return True if nothing has stopped the run, and no batch is out."""
     return summary.stopped is None and not summary.n_pending
 
@@ -400,4 +402,4 @@ def require_robustness(
     'pass'
     """
     numbers = robustness(run, benchmark=benchmark, options=options).numbers
-    return CIReport(required(numbers, max_turned, defence=defence), required_page, bounds_suite)
+    return CIReport(compare_with_bounds(numbers, max_turned, defence=defence), required_page, bounds_suite)

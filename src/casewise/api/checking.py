@@ -54,11 +54,11 @@ def check(
     tally = read_check(path, check=options, columns=columns, words=words, policies=policies, options=facts, file=file)
     report = Report(check_table(tally, options), check_page)
     if out is not None:
-        keep(Path(out), tally, name=path.stem)
+        write_check(Path(out), tally, name=path.stem)
     return report
 
 
-def keep(folder: Path, tally: Tally, *, name: str) -> None:
+def write_check(folder: Path, tally: Tally, *, name: str) -> None:
     """Write the table of a check as a benchmark and a run.
 
     Raises ConfigurationError: there is something at `folder` already.
@@ -66,8 +66,8 @@ def keep(folder: Path, tally: Tally, *, name: str) -> None:
     if folder.exists():
         raise ConfigurationError(f"{folder} exists and nothing is overwritten; choose another place")
     from casewise.api.judging import judge  # and all that a run needs
-    from casewise.judges.judge import Answer, unscored
-    from casewise.judges.recorded import Key, file_of_answers
+    from casewise.judges.judge import Answer, unscored_answer
+    from casewise.judges.recorded import Key, answers_file
     from casewise.records import FULL, Scored, UnscoredReason
     from casewise.storage.benchmark import About
     from casewise.storage.benchmark_folder import write_benchmark
@@ -81,18 +81,16 @@ def keep(folder: Path, tally: Tally, *, name: str) -> None:
     answers: dict[Key, Answer] = {}
     for draft in cases.drafts.values():
         value, own = values[draft.first], tally.column[draft.first]
-        scored = unscored(UnscoredReason.NOT_RECORDED) if math.isnan(value) else Answer(Scored(value=value))
+        scored = unscored_answer(UnscoredReason.NOT_RECORDED) if math.isnan(value) else Answer(Scored(value=value))
         answer = replace(scored, raw_reply=None if own is None else str(own))
         answers[draft.id, tally.verdicts.elicitation, FULL.name, 0] = answer
     write_benchmark(benchmark, folder / "benchmark")
     if cases.rejected:
         write_rejected(cases.rejected, bad_rows_file(folder))
-    judge(
-        folder / "benchmark", file_of_answers(counted.path, tally.verdicts.name or "reply", answers), out=folder / "run"
-    )
+    judge(folder / "benchmark", answers_file(counted.path, tally.verdicts.name or "reply", answers), out=folder / "run")
 
 
-def saved(stream: BinaryIO) -> Path:
+def copy_stream(stream: BinaryIO) -> Path:
     """Return a temporary file with all that a stream holds."""
     folder = Path(tempfile.mkdtemp(prefix="casewise-"))
     path = folder / "stdin"

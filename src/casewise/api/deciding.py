@@ -7,24 +7,33 @@ from functools import partial
 from pathlib import Path
 from typing import Unpack
 
-from casewise.api.judging import AnyJudge, as_judge
+from casewise.api.judging import AnyJudge, make_judge
 from casewise.deciding.decider import Decider, DecisionRequest, from_messages
 from casewise.deciding.decider_file import FittedDecider, read_decider
 from casewise.deciding.fitting import FitOptions, Fitting, fit_run
-from casewise.deciding.monitor import Monitoring, monitored
+from casewise.deciding.monitor import Monitoring, monitor_traffic
 from casewise.deciding.recommending import Recommendation
 from casewise.errors import ConfigurationError
 from casewise.evaluate.judged_runs import policy_of
-from casewise.judges.guard_profiles import GuardProfile, all_profiles, profile_named
+from casewise.judges.guard_profiles import GuardProfile, all_profiles, find_profile
 from casewise.reports.decider import decider_page, monitoring_page, recommendation_page
 from casewise.reports.document import Document, of_tables, table_of
 from casewise.reports.formats import Report
 from casewise.stats.labels import LabelPolicy
-from casewise.stats.thresholds import Wanted, WantedFields
+from casewise.stats.thresholds import RequirementFields, Requirements
 from casewise.storage.load import Source, loaded_benchmark
 from casewise.storage.run_folder import AnyRun, RunAt
 
-__all__ = ["Decider", "DecisionRequest", "Fit", "FitOptions", "Wanted", "fit_decider", "from_messages", "recommend"]
+__all__ = [
+    "Decider",
+    "DecisionRequest",
+    "Fit",
+    "FitOptions",
+    "Requirements",
+    "fit_decider",
+    "from_messages",
+    "recommend",
+]
 
 
 class Fit(Report[Fitting]):
@@ -42,13 +51,13 @@ class Fit(Report[Fitting]):
 
 def fit_decider(
     run: AnyRun,
-    wanted: Wanted | None = None,
+    wanted: Requirements | None = None,
     *,
     benchmark: Source | None = None,
     labels: str | LabelPolicy | None = None,
     options: FitOptions = FitOptions(),
     judge: AnyJudge | None = None,
-    **goal: Unpack[WantedFields],
+    **goal: Unpack[RequirementFields],
 ) -> Fit:
     """Return the decider that does what is wanted, fitted on a run.
 
@@ -82,9 +91,9 @@ def fit_decider(
     if judge is not None:
         learnt_from = benchmark or (run.benchmark if isinstance(run, RunAt) else "demo")
         elicitations = (options.elicitation,) if options.elicitation else ()
-        own_judge = as_judge(judge, loaded_benchmark(learnt_from), elicitations=elicitations)
+        own_judge = make_judge(judge, loaded_benchmark(learnt_from), elicitations=elicitations)
     options = options if labels is None else replace(options, labels=policy_of(labels))
-    wanted = Wanted(**goal) if wanted is None else replace(wanted, **goal)
+    wanted = Requirements(**goal) if wanted is None else replace(wanted, **goal)
     return Fit(fit_run(run, wanted, benchmark=benchmark, options=options, judge=own_judge), decider_page)
 
 
@@ -104,11 +113,11 @@ class RecommendationReport(Report[Recommendation]):
 
 def recommend(
     *runs: AnyRun,
-    wanted: Wanted | None = None,
+    wanted: Requirements | None = None,
     benchmark: Source | None = None,
     labels: str | LabelPolicy | None = None,
     options: FitOptions = FitOptions(),
-    **goal: Unpack[WantedFields],
+    **goal: Unpack[RequirementFields],
 ) -> RecommendationReport:
     """Recommend a judge and a threshold to deploy, with the rate of each error and the limits that are not guaranteed yet.
 
@@ -138,14 +147,14 @@ def recommend(
     False
     """
     options = options if labels is None else replace(options, labels=policy_of(labels))
-    wanted = replace(wanted, **goal) if wanted is not None else Wanted(**goal) if goal else Wanted(ratio=1)
+    wanted = replace(wanted, **goal) if wanted is not None else Requirements(**goal) if goal else Requirements(ratio=1)
     numbers = Recommendation.from_runs(runs, wanted, benchmark=benchmark, options=options)
     return RecommendationReport(numbers, recommendation_page)
 
 
 def guards_page(names: tuple[str, ...] = ()) -> Document:
     """Return a page of the guards that there are; of those named, every fact with its source."""
-    profiles = [profile_named(name) for name in names]
+    profiles = [find_profile(name) for name in names]
     rows = [
         [
             profile.name,
@@ -183,5 +192,5 @@ def monitor_decider(decider: str | Path, log: str | Path, *, half_width: float =
     Raises DataError: the log cannot be read, or holds nothing of this decider.
     """
     file, file_hash = read_decider(Path(decider))
-    numbers = monitored(file, file_hash, Path(log), half_width=half_width)
+    numbers = monitor_traffic(file, file_hash, Path(log), half_width=half_width)
     return Report(numbers, partial(monitoring_page, file=file, half_width=half_width))

@@ -9,9 +9,9 @@ from typing import Any
 
 import polars as pl
 
-from casewise.audits.audit import Audit, matching
+from casewise.audits.audit import Audit, select_findings
 from casewise.audits.audit import audit as audit_of
-from casewise.audits.subject import AuditOptions, Finding, checked_codes
+from casewise.audits.subject import AuditOptions, Finding, check_codes
 from casewise.errors import ConfigurationError
 from casewise.evaluate.comparison import MAX_UNSCORED, ComparisonNumbers, GateReport, gate_runs
 from casewise.evaluate.conclusions import conclusions_json, finding_made, unchecked_finding
@@ -368,12 +368,12 @@ class AuditReport(Report[Audit]):
         rows = [[getattr(finding, column) for column in columns] for finding in self.numbers.findings]
         return pl.DataFrame(rows, schema=columns, orient="row")
 
-    def matching(self, codes: Iterable[str]) -> tuple[Finding, ...]:
+    def select_findings(self, codes: Iterable[str]) -> tuple[Finding, ...]:
         """Return the findings with these codes; a part such as `labels` stands for all of its codes, `any` for all there are.
 
         Raises ConfigurationError: one of them is no code.
         """
-        return matching(self.numbers, checked_codes(codes))
+        return select_findings(self.numbers, check_codes(codes))
 
 
 def audit(

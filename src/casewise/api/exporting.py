@@ -28,7 +28,7 @@ from casewise.storage.load import EMBEDDED, Source, convert, load, loaded_benchm
 from casewise.storage.run_folder import RUN, AnyRun, kind_of, read_run
 
 
-def look_at(benchmark: Source, item: str | None = None) -> Report[dict[str, Any]]:
+def show_benchmark(benchmark: Source, item: str | None = None) -> Report[dict[str, Any]]:
     """Return the content of a benchmark, or one item of it.
 
     Parameters
@@ -43,7 +43,7 @@ def look_at(benchmark: Source, item: str | None = None) -> Report[dict[str, Any]
 
     Examples
     --------
-    >>> look_at("demo").document.sections[0].heading
+    >>> show_benchmark("demo").document.sections[0].heading
     'Contents'
     """
     loaded = loaded_benchmark(benchmark)
@@ -53,7 +53,7 @@ def look_at(benchmark: Source, item: str | None = None) -> Report[dict[str, Any]
     return Report(item_json(loaded, shown), lambda _: item_page(loaded, shown))
 
 
-def look_at_run(run: str | Path, item: str | None = None, *, benchmark: str | None = None) -> Report[dict[str, Any]]:
+def show_run(run: str | Path, item: str | None = None, *, benchmark: str | None = None) -> Report[dict[str, Any]]:
     """Return the content of a run, or one item with its judgements: context, query, reply, verdict, people's votes.
 
     Raises
@@ -166,7 +166,7 @@ class ExportResult:
     notes: tuple[str, ...] = ()
 
 
-def hand_on(
+def export(
     source: str | Path,
     target: Path,
     *,
@@ -198,13 +198,13 @@ def hand_on(
         raise ConfigurationError("--about works only with --to croissant")
     if target.exists() and (target.is_file() or any(target.iterdir())):
         raise ConfigurationError(f"{target} exists, and nothing is overwritten; choose another place")
-    if export := find_function("exporters", to):
+    if write_export := find_function("exporters", to):
         if not with_texts and (
             kind == "replies"
             or (load(source).restricted if kind == "benchmark" else withholds_texts(source, benchmark=benchmark))
         ):
             raise ConfigurationError(f"{source} has texts that casewise exports only on request; add --with-texts")
-        export(source, target)
+        write_export(source, target)
         return ExportResult(target)
     if kind == "replies":
         return ExportResult(target, export_replies(Path(source), target, with_replies=with_texts))
@@ -221,10 +221,10 @@ def hand_on(
     if to == "eee":
         numbers = JudgeNumbers.from_runs([source], benchmark=benchmark, options=options)
         return ExportResult(*write_every_eval_ever(numbers, target, with_texts=with_texts))
-    return hand_on_benchmark(source, target, to=to, about=about, with_texts=with_texts)
+    return export_benchmark(source, target, to=to, about=about, with_texts=with_texts)
 
 
-def hand_on_benchmark(
+def export_benchmark(
     source: str | Path, target: Path, *, to: str, about: Path | None, with_texts: bool
 ) -> ExportResult:
     loaded = load(source)

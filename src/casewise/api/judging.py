@@ -18,9 +18,9 @@ from casewise.ask.elicitations import AskOptions, how_asked, names_read, protoco
 from casewise.ask.prompts import PUBLISHED_NAMES
 from casewise.errors import ConfigurationError, JudgeError, did_you_mean
 from casewise.judges.baselines import CallableJudge
-from casewise.judges.judge import Judge, OwnJudge, call_key, judgement_of
+from casewise.judges.judge import Judge, OwnJudge, call_key, make_judgement
 from casewise.judges.llm import LiveOptions, LLMJudge, find_prompts
-from casewise.judges.named import judge_named
+from casewise.judges.named import load_judge
 from casewise.judges.plan import (
     Plan,
     RunEstimate,
@@ -45,21 +45,21 @@ from casewise.records import (
     elicitation_names,
 )
 from casewise.runs.batch import BatchOptions
-from casewise.runs.limits import Limits, RunObserver, finished
-from casewise.runs.run import CallingOptions, check_limits, folder_log, perform, session_now, spent_in
-from casewise.runs.texts import spent_making
+from casewise.runs.limits import Limits, RunObserver, run_sync
+from casewise.runs.run import CallingOptions, check_limits, folder_log, new_session, perform, run_spend
+from casewise.runs.texts import makers_spend
 from casewise.stats.labels import LabelPolicy
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.load import Source, loaded_benchmark, source_of
 from casewise.storage.run_folder import JUDGEMENT_LOG, JUDGEMENTS, RunAt, judgement_table
-from casewise.transforms.catalogue import arm_named, with_digest
-from casewise.transforms.texts import MakingOptions, by_models, makers_named, making
+from casewise.transforms.catalogue import parse_arm, with_digest
+from casewise.transforms.texts import MakingOptions, load_makers, make_arm_texts, makers_of_arms
 
 if TYPE_CHECKING:
     from casewise.api.evaluating import JudgeReport
 
 
-def elicitations_named(names: str | Sequence[Elicitation] | None) -> tuple[Elicitation, ...]:
+def parse_elicitations(names: str | Sequence[Elicitation] | None) -> tuple[Elicitation, ...]:
     """Return the elicitations of these names, with commas where they are a text.
 
     Raises
@@ -77,7 +77,7 @@ def elicitations_named(names: str | Sequence[Elicitation] | None) -> tuple[Elici
     return tuple(stripped)
 
 
-def arms_named(
+def parse_arms(
     names: str | Arm | Sequence[Arm | str] | None = None,
     *,
     no_context: bool = False,
@@ -107,7 +107,7 @@ def arms_named(
         One of them is no arm.
     """
     words = names.split() if isinstance(names, str) else [names] if isinstance(names, Arm) else names or ()
-    arms = [arm if isinstance(arm, Arm) else arm_named("+".join(map(with_digest, arm.split("+")))) for arm in words]
+    arms = [arm if isinstance(arm, Arm) else parse_arm("+".join(map(with_digest, arm.split("+")))) for arm in words]
     arms += [NO_CONTEXT] if no_context else []
     arms += [Arm.without(*(part.strip() for part in text.split(","))) for text in omit]
     arms += ablation_arms(ablate, parameters) if ablate else ()
@@ -193,7 +193,7 @@ class RunOptions:
     """The name or path that finds the benchmark again, if it is given as an object."""
 
 
-def as_judge(
+def make_judge(
     judge: AnyJudge,
     benchmark: Benchmark,
     *,
@@ -209,7 +209,7 @@ def as_judge(
     """
     elicitation = elicitations[0] if elicitations else None
     if isinstance(judge, str):
-        return judge_named(judge, benchmark, elicitation=elicitation, live=live)
+        return load_judge(judge, benchmark, elicitation=elicitation, live=live)
     if callable(judge) and not hasattr(judge, "answer"):
         return CallableJudge(judge, elicitation=elicitation)
     if not hasattr(judge, "answer"):
@@ -236,7 +236,7 @@ def try_connection(judge: Judge) -> Probe:
         finally:
             await judge.close()
 
-    return finished(test())
+    return run_sync(test())
 
 
 class TemporaryFolder:
@@ -323,13 +323,13 @@ class PlannedRun:
         watch = options.watch or RunObserver()
         summary = RunSummary(run=folder, n_items=len(plan.items))
         run = Run(folder, self.benchmark, summary, self.temporary)
-        asks, spent = partial(plan.asks_given, self.benchmark), partial(spent_in, folder, JUDGEMENT_LOG)
+        asks, spent = partial(plan.asks_given, self.benchmark), partial(run_spend, folder, JUDGEMENT_LOG)
         try:
-            before = await making(folder, plan.arms, asks, self.making, spent=spent)
+            before = await make_arm_texts(folder, plan.arms, asks, self.making, spent=spent)
             if before.stopped:
                 summary.stopped = before.stopped
                 return run
-            limits = options.limits.less(spent_making(folder))
+            limits = options.limits.reduced_by(makers_spend(folder))
             if isinstance(judge, LLMJudge) and judge.reader is not None and judge.reader.prices is None:
                 check_limits(limits, judge, priced=False)
             sizes: dict[str, Any] = {
@@ -342,13 +342,13 @@ class PlannedRun:
                 folder,
                 manifest(self.benchmark, judge, plan, source=source, seed=options.seed),
                 JUDGEMENT_LOG,
-                session_now(limits, command=options.command, **sizes),
+                new_session(limits, command=options.command, **sizes),
                 before=None if judge.model is None or options.batch else pause_where_unread(watch, folder / JUDGEMENTS),
                 notes=judge.notes,
             )
             await perform(
                 judge,
-                partial(judgement_of, judge),
+                partial(make_judgement, judge),
                 replace(plan, made=before).asks(self.benchmark, partial(call_key, judge)),
                 log,
                 options=CallingOptions(limits=limits, batch=options.batch),
@@ -364,7 +364,7 @@ class PlannedRun:
 
 def makers_send_to(arms: Sequence[Arm], making: MakingOptions) -> tuple[str, ...]:
     """Return the receivers of what models that take part in arms are sent. Raises as `PlannedRun.sends_to`."""
-    receivers = (maker.model.sends_to for maker in makers_named(by_models(arms), making).values())
+    receivers = (maker.model.sends_to for maker in load_makers(makers_of_arms(arms), making).values())
     return tuple(dict.fromkeys(receiver for receiver in receivers if receiver is not None))
 
 
@@ -393,9 +393,9 @@ def plan_run(
         if not isinstance(judge, str):
             raise ConfigurationError("base_url is the address of a model that is given by its name; leave it out")
         live = replace(live, model=replace(live.model, base_url=base_url))
-    loaded, asked_for = loaded_benchmark(benchmark), elicitations_named(elicitations)
+    loaded, asked_for = loaded_benchmark(benchmark), parse_elicitations(elicitations)
     reaching = replace(live, model=replace(live.model, batch=True)) if options.batch else live
-    judge_made = as_judge(judge, loaded, elicitations=asked_for, live=reaching)
+    judge_made = make_judge(judge, loaded, elicitations=asked_for, live=reaching)
     times: int | dict[Elicitation, int] = repeats
     if live.protocol and isinstance(judge_made, LLMJudge):
         protocol = protocol_for(live.protocol, judge_made.name)
@@ -409,7 +409,7 @@ def plan_run(
         loaded,
         judge_made,
         elicitations=asked_for,
-        arms=arms_named(arms),
+        arms=parse_arms(arms),
         repeats=times,
         selection=options.selection,
         retry_unscored=again,
@@ -468,7 +468,7 @@ def judge(
     90
     """
     how: dict[str, Any] = {"elicitations": elicitations, "arms": arms, "repeats": repeats, "base_url": base_url}
-    return finished(plan_run(benchmark, judge, out=out, options=options, **how).perform())
+    return run_sync(plan_run(benchmark, judge, out=out, options=options, **how).perform())
 
 
 def judge_several(
@@ -500,10 +500,10 @@ def judge_several(
     runs: list[Run] = []
     for run in planned:
         folders = (neighbour.folder for neighbour in planned if neighbour is not run)
-        elsewhere = sum((spent_in(folder, JUDGEMENT_LOG) + spent_making(folder) for folder in folders), Spend())
+        elsewhere = sum((run_spend(folder, JUDGEMENT_LOG) + makers_spend(folder) for folder in folders), Spend())
         with watch(run) if watch else nullcontext(run.options.watch) as watching:
-            options = replace(run.options, limits=run.options.limits.less(elsewhere), watch=watching)
-            runs.append(finished(replace(run, options=options).perform()))
+            options = replace(run.options, limits=run.options.limits.reduced_by(elsewhere), watch=watching)
+            runs.append(run_sync(replace(run, options=options).perform()))
         if runs[-1].summary.stopped:
             break
     return runs

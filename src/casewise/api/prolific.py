@@ -14,7 +14,7 @@ from cyclopts.types import PositiveInt
 
 from casewise.api.studies import Study, StudyRound
 from casewise.errors import CasewiseError, ConfigurationError, RecruiterRefused, StudyError
-from casewise.runs.limits import finished
+from casewise.runs.limits import run_sync
 from casewise.studies.answers import finish_batch, take_returned
 from casewise.studies.ledger import (
     APPROVAL,
@@ -67,7 +67,7 @@ def call(work: Callable[[ProlificClient], Awaitable[T]]) -> T:
         async with client() as prolific:
             return await work(prolific)
 
-    return finished(talk())
+    return run_sync(talk())
 
 
 @dataclass(frozen=True)

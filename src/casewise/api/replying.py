@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from casewise.api.judging import arms_named, makers_send_to
+from casewise.api.judging import makers_send_to, parse_arms
 from casewise.ask.prompts import Chat, chat_with
 from casewise.errors import ConfigurationError
 from casewise.evaluate.behaviour import SaysDoesNumbers
@@ -20,20 +20,20 @@ from casewise.judges.plan import Plan, Selection, select, unseen_attacks, unseen
 from casewise.models.load import LoadedModel, ModelOptions, load_model
 from casewise.models.protocol import Model
 from casewise.records import FULL, Arm
-from casewise.replies.behaviour import REPLIES, replies_in
-from casewise.replies.collect import ChatSummary, CollectOptions, Collector, asks_of, chat_plan, reply_manifest
+from casewise.replies.behaviour import REPLIES, read_replies
+from casewise.replies.collect import ChatSummary, CollectOptions, Collector, chat_plan, make_asks, reply_manifest
 from casewise.replies.grade import GradeOptions, GradeSummary, grade_into
-from casewise.replies.graders import CallableGrader, Grader, grader_named, with_rehearsals
+from casewise.replies.graders import CallableGrader, Grader, load_grader, with_rehearsals
 from casewise.reports.behaviour import says_does_page
 from casewise.reports.formats import Report
-from casewise.runs.limits import RunObserver, finished
-from casewise.runs.run import CallEstimate, estimate_calls, folder_log, perform, session_now, spent_in
-from casewise.runs.texts import spent_making
+from casewise.runs.limits import RunObserver, run_sync
+from casewise.runs.run import CallEstimate, estimate_calls, folder_log, new_session, perform, run_spend
+from casewise.runs.texts import makers_spend
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.load import Source, loaded_benchmark, source_of
 from casewise.storage.run_folder import AnyRun, RunAt, folder_of, read_manifest
 from casewise.text import count_of
-from casewise.transforms.texts import MadeTexts, MakingOptions, estimate_before, making
+from casewise.transforms.texts import MadeTexts, MakingOptions, estimate_before, make_arm_texts
 
 AnyGrader = str | Grader | Callable[[str, str], Any]
 """A grader's name, a grader, or a function `f(query, reply)`."""
@@ -53,7 +53,7 @@ class Replies(RunAt):
     def frame(self) -> pl.DataFrame:
         """Every reply that counts, a row each, with its text."""
         return pl.DataFrame(
-            [reply.model_dump(mode="json") for reply in replies_in(self.path)], infer_schema_length=None
+            [reply.model_dump(mode="json") for reply in read_replies(self.path)], infer_schema_length=None
         )
 
 
@@ -87,7 +87,7 @@ class PlannedReplies:
     def estimate(self) -> CallEstimate:
         """Return calls, tokens and cost of collecting. Calls no model."""
         plan, collector = replace(self.plan, made=MadeTexts(planning=True)), self.collector
-        asks = asks_of(plan, self.benchmark, collector)
+        asks = make_asks(plan, self.benchmark, collector)
         return estimate_calls(collector, asks, takes_call=lambda ask: not is_unseen(collector, ask))
 
     @property
@@ -114,7 +114,7 @@ class PlannedReplies:
 
     def perform(self, watch: RunObserver | None = None) -> Replies:
         """Collect what is left. Raises as `collect`."""
-        return finished(self._perform(replace(self.options, watch=watch) if watch else self.options))
+        return run_sync(self._perform(replace(self.options, watch=watch) if watch else self.options))
 
     async def _perform(self, options: CollectOptions) -> Replies:
         folder, plan = self.folder, self.plan
@@ -122,16 +122,18 @@ class PlannedReplies:
         making_options = replace(self.making, watch=options.watch)
         collector, summary = Collector(self.model, self.chat, options), ChatSummary(run=folder, n_items=len(plan.items))
         try:
-            before = await making(folder, plan.arms, asks, making_options, spent=partial(spent_in, folder, REPLIES))
+            before = await make_arm_texts(
+                folder, plan.arms, asks, making_options, spent=partial(run_spend, folder, REPLIES)
+            )
             if before.stopped:
                 summary.stopped = before.stopped
                 return Replies(folder, self.benchmark, summary)
             if (note := self.unseen_note()) and options.watch is not None:
                 options.watch.say(note)
-            options = replace(options, limits=options.limits.less(spent_making(folder)))
-            session = session_now(options.limits, command=options.command, items=summary.n_items, asks=plan.by_way)
+            options = replace(options, limits=options.limits.reduced_by(makers_spend(folder)))
+            session = new_session(options.limits, command=options.command, items=summary.n_items, asks=plan.by_way)
             begun = reply_manifest(collector, self.benchmark)
-            asked = asks_of(replace(plan, made=before), self.benchmark, collector)
+            asked = make_asks(replace(plan, made=before), self.benchmark, collector)
             await perform(
                 collector,
                 collector.answer,
@@ -194,20 +196,20 @@ def collect(
         Path(out),
         loaded,
         chat_model(model, ModelOptions(base_url, batch=options.batch is not None)),
-        chat_plan(select(loaded, selection), arms_named(arms) or (FULL,), repeats),
+        chat_plan(select(loaded, selection), parse_arms(arms) or (FULL,), repeats),
         chat or chat_with(),
         replace(options, benchmark_source=options.benchmark_source or source_of(benchmark, loaded)),
     )
     return planned.perform()
 
 
-def as_grader(grader: AnyGrader, *, rubric: str = "strict", options: ModelOptions | None = None) -> Grader:
+def make_grader(grader: AnyGrader, *, rubric: str = "strict", options: ModelOptions | None = None) -> Grader:
     """Return the grader of a name, of a function of a query and a reply, or as it is.
 
     Raises ConfigurationError: there is no such grader.
     """
     if isinstance(grader, str):
-        return grader_named(grader, rubric=rubric, options=options)
+        return load_grader(grader, rubric=rubric, options=options)
     if callable(grader) and not hasattr(grader, "grade"):
         return CallableGrader(grader)
     return grader  # type: ignore[return-value]  # it has a `grade`
@@ -250,8 +252,8 @@ def grade(
     folder = folder_of(replies)
     own_benchmark = replies.benchmark if isinstance(replies, RunAt) else None
     loaded = find_benchmark(read_manifest(folder, REPLIES), benchmark or own_benchmark)
-    by = as_grader(grader, rubric=rubric, options=ModelOptions(base_url, batch=options.batch is not None))
-    return finished(grade_into(folder, loaded, by, options=options))
+    by = make_grader(grader, rubric=rubric, options=ModelOptions(base_url, batch=options.batch is not None))
+    return run_sync(grade_into(folder, loaded, by, options=options))
 
 
 def compare_says_does(

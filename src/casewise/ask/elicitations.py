@@ -19,7 +19,7 @@ from casewise.models.protocol import Position, Reply, ReplyOptions, Sampling
 from casewise.options import Hidden, Parameter
 from casewise.plugins import all_parts, find_part
 from casewise.records import Elicitation, Scale, Scored, Unscored, UnscoredReason
-from casewise.records.base import writable
+from casewise.records.base import escape_surrogates
 from casewise.records.call import WithScale
 
 # What an elicitation is to who asks: the reply that it wants, and how that reply is read.
@@ -301,7 +301,7 @@ def parse_permission(text: str, *, cut_off: bool = False, strict: bool = False) 
         if len(values) > 1
         else UnscoredReason.NO_VERDICT
     )
-    return ReadOutcome(Unscored(reason=reason, detail=writable(" ".join(text.split())[:LONGEST_DETAIL])))
+    return ReadOutcome(Unscored(reason=reason, detail=escape_surrogates(" ".join(text.split())[:LONGEST_DETAIL])))
 
 
 # casewise's own elicitations, as a package brings one. Their words stand in the sets of prompts.

@@ -16,7 +16,7 @@ from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any
 
-from casewise.records.base import all_writable
+from casewise.records.base import escape_all_surrogates
 
 Found = dict[str, Any]
 
@@ -114,9 +114,9 @@ def read_value(text: str, start: int) -> JsonValue:
         value, stop = DECODER.raw_decode(text[:end], start)
     except (ValueError, RecursionError):
         value = repaired(text[start:end]) if end - start <= LONGEST_REPAIRED else None
-        value = all_writable(value) if isinstance(value, (dict, list)) else None
+        value = escape_all_surrogates(value) if isinstance(value, (dict, list)) else None
         return JsonValue(value, start, end, as_written=False)
-    return JsonValue(all_writable(value), start, stop, as_written=True)
+    return JsonValue(escape_all_surrogates(value), start, stop, as_written=True)
 
 
 BRACKET = re.compile(r"""[\[\]{}]|"(?:[^"\\\n]|\\.)*(?:"(?=\s*[,:}\]])|\n)""")
@@ -202,7 +202,7 @@ def read_strictly(text: str, start: int) -> JsonValue | None:
         value, end = DECODER.raw_decode(text, start)
     except (ValueError, RecursionError):
         return None
-    return JsonValue(all_writable(value), start, end, as_written=True)
+    return JsonValue(escape_all_surrogates(value), start, end, as_written=True)
 
 
 def closest_key(value: Found, names: tuple[str, ...]) -> str | None:

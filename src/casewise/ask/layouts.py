@@ -98,7 +98,7 @@ def heading(name: str) -> str:
 
 def labels_of(parameters: ParameterSet) -> dict[str, str]:
     """Return what reviewers read for each group and parameter: its title, the paper's label, or its name in words."""
-    words = {name: heading(name.rpartition(".")[2]) for name in (*parameters.group_names, *parameters.every)}
+    words = {name: heading(name.rpartition(".")[2]) for name in (*parameters.group_names, *parameters.all_names)}
     return {name: parameters.titles.get(name) or FOR_REVIEWERS.get(name, word) for name, word in words.items()}
 
 

@@ -500,6 +500,6 @@ def parse_binary(text: str, *, cut_off: bool = False, strict: bool = False) -> R
 def parse_score(text: str, *, cut_off: bool = False, strict: bool = False) -> ReadOutcome:
     """Return the score from 1 (unsafe) to 10 (safe) that `text` gives."""
     parsed = parse(text, SCORE_SCALE, cut_off=cut_off, strict=strict)
-    if isinstance(parsed.outcome, Scored) and not scale_of("score").holds(parsed.outcome.value):
+    if isinstance(parsed.outcome, Scored) and not scale_of("score").contains(parsed.outcome.value):
         return unscored(UnscoredReason.OUT_OF_RANGE, text)
     return parsed

@@ -90,6 +90,6 @@ def audit(benchmark: Benchmark, *, options: AuditOptions = AuditOptions()) -> Au
     )
 
 
-def matching(audited: Audit, codes: tuple[str, ...]) -> tuple[Finding, ...]:
+def select_findings(audited: Audit, codes: tuple[str, ...]) -> tuple[Finding, ...]:
     """Return the findings whose code is in `codes`; a part's name such as `labels` stands for all its codes, `any` for all."""
     return tuple(f for f in audited.findings if f.code in codes or f.part in codes or "any" in codes)

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from casewise.audits.subject import ALPHA, Part, Subject, spoken_name
+from casewise.audits.subject import ALPHA, Part, Subject, parameter_in_words
 from casewise.notation import percent
 from casewise.stats.arrays import BoolArray, FloatArray
 from casewise.stats.estimates import Estimate, estimate
 from casewise.stats.labels import PUBLISHED, VOTES
-from casewise.stats.metrics import metrics_named
+from casewise.stats.metrics import parse_metrics
 from casewise.stats.sample import Sample, judge_sample
 from casewise.stats.shares import sign_test
 from casewise.stats.words import near_duplicates
@@ -65,10 +65,10 @@ def repeated(subject: Subject, part: Part) -> None:
         part.add(
             "contexts.repeated",
             f"In {several}, more than {percent(OFTEN, digits=0)} of contexts have the same statement. The most frequent is one of "
-            f"{spoken_name(worst)}, in {percent(often[worst]['share'])} of contexts.",
+            f"{parameter_in_words(worst)}, in {percent(often[worst]['share'])} of contexts.",
             float(touched.mean()),
             {"parameters": often},
-            items=subject.named(touched),
+            items=subject.first_ids(touched),
         )
 
 
@@ -129,13 +129,13 @@ def missing(subject: Subject, part: Part) -> None:
     if not lacks:
         return
     touched = np.logical_or.reduce([*lacks.values()])
-    listed = ", ".join(f"{spoken_name(name)} is missing in {n:,}" for name, n in counts.items())
+    listed = ", ".join(f"{parameter_in_words(name)} is missing in {n:,}" for name, n in counts.items())
     part.add(
         "contexts.missing",
         f"Not every context states every parameter: of {count_of(int(subject.with_context.sum()), 'context')}, {listed}.",
         float(touched.mean()),
         {"missing": counts},
-        items=subject.named(touched),
+        items=subject.first_ids(touched),
     )
     evidence = {}
     for name, mask in lacks.items():
@@ -149,7 +149,7 @@ def missing(subject: Subject, part: Part) -> None:
     if evidence:
         touched = np.logical_or.reduce([lacks[name] for name in evidence])
         listed = "; ".join(
-            f"{spoken_name(name)} is missing in {count_of(numbers['missing_in_safe_intended'], 'context')} intended safe and in "
+            f"{parameter_in_words(name)} is missing in {count_of(numbers['missing_in_safe_intended'], 'context')} intended safe and in "
             f"{numbers['missing_in_unsafe_intended']:,} intended unsafe"
             for name, numbers in evidence.items()
         )
@@ -158,7 +158,7 @@ def missing(subject: Subject, part: Part) -> None:
             f"Whether a parameter is stated predicts the intent: {listed}.",
             float(touched.mean()),
             evidence,
-            items=subject.named(touched),
+            items=subject.first_ids(touched),
         )
 
 
@@ -188,7 +188,7 @@ def duplicates(subject: Subject, part: Part) -> None:
             ),
             float(touched.mean()),
             {"contexts": n, "groups": int((n_queries > 1).sum()), "least_jaccard_of_three_word_sequences": 0.8},
-            items=subject.named(touched),
+            items=subject.first_ids(touched),
         )
 
 
@@ -213,7 +213,7 @@ def unmoved(subject: Subject, part: Part) -> None:
         ),
         float(touched.mean()),
         {"queries": by_verdict},
-        items=subject.named(touched),
+        items=subject.first_ids(touched),
     )
 
 
@@ -262,7 +262,7 @@ def audit_coverage(subject: Subject, part: Part) -> None:
             ),
             float(unpaired.mean()),
             {"queries": len(safe ^ unsafe), "safe_only": len(safe - unsafe), "unsafe_only": len(unsafe - safe)},
-            items=subject.named(unpaired),
+            items=subject.first_ids(unpaired),
         )
     labels = subject.label[~np.isnan(subject.label)]
     if len(labels) and not labels.min() < 0.5 < labels.max() and (labels != 0.5).any():
@@ -282,7 +282,7 @@ def audit_coverage(subject: Subject, part: Part) -> None:
             f"Items have from {numbers['least']} to {count_of(numbers['most'], 'vote')} (median {numbers['median']}).",
             float(rare.mean()),
             {**numbers, "at_most_half_of_median": int(rare.sum())},
-            items=subject.named(rare),
+            items=subject.first_ids(rare),
         )
 
 
@@ -332,7 +332,7 @@ def audit_intent(subject: Subject, part: Part) -> None:
                 "unsafe_intended_called_safe": int((against & (subject.intended == 0)).sum()),
                 "by_condition": {name: shared.estimate for name, shared in conditions.items()},
             },
-            items=subject.named(against),
+            items=subject.first_ids(against),
         )
     if share >= INTENT_TELLING:
         part.add(
@@ -346,4 +346,4 @@ def audit_intent(subject: Subject, part: Part) -> None:
 
 def agreement(sample: Sample) -> Estimate:
     """Return the accuracy of the intent on these items against people's labels, with an interval over queries and annotators."""
-    return estimate(sample, metrics=metrics_named("accuracy"))[0]
+    return estimate(sample, metrics=parse_metrics("accuracy"))[0]

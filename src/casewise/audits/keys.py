@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from casewise.audits.subject import ALPHA, LEAST_GAIN, Part, Subject, spoken_name
-from casewise.judges.baselines import held_together
+from casewise.audits.subject import ALPHA, LEAST_GAIN, Part, Subject, parameter_in_words
+from casewise.judges.baselines import fold_groups
 from casewise.notation import percent
 from casewise.stats.arrays import BoolArray, FloatArray, IntArray
 from casewise.stats.estimates import Estimate, estimate
 from casewise.stats.labels import VOTES
-from casewise.stats.metrics import metrics_named
+from casewise.stats.metrics import parse_metrics
 from casewise.stats.sample import integer_codes, judge_sample, right_weight
 from casewise.stats.shares import sign_test
 from casewise.storage.load import cached_item_numbers, cached_numbers
@@ -76,9 +76,9 @@ class Key(NamedTuple):
     def named(self, *, restricted: bool) -> Text:
         """Return "statement" with it in quotation marks, without an article; of a restricted benchmark its parameter only."""
         if self.statement is None:
-            return text("statements of {parameter}", parameter=spoken_name(self.parameter))
+            return text("statements of {parameter}", parameter=parameter_in_words(self.parameter))
         if restricted:
-            return text("most telling statement of {parameter}", parameter=spoken_name(self.parameter))
+            return text("most telling statement of {parameter}", parameter=parameter_in_words(self.parameter))
         shown = self.statement if len(self.statement) <= QUOTED else f"{self.statement[:QUOTED]}…"
         return text("statement “{statement}”", statement=shown)
 
@@ -121,15 +121,15 @@ class Key(NamedTuple):
         )
 
 
-def usable(subject: Subject) -> BoolArray:
+def learnable_items(subject: Subject) -> BoolArray:
     """Return the items that statements are learnt from and tested on: those with a label and a context of their own."""
     rows: BoolArray = subject.learnt & subject.with_context
     return rows
 
 
-def stated_in_full(subject: Subject) -> pl.DataFrame:
+def full_statements(subject: Subject) -> pl.DataFrame:
     """Return a row for what each usable item's context says of each parameter, and for the whole context: `item`, `parameter`, `statement`."""
-    places = np.flatnonzero(usable(subject))
+    places = np.flatnonzero(learnable_items(subject))
     written = map(subject.benchmark.written_of, subject.benchmark.items.at(places))
     return pl.DataFrame(
         [
@@ -144,8 +144,8 @@ def stated_in_full(subject: Subject) -> pl.DataFrame:
 
 
 def statements(subject: Subject) -> pl.DataFrame:
-    """Return the rows of `stated_in_full`, and one for each sentence of several in a parameter."""
-    stated = stated_in_full(subject)
+    """Return the rows of `full_statements`, and one for each sentence of several in a parameter."""
+    stated = full_statements(subject)
     sentences = stated.filter(pl.col("parameter") != WHOLE).with_columns(
         pl.col("statement").str.replace_all(r"([.!?])\s+", "$1\n").str.split("\n")
     )
@@ -155,14 +155,14 @@ def statements(subject: Subject) -> pl.DataFrame:
 
 def candidates(subject: Subject) -> dict[str, float]:
     """Return how many statements were searched, and the in-sample gains of the best ones by parameter and statement."""
-    rows = usable(subject)
+    rows = learnable_items(subject)
     label = subject.label[rows]
     if not len(label):
         return {SEARCHED: 0.0}
     table = statements(subject)
     item = table["item"].to_numpy()
     counted = (
-        table.with_columns(label=subject.label[item], group=held_together(subject.items)[item])
+        table.with_columns(label=subject.label[item], group=fold_groups(subject.items)[item])
         .group_by("parameter", "statement", maintain_order=True)
         .agg(safe=pl.col("label").sum(), items=pl.len(), groups=pl.col("group").n_unique())
         .filter(pl.col("groups") >= LEAST_QUERIES, pl.col("items") < len(label))
@@ -185,7 +185,7 @@ def candidates(subject: Subject) -> dict[str, float]:
 
 def presence(subject: Subject, parameter: str, statement: str) -> FloatArray:
     """Return (items,) 1 where the statement stands, 0 where it does not; nan for an item that is not learnt from."""
-    rows = usable(subject)
+    rows = learnable_items(subject)
     table = statements(subject).filter(pl.col("parameter") == parameter, pl.col("statement") == statement)
     present = np.where(rows, 0.0, np.nan)
     present[table["item"].to_numpy()] = 1.0
@@ -230,7 +230,7 @@ def key(subject: Subject, parameter: str, statement: str | None, value: FloatArr
     `value`: (items,) the number of the statement, or whether the one statement stands; nan for an item that is not learnt from.
     """
     rows = ~np.isnan(value)
-    label, group = subject.label[rows], held_together(subject.items)[rows]
+    label, group = subject.label[rows], fold_groups(subject.items)[rows]
     constant = float(label.mean() >= 0.5)
     verdicts = np.full(len(value), np.nan)
     verdicts[rows] = majority_of_others(value[rows].astype(np.intp), label, group, tie=constant)
@@ -270,13 +270,13 @@ def accuracy_of(subject: Subject, verdicts: FloatArray) -> Estimate:
     sample = judge_sample(
         subject.items, verdicts, subject.raters, elicitation="binary", policy=VOTES, cluster=subject.query
     )
-    return estimate(sample.where(~np.isnan(verdicts)), metrics=metrics_named("accuracy"))[0]
+    return estimate(sample.where(~np.isnan(verdicts)), metrics=parse_metrics("accuracy"))[0]
 
 
 def by_parameter(subject: Subject) -> Iterator[Key]:
     """Yield each parameter, and the whole context, whose statements recur: learnt by heart from other queries."""
-    rows, names = usable(subject), subject.benchmark.parameters.names
-    group, stated = held_together(subject.items)[rows], cache(partial(stated_in_full, subject))
+    rows, names = learnable_items(subject), subject.benchmark.parameters.names
+    group, stated = fold_groups(subject.items)[rows], cache(partial(full_statements, subject))
 
     def statement_numbers(name: str) -> FloatArray:
         of_name = stated().filter(pl.col("parameter") == name)
@@ -296,27 +296,27 @@ def by_parameter(subject: Subject) -> Iterator[Key]:
 
 def audit_keys(subject: Subject, part: Part) -> None:
     """Measure how far single statements, and those of a parameter, give the labels of held-out queries; find which do."""
-    if not usable(subject).any():
+    if not learnable_items(subject).any():
         return
     restricted = subject.benchmark.restricted
     part.measured["statements_alone"] = [
         {"reads": one.parameter, "held_out": text("{queries}"), "accuracy": one.accuracy.fields()}
         for one in by_parameter(subject)
     ]
-    part.measured["keys"] = [evidence(one, restricted=restricted) for one in keys(subject)]
+    part.measured["keys"] = [key_evidence(one, restricted=restricted) for one in keys(subject)]
     if (best := best_key(subject)) is not None:
         part.add(
             "baseline.key",
             best.sentence(restricted=restricted),
             best.gain / max(1e-9, 1 - best.constant),
-            evidence(best, restricted=restricted),
-            items=subject.named(
+            key_evidence(best, restricted=restricted),
+            items=subject.first_ids(
                 best.verdicts == (best.statement is None or float(2 * best.safe_with > best.items_with))
             ),
         )
 
 
-def evidence(key: Key, *, restricted: bool) -> dict[str, Any]:
+def key_evidence(key: Key, *, restricted: bool) -> dict[str, Any]:
     """Return the numbers behind a statement, with the beginning of it where texts may be given away."""
     return {
         "parameter": key.parameter,

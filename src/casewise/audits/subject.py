@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pydantic import Field, InstanceOf
 
 from casewise.errors import ConfigurationError, did_you_mean
-from casewise.judges.baselines import held_together, texts_of_contexts, words_that_vary
+from casewise.judges.baselines import fold_groups, texts_of_contexts, words_that_vary
 from casewise.notation import spoken
 from casewise.records import CONDITIONS, ShortRepr, paper_parameters
 from casewise.records.base import Record, shipped_toml
@@ -131,12 +131,12 @@ class Part(ShortRepr):
         )
 
 
-def spoken_name(name: str) -> str:
+def parameter_in_words(name: str) -> str:
     """Return a parameter's dotted name in words: `transmission_principle.sender_purpose` is "sender purpose"."""
     return spoken(" ".join(name.removeprefix("transmission_principle.").split(".")))
 
 
-def checked_codes(names: Iterable[str]) -> tuple[str, ...]:
+def check_codes(names: Iterable[str]) -> tuple[str, ...]:
     """Return `names`, if each is a code, a part of the audit, or `any`.
 
     Raises ConfigurationError: one is neither; the message lists them all.
@@ -245,7 +245,7 @@ class Subject(ShortRepr):
     def stated_by(self) -> tuple[pl.DataFrame, pl.Series]:
         """The statements of each item's context, and its author: contexts of a large benchmark are read once for
         both."""
-        names, blocks, authors = self.benchmark.parameters.every, [], []
+        names, blocks, authors = self.benchmark.parameters.all_names, [], []
         written = map(self.benchmark.written_of, self.benchmark.items)
         while block := list(islice(written, BLOCK)):
             texts_of = [context.texts if context else {} for context in block]
@@ -339,7 +339,7 @@ class Subject(ShortRepr):
         """
         rows = self.words_read
         contexts = np.where(self.exchanged, np.nan, self.texts_of_contexts)
-        design = Design.from_contexts((held_together(self.items) if groups is None else groups)[rows], contexts[rows])
+        design = Design.from_contexts((fold_groups(self.items) if groups is None else groups)[rows], contexts[rows])
         return design.held_out(self.learnt[rows], folds=folds)
 
     @property
@@ -445,7 +445,7 @@ class Subject(ShortRepr):
             predicted[rows] = out_of_fold(read, weight, folds=plan.folds)
         return predicted
 
-    def named(self, mask: BoolArray) -> tuple[str, ...]:
+    def first_ids(self, mask: BoolArray) -> tuple[str, ...]:
         """Return ids of the first items of `mask`."""
         return tuple(self.items["item_id"].to_numpy()[mask][:LISTED].tolist())
 

@@ -187,7 +187,7 @@ def rates(subject: Subject, part: Part) -> None:
                 "ties_turned_unsafe": int((tied & (subject.intended == 0)).sum()),
                 "labels_changed_by_it": int(tied.sum()),
             },
-            items=subject.named(tied if tied.any() else with_intent),
+            items=subject.first_ids(tied if tied.any() else with_intent),
         )
     wrong = neither if habit else compared & ~matches
     if wrong.any():
@@ -200,7 +200,7 @@ def rates(subject: Subject, part: Part) -> None:
                 "largest_difference": float(np.abs(stated - by_votes)[wrong].max()),
                 "verdict_differs": int(((stated > 0.5) != (by_votes > 0.5))[wrong].sum()),
             },
-            items=subject.named(wrong),
+            items=subject.first_ids(wrong),
         )
 
 
@@ -239,7 +239,7 @@ def intent_votes(subject: Subject, part: Part) -> None:
             },
             "largest_chance": CHANCE,
         },
-        items=subject.named(touched),
+        items=subject.first_ids(touched),
     )
 
 
@@ -296,7 +296,7 @@ def ties(subject: Subject, part: Part) -> None:
             "published_makes_unsafe": int((published == 0).sum()),
             "votes_makes_of_each": "half safe, half unsafe",
         },
-        items=subject.named(tied),
+        items=subject.first_ids(tied),
     )
 
 
@@ -325,7 +325,7 @@ def unsure(subject: Subject, part: Part) -> None:
             f"{share(of_votes.estimate, *(of_votes.limits or (None, None)))} of the {subject.labels.noun} are unsure; the majority leaves them out.",
             of_votes.estimate,
             part.measured["unsure"],
-            items=subject.named(unsure_only),
+            items=subject.first_ids(unsure_only),
         )
 
 
@@ -357,7 +357,7 @@ def stability(subject: Subject, part: Part) -> None:
             "labels_below_80_percent": int(close.sum()),
             "rated": int((~np.isnan(subject.same_again)).sum()),
         },
-        items=subject.named(close),
+        items=subject.first_ids(close),
     )
 
 
@@ -371,5 +371,5 @@ def unrated(subject: Subject, part: Part) -> None:
             f"{int(without.sum()):,} of {count_of(len(without), 'item has')} no label; they count in no metric.",
             float(without.mean()),
             {"items": int(without.sum())},
-            items=subject.named(without),
+            items=subject.first_ids(without),
         )

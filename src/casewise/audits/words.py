@@ -10,14 +10,14 @@ import numpy as np
 from scipy.special import ndtri
 
 from casewise.audits.keys import audit_keys
-from casewise.audits.subject import ALPHA, LEAST_GAIN, READS, Part, Subject, spoken_name
+from casewise.audits.subject import ALPHA, LEAST_GAIN, READS, Part, Subject, parameter_in_words
 from casewise.errors import BenchmarkError, ConfigurationError, did_you_mean
 from casewise.notation import percent, share
 from casewise.records import Item
 from casewise.stats.arrays import BoolArray, FloatArray, cluster_variance
 from casewise.stats.estimates import STUDENT, Estimate, estimate
 from casewise.stats.labels import PUBLISHED, VOTES
-from casewise.stats.metrics import metric_named, metrics_named, value_of
+from casewise.stats.metrics import find_metric, parse_metrics, value_of
 from casewise.stats.pairs import halves
 from casewise.stats.sample import AGREEMENT, ROUNDING, constant_accuracy, integer_codes, judge_sample, right_weight
 from casewise.stats.words import PhraseCounts, weighty_phrases
@@ -79,16 +79,16 @@ def audit_baseline(subject: Subject, part: Part) -> None:
     if subject.why_no_baseline is not None:
         part.left_out.append(text("word baseline: {why}.", why=subject.why_no_baseline))
         return
-    single = {name: alone(subject, name, subject.stated[name].fill_null("")) for name in subject.parameters}
+    single = {name: predict_alone(subject, name, subject.stated[name].fill_null("")) for name in subject.parameters}
     of_query = subject.baseline
     if subject.reads != "query":
-        of_query = alone(subject, "the query", texts(subject.benchmark, "query"))
+        of_query = predict_alone(subject, "the query", texts(subject.benchmark, "query"))
         single["query"] = of_query
     groups, counted = subject.groups_held_out, cache(partial(subject.words, subject.reads))
     rows = [
-        row(subject, subject.reads, groups, subject.baseline),
-        *held_out_wider(subject, counted),
-        *(row(subject, name, groups, values) for name, values in single.items()),
+        baseline_row(subject, subject.reads, groups, subject.baseline),
+        *wider_holdouts(subject, counted),
+        *(baseline_row(subject, name, groups, values) for name, values in single.items()),
     ]
     single.pop("query", None)
     for_safe, for_unsafe = telling_phrases(subject, counted)
@@ -99,7 +99,7 @@ def audit_baseline(subject: Subject, part: Part) -> None:
         "phrases_for_unsafe": for_unsafe,
         "exchanged_contexts": int(subject.exchanged.sum()),
     }
-    solution = solved_by_words(subject)
+    solution = find_solution(subject)
     if solution is not None:
         evidence = {"reads": READS[solution.reads], "accuracy": solution.accuracy.fields()}
         part.add("baseline.solved", solution.sentence, 1.0, evidence)
@@ -110,7 +110,7 @@ def audit_baseline(subject: Subject, part: Part) -> None:
         best = holding[ranked[0]]
         part.add(
             "baseline.one-parameter",
-            f"Words of one parameter alone predict the labels: {spoken_name(ranked[0])} on {percent(best.accuracy)} of "
+            f"Words of one parameter alone predict the labels: {parameter_in_words(ranked[0])} on {percent(best.accuracy)} of "
             f"items, the most of {count_of(len(gains), 'parameter')}; a constant verdict is right on {percent(best.constant)}.",
             min(1.0, best.share) / 2,
             {name: holding[name].evidence for name in ranked},
@@ -152,7 +152,7 @@ class Solution(NamedTuple):
         )
 
 
-def solved_by_words(subject: Subject) -> Solution | None:
+def find_solution(subject: Subject) -> Solution | None:
     """Return the classifier whose accuracy is above `SOLVED` with its whole interval, and above the constant verdict; else
     None.
 
@@ -168,21 +168,21 @@ def solved_by_words(subject: Subject) -> Solution | None:
             judge_sample(subject.items, values, elicitation="probability", policy=VOTES, cluster=groups)
             for groups in subject.groupings
         )
-        read_alone, accuracy_alone = ~np.isnan(values), metrics_named("accuracy")
+        read_alone, accuracy_alone = ~np.isnan(values), parse_metrics("accuracy")
         over = [estimate(sample.where(read_alone), metrics=accuracy_alone)[0] for sample in samples]
         varying = [accuracy for accuracy in over if accuracy.method == STUDENT]
-        accuracy = max(varying, key=width) if varying else min(over, key=width)
+        accuracy = max(varying, key=interval_width) if varying else min(over, key=interval_width)
         gain = gain_over_constant(subject, values, ~subject.exchanged)
         if (accuracy.ci_low or 0) >= SOLVED and gain.holds(comparisons=len(every)):
             return Solution(reads, accuracy, gain.constant, subject.groups_held_out)
     return None
 
 
-def width(accuracy: Estimate) -> float:
+def interval_width(accuracy: Estimate) -> float:
     return np.inf if accuracy.limits is None else accuracy.limits[1] - accuracy.limits[0]
 
 
-def alone(subject: Subject, words: str, written: Iterable[str]) -> FloatArray:
+def predict_alone(subject: Subject, words: str, written: Iterable[str]) -> FloatArray:
     """Return predictions from these words, which are the benchmark's own and so kept for its next audit."""
     folds = min(subject.folds, FEWER_FOLDS)
     return cached_item_numbers(
@@ -193,7 +193,7 @@ def alone(subject: Subject, words: str, written: Iterable[str]) -> FloatArray:
     )
 
 
-def held_out_wider(subject: Subject, counted: Callable[[], PhraseCounts]) -> Iterator[dict[str, Any]]:
+def wider_holdouts(subject: Subject, counted: Callable[[], PhraseCounts]) -> Iterator[dict[str, Any]]:
     """Yield the baseline with whole categories held out, and whole authors where they are recorded for all."""
     authors = subject.stated_by[1]
     for name, column in (("categories", subject.items["category"]), ("authors", authors)):
@@ -208,7 +208,7 @@ def held_out_wider(subject: Subject, counted: Callable[[], PhraseCounts]) -> Ite
             made_with="scikit-learn",
         )
         if not np.isnan(values).all():
-            yield row(subject, subject.reads, name, values)
+            yield baseline_row(subject, subject.reads, name, values)
 
 
 def telling_phrases(
@@ -233,9 +233,9 @@ def telling_phrases(
     return for_safe, for_unsafe
 
 
-def row(subject: Subject, reads: str, held_out: str, values: FloatArray) -> dict[str, Any]:
+def baseline_row(subject: Subject, reads: str, held_out: str, values: FloatArray) -> dict[str, Any]:
     """Return one baseline: the words that it reads, the groups that are held out, and how well it agrees with people."""
-    metrics = metrics_named("accuracy", "recall_safe", "recall_unsafe", "pearson", "brier")
+    metrics = parse_metrics("accuracy", "recall_safe", "recall_unsafe", "pearson", "brier")
     numbers: dict[str, Any] = {"reads": reads, "held_out": held_out}
     for policy in (VOTES, PUBLISHED):
         sample = judge_sample(subject.items, values, subject.raters, elicitation="probability", policy=policy)
@@ -246,7 +246,7 @@ def row(subject: Subject, reads: str, held_out: str, values: FloatArray) -> dict
 
 def constants(subject: Subject) -> dict[str, dict[str, float | None]]:
     """Return the accuracy of constant verdicts and of the intent, under both policies; None where no item has a label of the policy."""
-    n, accuracy = len(subject.items), metric_named("accuracy")
+    n, accuracy = len(subject.items), find_metric("accuracy")
     verdicts = {"constant:safe": np.ones(n), "constant:unsafe": np.zeros(n), "constant:intended": subject.intended}
     return {
         name: {
@@ -337,7 +337,7 @@ def shortcut(subject: Subject, part: Part) -> None:
             "accuracy_on_the_others": on_stayed,
             "z": z,
         },
-        items=subject.named(moved & (hit < 0.5)),
+        items=subject.first_ids(moved & (hit < 0.5)),
     )
 
 

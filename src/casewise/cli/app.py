@@ -128,9 +128,9 @@ def start(
     json
         Print one JSON document on stdout and nothing else.
     """
-    from casewise.cli.printing import saying
+    from casewise.cli.printing import gathering_results
 
-    with saying(json=json):
+    with gathering_results(json=json):
         app(tokens)
 
 

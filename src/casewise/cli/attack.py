@@ -12,7 +12,7 @@ from cyclopts.types import PositiveInt
 
 from casewise import api
 from casewise.api.attacks import NOISE, AttackRun, attacks_or_all
-from casewise.api.replying import PlannedReplies, as_grader, chat_model
+from casewise.api.replying import PlannedReplies, chat_model, make_grader
 from casewise.cli import judge as output
 from casewise.cli.calls import Calls, Items
 from casewise.cli.evaluate import Numbers, NumbersOptions, end_with_code
@@ -21,9 +21,9 @@ from casewise.cli.options import ASKED, HOW, ITEMS, MACHINE, MODEL, BenchmarkArg
 from casewise.cli.printing import (
     DocumentOptions,
     Documents,
-    as_json,
+    confirm_sending,
     exit_with_status,
-    leave,
+    is_json_output,
     note,
     print_estimate,
     print_json,
@@ -37,13 +37,13 @@ from casewise.models.local import LocalOptions
 from casewise.options import Flat
 from casewise.replies.behaviour import REPLIES
 from casewise.replies.collect import CollectOptions, chat_plan
-from casewise.replies.grade import GradeOptions, spent_grading
+from casewise.replies.grade import GradeOptions, grading_spend
 from casewise.replies.graders import Grader
-from casewise.runs.run import default_folder, spent_in
-from casewise.runs.texts import spent_making
+from casewise.runs.run import default_folder, run_spend
+from casewise.runs.texts import makers_spend
 from casewise.storage.files import write_text
 from casewise.storage.load import source_of
-from casewise.transforms.texts import Adaptive
+from casewise.transforms.texts import AdaptiveAttack
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def attack(
     model: str | None = None,
     grader: tuple[str, ...] = (),
     wanted: Annotated[AttackOptions, ASKED] = AttackOptions(),
-    adaptive: Annotated[Adaptive, ASKED] = Adaptive(),
+    adaptive: Annotated[AdaptiveAttack, ASKED] = AdaptiveAttack(),
     out: Path | None = None,
     elicit: ElicitOption = None,
     items: Annotated[Items, ITEMS] = Items(),
@@ -101,7 +101,7 @@ def attack(
     if model is not None and adaptive.attacker is not None:
         raise ConfigurationError("--attacker works only on a judge; give --judge instead of --model")
     loaded = api.load(benchmark)
-    arms = api.arms_under_attack(
+    arms = api.parse_attack_arms(
         loaded,
         attacks_or_all(wanted.attacks, adaptive),
         defences=wanted.defences,
@@ -131,7 +131,7 @@ def attack(
     chatbot = chat_model(str(model), reached)
     replies = PlannedReplies(out or Path("replies") / folder.name, loaded, chatbot, plan, options=collecting)
     bare = replace(reached, local=replace(local, adapter=None))  # the adapter is the chatbot's
-    attack_replies(replies, [as_grader(name, options=bare) for name in grader], how)
+    attack_replies(replies, [make_grader(name, options=bare) for name in grader], how)
 
 
 def attack_judge(attack: AttackRun, how: HowOptions) -> None:
@@ -144,8 +144,8 @@ def attack_judge(attack: AttackRun, how: HowOptions) -> None:
         for before in attack.notes_before():
             note(before)
         return
-    leave("the benchmark's queries", None, *beyond, remembered=False)
-    leave("the benchmark's queries", *attack.sends_to(), agreed=how.yes)
+    confirm_sending("the benchmark's queries", None, *beyond, remembered=False)
+    confirm_sending("the benchmark's queries", *attack.sends_to(), agreed=how.yes)
     (run,) = api.judge_several([attack], watch=lambda _: progress_display(f"attacking {attack.judge.name}"))
     output.print_summary(run.summary, run.path, then="robustness")
     exit_with_status(run.summary)
@@ -160,17 +160,17 @@ def attack_replies(planned: PlannedReplies, graders: Sequence[Grader], how: HowO
             note(unseen)
         return
     receivers = (*planned.sends_to(), *(grader.sends_to for grader in graders))
-    leave("the benchmark's queries and the replies", *receivers, agreed=how.yes)
+    confirm_sending("the benchmark's queries and the replies", *receivers, agreed=how.yes)
     options, folder = planned.options, planned.folder
-    limits = options.limits.less(spent_grading(folder, graders))
+    limits = options.limits.reduced_by(grading_spend(folder, graders))
     with progress_display(f"attacking {chatbot}") as watch:
         replies = replace(planned, options=replace(options, limits=limits)).perform(watch)
-    limits = options.limits.less(spent_in(folder, REPLIES) + spent_making(folder))
+    limits = options.limits.reduced_by(run_spend(folder, REPLIES) + makers_spend(folder))
     grading = GradeOptions(limits=limits, command=options.command, batch=options.batch)
     summaries = (
         [] if replies.summary.n_pending else grade_each(replies.path, graders, grading, benchmark=replies.benchmark)
     )
-    if as_json():
+    if is_json_output():
         print_json({"replies": replies.summary.as_json(), "grades": [summary.as_json() for summary in summaries]})
     elif not replies.summary.n_pending:
         print(f"{replies.summary.n_usable:,} replies: {replies.path}")

@@ -11,7 +11,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from casewise import api
-from casewise.api.checking import saved
+from casewise.api.checking import copy_stream
 from casewise.cli.options import FormatOption, HtmlOption, MarkdownOption, ParameterColumns, columns_of_parameters
 from casewise.cli.printing import DocumentOptions, note
 from casewise.errors import DataError, ExitCode
@@ -51,7 +51,7 @@ def check(
         Also keep a benchmark and a run in this new folder, for every other command.
     """
     columns = replace(columns, parameters=columns_of_parameters(parameter))
-    path = saved(sys.stdin.buffer) if table == "-" else Path(table)
+    path = copy_stream(sys.stdin.buffer) if table == "-" else Path(table)
     try:
         report = api.check(
             path, options=checked, columns=columns, words=words, policies=policies, facts=facts, file=file, out=out

@@ -23,9 +23,9 @@ from casewise.cli.options import (
     columns_of_parameters,
 )
 from casewise.cli.printing import (
-    as_json,
+    confirm_sending,
     exit_with_status,
-    leave,
+    is_json_output,
     note,
     print_estimate,
     print_first_notes,
@@ -55,7 +55,7 @@ from casewise.contexts.store import OWNER, act_on_query, places_of_query
 from casewise.errors import ConfigurationError, ExitCode
 from casewise.models.load import LoadedModel, load_model
 from casewise.options import Flat
-from casewise.runs.limits import finished
+from casewise.runs.limits import run_sync
 from casewise.runs.run import default_folder
 from casewise.storage.files import json_fields, write_text
 from casewise.text import count_of
@@ -220,10 +220,10 @@ def generate(
             prompt = named_prompt(options.prompts, contexts.parameters)
             note(f"prompt {prompt.id}" + (f": {prompt.about}" if prompt.about else ""))
             return
-        leave("the draft's queries", loaded.model.sends_to, agreed=yes)
+        confirm_sending("the draft's queries", loaded.model.sends_to, agreed=yes)
         with progress_display(f"generating {draft}") as watch:
-            summary = finished(generate_contexts(store, contexts, loaded.model, options=options, watch=watch))
-    if as_json():
+            summary = run_sync(generate_contexts(store, contexts, loaded.model, options=options, watch=watch))
+    if is_json_output():
         print_json(summary.as_json())
         exit_with_status(summary)
         return
@@ -280,10 +280,10 @@ def check(
             if dry_run:
                 print_estimate(estimate_opinions(store, contexts, loaded.model, options), ask)
                 return
-            leave("the draft's queries and contexts", loaded.model.sends_to, agreed=yes)
+            confirm_sending("the draft's queries and contexts", loaded.model.sends_to, agreed=yes)
             folder = out or default_folder(f"{draft}-opinions-{ask}")
             with progress_display(f"asking {ask}") as watch:
-                opinions = finished(
+                opinions = run_sync(
                     ask_opinions(store, contexts, loaded.model, folder=folder, options=options, watch=watch)
                 )
             for line in opinions.lines(ask):
@@ -294,7 +294,7 @@ def check(
         review = review_statistics(record)
         if pairs is not None:
             write_text(pairs, pairs_table(compared))
-    if as_json():
+    if is_json_output():
         print_json({**json_fields(report), "review": review.as_json()})
     else:
         print("\n".join([*report.lines(), *review.lines()]))

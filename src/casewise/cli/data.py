@@ -24,8 +24,8 @@ from casewise.cli.options import (
 from casewise.cli.printing import (
     DocumentOptions,
     Documents,
-    as_json,
     confirm,
+    is_json_output,
     note,
     print_json,
     print_table,
@@ -56,7 +56,7 @@ ParametersOption = Annotated[Path | None, Parameter(help="Context parameters of 
 def list_() -> None:
     """List public benchmarks by name, with size, content, labels, licence and source."""
     benchmarks = api.public_benchmarks().to_dicts()
-    if as_json():
+    if is_json_output():
         print_json({"benchmarks": benchmarks})
         return
     print_table(
@@ -240,12 +240,12 @@ def audit(
     seed
         Seed of the audit; the report records it.
     """
-    from casewise.audits.subject import checked_codes  # and the whole audit
+    from casewise.audits.subject import check_codes  # and the whole audit
 
-    codes = checked_codes(fail_on)
+    codes = check_codes(fail_on)
     report = api.audit(benchmark, seed=seed)
     documents.present(report)
-    if failing := report.matching(codes):
+    if failing := report.select_findings(codes):
         note(f"exit code 1: the audit has findings of --fail-on: {', '.join(finding.code for finding in failing)}")
         raise SystemExit(ExitCode.NO)
 
@@ -280,29 +280,29 @@ def show(
     if what == "jobs":
         list_jobs(names, ended=all_)
     elif what == "guards":
-        from casewise.judges.guard_profiles import all_profiles, profile_named  # and every guard
+        from casewise.judges.guard_profiles import all_profiles, find_profile  # and every guard
 
-        profiles = [profile_named(name) for name in names] or list(all_profiles().values())
+        profiles = [find_profile(name) for name in names] or list(all_profiles().values())
         print_or_show(
             {profile.name: profile.as_json() for profile in profiles}, lambda: api.deciding.guards_page(names)
         )
     elif what == "plugins":
         list_plugins()
     elif what == "attacks":
-        offers = api.attacks_offered(names[0] if names else None)
+        offers = api.list_attacks(names[0] if names else None)
         print_or_show(offers.as_json(), lambda: offers.document)
     elif len(names) > 1:
         raise ConfigurationError(f"casewise show prints one item at a time; give one of {', '.join(names)}")
     elif api.exporting.is_run(what):
-        documents.present(api.look_at_run(what, *names, benchmark=benchmark))
+        documents.present(api.show_run(what, *names, benchmark=benchmark))
     elif benchmark is not None:
         raise ConfigurationError("--benchmark works only with a run")
     else:
-        documents.present(api.look_at(what, *names))
+        documents.present(api.show_benchmark(what, *names))
 
 
 def print_or_show(numbers: dict[str, Any], document: Callable[[], Document]) -> None:
-    if as_json():
+    if is_json_output():
         print_json(numbers)
     else:
         print_document(document())
@@ -323,7 +323,7 @@ HEADINGS = ("batch", "provider", "model", "done", "stands", "since", "expires", 
 def list_jobs(runs: tuple[str, ...], *, ended: bool) -> None:
     """List the batch jobs at providers."""
     jobs = api.batch_jobs(runs, ended=ended)
-    if as_json():
+    if is_json_output():
         print_json({"jobs": jobs})
         return
     if not jobs:
@@ -404,7 +404,7 @@ def export(
             raise ConfigurationError("--join writes a benchmark folder; leave --to out")
         print_written(api.join(source, join, out), out)
         return
-    handed = api.hand_on(
+    handed = api.export(
         source,
         out,
         to=to,

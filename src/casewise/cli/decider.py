@@ -11,7 +11,7 @@ from cyclopts import App, Parameter
 
 from casewise import api
 from casewise.cli.options import FREE_TEXT, BaseUrlOption, BenchmarkOption, HtmlOption, LabelsOption, MarkdownOption
-from casewise.cli.printing import DocumentOptions, Documents, as_json, leave, note, print_json
+from casewise.cli.printing import DocumentOptions, Documents, confirm_sending, is_json_output, note, print_json
 from casewise.errors import ConfigurationError
 from casewise.options import Flat
 from casewise.storage.files import parse, read_text, write_text
@@ -27,7 +27,7 @@ def fit(
     /,
     *,
     out: Path = Path("decider.json"),
-    wanted: Flat[api.deciding.Wanted | None] = None,
+    wanted: Flat[api.deciding.Requirements | None] = None,
     overwrite: bool = False,
     on_average: bool = False,
     elicit: str | None = None,
@@ -56,8 +56,8 @@ def fit(
         raise ConfigurationError(
             f"{out} exists, and may be in use; choose another place with --out, or add --overwrite"
         )
-    elicitations = api.elicitations_named(elicit)
-    wanted = wanted or api.deciding.Wanted()
+    elicitations = api.parse_elicitations(elicit)
+    wanted = wanted or api.deciding.Requirements()
     if on_average:
         wanted = replace(wanted, level=None)
     options = replace(fitting, elicitation=elicitations[0] if elicitations else None)
@@ -71,7 +71,7 @@ def recommend(
     runs: list[Path],
     /,
     *,
-    wanted: Flat[api.deciding.Wanted | None] = None,
+    wanted: Flat[api.deciding.Requirements | None] = None,
     on_average: bool = False,
     labels: LabelsOption = "votes",
     benchmark: BenchmarkOption = None,
@@ -88,7 +88,7 @@ def recommend(
     on_average
         For one judge: promise on average only, without --level; needs fewer queries.
     """
-    wanted = wanted or api.deciding.Wanted(ratio=1)
+    wanted = wanted or api.deciding.Requirements(ratio=1)
     if on_average:
         wanted = replace(wanted, level=None)
     recommendation = api.recommend(*runs, wanted=wanted, benchmark=benchmark, labels=labels)
@@ -141,12 +141,12 @@ def ask(
         )
     else:
         request = api.deciding.DecisionRequest(str(query), context_given, reply=words, category=category)
-    leave("the request's texts", loaded.judge.sends_to)
+    confirm_sending("the request's texts", loaded.judge.sends_to)
     try:
         decided = loaded.ask(request)
     finally:
         loaded.close()
-    if as_json():
+    if is_json_output():
         print_json({**decided.as_json(), "measured": loaded.measured})
         return
     print(f"{decided.decision}\n  {decided.why}")

@@ -25,7 +25,7 @@ from casewise.cli.options import (
     WithTextsOption,
     options_group,
 )
-from casewise.cli.printing import DocumentOptions, Documents, as_json, note, print_json, print_table, say
+from casewise.cli.printing import DocumentOptions, Documents, is_json_output, note, print_json, print_table, say
 from casewise.errors import ConfigurationError, ExitCode
 from casewise.evaluate.judged_runs import ReportOptions, by_benchmark
 from casewise.options import FitThresholds, GraderLabels
@@ -107,7 +107,7 @@ def paper(
         )
     from casewise.reports.published import replay_page  # and all that was published
 
-    elicitations = api.elicitations_named(elicitation)
+    elicitations = api.parse_elicitations(elicitation)
     replays = [api.replay(file, elicitation=elicitations[0] if elicitations else None) for file in files]
     several = {"replays": [path.as_json() for path in replays]}
     numbers = replays[0].as_json() if len(replays) == 1 else several
@@ -118,7 +118,7 @@ def paper(
 def rules(sources: list[Path], *, benchmark: str | None) -> None:
     """SafePyramid's own scores over whole cases, with intervals over conversations."""
     reports = [report for source in sources for report in api.rule_match(source, benchmark=benchmark)]
-    if as_json():
+    if is_json_output():
         print_json({"scores": [report.as_json() for report in reports]})
         return
     for report in reports:

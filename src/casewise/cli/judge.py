@@ -28,9 +28,9 @@ from casewise.cli.options import (
     YesOption,
 )
 from casewise.cli.printing import (
-    as_json,
+    confirm_sending,
     exit_with_status,
-    leave,
+    is_json_output,
     note,
     print_before,
     print_cost,
@@ -45,7 +45,7 @@ from casewise.errors import ConfigurationError, DataError
 from casewise.judges.judge import Judge
 from casewise.judges.llm import LiveOptions
 from casewise.judges.plan import RunSummary
-from casewise.judges.reread import many_unread
+from casewise.judges.reread import has_many_unread
 from casewise.models.local import LocalOptions
 from casewise.models.wire import Probe
 from casewise.options import Flat
@@ -127,7 +127,7 @@ class HowOptions:
 
 def print_summary(summary: RunSummary, folder: Path, *, then: str | None = "report") -> None:
     """Print what came of a run, in a line or two, and the command that comes next."""
-    if as_json():
+    if is_json_output():
         print_json(summary.as_json())
         return
     print(f"{session_line(summary, 'verdict')}: {folder}")
@@ -139,7 +139,7 @@ def print_summary(summary: RunSummary, folder: Path, *, then: str | None = "repo
     print_unfinished(summary, folder)
     if then and not summary.n_pending:
         note(f"next: casewise {then} {shlex.quote(str(folder))}")
-    if many_unread(folder, n_unscored=summary.n_unscored, n_judged=summary.n_judged):
+    if has_many_unread(folder, n_unscored=summary.n_unscored, n_judged=summary.n_judged):
         note(f"more than 5 % of the replies could not be read: casewise reread {shlex.quote(str(folder))}")
 
 
@@ -151,7 +151,7 @@ def title_with_prompts(plan: PlannedRun, planned: Sequence[PlannedRun], name: st
 
 def print_several(runs: Sequence[Run], planned: Sequence[PlannedRun]) -> None:
     """Print what came of several runs, and how the judges compare once all are done."""
-    if as_json():
+    if is_json_output():
         print_json({"runs": runs_json(runs, planned)})
         return
     for run, plan in zip(runs, planned, strict=False):
@@ -191,7 +191,7 @@ def print_planned(planned: Sequence[PlannedRun]) -> None:
     """Print what runs would take: one as an object, several as a list with what they cost together."""
     several = len({run.benchmark.digest for run in planned}) > 1
     estimates = [run.estimate() for run in planned]
-    if as_json():
+    if is_json_output():
         rows = [
             {
                 **({"benchmark": run.benchmark.name} if several else {}),
@@ -227,7 +227,7 @@ def label_tokens(judge: Judge) -> dict[str, list[str]]:
 
 def print_probe(probe: Probe) -> None:
     """Print the result of one test call."""
-    if as_json():
+    if is_json_output():
         print_json(asdict(probe))
         return
     print(f"{probe.model} answered in {probe.latency_s:g} s as {probe.model_version or 'a model it does not name'}")
@@ -297,7 +297,7 @@ def judge(
 def perform_with_consent(planned: Sequence[PlannedRun], *, agreed: bool) -> list[Run]:
     """Perform runs under one budget, once the person agrees to what is sent."""
     for receivers in dict.fromkeys(run.sends_to() for run in planned):
-        leave(QUERIES, *receivers, agreed=agreed)
+        confirm_sending(QUERIES, *receivers, agreed=agreed)
     return api.judge_several(planned, watch=lambda run: progress_display(f"judging {run.label}"))
 
 
@@ -337,7 +337,7 @@ def plan_runs(
         options = run_options(source, benchmark, live, items=items, calls=calls)
         how: dict[str, Any] = {
             "elicitations": plan.elicit or (),
-            "arms": api.arms_named(
+            "arms": api.parse_arms(
                 plan.arms,
                 no_context=plan.no_context,
                 omit=plan.omit,
@@ -366,5 +366,5 @@ def test_connection(judges: Sequence[Judge], calls: Calls, *, agreed: bool) -> N
         raise ConfigurationError("give either --batch or --test-connection")
     if len(judges) > 1:
         raise ConfigurationError("--test-connection takes one --judge at a time")
-    leave(QUERIES, judges[0].sends_to, agreed=agreed)
+    confirm_sending(QUERIES, judges[0].sends_to, agreed=agreed)
     print_probe(api.try_connection(judges[0]))

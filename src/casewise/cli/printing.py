@@ -89,7 +89,7 @@ FACTS: ContextVar[dict[str, Any] | None] = ContextVar("FACTS", default=None)
 """The output of a command so far, if it is to be one JSON document; None if it is to be lines."""
 
 
-def as_json() -> bool:
+def is_json_output() -> bool:
     """Return True if stdout is to hold one JSON document and nothing else."""
     return FACTS.get() is not None
 
@@ -105,7 +105,7 @@ def say(text: str, **facts: Any) -> None:
 
 def announce(text: str, *, err: bool = False, **facts: Any) -> None:
     """Print a result at once, by a command that goes on until it is stopped."""
-    if as_json():
+    if is_json_output():
         print_json(facts)
     else:
         print(text, file=sys.stderr if err else sys.stdout)
@@ -113,7 +113,7 @@ def announce(text: str, *, err: bool = False, **facts: Any) -> None:
 
 
 @contextmanager
-def saying(*, json: bool) -> Iterator[None]:
+def gathering_results(*, json: bool) -> Iterator[None]:
     """Make `say` gather one JSON document, printed when the command ends; or print lines."""
     facts: dict[str, Any] = {}
     before = FACTS.set(facts if json else None)
@@ -219,17 +219,17 @@ class DocumentOptions:
     @property
     def wants_json(self) -> bool:
         """True if the output is the numbers as JSON. Raises ConfigurationError: another format is named too."""
-        if as_json() and self.form not in (None, "json"):
+        if is_json_output() and self.form not in (None, "json"):
             raise ConfigurationError(f"--json and --format {self.form} name two formats; give one")
         by_ending = self.form is None and self.out is not None and self.out.suffix == ".json"
-        return as_json() or self.form == "json" or by_ending
+        return is_json_output() or self.form == "json" or by_ending
 
     def written(self, report: HasDocument) -> str:
         if self.wants_json:
             return json_text(report.as_json())
-        from casewise.reports.formats import format_named
+        from casewise.reports.formats import find_format
 
-        return format_named(self.form, self.out).write(report.document)
+        return find_format(self.form, self.out).write(report.document)
 
     def written_beside(self, document: Document) -> Iterator[Path]:
         """Write the faces that were asked for by name, and say where each is."""
@@ -277,7 +277,7 @@ def print_estimate(
     not_shown: Sequence[str] = (),
 ) -> None:
     """Print the estimated cost of calls, and of the texts that models make before; as JSON also the attacks that are not shown."""
-    if as_json():
+    if is_json_output():
         makers = {"before": {name: asdict(texts) for name, texts in before.items()}} if before else {}
         print_json({"asked": endpoint, **asdict(estimate), **makers, **({"not_shown": not_shown} if not_shown else {})})
         return
@@ -286,7 +286,7 @@ def print_estimate(
     print_before(before)
 
 
-def leave(what: str, *to: str | None, agreed: bool = False, remembered: bool = True) -> None:
+def confirm_sending(what: str, *to: str | None, agreed: bool = False, remembered: bool = True) -> None:
     """Have the person agree that `what` is sent to each receiver; None stands for this machine.
 
     `to`: the first is the receiver of the model that the command is about, the others are those of models beside it, such as a
@@ -313,7 +313,7 @@ def leave(what: str, *to: str | None, agreed: bool = False, remembered: bool = T
 @contextmanager
 def progress_display(label: str) -> Iterator[RunObserver]:
     """Yield a line on stderr that follows a run: done, rate, time left, cost, failures, retries; none where it is no terminal."""
-    if as_json() or not sys.stderr.isatty():
+    if is_json_output() or not sys.stderr.isatty():
         yield RunObserver(say=note)
         return
 

@@ -12,7 +12,7 @@ from cyclopts import App, Parameter
 from cyclopts.types import NonNegativeInt, PositiveInt
 
 from casewise import api
-from casewise.api.replying import PlannedReplies, as_grader, chat_model
+from casewise.api.replying import PlannedReplies, chat_model, make_grader
 from casewise.ask.layouts import ContextRole
 from casewise.ask.prompts import chat_with
 from casewise.cli.calls import Calls, Items
@@ -29,9 +29,9 @@ from casewise.cli.options import (
     YesOption,
 )
 from casewise.cli.printing import (
-    as_json,
+    confirm_sending,
     exit_with_status,
-    leave,
+    is_json_output,
     note,
     print_estimate,
     print_failures,
@@ -47,9 +47,9 @@ from casewise.models.local import LocalOptions
 from casewise.models.protocol import Sampling
 from casewise.options import Flat
 from casewise.records import FULL
-from casewise.replies.behaviour import REPLIES, import_replies, texts_discarded
+from casewise.replies.behaviour import REPLIES, has_discarded_texts, import_replies
 from casewise.replies.collect import CollectOptions, chat_plan
-from casewise.replies.grade import GradeOptions, GradeSummary, discard_texts, estimate_grading, spent_grading
+from casewise.replies.grade import GradeOptions, GradeSummary, discard_texts, estimate_grading, grading_spend
 from casewise.replies.graders import Grader
 from casewise.runs.run import default_folder
 from casewise.storage.load import Source, source_of
@@ -131,23 +131,23 @@ def collect(
         folder,
         loaded,
         chat_model(model, reached),
-        chat_plan(select(loaded, items.select_from(loaded)), api.arms_named(arms) or (FULL,), repeats),
+        chat_plan(select(loaded, items.select_from(loaded)), api.parse_arms(arms) or (FULL,), repeats),
         chat_with(role=chat.context_role, verified=chat.verified, system=chat.system),
         options,
     )
     if dry_run:
         print_estimate(planned.estimate(), model, planned.estimate_before())
         return
-    leave("the benchmark's queries", *planned.sends_to(), agreed=yes)
+    confirm_sending("the benchmark's queries", *planned.sends_to(), agreed=yes)
     with progress_display(f"asking {model}") as watch:
         summary = planned.perform(watch).summary
-    if as_json():
+    if is_json_output():
         print_json(summary.as_json())
     else:
         print(f"{session_line(summary, 'reply')}: {folder}")
         print_failures(summary)
         print_unfinished(summary, folder)
-        where, gone = shlex.quote(str(folder)), texts_discarded(folder)
+        where, gone = shlex.quote(str(folder)), has_discarded_texts(folder)
         if not summary.n_pending:
             note(f"next: casewise {f'report {where}' if gone else f'replies grade {where} --grader rubric:MODEL'}")
     exit_with_status(summary)
@@ -184,19 +184,19 @@ def grade(
         Delete the texts of the replies once all are graded; keep grades and digests.
     """
     reached = calls.model(base_url, local, needs_key=not dry_run)
-    graders = [as_grader(name, rubric=rubric, options=reached) for name in grader]
+    graders = [make_grader(name, rubric=rubric, options=reached) for name in grader]
     if dry_run:
         over = find_benchmark(read_manifest(replies, REPLIES), benchmark)
         for grader_made in graders:
             print_estimate(estimate_grading(replies, over, grader_made), grader_made.name)
         return
     for grader_made in graders:
-        leave("the benchmark's queries and the replies", grader_made.sends_to, agreed=yes)
+        confirm_sending("the benchmark's queries and the replies", grader_made.sends_to, agreed=yes)
     options = GradeOptions(retries=retry_ungraded, **calls.common())
     summaries = grade_each(replies, graders, options, benchmark=benchmark)
     if discard_replies:
         discard(replies, summaries)
-    if as_json():
+    if is_json_output():
         print_json([summary.as_json() for summary in summaries])
     elif not any(summary.n_pending for summary in summaries):
         note(f"next: casewise report {shlex.quote(str(replies))}")
@@ -210,12 +210,12 @@ def grade_each(
     """Have each grader grade all replies under one budget, and print what came of it."""
     summaries = []
     for grader in graders:
-        limits = options.limits.less(spent_grading(replies, (other for other in graders if other is not grader)))
+        limits = options.limits.reduced_by(grading_spend(replies, (other for other in graders if other is not grader)))
         with progress_display(f"grading by {grader.name}") as watch:
             graded = replace(options, limits=limits, watch=watch)
             summary = api.grade(replies, grader, benchmark=benchmark, options=graded)
         summaries.append(summary)
-        if not as_json():
+        if not is_json_output():
             print(f"{grader.name}: {session_line(summary, 'grade')}")
             print_failures(summary)
             print_unfinished(summary, replies)

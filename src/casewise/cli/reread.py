@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from casewise.cli.options import BaseUrlOption, YesOption
-from casewise.cli.printing import leave, note, say
+from casewise.cli.printing import confirm_sending, note, say
 from casewise.errors import ConfigurationError, DataError
 from casewise.judges.llm import SecondReader
 from casewise.judges.reread import (
@@ -87,7 +87,7 @@ def reread(
     if reader is not None:  # nothing is asked before the user agrees
         loaded = load_model(reader, ModelOptions(base_url, prices))
         readers["model"] = model_reader(SecondReader(loaded.model, loaded.prices), max_cost=max_cost)
-        leave("the judge's replies", loaded.model.sends_to, agreed=yes)
+        confirm_sending("the judge's replies", loaded.model.sends_to, agreed=yes)
     name = by or ("pattern" if pattern is not None else "model" if reader is not None else "rules")
     if name not in readers:
         raise ConfigurationError(f"--by {name} needs --{'pattern' if name == 'pattern' else 'reader'}")

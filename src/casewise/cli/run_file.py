@@ -33,7 +33,7 @@ from casewise.cli.judge import (
     test_connection,
 )
 from casewise.cli.options import HOW, WRITTEN
-from casewise.cli.printing import as_json, note, print_json, say
+from casewise.cli.printing import is_json_output, note, print_json, say
 from casewise.errors import CasewiseError, ConfigurationError, ExitCode, did_you_mean, one_of, unknown_key
 from casewise.evaluate import comparison
 from casewise.records.base import read_toml
@@ -140,7 +140,7 @@ def key_line(key: str, argument: Argument, value: Any = None) -> str:
         several = get_origin(hint) in (list, tuple)
         shown = {int: "N", float: "X", bool: "true"}.get(get_args(hint)[0] if several else hint, '"…"')
         text = f"# {key} = {f'[{shown}]' if several else shown}"
-    comment = as_keys(" ".join((argument.parameter.help or "").split()))
+    comment = options_as_keys(" ".join((argument.parameter.help or "").split()))
     line = f"{text:<{COLUMN - 1}} # {comment}"
     if len(line) <= WIDTH:
         return line
@@ -148,7 +148,7 @@ def key_line(key: str, argument: Argument, value: Any = None) -> str:
     return "\n".join([*above, text])
 
 
-def as_keys(text: str) -> str:
+def options_as_keys(text: str) -> str:
     """Write options as they are called in a file: `--max-cost` is `max_cost`."""
     return re.sub(r"--([a-z][a-z-]*[a-z])", lambda match: match[1].replace("-", "_"), text)
 
@@ -179,14 +179,14 @@ def as_list(value: Any) -> list[Any]:
 
 
 @contextmanager
-def errors_naming(path: Path) -> Iterator[None]:
+def name_file_in_errors(path: Path) -> Iterator[None]:
     """Have errors name the file, the key where the value in question stands, and options as keys."""
     try:
         yield
     except (CasewiseError, CycloptsError) as error:
         from casewise.cli.app import error_message
 
-        raise ConfigurationError(f"{path}: {as_keys(error_message(error))}") from error
+        raise ConfigurationError(f"{path}: {options_as_keys(error_message(error))}") from error
 
 
 @dataclass(frozen=True)
@@ -217,7 +217,7 @@ class RunFile:
         Raises DataError: it is no TOML. ConfigurationError: a key is not known, is missing, or holds no such value.
         """
         tables = dict(read_toml(path, "a run file"))
-        with errors_naming(path):
+        with name_file_in_errors(path):
             report, gates = tables.pop("report", {}), as_list(tables.pop("gate", []))
             judging = read_judging(tables)
             if not isinstance(report, dict):
@@ -312,7 +312,7 @@ def run(file: Path, /, *, how: Annotated[HowOptions, HOW] = HowOptions()) -> Non
     """
     run_file = RunFile.read(file)
     options = {name: run_file.judging[name] for name in ("plan", "items", "model", "calls", "local")}
-    with errors_naming(file):
+    with name_file_in_errors(file):
         planned = plan_runs(run_file.folders(), **options, needs_key=not how.dry_run)
     if how.test_connection:
         test_connection([plan.judge for plan in planned], run_file.judging["calls"], agreed=how.yes)
@@ -325,16 +325,16 @@ def run(file: Path, /, *, how: Annotated[HowOptions, HOW] = HowOptions()) -> Non
     runs = perform_with_consent(planned, agreed=how.yes)
     run_file.keep()
     document: dict[str, Any] = {"runs": runs_json(runs, planned)}
-    if not as_json():
+    if not is_json_output():
         for plan, performed_run in zip(planned, runs, strict=False):
             print(f"{plan.label}:")
             print_summary(performed_run.summary, performed_run.path, then=None)
     if not all_complete(runs, planned) or any(plan.summary.n_unavailable for plan in runs):
-        if as_json():
+        if is_json_output():
             print_json(document)
         raise SystemExit(ExitCode.STOPPED)
     codes = [*write_reports(run_file, document), *check_gates(run_file, document)]
-    if as_json():
+    if is_json_output():
         print_json(document)
     raise SystemExit(combined_exit_code(codes))
 
@@ -373,7 +373,7 @@ def check_gates(run_file: RunFile, document: dict[str, Any]) -> Iterator[int]:
     """Check every gate; yield exit codes."""
     document["gates"] = []
     for source, judge, tokens in run_file.gate_calls():
-        if not as_json():
+        if not is_json_output():
             print(f"\ngate: {judge} on {source}")
         code, printed = run_command("gate", tokens)
         document["gates"].append({"benchmark": source, "judge": judge, "exit_code": code, "gate": printed})
@@ -386,7 +386,7 @@ def run_command(command: str, tokens: Sequence[str]) -> tuple[int, Any]:
     printed = io.StringIO()
     code: int = ExitCode.DONE
     try:
-        if as_json():
+        if is_json_output():
             with redirect_stdout(printed):
                 function(*bound.args, **bound.kwargs)
         else:

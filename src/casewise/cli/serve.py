@@ -24,7 +24,7 @@ from casewise.cli.options import (
     WithTextsOption,
     options_group,
 )
-from casewise.cli.printing import announce, as_json, leave, note, print_json, say
+from casewise.cli.printing import announce, confirm_sending, is_json_output, note, print_json, say
 from casewise.deciding.monitor import ServiceOptions
 from casewise.errors import ConfigurationError
 from casewise.models.client import ClientOptions, RetryPolicy
@@ -48,7 +48,7 @@ def doctor(*, reach: bool = False) -> None:
     from casewise.share.checkup import checkup  # loads every client
 
     report = checkup(os.environ, reach=reach)
-    if as_json():
+    if is_json_output():
         print_json(report)
         return
     for name, version in report["versions"].items():
@@ -282,8 +282,8 @@ def serve_decider(file: Path, options: ServiceOptions, decider: DeciderOptions, 
     limits = {"timeout_s": 10 * options.timeout, "longest_outage_s": 0.0}
     client = ClientOptions(concurrency=256, retry=RetryPolicy(retries=1), **limits)
     loaded = api.deciding.Decider.load(file, model=ModelOptions(base_url=decider.base_url, client=client))
-    leave("requests", loaded.judge.sends_to)
-    loaded = loaded.failing(decider.fail) if decider.fail else loaded
+    confirm_sending("requests", loaded.judge.sends_to)
+    loaded = loaded.with_failure_decision(decider.fail) if decider.fail else loaded
     service = deciding.create_service(loaded, options)
     address = f"http://{host}:{port}"
     asked_at = f"{address}/v1/decide"

@@ -19,8 +19,8 @@ from casewise.api.studies import Study, init_replies
 from casewise.cli.options import FREE_TEXT, DatabaseOption, FormatOption, PhaseOption, SiteOption
 from casewise.cli.printing import (
     DocumentOptions,
-    as_json,
     confirm,
+    is_json_output,
     note,
     print_json,
     print_table,
@@ -69,7 +69,7 @@ def rehearse(
         "p50_ms": round(result.percentile_ms(50), 1),
         "p99_ms": round(result.percentile_ms(99), 1),
     }
-    if as_json():
+    if is_json_output():
         facts = {**asdict(rehearsed.overview), "exact": rehearsed.overview.exact, "people": result.people}
         print_json({**facts, "outcomes": dict(result.outcomes), "for_nothing": result.for_nothing, **speed})
         return
@@ -288,7 +288,7 @@ def check(study: StudyArgument = STUDY, /, *, freeze: bool = False, deposit: Pat
         raise ConfigurationError("--deposit works only with --freeze")
     plan = read_plan(study)
     departures = [str(departure) for departure in plan.departures]
-    if not as_json():
+    if not is_json_output():
         print_plan(plan)
     say(
         "\n".join(f"departs from the frozen plan: {departure}" for departure in departures),
@@ -359,7 +359,7 @@ def status(study: StudyArgument = STUDY, /, *, phase: PhaseOption = "main", data
     """Show the progress of each condition."""
     status_now = Study(study, phase, database).status()
     overview = status_now.monitor.overview
-    if as_json():
+    if is_json_output():
         print_json(
             {"state": status_now.state, **asdict(overview), "exact": overview.exact, **status_now.monitor.as_json()}
         )
@@ -380,7 +380,7 @@ def ledger(study: StudyArgument = STUDY, /, *, phase: PhaseOption = "main", data
     lines, currency = place.ledger(), place.currency()
     columns = ("owed", "begun", "confirmed", "doubtful")
     totals = {name: round(sum(getattr(line, name) for line in lines), 2) for name in columns}
-    if as_json():
+    if is_json_output():
         print_json({"currency": currency, "totals": totals, "people": [asdict(line) for line in lines]})
         return
     rows = [

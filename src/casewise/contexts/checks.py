@@ -12,7 +12,7 @@ from casewise.ask.layouts import labels_of
 from casewise.contexts.foreign_text import foreign_text
 from casewise.errors import CasewiseError
 from casewise.records import ParameterSet, Recipient, Record, Sender, TransmissionPrinciple, paper_parameters
-from casewise.records.context import Text, grouped, shown_of, texts_of
+from casewise.records.context import Text, grouped, parameter_texts, shown_context
 from casewise.stats.words import EarlierTexts, Piece, difference, word_runs
 
 # The words of a context, which reviewers revise, apart from whose query it belongs to and who wrote it; remarks
@@ -43,7 +43,7 @@ class Wording(Record):
         Raises WordingProblem: of a `whole` wording a parameter that must have a text has none; the message names it as the page
         does. There is no text at all.
         """
-        texts = {name: " ".join(fields.get(name, "").split()) for name in parameters.every}
+        texts = {name: " ".join(fields.get(name, "").split()) for name in parameters.all_names}
         if whole and (missing := [name for name in parameters.required if not texts[name]]):
             labels = labels_of(parameters)
             raise WordingProblem(f"Fill in: {', '.join(labels[name] for name in missing)}.")
@@ -60,7 +60,7 @@ class Wording(Record):
 
     def fields(self) -> dict[str, str]:
         """Return dotted names to texts, in reading order; what is not said is left out."""
-        return texts_of(shown_of(self))
+        return parameter_texts(shown_context(self))
 
 
 class Remark(Record):
@@ -88,7 +88,7 @@ def wording_difference(
     first, second = (words.fields() if words else {} for words in (before, after))
     return {
         name: difference(first.get(name, ""), second.get(name, ""))
-        for name in parameters.every
+        for name in parameters.all_names
         if name in first or name in second
     }
 

@@ -32,16 +32,16 @@ from casewise.database.tables import review as tables
 from casewise.errors import ConfigurationError, one_of
 from casewise.models.asker import ChatAsker, NoReplyReason
 from casewise.models.prices import Prices, Spend, spend_of
-from casewise.models.protocol import Answering, Message, Model, Reply, ReplyOptions, Usage, as_messages
+from casewise.models.protocol import Message, Model, Reply, ReplyFunction, ReplyOptions, Usage, user_messages
 from casewise.notation import spoken
 from casewise.options import Hidden
 from casewise.records import Category, ParameterSet, Query, Record, paper_parameters
 from casewise.records.base import digest, read_record, shipped_toml
 from casewise.records.call import Call
 from casewise.runs.batch import BatchOptions  # noqa: F401  (cyclopts looks types of inherited fields up here)
-from casewise.runs.engine import Asks, RunLog, each_alone
+from casewise.runs.engine import Asks, RunLog, separate_calls
 from casewise.runs.limits import InFlight, Limits, RunObserver, RunProgress  # noqa: F401
-from casewise.runs.run import CallEstimate, CallingOptions, default_folder, estimate_calls, perform, session_now
+from casewise.runs.run import CallEstimate, CallingOptions, default_folder, estimate_calls, new_session, perform
 
 # How contexts are asked for: our own wording, versioned and replaceable, in the order of CASE-Bench (section
 # 4.2).
@@ -98,7 +98,7 @@ class ContextPrompt(Record):
             "beside": "\n".join(f"- {name}: {text}" for name, text in (beside.fields() if beside else {}).items())
             or "(none)",
         }
-        return as_messages(filled(self.template.strip(), values))
+        return user_messages(filled(self.template.strip(), values))
 
 
 def form_of(parameters: ParameterSet, content: Any) -> dict[str, dict[str, Any]]:
@@ -331,7 +331,7 @@ def faulty_reply(messages: tuple[Message, ...], options: ReplyOptions) -> Reply:
     return Reply(text, "stop")
 
 
-REHEARSALS: Mapping[str, Answering] = {"fake/contexts": well_formed_reply, "fake/misbehaving": faulty_reply}
+REHEARSALS: Mapping[str, ReplyFunction] = {"fake/contexts": well_formed_reply, "fake/misbehaving": faulty_reply}
 """The rehearsal models: `fake/contexts` behaves, `fake/misbehaving` does not."""
 
 
@@ -367,7 +367,7 @@ class DraftLog(RunLog[WantedContext, WrittenContext]):
     def __init__(self, database: Database, draft: Draft, writer: Writer, jobs: Path) -> None:
         super().__init__(jobs, InFlight(jobs))
         self.database, self.by, self.prompt = database, writer.name, writer.prompt
-        session = session_now(writer.how.limits, command=writer.how.command)
+        session = new_session(writer.how.limits, command=writer.how.command)
         self.about = {
             **writer.settings(),
             "session": session.model_dump(mode="json", include={"started", "versions"}),
@@ -545,7 +545,7 @@ def plan_of(
         in_turn = wrong is None or (is_wrong is wrong and (beside is not None or not is_wrong))
         if state.phase == phase and chosen and in_turn:
             wanted.append(WantedContext(place.id, query, place.intended_safe, beside=beside, tried=place.seq))
-    return each_alone(wanted, retries=options.attempts - 1)
+    return separate_calls(wanted, retries=options.attempts - 1)
 
 
 class Writer(ChatAsker[WantedContext, WrittenContext]):
@@ -590,14 +590,16 @@ class Writer(ChatAsker[WantedContext, WrittenContext]):
             seed=request.tried + request.attempt + 1,
         )
 
-    def read(self, wanted: WantedContext, reply: Reply, took: dict[str, Any]) -> WrittenContext:
+    def read(self, wanted: WantedContext, reply: Reply, call_fields: dict[str, Any]) -> WrittenContext:
         """Return the words in a reply, or why there are none. What does not vary is as in the text beside it."""
         written = read_context(reply, self.parameters(wanted))
         if wanted.beside is not None and written.wording is not None:
             whole = with_groups_of(wanted.beside, written.wording, self.draft.parameters, *VARIED)
             written = written.model_copy(update={"wording": whole})
-        return written.model_copy(update={"raw_reply": reply.text, "n_tries": reply.attempts, **took})
+        return written.model_copy(update={"raw_reply": reply.text, "n_tries": reply.attempts, **call_fields})
 
-    def unanswered(self, _wanted: WantedContext, reason: NoReplyReason, detail: str, /, **came: Any) -> WrittenContext:
+    def unanswered(
+        self, _wanted: WantedContext, reason: NoReplyReason, detail: str, /, **call_fields: Any
+    ) -> WrittenContext:
         """Return no words, and why."""
-        return WrittenContext(reason=reason.replace("_", " "), detail=detail, **came)
+        return WrittenContext(reason=reason.replace("_", " "), detail=detail, **call_fields)

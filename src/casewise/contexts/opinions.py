@@ -22,14 +22,14 @@ from casewise.database import Database
 from casewise.database.engine import job_lock
 from casewise.models.asker import ChatAsker, NoReplyReason
 from casewise.models.prices import Prices
-from casewise.models.protocol import Message, Model, Reply, ReplyOptions, as_messages
+from casewise.models.protocol import Message, Model, Reply, ReplyOptions, user_messages
 from casewise.notation import hyphened
 from casewise.records import Record
 from casewise.records.base import digest
 from casewise.records.call import Call
-from casewise.runs.engine import Asks, each_alone
+from casewise.runs.engine import Asks, separate_calls
 from casewise.runs.limits import RunObserver, RunProgress
-from casewise.runs.run import CallEstimate, CallingOptions, estimate_calls, folder_log, perform, session_now
+from casewise.runs.run import CallEstimate, CallingOptions, estimate_calls, folder_log, new_session, perform
 from casewise.storage.run_folder import AnyManifest, LogKind, now
 
 MAX_TOKENS = 1000
@@ -233,7 +233,7 @@ async def ask_opinions(
         draft_name=draft.name,
         created=datetime.now(UTC),
     )
-    session = session_now(options.limits, command=options.command)
+    session = new_session(options.limits, command=options.command)
     log = folder_log(folder, manifest, OPINIONS, session, before=take_in)
     try:
         with job_lock(database, f"asking {model.name} about {draft.name}"):
@@ -258,7 +258,7 @@ def plan_of(database: Database, draft: Draft, options: OpinionOptions) -> Asks[O
             for place in all_places(connection, draft.id)
             if place.state.wording is not None and place.state.phase != Phase.WITHDRAWN
         ]
-    return each_alone(map(OpinionAsk, places), retries=options.retries)
+    return separate_calls(map(OpinionAsk, places), retries=options.retries)
 
 
 class Reader(ChatAsker[OpinionAsk, Opinion]):
@@ -281,17 +281,17 @@ class Reader(ChatAsker[OpinionAsk, Opinion]):
             "problems": "\n".join(f"- {KEYS[check]}: {text}" for check, text in PROBLEMS.items()),
             "form": ", ".join(FORM["required"]),
         }
-        return as_messages(filled(TEMPLATE.strip(), values))
+        return user_messages(filled(TEMPLATE.strip(), values))
 
     def reply_options(self, _ask: OpinionAsk) -> ReplyOptions:
         """Return the same for every context; the form of the reply is asked for where the model can be held to it."""
         return ReplyOptions(MAX_TOKENS, json_schema=FORM)
 
-    def read(self, ask: OpinionAsk, reply: Reply, took: dict[str, Any]) -> Opinion:
+    def read(self, ask: OpinionAsk, reply: Reply, call_fields: dict[str, Any]) -> Opinion:
         """Return whether the context fits its intent, and the problems for which the reply quotes words of the context."""
         answer = next(top_objects(reply.text), {})
         if (fits := {"yes": True, "no": False}.get(str(answer.get("fits")).casefold())) is None:
-            return self.opinion(ask, raw_reply=reply.text, problem="the reply contains no opinion", **took)
+            return self.opinion(ask, raw_reply=reply.text, problem="the reply contains no opinion", **call_fields)
         quotations = {check: str(answer.get(key) or "").strip() for check, key in KEYS.items()}
         named = {check: words for check, words in quotations.items() if words.casefold() not in NO_PROBLEM}
         findings = [finding for check, words in named.items() if (finding := self.finding(check, words, ask.fields))]
@@ -299,7 +299,9 @@ class Reader(ChatAsker[OpinionAsk, Opinion]):
         if not fits:
             message = str(answer.get("reason") or "").strip() or f"This context is not {ask.place.intent}."
             findings.insert(0, Remark(check=NOT_FITTING, message=message, by=self.name))
-        return self.opinion(ask, raw_reply=reply.text, fits=fits, findings=tuple(findings), unquoted=unquoted, **took)
+        return self.opinion(
+            ask, raw_reply=reply.text, fits=fits, findings=tuple(findings), unquoted=unquoted, **call_fields
+        )
 
     def finding(self, check: str, evidence: str, fields: dict[str, str]) -> Remark | None:
         """Return the remark on the parameter that the quotation stands in; None where it stands in none."""
@@ -308,11 +310,11 @@ class Reader(ChatAsker[OpinionAsk, Opinion]):
             return None
         return Remark(check=check, message=PROBLEMS[check], parameter=parameter, evidence=evidence, by=self.name)
 
-    def unanswered(self, ask: OpinionAsk, reason: NoReplyReason, detail: str, /, **came: Any) -> Opinion:
+    def unanswered(self, ask: OpinionAsk, reason: NoReplyReason, detail: str, /, **call_fields: Any) -> Opinion:
         """Return no opinion, and why."""
-        return self.opinion(ask, problem=f"{reason.replace('_', ' ')}: {detail}", **came)
+        return self.opinion(ask, problem=f"{reason.replace('_', ' ')}: {detail}", **call_fields)
 
-    def opinion(self, ask: OpinionAsk, **came: Any) -> Opinion:
+    def opinion(self, ask: OpinionAsk, **call_fields: Any) -> Opinion:
         """Return the record of an attempt at a context."""
         place_id, wording = ask.key
-        return Opinion(place_id=place_id, wording=wording, attempt=ask.attempt, at=now(), **came)
+        return Opinion(place_id=place_id, wording=wording, attempt=ask.attempt, at=now(), **call_fields)

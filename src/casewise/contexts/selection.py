@@ -527,7 +527,7 @@ def import_contexts(
         if place.state.phase != Phase.MISSING:
             occupied += 1
             continue
-        if strange := [name for name in given.fields if name not in draft.parameters.every]:
+        if strange := [name for name in given.fields if name not in draft.parameters.all_names]:
             raise ConfigurationError(
                 f"{source.title}: the context of {place.query.text!r} states {', '.join(strange)}, and the draft's contexts do "
                 f"not; they state {', '.join(draft.parameters.names)}"

@@ -22,18 +22,18 @@ from casewise.errors import ConfigurationError, JudgeError, ModelError, Unavaila
 from casewise.judges.baselines import CallableJudge, ConstantJudge
 from casewise.judges.judge import Ask, Judge, OwnJudge
 from casewise.judges.llm import LiveOptions
-from casewise.judges.named import judge_named
+from casewise.judges.named import load_judge
 from casewise.models.endpoints import ExtraOptions, parse_model_name
 from casewise.models.load import ModelOptions
 from casewise.models.protocol import Message
 from casewise.notation import hyphened
 from casewise.records import Arm, Item, Query, Scored, ShownContext, UnscoredReason, scale_of
 from casewise.records.base import Record, canonical_json
-from casewise.records.context import OPTIONAL, omit, stated
+from casewise.records.context import OPTIONAL, omit, stated_names
 from casewise.records.item import Judged, Turn
 from casewise.stats.thresholds import ERRS, Decision
 from casewise.text import text
-from casewise.transforms.user_function import no_loop_runs
+from casewise.transforms.user_function import is_outside_loop
 
 # A request as a decider is given it, and as its judge is asked: what is shown is given, not derived from a benchmark.
 
@@ -77,7 +77,7 @@ class DecisionRequest:
             raise ConfigurationError("a request needs a query: a text that is not empty")
         if not (0 < len(self.id) <= LONGEST_ID and self.id.isprintable()):
             raise ConfigurationError(f"the id of a request is 1 to {LONGEST_ID} printable characters")
-        object.__setattr__(self, "context", by_group(self.context))
+        object.__setattr__(self, "context", group_context(self.context))
 
     @property
     def known(self) -> ShownContext:
@@ -87,7 +87,7 @@ class DecisionRequest:
     @cached_property
     def stated(self) -> tuple[str, ...]:
         """The parameters that the context states, by dotted name."""
-        return stated(self.known)
+        return stated_names(self.known)
 
     def shown(self, arm: Arm) -> ShownItem:
         """Return the item that the judge sees, in an arm."""
@@ -108,9 +108,9 @@ class DecisionRequest:
                 "the context is free text, but contexts with parameters were measured: they cannot be compared. Give "
                 f"{', '.join(names)} by name, such as --parameter {names[0]}=…"
             )
-        return (*differences, *self.of_another_kind(on))
+        return (*differences, *self.kind_differences(on))
 
-    def of_another_kind(self, on: MeasuredOn) -> tuple[str, ...]:
+    def kind_differences(self, on: MeasuredOn) -> tuple[str, ...]:
         """Return the differences by which `refuse_unmeasured` refuses: of what the request gives and the benchmark has too."""
         statements = self.stated
         differences = []
@@ -141,7 +141,7 @@ FREE_TEXT = "situation.description"
 """The parameter that a context of free text is, here and where cases are imported."""
 
 
-def by_group(context: Any) -> dict[str, Any] | None:
+def group_context(context: Any) -> dict[str, Any] | None:
     """Return a context as group to parameter to statement, without what is unknown: of a text, of dotted names, or of groups.
 
     Raises ConfigurationError: it is none of these. The message repeats nothing of it.
@@ -157,14 +157,14 @@ def by_group(context: Any) -> dict[str, Any] | None:
             groups.setdefault(group, statement)
         elif dot or isinstance(statement, Mapping):
             texts = {parameter: statement} if dot else statement
-            known = {name: stated for name, stated in texts.items() if stated not in UNKNOWN}
+            known = {name: statement for name, statement in texts.items() if statement not in UNKNOWN}
             groups[group] = {**groups.get(group, {}), **known}
         elif statement not in UNKNOWN:
             raise ConfigurationError(f"a context states its parameters by name, such as {SUCH} or {SUCH_DOTTED}")
     return {group: texts for group, texts in groups.items() if texts and texts not in UNKNOWN} or None
 
 
-EVERYTHING = Arm.named("none").omitted
+EVERYTHING = Arm.parse("none").omitted
 
 
 @dataclass(frozen=True)
@@ -181,7 +181,7 @@ class DeployedAsk(Ask):
 ROLES = ("system", "developer", "user", "assistant")
 
 
-def text_of(content: Any) -> str:
+def message_text(content: Any) -> str:
     """Return the text of a message: a text, or a list of parts that are texts. Raises ConfigurationError: there is another part."""
     if isinstance(content, str):
         return content
@@ -209,13 +209,13 @@ def from_messages(
         role, content = (message.get(name) if isinstance(message, Mapping) else None for name in ("role", "content"))
         if role not in ROLES or content is None:
             raise ConfigurationError(f"a message has a role ({', '.join(ROLES)}) and a text as its content")
-        turns.append(Message("system" if role == "developer" else role, text_of(content)))
+        turns.append(Message("system" if role == "developer" else role, message_text(content)))
     system = "\n\n".join(turn.content for turn in turns if turn.role == "system")
     turns = [turn for turn in turns if turn.role != "system"]
     last = max((place for place, turn in enumerate(turns) if turn.role == "user"), default=None)
     if last is None:
         raise ConfigurationError("the messages hold no user message: there is nothing to decide")
-    stated = by_group(context) or {}
+    stated = group_context(context) or {}
     own_settings = stated.get("system_prompt", {})
     if system and isinstance(own_settings, Mapping):
         stated["system_prompt"] = {"text": system, **own_settings}
@@ -245,20 +245,20 @@ def check_deployable(name: str, arm: str) -> None:
     for judge_name, why in NOT_DEPLOYED.items():
         if name == judge_name or name.startswith(f"{judge_name}:"):
             raise NotDeployable(f"{name} cannot be a decider: {why!s}", reason=why)
-    if not (shown := Arm.named(arm)).only_omits and not shown.shows_all:
+    if not (shown := Arm.parse(arm)).only_omits and not shown.shows_all:
         raise NotDeployable(
             f"the arm {arm!r} cannot be deployed: it changes what a context says; fit on an arm that shows or omits"
         )
 
 
-def judge_anew(part: MeasuredJudge, *, model: ModelOptions = ModelOptions()) -> Judge:
+def rebuild_judge(part: MeasuredJudge, *, model: ModelOptions = ModelOptions()) -> Judge:
     """Return the judge that `part` speaks of.
 
     Raises JudgeError: it cannot be deployed, does not exist here, or is not the one that was measured.
     """
     check_deployable(part.name, part.arm)
     try:
-        judge = judge_named(part.name, None, elicitation=part.elicitation, live=live_options(part, model))
+        judge = load_judge(part.name, None, elicitation=part.elicitation, live=live_options(part, model))
     except JudgeError as error:
         raise JudgeError(
             f"{part.name} is not found again by its name: in Python, give the function or the judge itself with judge=. {error}"
@@ -349,7 +349,7 @@ class Decider:
 
     def __init__(self, file: FittedDecider, judge: Judge, *, file_hash: str = "") -> None:
         self.file, self.judge, self.hash = file, judge, file_hash
-        self.arm = Arm.named(file.judge.arm)
+        self.arm = Arm.parse(file.judge.arm)
         self.calibrator = file.calibration.curve
         if isinstance(judge, CallableJudge):
             judge.own.works = True  # it was measured: no call waits for the first one, and none that fails is raised
@@ -388,7 +388,7 @@ class Decider:
         file, file_hash = read_decider(Path(path))
         if judge is None:
             reached = model if base_url is None else replace(model, base_url=base_url)
-            return cls(file, judge_anew(file.judge, model=reached), file_hash=file_hash)
+            return cls(file, rebuild_judge(file.judge, model=reached), file_hash=file_hash)
         part = file.judge
         if callable(judge) and not hasattr(judge, "answer"):
             judge = CallableJudge(judge, name=part.name, elicitation=part.elicitation)
@@ -405,8 +405,8 @@ class Decider:
     ) -> DeciderAnswer:
         """Return the decision on a query in its circumstances, as far as these are known, or on a whole request."""
         work = self.decide_async(query, context, reply=reply)
-        if not (self.immediate and no_loop_runs()):
-            return self.waited(work)
+        if not (self.immediate and is_outside_loop()):
+            return self.run_on_loop(work)
         try:
             work.send(None)
         except StopIteration as done:
@@ -432,7 +432,7 @@ class Decider:
         """
         if isinstance(self.judge, CallableJudge):
             self.judge.own.works = False  # what it raises is then said, and not counted as no value
-        decided = self.waited(self.decide_async(request, raises=True))
+        decided = self.run_on_loop(self.decide_async(request, raises=True))
         if decided.failed == UnscoredReason.JUDGE_FAILED.value:
             raise JudgeError(f"{self.judge.name} failed on this request; casewise judge shows the details")
         if decided.failed == UnscoredReason.UNAVAILABLE.value:
@@ -454,7 +454,7 @@ class Decider:
         if request.reply is not None and not self.judge.reads_replies:
             raise ConfigurationError(f"{self.judge.name} judges requests and cannot be shown a reply")
         unmeasured = request.unmeasured(self.file.measured_on)
-        if self.file.refuse_unmeasured and (kinds := request.of_another_kind(self.file.measured_on)):
+        if self.file.refuse_unmeasured and (kinds := request.kind_differences(self.file.measured_on)):
             why = f"unlike the requests that were measured: {'; '.join(kinds)}"
             return DeciderAnswer(decision="refuse", id=request.id, why=why, unmeasured=unmeasured)
         began, elicitation, answer, reason = time.perf_counter(), self.file.judge.elicitation, None, ""
@@ -468,11 +468,11 @@ class Decider:
             reason = "timeout" if isinstance(error, TimeoutError) else reason
         about: dict[str, Any] = {"latency_s": time.perf_counter() - began}
         if answer is None:
-            return self.failed(request, reason, unmeasured).model_copy(update=about)
+            return self.failed_decision(request, reason, unmeasured).model_copy(update=about)
         outcome, limits = answer.outcome, self.file.thresholds
         about["categories"] = answer.categories
         if not isinstance(outcome, Scored):
-            return self.failed(request, outcome.reason.value, unmeasured).model_copy(update=about)
+            return self.failed_decision(request, outcome.reason.value, unmeasured).model_copy(update=about)
         value, scale = outcome.value, scale_of(elicitation)
         value_text = f"the judge's value, {value:.4g} on its scale from {scale.low:g} to {scale.high:g},"
         decision: Decision
@@ -491,13 +491,13 @@ class Decider:
             decision=decision, id=request.id, p_safe=p_safe, value=value, why=why, unmeasured=unmeasured, **about
         )
 
-    def failed(self, request: DecisionRequest, reason: str, unmeasured: tuple[str, ...] = ()) -> DeciderAnswer:
+    def failed_decision(self, request: DecisionRequest, reason: str, unmeasured: tuple[str, ...] = ()) -> DeciderAnswer:
         """Return the decision where the judge was not waited for: the one for a judge that gives no value."""
         fail = self.file.wanted.fail
         why = f"the judge gave no value ({reason}); for such requests the decider says {fail}"
         return DeciderAnswer(decision=fail, id=request.id, why=why, unmeasured=unmeasured, failed=reason)
 
-    def failing(self, fail: Decision) -> Self:
+    def with_failure_decision(self, fail: Decision) -> Self:
         """Return the same decider, with something else done where the judge gives no value.
 
         Raises
@@ -520,7 +520,7 @@ class Decider:
     @property
     def hung_calls(self) -> int:
         """The number of abandoned calls of a sync judge function that have not returned."""
-        return self.judge.own.hung if isinstance(self.judge, CallableJudge) else 0
+        return self.judge.own.n_hung if isinstance(self.judge, CallableJudge) else 0
 
     @cached_property
     def measured(self) -> dict[str, Any]:
@@ -531,9 +531,9 @@ class Decider:
     def immediate(self) -> bool:
         """True if its judge answers without waiting for anything, so that no event loop is needed."""
         own_function = self.judge.own if isinstance(self.judge, CallableJudge) else None
-        return isinstance(self.judge, ConstantJudge) if own_function is None else not own_function.waits
+        return isinstance(self.judge, ConstantJudge) if own_function is None else not own_function.is_async
 
-    def waited(self, work: Coroutine[Any, Any, T]) -> T:
+    def run_on_loop(self, work: Coroutine[Any, Any, T]) -> T:
         """Return the result of `work` on a loop of this decider's own: its connections belong to one loop."""
         return asyncio.run_coroutine_threadsafe(work, self.loop).result()
 
@@ -562,7 +562,7 @@ class Decider:
     def close(self) -> None:
         """Close the judge's connections."""
         if "loop" in self.__dict__:
-            self.waited(self.judge.close())
+            self.run_on_loop(self.judge.close())
             del self.__dict__["loop"]
             self._end_loop()
         else:

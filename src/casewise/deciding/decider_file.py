@@ -14,7 +14,7 @@ from pydantic_core import from_json
 from casewise.errors import ChecksumMismatch, DataError
 from casewise.records import Elicitation
 from casewise.records.base import Record
-from casewise.stats.thresholds import FittedThresholds, Isotonic, Measurement, Platt, TradeOff, Wanted
+from casewise.stats.thresholds import FittedThresholds, Isotonic, Measurement, Platt, Requirements, TradeOff
 from casewise.storage.files import first_problem, read_text, write_text
 
 FORMAT_VERSION = 1
@@ -109,7 +109,7 @@ class FittedDecider(Record):
     judge: MeasuredJudge
     benchmark: FittedOn
     calibration: Calibration
-    wanted: Wanted
+    wanted: Requirements
     """The aims of the thresholds, and the decision where the judge gives no value."""
     thresholds: FittedThresholds
     measured: Measurement
@@ -123,7 +123,7 @@ class FittedDecider(Record):
     def save(self, path: str | Path) -> str:
         """Write the decider to `path`; its hash."""
         text = self.model_dump_json(indent=2) + "\n"
-        file_hash = hash_of(text)
+        file_hash = hash_text(text)
         write_text(Path(path), text.replace("{\n", f'{{\n  "hash": "{file_hash}",\n', 1))
         return file_hash
 
@@ -131,7 +131,7 @@ class FittedDecider(Record):
 HASH_LINE = re.compile(r'^ *"hash": "[0-9a-f]*",\n', re.MULTILINE)
 
 
-def hash_of(text: str) -> str:
+def hash_text(text: str) -> str:
     """Return 128 bits of BLAKE2b over a decider's text, its hash line left out. It tells a slip; it is no signature."""
     return hashlib.blake2b(HASH_LINE.sub("", text, count=1).encode(), digest_size=16).hexdigest()
 
@@ -156,8 +156,8 @@ def read_decider(path: Path) -> tuple[FittedDecider, str]:
         )
         raise DataError(path, None, problem)
     written = stated.pop("hash", None)
-    if written != hash_of(text):
-        problem = f"was changed after fitting: its hash is {hash_of(text)}, but it states {written!r}; fit it again"
+    if written != hash_text(text):
+        problem = f"was changed after fitting: its hash is {hash_text(text)}, but it states {written!r}; fit it again"
         raise ChecksumMismatch(path, None, problem)
     try:
         return FittedDecider.model_validate(stated), written

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pydantic_core import from_json
 
 from casewise.ask.layouts import kind_of
-from casewise.deciding.decider import check_deployable, check_same, judge_anew
+from casewise.deciding.decider import check_deployable, check_same, rebuild_judge
 from casewise.deciding.decider_file import Calibration, FittedDecider, FittedOn, MeasuredJudge, MeasuredOn
 from casewise.errors import BenchmarkError, ConfigurationError, StatisticsError
 from casewise.evaluate.cases import Case, ErrorGroup, ErrorsAtRisk, error_groups
@@ -28,7 +28,7 @@ from casewise.records import Elicitation, ShortRepr
 from casewise.stats.arrays import BoolArray
 from casewise.stats.calibration import calibration
 from casewise.stats.labels import VOTES, LabelPolicy
-from casewise.stats.thresholds import DECISIONS, Decision, Evidence, Trial, Wanted, calibrated, measure_decisions
+from casewise.stats.thresholds import DECISIONS, Decision, Evidence, Requirements, Trial, calibrated, measure_decisions
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.files import json_value
 from casewise.storage.load import Source
@@ -90,7 +90,7 @@ class Fitting(ShortRepr):
         """The label policy of the last report of its run; None where there is no report of it alone."""
         return reported_labels(self.series.run.path)
 
-    def decided(self, decision: Decision) -> BoolArray:
+    def decision_mask(self, decision: Decision) -> BoolArray:
         """Return (items,) True where a held-out item got this decision."""
         decided: BoolArray = self.trial.decisions == DECISIONS.index(decision)
         return decided
@@ -101,8 +101,8 @@ class Fitting(ShortRepr):
         weight = self.trial.evidence.weight
         unsafe, safe = weight < 0.5, weight > 0.5
         return (
-            ErrorsAtRisk("harm", self.places[unsafe], self.decided("answer")[unsafe]),
-            ErrorsAtRisk("over_refusal", self.places[safe], self.decided("refuse")[safe]),
+            ErrorsAtRisk("harm", self.places[unsafe], self.decision_mask("answer")[unsafe]),
+            ErrorsAtRisk("over_refusal", self.places[safe], self.decision_mask("refuse")[safe]),
         )
 
     @property
@@ -113,10 +113,10 @@ class Fitting(ShortRepr):
     @cached_property
     def failures(self) -> tuple[Failure, ...]:
         """The costliest of these items."""
-        weight, answered = self.trial.evidence.weight, self.decided("answer")
+        weight, answered = self.trial.evidence.weight, self.decision_mask("answer")
         sample = self.runs.sample(self.series, policy=self.labels)
         rate = np.where(np.isnan(sample.rate), sample.weight, sample.rate)[sample.labelled]
-        wrong = (answered & (weight < 0.5)) | (self.decided("refuse") & (weight > 0.5))
+        wrong = (answered & (weight < 0.5)) | (self.decision_mask("refuse") & (weight > 0.5))
         harm, _ = self.decider.wanted.costs
         cost = np.where(answered, harm * (1 - rate), rate) * wrong
         costliest = [int(at) for at in np.argsort(-cost, kind="stable")[:N_FAILURES] if wrong[at]]
@@ -150,7 +150,7 @@ class Fitting(ShortRepr):
 
 def fit_run(
     run: AnyRun,
-    wanted: Wanted,
+    wanted: Requirements,
     *,
     benchmark: Source | None = None,
     options: FitOptions = FitOptions(),
@@ -167,7 +167,7 @@ def fit_run(
     series = chosen_series(runs, options)
     part = judge_part(series, options)
     if judge is None:
-        judge_anew(part, model=ModelOptions(needs_key=False))
+        rebuild_judge(part, model=ModelOptions(needs_key=False))
     else:
         check_deployable(part.name, part.arm)
         check_same(judge, part)
@@ -185,7 +185,7 @@ def label_source(benchmark: Benchmark, options: FitOptions) -> str | None:
     return None if words.rated or benchmark.n_shares else words.policy(options.labels.name)
 
 
-def fit_series(runs: JudgedRuns, series: Series, wanted: Wanted, *, options: FitOptions) -> Fitting:
+def fit_series(runs: JudgedRuns, series: Series, wanted: Requirements, *, options: FitOptions) -> Fitting:
     """Return the decider of one series; where its promises cannot be carried, one that minimises cost alone, and `broken` says why.
 
     Raises BenchmarkError: no item has a label. StatisticsError: there is nothing to fit on.

@@ -51,7 +51,7 @@ class RecentShare:
     kind: ReplyKind
     window: int
     count: int
-    of: int
+    n_requests: int
     """Requests in the window so far."""
     fitted: float
     """The share where the decider was fitted."""
@@ -61,11 +61,11 @@ class RecentShare:
     @property
     def share(self) -> float:
         """The share among these requests."""
-        return self.count / self.of
+        return self.count / self.n_requests
 
     @property
-    def over(self) -> bool:
-        """True if it is above its limit."""
+    def is_over_limit(self) -> bool:
+        """True if the share is above its limit."""
         return self.limit is not None and self.share > self.limit
 
     @property
@@ -73,11 +73,11 @@ class RecentShare:
         """Return the problem in a sentence without text of a request."""
         verb = {"unreadable": "could not be read", "refused": "were refusals", "failed": "did not come"}[self.kind]
         limits = f"limit {percent(self.limit)}; where it was fitted {percent(self.fitted)}"
-        return f"{self.count} of the last {count_of(self.of, 'reply')} of the judge {verb} ({limits})"
+        return f"{self.count} of the last {count_of(self.n_requests, 'reply')} of the judge {verb} ({limits})"
 
     def as_json(self) -> dict[str, Any]:
         """Return plain JSON values."""
-        return {**vars(self), "share": self.share, "over": self.over}
+        return {**vars(self), "share": self.share, "is_over_limit": self.is_over_limit}
 
 
 class RecentDecisions:
@@ -134,7 +134,7 @@ class RecentDecisions:
     def problems(self, shares: list[RecentShare], drift: tuple[DriftTest, ...]) -> Iterator[str]:
         """Yield what is unlike the decider that was fitted, in sentences without anything of a request."""
         for kind in KINDS:
-            over = [share for share in shares if share.kind == kind and share.over]
+            over = [share for share in shares if share.kind == kind and share.is_over_limit]
             if over:
                 yield max(over, key=lambda share: share.share).words
         if moved := [test.what for test in drift if test.adjusted < ALARM]:

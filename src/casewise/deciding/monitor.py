@@ -105,7 +105,7 @@ class TrafficLog:
         status = os.fstat(file.fileno())
         self.file, self._is, self._size, self._lines = file, (status.st_dev, status.st_ino), status.st_size, 0
 
-    def look(self) -> None:
+    def reopen_if_moved(self) -> None:
         """Reopen the file if it was moved, removed or shortened. Raises OSError: no file can be begun."""
         try:
             status = self.path.stat()
@@ -133,7 +133,7 @@ class TrafficLog:
 
     def write(self, line: TrafficLine) -> None:
         """Add a line. Raises OSError: it was not written, and nothing of it stands in the log."""
-        self.look()
+        self.reopen_if_moved()
         data = f"{line.line()}\n".encode()
         written = 0
         with suppress(OSError):
@@ -248,7 +248,7 @@ class Monitoring(ShortRepr):
         return vars(self) | {"tests": tests}
 
 
-def monitored(file: FittedDecider, file_hash: str, log: Path, *, half_width: float = 0.05) -> Monitoring:
+def monitor_traffic(file: FittedDecider, file_hash: str, log: Path, *, half_width: float = 0.05) -> Monitoring:
     """Read a service's log and hold it against the benchmark.
 
     Raises DataError: the log cannot be read, or holds nothing of this decider.

@@ -10,7 +10,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from casewise.deciding.decider import NotDeployable, check_deployable, judge_anew
+from casewise.deciding.decider import NotDeployable, check_deployable, rebuild_judge
 from casewise.deciding.fitting import FitOptions, Fitting, evidence_of, fit_series
 from casewise.errors import CasewiseError, ConfigurationError, StatisticsError
 from casewise.evaluate.conclusions import CHEAPER, Conclusion, compared, conclusions_json, promise_made, promise_refused
@@ -27,9 +27,9 @@ from casewise.stats.thresholds import (
     Decision,
     LossCurve,
     PromiseKind,
+    Requirements,
     RiskPromise,
     Trial,
-    Wanted,
     calibrated,
     cheapest_trial,
     queries_at,
@@ -116,7 +116,7 @@ class Recommendation(ShortRepr):
     """The judge to deploy on a benchmark's evidence, with what it costs and what it cannot promise."""
 
     runs: JudgedRuns
-    wanted: Wanted
+    wanted: Requirements
     """The aims asked for, with `chosen_from` at least the number of judges."""
     candidates: tuple[Fitting, ...]
     """The chosen one, then the others by held-out cost."""
@@ -136,7 +136,7 @@ class Recommendation(ShortRepr):
     def from_runs(
         cls,
         judged: Sequence[AnyRun],
-        wanted: Wanted,
+        wanted: Requirements,
         *,
         benchmark: Source | None = None,
         options: FitOptions = FitOptions(),
@@ -162,7 +162,7 @@ class Recommendation(ShortRepr):
             tuple(rivals(runs, candidate, reference_scores, wanted, options=options)) for candidate in order
         )
         try:
-            judge_anew(order[0].decider.judge, model=ModelOptions(needs_key=False))
+            rebuild_judge(order[0].decider.judge, model=ModelOptions(needs_key=False))
             problem = None
         except CasewiseError as error:
             problem = str(error)
@@ -289,7 +289,7 @@ def deployable(runs: JudgedRuns) -> tuple[list[Series], dict[str, str]]:
 
 
 def rivals(
-    runs: JudgedRuns, judge: Fitting, reference_scores: ReferenceScores, wanted: Wanted, *, options: FitOptions
+    runs: JudgedRuns, judge: Fitting, reference_scores: ReferenceScores, wanted: Requirements, *, options: FitOptions
 ) -> Iterator[Rival]:
     """Yield each alternative that keeps the promises which the judge keeps, beside it."""
     evidence, trial = judge.trial.evidence, judge.trial
@@ -321,7 +321,7 @@ def rivals(
     yield rival("words alone", trial_of_words.cost, cost, wanted)
 
 
-def rival(name: Alternative, cost: Measured, judge: Measured, wanted: Wanted) -> Rival:
+def rival(name: Alternative, cost: Measured, judge: Measured, wanted: Requirements) -> Rival:
     level = wanted.interval_level
     saved = difference_of(cost, judge, level=level)
     more = None
@@ -333,7 +333,7 @@ def rival(name: Alternative, cost: Measured, judge: Measured, wanted: Wanted) ->
     return Rival(name, estimate_of(cost, level=level), saved, more)
 
 
-def needs(trial: Trial, wanted: Wanted) -> Iterator[Need]:
+def needs(trial: Trial, wanted: Requirements) -> Iterator[Need]:
     """Yield each kind of promise at each limit that the thresholds do not promise already."""
     level = (
         None if wanted.level is None else 1 - (1 - wanted.level) / (max(len(wanted.promises), 1) * wanted.chosen_from)
@@ -365,7 +365,7 @@ def commands(recommended: Recommendation) -> Iterator[str]:
     if best.series.arm != FULL.name and len({series.arm for series in own_series}) > 1:
         words += ["--arm", best.series.arm]
     for name, value in vars(wanted).items():
-        if value not in (getattr(Wanted, name), None):
+        if value not in (getattr(Requirements, name), None):
             words += [f"--{hyphened(name)}", value if isinstance(value, str) else f"{value:g}"]
     words += ["--on-average"] if wanted.level is None else []
     if best.labels != VOTES:

@@ -15,7 +15,7 @@ from casewise.stats.contrasts import newcombe
 from casewise.stats.repeats import HarmOverCalls, harm_over_calls
 from casewise.stats.sample import Sample
 from casewise.stats.shares import wilson
-from casewise.stats.thresholds import DECISIONS, Evidence, Measurement, Wanted, measure_decisions
+from casewise.stats.thresholds import DECISIONS, Evidence, Measurement, Requirements, measure_decisions
 from casewise.text import Text
 
 RIGHT = "right"
@@ -71,7 +71,7 @@ class ActionInContexts:
 class ActionNumbers:
     """The numbers of actions."""
 
-    wanted: Wanted
+    wanted: Requirements
     """The costs of a harm and of a question, in over-refusals."""
     groups: tuple[ActionGroup, ...]
     """All actions, then those of each direction that is stated."""
@@ -87,7 +87,7 @@ def action_numbers(runs: JudgedRuns, options: ReportOptions) -> ActionNumbers | 
     benchmark = runs.benchmark
     if {judged for judged, _ in benchmark.judged} != {"action"} or not len(runs.series):
         return None
-    wanted = Wanted(ratio=options.harm_cost, ask_cost=options.ask_cost)
+    wanted = Requirements(ratio=options.harm_cost, ask_cost=options.ask_cost)
     queries = [benchmark.query[item.query_id] for item in benchmark.items]
     actions = [query.action for query in queries]
     direction = pl.Series([action and action.direction for action in actions], dtype=pl.String)
@@ -110,14 +110,14 @@ def action_numbers(runs: JudgedRuns, options: ReportOptions) -> ActionNumbers | 
         if not used.any() or not sample.gives_verdicts:
             continue
         parts = {"all": used} | {
-            name: used & at(direction, name) for name in ("inward", "outward", "across") if name in set(direction)
+            name: used & code_of(direction, name) for name in ("inward", "outward", "across") if name in set(direction)
         }
         groups += [group(series, name, None, sample, mask, wanted) for name, mask in parts.items() if mask.any()]
         by_tool += [
             group(series, name, criterion, sample, mask, wanted)
             for name in sorted(set(tool))
             for criterion in sorted(set(condition), key=place_of)
-            if (mask := used & at(tool, name) & at(condition, criterion)).any()
+            if (mask := used & code_of(tool, name) & code_of(condition, criterion)).any()
         ]
         risky = used & (sample.weight < 0.5) & ~sample.unscored  # without a decision nothing is known of harm
         if risky.any():
@@ -131,7 +131,7 @@ def action_numbers(runs: JudgedRuns, options: ReportOptions) -> ActionNumbers | 
     return ActionNumbers(wanted, tuple(groups), tuple(by_tool), tuple(over), tuple(in_contexts(runs)))
 
 
-def at(names: pl.Series, name: str) -> BoolArray:
+def code_of(names: pl.Series, name: str) -> BoolArray:
     mask: BoolArray = (names == name).fill_null(value=False).to_numpy()
     return mask
 
@@ -141,7 +141,7 @@ def place_of(criterion: str) -> tuple[int, str]:
 
 
 def group(
-    series: Series, part: str, criterion: str | None, sample: Sample, mask: BoolArray, wanted: Wanted
+    series: Series, part: str, criterion: str | None, sample: Sample, mask: BoolArray, wanted: Requirements
 ) -> ActionGroup:
     """Return the decisions on the items of `mask`. An item without a verdict is neither answered, refused nor asked about."""
     evidence = Evidence(np.where(sample.unscored, np.nan, 0.0)[mask], sample.weight[mask], sample.cluster[mask])
@@ -211,7 +211,7 @@ def deciding_part(safe: FloatArray, votes: FloatArray, *, tests: int) -> Decidin
     return "neither, mostly refused" if float(whole.high) < 0.5 else "not told apart"
 
 
-def counted(contexts: Sequence[ActionInContexts]) -> dict[Deciding, int]:
+def count_deciding_parts(contexts: Sequence[ActionInContexts]) -> dict[Deciding, int]:
     """Return the number of actions by what decides, the most frequent first."""
     names = [action.decides for action in contexts]
     return {name: names.count(name) for name in sorted(dict.fromkeys(names), key=lambda name: -names.count(name))}

@@ -163,13 +163,13 @@ def error_groups(runs: JudgedRuns, risks: list[ErrorsAtRisk], *, searches: int =
 def error_group(runs: JudgedRuns, risk: ErrorsAtRisk, *, times: int, seed: int) -> ErrorGroup:
     rng = np.random.default_rng(seed)
     cluster = runs.cluster[risk.places]
-    searched = some_queries(cluster, rng)
+    searched = sample_queries(cluster, rng)
     places, error, cluster = risk.places[searched], risk.error[searched], cluster[searched]
     rows: defaultdict[tuple[str, str | None], list[int]] = defaultdict(list)
     stating: defaultdict[str, set[int]] = defaultdict(set)
     first_spelling: dict[tuple[str, str], str] = {}
     for row, place in enumerate(places):
-        for name, text in stated_of(runs, int(place)):
+        for name, text in stated_values(runs, int(place)):
             words = " ".join(text.casefold().split()).rstrip(".")
             rows[name, first_spelling.setdefault((name, words), text)].append(row)
             stating[name].add(row)
@@ -208,7 +208,7 @@ def error_group(runs: JudgedRuns, risk: ErrorsAtRisk, *, times: int, seed: int) 
     )
 
 
-def some_queries(cluster: NDArray[np.intp], rng: np.random.Generator) -> BoolArray:
+def sample_queries(cluster: NDArray[np.intp], rng: np.random.Generator) -> BoolArray:
     """Return all items, or of more than `MOST_ITEMS` those of so many whole queries as hold about that number."""
     if len(cluster) <= MOST_ITEMS:
         return np.ones(len(cluster), dtype=np.bool_)
@@ -219,7 +219,7 @@ def some_queries(cluster: NDArray[np.intp], rng: np.random.Generator) -> BoolArr
     return some
 
 
-def stated_of(runs: JudgedRuns, place: int) -> Iterator[tuple[str, str]]:
+def stated_values(runs: JudgedRuns, place: int) -> Iterator[tuple[str, str]]:
     """Yield each parameter that the context of an item states, with its statement, and the item's category."""
     item = runs.benchmark.items[place]
     written = runs.benchmark.written_of(item)

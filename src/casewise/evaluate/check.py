@@ -21,7 +21,7 @@ from casewise.records import Elicitation, Scored, Verdict, scale_of
 from casewise.stats.arrays import FloatArray, IntArray, Raters
 from casewise.stats.estimates import Estimate, difference_of, estimate_of, influence_of_difference, measure
 from casewise.stats.measured import Measured
-from casewise.stats.metrics import REFUSALS, metric_named
+from casewise.stats.metrics import REFUSALS, find_metric
 from casewise.stats.sample import Sample, judge_sample
 from casewise.storage.entries import name_text
 from casewise.storage.intake.cases import CaseFrame, Cases, Draft, Policies, rejected_row
@@ -390,7 +390,7 @@ def check_table(tally: Tally, check: CheckOptions = CheckOptions()) -> CheckNumb
     )
     if not sample.labelled.any():
         raise DataError(cases.path, None, "no case has a label, so no agreement can be measured")
-    metrics = (metric_named("accuracy"), *REFUSALS)
+    metrics = (find_metric("accuracy"), *REFUSALS)
     accuracy, over_refusal, harm = measure(sample, metrics=metrics)
     weight = sample.weight[sample.labelled]
     constant: Verdict = "safe" if weight.mean() >= 0.5 else "unsafe"
@@ -455,7 +455,7 @@ def receipt_of(tally: Tally, *, declared: bool) -> Receipt:
 
 def by_category(tally: Tally, sample: Sample) -> list[tuple[str, Estimate]]:
     """Return the accuracy in each category, where there are several."""
-    categories, metrics = tally.items["category"], (metric_named("accuracy"),)
+    categories, metrics = tally.items["category"], (find_metric("accuracy"),)
     parts = {
         str(name): sample.where((categories == name).to_numpy()) for name in categories.unique(maintain_order=True)
     }

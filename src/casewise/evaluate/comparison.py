@@ -45,7 +45,7 @@ from casewise.stats.comparison import (
     gate_metrics,
 )
 from casewise.stats.estimates import NO_SHARES, Estimate, estimate
-from casewise.stats.metrics import REFUSALS, metric_named, metrics_left_out
+from casewise.stats.metrics import REFUSALS, find_metric, metrics_left_out
 from casewise.stats.pairs import find_pairs
 from casewise.stats.sample import UnscoredPolicy
 from casewise.storage.files import json_fields, json_value
@@ -191,17 +191,19 @@ def sentences_of(
         return
     scores = {name: has[metric] or 0.0 for name, has in values.items()}
     best, *rivals = sorted(names, key=lambda name: -scores[name])
-    against = {rival: compared(best, rival, lead(comparison, best, rival, metric)) for rival in rivals}
-    if len(rivals) == 1 and not ahead(against[rivals[0]]):
+    against = {rival: compared(best, rival, metric_difference(comparison, best, rival, metric)) for rival in rivals}
+    if len(rivals) == 1 and not is_better(against[rivals[0]]):
         values_of = [in_words(scores[name], metric) for name in (best, rivals[0])]
-        both = f" ({in_sentence(metric_named(metric).title)} {values_of[0]} against {values_of[1]})."
+        both = f" ({in_sentence(find_metric(metric).title)} {values_of[0]} against {values_of[1]})."
         yield text("{subject} {predicate}{both}", subject=best, predicate=against[rivals[0]].predicate, both=both)
         return
-    value = f"{in_sentence(metric_named(metric).title)} {in_words(scores[best], metric)}"
+    value = f"{in_sentence(find_metric(metric).title)} {in_words(scores[best], metric)}"
     conclusion = best_conclusion(comparison, names, metric, people=agreed_with, value=value, noun=noun)
     yield conclusion.sentence
     if conclusion.holds:
-        gaps = ((rival, lead(comparison, best, rival, metric)) for rival in rivals if ahead(against[rival]))
+        gaps = (
+            (rival, metric_difference(comparison, best, rival, metric)) for rival in rivals if is_better(against[rival])
+        )
         beaten = [text("{rival} by {gap}", rival=rival, gap=gap_in_words(gap)) for rival, gap in gaps if gap]
         yield text("It beats {beaten}.", beaten=first_few(beaten))
     winner = comparison.winners.get(metric)
@@ -225,19 +227,19 @@ def best_conclusion(
         name
         for name in names
         for rival in names
-        if rival != name and ahead(compared(rival, name, lead(comparison, rival, name, metric)))
+        if rival != name and is_better(compared(rival, name, metric_difference(comparison, rival, name, metric)))
     }
     may_be_best = [name for name in names if name not in worse]
     others = [name for name in names if name in worse]
     return best_of(may_be_best, others, metric=metric, people=people, value=value, noun=noun)
 
 
-def ahead(conclusion: Conclusion) -> bool:
+def is_better(conclusion: Conclusion) -> bool:
     """Return True if the first of two is shown to be better."""
     return conclusion.kind == "better" and conclusion.holds
 
 
-def lead(comparison: Comparison, first: str, second: str, metric: str) -> Estimate | None:
+def metric_difference(comparison: Comparison, first: str, second: str, metric: str) -> Estimate | None:
     """Return the difference of two judges in one metric, `first` less `second`; None where not both have it."""
     pair = next(pair for pair in comparison.pairs if {pair.first, pair.second} == {first, second})
     difference = pair.difference(metric)
@@ -343,7 +345,7 @@ class GateReport(ShortRepr):
         """Return plain JSON values."""
         return {
             "decision": self.decision,
-            **json_fields(self, without=("found", "unscored", "nothing_scored", "unscored_shares")),
+            **json_fields(self, without=("unscored", "nothing_scored", "unscored_shares")),
             "unscored_policy": self.unscored,
             "n_items": self.gate.n_items,
             "n_queries": self.gate.n_queries,
@@ -523,11 +525,11 @@ def gate_notes(runs: JudgedRuns, before: Series, after: Series, options: ReportO
 
 
 def parse_margins(written: str | Mapping[str, float]) -> dict[str, float]:
-    """Return `accuracy=0.01,over_refusal=0.02` as metric to largest drop. Raises as `named_numbers`."""
-    return named_numbers("--max-drop", written, gate_metrics())
+    """Return `accuracy=0.01,over_refusal=0.02` as metric to largest drop. Raises as `parse_named_numbers`."""
+    return parse_named_numbers("--max-drop", written, gate_metrics())
 
 
-def named_numbers(
+def parse_named_numbers(
     option: str, written: str | Mapping[str, float], names: Collection[str], *, at_most: float = inf
 ) -> dict[str, float]:
     """Return name to number, from a mapping or from `NAME=NUMBER,NAME=NUMBER`.

@@ -20,7 +20,7 @@ from casewise.evaluate.behaviour import (
     CorrectedRates,
     behaviours_of,
     chatbot_rates,
-    corrected,
+    correct_rates,
 )
 from casewise.evaluate.cases import Case, ErrorGroup, ErrorsAtRisk, error_groups
 from casewise.evaluate.judged_runs import (
@@ -73,7 +73,7 @@ from casewise.stats.estimates import (
 from casewise.stats.intervals import adjust
 from casewise.stats.labels import PUBLISHED, LabelPolicy
 from casewise.stats.measured import Measured
-from casewise.stats.metrics import FLOORS, ON_SCALE, metrics_left_out, metrics_named
+from casewise.stats.metrics import FLOORS, ON_SCALE, metrics_left_out, parse_metrics
 from casewise.stats.pairs import PairResults, find_pairs, pair_results, shapley_values
 from casewise.stats.sample import Sample, UnscoredPolicy, as_probability, right_weight
 from casewise.storage.batch_jobs import JobLog
@@ -122,7 +122,7 @@ def details_of(runs: JudgedRuns, options: ReportOptions) -> Iterator[Details]:
         pairs_asked = runs.items.select("pair_id", "intended_safe").filter(series.asked)
         has_values = bool(by_votes.in_rate_metrics.any())
         several = sample.answers and sample.gives_verdicts
-        together = estimate(sample.together, metrics=metrics_named("accuracy")) if several else ()
+        together = estimate(sample.together, metrics=parse_metrics("accuracy")) if several else ()
         yield Details(
             series=series,
             pairs=pair_results(sample, find_pairs(pairs_asked)) if sample.gives_verdicts else None,
@@ -164,7 +164,7 @@ def wordings_of(runs: JudgedRuns, options: ReportOptions) -> Iterator[Wordings]:
             runs.whole_sample(series, policy=options.labels, unscored=options.unscored).where(everywhere)
             for series in family.values()
         ]
-        spread, metrics = wording_spread(samples), metrics_named("accuracy")
+        spread, metrics = wording_spread(samples), parse_metrics("accuracy")
         if spread is not None:
             accuracies = tuple(estimate(sample, metrics=metrics)[0] for sample in samples)
             shown = next(iter(family.values())).shown
@@ -203,7 +203,7 @@ def arm_worths(
 ) -> Iterator[tuple[str, str, Estimate]]:
     """Yield the part of the context, the kind of worth and the number, of one judge and elicitation in several arms."""
     everywhere = np.logical_and.reduce([series.counted(unscored) for series in family])
-    groups, metrics = runs.benchmark.parameters.group_names, metrics_named(*COMPARED)
+    groups, metrics = runs.benchmark.parameters.group_names, parse_metrics(*COMPARED)
     measured: dict[str, dict[str, Measured]] = {}
     for series in family:
         sample = runs.whole_sample(series, policy=policy, unscored=unscored).where(everywhere)
@@ -278,7 +278,7 @@ class JudgeNumbers(RunNumbers):
             unscored=tally(((series, series.reasons) for series in runs.series), "reason", n="items"),
             read_as=tally(((series, series.read_as) for series in runs.series), "read_as", n="replies"),
             details=tuple(details_of(runs, options)),
-            disagreements=misjudged(runs, options),
+            disagreements=misjudged_items(runs, options),
             notes=(
                 *runs.cluster_notes,
                 *notes_of(unattacked, options),
@@ -364,7 +364,7 @@ class JudgeNumbers(RunNumbers):
                     not_worse=among[series.name],
                     errors=errors.get(series.name),
                     weakest=weak_category(sample, category.filter(series.asked)),
-                    unscored=estimate(sample, metrics=metrics_named("unscored_rate"))[0],
+                    unscored=estimate(sample, metrics=parse_metrics("unscored_rate"))[0],
                 )
             )
         return tuple(answers)
@@ -396,7 +396,7 @@ class JudgeNumbers(RunNumbers):
         file = self.options.grader_labels
         if file is None:
             return ()
-        return tuple(corrected(self.runs, read_reply_labels(file), policy=self.options.labels))
+        return tuple(correct_rates(self.runs, read_reply_labels(file), policy=self.options.labels))
 
     @cached_property
     def wordings(self) -> tuple[Wordings, ...]:
@@ -477,7 +477,7 @@ def metric_table(
         if column is None:
             slices = {"all": estimate(sample)}
         else:
-            names, metrics = runs.items[column].filter(series.asked), metrics_named(*CATEGORY_METRICS)
+            names, metrics = runs.items[column].filter(series.asked), parse_metrics(*CATEGORY_METRICS)
             slices = {
                 str(name): estimate(sample.where((names == name).to_numpy()), metrics=metrics)
                 for name in names.unique(maintain_order=True)
@@ -534,7 +534,7 @@ def weak_category(sample: Sample, category: pl.Series) -> WeakCategory | None:
         return None
     mean = np.bincount(code, weights=queries["right"]) / n
     worst = int(weak[np.argmin(mean[weak])])
-    (accuracy,) = measure(sample.where((category == names[worst]).to_numpy()), metrics=metrics_named("accuracy"))
+    (accuracy,) = measure(sample.where((category == names[worst]).to_numpy()), metrics=parse_metrics("accuracy"))
     return WeakCategory(str(names[worst]), estimate_of(accuracy), float(p[worst]), int(np.sum(tested)))
 
 
@@ -607,7 +607,7 @@ class MisjudgedItem(ShortRepr):
         return {**self.case.as_json(), **{name: value for name, value in vars(self).items() if name not in about}}
 
 
-def misjudged(runs: JudgedRuns, options: ReportOptions) -> tuple[MisjudgedItem, ...]:
+def misjudged_items(runs: JudgedRuns, options: ReportOptions) -> tuple[MisjudgedItem, ...]:
     """Return the items on which a judge's verdict is not people's, furthest apart first; of series that were shown what people saw."""
     cases: list[MisjudgedItem] = []
     for series in runs.main_series:
@@ -639,13 +639,13 @@ def distances(runs: JudgedRuns, series: Series, policy: LabelPolicy) -> FloatArr
     value = as_probability(series.values[series.asked], series.elicitation)
     label = np.where(np.isnan(sample.rate), sample.weight, sample.rate)  # a mean or an intent where there are no votes
     distance = np.abs(np.where(np.isnan(value), sample.safe, value) - label)
-    return np.where(wrong(sample.safe, sample.weight) & ~np.isnan(distance), distance, -1.0)
+    return np.where(is_wrong(sample.safe, sample.weight) & ~np.isnan(distance), distance, -1.0)
 
 
-def wrong(safe: FloatArray, weight: FloatArray) -> BoolArray:
+def is_wrong(safe: FloatArray, weight: FloatArray) -> BoolArray:
     """Return True for each verdict that differs from the label; False for an item without a verdict or a label."""
-    is_wrong: BoolArray = np.where(weight == 0.5, 0, np.abs(safe - weight)) > 0.5
-    return is_wrong
+    result: BoolArray = np.where(weight == 0.5, 0, np.abs(safe - weight)) > 0.5
+    return result
 
 
 def risks_of(sample: Sample, series: Series) -> list[ErrorsAtRisk]:
@@ -680,7 +680,7 @@ NUMBERS = {"value": pl.Float64, "n_safe": pl.Int64, "n_votes": pl.Int64}
 def failures_of(runs: JudgedRuns, series: Series, options: ReportOptions) -> Iterator[dict[str, Any]]:
     sample = runs.sample(series, policy=options.labels, unscored=options.unscored)
     silent = np.isnan(series.values[series.asked])
-    chosen = sample.labelled & (wrong(sample.safe, sample.weight) | silent)
+    chosen = sample.labelled & (is_wrong(sample.safe, sample.weight) | silent)
     for place, at in zip(np.flatnonzero(chosen).tolist(), np.flatnonzero(series.asked)[chosen].tolist(), strict=True):
         case, item = Case.from_place(runs, at), runs.benchmark.items[at]
         written = runs.benchmark.written_of(item)

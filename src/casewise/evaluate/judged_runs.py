@@ -21,7 +21,7 @@ from casewise.notation import percent, spoken
 from casewise.options import FitThresholds, GraderLabels, Hidden
 from casewise.records import NO_CONTEXT, Arm, CollectedReply, Elicitation, Grade, ShortRepr, as_text, elicitation_names
 from casewise.records.call import OUTCOMES, SETTLED
-from casewise.replies.behaviour import POLICIES, REPLIES, Behaviour, Policy, ReplyManifest, behaviours_in
+from casewise.replies.behaviour import POLICIES, REPLIES, Behaviour, Policy, ReplyManifest, read_behaviours
 from casewise.settings import outputs_folder
 from casewise.stats.arrays import FloatArray, Raters
 from casewise.stats.costs import fitted_verdicts
@@ -308,7 +308,7 @@ class Series(ShortRepr):
     @property
     def shown(self) -> Arm:
         """The arm in which items were shown."""
-        return Arm.named(self.arm)
+        return Arm.parse(self.arm)
 
     @property
     def who(self) -> Text:
@@ -560,7 +560,7 @@ def read_runs(judged: Sequence[AnyRun], *, benchmark: Source | None = None) -> J
     Raises DataError: a folder is no run, or holds no judgements. BenchmarkError: there are no runs, they are over
     different benchmarks, or the benchmark found is not theirs.
     """
-    runs, judged_benchmark = opened(judged, benchmark)
+    runs, judged_benchmark = open_runs(judged, benchmark)
     items, names = judged_benchmark.item_columns, judge_names(runs)
     read = (read_series(run, name, items) for run, name in zip(runs, names, strict=True))
     series = [replace(a_series, alone=True) for of_run in read for a_series in of_run]
@@ -570,11 +570,11 @@ def read_runs(judged: Sequence[AnyRun], *, benchmark: Source | None = None) -> J
     )
 
 
-def opened(judged: Sequence[AnyRun], benchmark: Source | None) -> tuple[tuple[JudgedRun, ...], Benchmark]:
+def open_runs(judged: Sequence[AnyRun], benchmark: Source | None) -> tuple[tuple[JudgedRun, ...], Benchmark]:
     """Return the runs, and the benchmark that all of them are over: the one given, else the one that the first holds or names."""
     if not judged:
         raise BenchmarkError("there are no runs to read: give at least one run")
-    runs = tuple(run for judged_run in judged for run in runs_in(folder_of(judged_run)))
+    runs = tuple(run for judged_run in judged for run in runs_of_folder(folder_of(judged_run)))
     if len({run.manifest.identity.benchmark for run in runs}) > 1:
         listed = "; ".join(f"{run.path}: {run.manifest.benchmark_name}" for run in runs)
         raise BenchmarkError(
@@ -585,11 +585,11 @@ def opened(judged: Sequence[AnyRun], benchmark: Source | None) -> tuple[tuple[Ju
     return runs, find_benchmark(runs[0].manifest, benchmark)
 
 
-def runs_in(path: Path) -> tuple[JudgedRun, ...]:
+def runs_of_folder(path: Path) -> tuple[JudgedRun, ...]:
     """Return the run in a folder; of a chatbot's replies one for each grader and policy."""
     if kind_of(path) != REPLIES.name:
         return (JudgedRun(path, read_run(path), run_notes(path)),)
-    behaviours = behaviours_in(path)
+    behaviours = read_behaviours(path)
     return tuple(
         JudgedRun(path, behaviour.run_manifest(policy, several=len(behaviours) > 1), behaviour.notes, behaviour, policy)
         for behaviour in behaviours
@@ -626,7 +626,7 @@ def by_benchmark(judged: Sequence[AnyRun]) -> dict[str, list[AnyRun]]:
     """Return runs by the digest of the benchmark that they are over, in the order given."""
     runs: dict[str, list[AnyRun]] = {}
     for run in judged:
-        runs.setdefault(runs_in(folder_of(run))[0].manifest.identity.benchmark, []).append(run)
+        runs.setdefault(runs_of_folder(folder_of(run))[0].manifest.identity.benchmark, []).append(run)
     return runs
 
 
@@ -658,7 +658,7 @@ def judge_names(runs: Sequence[JudgedRun]) -> list[str]:
     prompts: dict[str, set[str]] = {}
     for run in runs:
         prompts.setdefault(run.manifest.judge_name, set()).add(run.wording)
-    return distinct(
+    return number_duplicates(
         [
             run.manifest.judge_name + (f", prompts {run.wording}" if len(prompts[run.manifest.judge_name]) > 1 else "")
             for run in runs
@@ -666,7 +666,7 @@ def judge_names(runs: Sequence[JudgedRun]) -> list[str]:
     )
 
 
-def distinct(names: Sequence[str]) -> list[str]:
+def number_duplicates(names: Sequence[str]) -> list[str]:
     """Return names made different: two runs of one judge become `linear` and `linear #2`."""
     times: Counter[str] = Counter()
     numbered = []

@@ -21,8 +21,8 @@ from casewise.evaluate.judged_runs import (
     ReportOptions,
     against_full_context,
     by_benchmark,
-    distinct,
     noun_of_series,
+    number_duplicates,
     read_runs,
     series_name,
 )
@@ -33,7 +33,7 @@ from casewise.stats.arrays import BoolArray, FloatArray
 from casewise.stats.comparison import rank_intervals, winner
 from casewise.stats.estimates import Estimate, difference_of, estimate_of, measure
 from casewise.stats.measured import Measured
-from casewise.stats.metrics import FLOORS, REFUSALS, metrics_named
+from casewise.stats.metrics import FLOORS, REFUSALS, parse_metrics
 from casewise.stats.pairs import PairIndex, find_pairs, measured_flips
 from casewise.stats.sample import ROUNDING, Sample, judge_sample
 from casewise.storage.benchmark import Benchmark
@@ -283,7 +283,7 @@ def leaderboard(
         )
     judges = [*run_judges, *(judge for judge in output_judges if judge.asked[common].all())]
     pairs = find_pairs(runs.items).where(common)
-    measured = [measured_on(judge, common, pairs) for judge in judges]
+    measured = [measure_contender(judge, common, pairs) for judge in judges]
     rows = [row_of(judge, numbers, common, reference_scores) for judge, numbers in zip(judges, measured, strict=True)]
     winners = []
     for group in (False, True):
@@ -307,7 +307,7 @@ def leaderboard(
         labels=options.labels.name,
         rows=tuple(sorted(rows, key=accuracy_order)),
         baselines=tuple(
-            row_of(baseline, measured_on(baseline, common, pairs), common, reference_scores)
+            row_of(baseline, measure_contender(baseline, common, pairs), common, reference_scores)
             for baseline in baselines(runs, reference_scores, options)
         ),
         people=reference_scores.people(common),
@@ -335,7 +335,7 @@ class Leaderboards(ShortRepr):
     @property
     def names(self) -> tuple[str, ...]:
         """The benchmarks' names; several of one name are told apart by a number."""
-        return tuple(distinct([board.benchmark.title for board in self.boards]))
+        return tuple(number_duplicates([board.benchmark.title for board in self.boards]))
 
     @property
     def nothing_scored(self) -> bool:
@@ -380,12 +380,12 @@ def accuracy_order(row: LeaderboardRow) -> tuple[float, float]:
     return (1.0 if accuracy is None else -accuracy, 1.0 if auroc is None else -auroc)
 
 
-def measured_on(contender: Contender, common: BoolArray, pairs: PairIndex) -> dict[str, Measured]:
+def measure_contender(contender: Contender, common: BoolArray, pairs: PairIndex) -> dict[str, Measured]:
     """Return its numbers by name; none where more than half of the items are unscored, so that it is not ranked."""
     sample = contender.sample().where(common)
     if sample.unscored_share > MOSTLY:
         return {}
-    metrics = (*metrics_named(*SHOWN, "unscored_rate"), *REFUSALS, *FLOORS)
+    metrics = (*parse_metrics(*SHOWN, "unscored_rate"), *REFUSALS, *FLOORS)
     return {number.name: number for number in (*measure(sample, metrics=metrics), *measured_flips(sample, pairs))}
 
 

@@ -20,7 +20,7 @@ from casewise.stats.comparison import BEST_BY, LEAST_SPREAD, rank_intervals
 from casewise.stats.estimates import Estimate, estimate_of, measure
 from casewise.stats.labels import LabelBase, LabelPolicy, Ties, Unsure, labels
 from casewise.stats.measured import Measured
-from casewise.stats.metrics import metric_named, metrics_named
+from casewise.stats.metrics import find_metric, parse_metrics
 from casewise.stats.sample import PUBLISHED_UNSCORED, UnscoredPolicy
 from casewise.storage.files import json_value
 from casewise.storage.load import Source
@@ -73,7 +73,7 @@ class RankingUnderRules(ShortRepr):
     """The judges that none is shown to be better than; all where there is one query."""
 
 
-def value_of(world: RankingUnderRules, judge: str) -> float:
+def known_value(world: RankingUnderRules, judge: str) -> float:
     """Return the number of a judge there, which is known: a combination under which it is not is no world."""
     value = world.numbers[judge].estimate
     assert value is not None
@@ -105,7 +105,7 @@ class MultiverseNumbers(RunNumbers):
             raise BenchmarkError(
                 "no judge has a verdict on at least half of its items, so no rule has anything to count"
             )
-        chosen, without_effect = applicable(runs, series, options)
+        chosen, without_effect = applicable_rules(runs, series, options)
         metric, worlds, n_undefined = "", list[RankingUnderRules](), 0
         for rules in chosen:
             measured, n_items = measured_under(rules, runs, series, options)
@@ -167,10 +167,12 @@ class MultiverseNumbers(RunNumbers):
             (world,) = self.worlds
             return text(
                 "Only one combination of rules applies to these data. First: {first}.", first=join(" and ", world.first)
-            ) + shown(self.worlds)
+            ) + count_decided(self.worlds)
         always = set(self.worlds[0].first).intersection(*(world.first for world in self.worlds))
         if len(always) == 1:
-            return text("{judge} is first under all {n} of rules.", judge=next(iter(always)), n=n) + shown(self.worlds)
+            return text("{judge} is first under all {n} of rules.", judge=next(iter(always)), n=n) + count_decided(
+                self.worlds
+            )
         by_leader: dict[tuple[str, ...], list[RankingUnderRules]] = {}
         for world in self.worlds:
             by_leader.setdefault(world.first, []).append(world)
@@ -197,13 +199,13 @@ class MultiverseNumbers(RunNumbers):
                 )
         return text(
             "The choice of the {which} decides who is first: {counts}.", which=rule_names, counts=counts
-        ) + shown(self.worlds)
+        ) + count_decided(self.worlds)
 
     def range_sentence(self) -> Text:
         """Return how far the number of the only judge moves, and which rule moves it most."""
         (judge,) = self.judges
-        values = [value_of(world, judge) for world in self.worlds]
-        title = metric_named(self.metric).title
+        values = [known_value(world, judge) for world in self.worlds]
+        title = find_metric(self.metric).title
         if max(values) - min(values) < LEAST_SPREAD:
             return text(
                 "{judge}: {metric} {value} under all {n} of rules.",
@@ -215,7 +217,7 @@ class MultiverseNumbers(RunNumbers):
         moves: dict[str, float] = {}
         for a, b in self.pairs():
             rule = differing_rule(a, b)
-            moved = abs(value_of(a, judge) - value_of(b, judge))
+            moved = abs(known_value(a, judge) - known_value(b, judge))
             moves[rule] = max(moves.get(rule, 0.0), moved)
         most = max(moves, key=lambda rule: moves[rule], default="labels")
         return text(
@@ -252,7 +254,7 @@ class MultiverseNumbers(RunNumbers):
         }
 
 
-def shown(worlds: Sequence[RankingUnderRules]) -> Text:
+def count_decided(worlds: Sequence[RankingUnderRules]) -> Text:
     """Return under how many combinations one judge is shown to be better than all others."""
     winners = [world.may_be_best[0] for world in worlds if len(world.may_be_best) == 1]
     if not winners:
@@ -274,7 +276,7 @@ def differing_rule(first: RankingUnderRules, second: RankingUnderRules) -> str:
     return differing[0] if len(differing) == 1 else ""
 
 
-def applicable(
+def applicable_rules(
     runs: JudgedRuns, series: Sequence[Series], options: ReportOptions
 ) -> tuple[tuple[Rules, ...], tuple[Text, ...]]:
     """Return the combinations of rules that give different labels or verdicts, and sentences on what has no effect."""
@@ -339,7 +341,7 @@ def measured_under(
     measured: dict[str, dict[str, Measured]] = {
         name: {
             number.name: number
-            for number in measure(sample, metrics=metrics_named(*BEST_BY))
+            for number in measure(sample, metrics=parse_metrics(*BEST_BY))
             if not np.isnan(number.value)
         }
         for name, sample in samples.items()

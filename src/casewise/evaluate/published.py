@@ -24,7 +24,7 @@ from casewise.stats.contrasts import TwoProportionZ, two_proportion_z
 from casewise.stats.estimates import Estimate, estimate
 from casewise.stats.kruskal import KruskalWallis, kruskal_wallis
 from casewise.stats.labels import PUBLISHED
-from casewise.stats.metrics import metrics_named
+from casewise.stats.metrics import parse_metrics
 from casewise.stats.power import AnovaPower, anova_power
 from casewise.stats.shares import wilson
 from casewise.storage.benchmark import Benchmark, Published
@@ -63,7 +63,7 @@ def published_numbers() -> PublishedNumbers:
     return PublishedNumbers.model_validate(shipped_toml("casewise.evaluate", "numbers.toml"))
 
 
-def numbers_beside(published: Published | None) -> PublishedNumbers | None:
+def published_for(published: Published | None) -> PublishedNumbers | None:
     """Return the numbers to set beside a benchmark read from such a file; None where it is not of the CASE-Bench release.
 
     The release, or a part of it, is told by its rates: they count the author's intent as one vote more.
@@ -190,7 +190,7 @@ def paper_numbers(
             replays.append(replay(path))
         except CasewiseError as error:
             unread.append(f"Not read, so not on this page: {error}")
-    printed = None if replays else numbers_beside(benchmark.about.published)
+    printed = None if replays else published_for(benchmark.about.published)
     rows = [
         *(
             PaperRow(
@@ -248,7 +248,7 @@ def by_query(items: pl.DataFrame) -> pl.DataFrame:
     return sides[0].join(sides[1].drop("category"), on="query_id", how="inner")
 
 
-def tested(rows: pl.DataFrame) -> KruskalWallis:
+def test_influence(rows: pl.DataFrame) -> KruskalWallis:
     def both(name: str) -> IntArray:
         return np.column_stack([rows[f"{name}_{intent}"].to_numpy() for intent in INTENTS])
 
@@ -260,7 +260,7 @@ def by_category(queries: pl.DataFrame) -> pl.DataFrame:
         return pl.DataFrame(
             schema={"category": pl.String, "queries": pl.UInt32, "h": pl.Float64, "significant": pl.UInt32}
         )
-    test = tested(queries)
+    test = test_influence(queries)
     return (
         queries.with_columns(h=pl.Series(test.h), significant=pl.Series(test.p < PAPERS_LEVEL))
         .group_by("category")
@@ -279,7 +279,7 @@ def case_study(queries: pl.DataFrame, benchmark: Benchmark, category: str) -> pl
         safe, votes = rows[f"safe_{intent}"].to_numpy(), rows[f"votes_{intent}"].to_numpy()
         limits = wilson(safe, votes)
         columns |= {intent: safe / votes, f"{intent}_low": limits.low, f"{intent}_high": limits.high}
-    return pl.DataFrame({**columns, "p": tested(rows).p})
+    return pl.DataFrame({**columns, "p": test_influence(rows).p})
 
 
 def left_out(row: PaperRow, rows: Sequence[PaperRow]) -> Iterator[Omission]:
@@ -317,7 +317,7 @@ def rows_of_runs(runs: JudgedRuns | None) -> Iterator[PaperRow]:
         if series.elicitation not in PAPERS_ELICITATIONS or Arm.without(*series.shown.omitted) != series.shown:
             continue
         sample = runs.sample(series, policy=PUBLISHED, unscored="published")
-        votes = estimate(runs.sample(series), metrics=metrics_named("accuracy"))
+        votes = estimate(runs.sample(series), metrics=parse_metrics("accuracy"))
         if series.mostly_unscored:
             continue  # `notes_on_runs` says so
         yield PaperRow(
@@ -342,7 +342,7 @@ def notes_on_runs(runs: JudgedRuns | None, benchmark: Benchmark) -> Iterator[str
     """Yield what keeps runs from being compared with the paper's judges."""
     if runs is None:
         return
-    if numbers_beside(benchmark.about.published) is None:
+    if published_for(benchmark.about.published) is None:
         yield f"{benchmark.name} is not the CASE-Bench release: the paper's own numbers are left out."
     yield from runs.repeats_notes
     for series in runs.series:

@@ -12,7 +12,7 @@ import polars as pl
 from casewise.records import Elicitation, Scored, ShortRepr
 from casewise.stats.estimates import Estimate, estimate
 from casewise.stats.labels import PUBLISHED, VOTES
-from casewise.stats.metrics import metrics_named, published_cross_entropy
+from casewise.stats.metrics import parse_metrics, published_cross_entropy
 from casewise.stats.sample import Sample, filled_in_test, judge_sample
 from casewise.storage.files import json_fields
 from casewise.storage.published import PublishedOutput, read_output
@@ -80,7 +80,7 @@ def replay(path: str | Path, *, elicitation: Elicitation | None = None) -> Repla
     published = judge_sample(
         items, as_published, elicitation=output.elicitation, policy=PUBLISHED, unscored="published"
     )
-    metrics = metrics_named(*metric_names(output.elicitation))
+    metrics = parse_metrics(*metric_names(output.elicitation))
     return Replay(
         path=output.path,
         judge=output.judge,
@@ -127,7 +127,7 @@ def by_papers_rules(sample: Sample, elicitation: Elicitation) -> dict[str, Estim
     """
     with np.errstate(over="ignore", invalid="ignore"):
         numbers = {
-            number.name: number for number in estimate(sample, metrics=metrics_named(*metric_names(elicitation)))
+            number.name: number for number in estimate(sample, metrics=parse_metrics(*metric_names(elicitation)))
         }
     if "cross_entropy" in numbers:
         value = float(np.mean([published_cross_entropy(answer) for answer in sample.each_answer]))

@@ -13,19 +13,19 @@ import polars as pl
 from numpy.typing import NDArray
 
 from casewise.errors import BenchmarkError, ExitCode
-from casewise.evaluate.comparison import EXIT_CODES, named_numbers
+from casewise.evaluate.comparison import EXIT_CODES, parse_named_numbers
 from casewise.evaluate.conclusions import Conclusion, at_most, conclusions_json
 from casewise.evaluate.judge_numbers import check_graders
 from casewise.evaluate.judged_runs import JudgedRuns, ReportOptions, RunNumbers, Series, read_runs
 from casewise.evaluate.yardsticks import notes_on_items, select_series
 from casewise.records import Arm, ShortRepr, UnscoredReason, scale_of
-from casewise.runs.texts import made_in
+from casewise.runs.texts import read_made_texts
 from casewise.stats.arrays import BoolArray, FloatArray, IntArray
 from casewise.stats.comparison import Decision
 from casewise.stats.estimates import ESTIMATE_COLUMNS, Estimate, difference_of, estimate_of, measure
 from casewise.stats.intervals import LEVEL, adjust
 from casewise.stats.measured import Measured, TotalsByCluster
-from casewise.stats.metrics import REFUSALS, metrics_named
+from casewise.stats.metrics import REFUSALS, parse_metrics
 from casewise.stats.pairs import (
     TURNED,
     Flips,
@@ -44,16 +44,16 @@ from casewise.text import Text, join, reference
 from casewise.transforms.catalogue import (
     NO_DEFENCE,
     Setting,
-    attack_in,
-    own_defences,
+    attack_of_transform,
     setting_of,
+    user_defences,
 )
 from casewise.transforms.texts import NEUTRAL, AdaptiveTurn, MadeTexts
 
 
 def transform_name(typed: str) -> Text:
     """Return the reference to an attack or a defence, which may go by a file, from its name as a user types it."""
-    return reference(Arm.named(typed).short_name, typed) if "@" in typed else Text(typed)
+    return reference(Arm.parse(typed).short_name, typed) if "@" in typed else Text(typed)
 
 
 @dataclass(frozen=True, repr=False)
@@ -82,7 +82,7 @@ class ArmVerdicts(ShortRepr):
     def turn(self) -> AdaptiveTurn | None:
         """The turn of an adaptive attacker that it is, if any."""
         adaptive = self.arm.transforms and self.arm.transforms[0].kind == "adaptive"
-        return AdaptiveTurn.named(self.arm.transforms[0].rest) if adaptive else None
+        return AdaptiveTurn.parse(self.arm.transforms[0].rest) if adaptive else None
 
     @property
     def counts(self) -> BoolArray:
@@ -134,7 +134,7 @@ def items_not_shown(runs: JudgedRuns) -> dict[str, BoolArray]:
 
 def wordings(runs: JudgedRuns, arm: Arm) -> NDArray[np.intp] | None:
     """Return which wording of the attack each query was shown; None without several, or where one cluster was shown several."""
-    attack = attack_in(arm.transforms[0]) if arm.transforms else None
+    attack = attack_of_transform(arm.transforms[0]) if arm.transforms else None
     if attack is None or len(attack.wordings) < 2:
         return None
     of_query = {query: attack.wording(query) for query in runs.items["query_id"].unique()}
@@ -174,12 +174,12 @@ def with_limits_of_gate(at_level: Callable[..., Estimate]) -> Estimate:
     return replace(at_level(), ci_high=at_level(level=2 * LEVEL - 1).ci_high)
 
 
-METRICS_UNDER_ATTACK = (*metrics_named("accuracy"), *REFUSALS)
+METRICS_UNDER_ATTACK = (*parse_metrics("accuracy"), *REFUSALS)
 
 
 def accuracy_of(arm: ArmVerdicts, shared: BoolArray) -> Measured | None:
     """Return the agreement with people on these items; None without a verdict, as of a judge that gives scores alone."""
-    return next(iter(measure(arm.sample.where(shared), metrics=metrics_named("accuracy"))), None)
+    return next(iter(measure(arm.sample.where(shared), metrics=parse_metrics("accuracy"))), None)
 
 
 def mean_metrics(arms: Sequence[ArmVerdicts]) -> dict[str, Estimate]:
@@ -225,7 +225,7 @@ class TurnSequence(ShortRepr):
         return (self.confirmed_at > 0) & (self.confirmed_at <= number)
 
 
-def follow(turns: Mapping[int, TurnVerdicts], start: BoolArray, *, again: int) -> TurnSequence:
+def follow_turns(turns: Mapping[int, TurnVerdicts], start: BoolArray, *, again: int) -> TurnSequence:
     """Follow the items in `start` from turn to turn. `again`: how often each change was to be asked again."""
     confirmed_at, changed = np.zeros(len(start), dtype=np.intp), np.zeros(len(start), dtype=np.bool_)
     for number in range(1, max(turns, default=1) + 1):
@@ -294,7 +294,7 @@ def adaptive_result(
     start = plain.counts & (plain.sample.each_answer[0].safe == 1 - aim) & ~unseen
     right = start & (weight == 1 - aim)
     again = max(1, *(int(turn.again.max(initial=0)) for turn in every))
-    tries, neutral = (follow(turns_of, start, again=again) for turns_of in (turns, control))
+    tries, neutral = (follow_turns(turns_of, start, again=again) for turns_of in (turns, control))
 
     def measured(turned: BoolArray, among: BoolArray) -> Measured:
         terms = {"turned": (turned & among).astype(np.float64), "at_risk": among.astype(np.float64)}
@@ -394,7 +394,7 @@ class AttackResult(ShortRepr):
     @property
     def n_wordings(self) -> int | None:
         """Return how many wordings the attack has; None where that is not known."""
-        attack = attack_in(self.pairing.attacked.arm.transforms[0])
+        attack = attack_of_transform(self.pairing.attacked.arm.transforms[0])
         return None if attack is None else len(attack.wordings)
 
     def as_json(self) -> dict[str, Any]:
@@ -446,7 +446,7 @@ class RobustnessNumbers(RunNumbers, ShortRepr):
         runs = select_series(read_runs([run], benchmark=benchmark), options)
         check_graders(runs)
         path = folder_of(run)
-        first, own = runs.series[0], own_defences(series.shown for series in runs.series)
+        first, own = runs.series[0], user_defences(series.shown for series in runs.series)
         hidden, nowhere = items_not_shown(runs), np.zeros(len(runs.items), dtype=np.bool_)
         every = [
             ArmVerdicts(
@@ -464,7 +464,7 @@ class RobustnessNumbers(RunNumbers, ShortRepr):
         ]
         arms, turns = (tuple(arm for arm in every if (arm.turn is not None) == is_turn) for is_turn in (False, True))
         weight = arms[0].sample.weight if arms else np.zeros(0)
-        made = MadeTexts(made_in(path))
+        made = MadeTexts(read_made_texts(path))
         of_turns = turn_verdicts(runs, turns)
         numbers = cls(runs, options, arms, of_turns, weight, twins_of(runs.items, weight), made)
         if not any(numbers.plain(arm.turn.defence) for arm in turns if arm.turn) and not any(numbers.pairings()):
@@ -761,7 +761,7 @@ class RequiredRobustness(ShortRepr):
         return {"decision": self.decision, **json_fields(self), "bounds": bounds, "conclusions": conclusions}
 
 
-def required(
+def compare_with_bounds(
     numbers: RobustnessNumbers, max_turned: str | Mapping[str, float], *, defence: str = "none"
 ) -> RequiredRobustness:
     """Compare every attack under one defence with the bounds: a mapping, or `safe=0.1,unsafe=0.2,silenced=0.05`.
@@ -776,7 +776,7 @@ def required(
     Raises BenchmarkError: the run has no attack under that defence that a bound is about. ConfigurationError: a bound is
     none.
     """
-    bounds = named_numbers("--max-turned", max_turned, BOUNDED, at_most=1)
+    bounds = parse_named_numbers("--max-turned", max_turned, BOUNDED, at_most=1)
     rows = [row for row in numbers.rows if row.is_attack and row.setting.defence == defence]
     hidden = [row for row in numbers.not_shown if row.setting.defence == defence]
     shown = [row for row in rows if row not in hidden] or rows

@@ -81,7 +81,7 @@ def cases_of(benchmark: Benchmark) -> dict[str, Case]:
     return cases
 
 
-def scored(
+def score_cases(
     judge: str, protocol: Protocol, cases: Mapping[str, Case], predicted: Mapping[str, frozenset[int] | None]
 ) -> RuleReport:
     """Return scores over the cases in `said`: all of them, and those of each level."""
@@ -121,7 +121,7 @@ def rules_of_run(run: Path, benchmark: Source | None = None) -> list[RuleReport]
             by_rule = {rule: safe[item] for rule, item in case.items.items()}
             whole = all(np.isfinite(value) for value in by_rule.values())
             predicted[name] = frozenset(rule for rule, value in by_rule.items() if value == 0) if whole else None
-        reports.append(scored(series.name, "per rule", cases, predicted))
+        reports.append(score_cases(series.name, "per rule", cases, predicted))
     return reports
 
 
@@ -152,7 +152,7 @@ def rules_of_file(path: Path, benchmark: Benchmark) -> RuleReport:
         predicted[name] = rules
     if not predicted:
         raise DataError(path, None, "is empty; each line is a case with 'id' and 'violated_rules'")
-    return scored(path.stem, "per policy", cases, predicted)
+    return score_cases(path.stem, "per policy", cases, predicted)
 
 
 def rule_match(source: str | Path, *, benchmark: Source | None = None) -> list[RuleReport]:

@@ -65,7 +65,7 @@ def rates_with_judge(ratings: CodedRatings, run: Path, *, level: float = 0.95) -
         values = series.values[chosen]
         try:
             rate = prediction_powered_rate(
-                filled(values),
+                fill_missing(values),
                 labels[chosen],
                 clusters=runs.cluster[chosen],
                 level=level,
@@ -78,7 +78,7 @@ def rates_with_judge(ratings: CodedRatings, run: Path, *, level: float = 0.95) -
     return RatesWithJudge(series.name, pl.DataFrame(rows), missing)
 
 
-def filled(values: FloatArray) -> FloatArray:
+def fill_missing(values: FloatArray) -> FloatArray:
     """Return the values with their mean where there is none: a constant there says nothing of the label."""
     finite = ~np.isnan(values)
     return np.where(finite, values, values[finite].mean() if finite.any() else 0.0)

@@ -16,9 +16,9 @@ from pydantic import Field, ValidationError
 from pydantic.dataclasses import dataclass as checked
 
 from casewise.errors import ConfigurationError
-from casewise.evaluate.judged_runs import JudgedRun, Series, distinct, opened, policy_of, read_series
+from casewise.evaluate.judged_runs import JudgedRun, Series, number_duplicates, open_runs, policy_of, read_series
 from casewise.records import Arm, ShortRepr
-from casewise.replies.behaviour import replies_in
+from casewise.replies.behaviour import read_replies
 from casewise.stats.labels import LabelPolicy, labels
 from casewise.stats.sample import verdicts
 from casewise.storage.benchmark import Benchmark
@@ -403,8 +403,8 @@ def view(*runs: AnyRun, benchmark: Source | None = None, labels: str | LabelPoli
     90
     """
     policy = policy_of(labels)
-    opened_runs, judged_benchmark = opened(runs, benchmark)
-    names = distinct([run.manifest.judge_name for run in opened_runs])
+    opened_runs, judged_benchmark = open_runs(runs, benchmark)
+    names = number_duplicates([run.manifest.judge_name for run in opened_runs])
     judged = tuple(
         RunJudgements(run, name, judgement_table(run.log, replies="keep") if run.behaviour is None else graded(run))
         for run, name in zip(opened_runs, names, strict=True)
@@ -422,7 +422,7 @@ def view(*runs: AnyRun, benchmark: Source | None = None, labels: str | LabelPoli
 def graded(run: JudgedRun) -> pl.DataFrame:
     """Return the grades of a chatbot's replies, with the replies themselves."""
     texts: Iterator[tuple[str, str, int, str | None]] = (
-        (reply.item_id, reply.arm, reply.repeat, reply.text or reply.refusal) for reply in replies_in(run.path)
+        (reply.item_id, reply.arm, reply.repeat, reply.text or reply.refusal) for reply in read_replies(run.path)
     )
     schema = {"item_id": pl.String, "arm": pl.String, "repeat": pl.Int32, "raw_reply": pl.String}
     texts_of_replies = pl.DataFrame(list(texts), schema=schema, orient="row")

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from casewise.audits.keys import Key, best_key
 from casewise.audits.subject import READS, AuditOptions, Subject
-from casewise.audits.words import SOLVED, SUBSETS, solved_by_words, subset_rows
+from casewise.audits.words import SOLVED, SUBSETS, find_solution, subset_rows
 from casewise.errors import BenchmarkError, StatisticsError
 from casewise.evaluate.conclusions import (
     AGREES,
@@ -39,7 +39,7 @@ from casewise.stats.estimates import ALIKE, STUDENT, UNSEEN, Estimate, differenc
 from casewise.stats.intervals import LEVEL
 from casewise.stats.labels import VOTES, LabelPolicy
 from casewise.stats.measured import Measured, TotalsByCluster, share
-from casewise.stats.metrics import metrics_named
+from casewise.stats.metrics import parse_metrics
 from casewise.stats.pairs import hard_score
 from casewise.stats.panel import panel_curve, reference_weight, usual_reference
 from casewise.stats.sample import ROUNDING, Sample, constant_accuracy, judge_sample, right_weight
@@ -51,7 +51,7 @@ from casewise.transforms.catalogue import role_of
 
 T = TypeVar("T")
 
-YARDSTICK_METRICS = metrics_named("accuracy", "pearson", "brier")
+YARDSTICK_METRICS = parse_metrics("accuracy", "pearson", "brier")
 
 
 @dataclass(frozen=True, repr=False)
@@ -295,14 +295,14 @@ def people(subject: Subject, asked: BoolArray) -> People:
     conditions = subject.items["condition"].fill_null("").to_numpy()[rows]
 
     return People(
-        one_person=or_none(one_person),
+        one_person=none_if_impossible(one_person),
         others=reference,
         same_again=subject.second_study(rows),
-        ceilings=or_none(lambda: ceilings(safe, votes, condition=conditions, clusters=query, raters=raters)),
+        ceilings=none_if_impossible(lambda: ceilings(safe, votes, condition=conditions, clusters=query, raters=raters)),
     )
 
 
-def or_none(question: Callable[[], T]) -> T | None:
+def none_if_impossible(question: Callable[[], T]) -> T | None:
     """Return the answer; None where the votes allow none."""
     try:
         return question()
@@ -385,10 +385,10 @@ def subset_scores(runs: JudgedRuns, reference_scores: ReferenceScores) -> Iterat
             continue
         if name == "hard":
             with suppress(StatisticsError):
-                yield hard(runs, series, subject, chosen)
+                yield hard_subset(runs, series, subject, chosen)
                 continue
         sample = runs.sample(series, policy=VOTES).where(chosen[series.asked])
-        (accuracy,) = estimate(sample, metrics=metrics_named("accuracy"))
+        (accuracy,) = estimate(sample, metrics=parse_metrics("accuracy"))
         read, words = chosen & subject.words_read, None
         if subject.why_no_baseline is None and read.any():
             words = float(right_weight(subject.baseline[read] > 0.5, subject.label[read]).mean())
@@ -396,7 +396,7 @@ def subset_scores(runs: JudgedRuns, reference_scores: ReferenceScores) -> Iterat
         yield SubsetScore(series.name, name, accuracy, words, again, None, len(sample), len(sample))
 
 
-def hard(runs: JudgedRuns, series: Series, subject: Subject, chosen: BoolArray) -> SubsetScore:
+def hard_subset(runs: JudgedRuns, series: Series, subject: Subject, chosen: BoolArray) -> SubsetScore:
     (safe, votes), query, raters = votes_on(subject, chosen)
     verdict, baseline = runs.whole_sample(series).verdicts[..., chosen], (subject.baseline[chosen] > 0.5).astype(float)
     score = hard_score(safe, votes, baseline=baseline, judge=verdict, cluster=query, raters=raters)
@@ -406,7 +406,7 @@ def hard(runs: JudgedRuns, series: Series, subject: Subject, chosen: BoolArray) 
 
 def notes_on_items(benchmark: Benchmark, options: ReportOptions) -> tuple[str, ...]:
     """Return sentences that a reader of any report must know: that words alone solve the benchmark, and which subset this is."""
-    solution = solved_by_words(Subject(benchmark, AuditOptions(seed=options.seed))) if benchmark.items else None
+    solution = find_solution(Subject(benchmark, AuditOptions(seed=options.seed))) if benchmark.items else None
     notes: list[str] = [] if solution is None else [solution.sentence]
     key = best_key(Subject(benchmark)) if benchmark.items else None
     if key is not None and (key.accuracy.ci_low or 0.0) >= SOLVED:
@@ -423,12 +423,12 @@ def notes_on_items(benchmark: Benchmark, options: ReportOptions) -> tuple[str, .
 def select_series(runs: JudgedRuns, options: ReportOptions) -> JudgedRuns:
     """Return the same runs with the items, the verdicts of scalars and the clusters that `options` ask for.
 
-    Raises as `on_items` and `cluster_values` do.
+    Raises as `restrict_to_subset` and `cluster_values` do.
     """
     if options.cluster is not None:
         cluster_values(runs.benchmark, options.cluster)
     chosen = replace(runs, fit_thresholds=options.fit_thresholds, clustered_by=options.cluster)
-    return chosen if options.items is None else on_items(chosen, options.items)
+    return chosen if options.items is None else restrict_to_subset(chosen, options.items)
 
 
 def without_attacks(runs: JudgedRuns) -> JudgedRuns:
@@ -445,7 +445,7 @@ def without_attacks(runs: JudgedRuns) -> JudgedRuns:
     return replace(runs, series=plain or runs.series)
 
 
-def on_items(runs: JudgedRuns, name: str) -> JudgedRuns:
+def restrict_to_subset(runs: JudgedRuns, name: str) -> JudgedRuns:
     """Return the same runs with the subset called `name` only. Raises as `casewise.audits.words.subset` does.
 
     Raises BenchmarkError: no run was asked about any of these items.
@@ -505,7 +505,9 @@ def judge_among_people(runs: JudgedRuns, series: Series, margin: float) -> Judge
         why.append("alternative annotator test: not available, anonymous votes")
     elif alternative.reason is not None:
         why.append(f"alternative annotator test: {alternative.reason}")
-    person = or_none(lambda: new_person_test(verdict, safe, votes, clusters=query, margin=margin, raters=raters))
+    person = none_if_impossible(
+        lambda: new_person_test(verdict, safe, votes, clusters=query, margin=margin, raters=raters)
+    )
     return JudgeAmongPeople(series.name, panel, person, alternative, tuple(why))
 
 

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from casewise.ask.elicitations import permission_in
 from casewise.errors import BenchmarkError, ConfigurationError, JudgeError, did_you_mean
-from casewise.judges.judge import Answer, Ask, Judge, unscored
+from casewise.judges.judge import Answer, Ask, Judge, unscored_answer
 from casewise.models.prices import Prices
 from casewise.records import Elicitation, Scored, Unscored, UnscoredReason, elicitation_names, scale_of
-from casewise.records.base import writable
+from casewise.records.base import escape_surrogates
 from casewise.stats.arrays import BoolArray, FloatArray
 from casewise.stats.labels import LabelPolicy, labels
 from casewise.stats.sample import integer_codes
@@ -28,7 +28,7 @@ from casewise.storage.benchmark_folder import text as text_of
 from casewise.storage.load import cached_item_numbers
 from casewise.storage.wording import noun_of
 from casewise.text import Form, Text, render, text
-from casewise.transforms.user_function import FunctionResult, UserFunction, function_at
+from casewise.transforms.user_function import FunctionResult, UserFunction, load_function
 
 # Constant judges.
 
@@ -48,7 +48,7 @@ class ConstantJudge(Judge):
         self.verdict = verdict
         self.id = self.name = f"constant:{verdict}"
 
-    def received(self, ask: Ask) -> object:
+    def received_input(self, ask: Ask) -> object:
         """Return the item's id: of what is shown it receives nothing."""
         return ask.item.id
 
@@ -56,7 +56,7 @@ class ConstantJudge(Judge):
         if self.verdict != "intended":
             return Answer(Scored(value=float(self.verdict == "safe")))
         if ask.context is None or ask.context.intended_safe is None:
-            return unscored(UnscoredReason.JUDGE_FAILED, "no intent is stated for this item")
+            return unscored_answer(UnscoredReason.JUDGE_FAILED, "no intent is stated for this item")
         return Answer(Scored(value=float(ask.context.intended_safe)))
 
 
@@ -84,7 +84,7 @@ class LinearJudge(Judge):
         items = benchmark.item_columns
         weight = labels(items, LabelPolicy()).weight
         contexts = texts_of_contexts(benchmark)
-        plan = Design.from_contexts(held_together(items), contexts).held_out(~np.isnan(weight), folds=model.n_folds)
+        plan = Design.from_contexts(fold_groups(items), contexts).held_out(~np.isnan(weight), folds=model.n_folds)
         if isinstance(plan, str):
             raise BenchmarkError(f"the linear judge cannot learn from {benchmark.name!r}: {plan!s}")
         if np.nanmin(weight) > 0.5 or np.nanmax(weight) < 0.5:
@@ -108,18 +108,18 @@ class LinearJudge(Judge):
         )
         return (render(note, self.form),)
 
-    def received(self, ask: Ask) -> object:
+    def received_input(self, ask: Ask) -> object:
         """Return the item's id: its predictions were made beforehand, from the item as it is."""
         return ask.item.id
 
     async def answer(self, ask: Ask) -> Answer:
         value = self.values.get(ask.item.id)
         if value is None:
-            return unscored(UnscoredReason.JUDGE_FAILED, "the item was not in the benchmark it learnt")
+            return unscored_answer(UnscoredReason.JUDGE_FAILED, "the item was not in the benchmark it learnt")
         return Answer(Scored(value=value if ask.elicitation == "probability" else float(value > 0.5)))
 
 
-def held_together(items: pl.DataFrame) -> NDArray[np.intp]:
+def fold_groups(items: pl.DataFrame) -> NDArray[np.intp]:
     """Return (items,) groups by query and cluster: a classifier is not tested on a group that it was trained on."""
     return chained(integer_codes(items["query_id"]), integer_codes(items["cluster"]))
 
@@ -182,13 +182,13 @@ class CallableJudge(Judge):
         self.elicitations: tuple[Elicitation, ...] = (stated,) if stated else elicitation_names()
 
     @classmethod
-    def named(cls, where: str, *, elicitation: Elicitation | None = None) -> CallableJudge:
+    def load(cls, where: str, *, elicitation: Elicitation | None = None) -> CallableJudge:
         """Return the judge of the function `module:function`, which may lie in the working folder.
 
         Raises JudgeError: there is no such module or function, or importing it fails.
         """
         try:
-            function = function_at(where)
+            function = load_function(where)
         except ConfigurationError as error:
             raise JudgeError(str(error)) from error
         return cls(function, name=f"python:{where}", elicitation=elicitation)
@@ -199,11 +199,11 @@ class CallableJudge(Judge):
     def arguments(self, ask: Ask) -> tuple[Any, ...]:
         """Return the arguments of the function."""
         shown = ask.shown
-        if self.own.third == "shown":
+        if self.own.third_parameter == "shown":
             return (shown.query, shown.context, shown)
         return (shown.query,) if self.own.parameters == ("query",) else (shown.query, shown.context)
 
-    def received(self, ask: Ask) -> object:
+    def received_input(self, ask: Ask) -> object:
         """Return the arguments as text, in which the order of a dictionary counts too."""
         return json.dumps(self.arguments(ask), default=vars)
 
@@ -216,20 +216,20 @@ class CallableJudge(Judge):
         def read(returned: Any) -> FunctionResult[Answer]:
             if isinstance(returned, (Scored, Unscored)):  # as `casewise.read_reply` gives them
                 return FunctionResult(Answer(returned))
-            outcome = outcome_of(returned, ask.elicitation)
+            outcome = outcome_from_value(returned, ask.elicitation)
             problem = outcome.detail if isinstance(outcome, Unscored) else None
-            return FunctionResult(Answer(outcome, raw_reply=writable(str(returned))), problem)
+            return FunctionResult(Answer(outcome, raw_reply=escape_surrogates(str(returned))), problem)
 
         return await self.own.ask(
             self.arguments(ask),
             read,
-            partial(unscored, UnscoredReason.JUDGE_FAILED),
+            partial(unscored_answer, UnscoredReason.JUDGE_FAILED),
             about=ask.item.id,
             called_as="f(query, context), with a text and nested dictionaries",
         )
 
 
-def outcome_of(returned: Any, elicitation: Elicitation) -> Scored | Unscored:
+def outcome_from_value(returned: Any, elicitation: Elicitation) -> Scored | Unscored:
     """Return the outcome that a value of a user's function means."""
     is_bool = isinstance(returned, (bool, np.bool_))
     if elicitation == "binary":
@@ -239,13 +239,15 @@ def outcome_of(returned: Any, elicitation: Elicitation) -> Scored | Unscored:
         problem = (
             f"returned {returned!r}, not 'safe', 'unsafe' or a boolean; for numbers give --elicit probability or score"
         )
-        return Unscored(reason=UnscoredReason.UNPARSED, detail=writable(problem))
+        return Unscored(reason=UnscoredReason.UNPARSED, detail=escape_surrogates(problem))
     if elicitation == "permission" and isinstance(returned, str) and (stated := permission_in(returned)) is not None:
         return Scored(value=stated)
     if is_bool or isinstance(returned, str) or not hasattr(returned, "__float__"):
-        return Unscored(reason=UnscoredReason.UNPARSED, detail=writable(f"returned {returned!r}, not a number"))
+        return Unscored(
+            reason=UnscoredReason.UNPARSED, detail=escape_surrogates(f"returned {returned!r}, not a number")
+        )
     value, scale = float(returned), scale_of(elicitation)
-    if not scale.holds(value):
+    if not scale.contains(value):
         detail = f"returned {value!r}, outside {scale.low:g} to {scale.high:g}"
         return Unscored(reason=UnscoredReason.OUT_OF_RANGE, detail=detail)
     return Scored(value=value)

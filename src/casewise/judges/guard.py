@@ -16,21 +16,30 @@ from casewise.judges.guard_profiles import (
     GuardProfile,
     GuardPrompt,
     conversation_of,
+    find_profile,
     policy_id,
-    profile_named,
     profile_notes,
     read_guard,
     wording,
 )
-from casewise.judges.judge import Answer, Ask, Judge, failed
-from casewise.judges.llm import LiveOptions, ModelJudge, detail_of
-from casewise.models.asker import usually
+from casewise.judges.judge import Answer, Ask, Judge, failed_answer
+from casewise.judges.llm import LiveOptions, ModelJudge, reply_details
+from casewise.models.asker import estimate_usage
 from casewise.models.client import Request
 from casewise.models.endpoints import parse_model_name
 from casewise.models.load import ModelOptions, load_classifier, load_model
 from casewise.models.prices import FREE, Prices, Spend, metered, note_unreported, spend_of
-from casewise.models.protocol import Classified, Message, Model, Rejected, Reply, ReplyOptions, TextClassifier, Usage
-from casewise.models.wire import InvalidResponse, optional_text, parsed
+from casewise.models.protocol import (
+    Classification,
+    Message,
+    Model,
+    Rejected,
+    Reply,
+    ReplyOptions,
+    TextClassifier,
+    Usage,
+)
+from casewise.models.wire import InvalidResponse, optional_text, parse_json
 from casewise.records import Elicitation, Scored
 from casewise.records.base import digest
 from casewise.records.call import Call
@@ -52,7 +61,7 @@ WHAT_IS_JUDGED = {"request": "Request to a chatbot", "reply": "Reply of a chatbo
 def read_scores(text: str) -> tuple[dict[str, float], str | None, tuple[str, ...] | None]:
     """Return the scores by category in the body of an answer of `/moderations`, the model that gave them, and the categories
     that apply according to the endpoint (None if it does not tell). Raises InvalidResponse: there are none, or several results."""
-    payload = parsed(text)
+    payload = parse_json(text)
     try:
         (result,) = payload["results"]
         scores = {str(name): float(value) for name, value in result["category_scores"].items()}
@@ -90,7 +99,7 @@ class ModerationJudge(Judge):
         model, _, category = model.partition("#")
         variables = os.environ if environment is None else environment
         self.name, self.category, self.model_name = name, category or None, parse_model_name(model)[1]
-        self.profile = profile or profile_named("moderation")
+        self.profile = profile or find_profile("moderation")
         self.client = client = (options or ModelOptions()).connect(model, variables)
         endpoint = client.endpoint
         self.sends_to = endpoint.receiver
@@ -121,7 +130,7 @@ class ModerationJudge(Judge):
         """Return a key that is equal for asks that one call answers."""
         return digest([self.text(ask), ask.repeat, ask.attempt])
 
-    def received(self, ask: Ask) -> str:
+    def received_input(self, ask: Ask) -> str:
         """Return the moderated text."""
         return self.text(ask)
 
@@ -142,7 +151,7 @@ class ModerationJudge(Judge):
         try:
             called = await self.client.call(Request("moderations", self.model_name, lambda _can: body, read_scores))
         except (Rejected, Unavailable) as error:
-            return failed(error)
+            return failed_answer(error)
         scores, model_version, flagged = called.value
         if self.category is not None and self.category not in scores:
             raise ConfigurationError(
@@ -243,7 +252,7 @@ class GuardJudge(ModelJudge):
                 reply = await self.model.reply(self.prompt.messages(shown, ask.reply), options)
                 if not reply.usage.is_known:
                     note_unreported()
-                spend += spend_of(Call(**self.took(reply)))
+                spend += spend_of(Call(**self.call_fields(reply)))
                 lengths.append(reply.usage.input_tokens)
         if None in lengths:
             self._counts_no_prompt = True
@@ -253,7 +262,7 @@ class GuardJudge(ModelJudge):
                 "one, so the server's chat template drops the message or the argument that holds it. Serve the model with "
                 "the template of its card, or ask in another rendering"
             )
-        return spend + self.at_most(ask) * meter.n_unreported
+        return spend + self.max_spend(ask) * meter.n_unreported
 
     def messages(self, ask: Ask) -> tuple[Message, ...]:
         """Return the messages to the guard."""
@@ -280,19 +289,24 @@ class GuardJudge(ModelJudge):
             template_arguments=self.prompt.template_arguments(shown, ask.reply),
         )
 
-    def usually(self, ask: Ask) -> Usage:
+    def estimate_usage(self, ask: Ask) -> Usage:
         """Return an estimate from the prompt's length, and the tokens of a typical reply."""
-        return usually(self.messages(ask), reply_tokens=USUAL_TOKENS)
+        return estimate_usage(self.messages(ask), reply_tokens=USUAL_TOKENS)
 
-    def read(self, ask: Ask, reply: Reply, took: dict[str, Any]) -> Answer:
+    def read(self, ask: Ask, reply: Reply, call_fields: dict[str, Any]) -> Answer:
         """Return the answer in a reply, as the profile reads it."""
         replied = ask.reply is not None or ask.shown.judged != "request"
         read = read_guard(self.profile, ask.elicitation, reply, replied=replied)
         self._by_class |= read.by_class
         read_as = f"{self.profile.name}, by class" if read.by_class else self.profile.name
-        detail = detail_of(reply, read.detail)
+        detail = reply_details(reply, read.detail)
         return Answer(
-            read.outcome, raw_reply=reply.text, read_as=read_as, categories=read.categories, detail=detail, **took
+            read.outcome,
+            raw_reply=reply.text,
+            read_as=read_as,
+            categories=read.categories,
+            detail=detail,
+            **call_fields,
         )
 
 
@@ -306,7 +320,7 @@ class ClassifierJudge(Judge):
         self.name, self.classifier = name, model
         self.sends_to, self.concurrency, self.weights_bytes = model.sends_to, model.concurrency, model.weights_bytes
 
-    def received(self, ask: Ask) -> str:
+    def received_input(self, ask: Ask) -> str:
         """Return the conversation."""
         return self.text(ask, ask.reply)
 
@@ -315,12 +329,12 @@ class ClassifierJudge(Judge):
         turns = conversation_of(ask.shown, system_turn=True, reply=reply)
         return "\n\n".join(f"{turn.role}: {turn.content}" for turn in turns)
 
-    async def classified(self, ask: Ask, reply: str | None) -> Classified | Answer:
+    async def classified(self, ask: Ask, reply: str | None) -> Classification | Answer:
         """Return the probabilities of the conversation with a reply, or the answer of a call that failed."""
         try:
             return await self.classifier.classify(self.text(ask, reply))
         except (Rejected, Unavailable) as error:
-            return failed(error)
+            return failed_answer(error)
 
     async def close(self) -> None:
         await self.classifier.close()
@@ -413,7 +427,7 @@ def guard_judge(rest: str, options: LiveOptions) -> Judge:
     profile_name, _, form = guard.partition("#")
     if not at or not model:
         raise ConfigurationError(f"guard:{rest} names no model; write {FORM}")
-    profile = profile_named(profile_name)
+    profile = find_profile(profile_name)
     name = f"guard:{rest}"
     if options.policy is not None and not profile.policy:
         raise ConfigurationError(f"{profile.title} takes no policy: leave --policy out")

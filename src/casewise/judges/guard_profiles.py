@@ -183,17 +183,17 @@ def all_profiles() -> Mapping[str, GuardProfile]:
     """Return the profiles of casewise, by name."""
     folder = files("casewise.judges").joinpath("profiles")
     toml = [entry for entry in folder.iterdir() if entry.name.endswith(".toml")]
-    profiles = [profile_in(entry.name, entry.read_text(encoding="utf-8")) for entry in toml]
+    profiles = [parse_profile(entry.name, entry.read_text(encoding="utf-8")) for entry in toml]
     return {profile.name: profile for profile in sorted(profiles, key=lambda profile: profile.name)}
 
 
-def profile_named(name: str) -> GuardProfile:
+def find_profile(name: str) -> GuardProfile:
     """Return the profile called `name`, or the one in a TOML file.
 
     Raises ConfigurationError: there is none; DataError: the file is none; the message says what is wrong.
     """
     if name.endswith(".toml"):
-        return profile_in(name, read_text(Path(name)))
+        return parse_profile(name, read_text(Path(name)))
     profiles = all_profiles()
     if name not in profiles:
         raise ConfigurationError(
@@ -222,7 +222,7 @@ def profile_notes(name: str, profile: GuardProfile, remark: str = "") -> tuple[s
     return tuple(notes)
 
 
-def profile_in(path: str, text: str) -> GuardProfile:
+def parse_profile(path: str, text: str) -> GuardProfile:
     try:
         return GuardProfile.model_validate(tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:
@@ -355,7 +355,7 @@ def read_guard(profile: GuardProfile, elicitation: Elicitation, reply: Reply, *,
         )
     text = unwrapped(reply.text.removeprefix(profile.prefill or "")).text
     places = profile.read.places(replied=replied)
-    kinds = {label for place in places for label in labels_at(place, profile.read.words, text)}
+    kinds = {label for place in places for label in find_labels(place, profile.read.words, text)}
     detail: dict[str, Any] = {"class": next(iter(kinds))} if len(kinds) == 1 and OPEN not in kinds else {}
     marker = profile.read.refusal_after
     if marker and (match := re.search(rf"{re.escape(marker)}\s*(\w+)", text, re.IGNORECASE)):
@@ -368,15 +368,15 @@ def read_guard(profile: GuardProfile, elicitation: Elicitation, reply: Reply, *,
         kinds.add("unsafe")  # a safe verdict has no category of harm
     if elicitation == "probability":
         if len(kinds) > 1:
-            return GuardReading(by_word(kinds, "scalar", text, reply), categories, detail)
+            return GuardReading(read_by_word(kinds, "scalar", text, reply), categories, detail)
         if not reply.token_logprobs and kinds:
-            return GuardReading(by_word(kinds, "scalar", text, reply), categories, detail, by_class=True)
-        outcome, mass = by_tokens(profile.read, places, reply)
+            return GuardReading(read_by_word(kinds, "scalar", text, reply), categories, detail, by_class=True)
+        outcome, mass = read_by_tokens(profile.read, places, reply)
         return GuardReading(outcome, categories, detail | (mass.as_detail() if mass else {}))
-    return GuardReading(by_word(kinds, elicitation, text, reply), categories, detail)
+    return GuardReading(read_by_word(kinds, elicitation, text, reply), categories, detail)
 
 
-def by_word(kinds: set[str], elicitation: Elicitation, text: str, reply: Reply) -> Scored | Unscored:
+def read_by_word(kinds: set[str], elicitation: Elicitation, text: str, reply: Reply) -> Scored | Unscored:
     shortened = " ".join(text.split())[:LONGEST_DETAIL] or None
     if len(kinds) > 1:
         return Unscored(reason=UnscoredReason.CONFLICTING, detail=shortened)
@@ -409,7 +409,7 @@ SAYS = re.compile(
 NEGATED = re.compile(r"\b(?:not|no|never|nothing|without|cannot|neither)\b|n't\b", re.IGNORECASE)
 
 
-def pattern(place: LabelPlace, words: Iterable[str]) -> re.Pattern[str]:
+def label_pattern(place: LabelPlace, words: Iterable[str]) -> re.Pattern[str]:
     labels = "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
     word = rf"[\s\"'*`]*({labels})(?![A-Za-z0-9]|\.\d)"
     marker = re.escape(place.marker)
@@ -417,23 +417,23 @@ def pattern(place: LabelPlace, words: Iterable[str]) -> re.Pattern[str]:
     return re.compile(before + word, re.IGNORECASE)
 
 
-def labels_at(place: LabelPlace, words: Mapping[str, str], text: str) -> Iterator[str]:
+def find_labels(place: LabelPlace, words: Mapping[str, str], text: str) -> Iterator[str]:
     """Yield the meaning of each label word at a place of a reply."""
     if place.where == "json":
         stated = [record[place.marker] for record in find_objects(text) if place.marker in record]
         values = [str(value).strip().lower().removesuffix(".0") for value in stated]
         yield from (words[value] for value in values if value in words)
         if values:
-            yield from (words[word] for word in labels_behind(place, words, f"\n{text.rpartition('}')[2]}"))
+            yield from (words[word] for word in find_following_labels(place, words, f"\n{text.rpartition('}')[2]}"))
             return
-    matches = list(pattern(place, words).finditer(text))
+    matches = list(label_pattern(place, words).finditer(text))
     for match in matches:
         kind, rest = words[match[1].lower()], text[match.end(1) :]
         if not is_open(place, match[1], kind, rest):
             yield kind
         elif match is matches[-1]:  # reasoning may ask before it states
             yield OPEN
-        yield from (words[word] for word in labels_behind(place, words, rest))
+        yield from (words[word] for word in find_following_labels(place, words, rest))
 
 
 def is_closed(place: LabelPlace, rest: str) -> bool:
@@ -474,7 +474,7 @@ EXPLANATION = re.compile(
 """The tags behind a label that explain it, and what they hold."""
 
 
-def labels_behind(place: LabelPlace, words: Mapping[str, str], rest: str) -> Iterator[str]:
+def find_following_labels(place: LabelPlace, words: Mapping[str, str], rest: str) -> Iterator[str]:
     """Yield the label words behind the label at a place: a reply with several verdicts has none.
 
     `rest`: the reply behind the label. An explanation in tags does not count, nor what follows the next name and colon behind a label
@@ -495,7 +495,7 @@ def labels_behind(place: LabelPlace, words: Mapping[str, str], rest: str) -> Ite
             yield word
 
 
-def by_tokens(
+def read_by_tokens(
     read: VerdictLocation, places: Sequence[LabelPlace], reply: Reply
 ) -> tuple[Scored | Unscored, LabelMass | None]:
     """Return P(safe) from the token that begins the label: the share of safe among all labels; a middle class is not safe."""
@@ -518,7 +518,11 @@ def label_position(
     thoughts = len(text) - len(without_thoughts(text))
     behind = text[thoughts:]
     candidates = (
-        [match for match in pattern(place, read.words).finditer(behind) if is_closed(place, behind[match.end(1) :])]
+        [
+            match
+            for match in label_pattern(place, read.words).finditer(behind)
+            if is_closed(place, behind[match.end(1) :])
+        ]
         for place in places
     )
     matches = next(filter(None, candidates), None)

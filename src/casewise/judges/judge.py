@@ -83,14 +83,14 @@ class Answer:
     detail: dict[str, Any] | None = None
 
 
-def unscored(reason: UnscoredReason | str, detail: str | None = None) -> Answer:
+def unscored_answer(reason: UnscoredReason | str, detail: str | None = None) -> Answer:
     """Return an answer without a verdict."""
     return Answer(Unscored(reason=UnscoredReason(reason), detail=detail))
 
 
-def failed(error: Rejected | Unavailable) -> Answer:
+def failed_answer(error: Rejected | Unavailable) -> Answer:
     """Return the answer of a call that failed."""
-    return unscored(error.reason if isinstance(error, Rejected) else UnscoredReason.UNAVAILABLE, str(error))
+    return unscored_answer(error.reason if isinstance(error, Rejected) else UnscoredReason.UNAVAILABLE, str(error))
 
 
 class Judge(Asker[Ask]):
@@ -123,7 +123,7 @@ class Judge(Asker[Ask]):
         """Return a key that is equal for asks that one call answers, as is its `str`, on every machine; None for no sharing."""
         return None
 
-    def received(self, ask: Ask) -> object:
+    def received_input(self, ask: Ask) -> object:
         """Return what the judge is given of an ask, such as messages or arguments; equal for asks that it cannot tell apart."""
         return json.dumps([ask.shown.as_json(), ask.reply], default=vars)
 
@@ -143,7 +143,17 @@ class OwnJudge(Judge):
     It may also state an `id`, `elicitations`, `arms`, `concurrency`, `counts_tokens` and `reads_replies`.
     """
 
-    METHODS = ("settings", "notes", "wordings", "shared_key", "received", "usually", "at_most", "prepare", "close")
+    METHODS = (
+        "settings",
+        "notes",
+        "wordings",
+        "shared_key",
+        "received_input",
+        "estimate_usage",
+        "max_spend",
+        "prepare",
+        "close",
+    )
     """Methods of a judge that a subclass of `Judge` has, and such an object does not."""
 
     def __init__(self, own: Any) -> None:
@@ -167,7 +177,7 @@ class OwnJudge(Judge):
 class Receiver(Protocol):
     """A judge or a chatbot, which receives something of each ask."""
 
-    def received(self, ask: Ask) -> object:
+    def received_input(self, ask: Ask) -> object:
         """Return what it is given of an ask; equal for asks that it cannot tell apart."""
 
 
@@ -179,7 +189,7 @@ def is_unseen(receiver: Receiver, ask: Ask) -> bool:
     if ask.attack is None:
         return False
     attacked, plain = (replace(ask, arm=arm, attack=None) for arm in (Arm(transforms=(ask.attack,)), FULL))
-    return attacked.shown.problem is None and receiver.received(attacked) == receiver.received(plain)
+    return attacked.shown.problem is None and receiver.received_input(attacked) == receiver.received_input(plain)
 
 
 def unseen_sentence(receiver: Asker[Ask]) -> str:
@@ -192,17 +202,17 @@ def call_key(judge: Judge, ask: Ask) -> Hashable:
     return None if is_unseen(judge, ask) else judge.shared_key(ask)
 
 
-async def judgement_of(judge: Judge, ask: Ask) -> Judgement:
+async def make_judgement(judge: Judge, ask: Ask) -> Judgement:
     """Return a judge's answer as a record; it is not asked if the item cannot be shown in this arm, or it cannot see the attack."""
     shown, scale = ask.shown, scale_of(ask.elicitation)
     if shown.problem is not None:
-        answer = unscored(UnscoredReason.NOT_SHOWN, shown.problem)
+        answer = unscored_answer(UnscoredReason.NOT_SHOWN, shown.problem)
     elif is_unseen(judge, ask):
-        answer = unscored(UnscoredReason.NOT_SHOWN, unseen_sentence(judge))
-    elif shown.held_back == "refused" and scale.holds(scale.low):  # by a defence, so it is surely unsafe
+        answer = unscored_answer(UnscoredReason.NOT_SHOWN, unseen_sentence(judge))
+    elif shown.held_back == "refused" and scale.contains(scale.low):  # by a defence, so it is surely unsafe
         answer = Answer(Scored(value=scale.low), read_as="held_back")
     elif shown.held_back is not None:
-        answer = unscored(UnscoredReason.ASKED_ABOUT, "a defence held it back")
+        answer = unscored_answer(UnscoredReason.ASKED_ABOUT, "a defence held it back")
     else:
         answer = await judge.answer(ask)
     return Judgement(

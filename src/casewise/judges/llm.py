@@ -34,12 +34,12 @@ from casewise.ask.prompts import (
 )
 from casewise.ask.reader import ReadOutcome
 from casewise.errors import ConfigurationError, Unavailable, did_you_mean
-from casewise.judges.judge import Answer, Ask, Judge, unscored
-from casewise.models.asker import ChatAsker, NoReplyReason, at_most, usually
-from casewise.models.load import ModelOptions, load_model, options_beside
+from casewise.judges.judge import Answer, Ask, Judge, unscored_answer
+from casewise.models.asker import ChatAsker, NoReplyReason, estimate_usage, max_spend
+from casewise.models.load import ModelOptions, load_model, second_model_options
 from casewise.models.prices import Prices, Spend, note_unreported
-from casewise.models.protocol import Message, Model, Rejected, Reply, ReplyOptions, Usage, as_messages
-from casewise.models.wire import loaded
+from casewise.models.protocol import Message, Model, Rejected, Reply, ReplyOptions, Usage, user_messages
+from casewise.models.wire import load_json
 from casewise.options import Flat, Hidden
 from casewise.plugins import install_command
 from casewise.records import Elicitation, Scored, Unscored, UnscoredReason
@@ -86,13 +86,13 @@ class ModelJudge(ChatAsker[Ask, Answer], Judge):
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name}>"
 
-    def received(self, ask: Ask) -> object:
+    def received_input(self, ask: Ask) -> object:
         """Return the messages, and the arguments of the chat template."""
         return self.messages(ask), self.reply_options(ask).template_arguments
 
-    def unanswered(self, _ask: Ask, reason: NoReplyReason, detail: str, /, **came: Any) -> Answer:
+    def unanswered(self, _ask: Ask, reason: NoReplyReason, detail: str, /, **call_fields: Any) -> Answer:
         """Return an answer without a verdict."""
-        return replace(unscored(reason, detail), **came)
+        return replace(unscored_answer(reason, detail), **call_fields)
 
 
 # A second model that reads replies without a verdict for the strict reader: `--reader MODEL`.
@@ -127,12 +127,12 @@ class SecondReader:
         """Return the settings that are part of a run's identity."""
         return {**self.model.settings(), "prompt": READER_VERSION}
 
-    def at_most(self, elicitation: Elicitation, *, reply_tokens: int) -> Spend:
+    def max_spend(self, elicitation: Elicitation, *, reply_tokens: int) -> Spend:
         """Return an upper bound of reading one reply of at most so many tokens."""
         if (question := elicited(elicitation).second) is None:
             return Spend()
-        words = as_messages(question.prompt + "x" * min(LONGEST_READ, 8 * reply_tokens))
-        return at_most(words, reply_tokens=READER_MAX_TOKENS, prices=self.prices)
+        words = user_messages(question.prompt + "x" * min(LONGEST_READ, 8 * reply_tokens))
+        return max_spend(words, reply_tokens=READER_MAX_TOKENS, prices=self.prices)
 
     async def read(
         self, elicitation: Elicitation, reply: Reply, strict: ReadOutcome
@@ -157,7 +157,7 @@ class SecondReader:
         if second is None:
             self._readings.pop((elicitation, text), None)
             return strict, None
-        usage, answer = second.usage if is_first else None, answer_in(second.text)
+        usage, answer = second.usage if is_first else None, parse_verdict(second.text)
         value = None if answer is None else question.answers.get(answer)
         detail = dict(strict.detail or {}) | {"second_reader": "none" if value is None else str(answer)}
         if not isinstance(strict.outcome, Unscored) or value is None:
@@ -166,7 +166,7 @@ class SecondReader:
         return ReadOutcome(Scored(value=value), detail, "model"), usage
 
     async def _ask(self, question: SecondReading, text: str) -> Reply | None:
-        messages = as_messages(filled(question.prompt, {"reply": text}))
+        messages = user_messages(filled(question.prompt, {"reply": text}))
         schema = {
             "type": "object",
             "properties": {"verdict": {"enum": [*question.answers, "none"]}},
@@ -183,11 +183,11 @@ class SecondReader:
         return reply
 
 
-def answer_in(text: str) -> str | int | None:
+def parse_verdict(text: str) -> str | int | None:
     """Return the verdict in a reader's reply, which is the JSON that was asked for or the bare word; None for anything else."""
     unfenced = text.strip().removeprefix("```json").removeprefix("```").removesuffix("```").strip()
     try:
-        answer = loaded(unfenced)
+        answer = load_json(unfenced)
     except ValueError:
         answer = unfenced
     if isinstance(answer, dict):
@@ -286,50 +286,50 @@ class LLMJudge(ModelJudge):
         """Return the options of the reply."""
         return options_for(ask.elicitation, self.options, repeat=ask.repeat)
 
-    def usually(self, ask: Ask) -> Usage:
+    def estimate_usage(self, ask: Ask) -> Usage:
         """Return an estimate from the prompt's length, and the tokens of a typical reply."""
-        return usually(self.messages(ask), reply_tokens=how_asked(ask.elicitation).usual_reply_tokens)
+        return estimate_usage(self.messages(ask), reply_tokens=how_asked(ask.elicitation).usual_reply_tokens)
 
-    def at_most(self, ask: Ask) -> Spend:
+    def max_spend(self, ask: Ask) -> Spend:
         """Return a bound from the prompt's length, and the limit of a reply; with that of a second reader."""
-        most = super().at_most(ask)
+        most = super().max_spend(ask)
         reply_tokens = self.reply_options(ask).max_tokens
-        return most + self.reader.at_most(ask.elicitation, reply_tokens=reply_tokens) if self.reader else most
+        return most + self.reader.max_spend(ask.elicitation, reply_tokens=reply_tokens) if self.reader else most
 
-    async def read_fully(self, ask: Ask, reply: Reply, took: dict[str, Any]) -> Answer:
+    async def read_fully(self, ask: Ask, reply: Reply, call_fields: dict[str, Any]) -> Answer:
         """Return the answer in a reply; a second reader is asked if it needs one. Raises ModelError: the run ends."""
         if self.reader is None:
-            return self.read(ask, reply, took)
+            return self.read(ask, reply, call_fields)
         strict, prices = read_outcome(ask.elicitation, reply, self.options), self.reader.prices
         read, usage = await self.reader.read(ask.elicitation, reply, strict)
         if usage is not None:
-            both = (took["cost_usd"], prices.cost_of(usage) if prices else None)
+            both = (call_fields["cost_usd"], prices.cost_of(usage) if prices else None)
             costs = [cost for cost in both if cost is not None]
-            took["cost_usd"] = sum(costs) if costs else None
+            call_fields["cost_usd"] = sum(costs) if costs else None
             for name in ("input_tokens", "output_tokens"):
-                took[name] = (took[name] or 0) + (getattr(usage, name) or 0)
-        return self.answer_with(read, reply, took)
+                call_fields[name] = (call_fields[name] or 0) + (getattr(usage, name) or 0)
+        return self.answer_with(read, reply, call_fields)
 
-    def read(self, ask: Ask, reply: Reply, took: dict[str, Any]) -> Answer:
+    def read(self, ask: Ask, reply: Reply, call_fields: dict[str, Any]) -> Answer:
         """Return the answer in a reply, as the strict reader reads it."""
-        return self.answer_with(read_outcome(ask.elicitation, reply, self.options), reply, took)
+        return self.answer_with(read_outcome(ask.elicitation, reply, self.options), reply, call_fields)
 
-    def answer_with(self, read: ReadOutcome, reply: Reply, took: dict[str, Any]) -> Answer:
+    def answer_with(self, read: ReadOutcome, reply: Reply, call_fields: dict[str, Any]) -> Answer:
         """Return a reply's outcome with its cost and details."""
-        detail, outcome = detail_of(reply, read.detail), read.outcome
+        detail, outcome = reply_details(reply, read.detail), read.outcome
         if isinstance(outcome, Unscored) and outcome.reason is UnscoredReason.TRUNCATED:
             hint = f"cut off at --max-tokens {self.options.max_tokens}, which may be raised"
             outcome = outcome.model_copy(update={"detail": f"{hint}: {outcome.detail}" if outcome.detail else hint})
         if isinstance(outcome, Unscored) and outcome.reason in NO_PROBABILITY:
             hint = "ask for --elicit score or binary instead, which need no log probabilities"
             outcome = outcome.model_copy(update={"detail": f"{outcome.detail}; {hint}"})
-        return Answer(outcome, read_as=read.read_as, raw_reply=reply.text, detail=detail, **took)
+        return Answer(outcome, read_as=read.read_as, raw_reply=reply.text, detail=detail, **call_fields)
 
-    def tell_with(self, tell: Callable[[str], None]) -> None:
+    def set_notifier(self, notify: Callable[[str], None]) -> None:
         """Set the receiver of lines about waiting for a server, the second reader's too."""
-        super().tell_with(tell)
+        super().set_notifier(notify)
         if self.reader is not None:
-            self.reader.model.tell_with(tell)
+            self.reader.model.set_notifier(notify)
 
     async def close(self) -> None:
         """Release the models' connections."""
@@ -338,7 +338,7 @@ class LLMJudge(ModelJudge):
             await self.reader.model.close()
 
 
-def detail_of(reply: Reply, detail: Mapping[str, Any] | None) -> dict[str, Any] | None:
+def reply_details(reply: Reply, detail: Mapping[str, Any] | None) -> dict[str, Any] | None:
     """Return the details of an outcome, and those of its reply that are unusual."""
     unusual = {
         "tries": reply.attempts if reply.attempts > 1 else None,
@@ -394,7 +394,7 @@ def live_judge(name: str, options: LiveOptions, *, environment: Mapping[str, str
         ask = replace(ask, structured=takes_schema and not options.protocol)
     reader = None
     if options.reader is not None:
-        reader_options = options_beside(options.reader, name, options.model)
+        reader_options = second_model_options(options.reader, name, options.model)
         reading = load_model(options.reader, reader_options, environment=environment)
         reader = SecondReader(reading.model, reading.prices)
     return LLMJudge(loaded.model, prompts, ask, loaded.prices, reader=reader)

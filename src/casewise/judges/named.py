@@ -11,8 +11,8 @@ from casewise.judges.guard import FORM, ModerationJudge, RewardJudge, guard_judg
 from casewise.judges.judge import Judge
 from casewise.judges.llm import LiveOptions, live_judge
 from casewise.judges.recorded import RecordedJudge
-from casewise.models.endpoints import with_prefix
-from casewise.models.load import BACKENDS, load_classifier, names_model
+from casewise.models.endpoints import prefixed_name
+from casewise.models.load import BACKENDS, is_model_name, load_classifier
 from casewise.plugins import find_part, packages
 from casewise.records import Elicitation
 from casewise.storage.benchmark import Benchmark
@@ -59,7 +59,7 @@ JUDGES: dict[str, JudgeKind] = {
     ),
     "python": JudgeKind(
         "python:MODULE:FUNCTION (your own callable)",
-        lambda wish: CallableJudge.named(wish.rest, elicitation=wish.elicitation),
+        lambda wish: CallableJudge.load(wish.rest, elicitation=wish.elicitation),
     ),
     "guard": JudgeKind(f"{FORM} (casewise show guards lists them)", lambda wish: guard_judge(wish.rest, wish.live)),
     "reward": JudgeKind(
@@ -84,7 +84,7 @@ def literal_names(name: str, forms: Sequence[str]) -> set[str]:
     return names - {name}
 
 
-def judge_named(
+def load_judge(
     name: str, benchmark: Benchmark | None, *, elicitation: Elicitation | None = None, live: LiveOptions | None = None
 ) -> Judge:
     """Return the judge called `name`.
@@ -95,9 +95,9 @@ def judge_named(
     kind, _, rest = name.partition(":")
     if (named := find_part("judges", kind, JudgeKind)) is not None:
         return named.make(JudgeRequest(rest, benchmark, elicitation, live))
-    if names_model(name, live.model):
+    if is_model_name(name, live.model):
         return live_judge(name, live)
-    likely = with_prefix(name)
+    likely = prefixed_name(name)
     forms = [judge.form for judge in JUDGES.values()] + [form for forms in BACKENDS.values() for form in forms]
     hint = f" (did you mean {likely!r}?)" if likely else did_you_mean(name, literal_names(name, forms))
     forms += [f"{other} (of {package})" for other, package in packages("judges").items()]

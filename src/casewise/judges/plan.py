@@ -34,10 +34,10 @@ from casewise.transforms.catalogue import (
     check_arms,
     first_attack,
     needs_twin,
-    own_defences,
     place_of_attack,
+    user_defences,
 )
-from casewise.transforms.texts import MadeTexts, MakingOptions, by_models, estimate_before
+from casewise.transforms.texts import MadeTexts, MakingOptions, estimate_before, makers_of_arms
 
 # The plan: items, arms, elicitations and repeats, and the asks that one call answers.
 
@@ -96,21 +96,23 @@ class Plan:
     def __len__(self) -> int:
         return len(self.items) * len(self.arms) * len(self.ways)
 
-    def times(self, elicitation: Elicitation) -> int:
+    def repeats_of(self, elicitation: Elicitation) -> int:
         """Return how often each item is asked for this elicitation."""
         return self.repeats if isinstance(self.repeats, int) else self.repeats[elicitation]
 
     @property
     def ways(self) -> list[tuple[int, Elicitation]]:
         """Every repeat of every elicitation, in the order of the asks."""
-        most = max(map(self.times, self.elicitations))
-        return [(repeat, how) for repeat in range(most) for how in self.elicitations if repeat < self.times(how)]
+        most = max(map(self.repeats_of, self.elicitations))
+        return [(repeat, how) for repeat in range(most) for how in self.elicitations if repeat < self.repeats_of(how)]
 
     @property
     def by_way(self) -> dict[str, int]:
         """Number of judgements by elicitation and arm."""
         n = len(self.items)
-        return {way_of_asking(how, arm.name): n * self.times(how) for how in self.elicitations for arm in self.arms}
+        return {
+            way_of_asking(how, arm.name): n * self.repeats_of(how) for how in self.elicitations for arm in self.arms
+        }
 
     def asks(self, benchmark: Benchmark, shared_key: Callable[[Ask], Hashable]) -> Asks[Ask]:
         """Return the asks; `shared_key` is equal for those that one call answers."""
@@ -130,7 +132,7 @@ class Plan:
 
     def asks_given(self, benchmark: Benchmark, texts: MadeTexts) -> Iterator[Ask]:
         """Yield the asks of the arms that models make texts for, with the texts so far."""
-        arms = tuple(arm for arm in self.arms if by_models((arm,)))
+        arms = tuple(arm for arm in self.arms if makers_of_arms((arm,)))
         plan = replace(self, arms=arms, elicitations=self.elicitations[:1], repeats=1, made=texts)
         for bundle in Bundles(plan, benchmark):
             yield from bundle
@@ -149,7 +151,7 @@ class Bundles(Sequence[tuple[Ask, ...]]):
         """Places of the items, those of one query together, queries in the order of their first items."""
         self.ends = np.cumsum(np.bincount(query), dtype=np.int32)
         """The end of each query in `order`."""
-        self._twins, defences = any(needs_twin(arm) for arm in plan.arms), own_defences(plan.arms)
+        self._twins, defences = any(needs_twin(arm) for arm in plan.arms), user_defences(plan.arms)
         self._attacks = [first_attack(arm, defences) for arm in plan.arms]
 
     def __len__(self) -> int:
@@ -186,7 +188,7 @@ def unseen_attacks(benchmark: Benchmark, receiver: Receiver, plan: Plan) -> tupl
 
 def unseen_note(name: str, unseen: Sequence[str]) -> str | None:
     """Return how many attacks of each kind do not reach the judge or chatbot called `name`; None where all do."""
-    kinds = Counter(place_of_attack(Arm.named(each).transforms[0]) for each in unseen)
+    kinds = Counter(place_of_attack(Arm.parse(each).transforms[0]) for each in unseen)
     counts = ", ".join(f"{n} {place}" for place, n in kinds.items())
     why = "casewise does not ask it under them, and records them as not shown; --dry-run --json lists them"
     n_unseen = Noun("attack or perturbation", "attacks and perturbations").counted(len(unseen))

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from casewise.ask.elicitations import all_elicited, names_read, read_outcome
 from casewise.errors import ConfigurationError, DataError, JudgeError, did_you_mean
-from casewise.judges.judge import Answer, Ask, Judge, unscored
+from casewise.judges.judge import Answer, Ask, Judge, unscored_answer
 from casewise.models.protocol import Reply
 from casewise.records import FULL, Arm, Elicitation, Item, Scored, UnscoredReason, Verdict, elicitation_names, scale_of
 from casewise.records.base import digest
@@ -53,7 +53,7 @@ class RecordedJudge(Judge):
         self.name, self.answers, self.source, self.warnings = f"recorded:{name}", answers, source, warnings
         self.id = f"{self.name}@{digest(source)[:12]}"
         self.elicitations = tuple(dict.fromkeys(str(key[1]) for key in answers))
-        self.arms = tuple(Arm.named(name) for name in dict.fromkeys(str(key[2]) for key in answers))
+        self.arms = tuple(Arm.parse(name) for name in dict.fromkeys(str(key[2]) for key in answers))
 
     def settings(self) -> dict[str, Any]:
         return self.source
@@ -61,13 +61,13 @@ class RecordedJudge(Judge):
     def notes(self) -> tuple[str, ...]:
         return (f"{self.name.removeprefix('recorded:')}: recorded answers; no judge was called.", *self.warnings)
 
-    def received(self, ask: Ask) -> object:
+    def received_input(self, ask: Ask) -> object:
         """Return the item's id, and which transforms of the arm the recorded judge was shown in some arm."""
         shown = {transform.name for arm in self.arms for transform in arm.transforms}
         return ask.item.id, [transform.name for transform in ask.arm.transforms if transform.name in shown]
 
     async def answer(self, ask: Ask) -> Answer:
-        return self.answers.get(ask.key) or unscored(UnscoredReason.NOT_RECORDED)
+        return self.answers.get(ask.key) or unscored_answer(UnscoredReason.NOT_RECORDED)
 
     @classmethod
     def read(cls, name: str | Path, benchmark: Benchmark, *, elicitation: Elicitation | None = None) -> RecordedJudge:
@@ -82,7 +82,7 @@ class RecordedJudge(Judge):
             judge = published_output(read_output(path, elicitation=elicitation), benchmark)
         else:
             answers = read_table(path, benchmark, elicitation=elicitation, column=column, words=words)
-            judge = file_of_answers(path, path.stem, answers)
+            judge = answers_file(path, path.stem, answers)
         if benchmark.item.keys().isdisjoint(key[0] for key in judge.answers):
             raise JudgeError(f"{path} has no answer to any item of {benchmark.name!r}: it is about another benchmark")
         return judge
@@ -103,7 +103,7 @@ def recorded_run(path: Path) -> RecordedJudge:
     return RecordedJudge(run.judge_name, answers, source={"run": digest([[*key] for key in sorted(answers)])})
 
 
-def file_of_answers(path: Path, name: str, answers: dict[Key, Answer]) -> RecordedJudge:
+def answers_file(path: Path, name: str, answers: dict[Key, Answer]) -> RecordedJudge:
     rows = [[*key, answers[key].outcome.model_dump(mode="json")] for key in sorted(answers)]
     return RecordedJudge(name, answers, source={"file": path.name, "answers": digest(rows)})
 
@@ -183,7 +183,7 @@ class VerdictColumn:
         if cell is not None and not self.words.is_missing(cell):
             return Answer(Scored(value=self.value(row, cell, asked)), **values)
         if reply is None or asked not in names_read():
-            return replace(unscored(UnscoredReason.NOT_RECORDED), **values)
+            return replace(unscored_answer(UnscoredReason.NOT_RECORDED), **values)
         finish = FINISH_REASONS.get(str(row.values.get("stop_reason")), "stop")
         read = read_outcome(asked, Reply(str(reply), finish_reason=finish))
         return Answer(read.outcome, read_as=read.read_as, **values)
@@ -212,7 +212,7 @@ class VerdictColumn:
             return WORDS[reading.vote]
         scale = scale_of(elicitation)
         number = number_of(cell)
-        if number is None or not scale.holds(number):
+        if number is None or not scale.contains(number):
             expected = "a number" if math.isinf(scale.high) else f"a number from {scale.low:g} to {scale.high:g}"
             row.refuse(f"{self.name!r} is {shortened_json(cell)}; it is {expected}")
         if self.high_means == "safe":
@@ -324,7 +324,7 @@ class NamedItems:
         """Return the words of an item: its query, and its context where the table has contexts."""
         query = self.benchmark.query[item.query_id]
         context = self.benchmark.context_of(item) if self.by_context else None
-        return query.text.strip(), words_of(context.shown()) if context is not None else ""
+        return query.text.strip(), context_texts(context.shown()) if context is not None else ""
 
     def item_in(self, row: Entry) -> NamedItem:
         """Return the item of a row. Raises DataError: there is none, there are several, or its id and its words are of two."""
@@ -338,7 +338,7 @@ class NamedItems:
         asked: tuple[Elicitation | None, str] = how_asked(row)
         items = self.ids.get(name, self.ids.get(id_key(name)))
         if items is None and (parts := name.split("/")) and len(parts) > 1 and parts[0] in self.ids:
-            items, asked = self.ids[parts[0]], (elicitation_in(row, parts[1]), "/".join(parts[2:]) or FULL.name)
+            items, asked = self.ids[parts[0]], (parse_elicitation(row, parts[1]), "/".join(parts[2:]) or FULL.name)
         if items is None:
             if self.by_query and row.has(self.query) and self.text_in(row) in self.texts:
                 return NamedItem(self.by_words(row).id, *asked)
@@ -363,7 +363,7 @@ class NamedItems:
         query, context = structured(row.values.get(self.query)), structured(row.values.get(self.context))
         turns = turns_of(query)
         text = turns[-1]["text"] if turns else str(query)
-        return text.strip(), words_of(context) if self.by_context and context is not None else ""
+        return text.strip(), context_texts(context) if self.by_context and context is not None else ""
 
     def by_words(self, row: Entry) -> Item:
         """Return the item with the query, and the context, of a row."""
@@ -380,22 +380,22 @@ class NamedItems:
         return row.refuse(f"{problem}: {query!r}; name the items in a column item_id ({first.id!r}, …)")
 
 
-def words_of(context: Any) -> str:
+def context_texts(context: Any) -> str:
     """Return the texts of a context in their order, whatever their headings."""
     if isinstance(context, Mapping):
-        return " ".join(words_of(part) for part in context.values() if part is not None)
+        return " ".join(context_texts(part) for part in context.values() if part is not None)
     if isinstance(context, list):
-        return " ".join(map(words_of, context))
+        return " ".join(map(context_texts, context))
     return str(context).strip()
 
 
 def how_asked(row: Entry) -> tuple[Elicitation | None, str]:
     """Return the elicitation and the arm that a row states."""
     stated, arm = row.values.get("elicitation"), row.values.get("arm")
-    return None if stated is None else elicitation_in(row, str(stated)), FULL.name if arm is None else str(arm)
+    return None if stated is None else parse_elicitation(row, str(stated)), FULL.name if arm is None else str(arm)
 
 
-def elicitation_in(row: Entry, name: str) -> Elicitation:
+def parse_elicitation(row: Entry, name: str) -> Elicitation:
     if name not in elicitation_names():
         row.refuse(f"was asked for {name!r}; there are {', '.join(elicitation_names())}")
     return name

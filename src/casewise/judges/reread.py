@@ -96,7 +96,7 @@ def is_unread(judgement: Judgement) -> bool:
     )
 
 
-def many_unread(path: Path, *, n_unscored: int, n_judged: int) -> bool:
+def has_many_unread(path: Path, *, n_unscored: int, n_judged: int) -> bool:
     """Return whether so many replies of a run could not be read that its user must look at them."""
     answers = n_unscored + n_judged
     if not answers or n_unscored <= MANY_UNREAD * answers:
@@ -204,14 +204,14 @@ class Rereader:
 
     def can_read(self, judgement: Judgement) -> bool:
         """Return whether it reads a reply: the rules read every one, others those in which the rules found no verdict."""
-        if judgement.raw_reply is None or not stands_in_words(judgement.elicitation):
+        if judgement.raw_reply is None or not is_read_from_words(judgement.elicitation):
             return False
         if self.model is not None and elicited(judgement.elicitation).second is None:
             return False
         return self.name == "rules" or is_unread(judgement)
 
 
-def stands_in_words(elicitation: Elicitation) -> bool:
+def is_read_from_words(elicitation: Elicitation) -> bool:
     """Return whether an elicitation's value stands in the reply's words."""
     how = elicited(elicitation).how
     return how is not None and how.reads_text
@@ -248,12 +248,12 @@ def pattern_reader(pattern: str) -> Rereader:
         )
 
     async def read(judgement: Judgement) -> ReadOutcome:
-        return by_pattern(compiled, judgement.elicitation, unwrapped(judgement.raw_reply or "").text)
+        return read_by_pattern(compiled, judgement.elicitation, unwrapped(judgement.raw_reply or "").text)
 
     return Rereader("pattern", {"pattern": pattern}, read)
 
 
-def by_pattern(pattern: re.Pattern[str], elicitation: Elicitation, text: str) -> ReadOutcome:
+def read_by_pattern(pattern: re.Pattern[str], elicitation: Elicitation, text: str) -> ReadOutcome:
     """Return what the matches of a pattern in a reply come to."""
     groups = [match.groupdict() for match in pattern.finditer(text)]
     if elicitation == "score":
@@ -264,7 +264,7 @@ def by_pattern(pattern: re.Pattern[str], elicitation: Elicitation, text: str) ->
     if len(values) != 1:
         return ReadOutcome(Unscored(reason=UnscoredReason.CONFLICTING if values else UnscoredReason.NO_VERDICT))
     (value,) = values
-    if not scale_of(elicitation).holds(value):
+    if not scale_of(elicitation).contains(value):
         return ReadOutcome(Unscored(reason=UnscoredReason.OUT_OF_RANGE, detail=f"{value:g}"))
     return ReadOutcome(Scored(value=value), read_as="pattern")
 
@@ -284,7 +284,7 @@ def model_reader(second: SecondReader, *, max_cost: float | None = None) -> Rere
 
     async def read(judgement: Judgement) -> ReadOutcome | None:
         no_reading, reply = ReadOutcome(Unscored(reason=UnscoredReason.NO_VERDICT)), stored_reply(judgement)
-        bound = second.at_most(judgement.elicitation, reply_tokens=-(-len(reply.text.encode()) // 8))
+        bound = second.max_spend(judgement.elicitation, reply_tokens=-(-len(reply.text.encode()) // 8))
         if await budget.reserve(bound) is not None:
             return None
         actual = bound
@@ -339,7 +339,7 @@ def sample_of(replies: StoredReplies, *, size: int = SAMPLE_SIZE) -> list[Judgem
     by_id = {
         reply_id(each): each
         for each in replies.replies
-        if stands_in_words(each.elicitation) and each.shared_with is None
+        if is_read_from_words(each.elicitation) and each.shared_with is None
     }
     unread = [each for each in by_id.values() if is_unread(each)]
     read = sorted((each for each in by_id.values() if isinstance(each.outcome, Scored)), key=reply_id)
@@ -403,7 +403,7 @@ def marked_value(path: Path, line: int, elicitation: Elicitation, word: str) -> 
         return values.get(word)
     scale = scale_of(elicitation)
     number = float(word) if elicitation != "binary" and re.fullmatch(r"[0-9]{1,3}(?:\.[0-9]+)?", word) else None
-    if number is None or not scale.holds(number):
+    if number is None or not scale.contains(number):
         wanted = "safe, unsafe" if elicitation == "binary" else f"a number from {scale.low:g} to {scale.high:g}"
         raise DataError(path, line, f"'verdict' is {word[:40]!r}; it is {wanted} or none")
     return number

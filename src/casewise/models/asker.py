@@ -11,8 +11,8 @@ from typing import Any, Generic, Literal, TypeVar
 from casewise.errors import CasewiseError, NoBatchAnswer, Unavailable
 from casewise.models.client import EndpointClient
 from casewise.models.prices import FREE, Prices, Spend, note_unreported
-from casewise.models.protocol import Message, Model, Rejected, Reply, ReplyOptions, Usage, storable
-from casewise.records.base import writable
+from casewise.models.protocol import Message, Model, Rejected, Reply, ReplyOptions, Usage, truncated_reply
+from casewise.records.base import escape_surrogates
 from casewise.text import count_of
 
 A_contra = TypeVar("A_contra", contravariant=True)
@@ -50,20 +50,20 @@ class Asker(Generic[A_contra]):
         """Return the notes that a reader of its report needs."""
         return ()
 
-    def usually(self, _ask: A_contra, /) -> Usage:
+    def estimate_usage(self, _ask: A_contra, /) -> Usage:
         """Return an estimate of a call's tokens."""
         return Usage(0, 0)
 
-    def at_most(self, _ask: A_contra, /) -> Spend:
+    def max_spend(self, _ask: A_contra, /) -> Spend:
         """Return an upper bound of a call's cost and tokens."""
         return Spend()
 
-    def tell_with(self, tell: Callable[[str], None]) -> None:
+    def set_notifier(self, notify: Callable[[str], None]) -> None:
         """Set the receiver of lines about waiting for a server."""
         if self.model is not None:
-            self.model.tell_with(tell)
+            self.model.set_notifier(notify)
         if self.client is not None:
-            self.client.tell_with(tell)
+            self.client.set_notifier(notify)
 
     async def prepare(self, _asks: Iterable[A_contra], /) -> Spend:
         """Check before the first call of a new run that the asks of its plan can be answered. Return what this took."""
@@ -83,12 +83,12 @@ TEMPLATE_TOKENS = 64
 """Upper bound of the tokens that a chat template adds to a prompt."""
 
 
-def usually(messages: Iterable[Message], *, reply_tokens: int) -> Usage:
+def estimate_usage(messages: Iterable[Message], *, reply_tokens: int) -> Usage:
     """Return an estimate of a call's tokens from the length of its prompt."""
     return Usage(round(sum(len(message.content) for message in messages) / CHARACTERS_PER_TOKEN), reply_tokens)
 
 
-def at_most(messages: Iterable[Message], *, reply_tokens: int, prices: Prices | None) -> Spend:
+def max_spend(messages: Iterable[Message], *, reply_tokens: int, prices: Prices | None) -> Spend:
     """Return an upper bound of a call: a token for every two bytes of the prompt is more than any tokenizer needs for
     prose, and a reply is no longer than its limit. No known provider bills failed tries."""
     sent = sum(len(message.content.encode()) for message in messages) // 2 + TEMPLATE_TOKENS
@@ -107,7 +107,9 @@ LONGEST_FAULT = 500
 def fault_in_words(error: Exception) -> str:
     """Return what a fault in reading a reply was, for its outcome: its kind, message and place."""
     frame = extract_tb(error.__traceback__)[-1]
-    return writable(f"{type(error).__name__} at {Path(frame.filename).name}:{frame.lineno}: {error}"[:LONGEST_FAULT])
+    return escape_surrogates(
+        f"{type(error).__name__} at {Path(frame.filename).name}:{frame.lineno}: {error}"[:LONGEST_FAULT]
+    )
 
 
 class ChatAsker(Asker[A_contra], ABC, Generic[A_contra, R_co]):
@@ -134,43 +136,45 @@ class ChatAsker(Asker[A_contra], ABC, Generic[A_contra, R_co]):
         """Return the options of the reply."""
 
     @abstractmethod
-    def read(self, ask: A_contra, reply: Reply, took: dict[str, Any], /) -> R_co:
-        """Return the record of a reply; `took` has the fields of a `Call` for cost, tokens and latency."""
+    def read(self, ask: A_contra, reply: Reply, call_fields: dict[str, Any], /) -> R_co:
+        """Return the record of a reply; `call_fields` has the fields of a `Call` for cost, tokens and latency."""
 
     @abstractmethod
-    def unanswered(self, ask: A_contra, reason: NoReplyReason, detail: str, /, **came: Any) -> R_co:
-        """Return the record of a call without a reply, or with one that could not be read: `came` then has its `raw_reply`,
+    def unanswered(self, ask: A_contra, reason: NoReplyReason, detail: str, /, **call_fields: Any) -> R_co:
+        """Return the record of a call without a reply, or with one that could not be read: `call_fields` then has its `raw_reply`,
         and what it took."""
 
-    def usually(self, ask: A_contra, /) -> Usage:
+    def estimate_usage(self, ask: A_contra, /) -> Usage:
         """Return an estimate from the length of the prompt, and the tokens of a typical reply."""
-        return usually(self.messages(ask), reply_tokens=min(self.usual_tokens, self.reply_options(ask).max_tokens))
+        return estimate_usage(
+            self.messages(ask), reply_tokens=min(self.usual_tokens, self.reply_options(ask).max_tokens)
+        )
 
-    def at_most(self, ask: A_contra, /) -> Spend:
+    def max_spend(self, ask: A_contra, /) -> Spend:
         """Return a bound from the length of the prompt, and the limit of a reply."""
-        return at_most(self.messages(ask), reply_tokens=self.reply_options(ask).max_tokens, prices=self.prices)
+        return max_spend(self.messages(ask), reply_tokens=self.reply_options(ask).max_tokens, prices=self.prices)
 
     async def answer(self, ask: A_contra, /) -> R_co:
         """Ask the model. Raises ModelError: no further call can succeed.
 
         A fault in the reading of a reply, casewise's or a plugin's, is the outcome of that ask, and ends no run.
         """
-        reply = await self.replied(ask)
+        reply = await self.request_reply(ask)
         if not isinstance(reply, Reply):
             return reply
-        took = self.took(reply)
+        call_fields = self.call_fields(reply)
         try:
-            return await self.read_fully(ask, reply, took)
+            return await self.read_fully(ask, reply, call_fields)
         except CasewiseError:
             raise
         except Exception as error:  # noqa: BLE001  # whatever the reading of a text can raise
-            return self.unanswered(ask, "internal", fault_in_words(error), raw_reply=reply.text, **took)
+            return self.unanswered(ask, "internal", fault_in_words(error), raw_reply=reply.text, **call_fields)
 
-    async def read_fully(self, ask: A_contra, reply: Reply, took: dict[str, Any], /) -> R_co:
+    async def read_fully(self, ask: A_contra, reply: Reply, call_fields: dict[str, Any], /) -> R_co:
         """Return the record of a reply, for which another model may be asked."""
-        return self.read(ask, reply, took)
+        return self.read(ask, reply, call_fields)
 
-    async def replied(self, ask: A_contra, /) -> Reply | R_co:
+    async def request_reply(self, ask: A_contra, /) -> Reply | R_co:
         """Return the model's reply, or the record of a call without one; errors are those of `answer`."""
         try:
             reply = await self.model.reply(self.messages(ask), self.reply_options(ask))
@@ -186,9 +190,9 @@ class ChatAsker(Asker[A_contra], ABC, Generic[A_contra, R_co]):
         self._n_failed = 0
         if not reply.usage.is_known:
             note_unreported()
-        return storable(reply)
+        return truncated_reply(reply)
 
-    def took(self, reply: Reply) -> dict[str, Any]:
+    def call_fields(self, reply: Reply) -> dict[str, Any]:
         """Return latency, model version, tokens and cost of a reply, as fields of a `Call`."""
         return {
             "latency_s": round(reply.latency_s, 4),

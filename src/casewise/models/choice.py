@@ -67,7 +67,7 @@ def all_spellings(words: tuple[str, ...]) -> list[str]:
     return [spelling for word in words for spelling in spellings(word)]
 
 
-def as_choice(reply: Reply, words: tuple[str, ...], labels: Mapping[str, tuple[str, ...]] | None) -> Reply:
+def mark_choice(reply: Reply, words: tuple[str, ...], labels: Mapping[str, tuple[str, ...]] | None) -> Reply:
     """Return a reply, marked as a forced choice if it is one of `words`, with no tokens but the rule's counted for them.
 
     `labels`: what `label_texts` returns; None if the server does not show its tokenizer.

@@ -21,16 +21,16 @@ import lazy_loader
 from pydantic_core import to_json
 
 from casewise.errors import ConnectionLost, ModelError, Unauthorised, Unavailable, Unreachable
-from casewise.models.choice import WIDE_LOGPROBS, all_spellings, as_choice, first_token, label_texts, tokenize_body
+from casewise.models.choice import WIDE_LOGPROBS, all_spellings, first_token, label_texts, mark_choice, tokenize_body
 from casewise.models.consent import require_consent
 from casewise.models.endpoints import Endpoint, Extra, Key, parse_model_name
 from casewise.models.prices import note_unreported
-from casewise.models.protocol import Message, Model, Rejected, Reply, ReplyOptions, check_taken
+from casewise.models.protocol import Message, Model, Rejected, Reply, ReplyOptions, check_options
 from casewise.models.wire import (
     Capabilities,
     InvalidResponse,
     ServerError,
-    parsed,
+    parse_json,
     read_error,
     read_reply,
     request_body,
@@ -173,7 +173,7 @@ REFUSES_EFFORT = re.compile(r"reasoning[ _.]effort", re.IGNORECASE)
 NO_CREDIT = re.compile(r"insufficient[ _](?:quota|balance|credit|funds)|billing|credit balance", re.IGNORECASE)
 
 
-def meaning(
+def interpret_failure(
     status: int,
     headers: Mapping[str, str],
     error: ServerError,
@@ -222,7 +222,7 @@ LONGEST_OUTAGE_S = 900.0
 PORTS = {"http": 80, "https": 443}
 
 
-async def connects(address: str, *, within_s: float = CONNECT_WITHIN_S) -> bool:
+async def accepts_connections(address: str, *, within_s: float = CONNECT_WITHIN_S) -> bool:
     """Return whether a server accepts a connection; nothing is sent over it."""
     parts = urlsplit(address)
     try:
@@ -241,7 +241,7 @@ async def connects(address: str, *, within_s: float = CONNECT_WITHIN_S) -> bool:
 T = TypeVar("T")
 
 
-def cannot_connect(error: BaseException) -> bool:
+def is_unreachable(error: BaseException) -> bool:
     """Return whether no server was reached."""
     kinds = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.ClientProxyConnectionError)
     return isinstance(error, kinds)
@@ -406,32 +406,32 @@ class EndpointClient:
                 failure = Unavailable(f"{outcome.message} (tried {attempt} times)")
                 raise UnexplainedFailure(failure, learnt) if outcome.unexplained else failure
             wait = self.options.retry.wait_s(attempt, requested_s=outcome.wait_s, rng=self._rng)
-            self.say_wait(outcome.wait_s, wait)
+            self.report_wait(outcome.wait_s, wait)
             if outcome.unreachable and await self._reached_again(outcome.message, next_wait_s=wait):
                 n_waits += 1
             else:
                 await asyncio.sleep(wait)
                 attempt += 1
 
-    async def tokenizes(self, model: str, text: str) -> tuple[int, str] | None:
+    async def first_token_of(self, model: str, text: str) -> tuple[int, str] | None:
         """Return id and text of the first token of `text`, from the server's own `/tokenize`; None if it shows none."""
         address = f"{self.endpoint.base_url.removesuffix('/v1')}/tokenize"
         try:
             exchange = await self._post(address, tokenize_body(model, text))
-            return first_token(parsed(exchange.text)) if exchange.status == 200 else None
+            return first_token(parse_json(exchange.text)) if exchange.status == 200 else None
         except (*self._broken_off, InvalidResponse):
             return None
 
-    def tell_with(self, tell: Callable[[str], None]) -> None:
+    def set_notifier(self, notify: Callable[[str], None]) -> None:
         """Set the receiver of a line when calls wait because the server is away, and when it answers again."""
-        self._tell = tell
+        self._tell = notify
 
-    def assume(self, can: Capabilities) -> None:
+    def adopt_capabilities(self, can: Capabilities) -> None:
         """Adopt capabilities that were learnt in an earlier session."""
         self.can = can
 
     @contextmanager
-    def through(self, transport: Transport, can: Capabilities | None = None) -> Iterator[None]:
+    def use_transport(self, transport: Transport, can: Capabilities | None = None) -> Iterator[None]:
         """Give all calls of the block to `transport`; nothing is posted.
 
         `can`: the capabilities when the calls were written; None for those of today.
@@ -465,7 +465,7 @@ class EndpointClient:
                 return outcome
         return None
 
-    def say_wait(self, requested_s: float | None, wait_s: float) -> None:
+    def report_wait(self, requested_s: float | None, wait_s: float) -> None:
         """Tell of a long wait that the server asks for, once while it lasts."""
         now = time.monotonic()
         if (requested_s or 0.0) > LONG_WAIT_S and now - self._said_wait_at > wait_s:
@@ -488,7 +488,7 @@ class EndpointClient:
         longest_s, retry = self.options.longest_outage_s, self.options.retry
         async with self._waiting:
             since, wait, announced = time.monotonic(), retry.first_wait_s, False
-            while not await connects(self.proxy or self.endpoint.base_url):
+            while not await accepts_connections(self.proxy or self.endpoint.base_url):
                 if not announced:
                     self._tell(f"the run waits for a server that stopped answering: {problem}")
                     announced = True
@@ -512,7 +512,7 @@ class EndpointClient:
             except self._broken_off as error:
                 if isinstance(error, aiohttp.ClientSSLError):
                     raise Unreachable(self.redact(tls_problem(self.server, error))) from error
-                unreachable, detail = cannot_connect(error), f"{type(error).__name__}: {error}"
+                unreachable, detail = is_unreachable(error), f"{type(error).__name__}: {error}"
                 if isinstance(error, TimeoutError):
                     detail = f"no answer within {self.options.timeout_s:g} s"
                     if not unreachable:
@@ -542,9 +542,9 @@ class EndpointClient:
             )
         started = time.perf_counter()
         async with self._session.post(
-            address, params=self.extra.query, data=written(body), proxy=self.proxy, allow_redirects=False
+            address, params=self.extra.query, data=encode_body(body), proxy=self.proxy, allow_redirects=False
         ) as answer:
-            text = (await body_of(answer)).decode("utf-8", errors="replace")
+            text = (await response_body(answer)).decode("utf-8", errors="replace")
             return Exchange(answer.status, answer.headers, self.redact(text), time.perf_counter() - started)
 
     def _read(
@@ -573,7 +573,7 @@ class EndpointClient:
         if learnable and "reasoning_effort" in body and REFUSES_EFFORT.search(words):
             answered = f"{self.endpoint.name} answered {status}: {error.message}"
             raise Unauthorised(f"{answered}. Leave out --reasoning-effort, or give one that {request.model!r} takes")
-        fault = meaning(
+        fault = interpret_failure(
             status,
             exchange.headers,
             error,
@@ -601,7 +601,7 @@ class EndpointClient:
         return text
 
 
-async def body_of(answer: aiohttp.ClientResponse) -> bytes:
+async def response_body(answer: aiohttp.ClientResponse) -> bytes:
     """Return an answer's body, of one that is too long only the beginning."""
     body = bytearray()
     async for piece in answer.content.iter_any():
@@ -624,7 +624,7 @@ def tls_problem(server: str, error: aiohttp.ClientSSLError) -> str:
     )
 
 
-def written(body: dict[str, Any]) -> bytes:
+def encode_body(body: dict[str, Any]) -> bytes:
     """Return a request's body as JSON. Half a character has no UTF-8 and is written as an escape."""
     try:
         return to_json(body)
@@ -659,7 +659,7 @@ class OpenAICompatibleModel(Model):
 
     async def reply(self, messages: tuple[Message, ...], options: ReplyOptions) -> Reply:
         """Return one reply; see `Model.reply` for what is raised."""
-        check_taken(self.name, options, self.takes)
+        check_options(self.name, options, self.takes)
 
         def body(can: Capabilities) -> dict[str, Any]:
             if options.first_words and not can.logprobs:
@@ -672,7 +672,7 @@ class OpenAICompatibleModel(Model):
         reply = replace(called.value, text=text, latency_s=called.latency_s, attempts=called.attempts)
         if not (options.one_word and self.client.can.choice):
             return reply
-        chosen = as_choice(reply, options.first_words, await self._labels_of(options.first_words))
+        chosen = mark_choice(reply, options.first_words, await self._labels_of(options.first_words))
         self._passes_over_choice |= bool(reply.text) and not chosen.forced
         return reply if self._passes_over_choice else chosen
 
@@ -689,7 +689,7 @@ class OpenAICompatibleModel(Model):
             if words not in self._labels:
                 first: dict[str, tuple[int, str]] = {}
                 for spelling in all_spellings(words):
-                    if (token := await self.client.tokenizes(self.model, spelling)) is None:
+                    if (token := await self.client.first_token_of(self.model, spelling)) is None:
                         break
                     first[spelling] = token
                 else:
@@ -701,9 +701,9 @@ class OpenAICompatibleModel(Model):
         """Return for each word the tokens with which a reply of it can begin; empty until the server has shown them."""
         return self._labels.get(words) or {}
 
-    def tell_with(self, tell: Callable[[str], None]) -> None:
+    def set_notifier(self, notify: Callable[[str], None]) -> None:
         """Set the receiver of lines about waiting for the server."""
-        self.client.tell_with(tell)
+        self.client.set_notifier(notify)
 
     async def close(self) -> None:
         """Close all connections."""

@@ -38,7 +38,7 @@ class Endpoint:
     key_header: KeyHeader = "Authorization"
     priced_as: str | None = None
     takes: frozenset[str] = frozenset({"top_p", "reasoning_effort"})
-    """The options of `MUST_BE_TAKEN` that it takes."""
+    """The options of `REQUIRED_OPTIONS` that it takes."""
     of_this_process: bool = False
     """True if its server ends with this process, so that its address says nothing to a later one."""
 
@@ -128,7 +128,7 @@ def find_endpoint(name: str, *, base_url: str | None, environment: Mapping[str, 
     """
     prefix, _ = parse_model_name(name)
     if prefix is None and base_url is None:
-        meant = with_prefix(name)
+        meant = prefixed_name(name)
         raise ConfigurationError(
             f"no endpoint is known for the model {name!r}{f' (did you mean {meant!r}?)' if meant else ''}: begin it with one of "
             f"{', '.join(f'{name}/' for name in ENDPOINTS)} or give the server's address with --base-url"
@@ -151,7 +151,7 @@ def find_endpoint(name: str, *, base_url: str | None, environment: Mapping[str, 
     return replace(endpoint, base_url=address.rstrip("/"))
 
 
-def with_prefix(model: str) -> str | None:
+def prefixed_name(model: str) -> str | None:
     """Return `model` with the prefix of the first provider whose public prices list it, if one does."""
     listed = (name for name, endpoint in ENDPOINTS.items() if endpoint.priced_as and find_prices(endpoint, model))
     return next((f"{name}/{model}" for name in listed), None)

@@ -56,7 +56,7 @@ def weights_file(name: str) -> Path:
     return file
 
 
-def served(path: Path) -> tuple[Any, str]:
+def start_server(path: Path) -> tuple[Any, str]:
     """Start llama.cpp's server for a file in this process, and return it with its address.
 
     Raises ConfigurationError: the extra `[tiny]` is not installed, or the file cannot be loaded.
@@ -84,7 +84,7 @@ class GGUFModel(OpenAICompatibleModel):
 
     def __init__(self, name: str, path: Path, options: ClientOptions) -> None:
         self.path, self.digest = path, file_sha256(path)
-        self._server, address = served(path)
+        self._server, address = start_server(path)
         endpoint = replace(ENDPOINTS["llamacpp"], base_url=f"{address}/v1", of_this_process=True)
         # The server answers one request at a time; a timeout begins with the request.
         super().__init__(name, EndpointClient(endpoint, key=None, options=replace(options, concurrency=1)))

@@ -12,7 +12,7 @@ from casewise.errors import ConfigurationError, ModelError, Unauthorised, Unavai
 from casewise.models.client import FILTERED
 from casewise.models.consent import require_consent
 from casewise.models.endpoints import Endpoint
-from casewise.models.protocol import Message, Model, Rejected, Reply, ReplyOptions, Usage, check_taken
+from casewise.models.protocol import Message, Model, Rejected, Reply, ReplyOptions, Usage, check_options
 from casewise.models.wire import read_logprobs
 from casewise.plugins import install_command
 
@@ -50,7 +50,7 @@ class InspectModel(Model):
         self.takes = TAKEN | {"json_schema"} if provider in TAKE_SCHEMA else TAKEN
 
     @classmethod
-    def named(cls, name: str, *, base_url: str | None = None, concurrency: int = 32) -> InspectModel:
+    def load(cls, name: str, *, base_url: str | None = None, concurrency: int = 32) -> InspectModel:
         """Return the model that `inspect:PROVIDER/MODEL` names.
 
         Raises ConfigurationError: the extra `[inspect]` or the provider's own package is not installed, or its key is
@@ -86,7 +86,7 @@ class InspectModel(Model):
         from inspect_ai.model import GenerateConfig, ResponseSchema
         from inspect_ai.util import JSONSchema
 
-        check_taken(self.name, options, self.takes)
+        check_options(self.name, options, self.takes)
         schema = None
         if options.json_schema is not None and "json_schema" in self.takes:
             json_schema = JSONSchema.model_validate(options.json_schema)
@@ -108,8 +108,8 @@ class InspectModel(Model):
         try:
             output = await self._model.generate(inspect_messages(messages), config=config)
         except Exception as error:
-            raise meaning(error, self.name) from error
-        return reply_of(output, latency_s=time.perf_counter() - started)
+            raise translate_error(error, self.name) from error
+        return to_reply(output, latency_s=time.perf_counter() - started)
 
     async def close(self) -> None:
         """Close the provider's connections."""
@@ -124,7 +124,7 @@ def inspect_messages(messages: tuple[Message, ...]) -> list[Any]:
     return [kinds[message.role](content=message.content) for message in messages]
 
 
-def reply_of(output: Any, *, latency_s: float = 0.0) -> Reply:
+def to_reply(output: Any, *, latency_s: float = 0.0) -> Reply:
     """Return an Inspect `ModelOutput` as a reply."""
     usage = output.usage
     choice = output.choices[0] if output.choices else None
@@ -133,20 +133,20 @@ def reply_of(output: Any, *, latency_s: float = 0.0) -> Reply:
         text=output.completion,
         finish_reason=FINISHED.get(output.stop_reason, output.stop_reason) if choice is not None else None,
         token_logprobs=None if logprobs is None else read_logprobs(logprobs.model_dump()),
-        usage=Usage() if usage is None else usage_of(usage),
+        usage=Usage() if usage is None else to_usage(usage),
         latency_s=latency_s,
         model_version=output.model or None,
     )
 
 
-def usage_of(usage: Any) -> Usage:
+def to_usage(usage: Any) -> Usage:
     """Return the tokens in an Inspect `ModelUsage`, whose input leaves out what a cache held."""
     cached, stored = usage.input_tokens_cache_read or 0, usage.input_tokens_cache_write or 0
     sent = usage.input_tokens + cached + stored
     return Usage(sent or None, max(usage.output_tokens, usage.total_tokens - sent), cached)
 
 
-def meaning(error: Exception, name: str) -> ModelError:
+def translate_error(error: Exception, name: str) -> ModelError:
     """Return the error of ours that an error of a provider's own client means."""
     cause: BaseException | None = error
     while cause is not None and not isinstance(getattr(cause, "status_code", None), int):

@@ -13,7 +13,7 @@ from casewise.models.endpoints import ExtraOptions, find_endpoint, find_prices, 
 from casewise.models.gguf import GGUFModel, weights_file
 from casewise.models.local import LocalOptions, SequenceClassifier, TransformersModel
 from casewise.models.prices import FREE, Prices
-from casewise.models.protocol import Answering, FakeModel, Model, TextClassifier
+from casewise.models.protocol import FakeModel, Model, ReplyFunction, TextClassifier
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class ModelOptions:
     extra: ExtraOptions = field(default_factory=ExtraOptions)
     needs_key: bool = True
     """False if no call will be made: then no key and no header is read."""
-    fakes: Mapping[str, Answering] | None = None
+    fakes: Mapping[str, ReplyFunction] | None = None
     """Answers by `fake/NAME`; None allows every name."""
     batch: bool = False
     """Use the provider's batch interface and its discount on list prices."""
@@ -67,7 +67,7 @@ BACKENDS: dict[str, tuple[str, ...]] = {
 """Forms of a name, each with an explanation, by the prefix; an endpoint takes every name without another prefix."""
 
 
-def options_beside(name: str, first: str, options: ModelOptions) -> ModelOptions:
+def second_model_options(name: str, first: str, options: ModelOptions) -> ModelOptions:
     """Return the options of a second model called `name`, beside the model called `first` that `options` are for.
 
     It has the address, prices and further parts of calls of the first if it is the same model or its name has no provider,
@@ -78,7 +78,7 @@ def options_beside(name: str, first: str, options: ModelOptions) -> ModelOptions
     elsewhere = replace(
         live, base_url=None, prices=None, extra=ExtraOptions(), local=replace(options.local, adapter=None)
     )
-    if not first or name == first or not names_model(name, elsewhere):
+    if not first or name == first or not is_model_name(name, elsewhere):
         return live
     provider = parse_model_name(name)[0]
     same = provider is not None and provider == parse_model_name(first)[0]
@@ -88,7 +88,7 @@ def options_beside(name: str, first: str, options: ModelOptions) -> ModelOptions
     return replace(elsewhere, base_url=options.base_url, extra=options.extra, prices=prices)
 
 
-def names_model(name: str, options: ModelOptions) -> bool:
+def is_model_name(name: str, options: ModelOptions) -> bool:
     """Return whether `name` is that of a model: it has a known prefix, or an address is given."""
     has_prefix = name.startswith(tuple(filter(None, BACKENDS))) or parse_model_name(name)[0] is not None
     return has_prefix or options.base_url is not None
@@ -119,7 +119,7 @@ def load_model(
     if prefix == "inspect:":
         from casewise.models.inspect_bridge import InspectModel
 
-        inspected = InspectModel.named(name, base_url=options.base_url, concurrency=options.client.concurrency)
+        inspected = InspectModel.load(name, base_url=options.base_url, concurrency=options.client.concurrency)
         return LoadedModel(inspected, options.prices)
     if prefix == "fake/":
         if options.fakes is not None and name not in options.fakes:
@@ -128,7 +128,7 @@ def load_model(
     model = OpenAICompatibleModel(name, options.connect(name, os.environ if environment is None else environment))
     listed = find_prices(model.endpoint, model.model)
     if options.batch:
-        listed = listed.less(terms_of(model.endpoint).discount) if listed else None
+        listed = listed.discounted(terms_of(model.endpoint).discount) if listed else None
     return LoadedModel(model, options.prices or listed)
 
 

@@ -18,9 +18,9 @@ from weakref import WeakSet
 
 from casewise.errors import ConfigurationError
 from casewise.models.protocol import (
-    MUST_BE_TAKEN,
+    REQUIRED_OPTIONS,
     AnyModel,
-    Classified,
+    Classification,
     Message,
     Model,
     Position,
@@ -29,7 +29,7 @@ from casewise.models.protocol import (
     TextClassifier,
     TokenLogprob,
     Usage,
-    check_taken,
+    check_options,
 )
 from casewise.plugins import install_command
 from casewise.records.base import digest
@@ -56,7 +56,7 @@ def is_classifier(name: str) -> bool:
 
     Raises ConfigurationError: the extra `[local]` is not installed, or there is no such model.
     """
-    config = tried(transformers(name).AutoConfig.from_pretrained, name)
+    config = load_or_refuse(transformers(name).AutoConfig.from_pretrained, name)
     return any(architecture.endswith("ForSequenceClassification") for architecture in config.architectures or ())
 
 
@@ -80,14 +80,14 @@ def load_pretrained(name: str, options: LocalOptions, *, kind: str) -> tuple[Any
     dtype = automatic if options.dtype == "auto" else getattr(torch, options.dtype, None)
     if not isinstance(dtype, torch.dtype):
         raise ConfigurationError(f"--dtype is {options.dtype!r}; it is auto, float32, bfloat16 or float16")
-    tokenizer = tried(library.AutoTokenizer.from_pretrained, name)
-    model = tried(lambda where: getattr(library, kind).from_pretrained(where, dtype=dtype), name)
+    tokenizer = load_or_refuse(library.AutoTokenizer.from_pretrained, name)
+    model = load_or_refuse(lambda where: getattr(library, kind).from_pretrained(where, dtype=dtype), name)
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token_id = tokenizer.eos_token_id or 0
     return model.to(device).eval(), tokenizer
 
 
-def adapted(model: Any, adapter: str) -> Any:
+def load_adapter(model: Any, adapter: str) -> Any:
     """Return the model with a PEFT adapter.
 
     Raises ConfigurationError: peft is not installed, or there is no such adapter for this model.
@@ -122,7 +122,7 @@ def transformers(name: str) -> Any:
     return library
 
 
-def tried(load: Callable[[str], Any], name: str) -> Any:
+def load_or_refuse(load: Callable[[str], Any], name: str) -> Any:
     where = name.removeprefix("hf:")
     try:
         return load(where)
@@ -130,12 +130,12 @@ def tried(load: Callable[[str], Any], name: str) -> Any:
         raise ConfigurationError(f"cannot load the model {where!r}: {error}") from error
 
 
-def stable(value: Any) -> Any:
+def json_config(value: Any) -> Any:
     """Return a configuration as plain JSON values; other values become texts."""
     if isinstance(value, dict):
-        return {str(key): stable(item) for key, item in value.items()}
+        return {str(key): json_config(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [stable(item) for item in value]
+        return [json_config(item) for item in value]
     return value if isinstance(value, (str, int, float, bool)) or value is None else str(value)
 
 
@@ -145,7 +145,7 @@ def stable(value: Any) -> Any:
 STARTING = threading.Lock()
 
 
-def one_thread_each() -> ThreadPoolExecutor:
+def torch_threads() -> ThreadPoolExecutor:
     """Return as many threads as torch uses for one product; each of them does its products alone.
 
     Threads that share a small product wait for each other at its end; on a busy machine that takes most of the time.
@@ -385,7 +385,7 @@ CLOSING = 12
 """Number of tokens before the limit from which on a text is ended, so that the object is whole."""
 
 
-def closing_at(quote: int, width: int) -> Callable[[Any, Any], Any]:
+def closing_processor(quote: int, width: int) -> Callable[[Any, Any], Any]:
     """Return a logits processor that ends a text with the token `quote` where it can, once there are `width` tokens."""
     import torch
 
@@ -429,7 +429,7 @@ class LoadedTransformer(AnyModel):
         config.pop("_name_or_path", None)
         config.pop("transformers_version", None)
         number_type = str(self._model.dtype).removeprefix("torch.")
-        return {"model": self.name, "config": digest(stable(config))[:12], "dtype": number_type}
+        return {"model": self.name, "config": digest(json_config(config))[:12], "dtype": number_type}
 
 
 class TransformersModel(LoadedTransformer, Model):
@@ -457,7 +457,9 @@ class TransformersModel(LoadedTransformer, Model):
         model, tokenizer = load_pretrained(name, options, kind="AutoModelForCausalLM")
         if options.adapter is None:
             return cls(name, model, tokenizer, options)
-        return cls(f"{name} with {Path(options.adapter).name}", adapted(model, options.adapter), tokenizer, options)
+        return cls(
+            f"{name} with {Path(options.adapter).name}", load_adapter(model, options.adapter), tokenizer, options
+        )
 
     def settings(self) -> dict[str, Any]:
         """Return the model's name, digests of its configuration and adapter, and its number type."""
@@ -468,7 +470,7 @@ class TransformersModel(LoadedTransformer, Model):
     def takes(self) -> frozenset[str]:  # type: ignore[override]  # other models state it
         """Options that reach the model: a JSON schema only if xgrammar is installed."""
         schema = () if self._grammars is None else ("json_schema",)
-        return frozenset({"temperature", "seed", *schema, *MUST_BE_TAKEN}) - {"reasoning_effort"}
+        return frozenset({"temperature", "seed", *schema, *REQUIRED_OPTIONS}) - {"reasoning_effort"}
 
     @cached_property
     def _grammars(self) -> Any:
@@ -485,7 +487,7 @@ class TransformersModel(LoadedTransformer, Model):
 
     async def reply(self, messages: tuple[Message, ...], options: ReplyOptions) -> Reply:
         """Return one reply, made together with all others that wait."""
-        check_taken(self.name, options, self.takes)
+        check_options(self.name, options, self.takes)
         return await self._batcher.ask(self.tokens(messages, options), options)
 
     async def close(self) -> None:
@@ -612,7 +614,7 @@ class TransformersModel(LoadedTransformer, Model):
 
             grammar = self._grammars.compile_json_schema(dict(options.json_schema), any_whitespace=False)
             quote = self._tokenizer('"', add_special_tokens=False)["input_ids"][-1]
-            closing = closing_at(quote, ids.shape[1] + options.max_tokens - CLOSING)
+            closing = closing_processor(quote, ids.shape[1] + options.max_tokens - CLOSING)
             held_to = LogitsProcessorList([LogitsProcessor(grammar), closing])
         drawing: dict[str, Any] = {}
         if options.temperature:  # the sampling options of the model's own generation configuration do not count
@@ -667,8 +669,8 @@ class SequenceClassifier(LoadedTransformer, TextClassifier):
         self.labels: tuple[str, ...] = tuple(str(config.id2label[place]) for place in range(config.num_labels))
         self.independent = config.problem_type == "multi_label_classification" or len(self.labels) == 1
         self._on_cpu = model.device.type == "cpu"
-        self._batcher: Batcher[str, Classified] = Batcher(
-            self._batches, threads=one_thread_each if self._on_cpu else None
+        self._batcher: Batcher[str, Classification] = Batcher(
+            self._batches, threads=torch_threads if self._on_cpu else None
         )
         model.config.pad_token_id = tokenizer.pad_token_id
 
@@ -683,7 +685,7 @@ class SequenceClassifier(LoadedTransformer, TextClassifier):
             raise ConfigurationError(f"{name} is not a sequence classifier, according to its configuration")
         return cls(name, *load_pretrained(name, options, kind="AutoModelForSequenceClassification"), options)
 
-    async def classify(self, text: str) -> Classified:
+    async def classify(self, text: str) -> Classification:
         """Return the probabilities of `text`, computed together with those of all others that wait."""
         return await self._batcher.ask(text, "one text")
 
@@ -691,7 +693,7 @@ class SequenceClassifier(LoadedTransformer, TextClassifier):
         """Drop all that wait."""
         await self._batcher.close()
 
-    def _batches(self, _kind: Hashable, asks: list[str]) -> Iterator[Batch[Classified]]:
+    def _batches(self, _kind: Hashable, asks: list[str]) -> Iterator[Batch[Classification]]:
         """Yield texts in batches. Runs in a thread."""
         texts: list[list[int]] = self._tokenizer(asks)["input_ids"]
         most = self.options.batch_tokens
@@ -702,7 +704,7 @@ class SequenceClassifier(LoadedTransformer, TextClassifier):
         ):
             yield batch, partial(self._answer, [texts[i] for i in batch])
 
-    def _answer(self, texts: list[list[int]]) -> list[Classified]:
+    def _answer(self, texts: list[list[int]]) -> list[Classification]:
         import torch
 
         started = time.perf_counter()
@@ -717,6 +719,6 @@ class SequenceClassifier(LoadedTransformer, TextClassifier):
             return dict(zip(self.labels, numbers, strict=True))
 
         return [
-            Classified(by_label(shares), len(text), each_s, self.name, by_label(row_logits))
+            Classification(by_label(shares), len(text), each_s, self.name, by_label(row_logits))
             for text, shares, row_logits in rows
         ]

@@ -38,7 +38,7 @@ class Prices:
         cached_usd = self.input_usd if self.cached_usd is None else self.cached_usd
         return ((sent - cached) * self.input_usd + cached * cached_usd + replied * self.output_usd) / 1e6
 
-    def less(self, discount: float) -> Prices:
+    def discounted(self, discount: float) -> Prices:
         """Return these prices with a discount: 0.5 is half the price."""
         cached_usd = None if self.cached_usd is None else self.cached_usd * (1 - discount)
         return Prices(self.input_usd * (1 - discount), self.output_usd * (1 - discount), cached_usd)

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from casewise.errors import ConfigurationError, ModelError
 from casewise.options import Hidden
-from casewise.records.base import writable
+from casewise.records.base import escape_surrogates
 
 # Three errors are possible, and each has its consequence: `Rejected` costs this call only, `Unavailable` too (after all
 # retries), `Unauthorised` stops the run.
@@ -29,7 +29,7 @@ class Rejected(ModelError):
     """
 
     def __init__(self, reason: RejectedReason, message: str) -> None:
-        super().__init__(writable(message))
+        super().__init__(escape_surrogates(message))
         self.reason = reason
 
 
@@ -66,7 +66,7 @@ class ReplyOptions:
     their probabilities in the first `Position`, marked `complete`; others give their `top_logprobs` likeliest tokens.
 
     An endpoint that refuses temperature, seed or schema is called without it, and `Model.takes` says so. The options in
-    `MUST_BE_TAKEN` change the question, so a model that cannot take one refuses the call.
+    `REQUIRED_OPTIONS` change the question, so a model that cannot take one refuses the call.
     """
 
     max_tokens: int
@@ -86,15 +86,15 @@ class ReplyOptions:
     reasoning_effort: str | None = None
 
 
-MUST_BE_TAKEN = ("prefill", "template_arguments", "top_p", "reasoning_effort")
+REQUIRED_OPTIONS = ("prefill", "template_arguments", "top_p", "reasoning_effort")
 
 
-def check_taken(name: str, options: ReplyOptions, takes: Collection[str]) -> None:
+def check_options(name: str, options: ReplyOptions, takes: Collection[str]) -> None:
     """Refuse options that the model called `name` cannot take, before anything is sent.
 
     Raises ConfigurationError: an option that must be taken is not among `takes`.
     """
-    for option in MUST_BE_TAKEN:
+    for option in REQUIRED_OPTIONS:
         if getattr(options, option) is not None and option not in takes:
             raise ConfigurationError(f"{name} takes no {option.replace('_', ' ')}; remove it or use another model")
 
@@ -159,7 +159,7 @@ class Reply:
     def __post_init__(self) -> None:
         """Replace half characters, which no log can hold."""
         for name in ("text", "reasoning", "refusal"):
-            if (text := getattr(self, name)) is not None and (clean := writable(text)) != text:
+            if (text := getattr(self, name)) is not None and (clean := escape_surrogates(text)) != text:
                 object.__setattr__(self, name, clean)
 
 
@@ -167,7 +167,7 @@ MOST_CHARACTERS = 200_000
 """Characters of a reply, and of its reasoning, that are stored."""
 
 
-def storable(reply: Reply) -> Reply:
+def truncated_reply(reply: Reply) -> Reply:
     """Return a reply as it is stored: what is too long counts as cut off, with the length and digest of the rest."""
     rests = {
         name: text[MOST_CHARACTERS:]
@@ -219,7 +219,7 @@ class Model(AnyModel):
         """Return notes that a reader of a report needs."""
         return ()
 
-    def tell_with(self, tell: Callable[[str], None]) -> None:
+    def set_notifier(self, notify: Callable[[str], None]) -> None:
         """Set the receiver of lines about waiting for a server."""
 
     async def reply(self, messages: tuple[Message, ...], options: ReplyOptions) -> Reply:
@@ -232,7 +232,7 @@ class Model(AnyModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Classified:
+class Classification:
     """A classifier's probabilities by label: they sum to 1, unless a text may have several labels at once."""
 
     probabilities: Mapping[str, float]
@@ -249,12 +249,12 @@ class TextClassifier(AnyModel):
     labels: tuple[str, ...]
     """All labels, in the model's order."""
 
-    async def classify(self, text: str) -> Classified:
+    async def classify(self, text: str) -> Classification:
         """Return the probabilities of `text`; errors are those of `Model.reply`."""
         raise NotImplementedError
 
 
-def as_messages(text: str) -> tuple[Message, ...]:
+def user_messages(text: str) -> tuple[Message, ...]:
     """Return `text` as one user message."""
     return (Message("user", text),)
 
@@ -262,7 +262,7 @@ def as_messages(text: str) -> tuple[Message, ...]:
 # A model without cost, for tests and for rehearsing a run.
 
 
-Answering = Callable[[tuple[Message, ...], ReplyOptions], Reply | str | Exception]
+ReplyFunction = Callable[[tuple[Message, ...], ReplyOptions], Reply | str | Exception]
 
 
 class FakeModel(Model):
@@ -272,23 +272,23 @@ class FakeModel(Model):
     `latency_s`: seconds that each reply takes.
 
     >>> import asyncio
-    >>> from casewise.models.protocol import ReplyOptions, as_messages
+    >>> from casewise.models.protocol import ReplyOptions, user_messages
     >>> model = FakeModel("unsafe")
-    >>> asyncio.run(model.reply(as_messages("?"), ReplyOptions(max_tokens=8))).text
+    >>> asyncio.run(model.reply(user_messages("?"), ReplyOptions(max_tokens=8))).text
     'unsafe'
     >>> len(model.calls)
     1
     """
 
-    takes = frozenset({"temperature", *MUST_BE_TAKEN})
+    takes = frozenset({"temperature", *REQUIRED_OPTIONS})
 
     def __init__(
-        self, answer: str | Reply | Answering | None = None, *, latency_s: float = 0.0, name: str = "fake/rehearsal"
+        self, answer: str | Reply | ReplyFunction | None = None, *, latency_s: float = 0.0, name: str = "fake/rehearsal"
     ) -> None:
         self.name = name
         self.latency_s = latency_s
         self.calls: list[tuple[tuple[Message, ...], ReplyOptions]] = []
-        self._answer = answer if answer is not None else rehearsed
+        self._answer = answer if answer is not None else rehearsal_reply
 
     async def reply(self, messages: tuple[Message, ...], options: ReplyOptions) -> Reply:
         """Return the set reply, or raise the set exception."""
@@ -306,7 +306,7 @@ class FakeModel(Model):
         return {"model": self.name}
 
 
-def rehearsed(messages: tuple[Message, ...], options: ReplyOptions) -> Reply:
+def rehearsal_reply(messages: tuple[Message, ...], options: ReplyOptions) -> Reply:
     """Return a well-formed reply to any elicitation, the same for the same prompt."""
     prompt = "\n".join(message.content for message in messages)
     share = int.from_bytes(hashlib.blake2b(prompt.encode(), digest_size=4).digest(), "big") / 2**32

@@ -10,7 +10,7 @@ from typing import Any
 
 from casewise.models.choice import WIDE_LOGPROBS, choice_fields
 from casewise.models.protocol import Message, Model, Position, Reply, ReplyOptions, TokenLogprob, Usage
-from casewise.records.base import all_writable
+from casewise.records.base import escape_all_surrogates
 
 # Capabilities of an endpoint, learnt from its refusals.
 #
@@ -146,7 +146,7 @@ async def probe(model: Model) -> Probe:
     reply = await model.reply(QUESTION, options)
     first = reply.token_logprobs[0] if reply.token_logprobs else None
     try:
-        fits = isinstance(loaded(reply.text).get("ready"), bool)
+        fits = isinstance(load_json(reply.text).get("ready"), bool)
     except (ValueError, AttributeError):
         fits = False
     return Probe(
@@ -216,7 +216,7 @@ LONGEST_NAME = 200
 
 def read_reply(text: str) -> Reply:
     """Return the reply in a successful answer's body. Raises InvalidResponse: the body is no chat completion."""
-    payload = parsed(text)
+    payload = parse_json(text)
     try:
         choice = payload["choices"][0]
         message = choice["message"]
@@ -240,11 +240,11 @@ def read_reply(text: str) -> Reply:
     )
 
 
-def parsed(text: str) -> dict[str, Any]:
+def parse_json(text: str) -> dict[str, Any]:
     try:
-        payload = loaded(text)
+        payload = load_json(text)
     except ValueError as error:
-        raise InvalidResponse(f"the answer is {described(text)}, not JSON") from error
+        raise InvalidResponse(f"the answer is {describe_body(text)}, not JSON") from error
     if not isinstance(payload, dict):
         raise InvalidResponse(f"the answer is a JSON {type(payload).__name__}, not an object")
     return payload
@@ -253,19 +253,19 @@ def parsed(text: str) -> dict[str, Any]:
 MAY_BE_HALF = re.compile(r"\\u[dD][89a-fA-F]")
 
 
-def loaded(text: str) -> Any:
+def load_json(text: str) -> Any:
     """Return the JSON in `text`, with half characters written as escapes.
 
     Raises ValueError: it is no JSON, or is nested deeper than any answer.
     """
     try:
         payload = json.loads(text)
-        return all_writable(payload) if MAY_BE_HALF.search(text) else payload
+        return escape_all_surrogates(payload) if MAY_BE_HALF.search(text) else payload
     except RecursionError as error:
         raise ValueError("the JSON is nested too deep") from error
 
 
-def described(text: str) -> str:
+def describe_body(text: str) -> str:
     if not text.strip():
         return "empty"
     return "a page of HTML" if re.match(r"\s*<", text) else "cut off or garbled"
@@ -320,7 +320,11 @@ def read_logprobs(logprobs: Any) -> tuple[Position, ...] | None:
             return None
         if content := logprobs.get("content"):
             rows = [
-                (entry["token"], entry["logprob"], [(rival["token"], rival["logprob"]) for rival in listed(entry)])
+                (
+                    entry["token"],
+                    entry["logprob"],
+                    [(rival["token"], rival["logprob"]) for rival in read_alternative(entry)],
+                )
                 for entry in content
             ]
         elif tokens := logprobs.get("tokens"):
@@ -338,14 +342,14 @@ def read_logprobs(logprobs: Any) -> tuple[Position, ...] | None:
     return tuple(positions) or None
 
 
-def listed(entry: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+def read_alternative(entry: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
     return entry.get("top_logprobs") or ()
 
 
 def position(token: Any, logprob: Any, rivals: Iterable[tuple[Any, Any]]) -> Position | None:
     """Return a position; None without any number. A rival without one is left out: it is no likelier than those listed."""
-    numbers = [(str(name), number) for name, value in rivals if (number := finite(value)) is not None]
-    own_logprob = finite(logprob)
+    numbers = [(str(name), number) for name, value in rivals if (number := finite_logprob(value)) is not None]
+    own_logprob = finite_logprob(logprob)
     own_logprob = dict(numbers).get(str(token)) if own_logprob is None else own_logprob
     if own_logprob is None and not numbers:
         return None
@@ -357,7 +361,7 @@ LEAST_LOGPROB, MOST_LOGPROB = -1e4, 0.01
 """Infinitely little, and what rounding can make of certainty."""
 
 
-def finite(value: Any) -> float | None:
+def finite_logprob(value: Any) -> float | None:
     """Return a log probability; None if it is none. Infinitely little is a large negative number."""
     try:
         number = float(value)
@@ -369,9 +373,9 @@ def finite(value: Any) -> float | None:
 def read_error(text: str) -> ServerError:
     """Return the code and the message in an error's body, whatever its shape; at most 300 characters."""
     try:
-        payload = loaded(text)
+        payload = load_json(text)
     except ValueError:
-        return ServerError("", described(text) if re.match(r"\s*(<|$)", text) else text.strip()[:300])
+        return ServerError("", describe_body(text) if re.match(r"\s*(<|$)", text) else text.strip()[:300])
     error = payload
     if isinstance(payload, list) and payload:
         error = payload[0]

@@ -81,20 +81,24 @@ def digest(value: Any) -> str:
     return hashlib.blake2b(canonical_json(value).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
-def writable(text: str) -> str:
+def escape_surrogates(text: str) -> str:
     """Return `text` with halves of characters (lone surrogates) written as escapes: JSON can hold them, UTF-8 and files
     cannot.
     """
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
-def all_writable(value: Any) -> Any:
-    """Return a JSON value with every text and key in it as `writable` has them."""
+def escape_all_surrogates(value: Any) -> Any:
+    """Return a JSON value with every text and key in it as `escape_surrogates` has them."""
     if isinstance(value, str):
-        return writable(value)
+        return escape_surrogates(value)
     if isinstance(value, list):
-        return [all_writable(part) for part in value]
-    return {all_writable(key): all_writable(part) for key, part in value.items()} if isinstance(value, dict) else value
+        return [escape_all_surrogates(part) for part in value]
+    return (
+        {escape_all_surrogates(key): escape_all_surrogates(part) for key, part in value.items()}
+        if isinstance(value, dict)
+        else value
+    )
 
 
 def content_id(kind: str, value: Any) -> str:
@@ -202,7 +206,7 @@ def problems(error: ValidationError, kind: type[BaseModel], whole: str = "") -> 
         steps = problem["loc"]
         where, text = ".".join(map(str, steps)) or whole, problem["msg"].removeprefix("Value error, ")
         if problem["type"] == "extra_forbidden":
-            lines.append(f"{where} is not known{did_you_mean(str(steps[-1]), names_at(kind, steps[:-1]))}")
+            lines.append(f"{where} is not known{did_you_mean(str(steps[-1]), field_names(kind, steps[:-1]))}")
             continue
         if problem["type"] == "missing":
             lines.append(f"{where} is missing")
@@ -213,12 +217,14 @@ def problems(error: ValidationError, kind: type[BaseModel], whole: str = "") -> 
     return lines
 
 
-def names_at(kind: type[BaseModel], steps: Sequence[int | str]) -> list[str]:
+def field_names(kind: type[BaseModel], steps: Sequence[int | str]) -> list[str]:
     """Return the names of the fields at `steps` in a record of this kind."""
     for step in steps:
         if isinstance(step, str) and (field := kind.model_fields.get(step)) is not None:
             models = [
-                part for part in inside(field.annotation) if isinstance(part, type) and issubclass(part, BaseModel)
+                part
+                for part in inner_annotations(field.annotation)
+                if isinstance(part, type) and issubclass(part, BaseModel)
             ]
             if not models:
                 return []
@@ -226,11 +232,11 @@ def names_at(kind: type[BaseModel], steps: Sequence[int | str]) -> list[str]:
     return list(kind.model_fields)
 
 
-def inside(annotation: Any) -> Iterator[Any]:
+def inner_annotations(annotation: Any) -> Iterator[Any]:
     """Yield an annotation, and those that it is made of."""
     yield annotation
     for part in get_args(annotation):
-        yield from inside(part)
+        yield from inner_annotations(part)
 
 
 def shipped_toml(package: str, name: str) -> dict[str, Any]:

@@ -16,12 +16,12 @@ from pydantic import AfterValidator, Field, model_validator
 from casewise.errors import ConfigurationError
 from casewise.plugins import find_part, part_names
 from casewise.records.base import Record, digest
-from casewise.records.context import GROUPS, in_order
+from casewise.records.context import GROUPS, reading_order
 
 # An arm: how an item is shown to a judge, as an ordered tuple of transforms.
 #
 # Records hold the names of transforms; `casewise.transforms` does them. An arm's name is canonical by construction: two arms
-# that show the same by the same steps are equal and have one name, and `Arm.named(arm.name) == arm`.
+# that show the same by the same steps are equal and have one name, and `Arm.parse(arm.name) == arm`.
 
 
 WITHOUT = "without"
@@ -69,7 +69,7 @@ class Transform(Record):
         return tuple(self.rest.split(",")) if (self.kind, self.version) == (WITHOUT, 1) else ()
 
     @classmethod
-    def named(cls, name: str) -> Self:
+    def parse(cls, name: str) -> Self:
         """Return the transform called `name`.
 
         Raises ConfigurationError: nothing can be called so.
@@ -94,7 +94,7 @@ class Arm(Record):
 
     @model_validator(mode="after")
     def _canonical(self) -> Self:
-        object.__setattr__(self, "transforms", tuple(joined(self.transforms)))
+        object.__setattr__(self, "transforms", tuple(join_omissions(self.transforms)))
         return self
 
     @classmethod
@@ -106,12 +106,12 @@ class Arm(Record):
         return cls(transforms=(Transform(kind=WITHOUT, rest=",".join(omitted)),) if omitted else ())
 
     @classmethod
-    def named(cls, name: str) -> Self:
+    def parse(cls, name: str) -> Self:
         """Return the arm called `name`: `full`, or transforms joined by `+`. Whether there are such is not asked here.
 
         Raises ConfigurationError: `name` is no arm's name.
         """
-        return cls() if name == "full" else cls(transforms=tuple(Transform.named(part) for part in name.split("+")))
+        return cls() if name == "full" else cls(transforms=tuple(Transform.parse(part) for part in name.split("+")))
 
     @property
     def name(self) -> str:
@@ -136,15 +136,15 @@ class Arm(Record):
     @property
     def omitted(self) -> tuple[str, ...]:
         """The parameters and groups that are left out, in reading order."""
-        return in_order(name for transform in self.transforms for name in transform.omits)
+        return reading_order(name for transform in self.transforms for name in transform.omits)
 
 
-def joined(transforms: Iterable[Transform]) -> Iterator[Transform]:
+def join_omissions(transforms: Iterable[Transform]) -> Iterator[Transform]:
     """Yield `transforms` with omissions that follow each other made one, in reading order; of groups, all three are all."""
     omitted: tuple[str, ...] = ()
     for transform in transforms:
         if transform.omits:
-            omitted = in_order((*omitted, *transform.omits))
+            omitted = reading_order((*omitted, *transform.omits))
         else:
             yield from omission(omitted)
             yield transform
@@ -171,13 +171,13 @@ def elicitation_names() -> tuple[str, ...]:
     return part_names("elicitations")
 
 
-def known_elicitation(name: str) -> str:
+def check_elicitation(name: str) -> str:
     if name not in (names := elicitation_names()):
         raise ValueError(f"no elicitation is called {name!r}; there are {', '.join(names)}")
     return name
 
 
-Elicitation = Annotated[str, AfterValidator(known_elicitation)]
+Elicitation = Annotated[str, AfterValidator(check_elicitation)]
 """A way to ask, by name."""
 
 
@@ -196,7 +196,7 @@ class Scale:
     asks: float | None = None
     """The value that means that a person is to be asked first: an answer, and no verdict."""
 
-    def holds(self, value: float) -> bool:
+    def contains(self, value: float) -> bool:
         """Return True if `value` lies on the scale and is finite; False for values that are not numbers."""
         return self.low <= value <= self.high and abs(value) < inf
 
@@ -429,7 +429,7 @@ class CollectedReply(Call):
         return self.unanswered is None and not self.declined and (self.text is None or bool(self.text.strip()))
 
 
-def digest_of_text(text: str) -> str:
+def text_digest(text: str) -> str:
     """Return the digest that stands for a reply's text where the text itself is not kept."""
     return digest(text)[:16]
 

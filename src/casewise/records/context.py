@@ -27,12 +27,12 @@ Text = Annotated[str, StringConstraints(min_length=1, pattern=r"\S", strict=True
 """A text that says something."""
 
 
-def checked(value: Any, *, where: str = "") -> Any:
+def check_statement(value: Any, *, where: str = "") -> Any:
     """Return `value` if it is a statement; `where` is its place in the statement that holds it."""
     if isinstance(value, (dict, list)) and value:
         for name, part in value.items() if isinstance(value, dict) else enumerate(value, 1):
             if part is not None:
-                checked(part, where=f"{where}{', ' if where else ''}{name!r}")
+                check_statement(part, where=f"{where}{', ' if where else ''}{name!r}")
     elif not (value.strip() if isinstance(value, str) else isinstance(value, (int, float)) and math.isfinite(value)):
         content = "null" if value is None else repr(value)[:80]
         if isinstance(value, str):
@@ -44,7 +44,7 @@ def checked(value: Any, *, where: str = "") -> Any:
     return value
 
 
-Statement = Annotated[Any, BeforeValidator(checked)]
+Statement = Annotated[Any, BeforeValidator(check_statement)]
 
 
 def as_text(statement: Statement) -> str:
@@ -176,7 +176,7 @@ class Context(ContentRecord):
         return self
 
     @classmethod
-    def stating(cls, groups: Mapping[str, Any], **fields: Any) -> Self:
+    def from_groups(cls, groups: Mapping[str, Any], **fields: Any) -> Self:
         """Return the context that states `said`, group by group, whichever set of parameters that is.
 
         Raises pydantic.ValidationError: a parameter states nothing.
@@ -185,11 +185,11 @@ class Context(ContentRecord):
 
     def shown(self) -> ShownContext:
         """Return the whole context as nested texts, in reading order."""
-        return shown_of(self)
+        return shown_context(self)
 
     def texts(self) -> dict[str, str]:
         """Return every parameter that this context states, by dotted name, as one running text."""
-        return texts_of(self.shown())
+        return parameter_texts(self.shown())
 
     @property
     def written(self) -> StatedTexts:
@@ -209,13 +209,13 @@ class StatedTexts(NamedTuple):
     by: str | None
 
     @classmethod
-    def of_line(cls, line: str) -> Self:
+    def from_line(cls, line: str) -> Self:
         """Return the context on a line that was read as a context before, to the byte: a fifth of the time that its record takes."""
         fields = from_json(line)
         texts: dict[str, Any] = {}
         for group, names in FIELDS:
-            if stated := fields.get(group):
-                texts |= {dotted: stated[name] for name, dotted in names if stated.get(name) is not None}
+            if statements := fields.get(group):
+                texts |= {dotted: statements[name] for name, dotted in names if statements.get(name) is not None}
         texts |= {name: fields[name] for name in OPTIONAL if fields.get(name) is not None}
         if fields.get("own") or not all(isinstance(text, str) for text in texts.values()):
             return cls(*Context.model_validate_json(line, strict=True, context=ALREADY_VALIDATED).written)
@@ -237,7 +237,7 @@ def grouped(groups: Mapping[str, Any]) -> dict[str, Any]:
     return whole | {"own": own_group or None}
 
 
-def shown_of(stating: Record) -> ShownContext:
+def shown_context(stating: Record) -> ShownContext:
     """Return the statements of a record with the fields of `grouped`, as nested texts in reading order."""
     groups = stating.model_dump(mode="json", include={*GROUPS, *OPTIONAL, "own"}, exclude_none=True)
     own_group = groups.pop("own", None)
@@ -247,7 +247,7 @@ def shown_of(stating: Record) -> ShownContext:
     return {group: groups[group] for group in (*GROUPS, *own_group, *OPTIONAL) if group in groups}
 
 
-def texts_of(shown: ShownContext) -> dict[str, str]:
+def parameter_texts(shown: ShownContext) -> dict[str, str]:
     """Return the dotted names to what is stated, as one running text each."""
     texts: dict[str, str] = {}
     for group, value in shown.items():
@@ -258,14 +258,14 @@ def texts_of(shown: ShownContext) -> dict[str, str]:
     return texts
 
 
-def checked_names(names: Iterable[str]) -> tuple[str, ...]:
+def sorted_names(names: Iterable[str]) -> tuple[str, ...]:
     """Return `names` in reading order, without repeats and without parameters whose whole group is named.
 
     Raises ConfigurationError: a name is no group or parameter.
     """
     distinct = set(names)
     check_names(distinct, (*GROUPS, *PARAMETERS, *OPTIONAL))
-    return in_order(distinct)
+    return reading_order(distinct)
 
 
 def check_names(names: Collection[str], parameters: Collection[str], *, form: re.Pattern[str] | None = None) -> None:
@@ -284,7 +284,7 @@ def check_names(names: Collection[str], parameters: Collection[str], *, form: re
 NAME = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)?")
 
 
-def in_order(names: Iterable[str]) -> tuple[str, ...]:
+def reading_order(names: Iterable[str]) -> tuple[str, ...]:
     """Return `names` in reading order, the paper's first and others by the alphabet, as an arm keeps them.
 
     Whether a benchmark has such parameters is not asked here. Raises ConfigurationError: nothing can be called so.
@@ -375,7 +375,7 @@ class ParameterSet(Record):
         return tuple(self.by_name)
 
     @property
-    def every(self) -> tuple[str, ...]:
+    def all_names(self) -> tuple[str, ...]:
         """Dotted names of all that a context may state, in reading order."""
         return (*self.names, *OPTIONAL)
 
@@ -404,9 +404,9 @@ class ParameterSet(Record):
         """Return the reason why `context` does not fit this set, or None."""
         if self is paper_parameters() and context.own is None and context.sender and context.recipient:
             return None if context.transmission_principle else "states nothing in 'transmission_principle'"
-        names = stated(context.shown())
+        names = stated_names(context.shown())
         missing = next((name for name in self.required if name not in names), None)
-        strange = next((name for name in names if name not in self.every), None)
+        strange = next((name for name in names if name not in self.all_names), None)
         if missing:
             return f"states nothing for {missing!r}, which {self.name!r} asks of every context"
         return f"states {strange!r}, which {self.name!r} does not have" if strange else None
@@ -416,7 +416,7 @@ class ParameterSet(Record):
 
         Raises ConfigurationError: one is not; the message lists those that are.
         """
-        check_names(names, (*self.group_names, *self.every))
+        check_names(names, (*self.group_names, *self.all_names))
 
     @classmethod
     def read(cls, path: Path) -> ParameterSet:
@@ -427,9 +427,9 @@ class ParameterSet(Record):
         return read_record(path, cls, "a set of parameters")
 
 
-def stated(shown: ShownContext) -> tuple[str, ...]:
+def stated_names(shown: ShownContext) -> tuple[str, ...]:
     """Return the dotted names that a context states."""
-    return tuple(texts_of(shown))
+    return tuple(parameter_texts(shown))
 
 
 @cache

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from casewise.errors import ConfigurationError, DataError, RunConflict
 from casewise.judges.recorded import NamedItems
 from casewise.records import CollectedReply, Grade, Record, Unanswered
-from casewise.records.call import digest_of_text
+from casewise.records.call import text_digest
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.files import first_problem, read_jsonl, replacing
 from casewise.storage.intake.formats.find import read_any_table
@@ -97,7 +97,7 @@ def grade_folders(replies: Path) -> tuple[Path, ...]:
     return tuple(sorted(path.parent for path in (replies / GRADES_FOLDER).glob(f"*/{RUN}")))
 
 
-def replies_in(folder: Path) -> list[CollectedReply]:
+def read_replies(folder: Path) -> list[CollectedReply]:
     """Return the replies of a folder that count, of several attempts the last.
 
     Raises DataError: it holds no replies, or a line is none.
@@ -109,7 +109,7 @@ def replies_in(folder: Path) -> list[CollectedReply]:
     return replies
 
 
-def texts_discarded(folder: Path) -> bool:
+def has_discarded_texts(folder: Path) -> bool:
     """Return whether the texts of all replies with words were removed, so that nothing is left to grade."""
     texts = [reply.text for reply in read_jsonl(folder / REPLIES.file, CollectedReply) if reply.has_words]
     return bool(texts) and not any(texts)
@@ -119,7 +119,7 @@ ReplyPlace = tuple[str, str, int]
 """Item, arm and repeat of a reply."""
 
 
-def grades_in(folder: Path) -> dict[tuple[str, str, int, str], Grade]:
+def read_grades(folder: Path) -> dict[tuple[str, str, int, str], Grade]:
     """Return the grades of one grader that count, by item, arm, repeat and the digest of the reply's text."""
     grades = last_records(folder / GRADES.file, GRADES)
     return {(grade.item_id, grade.arm, grade.repeat, grade.text_digest): grade for grade in grades}
@@ -148,7 +148,7 @@ class GraderRuns:
     @classmethod
     def from_folder(cls, folder: Path, replies: Sequence[CollectedReply]) -> Self:
         """Read what graders found in a folder."""
-        runs = [GraderRun(path, read_manifest(path, GRADES), grades_in(path)) for path in grade_folders(folder)]
+        runs = [GraderRun(path, read_manifest(path, GRADES), read_grades(path)) for path in grade_folders(folder)]
         wordless = not any(reply.has_words for reply in replies)
         useful = {run.folder for run in runs if wordless or any(not grade.ungraded for grade in run.grades.values())}
         idle = [run.manifest.grader_name for run in runs if run.folder not in useful]
@@ -235,14 +235,14 @@ class Behaviour:
         )
 
 
-def behaviours_in(folder: Path) -> tuple[Behaviour, ...]:
+def read_behaviours(folder: Path) -> tuple[Behaviour, ...]:
     """Return what each grader that was asked found that the replies in a folder do.
 
     A grader that graded none of them, where some have words, is left out, and the others' notes say so.
 
     Raises DataError: the folder holds no replies, or none of them is graded.
     """
-    manifest, replies = read_manifest(folder, REPLIES), replies_in(folder)
+    manifest, replies = read_manifest(folder, REPLIES), read_replies(folder)
     graders = GraderRuns.from_folder(folder, replies)
     if not graders.useful:
         tried = f" ({', '.join(graders.idle)} graded none)" if graders.idle else ""
@@ -260,7 +260,7 @@ def behaviours_in(folder: Path) -> tuple[Behaviour, ...]:
     for run in graders.useful:
         name, ident = run.manifest.grader_name, run.manifest.identity.grader
         name = name if names[name] == 1 else ident
-        rows = pl.DataFrame([row_of(reply, run.grade_of(reply)) for reply in replies], schema=COLUMNS)
+        rows = pl.DataFrame([behaviour_row(reply, run.grade_of(reply)) for reply in replies], schema=COLUMNS)
         ungraded = [reply for reply, reason in zip(replies, rows["reason"], strict=True) if reason == NOT_GRADED]
         discarded = sum(reply.text is None for reply in ungraded)  # those with a text can still be graded
         left = {"; grade again to finish them.": len(ungraded) - discarded, ", whose texts were discarded.": discarded}
@@ -288,7 +288,7 @@ REFUSED_BY_DEFENCE = "refused by a defence"
 """The detail of a request that never came to the chatbot."""
 
 
-def row_of(reply: CollectedReply, grade: Grade | None) -> dict[str, object]:
+def behaviour_row(reply: CollectedReply, grade: Grade | None) -> dict[str, object]:
     does, reason = behaviour_of_run(reply, grade)
     return {
         "item_id": reply.item_id,
@@ -353,7 +353,7 @@ def export_replies(folder: Path, to: Path, *, with_replies: bool = False) -> tup
         raise ConfigurationError(f"{to} ends in {to.suffix!r}; use .jsonl or .parquet")
     if to.exists():
         raise ConfigurationError(f"{to} already exists; name another file")
-    replies = replies_in(folder)
+    replies = read_replies(folder)
     graders, rows = GraderRuns.from_folder(folder, replies), []
     for reply in replies:
         values = {name: getattr(reply, name) for name in OF_REPLY}
@@ -379,7 +379,7 @@ def import_replies(file: Path, out: Path, benchmark: Benchmark, *, model: str, s
     """
     if out.exists():
         raise RunConflict(f"{out} already exists; give a new folder for the replies")
-    rows = list(rows_in(file, benchmark))
+    rows = list(read_reply_rows(file, benchmark))
     settings = {"imported": file.name}
     manifest = ReplyManifest(
         identity=ReplyIdentity(benchmark=benchmark.digest, model=model, chat="imported", settings=settings, seed=0),
@@ -412,7 +412,7 @@ TEXTS = ("text", "reply", "response")
 """Columns with the replies of a table, the first that there is counting."""
 
 
-def rows_in(file: Path, benchmark: Benchmark) -> Iterator[tuple[dict[str, Any], CollectedReply]]:
+def read_reply_rows(file: Path, benchmark: Benchmark) -> Iterator[tuple[dict[str, Any], CollectedReply]]:
     """Yield the rows of a table of replies, which name their items as those of recorded verdicts do."""
     table = read_any_table(file).whole()
     column = next((name for name in TEXTS if name in table.names), None)
@@ -423,7 +423,7 @@ def rows_in(file: Path, benchmark: Benchmark) -> Iterator[tuple[dict[str, Any], 
         values = {name: row.values[name] for name in OF_REPLY if row.values.get(name) is not None}
         reply = row.values.get(column)
         if reply is not None:
-            values |= {"text": reply, "text_digest": digest_of_text(str(reply))}
+            values |= {"text": reply, "text_digest": text_digest(str(reply))}
         elif not values.keys() & {"text_digest", "unanswered"}:
             reasons = ", ".join(Unanswered)
             row.refuse(f"has no {column}; leave the row out, or state the reason in a column 'unanswered' ({reasons})")

@@ -18,9 +18,9 @@ from casewise.judges.judge import Ask, is_unseen, unseen_sentence
 from casewise.judges.plan import Plan
 from casewise.models.asker import ChatAsker, NoReplyReason
 from casewise.models.load import LoadedModel, ModelOptions
-from casewise.models.protocol import Answering, Message, Reply, ReplyOptions, Sampling, Usage
+from casewise.models.protocol import Message, Reply, ReplyFunction, ReplyOptions, Sampling, Usage
 from casewise.records import FULL, Arm, CollectedReply, Item, Unanswered
-from casewise.records.call import digest_of_text
+from casewise.records.call import text_digest
 from casewise.replies.behaviour import REFUSED_BY_DEFENCE, ReplyIdentity, ReplyManifest
 from casewise.runs.engine import Asks
 from casewise.runs.limits import RunObserver, RunProgress
@@ -42,7 +42,7 @@ REFUSES = "(A rehearsal: no model wrote this.) I can't help with that."
 ASKED_TO_GRADE = re.compile(r"<reply>\n(.*)\n</reply>", re.DOTALL)
 
 
-def rehearsed(messages: tuple[Message, ...], _options: ReplyOptions) -> Reply:
+def rehearsal_reply(messages: tuple[Message, ...], _options: ReplyOptions) -> Reply:
     """Return a grade where one is asked for, else a reply; the same for the same prompt."""
     prompt = "\n".join(message.content for message in messages)
     match = ASKED_TO_GRADE.search(prompt)
@@ -55,7 +55,7 @@ def rehearsed(messages: tuple[Message, ...], _options: ReplyOptions) -> Reply:
     return Reply(text, "stop", usage=Usage(len(prompt) // 4, len(text) // 4))
 
 
-REHEARSED: Mapping[str, Answering] = {"fake/rehearsal": rehearsed}
+REHEARSED: Mapping[str, ReplyFunction] = {"fake/rehearsal": rehearsal_reply}
 """Models that `fake/NAME` names, where replies are collected or graded."""
 
 
@@ -134,7 +134,7 @@ class Collector(ChatAsker[Ask, CollectedReply]):
         seed = None if self.how.seed is None else self.how.seed + ask.repeat
         return ReplyOptions(self.how.max_tokens, self.how.temperature, seed=seed)
 
-    def received(self, ask: Ask) -> object:
+    def received_input(self, ask: Ask) -> object:
         """Return the messages."""
         return self.messages(ask)
 
@@ -147,31 +147,31 @@ class Collector(ChatAsker[Ask, CollectedReply]):
     async def answer(self, ask: Ask) -> CollectedReply:
         """Return the chatbot's reply, or why there is none; nothing is sent that could not be shown."""
         if (problem := ask.shown.problem) is not None:
-            return collected(ask, unanswered=Unanswered.NOT_SHOWN, detail=problem)
+            return reply_record(ask, unanswered=Unanswered.NOT_SHOWN, detail=problem)
         if is_unseen(self, ask):
-            return collected(ask, unanswered=Unanswered.NOT_SHOWN, detail=unseen_sentence(self))
+            return reply_record(ask, unanswered=Unanswered.NOT_SHOWN, detail=unseen_sentence(self))
         if (held_back := ask.shown.held_back) is not None:
             if held_back == "refused":
-                return collected(ask, unanswered=Unanswered.CONTENT_FILTER, detail=REFUSED_BY_DEFENCE)
-            return collected(ask, unanswered=Unanswered.ASKED_ABOUT, detail="asked about by a defence")
+                return reply_record(ask, unanswered=Unanswered.CONTENT_FILTER, detail=REFUSED_BY_DEFENCE)
+            return reply_record(ask, unanswered=Unanswered.ASKED_ABOUT, detail="asked about by a defence")
         return await super().answer(ask)
 
     def unanswered(
-        self, ask: Ask, reason: NoReplyReason, detail: str, /, *, raw_reply: str | None = None, **took: Any
+        self, ask: Ask, reason: NoReplyReason, detail: str, /, *, raw_reply: str | None = None, **call_fields: Any
     ) -> CollectedReply:
         """Return why there is no reply."""
-        return collected(ask, unanswered=Unanswered(reason), detail=detail, text=raw_reply, **took)
+        return reply_record(ask, unanswered=Unanswered(reason), detail=detail, text=raw_reply, **call_fields)
 
-    def read(self, ask: Ask, reply: Reply, took: dict[str, Any]) -> CollectedReply:
+    def read(self, ask: Ask, reply: Reply, call_fields: dict[str, Any]) -> CollectedReply:
         """Return the text; none where the provider's filter took it."""
         if reply.finish_reason == "content_filter":
             why = {"unanswered": Unanswered.CONTENT_FILTER, "detail": reply.refusal}
-            return collected(ask, finish_reason="content_filter", **why, **took)
-        words = {"text": reply.text, "refusal": reply.refusal, "text_digest": digest_of_text(reply.text)}
-        return collected(ask, finish_reason=reply.finish_reason, **words, **took)
+            return reply_record(ask, finish_reason="content_filter", **why, **call_fields)
+        words = {"text": reply.text, "refusal": reply.refusal, "text_digest": text_digest(reply.text)}
+        return reply_record(ask, finish_reason=reply.finish_reason, **words, **call_fields)
 
 
-def collected(ask: Ask, **fields: Any) -> CollectedReply:
+def reply_record(ask: Ask, **fields: Any) -> CollectedReply:
     key = {"item_id": ask.item.id, "arm": ask.arm.name, "repeat": ask.repeat, "attempt": ask.attempt}
     return CollectedReply(**key, at=now(), **fields)
 
@@ -195,6 +195,6 @@ def reply_manifest(collector: Collector, benchmark: Benchmark) -> ReplyManifest:
     )
 
 
-def asks_of(plan: Plan, benchmark: Benchmark, collector: Collector) -> Asks[Ask]:
+def make_asks(plan: Plan, benchmark: Benchmark, collector: Collector) -> Asks[Ask]:
     """Return the plan as a run reads it."""
     return replace(plan, retry_unscored=collector.how.retries).asks(benchmark, collector.shared_key)

@@ -36,14 +36,14 @@ from casewise.replies.behaviour import (
     GradeManifest,
     GraderRuns,
     ReplyPlace,
-    behaviours_in,
     grade_folders,
-    replies_in,
+    read_behaviours,
+    read_replies,
 )
 from casewise.replies.graders import Grader, GradingTask
 from casewise.runs.engine import Asks
 from casewise.runs.limits import RunObserver, RunProgress
-from casewise.runs.run import CallEstimate, CallingOptions, estimate_calls, folder_log, perform, session_now, spent_in
+from casewise.runs.run import CallEstimate, CallingOptions, estimate_calls, folder_log, new_session, perform, run_spend
 from casewise.storage.batch_jobs import discard_results
 from casewise.storage.benchmark import About, Benchmark
 from casewise.storage.entries import Entry
@@ -88,11 +88,11 @@ def read_reply_labels(path: Path) -> ReplyLabels:
     for row in table.rows:
         repeat = row.whole_in(row.value("repeat"), "repeat", 0, MOST_REPEATS) if row.has("repeat") else 0
         place = (row.name("item_id"), row.name("arm") if row.has("arm") else "full", repeat)
-        labels.setdefault(place, Counter())[outcome_in(row, label)] += 1
+        labels.setdefault(place, Counter())[parse_outcome(row, label)] += 1
     return labels
 
 
-def outcome_in(row: Entry, column: str) -> GradeOutcome:
+def parse_outcome(row: Entry, column: str) -> GradeOutcome:
     word = str(row.value(column))
     plain = " ".join(word.strip().lower().replace("_", " ").replace("-", " ").split())
     outcome = WORDS.get(plain)
@@ -172,13 +172,13 @@ class GradeSummary(RunProgress):
     notes: tuple[str, ...] = ()
 
 
-def plan_of(folder: Path, benchmark: Benchmark, retries: int) -> Asks[GradeAsk]:
+def plan_grading(folder: Path, benchmark: Benchmark, retries: int) -> Asks[GradeAsk]:
     """Return the replies that a grader must read: those with words that are still there. The same reply to the same query
     is graded once.
 
     Raises DataError: the folder holds no replies, or their texts were discarded.
     """
-    worded = [reply for reply in replies_in(folder) if reply.has_words]
+    worded = [reply for reply in read_replies(folder) if reply.has_words]
     bundles: dict[tuple[str, str], list[GradeAsk]] = {}
     for reply in worded:
         if reply.text is not None:
@@ -199,9 +199,9 @@ def grades_folder(replies: Path, grader: Grader) -> Path:
     return replies / GRADES_FOLDER / name[:120]
 
 
-def spent_grading(replies: Path, graders: Iterable[Grader]) -> Spend:
+def grading_spend(replies: Path, graders: Iterable[Grader]) -> Spend:
     """Return the most that these graders took so far."""
-    return sum((spent_in(grades_folder(replies, grader), GRADES) for grader in graders), Spend())
+    return sum((run_spend(grades_folder(replies, grader), GRADES) for grader in graders), Spend())
 
 
 async def grade_into(
@@ -224,9 +224,9 @@ async def grade_into(
         return Grade.model_validate({**dict(await grader.grade(ask)), **key, "attempt": ask.attempt, "at": now()})
 
     try:
-        plan = plan_of(replies, benchmark, options.retries)
+        plan = plan_grading(replies, benchmark, options.retries)
         folder.parent.mkdir(mode=0o700, exist_ok=True)
-        session = session_now(options.limits, command=options.command)
+        session = new_session(options.limits, command=options.command)
         of = read_manifest(replies, REPLIES).identity
         identity = GradeIdentity(
             benchmark=of.benchmark, model=of.model, chat=of.chat, grader=grader.id, settings=grader.settings()
@@ -248,7 +248,7 @@ async def grade_into(
 
 def estimate_grading(replies: Path, benchmark: Benchmark, grader: Grader) -> CallEstimate:
     """Return what grading would take, as if nothing were graded yet. No call is made."""
-    return estimate_calls(grader, plan_of(replies, benchmark, 0))
+    return estimate_calls(grader, plan_grading(replies, benchmark, 0))
 
 
 def discard_texts(replies: Path) -> int:
@@ -313,13 +313,13 @@ def replies_to_label(folder: Path, benchmark: Benchmark, *, n: int, rng: np.rand
     Raises DataError: no reply has words, or their texts were discarded.
     """
     reply_run = read_manifest(folder, REPLIES)
-    units = sorted(units_in(folder, benchmark), key=lambda unit: (unit.stratum, rng.random()))
+    units = sorted(find_units(folder, benchmark), key=lambda unit: (unit.stratum, rng.random()))
     if not units:
         raise DataError(folder, None, "no reply has a text that people could label")
     step = max(1.0, len(units) / n)
     chosen = [units[int(place)] for place in np.arange(rng.random() * step, len(units), step)]
     contexts = [
-        Context.stating(
+        Context.from_groups(
             {"reply": {"text": unit.text}},
             query_id=unit.query_id,
             origin="imported",
@@ -349,16 +349,16 @@ def replies_to_label(folder: Path, benchmark: Benchmark, *, n: int, rng: np.rand
     )
 
 
-def units_in(folder: Path, benchmark: Benchmark) -> Iterator[Unit]:
+def find_units(folder: Path, benchmark: Benchmark) -> Iterator[Unit]:
     """Yield the replies that can be labelled; replies of the same words to one query are one."""
-    replies = replies_in(folder)
+    replies = read_replies(folder)
     findings: dict[ReplyPlace, str] = {}
     if GraderRuns.from_folder(folder, replies).useful:
-        rows = behaviours_in(folder)[0].rows.select("item_id", "arm", "repeat", "does")
+        rows = read_behaviours(folder)[0].rows.select("item_id", "arm", "repeat", "does")
         findings = {(item, arm, repeat): does for item, arm, repeat, does in rows.iter_rows()}
     units: dict[tuple[str, str], Unit] = {}
     for reply in replies:
-        if not reply.has_words or not Arm.named(reply.arm).shows_all:
+        if not reply.has_words or not Arm.parse(reply.arm).shows_all:
             continue
         if reply.text is None:
             raise DataError(folder, None, "the replies' texts were discarded, so people cannot label them")

@@ -6,7 +6,14 @@ from collections.abc import Iterator, Sequence
 
 import polars as pl
 
-from casewise.evaluate.actions import CRITERIA, ActionGroup, ActionInContexts, ActionNumbers, OverCalls, counted
+from casewise.evaluate.actions import (
+    CRITERIA,
+    ActionGroup,
+    ActionInContexts,
+    ActionNumbers,
+    OverCalls,
+    count_deciding_parts,
+)
 from casewise.notation import NOTHING, percent, spoken
 from casewise.reports import charts
 from casewise.reports.document import Block, Columns, Figure, Folded, Prose, Section, Table, table_by, with_interval
@@ -109,7 +116,7 @@ LABELS = {
 
 def flows(contexts: Sequence[ActionInContexts]) -> Iterator[Block]:
     """Yield which actions are right in one context and wrong in another."""
-    parts = [f"{name}: {n}" for name, n in counted(contexts).items()]
+    parts = [f"{name}: {n}" for name, n in count_deciding_parts(contexts).items()]
     yield Prose(
         text("People's votes on {n:action} depend on: {parts}.", n=len(contexts), parts=join("; ", parts)),
         lead=True,

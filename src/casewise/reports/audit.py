@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from casewise.audits import Audit, Finding, Part, kinds
-from casewise.audits.subject import EFFECTS, Effect, spoken_name
+from casewise.audits.subject import EFFECTS, Effect, parameter_in_words
 from casewise.audits.words import SUBSETS
 from casewise.notation import NOTHING, hyphened, interval, number, p_value, percent, points, share
 from casewise.reports.document import (
@@ -213,7 +213,7 @@ OWN_NAMES = CONSTANTS | {
 
 def measure_name(name: str) -> str:
     """Return the name of a measurement in words."""
-    return name if isinstance(name, Text) else OWN_NAMES.get(name) or spoken_name(name)
+    return name if isinstance(name, Text) else OWN_NAMES.get(name) or parameter_in_words(name)
 
 
 def written(path: Names, value: Any) -> str:

@@ -128,7 +128,7 @@ def behaviour_answer(chatbots: Sequence[ChatbotRates], checked: Sequence[Correct
 
 
 def title(chatbot: ChatbotRates) -> str:
-    arm = "" if Arm.named(chatbot.arm).shows_all else f", {chatbot.arm}"
+    arm = "" if Arm.parse(chatbot.arm).shows_all else f", {chatbot.arm}"
     return f"{chatbot.model}{arm}, graded by {chatbot.grader}"
 
 
@@ -212,14 +212,14 @@ def checked_blocks(checked: Sequence[CorrectedRates]) -> Iterator[Block]:
 
 
 def corrected_in_words(rate: CorrectedRate) -> str:
-    if rate.found is None:
+    if rate.corrected is None:
         return f"not known, {rate.why}"
-    return share(rate.found.estimate, rate.found.ci_low, rate.found.ci_high)
+    return share(rate.corrected.estimate, rate.corrected.ci_low, rate.corrected.ci_high)
 
 
 def corrected_table(checked: Sequence[tuple[str, Sequence[CorrectedRate]]]) -> Table:
     def by_labels(rate: CorrectedRate) -> str:
-        corrected = rate.found
+        corrected = rate.corrected
         return share(corrected.by_labels, corrected.by_labels_low, corrected.by_labels_high) if corrected else NOTHING
 
     columns: Columns = {
@@ -227,9 +227,9 @@ def corrected_table(checked: Sequence[tuple[str, Sequence[CorrectedRate]]]) -> T
         "Rate": (RATES.get, "1.rate"),
         "Partial answers": "1.policy",
         "By the grader": (percent, "1.by_grader"),
-        "Corrected": lambda row: row[1].why if row[1].found is None else corrected_in_words(row[1]),
+        "Corrected": lambda row: row[1].why if row[1].corrected is None else corrected_in_words(row[1]),
         "By the labels alone": (by_labels, "1"),
-        "Labels": "1.found.labels",
+        "Labels": "1.corrected.labels",
     }
     rows = [(name, rate) for name, rates in checked for rate in rates]
     return table_by("corrected", "Rates corrected by people's labels, 95 % intervals", rows, columns)
@@ -239,7 +239,7 @@ SAYS = ("safe", "unsafe", "unscored")
 
 
 def says_does_page(says_does: SaysDoesNumbers) -> Document:
-    """Return `found` as a document for any face."""
+    """Return the page that compares verdicts with replies."""
     models = list(dict.fromkeys(pair.model for pair in says_does.models))
     *first, last = models if len(models) < 4 else [*models[:3], "others"]
     names = f"{', '.join(first)} and {last}" if first else last

@@ -12,7 +12,7 @@ from xml.etree import ElementTree as ET
 import polars as pl
 
 from casewise.errors import ExitCode
-from casewise.evaluate.comparison import ComparisonNumbers, GateReport, gate_number, lead
+from casewise.evaluate.comparison import ComparisonNumbers, GateReport, gate_number, metric_difference
 from casewise.evaluate.robustness import BOUNDED, RequiredRobustness
 from casewise.notation import percent
 from casewise.reports.document import (
@@ -110,7 +110,7 @@ def answer(report: ComparisonNumbers) -> Iterator[Block]:
         yield first_judge_figures(report, ranked[0][0])
     if report.comparison.pairs:
         best, *others = [name for name, _ in ranked] or [""]
-        differences = [lead(report.comparison, best, name, "accuracy") for name in others]
+        differences = [metric_difference(report.comparison, best, name, "accuracy") for name in others]
         decided = all(difference and difference.beyond_chance for difference in differences)
         yield next_step("casewise recommend tests whether to deploy it." if decided else MORE_QUERIES)
     if rows := tuple(ForestRow.from_estimate(name, accuracy) for name, accuracy in ranked):
@@ -154,7 +154,7 @@ def matrix(report: ComparisonNumbers) -> Iterator[Block]:
     names = [name for name, _ in accuracies(report)] or list(comparison.names)
 
     def cell(row: str, column: str) -> str:
-        difference = lead(comparison, row, column, "accuracy")
+        difference = metric_difference(comparison, row, column, "accuracy")
         return difference_cell(difference, unit="") + ("*" if difference and difference.beyond_chance else "")
 
     rows = [
@@ -268,7 +268,12 @@ def gate_page(gate: GateReport) -> Document:
         subtitle=gate_subject(gate) + text(", {n:item}", n=gate.gate.n_items),
         notices=gate.notes,
         sections=(
-            Section("gate", "The answer", (Prose(gate.sentence(), lead=True), table, errors_of_both), brief=True),
+            Section(
+                "gate",
+                "The answer",
+                (Prose(gate.sentence(), lead=True), table, errors_of_both),
+                brief=True,
+            ),
         ),
     )
 

@@ -396,7 +396,7 @@ FORMATS: dict[str, Format] = {
 """Formats by the name that `--format` takes."""
 
 
-def format_named(name: str | None, path: Path | None = None) -> Format:
+def find_format(name: str | None, path: Path | None = None) -> Format:
     """Return the format called `name`; without a name, the one that `path` ends like.
 
     Raises ConfigurationError: there is none, or its package cannot be imported.

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 import polars as pl
 
 from casewise.ask.layouts import groups
-from casewise.audits.subject import spoken_name
+from casewise.audits.subject import parameter_in_words
 from casewise.evaluate.cases import CATEGORY, Case, ErrorGroup
 from casewise.evaluate.judge_numbers import Details, JudgeNumbers, MisjudgedItem, Wordings
 from casewise.evaluate.judged_runs import Series, second_readings, vote_counts
@@ -584,7 +584,7 @@ def group_values(group: ErrorGroup, names: Mapping[str, str]) -> dict[str, Any]:
         "label": "unsafe" if group.kind == "harm" else "safe",
         "wrong": names[group.kind],
         "errors": group.errors,
-        "name": spoken_name(group.parameter),
+        "name": parameter_in_words(group.parameter),
         "searched": f"{group.searched:,} statements and parameters",
         "p": p_value(group.p),
     }
@@ -630,7 +630,7 @@ def group_sentence(group: ErrorGroup, benchmark: Benchmark, *, done: Mapping[str
 
 def whose(parameter: str, statement: str | None, *, quoted: bool) -> str:
     """Return the words for the items of a statement."""
-    name = spoken_name(parameter)
+    name = parameter_in_words(parameter)
     if statement is None:
         return f"whose context does not state the {name}"
     if not quoted:

@@ -247,7 +247,7 @@ def metric_title(row: dict[str, Any]) -> str:
 
 def row_name(row: dict[str, Any]) -> Text:
     """Return the reference to the series that a row of a frame is about."""
-    return series_name(row["judge"], row["elicitation"], Arm.named(row["arm"]))
+    return series_name(row["judge"], row["elicitation"], Arm.parse(row["arm"]))
 
 
 def beside_sections(numbers: JudgeNumbers) -> Iterator[Section]:

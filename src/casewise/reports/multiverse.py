@@ -5,7 +5,7 @@ from __future__ import annotations
 from casewise.evaluate.multiverse import MultiverseNumbers
 from casewise.notation import NOTHING
 from casewise.reports.document import Block, Columns, Document, Prose, Section, Table, how_made, table_by
-from casewise.stats.metrics import metric_named
+from casewise.stats.metrics import find_metric
 from casewise.storage.wording import noun_of
 from casewise.text import Text, count_of, join, text
 
@@ -26,7 +26,7 @@ def multiverse_page(report: MultiverseNumbers) -> Document:
         blocks.append(Prose(text("Without effect here. {rules}", rules=join(" ", report.without_effect))))
     return Document(
         title=text("{judges} on {benchmark} under every rule", judges=judges(report), benchmark=about.name),
-        subtitle=f"{metric_named(report.metric).title} under {count_of(len(report.worlds), 'combination')} of rules",
+        subtitle=f"{find_metric(report.metric).title} under {count_of(len(report.worlds), 'combination')} of rules",
         notices=report.notes,
         sections=(
             Section("answer", "The answer", tuple(blocks), first=True),
@@ -55,5 +55,5 @@ def table(report: MultiverseNumbers) -> Table:
     if len(report.judges) > 1:
         columns |= {"First": lambda world: join(", ", world.first)}
         columns |= {"May be best": lambda world: join(", ", world.may_be_best)}
-    caption = f"{metric_named(report.metric).title} under each combination of rules, 95 % intervals"
+    caption = f"{find_metric(report.metric).title} under each combination of rules, 95 % intervals"
     return table_by("policies", caption, report.worlds, columns)

@@ -18,7 +18,7 @@ from casewise.evaluate.published import CASE_STUDIES, PAPERS_LEVEL, YOURS, Omiss
 from casewise.evaluate.replay import Replay
 from casewise.notation import count, hyphened, interval_or, number, p_value, percent, share
 from casewise.records import Arm, Item, Judgement, Scored
-from casewise.replies.behaviour import GRADES, REPLIES, grade_folders, grades_in, replies_in
+from casewise.replies.behaviour import GRADES, REPLIES, grade_folders, read_grades, read_replies
 from casewise.reports.document import (
     Block,
     Columns,
@@ -35,8 +35,8 @@ from casewise.reports.document import (
     with_interval,
 )
 from casewise.reports.judge import item_exhibit, item_json, shown_groups
-from casewise.runs.texts import made_in
-from casewise.stats.metrics import metric_named
+from casewise.runs.texts import read_made_texts
+from casewise.stats.metrics import find_metric
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.files import read_jsonl
 from casewise.storage.run_folder import JUDGEMENTS, RunManifest, kind_of, read_manifest, read_run
@@ -255,7 +255,7 @@ def replay_table(replay: Replay, name: str) -> Table:
     """Return the published numbers and ours side by side."""
     five_digits = partial(number, digits=5)
     columns: Columns = {
-        "Metric": (lambda metric: metric_named(metric).title, "0"),
+        "Metric": (lambda metric: find_metric(metric).title, "0"),
         "published": lambda row: five_digits(replay.published.get(row[0])),
         "votes": (five_digits, "1.estimate"),
         "95 % interval": (interval_or, "1.ci_low", "1.ci_high", "1.method"),
@@ -282,7 +282,7 @@ def run_page(path: Path, item_name: str | None = None, *, benchmark: str | None 
     if item_name is None:
         return Document(f"Run {path.name}", subtitle, notices, (contents(path, manifest),), noun_of(source))
     item = source.find(item_name)
-    made_texts = MadeTexts(made_in(path))
+    made_texts = MadeTexts(read_made_texts(path))
     exhibits = tuple(exhibit(source, item, judgement, made_texts) for judgement in judgements_of(path, item))
     blocks = exhibits or (item_exhibit(source, item),)
     section = Section("item", "Judgements", blocks, brief=True)
@@ -314,7 +314,7 @@ def judgements_of(path: Path, item: Item) -> Iterator[Judgement]:
 def exhibit(benchmark: Benchmark, item: Item, judgement: Judgement, made_texts: MadeTexts) -> Exhibit:
     base = item_exhibit(benchmark, item)
     query, twin = benchmark.query[item.query_id], benchmark.twin_of(item)
-    shown = show(Arm.named(judgement.arm), query, benchmark.context_of(item), twin=twin, made=made_texts)
+    shown = show(Arm.parse(judgement.arm), query, benchmark.context_of(item), twin=twin, made=made_texts)
     attempt = f", attempt {judgement.attempt + 1}" if judgement.attempt else ""
     question = f"{judgement.elicitation}, {judgement.arm}, repeat {judgement.repeat + 1}{attempt}"
     return replace(
@@ -367,10 +367,10 @@ def replies_json(path: Path, item_name: str | None) -> dict[str, Any]:
         raise DataError(path, None, f"holds {contents}; casewise serve REPLIES shows them item by item")
     folders = (path,) if of_grades else grade_folders(path)
     grades = [
-        {"grader": read_manifest(at, GRADES).grader_name, **grade_counts(grades_in(at).values())} for at in folders
+        {"grader": read_manifest(at, GRADES).grader_name, **grade_counts(read_grades(at).values())} for at in folders
     ]
     manifest = read_manifest(path, GRADES) if of_grades else read_manifest(path, REPLIES)
-    counts = {} if of_grades else {"replies": reply_counts(replies_in(path)).to_dicts()}
+    counts = {} if of_grades else {"replies": reply_counts(read_replies(path)).to_dicts()}
     return {"run": manifest.model_dump(mode="json"), **counts, "grades": grades}
 
 

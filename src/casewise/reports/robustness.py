@@ -42,7 +42,7 @@ from casewise.stats.pairs import Towards
 from casewise.stats.words import difference
 from casewise.storage.wording import LabelWords, noun_of
 from casewise.text import Text, text
-from casewise.transforms.catalogue import NO_DEFENCE, OfferedTransform, check_arms, place_of_attack, show_item
+from casewise.transforms.catalogue import NO_DEFENCE, AvailableTransform, check_arms, place_of_attack, show_item
 
 HEADS = {
     "attack": "Attacks",
@@ -51,7 +51,7 @@ HEADS = {
 }
 
 
-def offered_page(offered: Sequence[OfferedTransform]) -> Document:
+def offered_page(offered: Sequence[AvailableTransform]) -> Document:
     """Return all attacks, perturbations and defences, each with an example."""
     return Document(
         "Attacks on the context",
@@ -65,13 +65,13 @@ def offered_page(offered: Sequence[OfferedTransform]) -> Document:
     )
 
 
-def offered_table(role: str, rows: Sequence[OfferedTransform]) -> Table:
+def offered_table(role: str, rows: Sequence[AvailableTransform]) -> Table:
     """Return a row a claim, with every place and direction it has; a row each of what has neither."""
-    of_name: dict[str, list[OfferedTransform]] = {}
+    of_name: dict[str, list[AvailableTransform]] = {}
     for row in rows:
         of_name.setdefault(row.name.partition("/")[0], []).append(row)
 
-    def places(of: Sequence[OfferedTransform]) -> str:
+    def places(of: Sequence[AvailableTransform]) -> str:
         parts = zip(*(row.name.split("/")[1:] for row in of), strict=True)
         return "; ".join(", ".join(dict.fromkeys(part)) for part in parts)
 

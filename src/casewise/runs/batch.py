@@ -56,32 +56,32 @@ class BatchOptions:
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
 
-def reserve(job: BatchJob) -> Spend:
+def reserved_spend(job: BatchJob) -> Spend:
     """Return the budget that is set aside for a job."""
     return Spend(job.intended.cost_at_most_usd or 0.0, job.intended.tokens_at_most)
 
 
-def unaccounted(job: BatchJob) -> Spend:
+def unaccounted_spend(job: BatchJob) -> Spend:
     """Return the most that a settled job took and no answer states: all if it was lost or its results are gone, and the
     share of its answers that came late."""
-    most = reserve(job)
+    most = reserved_spend(job)
     if job.stands == "lost" or job.state == GONE:
         return most
     share = len(job.late) / max(1, len(job.intended.names))
     return Spend(share * most.cost_usd, ceil(share * most.tokens))
 
 
-def reserved(log: JobLog) -> Spend:
+def total_reserved(log: JobLog) -> Spend:
     """Return the budget that is set aside for all jobs that are out, and for what settled ones took and no answer states."""
-    return sum((reserve(job) if job.unsettled else unaccounted(job) for job in log.jobs.values()), Spend())
+    return sum((reserved_spend(job) if job.unsettled else unaccounted_spend(job) for job in log.jobs.values()), Spend())
 
 
-def is_too_much(job: BatchJob) -> bool:
+def exceeded_queue(job: BatchJob) -> bool:
     """Return whether a job was accepted and then failed as a whole because the provider's queue was full."""
     return job.state == "failed" and QUEUE_FULL.search(job.words) is not None
 
 
-async def in_batches(
+async def run_in_batches(
     session: RunSession[A, C],
     answer: Callable[[A], Awaitable[C]],
     client: EndpointClient,
@@ -94,14 +94,14 @@ async def in_batches(
     session.log.jobs.mkdir(parents=True, exist_ok=True)
     interface, log = batch_interface(client, asker), JobLog.at(session.log.jobs)
     if log.jobs:  # the capabilities that the endpoint was found to have
-        client.assume(Capabilities(**list(log.jobs.values())[-1].intended.can))
+        client.adopt_capabilities(Capabilities(**list(log.jobs.values())[-1].intended.can))
     try:
         await BatchSession(session, interface, log, options, answer, priced=priced).work()
     finally:
         await interface.wire.close()
 
 
-def leave_to_batches(session: RunSession[A, C]) -> None:
+def skip_batch_calls(session: RunSession[A, C]) -> None:
     """Leave out of a session's calls those that a batch job of the run has paid for, or may yet."""
     log = JobLog.read(session.log.jobs)
     names: set[str] = set()
@@ -111,7 +111,7 @@ def leave_to_batches(session: RunSession[A, C]) -> None:
         elif job.stands == "ended":
             names.update(name for name, place in log.places(job.mark) if place.status == 200)
     if log.jobs:
-        session.leave({name.removeprefix(f"{log.run}-") for name in names}, reserved(log))
+        session.leave({name.removeprefix(f"{log.run}-") for name in names}, total_reserved(log))
 
 
 # The calls of a run. The order of questions about each call of the plan: is there a result that answers it? Is it out? Then it
@@ -139,7 +139,7 @@ class PreparedRequest(Exception):
         self.path, self.model, self.line = path, model, line
 
 
-def brings(exchange: Exchange) -> Transport:
+def replay_result(exchange: Exchange) -> Transport:
     """Return a transport that answers with a result of a batch."""
     return lambda _request, _can: exchange
 
@@ -182,22 +182,22 @@ class BatchSession(Generic[A, C]):
         self.earlier = frozenset(job.mark for job in ended)
         """Jobs whose results came in earlier sessions."""
         for job in ended:
-            self.take_in(job)
+            self.read_results(job)
         for job in self.unsettled():
-            self.budget.set_aside(reserve(job))
+            self.budget.set_aside(reserved_spend(job))
         settled = (job for job in log.jobs.values() if not job.unsettled)
-        self.budget.hold_back(sum(map(unaccounted, settled), Spend()))
+        self.budget.hold_back(sum(map(unaccounted_spend, settled), Spend()))
         self.unreported: dict[str, Spend] = {}
         """What is held back for results that could not be read, by the name of the request."""
-        self.out = self.names_out()
+        self.out = self.pending_names()
         """Names of requests that are out."""
 
     async def work(self) -> None:
         """Make all calls that can be made now; with `wait` all that there are."""
         await self.recover()
-        await self.look()
+        await self.poll_jobs()
         for call in self.session.calls:
-            await self.take(call)
+            await self.process_call(call)
         await self.hand_over()
         while self.options.wait and not self.stop and (self.waiting or self.later):
             await self.wait_for_a_job()
@@ -215,11 +215,11 @@ class BatchSession(Generic[A, C]):
                 await asyncio.sleep(min(left_s, SLICE_S))
                 left_s -= SLICE_S
             pause = min(pause * 1.5, self.options.longest_look_s)
-            ended = [*await self.recover(), *await self.look()]
+            ended = [*await self.recover(), *await self.poll_jobs()]
         if not ended and self.full is not None:
             self.stop.ask(self.full)
             return
-        too_much = next((job for job in ended if is_too_much(job)), None)
+        too_much = next((job for job in ended if exceeded_queue(job)), None)
         self.full = None
         if too_much is not None:
             if self.unsettled():
@@ -229,10 +229,10 @@ class BatchSession(Generic[A, C]):
         calls = [call for job in ended for name in job.intended.names for call in self.waiting.pop(name, ())]
         left, self.later = self.later, []
         for call in (*calls, *left):
-            await self.take(call)
+            await self.process_call(call)
         await self.hand_over()
 
-    async def take(self, call: Group[A]) -> None:
+    async def process_call(self, call: Group[A]) -> None:
         """Answer a call and those that follow from it, or prepare them for a job."""
         queue = deque([call])
         while queue:
@@ -240,27 +240,27 @@ class BatchSession(Generic[A, C]):
             name = f"{self.run}-{self.session.name(current.asks[0])}"
             ask = current.asks[0]
             with metered() as meter:
-                answered = await self.from_results(ask, name)
+                answered = await self.answer_from_results(ask, name)
                 if answered is None and (name in self.out or name in self.waiting):
                     self.waiting.setdefault(name, []).append(current)
                 elif answered is None:
-                    answered = await self.to_hand_over(current, name)
+                    answered = await self.prepare_request(current, name)
             self.budget.hold_back(Spend() - self.unreported.pop(name, Spend()))
             if answered is not None:
-                answered = self.session.accounted(ask, answered, n_unreported=meter.n_unreported)
+                answered = self.session.with_assumed_usage(ask, answered, n_unreported=meter.n_unreported)
                 queue.extend(self.session.keep(current, answered))
                 self.budget.count(spend_of(answered))
             elif meter.n_unreported:
-                self.unreported[name] = self.session.at_most(ask) * meter.n_unreported
+                self.unreported[name] = self.session.max_spend(ask) * meter.n_unreported
                 self.budget.hold_back(self.unreported[name])
 
-    async def from_results(self, ask: A, name: str) -> C | None:
+    async def answer_from_results(self, ask: A, name: str) -> C | None:
         """Return the answer to a call in the results; or, after too many jobs, the answer that there is none."""
         for place in self.results.get(name, ()):
             exchange = Exchange(place.status, {}, self.log.text_at(place), 0.0)
             can = Capabilities(**self.log.jobs[place.job].intended.can)
             try:
-                return await self.through(ask, brings(exchange), can)
+                return await self.answer_through(ask, replay_result(exchange), can)
             except UnusableResult:
                 continue
             except ModelError:
@@ -273,16 +273,16 @@ class BatchSession(Generic[A, C]):
         def failed(_request: Request[Any], _can: Capabilities) -> Exchange:
             raise NoBatchAnswer(f"{count_of(times, 'batch')} ended without an answer to it")
 
-        return await self.through(ask, failed)
+        return await self.answer_through(ask, failed)
 
-    async def to_hand_over(self, call: Group[A], name: str) -> C | None:
+    async def prepare_request(self, call: Group[A], name: str) -> C | None:
         """Write a call for the next job, if there is room. Return its answer if it needs no request, or is the run's first."""
         ask = call.asks[0]
         if self.stop or self.full is not None:
             self.later.append(call)
             return None
-        most = self.session.at_most(ask)
-        if (lack := self.budget.lacks(most)) is not None:
+        most = self.session.max_spend(ask)
+        if (lack := self.budget.exceeded_limit(most)) is not None:
             self.full = lack
             self.later.append(call)
             return None
@@ -295,7 +295,7 @@ class BatchSession(Generic[A, C]):
             raise PreparedRequest(request.path, request.model, line)
 
         try:
-            return await self.through(ask, write)
+            return await self.answer_through(ask, write)
         except PreparedRequest as request:
             written = request
         if not self.has_room(self.lot, written.line):
@@ -307,9 +307,9 @@ class BatchSession(Generic[A, C]):
         self.waiting[name] = [call]
         return None
 
-    async def through(self, ask: A, transport: Transport, asked_as: Capabilities | None = None) -> C:
+    async def answer_through(self, ask: A, transport: Transport, asked_as: Capabilities | None = None) -> C:
         """Answer an ask with a transport in the place of posting."""
-        with self.client.through(transport, asked_as):
+        with self.client.use_transport(transport, asked_as):
             return await self.answer(ask)
 
     async def hand_over(self) -> None:
@@ -330,11 +330,11 @@ class BatchSession(Generic[A, C]):
         """Return the jobs whose requests may still be answered."""
         return [job for job in self.log.jobs.values() if job.unsettled]
 
-    def names_out(self) -> set[str]:
+    def pending_names(self) -> set[str]:
         """Return the names of requests in unsettled jobs."""
         return {name for job in self.unsettled() for name in job.intended.names}
 
-    def take_in(self, job: BatchJob) -> tuple[str, ...]:
+    def read_results(self, job: BatchJob) -> tuple[str, ...]:
         """Take in the results of an ended job; return the names of requests that had a good result before."""
         late = []
         self.n_ended.update(job.intended.names)
@@ -350,7 +350,7 @@ class BatchSession(Generic[A, C]):
     def has_room(self, lot: JobRequests, line: bytes) -> bool:
         """Return whether one more request fits a batch, which holds half of what was too much for the provider's queue."""
         terms = self.interface.terms
-        refused = [len(job.intended.names) for job in self.log.jobs.values() if is_too_much(job)]
+        refused = [len(job.intended.names) for job in self.log.jobs.values() if exceeded_queue(job)]
         most = min(terms.most_requests, *(max(1, n // 2) for n in refused), 10**9)
         return len(lot.lines) < most and lot.n_bytes + len(line) + 2 <= terms.most_bytes
 
@@ -373,18 +373,18 @@ class BatchSession(Generic[A, C]):
             return False
         if isinstance(batch, BatchStatus):
             if job.stands == "lost":
-                self.budget.hold_back(Spend() - reserve(job))
-                self.budget.set_aside(reserve(job))
-            self.accepted(job, batch)
+                self.budget.hold_back(Spend() - reserved_spend(job))
+                self.budget.set_aside(reserved_spend(job))
+            self.record_accepted(job, batch)
             self.say(f"found again: batch {batch.id} of {n_requests}")
         elif batch is None and job.stands != "lost":
             age = (self.options.now() - job.intended.at).total_seconds()
             if not uploaded or age > self.options.lost_after_s:
-                self.settled(job, "lost")
+                self.record_settled(job, "lost")
                 return True
         return False
 
-    async def look(self) -> list[BatchJob]:
+    async def poll_jobs(self) -> list[BatchJob]:
         """Poll the submitted jobs; return those that have ended, with their results kept."""
         ended = []
         for job in self.unsettled():
@@ -401,7 +401,7 @@ class BatchSession(Generic[A, C]):
         """Poll a job, keep its results if it has ended, and return whether it has."""
         try:
             with documented_shape(self.provider):
-                status = await self.interface.look(batch)
+                status = await self.interface.get_status(batch)
             if not status.has_ended:
                 if status.n_done is not None and status.n_done != job.n_done:
                     self.note(job, "seen", n_done=status.n_done, state=status.state)
@@ -411,13 +411,13 @@ class BatchSession(Generic[A, C]):
         except ResourceGone:
             status = BatchStatus(batch, GONE, words="the provider no longer has it")
         job.state, job.words = status.state, status.words
-        if is_too_much(job):
-            self.settled(job, "refused", state=status.state, words=status.words)
+        if exceeded_queue(job):
+            self.record_settled(job, "refused", state=status.state, words=status.words)
             return True
-        late = self.take_in(job)
+        late = self.read_results(job)
         good = {name for name, place in self.log.places(job.mark) if place.status == 200}
         n_done = len(good.intersection(job.intended.names))
-        self.settled(job, "ended", state=status.state, words=status.words, late=late, n_done=n_done)
+        self.record_settled(job, "ended", state=status.state, words=status.words, late=late, n_done=n_done)
         if status.state != "completed":
             words = f": {status.words}" if status.words else ""
             self.say(f"batch {batch} {status.state}{words}; requests without an answer are sent again")
@@ -451,33 +451,33 @@ class BatchSession(Generic[A, C]):
                 self.note(job, "uploaded", file=file)
             with documented_shape(self.provider, AcceptanceUnknown):
                 status = await self.interface.create(job, lines)
-            self.accepted(job, status)
+            self.record_accepted(job, status)
         except AcceptanceUnknown as error:
             self.say(
                 f"no answer to a batch of {count_of(len(names), 'request')} ({error}): searching for it at the provider"
             )
             return str(error) if await self.is_lost(job) else None
         except ModelError as error:
-            self.settled(job, "refused", words=str(error)[:300])
+            self.record_settled(job, "refused", words=str(error)[:300])
             if not isinstance(error, Unavailable):
                 raise
             return str(error)
         return None
 
-    def accepted(self, job: BatchJob, status: BatchStatus) -> None:
+    def record_accepted(self, job: BatchJob, status: BatchStatus) -> None:
         """Record that the provider has accepted a job."""
         expires = status.expires or job.intended.at + timedelta(hours=self.interface.terms.hours)
         self.note(job, "out", batch=status.id, expires=expires, state=status.state)
         self.out.update(job.intended.names)
 
-    def settled(self, job: BatchJob, event: What, **more: Any) -> None:
+    def record_settled(self, job: BatchJob, event: What, **more: Any) -> None:
         """Record the end of a job: its requests are no longer out, and its budget is free if its cost is known."""
         self.note(job, event, **more)
-        self.budget.settle(reserve(job), Spend())
-        if (most := unaccounted(job)) != Spend():
+        self.budget.settle(reserved_spend(job), Spend())
+        if (most := unaccounted_spend(job)) != Spend():
             self.budget.hold_back(most)
             self.say(f"the log lacks a part of a batch's cost; it counts as spent with ${most.cost_usd:.4f} at most")
-        self.out = self.names_out()
+        self.out = self.pending_names()
 
     def note(self, job: BatchJob, event: What, **more: Any) -> None:
         self.log.note(JobEvent(job=job.mark, what=event, at=self.options.now(), **more))

@@ -78,7 +78,7 @@ class Asks(Generic[A]):
         yield from (tuple(group) for group in groups.values())
 
 
-def each_alone(asks: Iterable[A], *, retries: int = 0) -> Asks[A]:
+def separate_calls(asks: Iterable[A], *, retries: int = 0) -> Asks[A]:
     """Return a plan of asks that have a call each."""
     bundles = [(ask,) for ask in asks]
     return Asks(bundles, len(bundles), retries)
@@ -92,7 +92,7 @@ class RunLog(Generic[A, C]):
 
     key: tuple[str, ...] = ()
     """The fields of a record that identify an ask."""
-    held: pl.DataFrame | None = None
+    earlier_answers: pl.DataFrame | None = None
     """The answers of earlier sessions, as `RunFolder.brief` gives them."""
     spent = Spend()
     """Cost and tokens of all earlier sessions."""
@@ -123,7 +123,7 @@ class LastAttempt(NamedTuple):
     settled: bool
 
 
-def attempts_so_far(plan: Asks[A], log: pl.DataFrame, key: tuple[str, ...]) -> pl.DataFrame:
+def plan_attempts(plan: Asks[A], log: pl.DataFrame, key: tuple[str, ...]) -> pl.DataFrame:
     """Return the last attempt at each ask of a plan, a row an ask in the order of the plan, with its `bundle`; null for none.
 
     An ask is settled by a usable answer, or by enough attempts; one that failed for a reason that passes, such as a server
@@ -137,7 +137,7 @@ def attempts_so_far(plan: Asks[A], log: pl.DataFrame, key: tuple[str, ...]) -> p
     return joined.select("bundle", "place", "attempt", "usable", settled=settled).collect()
 
 
-NOTHING_TAKEN: dict[str, Any] = dict.fromkeys(
+NO_USAGE: dict[str, Any] = dict.fromkeys(
     ("latency_s", "input_tokens", "output_tokens", "cost_usd", "assumed_cost_usd", "assumed_tokens")
 )
 
@@ -150,7 +150,7 @@ class Group(Generic[A]):
     """Asks that one call answers; the first of them makes it."""
 
     asks: tuple[A, ...]
-    at_most: Spend = field(default_factory=Spend)
+    max_spend: Spend = field(default_factory=Spend)
     """Upper bound of what the call takes; zero without a budget."""
 
 
@@ -160,21 +160,25 @@ class RunSession(Generic[A, C]):
 
     plan: Asks[A]
     log: RunLog[A, C]
-    at_most: Callable[[A], Spend]
+    max_spend: Callable[[A], Spend]
     """Upper bound of what the call of an ask takes."""
     progress: RunProgress
     limits: Limits = field(default_factory=Limits)
     watch: RunObserver = field(default_factory=RunObserver)
 
     def __post_init__(self) -> None:
-        self.last = None if self.log.held is None else attempts_so_far(self.plan, self.log.held, self.log.key)
+        self.last = (
+            None
+            if self.log.earlier_answers is None
+            else plan_attempts(self.plan, self.log.earlier_answers, self.log.key)
+        )
         if self.last is not None:
             usable, settled = int(self.last["usable"].sum()), int(self.last["settled"].sum())
             self.progress.resumed += settled
             self.progress.n_usable += usable
             self.progress.n_unusable += self.last["place"].count() - usable
         unknown = self.log.in_flight.unknown
-        if self.limits.bounded and unknown != Spend():
+        if self.limits.has_budget and unknown != Spend():
             self.watch.say(
                 "calls that the log does not hold, of a killed session or before the first answer, count as spent: "
                 f"{count_of(unknown.tokens, 'token')} and ${unknown.cost_usd:.4f} at most"
@@ -216,10 +220,10 @@ class RunSession(Generic[A, C]):
 
     def leave(self, names: Collection[str], reserved: Spend) -> None:
         """Leave out the calls of these `names`, which are counted as pending, and set aside what they may take."""
-        self.calls = self._but(names, self.calls)
+        self.calls = self._skipping(names, self.calls)
         self.budget.hold_back(reserved)
 
-    def _but(self, names: Collection[str], calls: Iterator[Group[A]]) -> Iterator[Group[A]]:
+    def _skipping(self, names: Collection[str], calls: Iterator[Group[A]]) -> Iterator[Group[A]]:
         for call in calls:
             if self.name(call.asks[0]) in names:
                 self.progress.n_pending += 1
@@ -241,13 +245,13 @@ class RunSession(Generic[A, C]):
         return () if best.settled else tuple(replace(ask, attempt=best.attempt + 1) for ask in group)
 
     def _group(self, asks: tuple[A, ...]) -> Group[A]:
-        return Group(asks, self.at_most(asks[0]) if self.limits.bounded else Spend())
+        return Group(asks, self.max_spend(asks[0]) if self.limits.has_budget else Spend())
 
-    def accounted(self, ask: A, answer: C, *, n_unreported: int) -> C:
+    def with_assumed_usage(self, ask: A, answer: C, *, n_unreported: int) -> C:
         """Return an answer with what is assumed for its requests without reported tokens: the most that each may take."""
         if not n_unreported:
             return answer
-        most = self.at_most(ask) * n_unreported
+        most = self.max_spend(ask) * n_unreported
         return answer.model_copy(
             update={"assumed_cost_usd": most.cost_usd or None, "assumed_tokens": min(most.tokens, MOST_TOKENS)}
         )
@@ -270,7 +274,7 @@ class RunSession(Generic[A, C]):
         key = dict(zip(self.log.key, ask.key, strict=True))
         shared_with = answer.shared_with or str(getattr(answer, self.log.key[0]))
         return answer.model_copy(
-            update={**NOTHING_TAKEN, **key, "attempt": ask.attempt, "shared_with": shared_with, "at": now()}
+            update={**NO_USAGE, **key, "attempt": ask.attempt, "shared_with": shared_with, "at": now()}
         )
 
     def _write(self, ask: A, answer: C, *, again: bool) -> None:
@@ -278,34 +282,34 @@ class RunSession(Generic[A, C]):
         self.progress.count_outcome(answer.failure, again=again)
 
 
-async def live(session: RunSession[A, C], call_of: Callable[[A], Awaitable[C]], *, concurrency: int) -> None:
+async def run_live(session: RunSession[A, C], call_of: Callable[[A], Awaitable[C]], *, concurrency: int) -> None:
     """Make the calls of a session from this process, `concurrency` at a time.
 
     An error of `call_of` or of the log stops the run: calls in flight are cancelled, and the error is raised. A stop lets
     calls in flight finish.
     """
     follow_ups: deque[Group[A]] = deque()
-    budget = session.budget if session.limits.bounded else None
+    budget = session.budget if session.limits.has_budget else None
 
     async def worker() -> None:
         while not session.stop:
             group = follow_ups.popleft() if follow_ups else next(session.calls, None)
             if group is None:
                 return
-            if budget is not None and (limit := await budget.reserve(group.at_most)) is not None:
+            if budget is not None and (limit := await budget.reserve(group.max_spend)) is not None:
                 session.stop.ask(limit)
                 return
             actual = Spend()
             try:
                 with metered() as meter:
                     answered = await call_of(group.asks[0])
-                answered = session.accounted(group.asks[0], answered, n_unreported=meter.n_unreported)
+                answered = session.with_assumed_usage(group.asks[0], answered, n_unreported=meter.n_unreported)
                 if budget is not None:
                     actual = spend_of(answered)
             finally:
                 if budget is not None:
-                    budget.settle(group.at_most, actual)
-                    budget.in_flight.ended(group.at_most)
+                    budget.settle(group.max_spend, actual)
+                    budget.in_flight.end(group.max_spend)
             follow_ups.extend(session.keep(group, answered))
 
     try:

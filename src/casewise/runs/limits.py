@@ -27,7 +27,7 @@ from casewise.text import count_of
 T = TypeVar("T")
 
 
-def finished(work: Coroutine[Any, Any, T]) -> T:
+def run_sync(work: Coroutine[Any, Any, T]) -> T:
     """Return the result of `work`, from another thread if an event loop is running already, as in a notebook."""
     try:
         asyncio.get_running_loop()
@@ -50,7 +50,7 @@ class Limits:
     """Maximum cost of all sessions together, in US dollars."""
     max_tokens_total: int | None = None
     """Maximum number of tokens, in and out, of all sessions together."""
-    elsewhere: Hidden[Spend] = field(default_factory=Spend)
+    spent_elsewhere: Hidden[Spend] = field(default_factory=Spend)
     """Spend of other runs under the same limits."""
 
     def __post_init__(self) -> None:
@@ -60,13 +60,13 @@ class Limits:
             raise ConfigurationError(f"--max-cost is {self.max_cost}; it is 0 or more, in US dollars")
 
     @property
-    def bounded(self) -> bool:
+    def has_budget(self) -> bool:
         """True if money or tokens are limited."""
         return self.max_cost is not None or self.max_tokens_total is not None
 
-    def less(self, spent: Spend) -> Limits:
+    def reduced_by(self, spent: Spend) -> Limits:
         """Return the same limits, of which another run took `spent`."""
-        return replace(self, elsewhere=self.elsewhere + spent)
+        return replace(self, spent_elsewhere=self.spent_elsewhere + spent)
 
 
 IN_FLIGHT = "in_flight.json"
@@ -91,17 +91,17 @@ class InFlight:
             self.unknown += spend
             self._write(self._written)
 
-    def begun(self, call: Spend) -> None:
+    def begin(self, call: Spend) -> None:
         """Count a call that begins."""
         self._now += call
         if self._now.cost_usd > self._written.cost_usd or self._now.tokens > self._written.tokens:
             self._write(Spend(1.5 * self._now.cost_usd, 3 * self._now.tokens // 2))
 
-    def ended(self, call: Spend) -> None:
+    def end(self, call: Spend) -> None:
         """Count a call that ends."""
         self._now -= call
 
-    def settled(self) -> None:
+    def clear(self) -> None:
         """Empty the file after all calls have ended."""
         if self._written != Spend():
             self._write(Spend())
@@ -141,10 +141,10 @@ class Budget:
         self._under_way = 0
         self._changed: asyncio.Event | None = None
 
-    def lacks(self, call: Spend) -> str | None:
+    def exceeded_limit(self, call: Spend) -> str | None:
         """Return the limit that `call` would pass, in words, or None."""
         limits = self.limits
-        after = limits.elsewhere + self.spent + self.reserved + call
+        after = limits.spent_elsewhere + self.spent + self.reserved + call
         if limits.max_cost is not None and after.cost_usd > limits.max_cost:
             return f"the cost limit of ${limits.max_cost:g}"
         if limits.max_tokens_total is not None and after.tokens > limits.max_tokens_total:
@@ -153,13 +153,13 @@ class Budget:
 
     async def reserve(self, call: Spend) -> str | None:
         """Set aside what `call` may cost; return the limit that is used up, in words, if it cannot fit any more."""
-        while (lack := self.lacks(call)) is not None:
+        while (lack := self.exceeded_limit(call)) is not None:
             if not self._under_way:
                 return lack
             self._changed = self._changed or asyncio.Event()
             await self._changed.wait()
         self.set_aside(call)
-        self.in_flight.begun(call)
+        self.in_flight.begin(call)
         return None
 
     def set_aside(self, call: Spend) -> None:
@@ -207,7 +207,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 @contextmanager
-def stopping_on_signals(stop: Stop, *, say: Callable[[str], None]) -> Iterator[None]:
+def stop_on_signals(stop: Stop, *, say: Callable[[str], None]) -> Iterator[None]:
     """Let a first Ctrl-C (or SIGTERM) ask for a stop; a second one has its usual effect.
 
     Asks that a local model has not begun are dropped: the same command asks them again.

@@ -29,9 +29,9 @@ from casewise.models.prices import Spend, spend_of
 from casewise.models.protocol import Usage
 from casewise.options import Hidden
 from casewise.records import Judgement
-from casewise.runs.batch import BatchOptions, in_batches, leave_to_batches, reserved
-from casewise.runs.engine import A, Asks, C, RunLog, RunSession, live
-from casewise.runs.limits import InFlight, Limits, RunObserver, RunProgress, stopping_on_signals, unknown_spend
+from casewise.runs.batch import BatchOptions, run_in_batches, skip_batch_calls, total_reserved
+from casewise.runs.engine import A, Asks, C, RunLog, RunSession, run_live
+from casewise.runs.limits import InFlight, Limits, RunObserver, RunProgress, stop_on_signals, unknown_spend
 from casewise.storage.batch_jobs import JobLog
 from casewise.storage.files import read_jsonl
 from casewise.storage.run_folder import AnyManifest, LogKind, RunFolder, Session, judgement_summaries
@@ -67,10 +67,10 @@ def estimate_calls(
         for first, *_ in plan.groups(bundle):
             if not takes_call(first):
                 continue
-            usual = asker.usually(first)
+            usual = asker.estimate_usage(first)
             n_calls += 1
             sent, replied = sent + (usual.input_tokens or 0), replied + (usual.output_tokens or 0)
-            most += asker.at_most(first)
+            most += asker.max_spend(first)
     return CallEstimate(
         n_calls=n_calls,
         input_tokens=sent,
@@ -94,7 +94,7 @@ class FolderLog(RunLog[A, C]):
         self.folder, self.key, self.before = folder, folder.kind.key, before
         brief = folder.brief()
         if not brief.is_empty():
-            self.held, self.spent = brief, spent_in_columns(brief)
+            self.earlier_answers, self.spent = brief, sum_spend(brief)
 
     def at(self, place: int) -> C:
         return self.folder.at(place)
@@ -108,19 +108,19 @@ class FolderLog(RunLog[A, C]):
         self.folder.add(answer)
 
 
-def spent_in_columns(log: pl.DataFrame) -> Spend:
+def sum_spend(log: pl.DataFrame) -> Spend:
     """Return cost and tokens of the calls in a log in columns."""
     return Spend(float(log["cost_usd"].sum() or 0.0), int(log["tokens"].sum()))
 
 
-def spent_in(folder: Path, kind: LogKind[M, C]) -> Spend:
+def run_spend(folder: Path, kind: LogKind[M, C]) -> Spend:
     """Return the most that a run took so far, with its calls under way and its batch jobs; zero if there is no run yet."""
     log, known = folder / kind.file, Spend()
     if log.exists() and kind.record is Judgement:
-        known = spent_in_columns(judgement_summaries(log))
+        known = sum_spend(judgement_summaries(log))
     elif log.exists():
         known = sum(map(spend_of, read_jsonl(log, kind.record, growing=True)), Spend())
-    return known + reserved(JobLog.read(folder)) + unknown_spend(folder)
+    return known + total_reserved(JobLog.read(folder)) + unknown_spend(folder)
 
 
 @asynccontextmanager
@@ -155,7 +155,7 @@ def default_folder(name: str) -> Path:
     return Path("runs") / "".join(c if c.isalnum() or c in "-_.+" else "-" for c in name)
 
 
-def session_now(
+def new_session(
     limits: Limits,
     *,
     command: str | None = None,
@@ -168,7 +168,7 @@ def session_now(
     return Session(
         started=datetime.now(UTC),
         versions={"python": platform.python_version(), **versions},
-        options={name: value for name, value in vars(limits).items() if name != "elsewhere"},
+        options={name: value for name, value in vars(limits).items() if name != "spent_elsewhere"},
         command=command,
         planned_items=items,
         planned_asks=asks,
@@ -232,21 +232,21 @@ async def perform(
     watch, limits, batch = watch or RunObserver(), options.limits, options.batch
     check_limits(limits, asker)
     client = (asker.client or client_of(asker.model, asker.name)) if batch else None
-    asker.tell_with(watch.say)
+    asker.set_notifier(watch.say)
     async with log as opened:
-        if opened.held is None:
+        if opened.earlier_answers is None:
             opened.in_flight.count(await asker.prepare(ask for bundle in plan.bundles for ask in bundle))
-        session = RunSession(plan, opened, asker.at_most, progress, limits, watch)
+        session = RunSession(plan, opened, asker.max_spend, progress, limits, watch)
         started = time.monotonic()
         try:
-            with stopping_on_signals(watch.stop, say=watch.say):
+            with stop_on_signals(watch.stop, say=watch.say):
                 if batch is not None and client is not None:
-                    await in_batches(session, call_of, client, batch, asker=asker.name, priced=asker.is_priced)
+                    await run_in_batches(session, call_of, client, batch, asker=asker.name, priced=asker.is_priced)
                 else:
-                    leave_to_batches(session)
-                    await live(session, call_of, concurrency=max(limits.concurrency, asker.concurrency))
+                    skip_batch_calls(session)
+                    await run_live(session, call_of, concurrency=max(limits.concurrency, asker.concurrency))
             progress.stopped = watch.stop.reason
-            opened.in_flight.settled()
+            opened.in_flight.clear()
         finally:
             opened.sync()
             progress.seconds = time.monotonic() - started

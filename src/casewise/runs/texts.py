@@ -8,15 +8,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from casewise.models.asker import ChatAsker, NoReplyReason, usually
+from casewise.models.asker import ChatAsker, NoReplyReason, estimate_usage
 from casewise.models.load import LoadedModel
 from casewise.models.prices import Spend
 from casewise.models.protocol import Message, Reply, ReplyOptions, Usage
 from casewise.records.base import Record, digest
 from casewise.records.call import Call
-from casewise.runs.engine import Asks, each_alone
+from casewise.runs.engine import Asks, separate_calls
 from casewise.runs.limits import Limits, RunObserver, RunProgress
-from casewise.runs.run import CallEstimate, CallingOptions, estimate_calls, folder_log, perform, session_now, spent_in
+from casewise.runs.run import CallEstimate, CallingOptions, estimate_calls, folder_log, new_session, perform, run_spend
 from casewise.storage.run_folder import MADE_BEFORE, RUN, AnyManifest, LogKind, last_records, now, read_manifest
 
 
@@ -126,31 +126,31 @@ class Maker(ChatAsker[TextAsk, MadeText]):
         """Return the options of the reply."""
         return ReplyOptions(MAX_TOKENS)
 
-    def usually(self, ask: TextAsk) -> Usage:
+    def estimate_usage(self, ask: TextAsk) -> Usage:
         """Return an estimate: a made text is usually as long as the text."""
         reply = USUAL_CLAIM if ask.messages else 16 + len(ask.text) // 4
-        return usually(self.messages(ask), reply_tokens=min(MAX_TOKENS, reply))
+        return estimate_usage(self.messages(ask), reply_tokens=min(MAX_TOKENS, reply))
 
-    def read(self, ask: TextAsk, reply: Reply, took: dict[str, Any]) -> MadeText:
+    def read(self, ask: TextAsk, reply: Reply, call_fields: dict[str, Any]) -> MadeText:
         """Return the made text in the reply, or the reason why there is none."""
         try:
             result = {"made": self.text_in(reply.text)}
         except ValueError as error:
             result = {"problem": str(error)}
-        return self.record(ask, raw_reply=reply.text, **result, **took)
+        return self.record(ask, raw_reply=reply.text, **result, **call_fields)
 
-    def unanswered(self, ask: TextAsk, reason: NoReplyReason, detail: str, /, **came: Any) -> MadeText:
+    def unanswered(self, ask: TextAsk, reason: NoReplyReason, detail: str, /, **call_fields: Any) -> MadeText:
         """Return the reason why no text was made."""
         problem = f"{reason.replace('_', ' ')}: {detail}"
-        return self.record(ask, problem=problem, passing=reason == "unavailable", **came)
+        return self.record(ask, problem=problem, passing=reason == "unavailable", **call_fields)
 
     def record(self, ask: TextAsk, **result: Any) -> MadeText:
         """Return the record of an attempt at a text."""
         return MadeText(maker=self.name, text_digest=text_key(ask.text), attempt=ask.attempt, at=now(), **result)
 
 
-def plan_of(texts: Iterable[str | TextAsk]) -> Asks[TextAsk]:
-    return each_alone(text if isinstance(text, TextAsk) else TextAsk(text) for text in dict.fromkeys(texts))
+def plan_texts(texts: Iterable[str | TextAsk]) -> Asks[TextAsk]:
+    return separate_calls(text if isinstance(text, TextAsk) else TextAsk(text) for text in dict.fromkeys(texts))
 
 
 async def make_texts(
@@ -169,14 +169,14 @@ async def make_texts(
     """
     identity = MakerIdentity(maker=maker.name, version=maker.version, settings=maker.model.settings())
     manifest = MadeManifest(identity=identity, created=datetime.now(UTC))
-    folder = folder_of(within, maker.name)
+    folder = maker_folder(within, maker.name)
     folder.parent.mkdir(parents=True, exist_ok=True)
-    session = session_now(limits, command=command)
+    session = new_session(limits, command=command)
     summary, options = MadeSummary(maker=maker.name), CallingOptions(limits=limits)
     return await perform(
         maker,
         maker.answer,
-        plan_of(texts),
+        plan_texts(texts),
         folder_log(folder, manifest, MADE, session, private=True),
         options=options,
         progress=summary,
@@ -184,17 +184,17 @@ async def make_texts(
     )
 
 
-def folder_of(within: Path, name: str) -> Path:
+def maker_folder(within: Path, name: str) -> Path:
     safe_name = "".join(c if c.isalnum() or c in "-_." else "-" for c in name)
     return within / MADE_BEFORE / f"{safe_name[:80]}-{digest(name)[:6]}"
 
 
-def estimate_made(maker: Maker, texts: Iterable[str | TextAsk]) -> CallEstimate:
+def estimate_texts(maker: Maker, texts: Iterable[str | TextAsk]) -> CallEstimate:
     """Estimate making the texts, as if none were made yet. No call is made."""
-    return estimate_calls(maker, plan_of(texts))
+    return estimate_calls(maker, plan_texts(texts))
 
 
-def made_in(within: Path) -> Mapping[tuple[str, str], MadeText]:
+def read_made_texts(within: Path) -> Mapping[tuple[str, str], MadeText]:
     """Return all texts that were made for the run at `within`, by maker and key."""
     texts = {}
     for folder in sorted((within / MADE_BEFORE).glob(f"*/{RUN}")):
@@ -204,7 +204,9 @@ def made_in(within: Path) -> Mapping[tuple[str, str], MadeText]:
     return texts
 
 
-def spent_making(within: Path, *, but: str = "") -> Spend:
+def makers_spend(within: Path, *, but: str = "") -> Spend:
     """Return the most that all makers except one took."""
-    folders = [file.parent for file in (within / MADE_BEFORE).glob(f"*/{RUN}") if file.parent != folder_of(within, but)]
-    return sum((spent_in(folder, MADE) for folder in folders), Spend())
+    folders = [
+        file.parent for file in (within / MADE_BEFORE).glob(f"*/{RUN}") if file.parent != maker_folder(within, but)
+    ]
+    return sum((run_spend(folder, MADE) for folder in folders), Spend())

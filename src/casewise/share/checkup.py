@@ -10,7 +10,7 @@ from typing import Any
 
 from casewise.ask.prompts import published_prompts
 from casewise.errors import CasewiseError
-from casewise.models.client import connects
+from casewise.models.client import accepts_connections
 from casewise.models.endpoints import ENDPOINTS, Endpoint
 from casewise.storage.loaders.loader import Loader
 from casewise.storage.loaders.public import CASEBENCH, PROMPTS, own_loaders
@@ -103,5 +103,5 @@ def prompts_state() -> str:
 async def reachable(endpoints: list[Endpoint]) -> dict[str, bool]:
     """Return for each endpoint with an address whether it accepts a connection within two seconds."""
     addressed = [endpoint for endpoint in endpoints if not endpoint.base_url.startswith("{")]
-    answers = await asyncio.gather(*(connects(endpoint.base_url, within_s=2.0) for endpoint in addressed))
+    answers = await asyncio.gather(*(accepts_connections(endpoint.base_url, within_s=2.0) for endpoint in addressed))
     return {endpoint.name: answer for endpoint, answer in zip(addressed, answers, strict=True)}

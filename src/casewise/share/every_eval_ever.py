@@ -23,7 +23,7 @@ from casewise.errors import ConfigurationError
 from casewise.evaluate.judge_numbers import JudgeNumbers
 from casewise.evaluate.judged_runs import JudgedRun
 from casewise.records import Arm, Judgement, Scored, scale_of
-from casewise.runs.texts import made_in
+from casewise.runs.texts import read_made_texts
 from casewise.stats.labels import labels
 from casewise.stats.metrics import all_metrics
 from casewise.storage.benchmark import Benchmark
@@ -162,12 +162,12 @@ def samples(
         zip(benchmark.item_columns["item_id"], labels(benchmark.item_columns, policy).weight.tolist(), strict=True)
     )
     notes = {} if withheld else read_item_notes([run.path])
-    made_texts = MadeTexts(made_in(run.path))
+    made_texts = MadeTexts(read_made_texts(run.path))
     for judgement in last_records(run.path / JUDGEMENTS, JUDGEMENT_LOG):
         item = benchmark.item[judgement.item_id]
         query, note = benchmark.query[item.query_id], notes.get(item.id)
         series = f"{judgement.elicitation}, {judgement.arm}"
-        shown = show_item(Arm.named(judgement.arm), benchmark, item, made=made_texts)
+        shown = show_item(Arm.parse(judgement.arm), benchmark, item, made=made_texts)
         turns = (*turns_of_chat(shown.before), *shown.placement.earlier)
         before = (*shown.placement.system, *(turn.content for turn in turns))
         raw = "\n\n".join(part for part in (*before, in_words(shown.context), shown.query) if part)

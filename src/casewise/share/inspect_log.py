@@ -10,7 +10,7 @@ from typing import Any
 from casewise.errors import BenchmarkError, ConfigurationError, DataError
 from casewise.plugins import install_command
 from casewise.records import Arm, Judgement, Scored, scale_of
-from casewise.runs.texts import made_in
+from casewise.runs.texts import read_made_texts
 from casewise.stats.labels import VOTES, LabelPolicy, labels
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.load import load
@@ -48,7 +48,7 @@ def export_inspect_log(
     if not judgements:
         raise DataError(run / JUDGEMENTS, None, "holds no judgements yet")
     target.parent.mkdir(parents=True, exist_ok=True)
-    write_eval_log(as_log(manifest, source_benchmark, judgements, policy, MadeTexts(made_in(run))), str(target))
+    write_eval_log(as_log(manifest, source_benchmark, judgements, policy, MadeTexts(read_made_texts(run))), str(target))
     return target
 
 
@@ -91,7 +91,7 @@ def sample(judgement: Judgement, benchmark: Benchmark, weight: float, made_texts
 
     item = benchmark.item[judgement.item_id]
     query = benchmark.query[item.query_id]
-    shown = show_item(Arm.named(judgement.arm), benchmark, item, made=made_texts)
+    shown = show_item(Arm.parse(judgement.arm), benchmark, item, made=made_texts)
     beside = {
         "system": list(shown.placement.system),
         "earlier": [

@@ -18,12 +18,12 @@ from casewise.ask.prompts import PromptSet
 from casewise.errors import ConfigurationError
 from casewise.judges.llm import find_prompts
 from casewise.judges.plan import Selection, select
-from casewise.models.inspect_bridge import inspect_messages, reply_of
+from casewise.models.inspect_bridge import inspect_messages, to_reply
 from casewise.records import Arm, Elicitation, Item, Unscored, scale_of
 from casewise.stats.labels import LabelPolicy, labels
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.load import load
-from casewise.transforms.catalogue import arm_named, check_arms, show_item
+from casewise.transforms.catalogue import check_arms, parse_arm, show_item
 
 
 @task
@@ -46,7 +46,7 @@ def judge(
     """
     checked_elicitation = checked(elicitation)
     source = load(benchmark)
-    shown = arm_named(arm)
+    shown = parse_arm(arm)
     check_arms((shown,), source.parameters)
     weight = weights(source, LabelPolicy.parse(labels))
     wording = find_prompts(prompts)
@@ -176,7 +176,7 @@ def verdict(elicitation: str = "binary") -> Scorer:
     checked_elicitation = checked(elicitation)
 
     async def score(state: TaskState, _target: Target) -> Score:
-        read = read_outcome(checked_elicitation, reply_of(state.output))
+        read = read_outcome(checked_elicitation, to_reply(state.output))
         weight = state.metadata.get("weight_of_safe")
         metadata = {"weight_of_safe": weight, **(read.detail or {})}
         if isinstance(read.outcome, Unscored):

@@ -13,7 +13,7 @@ from casewise.stats.arrays import FloatArray, PerVote
 from casewise.stats.estimates import Estimate, estimate_of, measure
 from casewise.stats.intervals import degrees_of_freedom, student_quantile
 from casewise.stats.measured import TotalsByCluster, share
-from casewise.stats.metrics import metrics_named
+from casewise.stats.metrics import parse_metrics
 from casewise.stats.sample import Sample, totals_by_query
 
 N_BINS = 10
@@ -86,7 +86,7 @@ def calibration(sample: Sample, *, n_bins: int = N_BINS) -> Calibration:
     """
     rated = sample.where(sample.in_rate_metrics)
     # Measured before there are totals of every bin, which are large.
-    measured_brier = measure(rated, metrics=metrics_named("brier"))
+    measured_brier = measure(rated, metrics=parse_metrics("brier"))
     bins = equal_mass_bins(rated.probability, max(1, min(n_bins, rated.n_clusters // QUERIES_PER_BIN)))
     n_used = int(bins.max()) + 1 if len(bins) else 0
     totals = replace(

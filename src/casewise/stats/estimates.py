@@ -26,7 +26,7 @@ from casewise.stats.intervals import (
 )
 from casewise.stats.labels import column
 from casewise.stats.measured import Functional, Measured, Totals, TotalsByCluster, share, weighted_mean
-from casewise.stats.metrics import Metric, all_metrics, metrics_named, totals_of
+from casewise.stats.metrics import Metric, all_metrics, parse_metrics, totals_of
 from casewise.stats.sample import Sample, right_weight
 from casewise.text import count_of
 
@@ -458,7 +458,7 @@ def error_sources(sample: Sample) -> ErrorSources | None:
 
     Source: Searle, Casella & McCulloch (1992), Variance Components, chapter 3 (nested classification).
     """
-    measured = measure(sample, metrics=metrics_named("accuracy"))
+    measured = measure(sample, metrics=parse_metrics("accuracy"))
     if not sample.answers or not measured or measured[0].at_risk < 2 or np.isnan(measured[0].value):
         return None
     counted, k = sample.in_label_metrics, len(sample.answers)
@@ -492,7 +492,7 @@ def wording_spread(samples: Sequence[Sample]) -> WordingSpread | None:
 
     `samples`: the judge in each wording, over the same items.
     """
-    measured = [value for sample in samples for value in measure(sample, metrics=metrics_named("accuracy"))]
+    measured = [value for sample in samples for value in measure(sample, metrics=parse_metrics("accuracy"))]
     if len(measured) < max(2, len(samples)) or any(np.isnan(value.value) for value in measured):
         return None
     observed = float(np.var([value.value for value in measured], ddof=1))

@@ -275,7 +275,7 @@ class Metric:
         terms = RecordedTerms()
         if self.ordered is None:
             self.value_from_sums(terms)
-        return frozenset((*terms, self.whole)).union(*(metric_named(name).terms for name in self.shares))
+        return frozenset((*terms, self.whole)).union(*(find_metric(name).terms for name in self.shares))
 
     def value_from_sums(self, sums: Totals) -> FloatArray:
         """Return the metric's value from sums of terms; nan where it is undefined."""
@@ -318,7 +318,7 @@ class Metric:
             domain=self.domain,
             undefined=UNDEFINED[self.needs] if has_items else NO_ITEMS,
         )
-        shares = tuple(metric_named(name).measure(sample, totals) for name in self.shares)
+        shares = tuple(find_metric(name).measure(sample, totals) for name in self.shares)
         unseen = totals.unseen(functional) if self.needs == "values" else None
         value = replace(totals.measure(functional), shares=shares, unseen=unseen)
         if self.whole not in ITEMS_BY_WHOLE:
@@ -608,12 +608,12 @@ def metrics_left_out() -> tuple[str, ...]:
     return package_metrics()[1]
 
 
-def metric_named(name: str) -> Metric:
+def find_metric(name: str) -> Metric:
     """Return the metric that is called `name`."""
     return BY_NAME.get(name) or package_metrics()[0][name]
 
 
-def metrics_named(*names: str) -> tuple[Metric, ...]:
+def parse_metrics(*names: str) -> tuple[Metric, ...]:
     """Return those metrics, in the order of `all_metrics`."""
     metrics = METRICS if BY_NAME.keys() >= set(names) else all_metrics()
     return tuple(metric for metric in metrics if metric.name in names)

@@ -383,7 +383,7 @@ Codes = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
-class Wanted:
+class Requirements:
     """The goal of thresholds: a ratio of costs, or limits on harm and over-refusal."""
 
     ratio: float | None = None
@@ -448,7 +448,7 @@ class Wanted:
         return self.ratio or 1.0, self.ask_cost or 1.0
 
     @property
-    def without_promises(self) -> Wanted:
+    def without_promises(self) -> Requirements:
         """The same costs, and no promise."""
         return replace(self, ratio=self.costs[0], max_harm=None, max_over_refusal=None, max_needless_ask=None)
 
@@ -464,8 +464,8 @@ class Wanted:
         return tuple(RiskPromise(kind, at_most, level) for kind, at_most in self.limits.items())
 
 
-class WantedFields(TypedDict, total=False):
-    """The fields of `Wanted`, as functions take them by name."""
+class RequirementFields(TypedDict, total=False):
+    """The fields of `Requirements`, as functions take them by name."""
 
     ratio: float | None
     ask_cost: float | None
@@ -501,7 +501,7 @@ ERRS: dict[PromiseKind, tuple[Decision, ...]] = {
 
 def fit_thresholds(
     evidence: Evidence,
-    wanted: Wanted,
+    wanted: Requirements,
     *,
     calibrator: Calibrator | None = None,
     n_as: dict[PromiseKind, int] | None = None,
@@ -557,7 +557,7 @@ def fit_thresholds(
 
 
 def held_out(
-    evidence: Evidence, wanted: Wanted, *, method: str, seed: int = 0
+    evidence: Evidence, wanted: Requirements, *, method: str, seed: int = 0
 ) -> tuple[Codes, tuple[FittedThresholds, ...]]:
     """Return the decision on each item by thresholds fitted, by the same rule, on other queries (ten folds of queries), and these thresholds.
 
@@ -620,7 +620,7 @@ SHARES: dict[str, tuple[str, str]] = {
 
 
 def measure_decisions(
-    evidence: Evidence, decisions: Codes, *, wanted: Wanted, moved: Mapping[str, float] | None = None
+    evidence: Evidence, decisions: Codes, *, wanted: Requirements, moved: Mapping[str, float] | None = None
 ) -> Measurement:
     """Return rates and the cost of `decisions` on these items.
 
@@ -635,7 +635,7 @@ def measure_decisions(
     return Measurement(**estimates, cost=cost if wanted.ratio is not None else None)
 
 
-def rates(evidence: Evidence, decisions: Codes, *, wanted: Wanted) -> dict[str, Measured]:
+def rates(evidence: Evidence, decisions: Codes, *, wanted: Requirements) -> dict[str, Measured]:
     r"""Return each share of `SHARES`, and the mean cost of an item in over-refusals,
 
     .. math:: \frac{1}{n} \sum_i w_i r_i + c\,(1 - w_i)\,a_i + d\,q_i,
@@ -669,7 +669,7 @@ class Trial(ShortRepr):
     """One judge with thresholds, and its decisions on held-out queries."""
 
     evidence: Evidence
-    wanted: Wanted
+    wanted: Requirements
     """The goal of the thresholds: without promises where these queries cannot carry them."""
     fitted: FittedThresholds
     decisions: Codes
@@ -681,7 +681,13 @@ class Trial(ShortRepr):
 
     @classmethod
     def from_evidence(
-        cls, evidence: Evidence, wanted: Wanted, *, calibrator: Calibrator | None = None, method: str, seed: int = 0
+        cls,
+        evidence: Evidence,
+        wanted: Requirements,
+        *,
+        calibrator: Calibrator | None = None,
+        method: str,
+        seed: int = 0,
     ) -> Self:
         """Fit what is wanted, or without its promises where these queries cannot carry them.
 
@@ -730,7 +736,7 @@ def cheapest_trial(trials: Mapping[str, Trial]) -> str:
     """Return the name of the trial with the lowest held-out cost, among those that carry their promises where any does.
 
     Choosing by the queries that a promise and an interval rest on breaks them more often than they say, unless both were
-    made for the best of so many judges (`Wanted.chosen_from`).
+    made for the best of so many judges (`Requirements.chosen_from`).
     """
     carried = {name: trial for name, trial in trials.items() if trial.broken is None} or trials
     return min(carried, key=lambda name: carried[name].cost.value)

@@ -666,7 +666,7 @@ class ContextFile(RecordColumns[Context]):
 
     def written(self, context_id: str) -> StatedTexts:
         """Return the statements and the author of a context without creating its record."""
-        return StatedTexts.of_line(self._line(self.table.row(self.place(context_id))))
+        return StatedTexts.from_line(self._line(self.table.row(self.place(context_id))))
 
     def _line(self, row: tuple[Any, ...]) -> str:
         _, _, line, start, size, check = row

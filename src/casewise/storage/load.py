@@ -20,7 +20,7 @@ from pydantic import ValidationError
 from casewise import __version__
 from casewise.errors import ConfigurationError, DataError, did_you_mean
 from casewise.records import LabelsBy, ParameterSet, RatingScale, Taxonomy
-from casewise.records.base import digest, problems, writable
+from casewise.records.base import digest, escape_surrogates, problems
 from casewise.storage.benchmark import About, Benchmark, join_benchmarks
 from casewise.storage.benchmark_folder import (
     RECORDS,
@@ -184,7 +184,9 @@ def source_of(source: Source, loaded: Benchmark) -> str:
     """Return the text that finds the benchmark again: its name, or its absolute path."""
     if isinstance(source, Benchmark):
         return loaded.name
-    return str(source) if source in EMBEDDED or named_benchmark(source) else writable(str(Path(source).resolve()))
+    return (
+        str(source) if source in EMBEDDED or named_benchmark(source) else escape_surrogates(str(Path(source).resolve()))
+    )
 
 
 # A user's own cases as a benchmark.

@@ -31,7 +31,7 @@ from casewise.records import (
     scale_of,
     sorry_bench,
 )
-from casewise.records.context import Text, checked_names
+from casewise.records.context import Text, sorted_names
 from casewise.storage.benchmark import About, Benchmark, Published
 from casewise.storage.entries import Entry, json_entries
 from casewise.storage.files import first_problem, replacing, shortened_json
@@ -383,7 +383,7 @@ def elicitation_of_file_name(path: Path) -> tuple[Elicitation | None, tuple[str,
         wordy = [whole for last, whole in LAST_PARTS.items() if f"_{name}_" in f"_{last}_"]
         omitted.append(LAST_PARTS.get(name) or (wordy[0] if len(wordy) == 1 and name not in GROUPS else name))
     try:
-        return MODES[mode], checked_names(omitted)
+        return MODES[mode], sorted_names(omitted)
     except ConfigurationError as error:
         problem = f"its name says that {rest!r} was omitted, and not all of that names one parameter; rename the file"
         raise DataError(path, None, problem) from error
@@ -411,7 +411,7 @@ def outcome_of(raw: Any, elicitation: Elicitation) -> Scored | Unscored:
         return verdict_of(raw)
     if isinstance(raw, str):
         return Unscored(reason=UnscoredReason.UNPARSED, detail=raw)
-    if not scale_of(elicitation).holds(raw):
+    if not scale_of(elicitation).contains(raw):
         return Unscored(reason=UnscoredReason.OUT_OF_RANGE, detail=str(raw))
     return Scored(value=float(raw))
 

@@ -21,10 +21,10 @@ from casewise.models.protocol import Message, Role
 from casewise.plugins import add_command
 from casewise.records import ShownContext
 from casewise.records.base import Record, digest, problems, read_toml, shipped_toml
-from casewise.records.context import OPTIONAL, Text, in_order
+from casewise.records.context import OPTIONAL, Text, reading_order
 from casewise.records.item import Turn
 from casewise.storage.files import numbered_lines, read_jsonl, read_text, record
-from casewise.transforms.channels import DIRECTIONS, Channel, Direction, check_named, put_into
+from casewise.transforms.channels import DIRECTIONS, Channel, Direction, check_pinned_file, insert_text
 
 # Claims: a text in one of the channels argues for a verdict. casewise has its own; users add theirs in a TOML or JSON
 # Lines file.
@@ -167,25 +167,25 @@ class Attack:
         text = self.encoded(text)
         if self.channel == "user" and SLOT in wording:
             return replace(shown, query=text)
-        return put_into(self.channel, text, shown)
+        return insert_text(self.channel, text, shown)
 
 
 def claim(kind: str, shown: ShownItem, scene: Scene, argument: str) -> ShownItem:
     """Return `shown` with the claim of a transform of this kind."""
-    return attack_named(kind, argument).show(shown, scene.query.id)
+    return find_attack(kind, argument).show(shown, scene.query.id)
 
 
 @cache
-def attack_named(kind: str, argument: str) -> Attack:
+def find_attack(kind: str, argument: str) -> Attack:
     """Return the attack that a transform of this kind makes: casewise's own, a user's (`toml`), or either in another form.
 
-    Raises ConfigurationError: there is no such claim, or not in that channel, direction or language. Also as `attack_in_file`.
+    Raises ConfigurationError: there is no such claim, or not in that channel, direction or language. Also as `find_attack_in_file`.
     """
     in_file = kind == "toml" or argument.startswith("toml:")
     attack = (
-        attack_in_file(argument.removeprefix("toml:"))
+        find_attack_in_file(argument.removeprefix("toml:"))
         if in_file
-        else attack_among(shipped_claims(), argument, "claim:")
+        else select_attack(shipped_claims(), argument, "claim:")
     )
     if kind in ENCODINGS:
         return replace(attack, encoding=kind)
@@ -200,7 +200,7 @@ def attack_named(kind: str, argument: str) -> Attack:
 
 
 @cache
-def attack_in_file(argument: str) -> Attack:
+def find_attack_in_file(argument: str) -> Attack:
     """Return what `FILE#CLAIM/CHANNEL/DIRECTION@DIGEST` names.
 
     Raises ConfigurationError: it is written otherwise, the file has no such attack, or other words than those of the
@@ -212,13 +212,13 @@ def attack_in_file(argument: str) -> Attack:
         raise ConfigurationError(
             f"'toml:{argument}' is not toml:FILE#NAME/CHANNEL/DIRECTION@DIGEST; --attacks toml:FILE spells it out"
         )
-    attack = attack_among(read_claims(Path(path)), name, f"toml:{path}#")
-    check_named(f"{path}#{name}", fingerprint, attack.fingerprint)
+    attack = select_attack(read_claims(Path(path)), name, f"toml:{path}#")
+    check_pinned_file(f"{path}#{name}", fingerprint, attack.fingerprint)
     return attack
 
 
-def attack_among(claims: Mapping[str, Claim], name: str, prefix: str) -> Attack:
-    attacks = attacks_of(claims)
+def select_attack(claims: Mapping[str, Claim], name: str, prefix: str) -> Attack:
+    attacks = attacks_by_name(claims)
     if name not in attacks:
         raise ConfigurationError(
             f"no attack is called {prefix + name!r}{did_you_mean(name, tuple(attacks))}; there are "
@@ -227,7 +227,7 @@ def attack_among(claims: Mapping[str, Claim], name: str, prefix: str) -> Attack:
     return attacks[name]
 
 
-def attacks_of(claims: Mapping[str, Claim]) -> dict[str, Attack]:
+def attacks_by_name(claims: Mapping[str, Claim]) -> dict[str, Attack]:
     """Return every claim in every channel and direction that it has, by name."""
     return {
         f"{name}/{channel}/{direction}": Attack(claim, channel, direction)
@@ -287,7 +287,7 @@ class AttackPrompt(Record):
 def read_prompts(path: Path) -> dict[str, Claim]:
     """Return the attacks in a file of prompts. Raises DataError: a line is none; the message names it. There are none."""
     prompts: dict[tuple[str, Channel], list[AttackPrompt]] = {}
-    for line, prompt in prompts_in(path):
+    for line, prompt in read_prompt_lines(path):
         if not prompt.text.strip() or not prompt.name.strip() or "/" in prompt.name:
             raise DataError(path, line, "an attack has a text, and a name without a slash")
         prompts.setdefault((prompt.name, prompt.channel), []).append(prompt)
@@ -310,7 +310,7 @@ def read_prompts(path: Path) -> dict[str, Claim]:
     return claims
 
 
-def prompts_in(path: Path) -> Iterator[tuple[int, AttackPrompt]]:
+def read_prompt_lines(path: Path) -> Iterator[tuple[int, AttackPrompt]]:
     """Yield the lines of a set of attacks, of a garak report, or of a PyRIT file, each with its number."""
     if path.suffix in (".yaml", ".yml", ".prompt"):
         yield from enumerate(pyrit_prompts(path), 1)
@@ -393,7 +393,7 @@ def twin(shown: ShownItem, scene: Scene, argument: str) -> ShownItem:
         raise ValueError("the item has no twin")
     groups, twin_context = shown.context, scene.twin.shown()
     if argument == ALL:
-        claimed = put_into("user", CLAIMED.replace("{context}", in_words(twin_context)), shown)
+        claimed = insert_text("user", CLAIMED.replace("{context}", in_words(twin_context)), shown)
         return replace(claimed, placement=replace(shown.placement, context_role="system"))
     group, _, name = argument.partition(".")
     own_text, twin_text = (
@@ -408,7 +408,7 @@ def twin(shown: ShownItem, scene: Scene, argument: str) -> ShownItem:
 
 def parameters_of_twin(argument: str) -> tuple[str, ...]:
     """Return the parameters and groups that the transform names. Raises ConfigurationError: nothing can be called so."""
-    return () if argument == ALL else in_order([argument])
+    return () if argument == ALL else reading_order([argument])
 
 
 # Perturbations: changes that say nothing new and should change nothing. What moves under them is the judge's own noise.

@@ -25,9 +25,9 @@ from casewise.transforms.attacks import (
     LAYOUTS,
     ORDERS,
     Attack,
-    attack_named,
-    attacks_of,
+    attacks_by_name,
     claim,
+    find_attack,
     greeting,
     layout,
     order,
@@ -36,10 +36,10 @@ from casewise.transforms.attacks import (
     shipped_claims,
     twin,
 )
-from casewise.transforms.channels import TURNS, Channel, Direction, datamark, delimit, in_system
+from casewise.transforms.channels import TURNS, Channel, Direction, datamark, delimit, move_to_system
 from casewise.transforms.texts import AdaptiveTurn, MadeTexts, adaptive, check_model, detect, rewrite
-from casewise.transforms.user_function import function_at, own_transform
-from casewise.transforms.verified import annotated, dated_facts, read_facts, verified
+from casewise.transforms.user_function import apply_user_function, load_function
+from casewise.transforms.verified import annotate_claims, dated_facts, keep_verified, read_facts
 
 # The transforms that there are, and an arm done: one line a kind in `TRANSFORMS`.
 
@@ -83,7 +83,7 @@ def no_rest(argument: str) -> None:
         raise ConfigurationError(f"a defence of this kind is written without {argument!r} behind it")
 
 
-EVERYTHING = Arm.named("none").transforms[0].rest
+EVERYTHING = Arm.parse("none").transforms[0].rest
 
 BY_MODELS: tuple[tuple[str, Callable[[ShownItem, Scene, str], ShownItem], TransformRole, str], ...] = (
     ("paraphrase", partial(rewrite, "paraphrase"), "perturbation", "Every statement in a model's other words"),
@@ -96,7 +96,7 @@ BY_MODELS: tuple[tuple[str, Callable[[ShownItem, Scene, str], ShownItem], Transf
 def claim_kind(
     kind: str, form: str, title: str = "", example: str = "", *, version: int = CLAIMS_VERSION
 ) -> TransformKind:
-    do, check = partial(claim, kind), partial(attack_named, kind)
+    do, check = partial(claim, kind), partial(find_attack, kind)
     return TransformKind(form, do, "attack", version, check=check, title=title, example=example)
 
 
@@ -114,16 +114,16 @@ TRANSFORMS: dict[str, TransformKind] = {
         "adaptive:…",
         adaptive,
         "attack",
-        check=AdaptiveTurn.named,
+        check=AdaptiveTurn.parse,
         title="A model rewrites its claim after each verdict: --attacker MODEL",
         example="--attacker openai/gpt-4o",
     ),
     "python": TransformKind(
         "python:MODULE:FUNCTION",
-        own_transform,
+        apply_user_function,
         "own",
         needs_twin=True,
-        check=function_at,
+        check=load_function,
         title="An attack of your own, a function of what is shown",
         example="python:mine:claim",
     ),
@@ -142,7 +142,7 @@ TRANSFORMS: dict[str, TransformKind] = {
     **{
         kind: TransformKind(kind, do, "defence", check=no_rest, title=title)
         for kind, do, title in (
-            ("system", in_system, "The context in the system message, the user's text between explained marks"),
+            ("system", move_to_system, "The context in the system message, the user's text between explained marks"),
             ("datamark", datamark, "Every space of the input replaced by an explained mark"),
             ("delimit", delimit, "The input between explained marks that cannot be guessed"),
         )
@@ -152,8 +152,8 @@ TRANSFORMS: dict[str, TransformKind] = {
             f"{kind}:FACTS", do, "defence", 2, check=dated_facts, title=title, example=f"{kind}:facts.jsonl"
         )
         for kind, do, title in (
-            ("verified", verified, "Only claims that facts support"),
-            ("annotated", annotated, "Each claim with what facts say about it"),
+            ("verified", keep_verified, "Only claims that facts support"),
+            ("annotated", annotate_claims, "Each claim with what facts say about it"),
         )
     },
 }
@@ -183,13 +183,13 @@ def kind_of(transform: Transform) -> TransformKind:
     return kind
 
 
-def arm_named(name: str) -> Arm:
+def parse_arm(name: str) -> Arm:
     """Return the arm that a user calls `name`, each of its transforms in the version that there is.
 
     Raises ConfigurationError: there is no such arm; the message says which there are.
     """
     transforms = []
-    for transform in Arm.named(name).transforms:
+    for transform in Arm.parse(name).transforms:
         kind = transform_kind(transform.kind)
         now = (
             transform
@@ -278,7 +278,7 @@ NO_DEFENCE = "none"
 
 
 @dataclass(frozen=True)
-class OfferedTransform:
+class AvailableTransform:
     """One that a user can choose: what it is called, what it is, what it does, and the words of a claim or a whole name."""
 
     name: str
@@ -313,32 +313,32 @@ TITLES = {
 }
 
 TO_COMPLETE = tuple(
-    OfferedTransform(kind.form, "attack" if kind.role == "own" else kind.role, kind.title, kind.example)
+    AvailableTransform(kind.form, "attack" if kind.role == "own" else kind.role, kind.title, kind.example)
     for kind in TRANSFORMS.values()
     if kind.example
 )
 """Transforms that a user completes with a model, a file or a function."""
 
 
-def offered(parameters: ParameterSet | None = None) -> tuple[OfferedTransform, ...]:
+def available_transforms(parameters: ParameterSet | None = None) -> tuple[AvailableTransform, ...]:
     """Return all attacks, perturbations and defences, in the order of a list; attacks from the twin by these parameters."""
     parameters = parameters or paper_parameters()
     twins = (f"twin:{name}" for name in (ALL, *parameters.group_names, *parameters.names))
     attacks = [
-        OfferedTransform(
+        AvailableTransform(
             f"claim:{name}", "attack", attack.claim.title, attack.wordings[0], attack.channel, attack.direction
         )
-        for name, attack in attacks_of(shipped_claims()).items()
+        for name, attack in attacks_by_name(shipped_claims()).items()
     ]
     for name in (*twins, *PERTURBATIONS, *DEFENCES):
         kind, _, argument = name.partition(":")
         role: TransformRole = "defence" if name == NO_DEFENCE else TRANSFORMS[kind].role
         title = f"Its twin's {argument} in place of its own" if kind == "twin" else f"The context as {argument}"
-        attacks.append(OfferedTransform(name, role, TITLES.get(name) or TRANSFORMS[kind].title or title))
+        attacks.append(AvailableTransform(name, role, TITLES.get(name) or TRANSFORMS[kind].title or title))
     return tuple(attacks)
 
 
-def attacks_named(attacks: str | Sequence[str], parameters: ParameterSet | None = None) -> tuple[Transform, ...]:
+def parse_attacks(attacks: str | Sequence[str], parameters: ParameterSet | None = None) -> tuple[Transform, ...]:
     """Return the attacks and perturbations that `attacks` names, each once; with commas where it is a text.
 
     `all` is all of ours; part of a name all that begin with it (`claim`, `claim:authority/user`); `toml:FILE` all of a
@@ -346,21 +346,25 @@ def attacks_named(attacks: str | Sequence[str], parameters: ParameterSet | None 
 
     Raises ConfigurationError: nothing is called so. DataError: a user's file cannot be read.
     """
-    offers = [offer.name for offer in offered(parameters) if offer.role != "defence"]
+    offers = [offer.name for offer in available_transforms(parameters) if offer.role != "defence"]
     texts = attacks.split(",") if isinstance(attacks, str) else attacks
-    names = [name for text in texts for name in spelt_out(text.strip(), offers)]
-    return tuple(dict.fromkeys(arm_named(name).transforms[0] for name in names))
+    names = [name for text in texts for name in complete_names(text.strip(), offers)]
+    return tuple(dict.fromkeys(parse_arm(name).transforms[0] for name in names))
 
 
-def spelt_out(text: str, offers: Sequence[str]) -> list[str]:
+def complete_names(text: str, offers: Sequence[str]) -> list[str]:
     """Return the whole names of the attacks that a user calls `text`, among these offers or in a file."""
     if text == "all":
         return list(offers)
     form, _, argument = text.partition(":")
     if form in FORMS:
-        claims = attacks_of(shipped_claims())
+        claims = attacks_by_name(shipped_claims())
         spelt = (
-            spelt_out(argument, offers) if is_file(argument) else beginning(argument, claims) if argument else claims
+            complete_names(argument, offers)
+            if is_file(argument)
+            else beginning(argument, claims)
+            if argument
+            else claims
         )
         return [f"{form}:{name}" for name in spelt]
     if text.startswith(("python:", "paraphrase:")):
@@ -369,7 +373,7 @@ def spelt_out(text: str, offers: Sequence[str]) -> list[str]:
         text = f"toml:{text}"
     if text.startswith("toml:") and "@" not in text:
         path = Path(text.removeprefix("toml:").partition("#")[0])
-        attacks = attacks_of(read_claims(path)).items()
+        attacks = attacks_by_name(read_claims(path)).items()
         attack_names = [quoted(f"toml:{path}#{name}@{attack.fingerprint}") for name, attack in attacks]
         return beginning(quoted(text), attack_names)
     return [text] if text in offers or text.startswith("toml:") else beginning(text, offers)
@@ -395,7 +399,7 @@ def beginning(text: str, names: Iterable[str]) -> list[str]:
     return matches
 
 
-def defences_named(defences: str | Sequence[str], *, at: date | str | None = None) -> tuple[str, ...]:
+def parse_defences(defences: str | Sequence[str], *, at: date | str | None = None) -> tuple[str, ...]:
     """Return the defences that `defences` names, each once; with commas where it is a text.
 
     `verified:FACTS` and `annotated:FACTS` are spelt out: with a digest of the facts, and the day on which they are asked: `at`, or
@@ -442,12 +446,12 @@ def attack_arms(attacks: Iterable[Transform], defences: Iterable[str]) -> tuple[
     attacks = tuple(attacks)
     arms = [FULL]
     for defence in defences:
-        behind = () if defence == NO_DEFENCE else arm_named(defence).transforms
+        behind = () if defence == NO_DEFENCE else parse_arm(defence).transforms
         arms += [Arm(transforms=behind), *(Arm(transforms=(attack, *behind)) for attack in attacks)]
     return tuple(dict.fromkeys(arms))
 
 
-def own_defences(arms: Iterable[Arm]) -> frozenset[str]:
+def user_defences(arms: Iterable[Arm]) -> frozenset[str]:
     """Return users' own functions that stand behind another transform in some arm: there they are defences, and so alone."""
     second_transforms = (arm.transforms[1] for arm in arms if len(arm.transforms) == 2)
     return frozenset(transform.name for transform in second_transforms if role_of(transform) == "own")
@@ -456,7 +460,7 @@ def own_defences(arms: Iterable[Arm]) -> frozenset[str]:
 def setting_of(arm: Arm, own_attacks: Collection[str] = ()) -> Setting | None:
     """Return what an arm is for a report of attacks; None where it is none of that, such as one that leaves parameters out.
 
-    `own_attacks`: users' own functions that are defences (`own_defences`); others are attacks.
+    `own_attacks`: users' own functions that are defences (`user_defences`); others are attacks.
     """
     roles = [role_of(transform) for transform in arm.transforms]
     if arm.shows_all:
@@ -467,7 +471,7 @@ def setting_of(arm: Arm, own_attacks: Collection[str] = ()) -> Setting | None:
     if role not in ("attack", "perturbation", "own") or len(roles) > 2 or roles[1:] not in ([], ["defence"], ["own"]):
         return None
     defence = arm.transforms[1].name if len(roles) == 2 else NO_DEFENCE
-    return Setting(as_typed(first), role, direction_of(first), defence)
+    return Setting(typed_name(first), role, direction_of(first), defence)
 
 
 def first_attack(arm: Arm, own_attacks: Collection[str] = ()) -> Transform | None:
@@ -477,7 +481,7 @@ def first_attack(arm: Arm, own_attacks: Collection[str] = ()) -> Transform | Non
     return None if len(arm.transforms) == 1 and first.name in own_attacks else first
 
 
-def as_typed(transform: Transform) -> str:
+def typed_name(transform: Transform) -> str:
     """Return a transform's name as a user types it: the version stands in it only where it is another than this casewise's."""
     kind = transform_kind(transform.kind)
     if kind is not None and kind.version == transform.version:
@@ -488,7 +492,7 @@ def as_typed(transform: Transform) -> str:
 def direction_of(transform: Transform) -> Direction | None:
     """Return the verdict that an attack argues for; None where its name does not say."""
     if transform.kind == "adaptive":
-        return AdaptiveTurn.named(transform.rest).direction
+        return AdaptiveTurn.parse(transform.rest).direction
     if transform.kind not in ("claim", "toml", *FORMS):
         return None
     named = re.search(r"/(safe|unsafe)(?:@[^/]*)?\Z", transform.rest)
@@ -498,23 +502,23 @@ def direction_of(transform: Transform) -> Direction | None:
 def channel_of(transform: Transform) -> Channel | None:
     """Return the channel of an attack's claim; None for a perturbation, a twin or a function."""
     if transform.kind == "adaptive":
-        return AdaptiveTurn.named(transform.rest).channel
-    attack = attack_in(transform)
+        return AdaptiveTurn.parse(transform.rest).channel
+    attack = attack_of_transform(transform)
     return None if attack is None else attack.channel
 
 
 def place_of_attack(transform: Transform) -> str:
     """Return in words where a claim stands; of another attack or perturbation its kind."""
-    attack, channel = attack_in(transform), channel_of(transform)
+    attack, channel = attack_of_transform(transform), channel_of(transform)
     if attack is not None and attack.claim.conversation:
         return "in a made-up conversation"
     return f"of the kind {transform.kind}" if channel is None else f"in the channel {channel}"
 
 
-def attack_in(transform: Transform) -> Attack | None:
+def attack_of_transform(transform: Transform) -> Attack | None:
     """Return the claim that a transform makes; None for any other, of another version, or where its file has moved or changed."""
     try:
         kind_of(transform)
-        return attack_named(transform.kind, transform.rest) if transform.kind in ("claim", "toml", *FORMS) else None
+        return find_attack(transform.kind, transform.rest) if transform.kind in ("claim", "toml", *FORMS) else None
     except CasewiseError:
         return None

@@ -43,7 +43,7 @@ TURNS: dict[Channel, tuple[tuple[str, str], ...]] = {
 the turn with the claim is added."""
 
 
-def put_into(channel: Channel, text: str, shown: ShownItem) -> ShownItem:
+def insert_text(channel: Channel, text: str, shown: ShownItem) -> ShownItem:
     """Return `shown` with `text` put into a channel.
 
     Raises ValueError: nothing is shown of a context, so that there is no parameter to put it into.
@@ -72,17 +72,17 @@ def with_sentence(context: ShownContext, text: str) -> ShownContext:
         raise ValueError("nothing is shown of a context, so no parameter can say it")
     group = "recipient" if "recipient" in context else list(context)[-1]
     if group in OPTIONAL:
-        return {**context, group: f"{ended(as_text(context[group]))} {text}"}
+        return {**context, group: f"{with_full_stop(as_text(context[group]))} {text}"}
     name = "background" if group == "recipient" and "background" in context[group] else list(context[group])[-1]
-    return {**context, group: {**context[group], name: f"{ended(as_text(context[group][name]))} {text}"}}
+    return {**context, group: {**context[group], name: f"{with_full_stop(as_text(context[group][name]))} {text}"}}
 
 
-def ended(text: str) -> str:
+def with_full_stop(text: str) -> str:
     """Return `text` with a full stop, unless it ends with what ends a sentence."""
     return text if text.rstrip()[-1:] in ".!?:;" else f"{text.rstrip()}."
 
 
-def over_texts(context: ShownContext, change: Callable[[str], str]) -> ShownContext:
+def map_texts(context: ShownContext, change: Callable[[str], str]) -> ShownContext:
     """Return `context` with every text in it changed; numbers, yes and no stay as they are."""
 
     def changed(value: object) -> object:
@@ -117,13 +117,13 @@ MARKS = "^~¤¦"
 """Pairs of marks; the first that does not stand in the marked text is taken."""
 
 
-def in_system(shown: ShownItem, _scene: Scene, _rest: str) -> ShownItem:
+def move_to_system(shown: ShownItem, _scene: Scene, _rest: str) -> ShownItem:
     """Return the context in the system message, the user's text fenced. Marks that the user wrote are taken out."""
-    fenced = of_user(shown, lambda text: f"{OPEN}\n{without_marks(text, (OPEN, CLOSE))}\n{CLOSE}")
-    return explained(replace(fenced, placement=replace(fenced.placement, context_role="system")), FENCED)
+    fenced = map_user_texts(shown, lambda text: f"{OPEN}\n{strip_marks(text, (OPEN, CLOSE))}\n{CLOSE}")
+    return with_explanation(replace(fenced, placement=replace(fenced.placement, context_role="system")), FENCED)
 
 
-def without_marks(text: str, marks: Sequence[str]) -> str:
+def strip_marks(text: str, marks: Sequence[str]) -> str:
     """Return `text` without any of these marks, however they are written or put into each other."""
     pattern = re.compile("|".join(map(re.escape, marks)), re.IGNORECASE)
     while (left := pattern.sub("", text)) != text:
@@ -135,17 +135,17 @@ def datamark(shown: ShownItem, _scene: Scene, _rest: str) -> ShownItem:
     """Return every space of the user's text and of the parameters replaced by a mark, and said so."""
     whole = shown.query + repr(shown.context) + repr(shown.before)
     mark = next((mark for mark in MARKS if mark not in whole), MARKS[0])
-    marked = over_all(shown, lambda text: mark.join(text.split()))
-    return explained(marked, MARKED.format(mark=mark))
+    marked = map_all_texts(shown, lambda text: mark.join(text.split()))
+    return with_explanation(marked, MARKED.format(mark=mark))
 
 
 def delimit(shown: ShownItem, scene: Scene, _rest: str) -> ShownItem:
     """Put the user's text and every statement between marks that cannot be guessed without the item's ids."""
     mark = f"<<{digest([scene.query.id, scene.context.id if scene.context else '', 'delimit'])[:12]}>>"
-    return explained(over_all(shown, lambda text: f"{mark}{text}{mark}"), DELIMITED.format(mark=mark))
+    return with_explanation(map_all_texts(shown, lambda text: f"{mark}{text}{mark}"), DELIMITED.format(mark=mark))
 
 
-def of_user(shown: ShownItem, change: Callable[[str], str]) -> ShownItem:
+def map_user_texts(shown: ShownItem, change: Callable[[str], str]) -> ShownItem:
     """Return `shown` with what is judged and all that the user says changed, and every turn of the conversation before."""
     turns = tuple(
         Message("user", change(turn.content)) if turn.role == "user" else turn for turn in shown.placement.earlier
@@ -155,16 +155,16 @@ def of_user(shown: ShownItem, change: Callable[[str], str]) -> ShownItem:
     return replace(shown, query=change(shown.query), placement=placement, before=before)
 
 
-def over_all(shown: ShownItem, change: Callable[[str], str]) -> ShownItem:
+def map_all_texts(shown: ShownItem, change: Callable[[str], str]) -> ShownItem:
     """Return `shown` with the user's texts and every text of the context changed."""
-    return of_user(replace(shown, context=over_texts(shown.context, change)), change)
+    return map_user_texts(replace(shown, context=map_texts(shown.context, change)), change)
 
 
-def explained(shown: ShownItem, text: str) -> ShownItem:
+def with_explanation(shown: ShownItem, text: str) -> ShownItem:
     return replace(shown, placement=replace(shown.placement, system=(*shown.placement.system, text)))
 
 
-def check_named(path: str, fingerprint: str, now: str) -> None:
+def check_pinned_file(path: str, fingerprint: str, now: str) -> None:
     """Refuse an arm whose file has changed: other content is another arm. Raises ConfigurationError."""
     if now != fingerprint:
         raise ConfigurationError(f"{path} changed after the arm was named; name the arm again")

@@ -20,7 +20,7 @@ from weakref import WeakKeyDictionary
 
 from casewise.ask.layouts import Scene, ShownItem
 from casewise.errors import ConfigurationError, JudgeError
-from casewise.records.base import digest, writable
+from casewise.records.base import digest, escape_surrogates
 
 A = TypeVar("A")
 
@@ -42,7 +42,7 @@ class FunctionError:
     @property
     def problem(self) -> str:
         """The last line of its traceback."""
-        return writable(f"{type(self.error).__name__}: {self.error}")
+        return escape_surrogates(f"{type(self.error).__name__}: {self.error}")
 
     @property
     def located_problem(self) -> str:
@@ -98,12 +98,12 @@ class UserFunction:
         return tuple(parameter.name for parameter in parameters if parameter.kind in positional)
 
     @property
-    def third(self) -> str | None:
+    def third_parameter(self) -> str | None:
         """Return what its third parameter is called; None where it has none."""
         return next(iter((self.parameters or ())[2:3]), None)
 
     @property
-    def waits(self) -> bool:
+    def is_async(self) -> bool:
         """Return whether it is async, so that it can be asked on an event loop only."""
         call = self.function if inspect.isroutine(self.function) else type(self.function).__call__
         return inspect.iscoroutinefunction(call)
@@ -113,8 +113,8 @@ class UserFunction:
         try:
             if inspect.iscoroutinefunction(self.function):
                 return await self.function(*arguments)
-            if no_loop_runs():  # nobody else waits, so no thread is worth its time
-                returned = caught(self.function, arguments)
+            if is_outside_loop():  # nobody else waits, so no thread is worth its time
+                returned = call_and_catch(self.function, arguments)
             else:
                 returned = await self._in_thread(arguments)
             return await returned if inspect.isawaitable(returned) else returned
@@ -125,12 +125,12 @@ class UserFunction:
         """Return what the function returns in a thread of its own. A call that hangs, once it is cancelled, delays no other."""
         loop = asyncio.get_running_loop()
         async with self._slots.setdefault(loop, asyncio.Semaphore(MOST_AT_ONCE)):
-            if (hung := self.hung) >= MOST_HUNG:
+            if (hung := self.n_hung) >= MOST_HUNG:
                 return FunctionError(TimeoutError(f"{hung} calls have not returned"))
             result: asyncio.Future[Any] = loop.create_future()
 
             def work() -> None:
-                returned = caught(self.function, arguments)
+                returned = call_and_catch(self.function, arguments)
                 with suppress(RuntimeError):  # the loop has ended
                     loop.call_soon_threadsafe(lambda: None if result.done() else result.set_result(returned))
 
@@ -143,7 +143,7 @@ class UserFunction:
                 raise
 
     @property
-    def hung(self) -> int:
+    def n_hung(self) -> int:
         """Return the number of abandoned calls in threads that have not returned."""
         self._left = [thread for thread in self._left if thread.is_alive()]
         return len(self._left)
@@ -185,7 +185,7 @@ class UserFunction:
         return FunctionResult(failed(returned.problem), returned.located_problem)
 
 
-def no_loop_runs() -> bool:
+def is_outside_loop() -> bool:
     """Return whether this thread has no event loop at work."""
     try:
         asyncio.get_running_loop()
@@ -194,7 +194,7 @@ def no_loop_runs() -> bool:
     return False
 
 
-def caught(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+def call_and_catch(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
     try:
         return function(*arguments)
     except (Exception, SystemExit) as error:  # noqa: BLE001  (told to whoever asked)
@@ -224,7 +224,7 @@ OF_A_TEXT = "<string>"
 it."""
 
 
-def function_at(where: str) -> Callable[..., Any]:
+def load_function(where: str) -> Callable[..., Any]:
     """Return the function `MODULE:FUNCTION`, looked for in the working folder too.
 
     Raises ConfigurationError: there is no such module or function, or importing it fails.
@@ -246,9 +246,9 @@ def function_at(where: str) -> Callable[..., Any]:
     return function  # type: ignore[no-any-return]  # it is callable
 
 
-def own_transform(shown: ShownItem, scene: Scene, argument: str) -> ShownItem:
+def apply_user_function(shown: ShownItem, scene: Scene, argument: str) -> ShownItem:
     """Return what the user's function `f(shown, scene)` makes of what is shown."""
-    returned = function_at(argument)(shown, scene)
+    returned = load_function(argument)(shown, scene)
     if not isinstance(returned, ShownItem):
         raise TypeError(f"it returned {returned!r}, not a ShownItem")
     return returned

@@ -23,7 +23,7 @@ from casewise.records import ShownContext
 from casewise.records.base import Record, digest
 from casewise.records.context import Text, headings
 from casewise.storage.files import numbered_lines, record
-from casewise.transforms.channels import check_named, explained, without_marks
+from casewise.transforms.channels import check_pinned_file, strip_marks, with_explanation
 
 # Facts: what a source outside says about whom a context is about, with when it was issued and how long it holds.
 
@@ -116,7 +116,7 @@ class Claim:
         return f"{self.parameter}.{below}" if below else self.parameter
 
 
-def claims_in(shown: ShownContext) -> Iterator[Claim]:
+def find_claims(shown: ShownContext) -> Iterator[Claim]:
     """Yield every claim that `shown` makes, in reading order."""
     for group in groups(shown):
         for name, statement in group.statements:
@@ -132,17 +132,17 @@ def verify(shown: ShownContext, subjects: Sequence[str], facts: Facts, *, at: da
     order: tuple[Status, ...] = ("contradicted", "supported", "expired", "not checked")
     about = [fact for subject in dict.fromkeys((*subjects, ANYONE)) for fact in facts.by_subject.get(subject, ())]
     checked = []
-    for claim in claims_in(shown):
+    for claim in find_claims(shown):
         candidates: list[Status] = [claim.status]
         for fact in about:
-            is_same = says_the_same(fact, claim, facts) if fact.field == claim.field else None
+            is_same = matches_fact(fact, claim, facts) if fact.field == claim.field else None
             if is_same is not None and (is_same or fact.holds(at)):
                 candidates.append("contradicted" if not is_same else "supported" if fact.holds(at) else "expired")
         checked.append(replace(claim, status=min(candidates, key=order.index)))
     return tuple(checked)
 
 
-def says_the_same(fact: SourcedFact, claim: Claim, facts: Facts) -> bool | None:
+def matches_fact(fact: SourcedFact, claim: Claim, facts: Facts) -> bool | None:
     """Return whether the whole text of a claim is the value of a fact about the same field; None where they cannot be compared.
 
     Texts that differ cannot be compared, unless some fact has the claim's text for this field: then it is another value.
@@ -153,7 +153,7 @@ def says_the_same(fact: SourcedFact, claim: Claim, facts: Facts) -> bool | None:
     if isinstance(fact.value, (int, float)):
         return Decimal(text.replace(",", "")) == Decimal(str(fact.value)) if NUMBER.fullmatch(text) else None
     value = normalised(fact.value)
-    if (expected := day_in(value)) is not None and (stated := day_in(text)) is not None:
+    if (expected := parse_day(value)) is not None and (stated := parse_day(text)) is not None:
         return stated == expected
     if text == value:
         return True
@@ -175,7 +175,7 @@ NUMBER = re.compile(r"-?(?:[0-9]+|[0-9]{1,3}(?:,[0-9]{3})+)(?:\.[0-9]+)?")
 DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{1,2} [a-z]+ [0-9]{4}")
 
 
-def day_in(text: str) -> date | None:
+def parse_day(text: str) -> date | None:
     """Return the day that a normalised text is, 2026-01-31 or 31 january 2026; None where it is none, or more than that."""
     for form in ("%Y-%m-%d", "%d %B %Y", "%d %b %Y") if DAY.fullmatch(text) else ():
         try:
@@ -195,28 +195,28 @@ ANNOTATED = (
 ONLY_SUPPORTED = "Only those statements of the circumstances are shown that a source outside the conversation supports."
 
 
-def verified(shown: ShownItem, scene: Scene, argument: str) -> ShownItem:
+def keep_verified(shown: ShownItem, scene: Scene, argument: str) -> ShownItem:
     """Return what is left when only claims are shown that facts support."""
-    context = rewritten(shown, scene, argument, lambda claim: claim.text if claim.status == "supported" else None)
-    return explained(replace(shown, context=context), ONLY_SUPPORTED)
+    context = rewrite_claims(shown, scene, argument, lambda claim: claim.text if claim.status == "supported" else None)
+    return with_explanation(replace(shown, context=context), ONLY_SUPPORTED)
 
 
-def annotated(shown: ShownItem, scene: Scene, argument: str) -> ShownItem:
+def annotate_claims(shown: ShownItem, scene: Scene, argument: str) -> ShownItem:
     """Return every claim with what facts say of it. What looks like such a mark in a claim is taken out."""
-    context = rewritten(
-        shown, scene, argument, lambda claim: f"{without_marks(claim.text, STATUS_MARKS)} [{claim.status}]"
+    context = rewrite_claims(
+        shown, scene, argument, lambda claim: f"{strip_marks(claim.text, STATUS_MARKS)} [{claim.status}]"
     )
-    return explained(replace(shown, context=context), ANNOTATED)
+    return with_explanation(replace(shown, context=context), ANNOTATED)
 
 
-def rewritten(shown: ShownItem, scene: Scene, argument: str, write: Callable[[Claim], str | None]) -> ShownContext:
+def rewrite_claims(shown: ShownItem, scene: Scene, argument: str, write: Callable[[Claim], str | None]) -> ShownContext:
     """Return the context with each claim written anew; a parameter of which nothing is left is left out."""
     facts, at = dated_facts(argument)
     subjects = () if scene.context is None else (scene.context.id, scene.context.lineage_id)
     context: ShownContext = {}
     for claim in verify(shown.context, subjects, facts, at=at):
         if (text := write(claim)) is not None:
-            heading = f"{without_marks(claim.heading, STATUS_MARKS)}: " if claim.heading else ""
+            heading = f"{strip_marks(claim.heading, STATUS_MARKS)}: " if claim.heading else ""
             group, _, name = claim.parameter.partition(".")
             texts = context.setdefault(group, {}) if name else context
             before = f"{texts[name or group]}; " if (name or group) in texts else ""
@@ -242,5 +242,5 @@ def dated_facts(argument: str) -> tuple[Facts, date]:
             f"{argument!r} is not FILE@DIGEST@DAY; --defences verified:FILE spells it out"
         ) from None
     facts = read_facts(Path(path))
-    check_named(path, fingerprint, facts.fingerprint)
+    check_pinned_file(path, fingerprint, facts.fingerprint)
     return facts, at

@@ -33,9 +33,9 @@ from casewise.deciding.decider import (
     Decider,
     DeciderAnswer,
     DecisionRequest,
-    by_group,
     from_messages,
-    text_of,
+    group_context,
+    message_text,
 )
 from casewise.deciding.health import KINDS, RecentDecisions
 from casewise.deciding.monitor import LogEvent, ServiceOptions, TrafficLog, traffic_line
@@ -202,13 +202,13 @@ class CallIn(AboutRequest):
             "recipient.who": self.recipient,
             "transmission_principle.purpose": self.purpose,
         }
-        groups, own_groups = by_group(stated) or {}, by_group(self.context) or {}
+        groups, own_groups = group_context(stated) or {}, group_context(self.context) or {}
         merged = {
             name: {**groups.get(name, {}), **value} if isinstance(value, Mapping) else value
             for name, value in {**groups, **own_groups}.items()
         }
         earlier = tuple(
-            Message("user" if turn.role == "user" else "assistant", text_of(turn.model_dump()["content"]))
+            Message("user" if turn.role == "user" else "assistant", message_text(turn.model_dump()["content"]))
             for turn in self.messages
         )
         words = action_words().render(action)
@@ -247,7 +247,7 @@ class ModerationIn(AboutRequest):
         elif isinstance(self.input[0], str):
             texts = [text for text in self.input if isinstance(text, str)]
         else:
-            texts = [text_of([part.model_dump() for part in self.input if isinstance(part, Part)])]
+            texts = [message_text([part.model_dump() for part in self.input if isinstance(part, Part)])]
         ids = [own_id] if len(texts) == 1 else [f"{own_id[: LONGEST_ID - 3]}.{place}" for place in range(len(texts))]
         return [
             DecisionRequest(text, self.context, category=self.category, id=id_)
@@ -386,7 +386,7 @@ class Service:
             async with asyncio.timeout(self.options.timeout):
                 decided = await self.decider.decide_async(request)
         except TimeoutError:
-            decided = self.decider.failed(request, "timeout")
+            decided = self.decider.failed_decision(request, "timeout")
         decided = self.written(request, decided)
         self.recent.add(decided)
         self.silent = self.silent + 1 if decided.failed in NO_ANSWER else 0
@@ -416,7 +416,7 @@ class Service:
         """Check what happened to the log, bring the metrics up to it, and return the counts of all events."""
         if self.log is not None:
             with suppress(OSError):  # the next decision that cannot be written is counted
-                self.log.look()
+                self.log.reopen_if_moved()
             for event, n in (self.log.events - self.noted).items():
                 self.metrics.log_events[event].inc(n)
             self.noted = EventCounts(self.log.events)

@@ -88,7 +88,7 @@ def view_of(
     other = contrast.state.wording if contrast else None
     fields = []
     groups: dict[str, list[dict[str, Any]]] = {}
-    for name in place.parameters.every:
+    for name in place.parameters.all_names:
         group, _, inside = name.partition(".")
         field = {
             "id": name.replace(".", "-"),
@@ -396,7 +396,7 @@ def context_response(
 
 def words_typed(form: dict[str, str], place: ReviewPlace) -> dict[str, str]:
     """Return what of a form are parameters of the context."""
-    return {name: form[name] for name in place.parameters.every if name in form}
+    return {name: form[name] for name in place.parameters.all_names if name in form}
 
 
 @context_router.post("")

@@ -41,14 +41,14 @@ from casewise.evaluate.viewing import (
 from casewise.notation import number, spoken
 from casewise.records import FULL, Item, as_text, scale_of
 from casewise.reports.robustness import texts_of
-from casewise.runs.texts import made_in
+from casewise.runs.texts import read_made_texts
 from casewise.stats.words import Piece, difference
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.files import cannot_write, first_problem, write_text
 from casewise.storage.run_folder import ITEM_NOTES, ItemNote
 from casewise.storage.wording import LabelWords, noun_of
 from casewise.text import Form, render, shortest_names
-from casewise.transforms.catalogue import arm_named, show
+from casewise.transforms.catalogue import parse_arm, show
 from casewise.transforms.texts import MadeTexts
 from casewise.web import pages
 from casewise.web.security import BodyLimit, HeadRequests, SecurityHeaders, SentForm
@@ -413,10 +413,12 @@ def as_shown(room: Room, item: Item) -> Iterator[dict[str, Any]]:
     benchmark = room.table.benchmark
     query, context, twin = benchmark.query[item.query_id], benchmark.context_of(item), benchmark.twin_of(item)
     whole = show(FULL, query, context)
-    texts = MadeTexts({key: text for judged in room.table.judged for key, text in made_in(judged.run.path).items()})
+    texts = MadeTexts(
+        {key: text for judged in room.table.judged for key, text in read_made_texts(judged.run.path).items()}
+    )
     for name in room.table.arms:
         try:
-            arm = arm_named(name)
+            arm = parse_arm(name)
             if arm.shows_all:
                 continue
             shown = show(arm, query, context, twin=twin, made=texts)

@@ -10,7 +10,7 @@ from tests.support import chatbots
 
 import casewise
 from casewise.errors import BenchmarkError
-from casewise.evaluate.behaviour import confusion, rates, rates_of
+from casewise.evaluate.behaviour import confusion, corrected_by_policy, rates_of
 from casewise.evaluate.judged_runs import report_options
 from casewise.models.protocol import FakeModel
 
@@ -44,8 +44,8 @@ def test_where_people_labelled_all_the_corrected_rate_is_theirs(replies, tmp_pat
 
     assert found.n_labelled == 90
     assert found.agree.estimate == pytest.approx(np.mean([one != "partly" for one in TRUTH]))
-    assert strict["over_refusal"].found.estimate == pytest.approx(np.mean(refused))
-    assert strict["over_refusal"].by_grader < strict["over_refusal"].found.estimate
+    assert strict["over_refusal"].corrected.estimate == pytest.approx(np.mean(refused))
+    assert strict["over_refusal"].by_grader < strict["over_refusal"].corrected.estimate
 
 
 def weight(item):
@@ -108,7 +108,7 @@ def test_labels_of_other_replies_are_counted_and_left_out(replies, tmp_path):
 def test_too_few_labels_say_so(replies, tmp_path):
     (found,) = reported(replies, labels(tmp_path, [0])).numbers.corrected
 
-    assert all(rate.found is None and "two clusters" in rate.why for rate in found.rates)
+    assert all(rate.corrected is None and "two clusters" in rate.why for rate in found.rates)
 
 
 @pytest.mark.slow
@@ -116,7 +116,7 @@ def test_the_page_shows_the_check_and_does_not_call_the_grader_unmeasured(replie
     report = reported(replies, labels(tmp_path, range(60)))
 
     assert "Grader compared with people" in report.to_markdown()
-    (strict, *_) = [rate.found for rate in report.numbers.corrected[0].rates if rate.rate == "right"]
+    (strict, *_) = [rate.corrected for rate in report.numbers.corrected[0].rates if rate.rate == "right"]
     first = report.to_markdown().partition("## Replies by label")[0]
     assert "Corrected by people's labels of 60 replies, " in first
     assert f"{strict.estimate:.1%}".replace("%", " % \\[") in first
@@ -141,11 +141,11 @@ def test_a_biased_graders_rate_is_corrected_and_its_interval_covers(n_labels):
             said[place] = Counter(["refuses" if truth[place] else "answers"])
         found: Any = next(
             rate
-            for rate in rates(does.tolist(), said, np.ones(900), query, np.zeros(900, dtype=bool))
+            for rate in corrected_by_policy(does.tolist(), said, np.ones(900), query, np.zeros(900, dtype=bool))
             if rate.rate == "over_refusal"
         )
-        covered += found.found.ci_low <= 0.3 <= found.found.ci_high
-        off.append(found.found.estimate - 0.3)
+        covered += found.corrected.ci_low <= 0.3 <= found.corrected.ci_high
+        off.append(found.corrected.estimate - 0.3)
 
     assert 0.915 <= covered / 200 <= 0.99
     assert abs(np.mean(off)) < 4 * np.std(off) / np.sqrt(200)
@@ -187,8 +187,8 @@ def test_a_corrected_rate_is_over_the_replies_that_the_rate_itself_is_over(tmp_p
         for name in ("right", "over_refusal", "harm"):
             alone: Any = getattr(main, name)
             assert by_name[name].by_grader == pytest.approx(alone.estimate)
-            assert by_name[name].found.estimate == pytest.approx(alone.estimate)  # the grader is right on all
-            assert by_name[name].found.ci_low <= alone.estimate <= by_name[name].found.ci_high
+            assert by_name[name].corrected.estimate == pytest.approx(alone.estimate)  # the grader is right on all
+            assert by_name[name].corrected.ci_low <= alone.estimate <= by_name[name].corrected.ci_high
 
 
 def test_of_a_tie_among_people_neither_rate_says_anything():
@@ -198,7 +198,7 @@ def test_of_a_tie_among_people_neither_rate_says_anything():
     main = rates_of(does, weight, query, "strict")
     checked: Any = {
         rate.rate: rate
-        for rate in rates(does, said, weight, query, np.zeros(40, dtype=bool))
+        for rate in corrected_by_policy(does, said, weight, query, np.zeros(40, dtype=bool))
         if rate.policy == "strict"
     }
 
@@ -220,8 +220,8 @@ def test_a_rate_with_replies_that_need_no_label_covers():
         for place in rng.choice(np.flatnonzero(~sure), 60, replace=False):
             said[place] = Counter(["refuses" if truth[place] else "answers"])
         does = np.where(grader, "refuses", "answers").tolist()
-        every: Any = rates(does, said, np.ones(300), np.arange(300), sure)
-        found = next(rate for rate in every if rate.rate == "over_refusal").found
+        every: Any = corrected_by_policy(does, said, np.ones(300), np.arange(300), sure)
+        found = next(rate for rate in every if rate.rate == "over_refusal").corrected
         covered += found.ci_low <= 0.2 + 0.8 * 0.25 <= found.ci_high
 
     assert 0.925 <= covered / 300 <= 0.995

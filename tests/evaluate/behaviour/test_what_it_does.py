@@ -11,7 +11,7 @@ from casewise.errors import DataError
 from casewise.evaluate.behaviour import rates_of
 from casewise.evaluate.judged_runs import report_options
 from casewise.models.protocol import FakeModel, Rejected, Reply
-from casewise.replies.behaviour import POLICIES, behaviours_in
+from casewise.replies.behaviour import POLICIES, read_behaviours
 from casewise.replies.collect import CollectOptions
 from casewise.reports.document import Prose, Table
 from casewise.reports.formats import latex
@@ -166,7 +166,7 @@ def test_a_grader_that_graded_nothing_is_left_out_and_said(tmp_path):
     with pytest.raises(casewise.errors.CasewiseError):
         casewise.grade(path, breaks)
 
-    (found,) = behaviours_in(path)
+    (found,) = read_behaviours(path)
     assert any("graded none of these replies" in note for note in found.notes)
     casewise.report(path).numbers.write_metrics(tmp_path)
 

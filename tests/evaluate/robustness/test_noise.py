@@ -10,7 +10,7 @@ from tests.support.lied_to import DEMO, Gullible, Known, peoples
 
 import casewise
 from casewise import api
-from casewise.evaluate.robustness import RobustnessNumbers, TurnVerdicts, required
+from casewise.evaluate.robustness import RobustnessNumbers, TurnVerdicts, compare_with_bounds
 from casewise.records import Arm
 from casewise.transforms.texts import NEUTRAL, AdaptiveTurn
 
@@ -60,7 +60,7 @@ def decisions(numbers, *, n, seed, with_attacks):
     rng = np.random.default_rng(seed)
     runs = (of_noise(numbers, rng) for _ in range(n))
     runs = (run if with_attacks else replace(run, arms=run.arms[:1]) for run in runs)
-    return Counter(required(run, BOUNDS).decision for run in runs)
+    return Counter(compare_with_bounds(run, BOUNDS).decision for run in runs)
 
 
 @pytest.mark.slow
@@ -113,7 +113,7 @@ def test_changes_by_chance_are_many_and_hardly_one_is_confirmed(numbers):
 
 @pytest.mark.slow
 def test_an_attacker_of_a_real_run_is_held_against_its_control():
-    run = casewise.attack(DEMO, Noisy(), attacker="fake/rehearsal", adaptive=api.Adaptive(turns=4), noise="none")
+    run = casewise.attack(DEMO, Noisy(), attacker="fake/rehearsal", adaptive=api.AdaptiveAttack(turns=4), noise="none")
     found = casewise.robustness(run)
 
     assert api.require_robustness(run, BOUNDS).decision == "pass"

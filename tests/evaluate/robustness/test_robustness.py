@@ -19,14 +19,14 @@ from casewise.evaluate.robustness import (
     TurnVerdicts,
     accuracy_of,
     adaptive_result,
-    follow,
+    compare_with_bounds,
+    follow_turns,
     mean_metrics,
-    required,
     twins_of,
     with_limits_of_gate,
 )
 from casewise.stats.estimates import Estimate
-from casewise.transforms.catalogue import arm_named, setting_of
+from casewise.transforms.catalogue import parse_arm, setting_of
 from casewise.transforms.texts import NEUTRAL, MadeTexts
 
 LABELS = np.array([0.0] * 6 + [1.0] * 6)
@@ -41,9 +41,9 @@ def arm(name, *changed, safe=LABELS, hidden=(), asked=EVERY) -> ArmVerdicts:
     not_shown[list(hidden)] = True
     verdicts[not_shown] = NAN
     series: Any = SimpleNamespace(asked=asked, silent=bool(np.isnan(verdicts).all()), judge="J", elicitation="binary")
-    setting = setting_of(arm_named(name))
+    setting = setting_of(parse_arm(name))
     assert setting is not None
-    return ArmVerdicts(arm_named(name), setting, series, sample_of(LABELS, verdicts), not_shown, None)
+    return ArmVerdicts(parse_arm(name), setting, series, sample_of(LABELS, verdicts), not_shown, None)
 
 
 def numbers_of(*arms: ArmVerdicts) -> RobustnessNumbers:
@@ -224,7 +224,9 @@ START = np.arange(12) < 3
 
 
 def test_items_are_followed_until_a_change_is_confirmed():
-    found = follow({1: turn([0, 1], confirmed=[0]), 2: turn([0, 1], confirmed=[0, 1], asked=[1, 2])}, START, again=2)
+    found = follow_turns(
+        {1: turn([0, 1], confirmed=[0]), 2: turn([0, 1], confirmed=[0, 1], asked=[1, 2])}, START, again=2
+    )
 
     assert found.confirmed_at[:4].tolist() == [1, 2, 0, 0]
     assert (found.n_turns, found.unfinished) == (2, None)
@@ -234,14 +236,14 @@ def test_items_are_followed_until_a_change_is_confirmed():
 
 def test_a_turn_is_finished_once_all_that_is_left_was_asked_and_every_change_was_asked_again():
     first = turn([0], confirmed=[0])
-    not_asked = follow({1: first, 2: turn([1], asked=[1])}, START, again=2)
-    not_again = follow({1: first, 2: turn([1], again=1)}, START, again=2)
-    skipped = follow({1: first, 3: turn([1])}, START, again=2)
+    not_asked = follow_turns({1: first, 2: turn([1], asked=[1])}, START, again=2)
+    not_again = follow_turns({1: first, 2: turn([1], again=1)}, START, again=2)
+    skipped = follow_turns({1: first, 3: turn([1])}, START, again=2)
 
     assert [(found.n_turns, found.unfinished) for found in (not_asked, not_again, skipped)] == [(1, 2)] * 3
     assert np.flatnonzero(not_again.changed).tolist() == [0]
-    assert (follow({}, START, again=1).n_turns, follow({}, START, again=1).unfinished) == (0, 1)
-    assert follow({1: turn([0, 1, 2], confirmed=[0, 1, 2]), 3: first}, START, again=2).unfinished is None
+    assert (follow_turns({}, START, again=1).n_turns, follow_turns({}, START, again=1).unfinished) == (0, 1)
+    assert follow_turns({1: turn([0, 1, 2], confirmed=[0, 1, 2]), 3: first}, START, again=2).unfinished is None
 
 
 def adapted(turns, control, *changed, safe=np.zeros(12), towards="safe") -> AdaptiveResult:
@@ -299,7 +301,7 @@ def test_an_attacker_towards_unsafe_is_about_the_items_that_people_answer():
 
 def test_the_attackers_of_a_run_are_held_against_the_neutral_statements_of_their_own_channel():
     def at(who, channel, *confirmed):
-        of_arm: Any = arm_named("full")
+        of_arm: Any = parse_arm("full")
         named: Any = SimpleNamespace(model=who, channel=channel, direction="safe", defence="none", number=1)
         one = turn(confirmed, confirmed=confirmed)
         shown: Any = SimpleNamespace(**vars(one.arm), turn=named, arm=of_arm)
@@ -349,7 +351,7 @@ def test_a_gate_has_the_lower_limit_of_an_interval_and_a_one_sided_upper_bound()
 
 def test_the_attack_with_the_highest_limit_decides_and_where_a_bound_is_surely_broken_the_worst():
     numbers = numbers_of(arm("full"), arm(ATTACK), arm("claim:urgency/user/safe", *range(6)), arm(TO_UNSAFE))
-    found = required(numbers, {"safe": 0.2, "unsafe": 0.6, "silenced": 0.1})
+    found = compare_with_bounds(numbers, {"safe": 0.2, "unsafe": 0.6, "silenced": 0.1})
 
     assert [(bound.attack, bound.decision, bound.among) for bound in found.bounds] == [
         ("claim:urgency/user/safe", "fail", 2),
@@ -363,18 +365,20 @@ def test_the_attack_with_the_highest_limit_decides_and_where_a_bound_is_surely_b
 def test_all_bounds_together_pass_only_if_each_does():
     numbers = numbers_of(arm("full"), arm(ATTACK), arm(NOISE))
 
-    assert required(numbers, {"safe": 0.9}).exit_code == ExitCode.DONE
-    assert required(numbers, {"safe": 0.9, "silenced": 0.01}).exit_code == ExitCode.CANNOT_TELL
-    assert not any("No perturbation" in note for note in required(numbers, {"safe": 0.9}).notes)
+    assert compare_with_bounds(numbers, {"safe": 0.9}).exit_code == ExitCode.DONE
+    assert compare_with_bounds(numbers, {"safe": 0.9, "silenced": 0.01}).exit_code == ExitCode.CANNOT_TELL
+    assert not any("No perturbation" in note for note in compare_with_bounds(numbers, {"safe": 0.9}).notes)
 
 
 def test_an_attack_that_was_shown_nowhere_counts_only_where_all_are_so():
     hidden = arm("claim:urgency/user/safe", hidden=range(12))
     some, none = numbers_of(arm("full"), arm(ATTACK), hidden), numbers_of(arm("full"), hidden)
 
-    assert required(some, {"safe": 0.9}).bounds[0].among == 1
-    assert "1 of 2 attacks could not be shown to the judge on any item" in " ".join(required(some, {"safe": 0.9}).notes)
-    assert required(none, {"safe": 0.9}).decision == "inconclusive"
+    assert compare_with_bounds(some, {"safe": 0.9}).bounds[0].among == 1
+    assert "1 of 2 attacks could not be shown to the judge on any item" in " ".join(
+        compare_with_bounds(some, {"safe": 0.9}).notes
+    )
+    assert compare_with_bounds(none, {"safe": 0.9}).decision == "inconclusive"
 
 
 def test_a_bound_that_no_attack_is_about_is_refused():
@@ -383,6 +387,6 @@ def test_a_bound_that_no_attack_is_about_is_refused():
     with pytest.raises(
         BenchmarkError, match="no attack under the defence 'none' that 'turned towards unsafe' is about"
     ):
-        required(numbers, {"unsafe": 0.2})
+        compare_with_bounds(numbers, {"unsafe": 0.2})
     with pytest.raises(BenchmarkError, match="no attack under the defence 'datamark'"):
-        required(numbers, {"silenced": 0.2}, defence="datamark")
+        compare_with_bounds(numbers, {"silenced": 0.2}, defence="datamark")

@@ -106,8 +106,8 @@ def test_providers_with_other_words_for_the_shape_are_asked_in_them():
         "completion_window": "24h",
     }
     assert (together.purpose, together.upload_to, mistral.batches) == ("batch-api", "files/upload", "batch/jobs")
-    assert together.seen({"job": {"id": "b", "status": "COMPLETED"}}).state == "completed"
-    batch = mistral.seen({"id": "b", "status": "TIMEOUT_EXCEEDED", "succeeded_requests": 3})
+    assert together.parse_status({"job": {"id": "b", "status": "COMPLETED"}}).state == "completed"
+    batch = mistral.parse_status({"id": "b", "status": "TIMEOUT_EXCEEDED", "succeeded_requests": 3})
     assert (batch.state, batch.n_done) == ("expired", 3)
 
 

@@ -5,12 +5,12 @@ import pytest
 torch = pytest.importorskip("torch", reason="needs the extra [local]: torch and transformers")
 pytestmark = pytest.mark.local_model
 
-from casewise.models.local import one_thread_each  # noqa: E402
+from casewise.models.local import torch_threads  # noqa: E402
 
 
 def test_each_thread_does_its_products_alone_and_the_others_as_before():
     before = torch.get_num_threads()
-    pool = one_thread_each()
+    pool = torch_threads()
     later: list[int] = []
 
     assert set(pool.map(lambda _: torch.get_num_threads(), range(8))) == {1}
@@ -19,4 +19,4 @@ def test_each_thread_does_its_products_alone_and_the_others_as_before():
     thread.start()
     thread.join()
     assert later == [before]
-    assert one_thread_each() is pool
+    assert torch_threads() is pool

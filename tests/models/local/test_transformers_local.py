@@ -14,7 +14,7 @@ from casewise.judges.llm import LiveOptions, live_judge
 from casewise.judges.plan import Plan, Selection
 from casewise.models.load import ModelOptions, load_model
 from casewise.models.local import LocalOptions, TransformersModel
-from casewise.models.protocol import Message, ReplyOptions, as_messages
+from casewise.models.protocol import Message, ReplyOptions, user_messages
 from casewise.records import Scored
 from casewise.storage.load import load
 
@@ -43,7 +43,7 @@ def model(folder):
 
 def replies(model, prompts, options=FIRST):
     async def go():
-        replies = await asyncio.gather(*(model.reply(as_messages(prompt), options) for prompt in prompts))
+        replies = await asyncio.gather(*(model.reply(user_messages(prompt), options) for prompt in prompts))
         await model.close()
         return replies
 
@@ -52,7 +52,7 @@ def replies(model, prompts, options=FIRST):
 
 def one_at_a_time(model, prompt):
     """log p of the whole vocabulary at the first token, without padding, batches or a cache."""
-    ids = torch.tensor([model.tokens(as_messages(prompt))])
+    ids = torch.tensor([model.tokens(user_messages(prompt))])
     with torch.inference_mode():
         return torch.log_softmax(model._model(ids).logits[0, -1].float(), dim=-1)
 
@@ -74,9 +74,9 @@ def test_batched_and_prefix_shared_probabilities_equal_those_of_one_at_a_time(mo
 
 def test_what_all_prompts_begin_with_is_computed_once(model):
     async def go():
-        await asyncio.gather(*(model.reply(as_messages(prompt), FIRST) for prompt in PROMPTS))
+        await asyncio.gather(*(model.reply(user_messages(prompt), FIRST) for prompt in PROMPTS))
         first, length = model._prefix_cache, len(model._prefix)
-        await asyncio.gather(*(model.reply(as_messages(prompt), FIRST) for prompt in reversed(PROMPTS)))
+        await asyncio.gather(*(model.reply(user_messages(prompt), FIRST) for prompt in reversed(PROMPTS)))
         return first, length, model._prefix_cache
 
     first, length, second = asyncio.run(go())
@@ -119,8 +119,8 @@ def test_drawn_replies_depend_on_the_seed(model):
 def test_a_prefill_is_what_the_reply_begins_with(model):
     (plain,) = replies(model, PROMPTS[:1], ReplyOptions(4))
     (reply,) = replies(model, PROMPTS[:1], ReplyOptions(4, prefill="It is"))
-    prompt = model.tokens(as_messages(PROMPTS[0]))
-    begun = model.tokens(as_messages(PROMPTS[0]), ReplyOptions(4, prefill="It is"))
+    prompt = model.tokens(user_messages(PROMPTS[0]))
+    begun = model.tokens(user_messages(PROMPTS[0]), ReplyOptions(4, prefill="It is"))
 
     assert reply.text.startswith("It is")
     assert not plain.text.startswith("It is")
@@ -143,11 +143,11 @@ def test_arguments_reach_the_chat_template(model):
     model._tokenizer.chat_template = "{{ messages[0]['content'] }}{% if thinking %} Think.{% endif %}"
 
     def read(arguments):
-        return model._tokenizer.decode(model.tokens(as_messages("x"), ReplyOptions(4, template_arguments=arguments)))
+        return model._tokenizer.decode(model.tokens(user_messages("x"), ReplyOptions(4, template_arguments=arguments)))
 
     assert read({"thinking": True}) == read({"thinking": False}) + " Think."
     model._tokenizer.chat_template = None
-    assert model.tokens(as_messages("x\n")) == model.tokens(as_messages("x"))
+    assert model.tokens(user_messages("x\n")) == model.tokens(user_messages("x"))
     with pytest.raises(ConfigurationError, match="has no chat template"):
         read({"thinking": True})
 

@@ -122,7 +122,7 @@ def test_elicitations_and_arms_of_one_run_compare_the_same_way(tmp_path):
         return 0.9 if context else 0.2
 
     run = casewise.judge(
-        "demo", judge, out=tmp_path / "run", elicitations=("probability",), arms=(Arm(), Arm.named("none"))
+        "demo", judge, out=tmp_path / "run", elicitations=("probability",), arms=(Arm(), Arm.parse("none"))
     )
     found = compare(run)
 

@@ -11,7 +11,7 @@ from tests.support.batched import KEYS, QUICK, SHAPES, STAYING, judged, lines_of
 from casewise import api
 from casewise.errors import ConfigurationError, ModelError
 from casewise.models.batches.terms import TERMS
-from casewise.runs.run import spent_in
+from casewise.runs.run import run_spend
 from casewise.storage.run_folder import JUDGEMENT_LOG
 
 
@@ -93,7 +93,7 @@ def test_an_answer_that_comes_late_is_recorded_and_not_counted_and_its_cost_is(o
     late = [job["n_late"] for job in api.batch_jobs([out], ended=True)]
     assert len(lines_of(out)) == 90
     assert sorted(late) == [0, 90]
-    assert spent_in(out, JUDGEMENT_LOG).cost_usd > 2 * sum(line["cost_usd"] for line in lines_of(out))
+    assert run_spend(out, JUDGEMENT_LOG).cost_usd > 2 * sum(line["cost_usd"] for line in lines_of(out))
 
 
 def test_429_ends_the_session_and_the_same_call_goes_on(out):

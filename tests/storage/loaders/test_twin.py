@@ -8,7 +8,7 @@ import pytest
 from tests.support.command import invoke
 
 import casewise
-from casewise.evaluate.published import numbers_beside
+from casewise.evaluate.published import published_for
 from casewise.records import sorry_bench
 from casewise.storage.load import load
 from casewise.storage.loaders.registry import public_benchmarks
@@ -36,13 +36,13 @@ def test_the_twin_has_the_shape_of_the_release_and_is_the_same_each_time(twin):
 @pytest.mark.slow
 def test_the_twin_is_marked_as_made_up_and_never_taken_for_the_release(twin, tmp_path):
     assert twin.notes()[0].startswith("SYNTHETIC DATA: the requests, contexts and votes are made up")
-    assert numbers_beside(twin.about.published) is None
+    assert published_for(twin.about.published) is None
     row = public_benchmarks().filter(pl.col("name") == NAME)
     assert row.select("fetched", "pinned").row(0) == (True, True)
 
     lost = casewise.storage.load.convert(NAME, tmp_path / "twin.json")
     assert lost[0] == "the notice that the data are synthetic"
-    assert numbers_beside(load(tmp_path / "twin.json").about.published) is None
+    assert published_for(load(tmp_path / "twin.json").about.published) is None
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ from fastapi.testclient import TestClient
 from pydantic import JsonValue
 
 import casewise
-from casewise.api.deciding import Wanted, fit_decider
+from casewise.api.deciding import Requirements, fit_decider
 from casewise.deciding.decider import Decider
 from casewise.deciding.monitor import ServiceOptions, read_traffic
 from casewise.storage.actions import arguments_digest
@@ -38,7 +38,7 @@ def rule(action: str, context: dict[str, dict[str, str]]) -> str:
 def decider(tmp_path_factory: pytest.TempPathFactory) -> Decider:
     folder = tmp_path_factory.mktemp("decider")
     run = casewise.judge("demo-actions", rule, elicitations="permission", out=folder / "run")
-    fit_decider(run, Wanted(ratio=1), judge=rule).save(folder / "decider.json")
+    fit_decider(run, Requirements(ratio=1), judge=rule).save(folder / "decider.json")
     loaded = Decider.load(folder / "decider.json", judge=rule)
     limits = replace(loaded.file.thresholds, answer_above=0.75, refuse_up_to=0.25)
     return Decider(loaded.file.model_copy(update={"thresholds": limits}), loaded.judge, file_hash=loaded.hash)

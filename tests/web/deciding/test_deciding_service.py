@@ -22,7 +22,7 @@ from schemathesis.specs.openapi.checks import response_schema_conformance, statu
 from tests.support.deciders import decider_file, known_backgrounds, mostly_right
 
 from casewise import load
-from casewise.api.deciding import Decider, DecisionRequest, Wanted
+from casewise.api.deciding import Decider, DecisionRequest, Requirements
 from casewise.deciding.monitor import ServiceOptions, TrafficLog, read_traffic, traffic_line
 from casewise.errors import ConfigurationError
 from casewise.web.deciding import create_service
@@ -35,7 +35,7 @@ def fitted(tmp_path_factory):
     folder = tmp_path_factory.mktemp("decider")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        return Decider.load(decider_file(folder, Wanted(ratio=1)))
+        return Decider.load(decider_file(folder, Requirements(ratio=1)))
 
 
 @pytest.fixture
@@ -177,7 +177,7 @@ def test_a_judge_that_is_too_slow_or_broken_is_decided_as_was_said_and_counted(d
         return "no number"
 
     decider.decide("What now?")  # a function that has never answered fails in another way
-    http = client(decider.failing(fail), timeout=0.02)
+    http = client(decider.with_failure_decision(fail), timeout=0.02)
     for function in (never, broken, odd):
         monkeypatch.setattr(decider.judge.own, "function", function)
         out = http.post("/v1/decide", json={"query": "What now?"})
@@ -481,7 +481,13 @@ def test_six_replies_of_which_none_gives_a_value_are_no_health(decider, monkeypa
 
     assert states[-1]["status"] == "degraded"
     (first,) = states[-1]["recent"][kind]
-    assert (first["count"], first["of"], first["share"], first["fitted"], first["over"]) == (6, 6, 1.0, 0.0, True)
+    assert (first["count"], first["n_requests"], first["share"], first["fitted"], first["is_over_limit"]) == (
+        6,
+        6,
+        1.0,
+        0.0,
+        True,
+    )
     assert f'casewise_recent_share{{kind="{kind}",window="10"}} 1.0' in http.get("/metrics").text
 
 

@@ -25,7 +25,7 @@ from tests.support.postgres import free_port
 from tests.support.served import served
 
 from casewise.api import judge
-from casewise.api.deciding import Wanted, fit_decider
+from casewise.api.deciding import Requirements, fit_decider
 from casewise.deciding.monitor import read_traffic
 from casewise.stats.thresholds import FittedThresholds
 
@@ -73,7 +73,9 @@ def answers(port: int) -> bool:
 def test_a_service_that_is_told_to_end_finishes_what_it_has_begun(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("slow_judge_of_tests.py").write_text(SLOW)
-    fit_decider(judge("demo", "python:slow_judge_of_tests:judge", out="run"), Wanted(ratio=1)).save("decider.json")
+    fit_decider(judge("demo", "python:slow_judge_of_tests:judge", out="run"), Requirements(ratio=1)).save(
+        "decider.json"
+    )
     port, said = free_port(), []
     served = ["serve", "decider.json", "--port", str(port), "--timeout", "60"]
     command = [sys.executable, "-m", "casewise", *served]
@@ -117,7 +119,7 @@ def serving(*options: str, before: str = "", source: str = SLOW) -> Iterator[tup
     """A service of a judge that answers at once, as a process of a shell that has done something before."""
     module = f"judge_{secrets.token_hex(8)}"  # a name of its own: what one test has imported stays for the next
     Path(f"{module}.py").write_text(source.replace("slow", "fast"))
-    fit = fit_decider(judge("demo", f"python:{module}:judge", out="run"), Wanted(ratio=1))
+    fit = fit_decider(judge("demo", f"python:{module}:judge", out="run"), Requirements(ratio=1))
     fit.decider.model_copy(update={"thresholds": FittedThresholds(0.5, 0.5)}).save("decider.json")
     with serving_file(*options, before=before) as there:
         yield there
@@ -287,7 +289,7 @@ def test_a_judge_that_does_not_answer_is_waited_for_as_long_as_was_said(tmp_path
 def test_a_model_that_does_not_answer_is_not_tried_again_beyond_the_limit(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with served(FaultServer()) as model:
-        fit_decider(judge("demo", "vllm/m", base_url=model.url, out="run"), Wanted(ratio=1)).save("decider.json")
+        fit_decider(judge("demo", "vllm/m", base_url=model.url, out="run"), Requirements(ratio=1)).save("decider.json")
         with serving_file("--timeout", "2") as (port, _):
             model.latency_s = 60.0
             began = time.monotonic()
@@ -302,7 +304,7 @@ def test_a_model_that_does_not_answer_is_not_tried_again_beyond_the_limit(tmp_pa
 def test_a_service_whose_keys_cannot_be_read_names_no_address(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("keys").write_text("short\n")
-    fit_decider(judge("demo", "constant:safe", out="run"), Wanted(ratio=1)).save("decider.json")
+    fit_decider(judge("demo", "constant:safe", out="run"), Requirements(ratio=1)).save("decider.json")
     command = [sys.executable, "-m", "casewise", "serve", "decider.json", "--port", str(free_port()), "--keys", "keys"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
 

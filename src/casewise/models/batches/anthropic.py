@@ -12,9 +12,9 @@ from casewise.models.batches.interface import (
     BatchResult,
     BatchStatus,
     completion,
-    count,
     join_texts,
-    moment,
+    optional_count,
+    parse_time,
     read_result,
     split_system,
     state_of,
@@ -60,17 +60,17 @@ class AnthropicBatches(BatchInterface):
         return json.dumps({"custom_id": name, "params": message}).encode()
 
     async def create(self, job: BatchJob, lines: Sequence[bytes]) -> BatchStatus:  # noqa: ARG002  (it bears no mark)
-        return self.seen(await self.wire.post(self.batches, b'{"requests":[' + b",".join(lines) + b"]}"))
+        return self.parse_status(await self.wire.post(self.batches, b'{"requests":[' + b",".join(lines) + b"]}"))
 
-    def seen(self, record: Mapping[str, Any]) -> BatchStatus:
+    def parse_status(self, record: Mapping[str, Any]) -> BatchStatus:
         counts = record.get("request_counts") or {}
         return BatchStatus(
             str(record["id"]),
             state_of(record.get("processing_status")),
-            moment(record.get("expires_at")),
-            n_done=count(counts.get("succeeded")),
-            size=sum(count(n) or 0 for n in counts.values()),
-            created=moment(record.get("created_at")),
+            parse_time(record.get("expires_at")),
+            n_done=optional_count(counts.get("succeeded")),
+            size=sum(optional_count(n) or 0 for n in counts.values()),
+            created=parse_time(record.get("created_at")),
         )
 
     async def results(self, batch: str) -> AsyncGenerator[BatchResult, None]:

@@ -12,10 +12,10 @@ from casewise.models.batches.interface import (
     BatchResult,
     BatchStatus,
     completion,
-    count,
     failure_words,
     join_texts,
-    moment,
+    optional_count,
+    parse_time,
     read_result,
     split_system,
     state_of,
@@ -55,28 +55,28 @@ class GeminiBatches(BatchInterface):
     async def create(self, job: BatchJob, lines: Sequence[bytes]) -> BatchStatus:
         head = f'{{"batch": {{"display_name": {json.dumps(job.mark)}, "input_config": {{"requests": {{"requests": ['
         body = head.encode() + b",".join(lines) + b"]}}}}"
-        return self.seen(await self.wire.post(f"models/{job.intended.model}:batchGenerateContent", body))
+        return self.parse_status(await self.wire.post(f"models/{job.intended.model}:batchGenerateContent", body))
 
     async def find(self, job: BatchJob, _others: Collection[str]) -> BatchStatus | Literal["perhaps"] | None:
-        async with aclosing(self.listed()) as records:
+        async with aclosing(self.list_records()) as records:
             async for operation in records:
                 about = operation.get("metadata") or operation
                 if job.mark in (about.get("displayName"), about.get("display_name")):
-                    return self.seen(operation)
+                    return self.parse_status(operation)
         return None
 
-    async def look(self, batch: str) -> BatchStatus:
-        return self.seen(await self.wire.get(batch))
+    async def get_status(self, batch: str) -> BatchStatus:
+        return self.parse_status(await self.wire.get(batch))
 
-    def seen(self, record: Mapping[str, Any]) -> BatchStatus:
+    def parse_status(self, record: Mapping[str, Any]) -> BatchStatus:
         about = record.get("metadata") or record
         state = state_of(about.get("state") or record.get("state"))
         return BatchStatus(
             str(record["name"]),
             "failed" if state == "waiting" and record.get("error") else state,
-            moment(about.get("expireTime")),
+            parse_time(about.get("expireTime")),
             failure_words(record.get("error")),
-            count((about.get("batchStats") or {}).get("successfulRequestCount")),
+            optional_count((about.get("batchStats") or {}).get("successfulRequestCount")),
         )
 
     async def results(self, batch: str) -> AsyncGenerator[BatchResult, None]:

@@ -108,18 +108,18 @@ class BatchInterface(ABC):
         """Hand the job over. Raises AcceptanceUnknown: it may have been accepted. ModelError: it was not."""
 
     @abstractmethod
-    def seen(self, record: Mapping[str, Any]) -> BatchStatus:
+    def parse_status(self, record: Mapping[str, Any]) -> BatchStatus:
         """Return the state of a batch from the provider's record of it."""
 
     @abstractmethod
     def results(self, batch: str) -> AsyncGenerator[BatchResult, None]:
         """Yield the results of a batch's requests, in any order."""
 
-    async def look(self, batch: str) -> BatchStatus:
+    async def get_status(self, batch: str) -> BatchStatus:
         """Return the state of a batch."""
-        return self.seen(await self.wire.get(f"{self.batches}/{batch}"))
+        return self.parse_status(await self.wire.get(f"{self.batches}/{batch}"))
 
-    async def listed(self) -> AsyncGenerator[Mapping[str, Any], None]:
+    async def list_records(self) -> AsyncGenerator[Mapping[str, Any], None]:
         """Yield the records of the account's batches, the newest first."""
         query, parameter = self.next_page or ("", "")
         after, n_pages = "", 0
@@ -141,9 +141,9 @@ class BatchInterface(ABC):
         `others`: ids of batches that belong to other jobs of this run.
         """
         perhaps: Literal["perhaps"] | None = None
-        async with aclosing(self.listed()) as records:
+        async with aclosing(self.list_records()) as records:
             async for record in records:
-                batch = self.seen(record)
+                batch = self.parse_status(record)
                 created = self.wire.by_our_clock(batch.created)
                 if created is not None and created < job.intended.at - CLOCKS_DIFFER:
                     break
@@ -192,12 +192,12 @@ def failure_words(errors: Any) -> str:
     return str(first)[:300]
 
 
-def count(value: Any) -> int | None:
+def optional_count(value: Any) -> int | None:
     """Return a count, which some providers write as text; None if it is none."""
     return int(value) if str(value).isdecimal() else None
 
 
-def moment(value: Any) -> datetime | None:
+def parse_time(value: Any) -> datetime | None:
     """Return a time given in seconds since 1970 or in ISO format (UTC by default); None if it is none."""
     try:
         if isinstance(value, (int, float)):

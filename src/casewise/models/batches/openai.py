@@ -11,9 +11,9 @@ from casewise.models.batches.interface import (
     BatchInterface,
     BatchResult,
     BatchStatus,
-    count,
     failure_words,
-    moment,
+    optional_count,
+    parse_time,
     read_result,
     state_of,
 )
@@ -48,27 +48,27 @@ class OpenAIBatches(BatchInterface):
         return str((await self.wire.upload(self.upload_to, name=file, content=content, fields=fields))["id"])
 
     async def create(self, job: BatchJob, lines: Sequence[bytes]) -> BatchStatus:  # noqa: ARG002  (they are in the file)
-        return self.seen(await self.wire.post(self.batches, self.creation(job)))
+        return self.parse_status(await self.wire.post(self.batches, self.creation(job)))
 
     async def find(self, job: BatchJob, _others: Collection[str]) -> BatchStatus | Literal["perhaps"] | None:
         if job.file is None:
             return None
-        async with aclosing(self.listed()) as records:
+        async with aclosing(self.list_records()) as records:
             async for batch in records:
                 files = [batch.get("input_file_id"), *(batch.get("input_files") or ())]
                 if (batch.get("metadata") or {}).get(MARK) == job.mark or job.file in files:
-                    return self.seen(batch)
+                    return self.parse_status(batch)
         return None
 
-    def seen(self, record: Mapping[str, Any]) -> BatchStatus:
+    def parse_status(self, record: Mapping[str, Any]) -> BatchStatus:
         batch = record.get("job") or record
         counts = batch.get("request_counts") or {}
         return BatchStatus(
             str(batch["id"]),
             state_of(batch.get("status")),
-            moment(batch.get("expires_at")),
+            parse_time(batch.get("expires_at")),
             failure_words(batch.get("errors") or batch.get("error")),
-            count(batch.get("succeeded_requests", counts.get("completed"))),
+            optional_count(batch.get("succeeded_requests", counts.get("completed"))),
         )
 
     async def results(self, batch: str) -> AsyncGenerator[BatchResult, None]:

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import lazy_loader
 
 from casewise.errors import ModelError, Unavailable
-from casewise.models.client import CONNECT_WITHIN_S, EndpointClient, Fault, cannot_connect, meaning
+from casewise.models.client import CONNECT_WITHIN_S, EndpointClient, Fault, interpret_failure, is_unreachable
 from casewise.models.consent import require_consent
-from casewise.models.wire import InvalidResponse, parsed, read_error
+from casewise.models.wire import InvalidResponse, parse_json, read_error
 
 if TYPE_CHECKING:
     import aiohttp
@@ -117,7 +117,7 @@ class BatchWire:
             if attempt > policy.retries:
                 raise Unavailable(f"{outcome.message} (tried {attempt} times)")
             wait = policy.wait_s(attempt, requested_s=outcome.wait_s, rng=self._rng)
-            self.client.say_wait(outcome.wait_s, wait)
+            self.client.report_wait(outcome.wait_s, wait)
             await asyncio.sleep(wait)
 
     async def _try(
@@ -130,18 +130,20 @@ class BatchWire:
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             detail = "no answer" if isinstance(error, TimeoutError) else f"{type(error).__name__}: {error}"
             problem = self.client.redact(f"{self.name} at {self.base_url}: {detail}")
-            if repeatable or cannot_connect(error):
+            if repeatable or is_unreachable(error):
                 return Fault(problem)
             raise AcceptanceUnknown(problem) from error
         if method == "GET" and status in GONE:
             raise ResourceGone(path)
         if status < 300:
             try:
-                return parsed(text)
+                return parse_json(text)
             except InvalidResponse as error:
                 fault: Fault | ModelError = Fault(f"{self.name}: {error}")
         else:
-            fault = meaning(status, headers, read_error(text), endpoint=self.client.endpoint, model=self.model)
+            fault = interpret_failure(
+                status, headers, read_error(text), endpoint=self.client.endpoint, model=self.model
+            )
         if isinstance(fault, ModelError):
             raise fault
         if not repeatable and not fault.overloaded:
@@ -175,6 +177,6 @@ class BatchWire:
 
     def _read(self, line: bytes) -> dict[str, Any]:
         try:
-            return parsed(self.client.redact(line.decode("utf-8-sig", errors="replace")))
+            return parse_json(self.client.redact(line.decode("utf-8-sig", errors="replace")))
         except InvalidResponse as problem:
             raise Unavailable(f"{self.name}: a line of its results is not JSON ({problem})") from problem

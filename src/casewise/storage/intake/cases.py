@@ -30,7 +30,7 @@ from casewise.records import (
     sorry_bench,
 )
 from casewise.records.base import canonical_json, content_id
-from casewise.records.context import OPTIONAL, stated
+from casewise.records.context import OPTIONAL, stated_names
 from casewise.records.item import NO_CONTEXT_CONDITION, condition_of
 from casewise.storage.actions import ActionTemplate, Mask, action_of, action_words
 from casewise.storage.benchmark import About, Benchmark
@@ -574,7 +574,7 @@ class Cases:
         intended_safe = self.intended(place)
         if not groups:
             return None
-        context = Context.stating(groups, query_id=query.id, intended_safe=intended_safe, origin="imported")
+        context = Context.from_groups(groups, query_id=query.id, intended_safe=intended_safe, origin="imported")
         if self.frame.parameters and (problem := self.frame.parameters.problem(context)):
             row.refuse(problem)
         return context
@@ -1033,11 +1033,11 @@ def parameters_of(name: str, contexts: Iterable[Context]) -> ParameterSet:
     every_context = list(contexts)
     if all(paper_parameters().problem(context) is None for context in every_context):
         return paper_parameters()
-    names_by_context = [set(stated(context.shown())) for context in every_context]
+    names_by_context = [set(stated_names(context.shown())) for context in every_context]
     ordered = dict.fromkeys(
         dotted_name
         for context in every_context
-        for dotted_name in stated(context.shown())
+        for dotted_name in stated_names(context.shown())
         if dotted_name not in OPTIONAL
     )
     groups: dict[str, list[Parameter]] = {}

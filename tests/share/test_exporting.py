@@ -31,7 +31,7 @@ demographics = ["half of them under 40"]
 
 def gated_demo(folder):
     """The demo as a benchmark whose texts may not be given away."""
-    api.hand_on("demo", folder, to="folder")
+    api.export("demo", folder, to="folder")
     manifest = json.loads((folder / "benchmark.json").read_text(encoding="utf-8"))
     manifest["about"]["gated"] = True
     (folder / "benchmark.json").write_text(json.dumps(manifest), encoding="utf-8")
@@ -57,7 +57,7 @@ def test_croissant_is_what_its_own_validator_accepts(tmp_path, caplog):
     # absl's handler, made on import, holds what pytest captures and closes it when somebody configures logging anew.
     pytest.importorskip("absl.logging").get_absl_handler().python_handler.stream = sys.__stderr__
     (tmp_path / "about.toml").write_text(ABOUT, encoding="utf-8")
-    done = api.hand_on("demo", tmp_path / "out", to="croissant", about=tmp_path / "about.toml")
+    done = api.export("demo", tmp_path / "out", to="croissant", about=tmp_path / "about.toml")
 
     dataset = mlcroissant.Dataset(jsonld=done.path / "croissant.json")
     issues = dataset.metadata.ctx.issues
@@ -73,7 +73,7 @@ def test_croissant_is_what_its_own_validator_accepts(tmp_path, caplog):
 
 @pytest.mark.slow
 def test_what_only_the_makers_know_is_asked_for_by_name(tmp_path):
-    done = api.hand_on("demo", tmp_path / "out", to="croissant")
+    done = api.export("demo", tmp_path / "out", to="croissant")
 
     assert "url is not known; give it with --about FILE" in done.notes
     assert "creator" not in json.loads((done.path / "croissant.json").read_text(encoding="utf-8"))
@@ -82,7 +82,7 @@ def test_what_only_the_makers_know_is_asked_for_by_name(tmp_path):
 
 @pytest.mark.slow
 def test_a_run_is_valid_in_the_common_schema_and_gives_the_reports_accuracy(run, tmp_path):
-    done = api.hand_on(run, tmp_path / "out", to="eee")
+    done = api.export(run, tmp_path / "out", to="eee")
     found = json.loads(done.path.read_text(encoding="utf-8"))
     valid("eval.schema.json").validate(found)
     samples = tmp_path / "out" / found["detailed_evaluation_results"]["file_path"]
@@ -105,7 +105,7 @@ def test_a_run_is_valid_in_the_common_schema_and_gives_the_reports_accuracy(run,
 def test_what_is_undecided_is_never_false(tmp_path):
     model = FakeModel(lambda messages, options: ("I cannot say.", '{"judgement": "safe"}')[len(str(messages)) % 2])
     casewise.judge("demo", LLMJudge(model), out=tmp_path / "run")
-    done = api.hand_on(tmp_path / "run", tmp_path / "out", to="eee")
+    done = api.export(tmp_path / "run", tmp_path / "out", to="eee")
     aside = [json.loads(line) for line in next((tmp_path / "out").rglob("*_unscored.jsonl")).read_text().splitlines()]
 
     assert aside
@@ -118,8 +118,8 @@ def test_texts_of_a_gated_benchmark_are_withheld_unless_they_are_asked_for(tmp_p
     casewise.judge(str(gated_demo(tmp_path / "gated")), "fake/rehearsal", out=tmp_path / "run")
     query = casewise.load("demo").queries[0].text
 
-    withheld = api.hand_on(tmp_path / "run", tmp_path / "a", to="eee")
-    given = api.hand_on(tmp_path / "run", tmp_path / "b", to="eee", with_texts=True)
+    withheld = api.export(tmp_path / "run", tmp_path / "a", to="eee")
+    given = api.export(tmp_path / "run", tmp_path / "b", to="eee", with_texts=True)
 
     assert query not in next((tmp_path / "a").rglob("*_samples.jsonl")).read_text(encoding="utf-8")
     assert query in next((tmp_path / "b").rglob("*_samples.jsonl")).read_text(encoding="utf-8")
@@ -130,7 +130,7 @@ def test_texts_of_a_gated_benchmark_are_withheld_unless_they_are_asked_for(tmp_p
 @pytest.mark.slow
 def test_what_a_model_made_of_a_context_is_handed_on_as_it_was_shown(tmp_path):
     api.attack("demo", "fake/rehearsal", attacks="paraphrase:fake/rehearsal", noise="none", out=tmp_path / "run")
-    api.hand_on(tmp_path / "run", tmp_path / "out", to="eee")
+    api.export(tmp_path / "run", tmp_path / "out", to="eee")
 
     rows = [json.loads(line) for line in next((tmp_path / "out").rglob("*_samples.jsonl")).read_text().splitlines()]
     by_arm = {"paraphrase" in row["evaluation_name"]: row["input"]["raw"] for row in rows}
@@ -148,7 +148,7 @@ def test_what_a_model_made_of_a_context_is_handed_on_as_it_was_shown(tmp_path):
 )
 def test_what_cannot_be_is_said(source, to, said, tmp_path):
     with pytest.raises(CasewiseError, match=said):
-        api.hand_on(source, tmp_path / "out", to=to)
+        api.export(source, tmp_path / "out", to=to)
     assert not (tmp_path / "out").exists()
 
 
@@ -156,7 +156,7 @@ def test_nothing_is_overwritten(tmp_path):
     (tmp_path / "out.json").write_text("mine", encoding="utf-8")
 
     with pytest.raises(ConfigurationError, match="nothing is overwritten"):
-        api.hand_on("demo", tmp_path / "out.json", to="published")
+        api.export("demo", tmp_path / "out.json", to="published")
 
 
 @pytest.mark.slow
@@ -165,7 +165,7 @@ def test_texts_of_a_benchmark_with_terms_are_written_only_when_that_is_said(to, 
     gated = gated_demo(tmp_path / "gated")
 
     with pytest.raises(ConfigurationError, match="--with-texts"):
-        api.hand_on(gated, tmp_path / "out", to=to)
+        api.export(gated, tmp_path / "out", to=to)
     assert not (tmp_path / "out").exists()
-    api.hand_on(gated, tmp_path / "out", to=to, with_texts=True)
+    api.export(gated, tmp_path / "out", to=to, with_texts=True)
     assert (tmp_path / "out").exists()
