@@ -321,7 +321,7 @@ def test_what_a_log_settles_of_a_plan_is_what_its_attempts_so_far_say(plan, tmp_
     assert attempts.rows() == expected
 
     class Nothing(RunLog[Ask, Judgement]):
-        key, held = JUDGEMENT_LOG.key, columns
+        key, earlier_answers = JUDGEMENT_LOG.key, columns
 
         def write(self, ask: Ask, answer: Judgement) -> None:
             raise AssertionError("nothing is copied: no two asks share a call")
