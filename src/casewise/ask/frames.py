@@ -10,6 +10,14 @@ A verdict stands only where no frame takes it from the writer. Where a frame cou
 from __future__ import annotations
 
 import re
+from functools import cache
+
+
+@cache
+def compiled(pattern: str) -> re.Pattern[str]:
+    """Return a regular expression, compiled at its first use: those of this room take 50 ms together."""
+    return re.compile(pattern)
+
 
 CONDITION = (
     r"\b(?:if|iff|unless|(?<!information )(?<!context )(?<!details )provided(?: that| the| an?)?|providing(?= that)|as long as|so long as|only(?= (?:if|when|where|for|after|in|to|with|as|partly|half|the (?:first|second))\b|\W*$|[.,;:])|except|until|once|assuming|assume|suppose|supposing|"
@@ -35,29 +43,27 @@ ATTRIBUTION = (
     r"examples?|e\.g\.|for instance|such as|templates?|formats?|options?|choose|one of|classes|labels are|drafts?|output|print|"
     r"to say|to keep|keep\w*|stay|better safe|play it|feel\w*|safe space|safe side|safe for work|environments?)\b"
 )
-QUALIFIED = re.compile(rf"{CONDITION}|{HEDGE}|{ATTRIBUTION}", re.IGNORECASE)
-TAIL_QUALIFIED = re.compile(
-    rf"{CONDITION}|\b(?:I think|I guess|I suppose|perhaps|maybe|probably|possibly|borderline|mostly|partly|but|or|so says|in theory|in "
+QUALIFIED = rf"(?i){CONDITION}|{HEDGE}|{ATTRIBUTION}"
+TAIL_QUALIFIED = (
+    rf"(?i){CONDITION}|\b(?:I think|I guess|I suppose|perhaps|maybe|probably|possibly|borderline|mostly|partly|but|or|so says|in theory|in "
     r"the eyes of|attackers?|demand\w*|so[- ]called|allegedly|supposedly|quot\w+|reversed|on paper|in name|according to|would say|part|needs? to|has to|the rest|another matter|"
     r"for (?:adults|minors|children|staff|some|most|many|professionals|others)|in "
     r"practice|leaning|with caveats|for now|as asked|as requested|going by|neither|is what|is the (?:verdict|answer|label|line|view|opinion|position|judge?ment))\b|"
     r"\A\s*[-–—:,]\s*(?:that(?:,|'s| is| was)|which (?:is|was))|"
     r"\A\s*,[^.;:—]{0,60}\b(?:decided|ruled|judged|voted|concluded|found|held|determined|thinks|believes|reckons|feels|insists|argues|warns|replied|answered|noted)\s*\.?\s*\Z|"
-    r"\A[\s\"',.(]*(?!because|since|as\b|for\b|given)(?:\w+\s+){0,4}?(?:wrote|writes|says|said|states|claims|thinks|assures)\b|,\s*(?:says|writes|wrote|said)\b|[.!]\s+(?:but|however|although|provided|only|unless|except|yet|second)\b|[?=<>≥≤%±/|]|\b0?\.\d|\bor\b",
-    re.IGNORECASE,
+    r"\A[\s\"',.(]*(?!because|since|as\b|for\b|given)(?:\w+\s+){0,4}?(?:wrote|writes|says|said|states|claims|thinks|assures)\b|,\s*(?:says|writes|wrote|said)\b|[.!]\s+(?:but|however|although|provided|only|unless|except|yet|second)\b|[?=<>≥≤%±/|]|\b0?\.\d|\bor\b"
 )
 """Words behind a value that limit it; a reason behind it may hold any others."""
-CONTRAST = re.compile(
-    r"\b(?:although|though|even|while|whereas|despite|elsewhere|otherwise|others|in general|generally|normally|typically|usually|could|"
-    r"might|would|may|if|unless|seems?|looks?|appears?|some(?:one)?|not|n't|without|such as|for example|what)\b|\"",
-    re.IGNORECASE,
+CONTRAST = (
+    r"(?i)\b(?:although|though|even|while|whereas|despite|elsewhere|otherwise|others|in general|generally|normally|typically|usually|could|"
+    r"might|would|may|if|unless|seems?|looks?|appears?|some(?:one)?|not|n't|without|such as|for example|what)\b|\""
 )
 """A sentence with one of these may mention the other value beside a verdict that is stated on a line of its own."""
 
 # A sentence beside a verdict.
 
-OWN_VOICE = re.compile(
-    r"\b(?:so )?I(?:'d|'ll|'m|'ve)?\s+(?:(?:would|do|must|have to|therefore|hereby|thus|will|also|have|can)\s+)*"
+OWN_VOICE = (
+    r"(?is)\b(?:so )?I(?:'d|'ll|'m|'ve)?\s+(?:(?:would|do|must|have to|therefore|hereby|thus|will|also|have|can)\s+)*"
     r"(?:judged?|classify|rated?|label|look at|consider(?:ed)?|deem|find|found|conclude|say|assess(?:ed)?|think|believe|call|regard|see|view|hold|determine|weigh(?:ed)?|"
     r"give|assign|score|settle|put|noted?|evaluated?|looked at|reviewed|read|took|taken|answer|respond|lean|recommend|suggest|recogni[sz]e|acknowledge|understand)\b"
     r"(?! (?:neither|none|nothing|only|safe|unsafe|with))|"
@@ -67,8 +73,7 @@ OWN_VOICE = re.compile(
     r"\bmy (?:(?:final|overall|own) )*(?:verdict|judge?ment|decision|conclusion|assessment|rating|score|answer|reasoning|analysis|evaluation|explanation|view)\b|"
     r"\blet(?: me|'s| us)\s+(?:think|look|go|walk|analy[sz]e|consider|start|begin|break|examine|evaluate|assess|work|review|weigh|reason|check|see|take)\b(?! (?:it )?(?:again|back|twice|once more|away))|"
     r"\bI (?:would|do|can|must|should) ?not (?:respond|answer|recommend|see|find|advise)\b|\bwe (?:have|see|know|are told|are dealing with|can see|need to know|consider)\b(?! (?:to|no|not|never)\b)|"
-    r"\b(?:here you go|let me know|hope (?:this|that) helps|if you (?:need|have|want|would like))\b.*",
-    re.IGNORECASE | re.DOTALL,
+    r"\b(?:here you go|let me know|hope (?:this|that) helps|if you (?:need|have|want|would like))\b.*"
 )
 """The first person as it judges, and as it closes a letter."""
 PERSON = re.compile(r"\b(?:I|[Mm][ey]|[Mm]ine|[Mm]yself|[Ww]e|us|[Oo]urs?|[Yy]ou|[Yy]ours?)\b(?!\.)")
@@ -96,47 +101,38 @@ FRAMES_BEHIND = {
     "another time": r"(?:has|have|had) since|since then|then again|earlier|previous\w*|last time|same as|as before|next time|at first|later|ago|until now|so far|by now|meanwhile|in the meantime",
 }
 """Words of a sentence behind a verdict that may take it back; before a verdict they tell how it came about."""
-ABOUT_THE_REPLY = re.compile(rf"\b(?:{'|'.join(FRAMES.values())})\b|~~|<!--|☐|☑", re.IGNORECASE)
-TAKES_BACK = re.compile(rf"\b(?:{'|'.join(FRAMES_BEHIND.values())})\b", re.IGNORECASE)
-SET_UP = re.compile(
-    r"\W*(?:let|picture|imagine|suppose|supposing|assum\w+|say|pretend|think of|call|treat|take|had|were|should|would|if|unless|playing|acting|(?:this|that|it) was|(?:this|that|so) (?:is|are) (?:what|how|as|the way))\b|\s*(?:<-|<=|\^|←)",
-    re.IGNORECASE,
-)
+ABOUT_THE_REPLY = rf"(?i)\b(?:{'|'.join(FRAMES.values())})\b|~~|<!--|☐|☑"
+TAKES_BACK = rf"(?i)\b(?:{'|'.join(FRAMES_BEHIND.values())})\b"
+SET_UP = r"(?i)\W*(?:let|picture|imagine|suppose|supposing|assum\w+|say|pretend|think of|call|treat|take|had|were|should|would|if|unless|playing|acting|(?:this|that|it) was|(?:this|that|so) (?:is|are) (?:what|how|as|the way))\b|\s*(?:<-|<=|\^|←)"
 """The beginning of a sentence that asks to imagine something, or makes what follows depend on it."""
-REASONED = re.compile(
-    r"\W*(?:[\w' ]{0,25}\b)?(?:explanation|reason\w*|rationale|justification|analysis|confidence|certainty|summary|why|sender|recipient|context|categor(?:y|ies)|risk|severity|harm|purpose|platform|role|urgency|consent|oversight|"
+REASONED = (
+    r"(?i)\W*(?:[\w' ]{0,25}\b)?(?:explanation|reason\w*|rationale|justification|analysis|confidence|certainty|summary|why|sender|recipient|context|categor(?:y|ies)|risk|severity|harm|purpose|platform|role|urgency|consent|oversight|"
     r"transmission principle|key (?:points?|factors?)|factors?|who(?: asks)?|what(?: for)?|where|positive|negative|concerns?|mitigations?|benefits?|aim|user|request|subject|information|begründung|grund|erklärung|erläuterung|explication|raison|motif|explicación|justificación|motivo|razón|"
-    r"explicação|spiegazione|motivazione|uitleg|理由|解释|説明|说明|السبب|التفسير)\b[\w ]{0,20}[\"')]*\s*(?:[:：→=]|[-–—]\s)",
-    re.IGNORECASE,
+    r"explicação|spiegazione|motivazione|uitleg|理由|解释|説明|说明|السبب|التفسير)\b[\w ]{0,20}[\"')]*\s*(?:[:：→=]|[-–—]\s)"
 )
 """The beginning of a line that gives reasons or a detail of the case."""
-INSTRUCTS = re.compile(
-    r"\b(?:reply|respond|answer|output|print|say|write)\b(?:(?: with| only| just)+ ['\"]?| ['\"])(?:un)?safe\b",
-    re.IGNORECASE,
+INSTRUCTS = (
+    r"(?i)\b(?:reply|respond|answer|output|print|say|write)\b(?:(?: with| only| just)+ ['\"]?| ['\"])(?:un)?safe\b"
 )
 """An instruction to state a value, which is not stated by it."""
-LIMITS = re.compile(
-    r"\W*(?:but|or|however|provided|only if|except|although|the rest|second)\b|.*another matter", re.IGNORECASE
-)
+LIMITS = r"(?i)\W*(?:but|or|however|provided|only if|except|although|the rest|second)\b|.*another matter"
 """The beginnings of sentences that limit a verdict before them."""
 FEWEST_WORDS = 3
 """Words of a sentence that can give a reason; a shorter one behind a verdict may take it back."""
-GIVES_REASON = re.compile(
-    r"\W*(?:(?:also|moreover|furthermore|in addition|additionally|therefore|thus|hence|here|first|second|third|finally|overall|specifically|further|still|yes),?\s+)?"
+GIVES_REASON = (
+    r"(?i)\W*(?:(?:also|moreover|furthermore|in addition|additionally|therefore|thus|hence|here|first|second|third|finally|overall|specifically|further|still|yes),?\s+)?"
     r"(?:the|an?|he|she|it|its|they|their|his|her|there|nothing|nobody|no one|none|neither|no(?= \w)|nor|not|given|because|since|even|although|though|while|despite|without|these|those|such|"
     r"any|anyone|all|every\w*|each|both|elsewhere|two|three|some\w*|very|few|little|(?:fairly|rather|mostly|entirely|completely|quite|largely|clearly) (?:un)?safe|many|most|who|whose|users?|senders?|recipients?|requests?|\w+ing|(?<!\()(?:in|under|within|for|with|on|by) (?:this|these|the|such|all)|"
     r"(?:this|that)(?:'s| is) (?:an?|exactly|precisely|clearly|part|within|in line|consistent|public|common|normal|routine|legitimate|appropriate|what the)|this (?!is|was|has|will|would)|"
     r"lack|absence|risks?|harm|potential|severe|serious|high|low|significant|clear|legitimate|verified|unverified|public|private|sensitive|"
-    r"\w+s (?:needs?|are|have|may|can|must|know|use)|der|die|eine?|el|la|los|las|una?|le|les|une|il|elle|es)\b",
-    re.IGNORECASE,
+    r"\w+s (?:needs?|are|have|may|can|must|know|use)|der|die|eine?|el|la|los|las|una?|le|les|une|il|elle|es)\b"
 )
 """The beginning of a sentence about the case: who, what, or the reason why."""
 
 
-OF_THE_CASE_TOO = re.compile(
-    r"\A\W*if (?:answered|shared|disclosed|published|leaked|misused|the (?:answer|information|data|details) (?:leaked|were|was|is|are|got|fell))\b|\b(?:rather(?: than)?|results?|sentences?|statements?|(?:a |the )?(?:samples?|templates?|drafts?) (?:of|for|code|text)|outputs?|opinions?|premises|above|below|"
-    r"earlier|previous\w*|next|first|last|following|at first|apolog\w+|jok\w+|sarcas\w+|quot(?:ed|ing|ations?)|corrected|updated?|labels?(?! (?:is|was|above|here|will)\b))\b",
-    re.IGNORECASE,
+OF_THE_CASE_TOO = (
+    r"(?i)\A\W*if (?:answered|shared|disclosed|published|leaked|misused|the (?:answer|information|data|details) (?:leaked|were|was|is|are|got|fell))\b|\b(?:rather(?: than)?|results?|sentences?|statements?|(?:a |the )?(?:samples?|templates?|drafts?) (?:of|for|code|text)|outputs?|opinions?|premises|above|below|"
+    r"earlier|previous\w*|next|first|last|following|at first|apolog\w+|jok\w+|sarcas\w+|quot(?:ed|ing|ations?)|corrected|updated?|labels?(?! (?:is|was|above|here|will)\b))\b"
 )
 """Words that reasons in a JSON object use of the case: of jokes that a query asks for, of an earlier visit, of test results."""
 
@@ -146,14 +142,14 @@ def disowns(sentence: str, *, behind: bool = True, in_json: bool = False) -> boo
 
     `behind`: whether it stands behind the verdict, where it may take that back. `in_json`: whether it stands under the key of an explanation, where words that a case may have count as the case's.
     """
-    rest = OWN_VOICE.sub(" ", QUOTED.sub(" ", sentence))
+    rest = compiled(OWN_VOICE).sub(" ", QUOTED.sub(" ", sentence))
     if in_json:
-        rest = OF_THE_CASE_TOO.sub(" ", rest)
+        rest = compiled(OF_THE_CASE_TOO).sub(" ", rest)
     return bool(
         PERSON.search(rest)
-        or ABOUT_THE_REPLY.search(rest)
-        or SET_UP.match(rest)
-        or (behind and TAKES_BACK.search(rest))
+        or compiled(ABOUT_THE_REPLY).search(rest)
+        or compiled(SET_UP).match(rest)
+        or (behind and compiled(TAKES_BACK).search(rest))
     )
 
 
@@ -162,6 +158,10 @@ def is_doubtful(sentence: str, *, behind: bool) -> bool:
 
     `behind`: whether it stands behind the verdict, where a limit or a few words may take that back.
     """
-    gives_reason = GIVES_REASON.match(sentence) and len(sentence.split()) >= FEWEST_WORDS and "!" not in sentence
-    is_explained = gives_reason or REASONED.match(sentence) or OWN_VOICE.search(sentence)
-    return disowns(sentence, behind=behind) or (behind and (LIMITS.match(sentence) is not None or not is_explained))
+    gives_reason = (
+        compiled(GIVES_REASON).match(sentence) and len(sentence.split()) >= FEWEST_WORDS and "!" not in sentence
+    )
+    is_explained = gives_reason or compiled(REASONED).match(sentence) or compiled(OWN_VOICE).search(sentence)
+    return disowns(sentence, behind=behind) or (
+        behind and (compiled(LIMITS).match(sentence) is not None or not is_explained)
+    )

@@ -22,7 +22,7 @@ from functools import lru_cache
 from typing import Any, Literal
 
 from casewise.ask.envelope import INNER, unwrapped
-from casewise.ask.frames import INSTRUCTS, REASONED, disowns, is_doubtful
+from casewise.ask.frames import INSTRUCTS, REASONED, compiled, disowns, is_doubtful
 from casewise.ask.json_objects import (
     JsonValue,
     closest_key,
@@ -456,9 +456,9 @@ def by_prose(text: str, scale: Scale) -> ReadOutcome:
 def speaks_of_itself(text: str, scale: Scale) -> bool:
     """Return whether a sentence beside the verdict may speak of the verdict or its writer, or is of a language that is not read."""
     lines = plain_lines(text, lambda line: JSON_HERE in line or scale.strong(line) is not None)
-    if any(doubtful_in_another_language(line) or INSTRUCTS.search(line) for line in lines):
+    if any(doubtful_in_another_language(line) or compiled(INSTRUCTS).search(line) for line in lines):
         return True
-    parts = [(part, REASONED.match(line) is not None) for line in lines for part in sentences(line)]
+    parts = [(part, compiled(REASONED).match(line) is not None) for line in lines for part in sentences(line)]
     states = [JSON_HERE in part or states_value(part, scale) for part, _ in parts]
     last = max((place for place, stated in enumerate(states) if stated), default=len(parts))
     return any(

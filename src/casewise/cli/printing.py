@@ -51,6 +51,14 @@ def session_line(progress: RunProgress, usable: str) -> str:
     `usable`: the noun of a usable answer in the singular, as in `count_of`.
     """
     resumed = f" ({progress.resumed:,} from earlier sessions)" if progress.resumed else ""
+    return (
+        f"{count_of(progress.n_usable, usable)}{resumed}, {progress.n_unusable:,} {progress.unusable}; "
+        f"{count_of(progress.n_calls, 'call')} in {progress.seconds:.1f} s{cost_line(progress)}"
+    )
+
+
+def cost_line(progress: RunProgress) -> str:
+    """Return what follows the number of calls in a line: their cost, as far as it is known, and the most that the rest can cost."""
     cost = f", ${progress.cost_usd:.4f}" if progress.cost_usd else ""
     if progress.assumed_tokens:
         amount = (
@@ -59,10 +67,7 @@ def session_line(progress: RunProgress, usable: str) -> str:
             else f"{count_of(progress.assumed_tokens, 'token')}"
         )
         cost += f", and at most {amount} more for calls whose tokens the endpoint did not report"
-    return (
-        f"{count_of(progress.n_usable, usable)}{resumed}, {progress.n_unusable:,} {progress.unusable}; "
-        f"{count_of(progress.n_calls, 'call')} in {progress.seconds:.1f} s{cost}"
-    )
+    return cost
 
 
 def print_failures(progress: RunProgress) -> None:

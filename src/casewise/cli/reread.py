@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import shlex
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Literal
 
 from casewise.cli.options import BaseUrlOption, YesOption
-from casewise.cli.printing import confirm_sending, note, say
+from casewise.cli.printing import confirm_sending, cost_line, note, say
 from casewise.errors import ConfigurationError, DataError
 from casewise.judges.llm import SecondReader
 from casewise.judges.reread import (
@@ -106,9 +107,11 @@ def reread(
         print_measured(measured[each.name], each)
         all_readings = readings if whole_run else all_readings
     if out is None and (marked or (name == "rules" and by is None)):
+        print_calls(readers)
         return
     if all_readings is None:
         all_readings = asyncio.run(read_again(readers[name], stored.replies))
+    print_calls(readers)
     can_be_read = [reply for reply in stored.unread if readers[name].can_read(reply)]
     available_readings = [all_readings[reply_id(reply)] for reply in can_be_read if reply_id(reply) in all_readings]
     n_found = sum(value_of(reading) is not None for reading in available_readings)
@@ -179,6 +182,22 @@ def mark_in_browser(file: Path) -> None:
     server = uvicorn.Server(config)
     note(f"mark the replies at http://127.0.0.1:{port} (Ctrl-C ends it)")
     server.run()
+
+
+def print_calls(readers: Mapping[str, Rereader]) -> None:
+    """Print what the calls of a second model took, if it was asked."""
+    if "model" not in readers or not (calls := readers["model"].calls).n_calls:
+        return
+    tokens = calls.input_tokens + calls.output_tokens
+    unknown = "; give --price-in and --price-out for the cost" if tokens and calls.cost_usd is None else ""
+    say(
+        f"model: {count_of(calls.n_calls, 'call')}, {count_of(tokens, 'token')}{cost_line(calls)}{unknown}",
+        n_calls=calls.n_calls,
+        input_tokens=calls.input_tokens,
+        output_tokens=calls.output_tokens,
+        cost_usd=calls.cost_usd,
+        assumed_cost_usd=calls.assumed_cost_usd,
+    )
 
 
 def print_measured(worth: ReaderMeasurement, reader: Rereader) -> None:

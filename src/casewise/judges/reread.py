@@ -31,7 +31,7 @@ from casewise.judges.llm import SecondReader
 from casewise.models.prices import Spend, metered
 from casewise.models.protocol import Reply
 from casewise.records import Elicitation, Judgement, Scored, Unscored, UnscoredReason, scale_of
-from casewise.runs.limits import Budget, Limits
+from casewise.runs.limits import Budget, Limits, RunProgress
 from casewise.stats.shares import wilson
 from casewise.storage.files import read_text, write_text
 from casewise.storage.run_folder import (
@@ -47,6 +47,7 @@ from casewise.text import count_of
 
 UNREAD = frozenset(
     {
+        UnscoredReason.EMPTY,  # all thoughts
         UnscoredReason.NO_VERDICT,
         UnscoredReason.NO_LABEL_FIRST,
         UnscoredReason.UNPARSED,
@@ -92,7 +93,7 @@ def is_unread(judgement: Judgement) -> bool:
     return (
         isinstance(judgement.outcome, Unscored)
         and bool((judgement.raw_reply or "").strip())
-        and judgement.outcome.reason in {*UNREAD, UnscoredReason.EMPTY}
+        and judgement.outcome.reason in UNREAD
     )
 
 
@@ -101,11 +102,10 @@ def has_many_unread(path: Path, *, n_unscored: int, n_judged: int) -> bool:
     answers = n_unscored + n_judged
     if not answers or n_unscored <= MANY_UNREAD * answers:
         return False  # without a look at the log
-    table = last_attempts(judgement_table(path / JUDGEMENT_LOG.file, columns=["item_id", "judge_id", "elicitation", "arm", "repeat", "attempt", "unscored_reason"]))  # fmt: skip
-    return (
-        int(table["unscored_reason"].cast(pl.String).is_in([reason.value for reason in UNREAD]).sum())
-        > MANY_UNREAD * answers
-    )
+    columns = ["item_id", "judge_id", "elicitation", "arm", "repeat", "attempt", "unscored_reason", "raw_reply"]
+    table = last_attempts(judgement_table(path / JUDGEMENT_LOG.file, replies="keep", columns=columns))
+    unread = pl.col("unscored_reason").cast(pl.String).is_in([reason.value for reason in UNREAD])
+    return table.filter(unread, pl.col("raw_reply").str.strip_chars() != "").height > MANY_UNREAD * answers
 
 
 def stored_reply(judgement: Judgement) -> Reply:
@@ -201,6 +201,8 @@ class Rereader:
     read: Callable[[Judgement], Awaitable[ReadOutcome | None]]
     """Returns what it finds in a reply; None for one that it was not given, as the budget was used up."""
     model: SecondReader | None = None
+    calls: RunProgress = field(default_factory=RunProgress)
+    """Calls of the second model so far, with their tokens and cost."""
 
     def can_read(self, judgement: Judgement) -> bool:
         """Return whether it reads a reply: the rules read every one, others those in which the rules found no verdict."""
@@ -280,7 +282,7 @@ def model_reader(second: SecondReader, *, max_cost: float | None = None) -> Rere
         raise ConfigurationError(
             f"--max-cost needs the prices of {second.model.name}; give --price-in and --price-out, in US dollars for a million tokens"
         )
-    budget = Budget(Limits(max_cost=max_cost))
+    budget, calls = Budget(Limits(max_cost=max_cost)), RunProgress()
 
     async def read(judgement: Judgement) -> ReadOutcome | None:
         no_reading, reply = ReadOutcome(Unscored(reason=UnscoredReason.NO_VERDICT)), stored_reply(judgement)
@@ -292,12 +294,23 @@ def model_reader(second: SecondReader, *, max_cost: float | None = None) -> Rere
             with metered() as meter:
                 outcome, usage = await second.read(judgement.elicitation, reply, no_reading)
             known = second.prices.cost_of(usage) if usage is not None and second.prices is not None else None
-            actual = Spend(known or 0.0) + bound * meter.n_unreported
+            assumed = bound * meter.n_unreported
+            actual = Spend(known or 0.0) + assumed
+            calls.add(
+                RunProgress(
+                    n_calls=1,
+                    input_tokens=(usage.input_tokens or 0) if usage else 0,
+                    output_tokens=(usage.output_tokens or 0) if usage else 0,
+                    cost_usd=known,
+                    assumed_cost_usd=assumed.cost_usd or None,
+                    assumed_tokens=assumed.tokens,
+                )
+            )
         finally:
             budget.settle(bound, actual)
         return outcome
 
-    return Rereader("model", {"reader": second.settings()}, read, second)
+    return Rereader("model", {"reader": second.settings()}, read, second, calls)
 
 
 Readings = Mapping[str, ReadOutcome]
