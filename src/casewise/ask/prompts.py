@@ -16,7 +16,6 @@ from casewise.ask.elicitations import elicited, names_asked
 from casewise.ask.layouts import (
     ContextRole,
     Kind,
-    Layout,
     Placement,
     ShownItem,
     conversation,
@@ -352,31 +351,18 @@ class Chat:
         used = self.system if self.role == "system" else self.in_user
         return f"{self.name}@{self.version}+{digest([used, self.role, self.always_system])[:8]}"
 
-    def messages(
-        self,
-        query: str,
-        shown: ShownContext,
-        *,
-        earlier: tuple[Message, ...] = (),
-        role: ContextRole | None = None,
-        system: tuple[str, ...] = (),
-        layout: Layout | None = None,
-    ) -> tuple[Message, ...]:
+    def messages(self, query: str, shown: ShownContext, *, placement: Placement = AS_PROMPTED) -> tuple[Message, ...]:
         """Return the conversation that the chatbot is to go on with; without a context it is the query alone.
 
-        `earlier`: turns that went before, by an arm's transform.
-        `role`: the message that holds the context, where a transform decides it.
-        `system`: what else the system message says, by an arm's transforms.
-        `layout`: how the context is laid out, where a transform decides it.
+        `placement`: where an arm's transforms put the context, the turns before, and further text of the system message.
         """
-        context = laid_out(shown, layout or "list")
-        in_system = shown and (role or self.role) == "system"
+        context, system = laid_out(shown, placement.layout or "list"), placement.system
+        in_system = shown and (placement.context_role or self.role) == "system"
         if in_system or self.always_system:
             system = (filled(self.system, {"context": context if in_system else UNKNOWN}), *system)
         first = (Message("system", "\n\n".join(system)),) if system else ()
-        if not shown or in_system:
-            return (*first, *earlier, Message("user", query))
-        return (*first, *earlier, Message("user", filled(self.in_user, {"context": context, "query": query})))
+        said = query if not shown or in_system else filled(self.in_user, {"context": context, "query": query})
+        return (*first, *placement.earlier, Message("user", said))
 
 
 def chat_with(*, role: ContextRole = "system", verified: bool = False, system: Path | None = None) -> Chat:

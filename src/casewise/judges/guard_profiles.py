@@ -16,9 +16,9 @@ from pydantic import Field, ValidationError, model_validator
 
 from casewise.ask.elicitations import LabelMass, label_mass, mass_outcome
 from casewise.ask.envelope import unwrapped, without_thoughts
-from casewise.ask.frames import CONDITION, FEWEST_WORDS, LIMITS, disowns
+from casewise.ask.frames import CONDITION, FEWEST_WORDS, LIMITS, compiled, disowns
 from casewise.ask.json_objects import find_objects
-from casewise.ask.layouts import ShownItem, filled, laid_out, turns_of_chat
+from casewise.ask.layouts import ContextRole, ShownItem, filled, laid_out, turns_of_chat
 from casewise.ask.prompts import chat_with
 from casewise.errors import ConfigurationError, DataError, did_you_mean
 from casewise.models.local import MARKS
@@ -293,14 +293,10 @@ def conversation_of(shown: ShownItem, *, system_turn: bool, reply: str | None = 
         follows_request = bool(before) and before[-1].role == "user"
         before, last = (before[:-1], before[-1].content) if follows_request else (before, wording()["request_unknown"])
     query = last if system_turn else "\n\n".join((*placed.system, last))
-    turns = chat.messages(
-        query,
-        shown.context,
-        earlier=(*before, *placed.earlier),
-        role="system" if system_turn else "user",
-        system=placed.system if system_turn else (),
-        layout=placed.layout,
-    )
+    role: ContextRole = "system" if system_turn else "user"
+    system = placed.system if system_turn else ()
+    placement = replace(placed, context_role=role, earlier=(*before, *placed.earlier), system=system)
+    turns = chat.messages(query, shown.context, placement=placement)
     turns = (*turns, Message("assistant", reply)) if reply is not None else turns
     if system_turn:
         return turns
@@ -455,7 +451,7 @@ def is_open(place: LabelPlace, word: str, kind: str, rest: str) -> bool:
         )
         if short or (word.isdecimal() and line[0] == "."):
             return True
-        if LIMITS.match(line) or TAKES_AWAY.search(line) or disowns(line, in_json=True):
+        if compiled(LIMITS).match(line) or TAKES_AWAY.search(line) or disowns(line, in_json=True):
             return True
     statements = (not NEGATED.search(match["between"]) for match in SAYS.finditer(rest))
     return any(violates == (kind == "safe") for violates in statements)

@@ -118,16 +118,9 @@ class Collector(ChatAsker[Ask, CollectedReply]):
 
     def messages(self, ask: Ask) -> tuple[Message, ...]:
         """Return the query as a user sends it, and the context as the deployer knows it."""
-        shown = ask.shown
-        place = shown.placement
-        return self.chat.messages(
-            shown.query,
-            shown.context,
-            earlier=(*turns_of_chat(shown.before), *place.earlier),
-            role=place.context_role,
-            system=place.system,
-            layout=place.layout,
-        )
+        shown, placement = ask.shown, ask.shown.placement
+        placement = replace(placement, earlier=(*turns_of_chat(shown.before), *placement.earlier))
+        return self.chat.messages(shown.query, shown.context, placement=placement)
 
     def reply_options(self, ask: Ask) -> ReplyOptions:
         """Return those of the run; every repeat has a seed of its own."""
