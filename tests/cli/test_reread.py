@@ -3,6 +3,7 @@
 import csv
 import itertools
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -120,6 +121,7 @@ def test_a_second_model_reads_stored_replies_and_the_judge_is_not_asked(run):
     assert said.code == 0
     assert {body["model"] for body in server.bodies} == {"second"}
     assert len(server.bodies) == 4  # different unread replies
+    assert re.search(r"^model: 4 calls, [\d,]+ tokens$", said.out, re.MULTILINE)
     assert {row["outcome"]["value"] for row in judgements("again") if row["raw_reply"] != REPLIES[0]} == {1.0}
 
 
@@ -132,6 +134,7 @@ def test_a_second_model_is_asked_only_as_long_as_the_most_that_a_call_can_cost_f
     assert said.code == 0
     assert len(server.bodies) == 2
     assert "4 replies were not read, because --max-cost 1.04 is spent" in said.err
+    assert re.search(r"^model: 2 calls, [\d,]+ tokens, \$0\.0200$", said.out, re.MULTILINE)
     assert [row["outcome"].get("value") for row in judgements("again")].count(None) == 4
 
 
@@ -150,6 +153,7 @@ def test_what_a_second_model_was_billed_for_a_lost_answer_counts(run):
     assert said.code == 0
     assert len(server.bodies) <= 2 * 3
     assert "not read, because --max-cost 2.5 is spent" in said.err
+    assert ", $0.0200, and at most $4.0960 more for calls whose tokens the endpoint did not report" in said.out
 
 
 def test_a_second_model_is_not_asked_where_the_new_reading_cannot_be_written(run):
@@ -168,6 +172,20 @@ def test_thoughts_that_never_come_to_a_reply_are_a_group_of_their_own(run):
     groups = json.loads(invoke("reread", "run", "--json").out)["groups"]
 
     assert [group["replies"] for group in groups if group["shape"] == "thoughts that never come to a reply"] == [2]
+
+
+@pytest.mark.parametrize(
+    ("reply", "shape"), [("<think>It is", "thoughts that never come to a reply"), ("", "no words at all")]
+)
+def test_the_last_line_of_a_run_points_to_it_where_replies_are_thoughts_or_nothing(tmp_path, monkeypatch, reply, shape):
+    monkeypatch.chdir(tmp_path)
+    server = replying(lambda _body: reply)
+    with served(server):
+        said = invoke("judge", "demo", "--judge", "vllm/tiny", "--limit", "3", "--out", "run", "--base-url", server.url)
+    (group,) = json.loads(invoke("reread", "run", "--json").out)["groups"]
+
+    assert said.err.splitlines()[-1].endswith("casewise reread run")
+    assert (group["shape"], group["replies"]) == (shape, 3)
 
 
 def test_the_rules_of_this_version_read_every_reply_again(run):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import shlex
-from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Literal
@@ -107,11 +106,11 @@ def reread(
         print_measured(measured[each.name], each)
         all_readings = readings if whole_run else all_readings
     if out is None and (marked or (name == "rules" and by is None)):
-        print_calls(readers)
+        print_calls(readers.get("model"))
         return
     if all_readings is None:
         all_readings = asyncio.run(read_again(readers[name], stored.replies))
-    print_calls(readers)
+    print_calls(readers.get("model"))
     can_be_read = [reply for reply in stored.unread if readers[name].can_read(reply)]
     available_readings = [all_readings[reply_id(reply)] for reply in can_be_read if reply_id(reply) in all_readings]
     n_found = sum(value_of(reading) is not None for reading in available_readings)
@@ -149,14 +148,12 @@ def marks_of(marks: Path | None, stored: StoredReplies, *, browser: bool) -> dic
         return {}
     if not marks.exists():
         rows = write_sample(marks, sample_of(stored))
-        if browser:
-            mark_in_browser(marks)
-            return read_marks(marks)
-        say(
-            f"{marks}: {count_of(rows, 'reply')} to mark; fill in the column verdict and give the same command again",
-            sample=rows,
-        )
-        return {}
+        if not browser:
+            say(
+                f"{marks}: {count_of(rows, 'reply')} to mark; fill in the column verdict and give the same command again",
+                sample=rows,
+            )
+            return {}
     if browser:
         mark_in_browser(marks)
     if not (marked := read_marks(marks)):
@@ -184,19 +181,19 @@ def mark_in_browser(file: Path) -> None:
     server.run()
 
 
-def print_calls(readers: Mapping[str, Rereader]) -> None:
+def print_calls(second: Rereader | None) -> None:
     """Print what the calls of a second model took, if it was asked."""
-    if "model" not in readers or not (calls := readers["model"].calls).n_calls:
+    if second is None or not (calls := second.calls).n_calls:
         return
     tokens = calls.input_tokens + calls.output_tokens
     unknown = "; give --price-in and --price-out for the cost" if tokens and calls.cost_usd is None else ""
     say(
         f"model: {count_of(calls.n_calls, 'call')}, {count_of(tokens, 'token')}{cost_line(calls)}{unknown}",
-        n_calls=calls.n_calls,
-        input_tokens=calls.input_tokens,
-        output_tokens=calls.output_tokens,
-        cost_usd=calls.cost_usd,
-        assumed_cost_usd=calls.assumed_cost_usd,
+        **{
+            name: value
+            for name, value in asdict(calls).items()
+            if name == "n_calls" or name.endswith(("_tokens", "_usd"))
+        },
     )
 
 

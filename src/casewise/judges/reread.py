@@ -47,7 +47,7 @@ from casewise.text import count_of
 
 UNREAD = frozenset(
     {
-        UnscoredReason.EMPTY,  # all thoughts
+        UnscoredReason.EMPTY,  # often all thoughts
         UnscoredReason.NO_VERDICT,
         UnscoredReason.NO_LABEL_FIRST,
         UnscoredReason.UNPARSED,
@@ -58,7 +58,7 @@ UNREAD = frozenset(
         UnscoredReason.INTERNAL,
     }
 )
-"""Reasons of a reply that has words and gave no verdict."""
+"""Reasons of a reply that came and gave no verdict."""
 MANY_UNREAD = 0.05
 """Share of unread replies from which a run's last line points here."""
 LONGEST_SAMPLE = 300
@@ -79,7 +79,7 @@ class StoredReplies:
 
     @property
     def unread(self) -> tuple[Judgement, ...]:
-        """Replies without a verdict that a reader might still find."""
+        """Replies without a verdict."""
         return tuple(filter(is_unread, self.replies))
 
 
@@ -89,12 +89,14 @@ def stored_replies(path: Path) -> StoredReplies:
 
 
 def is_unread(judgement: Judgement) -> bool:
-    """Return whether a judgement's reply has words, which may all be thoughts, and gave no verdict."""
-    return (
-        isinstance(judgement.outcome, Unscored)
-        and bool((judgement.raw_reply or "").strip())
-        and judgement.outcome.reason in UNREAD
-    )
+    """Return whether a judgement's reply came and gave no verdict."""
+    came = judgement.raw_reply is not None and isinstance(judgement.outcome, Unscored)
+    return came and judgement.outcome.reason in UNREAD
+
+
+def has_unread_words(judgement: Judgement) -> bool:
+    """Return whether a judgement's reply has words in which a reader might still find a verdict."""
+    return is_unread(judgement) and bool((judgement.raw_reply or "").strip())
 
 
 def has_many_unread(path: Path, *, n_unscored: int, n_judged: int) -> bool:
@@ -102,10 +104,9 @@ def has_many_unread(path: Path, *, n_unscored: int, n_judged: int) -> bool:
     answers = n_unscored + n_judged
     if not answers or n_unscored <= MANY_UNREAD * answers:
         return False  # without a look at the log
-    columns = ["item_id", "judge_id", "elicitation", "arm", "repeat", "attempt", "unscored_reason", "raw_reply"]
-    table = last_attempts(judgement_table(path / JUDGEMENT_LOG.file, replies="keep", columns=columns))
-    unread = pl.col("unscored_reason").cast(pl.String).is_in([reason.value for reason in UNREAD])
-    return table.filter(unread, pl.col("raw_reply").str.strip_chars() != "").height > MANY_UNREAD * answers
+    columns = ["item_id", "judge_id", "elicitation", "arm", "repeat", "attempt", "unscored_reason"]
+    reasons = last_attempts(judgement_table(path / JUDGEMENT_LOG.file, columns=columns))["unscored_reason"]
+    return int(reasons.cast(pl.String).is_in([reason.value for reason in UNREAD]).sum()) > MANY_UNREAD * answers
 
 
 def stored_reply(judgement: Judgement) -> Reply:
@@ -140,6 +141,11 @@ class UnreadGroup:
 
 
 LONGER = "Ask again into another folder with a higher --max-tokens."
+BY_REASON = {
+    UnscoredReason.TRUNCATED: ("cut off at the token limit", LONGER),
+    UnscoredReason.NO_LABEL_FIRST: ("something else before the label", "Ask again with --elicit binary: this model does not begin with the label."),
+    UnscoredReason.OUT_OF_RANGE: ("a number outside the scale", "The model used another scale. Ask again with --structured or other --prompts."),
+}  # fmt: skip
 BY_PATTERN = "If these words are verdicts, give --pattern."
 BY_MODEL = "Give --reader MODEL, or ask again with --structured."
 
@@ -152,20 +158,11 @@ def shape_of(judgement: Judgement) -> Shape:
         return Shape(
             "the reading failed", f"A fault of casewise or a plugin; please report it: {judgement.outcome.detail}."
         )
-    if reason is UnscoredReason.TRUNCATED:
-        return Shape("cut off at the token limit", LONGER)
-    if not text:
-        return Shape("thoughts that never come to a reply", LONGER)
-    if reason is UnscoredReason.NO_LABEL_FIRST:
-        return Shape(
-            "something else before the label",
-            "Ask again with --elicit binary: this model does not begin with the label.",
-        )
-    if reason is UnscoredReason.OUT_OF_RANGE:
-        return Shape(
-            "a number outside the scale",
-            "The model used another scale. Ask again with --structured or other --prompts.",
-        )
+    if not text and reason is not UnscoredReason.TRUNCATED:
+        thoughts = judgement.raw_reply or (judgement.detail or {}).get("reasoning")
+        return Shape("thoughts that never come to a reply" if thoughts else "no words at all", LONGER)
+    if reason in BY_REASON:
+        return Shape(*BY_REASON[reason])
     if refuses(text):
         return Shape("a refusal to judge", "No reader finds a verdict here. Ask again with other --prompts.")
     if reason is UnscoredReason.CONFLICTING:
@@ -210,7 +207,7 @@ class Rereader:
             return False
         if self.model is not None and elicited(judgement.elicitation).second is None:
             return False
-        return self.name == "rules" or is_unread(judgement)
+        return self.name == "rules" or has_unread_words(judgement)
 
 
 def is_read_from_words(elicitation: Elicitation) -> bool:
@@ -228,7 +225,7 @@ def rules_reader(*, strict: bool = False) -> Rereader:
     return Rereader("rules", {"rules": RULES_VERSION}, read)
 
 
-RULES_VERSION = "4"
+RULES_VERSION = "5"
 """Raised when a change of `casewise.ask.reader` reads a reply otherwise."""
 
 
@@ -294,13 +291,14 @@ def model_reader(second: SecondReader, *, max_cost: float | None = None) -> Rere
             with metered() as meter:
                 outcome, usage = await second.read(judgement.elicitation, reply, no_reading)
             known = second.prices.cost_of(usage) if usage is not None and second.prices is not None else None
+            sent, replied = (usage.input_tokens, usage.output_tokens) if usage is not None else (0, 0)
             assumed = bound * meter.n_unreported
             actual = Spend(known or 0.0) + assumed
             calls.add(
                 RunProgress(
                     n_calls=1,
-                    input_tokens=(usage.input_tokens or 0) if usage else 0,
-                    output_tokens=(usage.output_tokens or 0) if usage else 0,
+                    input_tokens=sent or 0,
+                    output_tokens=replied or 0,
                     cost_usd=known,
                     assumed_cost_usd=assumed.cost_usd or None,
                     assumed_tokens=assumed.tokens,
@@ -354,7 +352,7 @@ def sample_of(replies: StoredReplies, *, size: int = SAMPLE_SIZE) -> list[Judgem
         for each in replies.replies
         if is_read_from_words(each.elicitation) and each.shared_with is None
     }
-    unread = [each for each in by_id.values() if is_unread(each)]
+    unread = [each for each in by_id.values() if has_unread_words(each)]
     read = sorted((each for each in by_id.values() if isinstance(each.outcome, Scored)), key=reply_id)
     queues = [sorted(group.judgements, key=reply_id) for group in unread_groups(unread)]
     in_turn = [
