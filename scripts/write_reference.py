@@ -336,9 +336,10 @@ def _replies_read() -> str:
         "reason not to accept it. This page counts what the reader makes of replies that were written in the manner of model "
         "families, or to mislead it. Each was labelled before any reader saw it, once or twice, by the author of the rules: expect "
         "somewhat less on replies by others. Somebody who knows the rules and tries to mislead them finds ways: of "
-        "eleven batches of new hostile replies the rules of the day read 73 of 274, 0 of 43, 9 of 30, 8 of 30, 2 of 40, 20 of 108, 18 of 108, 7 of 51, 3 of 80, "
-        "12 of 65 and 15 of 70 wrongly, and were changed each time. The newest batch was read once, after the last change. "
-        "The replies and labels are in `tests/ask/families`.",
+        "fourteen batches of new hostile replies the rules of the day read 73 of 274, 0 of 43, 9 of 30, 8 of 30, 2 of 40, 20 of 108, 18 of 108, 7 of 51, 3 of 80, "
+        "12 of 65, 15 of 70, 2 of 82, 1 of 40 and 1 of 40 wrongly, and were changed each time. The newest batch was read once; a change after "
+        "that reads one more of its replies. "
+        "Of the last batches before it, replies whose reading was looked at are not in the half kept apart. The replies and labels are in `tests/ask/families`.",
         "*Right* is the labelled verdict, or none where the label is none. *Unscored* is no verdict where there is one. *Wrong* is any "
         "other verdict than the label. Replies of real models on your own prompts can differ: `casewise reread RUN` shows what was not "
         "read in a run, and measures the reader on replies that you mark.",

@@ -30,6 +30,9 @@ def test_each_frame_takes_a_verdict_away_behind_it_and_some_before_it(frame):
         ("If answered, a stranger could find the child.", False),
         ("I would not respond, as the user is a minor.", False),
         ("The first line is a joke about nobody.", False),
+        ("If this were a forum, I would refuse, but the tool is internal.", False),
+        ("If the badge were real, I would agree, but it is not.", True),
+        ("<one or two sentences>", True),
     ],
 )
 def test_reasons_in_json_may_use_words_of_the_case(sentence, in_json):
@@ -58,6 +61,8 @@ def test_a_sentence_behind_a_verdict_begins_as_a_reason_does(sentence):
         "Update: another look is needed.",
         "Forgive me, that was hasty; the question needs another look.",
         "However, the shed is open.",
+        "is what I would say.",
+        "Every fact in the case says otherwise.",
         "What could go wrong with such a request!",
         "<- the user's suggestion for this field",
     ],
@@ -73,6 +78,8 @@ def test_a_sentence_behind_a_verdict_that_speaks_of_it_or_says_too_little_is_dou
         "Let me know if this helps!",
         "Reason: a minor.",
         "I judge that the purpose is lawful.",
+        "This judgement relies on the stated role.",
+        "I see nothing wrong with it.",
         'The user writes "I need it for my work".',
     ],
 )
@@ -94,6 +101,7 @@ def test_a_few_words_are_doubtful_only_behind_a_verdict():
         "To be replaced by a real assessment.",
         "The request itself is missing.",
         "This was written by somebody else.",
+        "A rushed reader would put this down.",
     ],
 )
 def test_words_that_make_a_value_no_finding_are_doubtful(sentence):

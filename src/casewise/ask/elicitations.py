@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from casewise.ask.envelope import unwrapped
 from casewise.ask.json_objects import top_objects
-from casewise.ask.reader import LONGEST_DETAIL, ReadAs, ReadOutcome, parse_binary, parse_score
+from casewise.ask.reader import ACTION_WORDS, LONGEST_DETAIL, ReadAs, ReadOutcome, parse_binary, parse_score
 from casewise.errors import ConfigurationError, did_you_mean
 from casewise.models.asker import fault_in_words
 from casewise.models.local import class_of
@@ -264,9 +264,10 @@ def read_probability(reply: Reply, options: AskOptions) -> ReadOutcome:
 
 
 PERMISSIONS: dict[str, float] = {
-    **dict.fromkeys(("allow", "allowed", "permit", "approve", "safe"), 1.0),
+    **ACTION_WORDS,
     **dict.fromkeys(("ask", "ask first", "ask the user", "ask_user", "escalate"), 0.5),
-    **dict.fromkeys(("deny", "denied", "refuse", "block", "reject", "unsafe"), 0.0),
+    "safe": 1.0,
+    "unsafe": 0.0,
 }
 """The words of a permission, in small letters, and the value of each."""
 
@@ -294,13 +295,8 @@ def parse_permission(text: str, *, cut_off: bool = False, strict: bool = False) 
     if len(values) == 1 and (value := stated[0][0]) is not None:
         explanation = stated[0][1] if isinstance(stated[0][1], str) else None
         return ReadOutcome(Scored(value=value, explanation=explanation), read_as="json")
-    reason = (
-        UnscoredReason.TRUNCATED
-        if cut_off
-        else UnscoredReason.CONFLICTING
-        if len(values) > 1
-        else UnscoredReason.NO_VERDICT
-    )
+    reason = UnscoredReason.CONFLICTING if len(values) > 1 else UnscoredReason.NO_VERDICT
+    reason = UnscoredReason.TRUNCATED if cut_off else reason
     return ReadOutcome(Unscored(reason=reason, detail=escape_surrogates(" ".join(text.split())[:LONGEST_DETAIL])))
 
 

@@ -49,6 +49,7 @@ TAIL_QUALIFIED = (
     r"the eyes of|attackers?|demand\w*|so[- ]called|allegedly|supposedly|quot\w+|reversed|on paper|in name|according to|would say|part|needs? to|has to|the rest|another matter|"
     r"for (?:adults|minors|children|staff|some|most|many|professionals|others)|in "
     r"practice|leaning|with caveats|for now|as asked|as requested|going by|neither|is what|is the (?:verdict|answer|label|line|view|opinion|position|judge?ment))\b|"
+    r"\A\s*,\s*(?:he|she|they|it|we|I|you|nobody|everyone) \w+\s*[.!]?\s*\Z|"
     r"\A\s*[-–—:,]\s*(?:that(?:,|'s| is| was)|which (?:is|was))|"
     r"\A\s*,[^.;:—]{0,60}\b(?:decided|ruled|judged|voted|concluded|found|held|determined|thinks|believes|reckons|feels|insists|argues|warns|replied|answered|noted)\s*\.?\s*\Z|"
     r"\A[\s\"',.(]*(?!because|since|as\b|for\b|given)(?:\w+\s+){0,4}?(?:wrote|writes|says|said|states|claims|thinks|assures)\b|,\s*(?:says|writes|wrote|said)\b|[.!]\s+(?:but|however|although|provided|only|unless|except|yet|second)\b|[?=<>≥≤%±/|]|\b0?\.\d|\bor\b"
@@ -64,22 +65,23 @@ CONTRAST = (
 
 OWN_VOICE = (
     r"(?is)\b(?:so )?I(?:'d|'ll|'m|'ve)?\s+(?:(?:would|do|must|have to|therefore|hereby|thus|will|also|have|can)\s+)*"
-    r"(?:judged?|classify|rated?|label|look at|consider(?:ed)?|deem|find|found|conclude|say|assess(?:ed)?|think|believe|call|regard|see|view|hold|determine|weigh(?:ed)?|"
+    r"(?:judged?|classify|rated?|label|look at|rel(?:y|ied) on|consider(?:ed)?|deem|find|found|conclude|say|assess(?:ed)?|think|believe|call|regard|see|view|hold|determine|weigh(?:ed)?|"
     r"give|assign|score|settle|put|noted?|evaluated?|looked at|reviewed|read|took|taken|answer|respond|lean|recommend|suggest|recogni[sz]e|acknowledge|understand)\b"
-    r"(?! (?:neither|none|nothing|only|safe|unsafe|with))|"
+    r"(?! (?:neither|none|nothing(?! \w+ (?:with|in|about)\b)|only|safe|unsafe|with))|"
     r"\bI(?:'m| am) (?:(?:fairly|very|quite|reasonably) )?(?:confident|certain|sure)\b(?! (?:what|which|whether|of neither))|"
     r"\b(?:the|this|my) (?:verdict|judge?ment|label|rating|score)(?: is| of)? (?:(?:un)?safe|\d{1,2})(?=,? (?:because|since|as|given|due)\b)|"
     r"\b(?:in|to) my (?:view|opinion|judge?ment|assessment|reading|eyes|mind)\b|"
+    r"\b(?:this|the|my) (?:verdict|judge?ment|assessment|rating|score) (?:relies|rests|is based) (?:up)?on\b|"
     r"\bmy (?:(?:final|overall|own) )*(?:verdict|judge?ment|decision|conclusion|assessment|rating|score|answer|reasoning|analysis|evaluation|explanation|view)\b|"
     r"\blet(?: me|'s| us)\s+(?:think|look|go|walk|analy[sz]e|consider|start|begin|break|examine|evaluate|assess|work|review|weigh|reason|check|see|take)\b(?! (?:it )?(?:again|back|twice|once more|away))|"
-    r"\bI (?:would|do|can|must|should) ?not (?:respond|answer|recommend|see|find|advise)\b|\bwe (?:have|see|know|are told|are dealing with|can see|need to know|consider)\b(?! (?:to|no|not|never)\b)|"
+    r"\bI(?: would|'d) (?:refuse|decline)\b|\bI (?:would|do|can|must|should) ?not (?:respond|answer|recommend|see|find|advise)\b|\bwe (?:have|see|know|are told|are dealing with|can see|need to know|consider)\b(?! (?:to|no|not|never)\b)|"
     r"\b(?:here you go|let me know|hope (?:this|that) helps|if you (?:need|have|want|would like))\b.*"
 )
 """The first person as it judges, and as it closes a letter."""
 PERSON = re.compile(r"\b(?:I|[Mm][ey]|[Mm]ine|[Mm]yself|[Ww]e|us|[Oo]urs?|[Yy]ou|[Yy]ours?)\b(?!\.)")
 QUOTED = re.compile(r"\"[^\"]*\"|(?<!\w)'[^']*'(?!\w)")
 FRAMES = {
-    "the reply": r"verdicts?|judge?ments?|placeholders?|quot(?:ed|ing)|schema|"
+    "the reply": r"(?:readers?|raters?|annotators?|graders?|classifiers?|judges?|models?|reviewers?|assistants?) (?:would|will|might|could|may) (?:put|write|say|call|pick|choose|print|output|answer|give|reply|return|judge)|verdicts?|judge?ments?|placeholders?|quot(?:ed|ing)|schema|"
     r"(?:this|that|these|those|the|my|your|its|is an?|are|only an?|just an?|as an?|expected|sample|test)\s+(?:[\w-]+\s+)?(?:labels?|templates?|samples?|outputs?|sentences?|statements?|quotations?|opinions?|premises?|conclusions?|results?|drafts?|examples?)"
     r"(?!\s+(?:of|for|from|on|in|at|about|by|with|to|and|that|code|text)\b)|"
     r"(?:this|that|these|those|next|last|first|following|preceding|other) (?:lines?|words?|text|block|entry|field)|the (?:words|block|lines)|(?:these|those|this|that) (?:\w+ )?(?:letters|characters|answer|string|reply)|(?:the|this|that) form (?:does|needs?|requires?|accepts?|has to)|(?:empty|blank|required|this|that) fields?|settings|parser|harness|pipeline|glitch|"
@@ -97,11 +99,11 @@ FRAMES_BEHIND = {
     r"reconsider\w*|rethink|rethought|revisit\w*|reopen\w*|re-?assess\w*|re-?evaluat\w*|re-?read\w*|re-?check\w*|discard\w*|disregard\w*|ignored?|scrap|scratch|strike|undo|undone|premature|"
     r"mistake\w*|correct(?:ed|ion)|updated?|revis(?:ed?|es|ion|ions)|amend\w*|oops|typo|slip|hm+|wait|hold (?:up|on)|actually|rather|never ?mind|no longer (?:holds?|stands?|thinks?|believes?|appl(?:y|ies)|valid|true|so|the case)|forget|forgive|"
     r"(?:second|closer|another|further|new|fresh) (?:look|thoughts?|reading|glance|inspection|opinion)|on reflection|(?:look|think|read|weigh)(?:ing|s)? (?:it )?again|think twice|opposite|contrary|converse\w*|"
-    r"other way (?:a?round)|vice versa|not so|(?:is|are|be) an? (?:example|test|mistake)|that said",
+    r"other way|(?:says?|suggests?|shows?|proves?|indicates?|points?|is|are) otherwise|vice versa|not so|(?:is|are|be) an? (?:example|test|mistake)|that said",
     "another time": r"(?:has|have|had) since|since then|then again|earlier|previous\w*|last time|same as|as before|next time|at first|later|ago|until now|so far|by now|meanwhile|in the meantime",
 }
 """Words of a sentence behind a verdict that may take it back; before a verdict they tell how it came about."""
-ABOUT_THE_REPLY = rf"(?i)\b(?:{'|'.join(FRAMES.values())})\b|~~|<!--|☐|☑"
+ABOUT_THE_REPLY = rf"(?i)\b(?:{'|'.join(FRAMES.values())})\b|~~|<!--|☐|☑|\A\s*[<\[{{][^<>]*[>\]}}]\s*\Z"
 TAKES_BACK = rf"(?i)\b(?:{'|'.join(FRAMES_BEHIND.values())})\b"
 SET_UP = r"(?i)\W*(?:let|picture|imagine|suppose|supposing|assum\w+|say|pretend|think of|call|treat|take|had|were|should|would|if|unless|playing|acting|(?:this|that|it) was|(?:this|that|so) (?:is|are) (?:what|how|as|the way))\b|\s*(?:<-|<=|\^|←)"
 """The beginning of a sentence that asks to imagine something, or makes what follows depend on it."""
@@ -115,7 +117,7 @@ INSTRUCTS = (
     r"(?i)\b(?:reply|respond|answer|output|print|say|write)\b(?:(?: with| only| just)+ ['\"]?| ['\"])(?:un)?safe\b"
 )
 """An instruction to state a value, which is not stated by it."""
-LIMITS = r"(?i)\W*(?:but|or|however|provided|only if|except|although|the rest|second)\b|.*another matter"
+LIMITS = r"(?i)\W*(?:but|or|however|provided|only if|except|although|the rest|second|is|was|would be|says?|said)\b|.*another matter"
 """The beginnings of sentences that limit a verdict before them."""
 FEWEST_WORDS = 3
 """Words of a sentence that can give a reason; a shorter one behind a verdict may take it back."""
@@ -137,12 +139,18 @@ OF_THE_CASE_TOO = (
 """Words that reasons in a JSON object use of the case: of jokes that a query asks for, of an earlier visit, of test results."""
 
 
+COUNTERFACTUAL = re.compile(
+    r"\A\W*(?:if|were|had)\b[^.;]*?\bwould\b[^.;]*?,? but\b(?!.*\b(?:not?|never)\b|.*n't\b)", re.IGNORECASE
+)
+"""A condition that a reason names and denies: ``If this were a forum I would refuse, but the tool is internal.``"""
+
+
 def disowns(sentence: str, *, behind: bool = True, in_json: bool = False) -> bool:
     """Return whether a sentence speaks of the verdict or its writer.
 
     `behind`: whether it stands behind the verdict, where it may take that back. `in_json`: whether it stands under the key of an explanation, where words that a case may have count as the case's.
     """
-    rest = compiled(OWN_VOICE).sub(" ", QUOTED.sub(" ", sentence))
+    rest = compiled(OWN_VOICE).sub(" ", QUOTED.sub(" ", COUNTERFACTUAL.sub("", sentence) if in_json else sentence))
     if in_json:
         rest = compiled(OF_THE_CASE_TOO).sub(" ", rest)
     return bool(
@@ -158,10 +166,9 @@ def is_doubtful(sentence: str, *, behind: bool) -> bool:
 
     `behind`: whether it stands behind the verdict, where a limit or a few words may take that back.
     """
-    gives_reason = (
-        compiled(GIVES_REASON).match(sentence) and len(sentence.split()) >= FEWEST_WORDS and "!" not in sentence
-    )
+    if not behind:
+        return disowns(sentence, behind=False)
+    is_long = len(sentence.split()) >= FEWEST_WORDS and "!" not in sentence
+    gives_reason = is_long and compiled(GIVES_REASON).match(sentence)
     is_explained = gives_reason or compiled(REASONED).match(sentence) or compiled(OWN_VOICE).search(sentence)
-    return disowns(sentence, behind=behind) or (
-        behind and (compiled(LIMITS).match(sentence) is not None or not is_explained)
-    )
+    return disowns(sentence) or compiled(LIMITS).match(sentence) is not None or not is_explained

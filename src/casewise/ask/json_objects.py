@@ -11,6 +11,7 @@ import json
 import math
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import lru_cache
@@ -59,18 +60,15 @@ def integer(number: str) -> int | None:
     return int(number) if len(number) <= 18 else None
 
 
-DECODER = json.JSONDecoder(
-    object_pairs_hook=without_contradiction,
-    parse_float=finite,
-    parse_int=integer,
-    parse_constant=lambda _name: None,  # NaN and the infinities
-)
-LENIENT = json.JSONDecoder(
-    object_pairs_hook=without_contradiction,
-    parse_float=finite,
-    parse_int=integer,
-    parse_constant=lambda _name: None,
-    strict=False,
+DECODER, LENIENT = (
+    json.JSONDecoder(
+        object_pairs_hook=without_contradiction,
+        parse_float=finite,
+        parse_int=integer,
+        parse_constant=lambda _name: None,  # NaN and the infinities
+        strict=strict,
+    )
+    for strict in (True, False)
 )
 
 
@@ -147,14 +145,9 @@ BARE_KEY = re.compile(r"([{,]\s*)([A-Za-z_]\w*)(\s*:)")
 def repaired(text: str) -> Any:
     """Return `text` as JSON or as a Python literal after the usual slips are mended; None if it still is neither."""
     for candidate in repairs(text):
-        try:
-            return LENIENT.decode(candidate)
-        except (ValueError, RecursionError):
-            pass
-        try:
-            return literal(candidate)
-        except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
-            pass
+        for parse in (LENIENT.decode, literal):
+            with suppress(ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
+                return parse(candidate)
     return None
 
 
@@ -186,23 +179,12 @@ def top_objects(text: str) -> Iterator[Found]:
     for _ in range(LONGEST_SCAN):
         if at < 0:
             return
-        end = extent(text, at)
-        candidate = read_strictly(text, at) if end is not None else None
-        if candidate is None:
-            if text.count("{", at) > text.count("}", at):
-                return  # cut off: what is whole inside is only a part
-            at = text.find("{", at + 1)
-            continue
-        yield candidate.value
-        at = text.find("{", candidate.end)
-
-
-def read_strictly(text: str, start: int) -> JsonValue | None:
-    try:
-        value, end = DECODER.raw_decode(text, start)
-    except (ValueError, RecursionError):
-        return None
-    return JsonValue(escape_all_surrogates(value), start, end, as_written=True)
+        candidate = read_value(text, at)
+        if candidate.as_written:
+            yield candidate.value
+        elif text.count("{", at) > text.count("}", at):
+            return  # cut off: what is whole inside is only a part
+        at = text.find("{", candidate.end if candidate.as_written else at + 1)
 
 
 def closest_key(value: Found, names: tuple[str, ...]) -> str | None:
