@@ -142,8 +142,7 @@ def test_turns_that_the_user_is_made_to_have_said_are_guarded_too():
 
 def test_a_chatbot_is_shown_what_a_judge_is():
     shown = shown_in("claim:verified/system/safe+format:xml")
-    placed = shown.placement
-    system, _ = chat_with().messages(QUERY.text, shown.context, system=placed.system, layout=placed.layout)
+    system, _ = chat_with().messages(QUERY.text, shown.context, placement=shown.placement)
     assert words_of("verified/system/safe") in system.content
     assert "<recipient><type>" in system.content
 

@@ -90,8 +90,8 @@ def stored_replies(path: Path) -> StoredReplies:
 
 def is_unread(judgement: Judgement) -> bool:
     """Return whether a judgement's reply came and gave no verdict."""
-    came = judgement.raw_reply is not None and isinstance(judgement.outcome, Unscored)
-    return came and judgement.outcome.reason in UNREAD
+    reason = judgement.outcome.reason if isinstance(judgement.outcome, Unscored) else None
+    return reason in UNREAD and judgement.raw_reply is not None
 
 
 def has_unread_words(judgement: Judgement) -> bool:
