@@ -30,7 +30,7 @@ from casewise.evaluate.conclusions import (
 )
 from casewise.evaluate.judged_runs import JudgedRuns, ReportOptions, Series, cluster_values
 from casewise.notation import percent
-from casewise.records import ShortRepr
+from casewise.records import Elicitation, ShortRepr
 from casewise.stats import AlternativeAnnotator, PanelWorth, alternative_annotator_test, panel_worth
 from casewise.stats.arrays import BoolArray, FloatArray, IntArray, Raters, coded_labels
 from casewise.stats.ceilings import Ceilings, NewPersonTest, ceilings, leave_one_out, new_person_test
@@ -148,7 +148,7 @@ class ReferenceScores(ShortRepr):
         return self._people[key]
 
     def values(
-        self, values: FloatArray, asked: BoolArray, elicitation: Any, policy: LabelPolicy
+        self, values: FloatArray, asked: BoolArray, elicitation: Elicitation, policy: LabelPolicy
     ) -> dict[str, Measured]:
         subject = self.subject
         whole = judge_sample(

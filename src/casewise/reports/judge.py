@@ -89,11 +89,11 @@ class Measured(NamedTuple):
     """The measure of the judge on the items and votes of `person`."""
 
 
-MEASURED = {"Judge": "series", "Measure": "measure", ESTIMATE: "estimate"}
+MEASURED: Columns = {"Judge": "series", "Measure": "measure", ESTIMATE: "estimate"}
 """The columns of every table of measures."""
 
 
-def measured_table(name: str, caption: str, rows: Sequence[Measured], more: Any) -> Table:
+def measured_table(name: str, caption: str, rows: Sequence[Measured], more: Columns) -> Table:
     """Return a row a measure, with the judge's name where there are several."""
     return table_by(name, caption, rows, MEASURED | more, several="Judge")
 
@@ -111,8 +111,8 @@ def pairs(results_of: Sequence[tuple[str, PairResults]]) -> Iterator[Block]:
         for name, words, person in PAIR_MEASURES
     ]
     several_votes = any(row.person is not None and row.person.estimate is not None for row in rows)
-    persons = {"One person": (percent, "person.estimate"), "Judge, same votes": (percent, "same.estimate")}
-    more = {"Pairs": "estimate.n", "Unscored": "estimate.n_unscored"} | (persons if several_votes else {})
+    persons: Columns = {"One person": (percent, "person.estimate"), "Judge, same votes": (percent, "same.estimate")}
+    more: Columns = {"Pairs": "estimate.n", "Unscored": "estimate.n_unscored"} | (persons if several_votes else {})
     yield measured_table("pairs-table", text("Pairs of {a_query}'s two contexts"), rows, more)
     sentences = []
     for _, results in results_of:
@@ -274,7 +274,7 @@ def repeats(noise_of: Sequence[tuple[str, JudgeNoise]]) -> Iterator[Block]:
             ("Probability that two judgements differ in verdict", noise.changes),
         )
     ]
-    more = {"Items": "estimate.n", "Judgements": (judgements.get, "series")}
+    more: Columns = {"Items": "estimate.n", "Judgements": (judgements.get, "series")}
     yield measured_table("repeats-table", "How much repeated judgements of an item differ", rows, more)
     yield Prose(
         text(

@@ -35,7 +35,7 @@ from casewise.reports.document import (
     titles,
 )
 from casewise.stats import PanelWorth
-from casewise.stats.ceilings import Ceilings
+from casewise.stats.ceilings import AlternativeAnnotator, Ceilings
 from casewise.stats.estimates import Estimate
 from casewise.storage.wording import LabelWords
 from casewise.text import Text, capitalised, count_of, first_few, join, path_text, text
@@ -313,9 +313,10 @@ def beside_people_blocks(people: People, among: Sequence[JudgeAmongPeople]) -> I
         rows = reachable(people.ceilings)
         yield table_of("reach", "The best values that a judge can reach", ("Metric", "Limit", "Reason"), rows)
 
-    def replaceable(test: Any) -> str:
-        tested = test is not None and test.omega is not None
-        return f"ω = {number(test.omega, digits=2)}, ε = {test.epsilon:g}" if tested else NOTHING
+    def replaceable(test: AlternativeAnnotator | None) -> str:
+        if test is None or test.omega is None:
+            return NOTHING
+        return f"ω = {number(test.omega, digits=2)}, ε = {test.epsilon:g}"
 
     columns: Columns = {
         "Judge": "name",

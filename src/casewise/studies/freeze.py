@@ -314,8 +314,8 @@ class Departure:
     """A setting that is no longer what was frozen."""
 
     setting: str
-    frozen: Any
-    now: Any
+    frozen: object
+    now: object
 
     def __str__(self) -> str:
         return f"{self.setting}: frozen as {self.frozen!r}, now {self.now!r}"
