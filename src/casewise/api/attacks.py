@@ -54,7 +54,8 @@ NOISE = "order:reversed,format:prose"
 
 
 def list_attacks(benchmark: Source | None = None) -> Report[dict[str, Any]]:
-    """Return what there is to attack with, and to guard with; from the twin by the benchmark's own parameters where it is given."""
+    """List the available attacks, perturbations and defences. With a benchmark, attacks from the twin use its own
+    parameters."""
     parameters = None if benchmark is None else loaded_benchmark(benchmark).parameters
     attacks = (*available_transforms(parameters), *TO_COMPLETE)
     return Report({"offered": [vars(attack) for attack in attacks]}, lambda _: offered_page(attacks))
@@ -151,13 +152,13 @@ def attack(
 
 
 def attacks_or_all(attacks: str | Sequence[str] | None, adaptive: AdaptiveAttack) -> str | Sequence[str]:
-    """Return the attacks by name: those given, else none beside an attacker, else all."""
+    """Return the names of the attacks: those given; otherwise none if there is an attacker, and all if there is none."""
     return attacks if attacks is not None else () if adaptive.attacker is not None else "all"
 
 
 @dataclass(frozen=True)
 class AttackRun(PlannedRun):
-    """A run in all arms of a plan; then an attacker, where there is one, tries turn by turn to change each verdict."""
+    """A run in all arms of a plan. If there is an attacker, it then tries in turns to change each verdict."""
 
     adaptive: AdaptiveAttack = field(default_factory=AdaptiveAttack)
     attacker: Maker | None = None
@@ -202,7 +203,7 @@ class AttackRun(PlannedRun):
         return [(setting.defence, arm) for setting, arm in settings if setting.attack is None]
 
     def estimate(self) -> RunEstimate:
-        """Return what the run would take if every verdict changed at the last turn, with the control's. No call is made."""
+        """Return the cost of the run, with its control, if every verdict changed at the last turn. No call is made."""
         if self.attacker is None:
             return replace(super().estimate(), not_shown=self.unseen)
         adaptive, numbers = self.adaptive, range(1, self.adaptive.turns + 1)
@@ -225,11 +226,11 @@ class AttackRun(PlannedRun):
         return replace(estimate, before=before, not_shown=self.unseen)
 
     def claim_ask(self, turn: AdaptiveTurn, item: Item, tried: Sequence[EarlierClaim]) -> TextAsk:
-        """Return what the attacker is asked about an item at a turn."""
+        """Return the request to the attacker about an item at a turn."""
         return claim_request(turn, show_item(FULL, self.benchmark, item), place_of(turn, item), tried)
 
     async def perform(self, *, closing: bool = True) -> Run:
-        """Ask what is left of the run. Raises as `judge`. `closing`: close the judge afterwards."""
+        """Perform the remaining calls of the run. Raises as `judge`. `closing`: close the judge afterwards."""
         summary = RunSummary(run=self.folder, n_items=len(self.plan.items))
         for note in self.notes_before():
             (self.options.watch or RunObserver()).say(note)
@@ -248,7 +249,7 @@ class AttackRun(PlannedRun):
 
     @cached_property
     def unseen(self) -> tuple[str, ...]:
-        """The attacks of which the judge receives nothing."""
+        """The attacks that do not reach the judge."""
         return unseen_attacks(self.benchmark, self.judge, self.plan)
 
     def notes_before(self) -> tuple[str, ...]:
@@ -261,11 +262,11 @@ class AttackRun(PlannedRun):
         return tuple(note for note in notes if note is not None)
 
     def tries(self, items: Sequence[Item], arm: Arm, *, again: int = 0) -> Plan:
-        """Return the plan of one try on these items, asked so often again."""
+        """Return the plan of one try on these items, with its repeats."""
         return replace(self.plan, items=RecordColumns.from_records(Item, items), arms=(arm,), repeats=1 + again)
 
     async def decide(self, summary: RunSummary, plan: Plan) -> None:
-        """Have the judge decide what a plan asks."""
+        """Ask the judge the questions of a plan."""
         planned = PlannedRun(self.folder, self.benchmark, self.judge, plan, self.options)
         summary.add((await planned.perform(closing=False)).summary)
 
@@ -330,12 +331,12 @@ class AttackRun(PlannedRun):
         return dict(by_item.iter_rows())
 
     def verdict(self, value: float | None) -> Direction | None:
-        """Return the verdict that a value comes to."""
+        """Return the verdict of a value."""
         limit = scale_of(self.plan.elicitations[0]).threshold
         return None if value is None or limit is None else "safe" if value > limit else "unsafe"
 
     def in_words(self, values: Sequence[float | None] | None, direction: Direction) -> str:
-        """Return a verdict as the attacker is told it."""
+        """Return a verdict in the words that the attacker reads."""
         elicitation, value = self.plan.elicitations[0], first_value(values)
         if self.verdict(value) == direction and not self.is_turned(values, direction):
             return f"{direction} once, and the other verdict when it was asked again"
@@ -361,7 +362,7 @@ def place_of(turn: AdaptiveTurn, item: Item) -> str:
 def robustness(
     run: AnyRun, *, benchmark: Source | None = None, options: ReportOptions = ReportOptions()
 ) -> Report[RobustnessNumbers]:
-    """Return what the attacks of a run did to its verdicts.
+    """Return the report on how attacks changed the verdicts of a run.
 
     Raises
     ------
@@ -380,7 +381,7 @@ def require_robustness(
     benchmark: Source | None = None,
     options: ReportOptions = ReportOptions(),
 ) -> CIReport[RequiredRobustness]:
-    """Return whether no attack of a run, under one defence, turns or silences more verdicts than is allowed.
+    """Test whether every attack of a run, under one defence, changes or silences at most the allowed share of verdicts.
 
     Parameters
     ----------

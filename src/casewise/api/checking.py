@@ -91,7 +91,7 @@ def write_check(folder: Path, tally: Tally, *, name: str) -> None:
 
 
 def copy_stream(stream: BinaryIO) -> Path:
-    """Return a temporary file with all that a stream holds."""
+    """Copy a stream to a temporary file, and return its path."""
     folder = Path(tempfile.mkdtemp(prefix="casewise-"))
     path = folder / "stdin"
     path.write_bytes(stream.read())

@@ -59,7 +59,7 @@ def fit_decider(
     judge: AnyJudge | None = None,
     **goal: Unpack[RequirementFields],
 ) -> Fit:
-    """Return the decider that does what is wanted, fitted on a run.
+    """Fit a decider on a run that meets the requirements.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def fit_decider(
 
 
 class RecommendationReport(Report[Recommendation]):
-    """A recommendation of one of several judges to deploy, or of none."""
+    """The recommendation of one of several judges for deployment, or of none."""
 
     @property
     def good_enough(self) -> bool:

@@ -39,7 +39,7 @@ class JudgeReport(Report[JudgeNumbers]):
 
     @property
     def metrics(self) -> pl.DataFrame:
-        """A row for each metric of a judge, by label policy, with its interval."""
+        """The metrics of each judge by label policy, with a row and an interval for each."""
         return self.numbers.metrics
 
     @property
@@ -64,12 +64,12 @@ class JudgeReport(Report[JudgeNumbers]):
 
     @property
     def failures(self) -> pl.DataFrame:
-        """A row for each item that a judge decided otherwise than people, or gave no verdict on."""
+        """The items that a judge decided otherwise than people, or gave no verdict on."""
         return self.numbers.failures
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The remarks that a reader of the numbers needs."""
+        """The notes on these numbers."""
         return self.numbers.notes
 
     def write_failures(self, path: str | Path) -> int:
@@ -87,7 +87,7 @@ class ComparisonReport(Report[ComparisonNumbers]):
 
     @property
     def comparison(self) -> Comparison:
-        """The estimates of each series and the differences of each pair."""
+        """The estimates of each judge and the differences of each pair."""
         return self.numbers.comparison
 
     @property
@@ -225,7 +225,7 @@ def gate(
 
 @dataclass(frozen=True, repr=False)
 class BoardReport(Report[Leaderboard]):
-    """Runs over one benchmark beside each other, best accuracy first."""
+    """The leaderboard of runs over one benchmark, highest accuracy first."""
 
     options: ReportOptions
 
@@ -291,7 +291,7 @@ def leaderboard(
     labels: str | LabelPolicy = "votes",
     options: ReportOptions | None = None,
 ) -> BoardReport:
-    """Runs over one benchmark beside each other, beside published judges and baselines, with ranks that are intervals.
+    """Rank runs over one benchmark, published judges and baselines, with an interval for each rank.
 
     Parameters
     ----------
@@ -328,7 +328,7 @@ def leaderboards(
     labels: str | LabelPolicy = "votes",
     options: ReportOptions | None = None,
 ) -> Report[Leaderboards]:
-    """Runs over several benchmarks beside each other, beside the yardsticks of each benchmark.
+    """Rank runs over several benchmarks, with the yardsticks of each benchmark.
 
     Parameters
     ----------
@@ -363,7 +363,7 @@ class AuditReport(Report[Audit]):
 
     @property
     def findings(self) -> pl.DataFrame:
-        """A row a finding, the weightiest first."""
+        """The findings, with a row for each, the weightiest first."""
         columns = {"code": pl.String, "part": pl.String, "weight": pl.Float64, "title": pl.String, "advice": pl.String}
         rows = [[getattr(finding, column) for column in columns] for finding in self.numbers.findings]
         return pl.DataFrame(rows, schema=columns, orient="row")
@@ -382,7 +382,7 @@ def audit(
     seed: int = 0,
     options: AuditOptions | None = None,
 ) -> AuditReport:
-    """Look for what the numbers of `benchmark` hide: in its labels, its wording, its baselines, its people.
+    """Report faults of `benchmark` that distort its numbers: in labels, wording, baselines and ratings.
 
     Raises
     ------

@@ -200,7 +200,7 @@ def make_judge(
     elicitations: tuple[Elicitation, ...] = (),
     live: LiveOptions | None = None,
 ) -> Judge:
-    """Return the judge of a name on the command line, of a function of a query and a context, or as it is.
+    """Return the judge that a name or a function `f(query, context)` stands for; a judge is returned as it is.
 
     Raises
     ------
@@ -288,7 +288,7 @@ class PlannedRun:
 
     @property
     def label(self) -> str:
-        """The judge and the benchmark, for a reader who sees several."""
+        """The names of the judge and the benchmark, to tell several runs apart."""
         return f"{self.judge.name} on {self.benchmark.name}"
 
     @property

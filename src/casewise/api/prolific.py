@@ -157,7 +157,7 @@ class StudyAtProlific(Study):
         return call(lambda prolific: fit_study(prolific, study_id, needed))
 
     def reconcile(self) -> list[ReconciliationLine]:
-        """Compare every submission there with everybody here, and say what is to be done about each.
+        """Compare every submission at Prolific with the annotators in the database, and propose an action for each.
 
         Nothing is changed there. Here leases end that have run out, and payments that Prolific shows are confirmed.
         """
@@ -185,7 +185,7 @@ class StudyAtProlific(Study):
             return reconcile(submissions, account, design, vault=here.vault)
 
     def carry_out(self, lines: Sequence[ReconciliationLine]) -> list[CasewiseError | None]:
-        """Perform each line's action; return the error where one failed, else None: it stops none of the others.
+        """Perform the action of each line, and return the error of each, or None. An error stops no other action.
 
         After a `RecruiterRefused` or a `ConfigurationError` nothing was done there. After another error that is not known.
         """
@@ -283,7 +283,7 @@ class StudyAtProlific(Study):
             yield here, person
 
     def message(self, number: str, text: str) -> None:
-        """Write to an annotator there. That it was done stands in the log; the words do not."""
+        """Send a message to an annotator at Prolific. The log records the message without its text."""
         with self._annotator(number) as (here, person):
             body = {"recipient_id": person.person, "study_id": person.study, "body": text}
             call(lambda prolific: prolific.call("POST", "/messages/", body))

@@ -58,7 +58,7 @@ class Replies(RunAt):
 
 
 def chat_model(model: str | Model | LoadedModel, options: ModelOptions | None = None) -> LoadedModel:
-    """Return the chat model of a name, or a user's own model, whose price is unknown.
+    """Return the chat model that a name stands for, or the user's own model, whose price is unknown.
 
     Raises ConfigurationError: there is no such model, or a key is not set.
     """
@@ -92,7 +92,7 @@ class PlannedReplies:
 
     @property
     def collector(self) -> Collector:
-        """The chatbot, as it is asked."""
+        """The asker that sends queries to the chatbot."""
         return Collector(self.model, self.chat, self.options)
 
     @cached_property
@@ -109,11 +109,11 @@ class PlannedReplies:
         return estimate_before(self.plan.arms, partial(self.plan.asks_given, self.benchmark), self.making)
 
     def sends_to(self) -> tuple[str | None, ...]:
-        """Return whom texts are sent to; None stands for this machine."""
+        """Return the receivers of texts; None stands for this machine."""
         return (self.model.model.sends_to, *makers_send_to(self.plan.arms, self.making))
 
     def perform(self, watch: RunObserver | None = None) -> Replies:
-        """Collect what is left. Raises as `collect`."""
+        """Collect the remaining replies. Raises as `collect`."""
         return run_sync(self._perform(replace(self.options, watch=watch) if watch else self.options))
 
     async def _perform(self, options: CollectOptions) -> Replies:
@@ -204,7 +204,7 @@ def collect(
 
 
 def make_grader(grader: AnyGrader, *, rubric: str = "strict", options: ModelOptions | None = None) -> Grader:
-    """Return the grader of a name, of a function of a query and a reply, or as it is.
+    """Return the grader that a name or a function `f(query, reply)` stands for; a grader is returned as it is.
 
     Raises ConfigurationError: there is no such grader.
     """
@@ -224,7 +224,7 @@ def grade(
     base_url: str | None = None,
     options: GradeOptions = GradeOptions(),
 ) -> GradeSummary:
-    """Grade every reply: whether it answers, partly answers or refuses. Its findings lie with the replies.
+    """Grade every reply: it answers, partly answers or refuses. The grades are stored in the folder of the replies.
 
     Parameters
     ----------

@@ -118,7 +118,7 @@ class StudyRound:
         return f"{self.settings.site_url}/study/{self.round.id}"
 
     def note(self, kind: str, annotator_id: str, **detail: Any) -> None:
-        """Record what the owner did about an annotator."""
+        """Record an action of the owner that concerns an annotator."""
         with self.round.write(self.store) as live:
             live.note(kind, by="owner", annotator_id=annotator_id, detail=detail)
 

@@ -50,7 +50,7 @@ class Audit(ShortRepr):
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """Sentences: what was not looked at, and why."""
+        """Sentences that name each check that was left out, with the reason."""
         return tuple(line for part in self.parts.values() for line in part.left_out)
 
     def as_json(self) -> dict[str, Any]:
@@ -67,7 +67,7 @@ class Audit(ShortRepr):
 
 
 def audit(benchmark: Benchmark, *, options: AuditOptions = AuditOptions()) -> Audit:
-    """Look for what the numbers of `benchmark` hide.
+    """Return the faults of `benchmark` that distort its numbers.
 
     What cannot be looked at (no ratings, no contexts, too few queries) is left out and named in `left_out`.
 

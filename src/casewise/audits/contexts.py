@@ -35,7 +35,8 @@ SHOWN = 100
 
 
 def audit_contexts(subject: Subject, part: Part) -> None:
-    """Look at the contexts' words: repetition, length, missing parameters, near-duplicates, and queries that no context moves."""
+    """Check the contexts' words: repetition, length, missing parameters, near-duplicates, and queries whose verdict no
+    context changes."""
     if not subject.with_context.any():
         part.left_out.append("contexts: no item has one.")
         return

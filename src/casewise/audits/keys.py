@@ -184,7 +184,7 @@ def candidates(subject: Subject) -> dict[str, float]:
 
 
 def presence(subject: Subject, parameter: str, statement: str) -> FloatArray:
-    """Return (items,) 1 where the statement stands, 0 where it does not; nan for an item that is not learnt from."""
+    """Return (items,) 1 for contexts with the statement, 0 for those without it, nan for items that are not learnt from."""
     rows = learnable_items(subject)
     table = statements(subject).filter(pl.col("parameter") == parameter, pl.col("statement") == statement)
     present = np.where(rows, 0.0, np.nan)
@@ -274,7 +274,7 @@ def accuracy_of(subject: Subject, verdicts: FloatArray) -> Estimate:
 
 
 def by_parameter(subject: Subject) -> Iterator[Key]:
-    """Yield each parameter, and the whole context, whose statements recur: learnt by heart from other queries."""
+    """Yield the key of each parameter, and of the whole context, whose statements recur in other queries."""
     rows, names = learnable_items(subject), subject.benchmark.parameters.names
     group, stated = fold_groups(subject.items)[rows], cache(partial(full_statements, subject))
 

@@ -46,7 +46,7 @@ EFFECTS: dict[Effect, float] = {"label": 1.0, "score": 0.5, "note": 0.2}
 
 
 class Kind(NamedTuple):
-    """The findings of one code: what they say, their effect on a number, when they are made, and what to do about them."""
+    """The kind of findings with one code: title, effect on a number, condition and advice."""
 
     says: str
     effect: Effect
@@ -82,7 +82,7 @@ class Finding(Record):
 
     @property
     def weight(self) -> float:
-        """Its rank among findings: the share times what the effect counts."""
+        """The weight of the finding: the share times the weight of its effect."""
         return self.share * EFFECTS[self.effect]
 
     @property
@@ -93,7 +93,7 @@ class Finding(Record):
 
 @dataclass(repr=False)
 class Part(ShortRepr):
-    """The measurements, the findings and the omissions of one part of the audit: each look adds to it."""
+    """The measurements, the findings and the omissions of one part of the audit."""
 
     name: str
     measured: dict[str, Any] = field(default_factory=dict)
@@ -189,7 +189,7 @@ class AuditOptions:
 
 @dataclass(frozen=True, repr=False)
 class Subject(ShortRepr):
-    """A benchmark, and the tables about it that are made once."""
+    """A benchmark, with the tables that all parts of the audit use."""
 
     benchmark: Benchmark
     options: AuditOptions = AuditOptions()
@@ -205,7 +205,7 @@ class Subject(ShortRepr):
 
     @cached_property
     def items(self) -> pl.DataFrame:
-        """One row an item: see `casewise.storage.benchmark_folder`."""
+        """The items, with a row for each: see `casewise.storage.benchmark_folder`."""
         return self.benchmark.item_columns
 
     @cached_property
@@ -390,7 +390,8 @@ class Subject(ShortRepr):
 
     @cached_property
     def same_again(self) -> FloatArray:
-        """P(an item's label comes out the same in a second study of this size), by a spread of rates for each condition."""
+        """The probability that a second study of this size gives an item the same label, by a spread of rates for each
+        condition."""
 
         def chances() -> FloatArray:
             same = np.full(len(self.items), np.nan)
@@ -405,7 +406,8 @@ class Subject(ShortRepr):
         return cached_item_numbers(self.benchmark, "same label again, by condition", chances, made_with="scipy")
 
     def second_study(self, rows: BoolArray) -> Estimate | None:
-        """Return the predicted share of labels of these items that a second study of this size would give again; None without two votes.
+        """Return the predicted share of these items' labels that a second study of this size would repeat; None without two
+        votes.
 
         Its interval is over clusters.
         """

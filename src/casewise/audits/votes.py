@@ -140,7 +140,7 @@ MANY_UNSURE = 0.05
 
 
 def audit_labels(subject: Subject, part: Part) -> None:
-    """Look at votes, rates and labels. A benchmark without ratings leaves it out."""
+    """Check votes, rates and labels. This part is left out for a benchmark without ratings."""
     if not subject.benchmark.ratings:
         part.left_out.append("labels: the benchmark has none.")
         return
@@ -205,7 +205,7 @@ def rates(subject: Subject, part: Part) -> None:
 
 
 def intent_votes(subject: Subject, part: Part) -> None:
-    """Find raters (places or annotators) whose votes are the intent, on every item that they rated."""
+    """Find raters (places or annotators) whose votes equal the intent on every item that they rated."""
     published, n = subject.benchmark.about.published, len(subject.items)
     if published is not None and published.votes_hold_intent:
         part.add(

@@ -183,7 +183,7 @@ def interval_width(accuracy: Estimate) -> float:
 
 
 def predict_alone(subject: Subject, words: str, written: Iterable[str]) -> FloatArray:
-    """Return predictions from these words, which are the benchmark's own and so kept for its next audit."""
+    """Return predictions from these words. They are stored for the next audit of the benchmark."""
     folds = min(subject.folds, FEWER_FOLDS)
     return cached_item_numbers(
         subject.benchmark,
@@ -214,7 +214,7 @@ def wider_holdouts(subject: Subject, counted: Callable[[], PhraseCounts]) -> Ite
 def telling_phrases(
     subject: Subject, counted: Callable[[], PhraseCounts]
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Return the phrases that speak most for safe, and for unsafe, with their coefficients."""
+    """Return the phrases with the largest coefficients for safe and for unsafe."""
 
     def coefficients() -> dict[str, float]:
         sides = weighty_phrases(counted(), subject.label[subject.words_read], n=PHRASES)
@@ -276,7 +276,7 @@ def gain_over_constant(subject: Subject, values: FloatArray, rows: BoolArray | N
 
 
 def vocabulary(subject: Subject, part: Part) -> None:
-    """Find that the words alone predict the label."""
+    """Add a finding if the words alone predict the label."""
     gain, measured = gain_over_constant(subject, subject.baseline, ~subject.exchanged), part.measured
     if not gain.holds():
         return

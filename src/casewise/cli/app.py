@@ -192,7 +192,7 @@ def error_message(error: Exception) -> str:
 
 
 def command_of(error: CycloptsError) -> str:
-    """Return the command that an error of the command line is about, as a user types it."""
+    """Return the command that an error of the command line concerns, as a user types it."""
     return " ".join(("casewise", *(error.command_chain or ())))
 
 

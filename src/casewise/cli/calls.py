@@ -56,7 +56,7 @@ class Calls:
 
 @dataclass(frozen=True)
 class Items:
-    """The items that are asked about."""
+    """The items of the run."""
 
     selection: Annotated[Selection, ITEMS] = field(default_factory=Selection)
     items: SubsetOption = None

@@ -138,7 +138,7 @@ def add(
 
 
 def print_selection(name: str, chosen: SelectedQueries, options: SelectionOptions) -> None:
-    """Say which queries were chosen, which contexts came with them, and everything that was left out."""
+    """Print the chosen queries, the contexts that came with them, and everything that was left out."""
     twins = [
         {
             "left_out": twin.dropped.text,

@@ -201,7 +201,8 @@ def import_(
 
 
 def noteworthy_lines(receipt: Receipt | None) -> tuple[str, ...]:
-    """Return what of a receipt a user should read unasked: rows that were merged or dropped, and what was decided for a file."""
+    """Return the lines of a receipt that every user should read: rows that were merged or dropped, and decisions about a
+    file."""
     if receipt is None:
         return ()
     rows = receipt.model_copy(update={"columns": (), "words": ()}).sentences()
@@ -209,7 +210,7 @@ def noteworthy_lines(receipt: Receipt | None) -> tuple[str, ...]:
 
 
 def print_written(benchmark: Benchmark, folder: Path) -> None:
-    """Say where a written benchmark is, with its counts. The word for its labels follows their origin."""
+    """Print the place and the counts of a written benchmark. The word for its labels follows their origin."""
     from casewise.storage.wording import LabelWords
 
     counts = benchmark.counts

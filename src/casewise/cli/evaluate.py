@@ -143,7 +143,7 @@ class NumbersOptions:
     items: SubsetOption = None
 
     def options(self, more: ReportOptions = ReportOptions()) -> ReportOptions:
-        """Return the options as the Python API takes them, with those of `more` that are no options here."""
+        """Return the options as the Python API takes them, with the further options in `more`."""
         named = api.report_options(self.labels, ties=self.ties, unscored=self.unscored, items=self.items)
         return replace(more, labels=named.labels, unscored=named.unscored, items=named.items)
 
@@ -198,7 +198,7 @@ def report(
 
 
 def end_with_code(*, nothing_scored: bool) -> None:
-    """End with its own code where not one item has a verdict or a value."""
+    """End the command with an exit code of its own if no item has a verdict or a value."""
     if nothing_scored:
         raise SystemExit(ExitCode.NOTHING_SCORED)
 
@@ -294,7 +294,7 @@ class ContinuousIntegration:
     """Print ::error lines that GitHub annotates a run with. Default: where GITHUB_ACTIONS is set."""
 
     def write_and_print(self, report: CIReport[Any]) -> None:
-        """Write and print what is wanted."""
+        """Write the requested files and print the result."""
         if self.junit is not None:
             write_text(self.junit, report.to_junit())
         summary = self.summary or os.environ.get("GITHUB_STEP_SUMMARY")

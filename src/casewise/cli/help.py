@@ -79,7 +79,7 @@ class Help(PlainFormatter):
         return self.usual is None or not names or entry.required or not self.usual.isdisjoint(names)
 
     def render_usage(self, console: Console, options: ConsoleOptions, usage: Any) -> None:
-        """Print the usage line with our words for what a value is, and learn from it which command it is of."""
+        """Print the usage line with casewise's words for values, and note its command."""
         words = str(usage).replace("...", "").split(" ")
         command = " ".join(words[1:]) + " "
         names = next((names for name, names in USUAL.items() if command.startswith(f"{name} ")), None)

@@ -88,7 +88,7 @@ class AskingOptions:
     """A text file with your own policy, for a guard that takes one (guard:NAME@MODEL)."""
 
     def options(self, calls: Calls, local: LocalOptions, *, seed: int | None, needs_key: bool) -> LiveOptions:
-        """Return all that a model needs to know, with the first prompts.
+        """Return the options of a model, with the first prompts.
 
         Raises DataError: the policy cannot be read, or is empty.
         """
@@ -126,7 +126,7 @@ class HowOptions:
 
 
 def print_summary(summary: RunSummary, folder: Path, *, then: str | None = "report") -> None:
-    """Print what came of a run, in a line or two, and the command that comes next."""
+    """Print the result of a run in one or two lines, and the next command."""
     if is_json_output():
         print_json(summary.as_json())
         return
@@ -150,7 +150,7 @@ def title_with_prompts(plan: PlannedRun, planned: Sequence[PlannedRun], name: st
 
 
 def print_several(runs: Sequence[Run], planned: Sequence[PlannedRun]) -> None:
-    """Print what came of several runs, and how the judges compare once all are done."""
+    """Print the results of several runs, and a comparison of the judges after the last."""
     if is_json_output():
         print_json({"runs": runs_json(runs, planned)})
         return
@@ -183,12 +183,12 @@ def benchmark_folder(planned: PlannedRun) -> str:
 
 
 def all_complete(runs: Sequence[Run], planned: Sequence[PlannedRun]) -> bool:
-    """Return whether every run was performed to its end."""
+    """True if every run is complete."""
     return len(runs) == len(planned) and not any(run.summary.stopped or run.summary.n_pending for run in runs)
 
 
 def print_planned(planned: Sequence[PlannedRun]) -> None:
-    """Print what runs would take: one as an object, several as a list with what they cost together."""
+    """Print the estimate of one run as an object, or of several as a list with their total."""
     several = len({run.benchmark.digest for run in planned}) > 1
     estimates = [run.estimate() for run in planned]
     if is_json_output():
@@ -295,7 +295,7 @@ def judge(
 
 
 def perform_with_consent(planned: Sequence[PlannedRun], *, agreed: bool) -> list[Run]:
-    """Perform runs under one budget, once the person agrees to what is sent."""
+    """Perform runs under one budget, after the user's consent to send texts."""
     for receivers in dict.fromkeys(run.sends_to() for run in planned):
         confirm_sending(QUERIES, *receivers, agreed=agreed)
     return api.judge_several(planned, watch=lambda run: progress_display(f"judging {run.label}"))

@@ -31,7 +31,7 @@ WRITTEN = options_group("Output", 9)
 
 
 def text_or_stdin(_type: object, tokens: Sequence[Token]) -> str:
-    """Return a text as it was typed, or standard input in the place of `-`."""
+    """Return a text as typed, or standard input for `-`."""
     typed = tokens[0].value
     return sys.stdin.read().strip() if typed == "-" else typed
 

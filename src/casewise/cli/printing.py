@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def exit_with_status(progress: RunProgress) -> None:
-    """End the command with the exit code of a run that may have stopped early, be out in part, or come to nothing."""
+    """End the command with the exit code of a run that may have stopped early, have pending calls, or have no result."""
     if progress.stopped or progress.n_pending or progress.n_unavailable:
         raise SystemExit(ExitCode.STOPPED)
     if progress.n_unusable and not progress.n_usable:
@@ -37,7 +37,7 @@ def exit_with_status(progress: RunProgress) -> None:
 
 
 def print_pending(progress: RunProgress, run: Path | None = None) -> None:
-    """Say what was handed over for `run` and is not answered yet."""
+    """Print the number of pending batch calls of `run`."""
     if progress.n_pending:
         look = "casewise show jobs" + (f" {shlex.quote(str(run))}" if run else "")
         note(
@@ -71,13 +71,13 @@ def cost_line(progress: RunProgress) -> str:
 
 
 def print_failures(progress: RunProgress) -> None:
-    """Say why answers were of no use, the commonest reasons first."""
+    """Print the reasons of unusable answers, the most frequent first."""
     for problem, times in progress.problems.most_common(3):
         note(f"{times:,} {progress.unusable} in this session: {problem}")
 
 
 def print_unfinished(progress: RunProgress, run: Path) -> None:
-    """Say what is left of a run, and that the same command goes on with it."""
+    """Print the number of remaining calls, and that the same command resumes the run."""
     print_pending(progress, run)
     if progress.stopped:
         note(f"stopped: {progress.stopped}; the same command resumes")
@@ -95,12 +95,12 @@ FACTS: ContextVar[dict[str, Any] | None] = ContextVar("FACTS", default=None)
 
 
 def is_json_output() -> bool:
-    """Return True if stdout is to hold one JSON document and nothing else."""
+    """True if standard output must hold one JSON document and nothing else."""
     return FACTS.get() is not None
 
 
 def say(text: str, **facts: Any) -> None:
-    """Say a result: `text` as a line or, with --json, `facts` as members of the one document."""
+    """Print a result: `text` as a line or, with --json, `facts` as members of the one document."""
     document = FACTS.get()
     if document is None and text:
         print(text)
@@ -109,7 +109,7 @@ def say(text: str, **facts: Any) -> None:
 
 
 def announce(text: str, *, err: bool = False, **facts: Any) -> None:
-    """Print a result at once, by a command that goes on until it is stopped."""
+    """Print a result at once, for a command that runs until it is stopped."""
     if is_json_output():
         print_json(facts)
     else:
@@ -139,12 +139,12 @@ def print_facts(facts: dict[str, Any]) -> None:
 
 
 def note(text: str) -> None:
-    """Say something that is no result."""
+    """Print a note, which is not part of the result."""
     print(text, file=sys.stderr)
 
 
 def print_first_notes(lines: Sequence[str]) -> None:
-    """Print the first three of what --json has whole, and how many more there are."""
+    """Print the first three notes and the number of further ones; --json has all."""
     for line in lines[:3]:
         note(line)
     if more := lines[3:]:
@@ -183,7 +183,7 @@ def print_table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
 
 
 class HasDocument(Protocol):
-    """Numbers that can be shown."""
+    """Numbers with a document."""
 
     @property
     def document(self) -> Document: ...
@@ -208,7 +208,7 @@ class DocumentOptions:
     """Write the document to this file instead of printing it. Its ending, or --format, sets the format."""
 
     def present(self, report: HasDocument, *, full: bool = True) -> None:
-        """Print `report` (its answer alone unless `full`), or write it where `--out` says, and write what else was asked for."""
+        """Print `report` (only its answer unless `full`) or write it to `--out`, and write the other requested files."""
         for path in self.written_beside(report.document):
             note(f"written: {path}")
         if self.out is not None:
@@ -237,7 +237,7 @@ class DocumentOptions:
         return find_format(self.form, self.out).write(report.document)
 
     def written_beside(self, document: Document) -> Iterator[Path]:
-        """Write the faces that were asked for by name, and say where each is."""
+        """Write the formats that were requested by name, and print the path of each."""
         from casewise.reports.formats import FORMATS, write_figures, write_tables
 
         for name in ("html", "markdown", "latex"):
@@ -292,7 +292,7 @@ def print_estimate(
 
 
 def confirm_sending(what: str, *to: str | None, agreed: bool = False, remembered: bool = True) -> None:
-    """Have the person agree that `what` is sent to each receiver; None stands for this machine.
+    """Ask the user to agree that `what` is sent to each receiver; None stands for this machine.
 
     `to`: the first is the receiver of the model that the command is about, the others are those of models beside it, such as a
         second reader or an attacker.

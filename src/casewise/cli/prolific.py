@@ -188,7 +188,7 @@ def reconcile(
 
 
 def print_kinds(by_kind: dict[Action, list[ReconciliationLine]], currency: str) -> None:
-    """Print what each kind of action would do, to how many, and for how much."""
+    """Print each kind of action with the number of people and the cost."""
     rows = [
         (
             KINDS[kind],
@@ -205,7 +205,7 @@ def print_kinds(by_kind: dict[Action, list[ReconciliationLine]], currency: str) 
 def agrees_to(
     kind: Action, lines: list[ReconciliationLine], currency: str, *, yes: bool | None, doubtful: bool | None
 ) -> bool:
-    """Return whether the user agrees to all actions of one kind."""
+    """True if the user agrees to all actions of one kind."""
     given = yes if kind != "decide" else doubtful
     if kind == "decide" and given is None and yes is not None:
         given = False

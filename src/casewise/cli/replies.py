@@ -207,7 +207,7 @@ def grade(
 def grade_each(
     replies: Path, graders: Sequence[Grader], options: GradeOptions, *, benchmark: Source | None = None
 ) -> list[GradeSummary]:
-    """Have each grader grade all replies under one budget, and print what came of it."""
+    """Grade all replies with each grader under one budget, and print the results."""
     summaries = []
     for grader in graders:
         limits = options.limits.reduced_by(grading_spend(replies, (other for other in graders if other is not grader)))
@@ -225,7 +225,7 @@ def grade_each(
 
 
 def discard(replies: Path, summaries: list[GradeSummary]) -> None:
-    """Remove the texts, unless something is left to grade."""
+    """Remove the texts, unless a reply remains to be graded."""
     if any(summary.stopped or summary.n_pending or summary.n_unusable for summary in summaries):
         note("the texts stay, because some replies have no grade yet; the same command resumes")
         return

@@ -126,7 +126,7 @@ def reread(
 
 
 def print_unread(stored: StoredReplies) -> None:
-    """Print the unread replies by shape, each with a sample and what to do."""
+    """Print the unread replies by shape, each with a sample and advice."""
     unread, replies = len(stored.unread), len(stored.replies)
     groups = unread_groups(stored.unread)
     facts = [{"shape": group.shape.name, "replies": len(group.judgements), "advice": group.shape.advice, "sample": group.sample} for group in groups]  # fmt: skip
@@ -143,7 +143,7 @@ def print_unread(stored: StoredReplies) -> None:
 
 
 def marks_of(marks: Path | None, stored: StoredReplies, *, browser: bool) -> dict[str, float | None]:
-    """Return the marks in a table; none where there is no table yet, which is then written."""
+    """Return the marks in a table. If there is no table yet, write it and return none."""
     if marks is None:
         return {}
     if not marks.exists():
@@ -198,7 +198,7 @@ def print_calls(second: Rereader | None) -> None:
 
 
 def print_measured(worth: ReaderMeasurement, reader: Rereader) -> None:
-    """Print what a reader is worth on marked replies."""
+    """Print the accuracy of a reader on marked replies."""
     say(
         f"{worth.reader}: {worth.right} right, {worth.missed} missed, {worth.wrong} wrong of {worth.marked} marked replies "
         f"(wrong: at most {percent(worth.wrong_at_most)}, 95 % interval)",

@@ -149,7 +149,7 @@ def key_line(key: str, argument: Argument, value: Any = None) -> str:
 
 
 def options_as_keys(text: str) -> str:
-    """Write options as they are called in a file: `--max-cost` is `max_cost`."""
+    """Return a text with options in the spelling of a file: `--max-cost` is `max_cost`."""
     return re.sub(r"--([a-z][a-z-]*[a-z])", lambda match: match[1].replace("-", "_"), text)
 
 
@@ -180,7 +180,7 @@ def as_list(value: Any) -> list[Any]:
 
 @contextmanager
 def name_file_in_errors(path: Path) -> Iterator[None]:
-    """Have errors name the file, the key where the value in question stands, and options as keys."""
+    """Add the file and the key to the errors of the block, and write options as keys."""
     try:
         yield
     except (CasewiseError, CycloptsError) as error:
@@ -201,7 +201,7 @@ class Gate:
 
 @dataclass(frozen=True)
 class RunFile:
-    """A run file, read and checked as far as no judge and no benchmark is needed for that."""
+    """A run file, checked as far as possible without a judge or a benchmark."""
 
     path: Path
     judging: dict[str, Any]
@@ -301,7 +301,8 @@ def read_gate(table: Any, judging: Mapping[str, Any], *, where: str) -> Gate:
 
 
 def run(file: Path, /, *, how: Annotated[HowOptions, HOW] = HowOptions()) -> None:
-    """Carry out a run file: ask, write the reports, check the gates. The same command resumes a run that was stopped.
+    """Carry out a run file: run the judges, write the reports, check the gates. The same command resumes a run that was
+    stopped.
 
     Exit codes are those of casewise gate: 1 if a gate fails, 3 if it cannot tell.
 
@@ -340,12 +341,12 @@ def run(file: Path, /, *, how: Annotated[HowOptions, HOW] = HowOptions()) -> Non
 
 
 def combined_exit_code(codes: Sequence[int]) -> int:
-    """Return the exit code of several commands: a gate's no, else that it cannot tell, else the first that is not 0.
+    """Return the exit code of several commands: a failed gate's, else an inconclusive gate's, else the first that is not 0.
 
     Examples
     --------
-    >>> worst([0, 3, 1]), worst([0, 5, 3]), worst([0, 5, 0]), worst([])
-    (1, 3, 5, 0)
+    >>> [combined_exit_code(codes) for codes in ([0, 3, 1], [0, 5, 3], [0, 5, 0], [])]
+    [1, 3, 5, 0]
     """
     of_gates = [int(code) for code in (ExitCode.NO, ExitCode.CANNOT_TELL) if code in codes]
     return next((code for code in (*of_gates, *codes) if code), ExitCode.DONE.value)

@@ -310,7 +310,7 @@ def serve_decider(file: Path, options: ServiceOptions, decider: DeciderOptions, 
 
 
 def serve_runs(runs: tuple[Path, ...], options: ViewOptions, port: int) -> None:
-    """Runs to look around in, in a browser or as pages on disk."""
+    """Serve runs in a browser, or write them as pages on disk."""
     if options.out is None and (options.only or options.with_texts):
         raise ConfigurationError("--only and --with-texts work only with --out")
     viewed = api.view(*runs, benchmark=options.benchmark, labels=options.labels)
@@ -358,7 +358,7 @@ def write_copy(viewed: RunView, out: Path, *, only: str, with_texts: bool) -> No
 
 
 def preview(study: Path, port: int) -> None:
-    """Every page of a study, for its owner to walk."""
+    """Serve every page of a study as a preview for its owner."""
     from casewise.web.app import previewing  # an extra
 
     stop = threading.Event()

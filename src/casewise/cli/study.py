@@ -248,7 +248,7 @@ def init(
 
 
 def print_people(people: int, plan: StudyPlan) -> None:
-    """Print how far so many people go, with the numbers of `study check`, and the smallest difference that they find."""
+    """Print the ratings that this number of people can give, and the smallest difference that they can find."""
     estimate, design = plan.estimate, plan.design
     say(
         f"{count_of(estimate.items, 'item')} with {count_of(design.ratings.per_item, 'rating')} each need {count_of(estimate.annotators, 'person')} who rate. About "
@@ -450,7 +450,7 @@ def set_state(
 
 
 def amend_round(study: Path, *, why: str, phase: str, yes: bool, database: str | None) -> bool:
-    """Say what study.toml changes in the round, and change it after a yes; whether it was."""
+    """Print the changes of study.toml to the round, and make them after consent. Return True if they were made."""
     place = Study(study, phase, database)
     amendment = place.amendment()
     (before, after), (cost_before, cost_after) = amendment.ratings, amendment.cost
@@ -615,7 +615,7 @@ def print_plan(plan: StudyPlan) -> None:
 
 
 def print_overview(seen: Overview) -> None:
-    """Print each condition on a line, then where people are."""
+    """Print a line for each condition, and the number of people at each step."""
     names = ("promised", "valid", "reserved", "open", "surplus", "void", "skipped", "people")
     rows = [
         [state.condition + (" (closed)" if state.closed else ""), *(getattr(state, name) for name in names)]

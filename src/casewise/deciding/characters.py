@@ -20,7 +20,7 @@ MOST_NAMED = 3
 
 
 def hidden_characters(texts: Iterable[str]) -> str | None:
-    """Return what a reader of these texts would not see, in words; None where there is nothing.
+    """Describe the characters of these texts that a reader cannot see or tell apart; None if there are none.
 
     Examples
     --------

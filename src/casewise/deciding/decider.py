@@ -81,7 +81,7 @@ class DecisionRequest:
 
     @property
     def known(self) -> ShownContext:
-        """The context, which holds nothing that is unknown."""
+        """The context without unknown parts."""
         return cast(ShownContext, self.context or {})
 
     @cached_property
@@ -111,7 +111,8 @@ class DecisionRequest:
         return (*differences, *self.kind_differences(on))
 
     def kind_differences(self, on: MeasuredOn) -> tuple[str, ...]:
-        """Return the differences by which `refuse_unmeasured` refuses: of what the request gives and the benchmark has too."""
+        """Return the differences in properties that both the request and the benchmark have; `refuse_unmeasured` refuses
+        these."""
         statements = self.stated
         differences = []
         if not statements and not on.without_context:
@@ -169,7 +170,7 @@ EVERYTHING = Arm.parse("none").omitted
 
 @dataclass(frozen=True)
 class DeployedAsk(Ask):
-    """An ask of what no benchmark holds."""
+    """An ask about a request that is in no benchmark."""
 
     given: DecisionRequest = field(kw_only=True)
 
@@ -233,7 +234,7 @@ NOT_DEPLOYED = {
 
 
 class NotDeployable(JudgeError):
-    """A judge, or an arm, that has no meaning outside the benchmark."""
+    """A judge or an arm has no meaning outside the benchmark."""
 
     def __init__(self, message: str, *, reason: str = "") -> None:
         super().__init__(message)
@@ -252,7 +253,7 @@ def check_deployable(name: str, arm: str) -> None:
 
 
 def rebuild_judge(part: MeasuredJudge, *, model: ModelOptions = ModelOptions()) -> Judge:
-    """Return the judge that `part` speaks of.
+    """Return the judge that `part` describes.
 
     Raises JudgeError: it cannot be deployed, does not exist here, or is not the one that was measured.
     """
@@ -268,7 +269,7 @@ def rebuild_judge(part: MeasuredJudge, *, model: ModelOptions = ModelOptions()) 
 
 
 def check_same(judge: Judge, part: MeasuredJudge) -> None:
-    """Refuse a judge that is not the one that was measured."""
+    """Raise an error if the judge is not the one that was measured."""
     now, measured = (
         {name: canonical_json(value) for name, value in settings.items() if value is not None}
         for settings in (judge.settings(), part.settings)
@@ -289,7 +290,7 @@ def check_same(judge: Judge, part: MeasuredJudge) -> None:
 
 
 def live_options(part: MeasuredJudge, model: ModelOptions) -> LiveOptions:
-    """Return the options with which the model was reached and asked when it was measured."""
+    """Return the address and the options of the model at its measurement."""
     settings = part.settings
     ask_settings = {name: settings[name] for name in AskOptions.__dataclass_fields__ if name in settings}
     noted = settings.get("base_url")
@@ -421,7 +422,7 @@ class Decider:
         return self.decide(from_messages(messages, context))
 
     def ask(self, request: DecisionRequest) -> DeciderAnswer:
-        """Return the decision of `decide`, for a person who looks on.
+        """Return the decision of `decide` with its reason, for display.
 
         Raises
         ------
@@ -492,13 +493,13 @@ class Decider:
         )
 
     def failed_decision(self, request: DecisionRequest, reason: str, unmeasured: tuple[str, ...] = ()) -> DeciderAnswer:
-        """Return the decision where the judge was not waited for: the one for a judge that gives no value."""
+        """Return the decision for a request on which the judge gave no value."""
         fail = self.file.wanted.fail
         why = f"the judge gave no value ({reason}); for such requests the decider says {fail}"
         return DeciderAnswer(decision=fail, id=request.id, why=why, unmeasured=unmeasured, failed=reason)
 
     def with_failure_decision(self, fail: Decision) -> Self:
-        """Return the same decider, with something else done where the judge gives no value.
+        """Return the same decider with another decision for requests on which the judge gives no value.
 
         Raises
         ------
@@ -529,17 +530,17 @@ class Decider:
 
     @cached_property
     def immediate(self) -> bool:
-        """True if its judge answers without waiting for anything, so that no event loop is needed."""
+        """True if its judge answers at once, so that no event loop is needed."""
         own_function = self.judge.own if isinstance(self.judge, CallableJudge) else None
         return isinstance(self.judge, ConstantJudge) if own_function is None else not own_function.is_async
 
     def run_on_loop(self, work: Coroutine[Any, Any, T]) -> T:
-        """Return the result of `work` on a loop of this decider's own: its connections belong to one loop."""
+        """Return the result of `work` on the event loop of this decider, to which its connections belong."""
         return asyncio.run_coroutine_threadsafe(work, self.loop).result()
 
     @cached_property
     def loop(self) -> asyncio.AbstractEventLoop:
-        """A loop in a thread of its own, for those who cannot await."""
+        """An event loop in a thread of its own, for synchronous callers."""
         loop = asyncio.new_event_loop()
 
         def run() -> None:  # its own thread closes the loop: a decider may be collected in any thread, that one too

@@ -21,7 +21,7 @@ FORMAT_VERSION = 1
 
 
 class MeasuredJudge(Record):
-    """The judge that was measured, and what makes it anew."""
+    """The judge that was measured, with the settings to rebuild it."""
 
     name: str
     id: str
@@ -97,7 +97,7 @@ class MeasuredOn(Record):
 
 
 class FittedDecider(Record):
-    """A judge with fitted thresholds, and all that was measured: what the file holds."""
+    """The content of a decider's file: a judge with fitted thresholds, and its measurements."""
 
     model_config = ConfigDict(allow_inf_nan=True, ser_json_inf_nan="strings")
 

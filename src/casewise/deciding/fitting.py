@@ -60,7 +60,7 @@ class FitOptions:
 
 @dataclass(frozen=True, repr=False)
 class Fitting(ShortRepr):
-    """A decider that was fitted on a judge, asked one way, and what it got wrong."""
+    """A decider that was fitted on one series of a judge, with its held-out errors."""
 
     series: Series
     decider: FittedDecider
@@ -91,7 +91,7 @@ class Fitting(ShortRepr):
         return reported_labels(self.series.run.path)
 
     def decision_mask(self, decision: Decision) -> BoolArray:
-        """Return (items,) True where a held-out item got this decision."""
+        """Return (items,) True for each held-out item with this decision."""
         decided: BoolArray = self.trial.decisions == DECISIONS.index(decision)
         return decided
 
@@ -112,7 +112,7 @@ class Fitting(ShortRepr):
 
     @cached_property
     def failures(self) -> tuple[Failure, ...]:
-        """The costliest of these items."""
+        """The costliest wrong decisions."""
         weight, answered = self.trial.evidence.weight, self.decision_mask("answer")
         sample = self.runs.sample(self.series, policy=self.labels)
         rate = np.where(np.isnan(sample.rate), sample.weight, sample.rate)[sample.labelled]
@@ -133,7 +133,7 @@ class Fitting(ShortRepr):
 
     @cached_property
     def error_groups(self) -> tuple[ErrorGroup, ...]:
-        """The statement or the parameter of contexts that separates each kind of error best."""
+        """The statement or parameter of contexts that best separates each kind of error."""
         return tuple(error_groups(self.runs, list(self.risks)))
 
     def as_json(self) -> dict[str, Any]:
@@ -156,7 +156,7 @@ def fit_run(
     options: FitOptions = FitOptions(),
     judge: Judge | None = None,
 ) -> Fitting:
-    """Return the decider that does what is wanted, fitted on a run.
+    """Fit a decider on a run that meets the requirements.
 
     `judge`: the judge itself, where its name does not say how to make it.
 
@@ -250,7 +250,7 @@ def evidence_of(runs: JudgedRuns, series: Series, labels: LabelPolicy) -> tuple[
 
 @dataclass(frozen=True)
 class Failure:
-    """An item that was decided otherwise than people do, by thresholds that did not see its query."""
+    """An item with another decision than people's, by thresholds that were fitted without its query."""
 
     case: Case
     decision: Decision

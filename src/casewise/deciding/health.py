@@ -81,7 +81,7 @@ class RecentShare:
 
 
 class RecentDecisions:
-    """The last decisions of a service beside those that its decider was fitted on."""
+    """The last decisions of a service, compared with those that its decider was fitted on."""
 
     def __init__(self, file: FittedDecider) -> None:
         self.file = file
@@ -106,7 +106,7 @@ class RecentDecisions:
         return shares
 
     def limit(self, kind: ReplyKind, n: int) -> float | None:
-        """Return the largest share of `n` requests that is not above what the fitting data allow; None where any is.
+        """Return the largest share of `n` requests that the fitting data allow; None if they allow any share.
 
         The share where the decider was fitted has an upper limit (Clopper and Pearson's, each query counting once). Of
         requests with that share, so many or more are of this kind with a probability below `ALARM`.
@@ -132,7 +132,7 @@ class RecentDecisions:
         return drift_tests(tuple(self.decisions), self.file)
 
     def problems(self, shares: list[RecentShare], drift: tuple[DriftTest, ...]) -> Iterator[str]:
-        """Yield what is unlike the decider that was fitted, in sentences without anything of a request."""
+        """Yield each difference from the fitting data as a sentence without text of a request."""
         for kind in KINDS:
             over = [share for share in shares if share.kind == kind and share.is_over_limit]
             if over:

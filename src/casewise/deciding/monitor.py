@@ -249,7 +249,7 @@ class Monitoring(ShortRepr):
 
 
 def monitor_traffic(file: FittedDecider, file_hash: str, log: Path, *, half_width: float = 0.05) -> Monitoring:
-    """Read a service's log and hold it against the benchmark.
+    """Read a service's log and compare it with the benchmark.
 
     Raises DataError: the log cannot be read, or holds nothing of this decider.
     """
@@ -283,7 +283,8 @@ def ratings_needed(share: float, half_width: float) -> int:
 
 
 def drift_tests(lines: Sequence[DecisionNumbers], file: FittedDecider) -> tuple[DriftTest, ...]:
-    """Test scores, decisions, missing values and categories against the benchmark's; none where there is too little."""
+    """Test whether scores, decisions, missing values and categories differ from the benchmark's; none with too little
+    traffic."""
     on, n_queries = file.measured_on, file.benchmark.n_queries
     if len(lines) < FEWEST or not on.decisions:
         return ()

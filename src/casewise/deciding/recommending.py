@@ -68,7 +68,7 @@ class Rival(ShortRepr):
     judge is no better, or is told apart already, or where these queries say too little of how much queries differ."""
 
     def conclusion(self, judge: str) -> Conclusion:
-        """Return whether the judge costs less than this, more, or neither is told."""
+        """Return whether the judge costs less or more than this alternative, or whether that is unknown."""
         return compared(judge, self.name, self.saved, words=CHEAPER)
 
     @property
@@ -98,7 +98,7 @@ class Need:
 
     @property
     def more_queries(self) -> int | None:
-        """About how many more it takes; None where none do."""
+        """Estimated number of further queries that are needed; None if no number is enough."""
         return None if self.at_this_rate is None else max(self.at_this_rate - self.n_queries, 0)
 
     def as_json(self) -> dict[str, Any]:
@@ -180,12 +180,12 @@ class Recommendation(ShortRepr):
 
     @property
     def best(self) -> Fitting:
-        """The judge with the lowest held-out cost, among those that carry the promises where any does."""
+        """The judge with the lowest held-out cost; if any judge keeps the promises, the best of those that do."""
         return self.candidates[0]
 
     @property
     def good_enough(self) -> bool:
-        """True if the best judge carries the promises and is shown to cost less than whatever needs no judge."""
+        """True if the best judge keeps the promises and is shown to cost less than every alternative without a judge."""
         return self.best.trial.broken is None and all(rival.beaten for rival in self.rivals)
 
     @property
@@ -265,7 +265,7 @@ def picked(numbers: object, *names: str) -> dict[str, dict[str, Any]]:
 
 
 def deployable(runs: JudgedRuns) -> tuple[list[Series], dict[str, str]]:
-    """Return the series that a decider can be made of, and why not of the others."""
+    """Return the series that a decider can be made of, and the reasons against the others."""
     series: list[Series] = []
     left_out: dict[str, str] = {}
     for judged in runs.main_series:
@@ -291,7 +291,7 @@ def deployable(runs: JudgedRuns) -> tuple[list[Series], dict[str, str]]:
 def rivals(
     runs: JudgedRuns, judge: Fitting, reference_scores: ReferenceScores, wanted: Requirements, *, options: FitOptions
 ) -> Iterator[Rival]:
-    """Yield each alternative that keeps the promises which the judge keeps, beside it."""
+    """Yield each alternative that keeps the same promises as the judge, with the comparison."""
     evidence, trial = judge.trial.evidence, judge.trial
     keeps_promises = trial.broken is None
     for decision, name in CONSTANTS.items():

@@ -380,11 +380,6 @@ class JudgeNumbers(RunNumbers):
             for each in series
         }
 
-    @property
-    def without_verdicts(self) -> tuple[str, ...]:
-        """The main series that give values and no verdicts, so that nothing can be said of them first."""
-        return tuple(series.name for series in self.runs.main_series if not self.runs.sample(series).gives_verdicts)
-
     @cached_property
     def does(self) -> tuple[ChatbotRates, ...]:
         """The behaviour of the chatbots whose replies are among the runs."""

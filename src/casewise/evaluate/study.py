@@ -115,7 +115,7 @@ class JudgesPilot:
         return self.against(majority_weight(self.safe, self.votes), self.query)
 
     def differences_with(self, people: float, rng: np.random.Generator) -> QueryDifferences:
-        """Return the same as if so many times as many people had rated each item: new votes from the item's likely rates."""
+        """Return the differences with `people` times as many ratings of each item: new votes from the item's likely rates."""
         rates = rate_posteriors(self.safe, self.votes)
         steps = rates.posterior.cumsum(1)[rates.kind]
         draws = max(1, min(DRAWS, MOST_DRAWN // len(steps)))
@@ -127,7 +127,8 @@ class JudgesPilot:
         return self.against(weight.ravel(), cluster.ravel())
 
     def in_doubt(self, people: float = 2.0) -> dict[str, float]:
-        """Return items on which the judges differ, and how far their label may move if so many times as many people rate each anew.
+        """Return the items on which the judges differ, and how far their labels may move with `people` times as many
+        ratings.
 
         More ratings say nothing of the judges anywhere else. The likeliest to move come first; those that move by less than a
         tenth in expectation are left out.
@@ -146,7 +147,7 @@ class JudgesPilot:
 
 
 def pilot_of(judged: Sequence[AnyRun], *, benchmark: Source | None = None) -> JudgesPilot:
-    """Return the pilot that two runs are, or one run of two judges, arms or elicitations.
+    """Return two runs, or one run of two judges, arms or elicitations, as a pilot.
 
     Raises DataError, BenchmarkError: a folder is no run, or they are over different benchmarks. ConfigurationError:
     they hold more or fewer than two series. StatisticsError: no item was asked of both and rated.

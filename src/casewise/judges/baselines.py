@@ -34,7 +34,8 @@ from casewise.transforms.user_function import FunctionResult, UserFunction, load
 
 
 class ConstantJudge(Judge):
-    """Always gives the same verdict, `safe` or `unsafe`, or the author's intent, `intended`: a lower bound for every judge.
+    """A judge that always gives the same verdict, `safe` or `unsafe`, or the author's intent, `intended`: a lower bound for
+    every judge.
 
     Raises JudgeError: the verdict is none of these.
     """
@@ -49,7 +50,7 @@ class ConstantJudge(Judge):
         self.id = self.name = f"constant:{verdict}"
 
     def received_input(self, ask: Ask) -> object:
-        """Return the item's id: of what is shown it receives nothing."""
+        """Return the item's id; the judge receives nothing else."""
         return ask.item.id
 
     async def answer(self, ask: Ask) -> Answer:
@@ -204,7 +205,7 @@ class CallableJudge(Judge):
         return (shown.query,) if self.own.parameters == ("query",) else (shown.query, shown.context)
 
     def received_input(self, ask: Ask) -> object:
-        """Return the arguments as text, in which the order of a dictionary counts too."""
+        """Return the arguments as text, in which the order of a dictionary counts."""
         return json.dumps(self.arguments(ask), default=vars)
 
     async def answer(self, ask: Ask) -> Answer:
@@ -230,7 +231,7 @@ class CallableJudge(Judge):
 
 
 def outcome_from_value(returned: Any, elicitation: Elicitation) -> Scored | Unscored:
-    """Return the outcome that a value of a user's function means."""
+    """Return the outcome that stands for a value of a user's function."""
     is_bool = isinstance(returned, (bool, np.bool_))
     if elicitation == "binary":
         word = returned.strip().lower() if isinstance(returned, str) else ""

@@ -75,7 +75,7 @@ def read_scores(text: str) -> tuple[dict[str, float], str | None, tuple[str, ...
 
 
 class ModerationJudge(Judge):
-    """Gives minus the score of one category, or of the highest.
+    """A judge by a moderation endpoint: its value is minus the score of one category, or of the highest one.
 
     A cost limit is kept where the provider bills nothing. Answers do not state their tokens, so no limit on tokens can be kept.
 
@@ -183,7 +183,7 @@ WITHOUT_PREFILL = 512
 
 
 class GuardJudge(ModelJudge):
-    """A model that is asked, and read, as its profile says."""
+    """A guard model, asked and read by its profile."""
 
     def __init__(self, name: str, model: Model, prices: Prices | None, prompt: GuardPrompt) -> None:
         super().__init__(model, prices)

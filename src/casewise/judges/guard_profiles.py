@@ -90,7 +90,7 @@ class GuardMode(Record):
 
 
 class Transcript(Record):
-    """How `{transcript}` writes a conversation: the words before each turn, and between two."""
+    """The form of a conversation in `{transcript}`: the words before each turn, and between two."""
 
     user: str = "User: "
     assistant: str = "Chatbot: "

@@ -62,7 +62,7 @@ class Ask:
 
     @property
     def key(self) -> tuple[str | int, ...]:
-        """Identifies this ask among those of the same judge, whatever the attempt."""
+        """The key of this ask among those of the same judge, equal for all attempts."""
         return (self.item.id, self.elicitation, self.arm.name, self.repeat)
 
 
@@ -94,7 +94,7 @@ def failed_answer(error: Rejected | Unavailable) -> Answer:
 
 
 class Judge(Asker[Ask]):
-    """Turns an item, shown in an arm, into an outcome.
+    """The base class of judges, which turn an item, shown in an arm, into an outcome.
 
     A subclass has an `id`, a `name`, `elicitations` and `answer`. The defaults are those of a judge that calls no service,
     costs
@@ -124,7 +124,7 @@ class Judge(Asker[Ask]):
         return None
 
     def received_input(self, ask: Ask) -> object:
-        """Return what the judge is given of an ask, such as messages or arguments; equal for asks that it cannot tell apart."""
+        """Return the judge's input for an ask, such as messages or arguments; equal for asks that it cannot tell apart."""
         return json.dumps([ask.shown.as_json(), ask.reply], default=vars)
 
     async def answer(self, _ask: Ask, /) -> Answer:
@@ -175,14 +175,14 @@ class OwnJudge(Judge):
 
 
 class Receiver(Protocol):
-    """A judge or a chatbot, which receives something of each ask."""
+    """A judge or a chatbot, which receives an input for each ask."""
 
     def received_input(self, ask: Ask) -> object:
-        """Return what it is given of an ask; equal for asks that it cannot tell apart."""
+        """Return its input for an ask; equal for asks that it cannot tell apart."""
 
 
 def is_unseen(receiver: Receiver, ask: Ask) -> bool:
-    """Return True if the same is received of an item under the attack alone, without a defence, as of the item as it is.
+    """True if the receiver's input is the same under the attack alone as without it.
 
     A defence that takes the attack out again has stopped it: that is not unseen.
     """
@@ -193,7 +193,7 @@ def is_unseen(receiver: Receiver, ask: Ask) -> bool:
 
 
 def unseen_sentence(receiver: Asker[Ask]) -> str:
-    """Return why an attack that is not seen counts as not shown."""
+    """Return the reason why an attack counts as not shown."""
     return f"{receiver.name} receives the same as without the attack"
 
 

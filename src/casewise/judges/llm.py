@@ -53,7 +53,7 @@ AS_JSON = json.JSONEncoder(default=vars)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CallKey:
-    """Decides the words of a call. Its text is made only if it is needed: that takes ten times as long."""
+    """The key of a call's words. Its text is created only if needed, because that takes ten times as long."""
 
     shown: ShownItem
     elicitation: Elicitation
@@ -204,7 +204,7 @@ NO_PROBABILITY = frozenset({UnscoredReason.NO_LOGPROBS, UnscoredReason.NO_LABEL_
 
 
 class LLMJudge(ModelJudge):
-    """Asks a model about an item as an arm shows it, and reads the reply.
+    """A judge that asks a model about an item, as an arm shows it, and reads the reply.
 
     Its id names the model, the prompts, and a digest of its settings. The words of each elicitation are identified by its
     `wordings`, so that another elicitation's wording changes nothing.

@@ -75,7 +75,7 @@ JUDGES: dict[str, JudgeKind] = {
 
 
 def literal_names(name: str, forms: Sequence[str]) -> set[str]:
-    """Return names that `name` may be meant for: forms without a variable part, and its own rest with each kind and prefix."""
+    """Return the valid names that resemble `name`: forms without a variable part, and its rest with each kind and prefix."""
     words = {word.partition(" ")[0] for form in forms for word in form.split(", ")}
     separator = ":" if ":" in name else "/"
     rest = name.partition(separator)[2]

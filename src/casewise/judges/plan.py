@@ -176,7 +176,7 @@ TRIED = 8
 
 
 def unseen_attacks(benchmark: Benchmark, receiver: Receiver, plan: Plan) -> tuple[str, ...]:
-    """Return the attacks and perturbations of which a judge or a chatbot receives nothing, by the first items. No call is made."""
+    """Return the attacks and perturbations that do not reach a judge or a chatbot, by the first items. No call is made."""
     items = plan.items.at(np.arange(min(TRIED, len(plan.items))))
     few = replace(plan, items=items, elicitations=plan.elicitations[:1], repeats=1, made=MadeTexts(planning=True))
     seen: dict[str, bool] = {}
@@ -320,7 +320,7 @@ LONGEST_SHOWN = 150
 
 
 def pause_where_unread(watch: RunObserver, log: Path) -> Callable[[Ask, Judgement], None]:
-    """Return what counts each judgement before it is written, and pauses a run whose first replies hardly give a verdict.
+    """Return a callback that counts each judgement, and pauses a run if few of its first replies give a verdict.
 
     So the rest is not paid for. A resumed run does not pause again.
 

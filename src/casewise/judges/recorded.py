@@ -45,7 +45,7 @@ FINISH_REASONS = {
 
 
 class RecordedJudge(Judge):
-    """Gives recorded answers; an item without one is unscored."""
+    """A judge that gives recorded answers; an item without one is unscored."""
 
     def __init__(
         self, name: str, answers: Mapping[Key, Answer], *, source: dict[str, Any], warnings: tuple[str, ...] = ()
@@ -89,7 +89,7 @@ class RecordedJudge(Judge):
 
 
 def is_published(path: Path) -> bool:
-    """Return whether a file is an output of the paper's release: a JSON array whose rows state the author's intent."""
+    """True if a file is an output of the paper's release: a JSON array whose rows state the author's intent."""
     return path.suffix.lower() == ".json" and path.is_file() and '"context_intended_to_be_safe"' in read_text(path)
 
 
@@ -142,7 +142,7 @@ class VerdictColumn:
     def find(
         cls, table: Table, *, column: str | None, elicitation: Elicitation | None, words: VerdictWords
     ) -> VerdictColumn:
-        """Return the column called `column`, or else the one that is called as what it holds.
+        """Return the column called `column`, or else a column with the name of a verdict or a value.
 
         Raises ConfigurationError: there is no such column, or several could be meant. DataError: none could.
         """
@@ -286,7 +286,7 @@ def read_table(
 
 
 class NamedItem(NamedTuple):
-    """An item that a row names, and how it was asked where the row's id says so."""
+    """The item of a row, with the elicitation and the arm if the row's id states them."""
 
     id: str
     elicitation: Elicitation | None
@@ -294,7 +294,7 @@ class NamedItem(NamedTuple):
 
 
 class NamedItems:
-    """The items of a benchmark by what a table calls them."""
+    """The items of a benchmark, found by a table's ids or words."""
 
     def __init__(self, benchmark: Benchmark, table: Table) -> None:
         self.benchmark = benchmark

@@ -89,18 +89,18 @@ def stored_replies(path: Path) -> StoredReplies:
 
 
 def is_unread(judgement: Judgement) -> bool:
-    """Return whether a judgement's reply came and gave no verdict."""
+    """True if a judgement has a reply without a verdict."""
     reason = judgement.outcome.reason if isinstance(judgement.outcome, Unscored) else None
     return reason in UNREAD and judgement.raw_reply is not None
 
 
 def has_unread_words(judgement: Judgement) -> bool:
-    """Return whether a judgement's reply has words in which a reader might still find a verdict."""
+    """True if a judgement's reply has words in which a reader might still find a verdict."""
     return is_unread(judgement) and bool((judgement.raw_reply or "").strip())
 
 
 def has_many_unread(path: Path, *, n_unscored: int, n_judged: int) -> bool:
-    """Return whether so many replies of a run could not be read that its user must look at them."""
+    """True if so many replies of a run were not read that its user should check them."""
     answers = n_unscored + n_judged
     if not answers or n_unscored <= MANY_UNREAD * answers:
         return False  # without a look at the log
@@ -135,7 +135,7 @@ class UnreadGroup:
 
     @property
     def sample(self) -> str:
-        """The beginning of one of them: the same one each time."""
+        """The beginning of one of the replies, always the same one."""
         chosen = min(self.judgements, key=reply_id)
         return " ".join((chosen.raw_reply or "")[:2000].split())[:LONGEST_SAMPLE]
 
@@ -202,7 +202,8 @@ class Rereader:
     """Calls of the second model so far, with their tokens and cost."""
 
     def can_read(self, judgement: Judgement) -> bool:
-        """Return whether it reads a reply: the rules read every one, others those in which the rules found no verdict."""
+        """True if the reader can read a reply: the rules read all replies, other readers those without a verdict by the
+        rules."""
         if judgement.raw_reply is None or not is_read_from_words(judgement.elicitation):
             return False
         if self.model is not None and elicited(judgement.elicitation).second is None:
@@ -211,7 +212,7 @@ class Rereader:
 
 
 def is_read_from_words(elicitation: Elicitation) -> bool:
-    """Return whether an elicitation's value stands in the reply's words."""
+    """True if an elicitation's value is read from the words of a reply."""
     how = elicited(elicitation).how
     return how is not None and how.reads_text
 
@@ -253,7 +254,7 @@ def pattern_reader(pattern: str) -> Rereader:
 
 
 def read_by_pattern(pattern: re.Pattern[str], elicitation: Elicitation, text: str) -> ReadOutcome:
-    """Return what the matches of a pattern in a reply come to."""
+    """Return the outcome of the matches of a pattern in a reply."""
     groups = [match.groupdict() for match in pattern.finditer(text)]
     if elicitation == "score":
         numbers = {group["score"] for group in groups if group.get("score")}
@@ -316,7 +317,7 @@ Readings = Mapping[str, ReadOutcome]
 
 
 async def read_again(reader: Rereader, judgements: Iterable[Judgement], *, concurrency: int = 8) -> Readings:
-    """Return what a reader finds in stored replies that it is given. Equal replies are read once."""
+    """Read stored replies with a reader, and return its readings. Equal replies are read once."""
     different = {reply_id(judgement): judgement for judgement in judgements if reader.can_read(judgement)}
     gate = asyncio.Semaphore(concurrency)
 
@@ -422,7 +423,7 @@ def marked_value(path: Path, line: int, elicitation: Elicitation, word: str) -> 
 
 @dataclass(frozen=True)
 class ReaderMeasurement:
-    """A reader's readings beside a person's marks."""
+    """The agreement of a reader's readings with a person's marks."""
 
     reader: str
     right: int
@@ -442,7 +443,7 @@ class ReaderMeasurement:
 def measure(
     reader: Rereader, stored: StoredReplies, marks: Mapping[str, float | None], readings: Readings
 ) -> ReaderMeasurement:
-    """Return how a reader's readings agree with marks. A pattern and a model are measured on what the rules did not read."""
+    """Compare a reader's readings with marks. A pattern and a model are measured on replies that the rules did not read."""
     readable = {reply_id(judgement) for judgement in stored.replies if reader.can_read(judgement)}
     pairs = [
         (mark, value_of(readings[number])) for number, mark in marks.items() if number in readable & readings.keys()
@@ -465,7 +466,7 @@ def value_of(read: ReadOutcome | Judgement) -> float | None:
 
 
 def reread_judgement(judgement: Judgement, read: ReadOutcome | None, reader: Rereader) -> Judgement:
-    """Return a judgement of a new reading: its outcome, and the first one as a detail. None leaves it as it was."""
+    """Return a judgement with a new outcome, and the first outcome as a detail. None keeps the judgement."""
     if read is None:
         return judgement
     before = judgement.outcome.value if isinstance(judgement.outcome, Scored) else judgement.outcome.reason.value

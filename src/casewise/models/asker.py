@@ -105,7 +105,7 @@ LONGEST_FAULT = 500
 
 
 def fault_in_words(error: Exception) -> str:
-    """Return what a fault in reading a reply was, for its outcome: its kind, message and place."""
+    """Describe a fault in the reading of a reply: its kind, message and place."""
     frame = extract_tb(error.__traceback__)[-1]
     return escape_surrogates(
         f"{type(error).__name__} at {Path(frame.filename).name}:{frame.lineno}: {error}"[:LONGEST_FAULT]
@@ -171,7 +171,7 @@ class ChatAsker(Asker[A_contra], ABC, Generic[A_contra, R_co]):
             return self.unanswered(ask, "internal", fault_in_words(error), raw_reply=reply.text, **call_fields)
 
     async def read_fully(self, ask: A_contra, reply: Reply, call_fields: dict[str, Any], /) -> R_co:
-        """Return the record of a reply, for which another model may be asked."""
+        """Return the record of a reply; a second model may be asked for it."""
         return self.read(ask, reply, call_fields)
 
     async def request_reply(self, ask: A_contra, /) -> Reply | R_co:

@@ -68,7 +68,8 @@ def all_spellings(words: tuple[str, ...]) -> list[str]:
 
 
 def mark_choice(reply: Reply, words: tuple[str, ...], labels: Mapping[str, tuple[str, ...]] | None) -> Reply:
-    """Return a reply, marked as a forced choice if it is one of `words`, with no tokens but the rule's counted for them.
+    """Return a reply, marked as a forced choice if it is one of `words`. Only the tokens that the rule allows count for
+    them.
 
     `labels`: what `label_texts` returns; None if the server does not show its tokenizer.
     """

@@ -112,7 +112,7 @@ LONGEST_HONOURED_WAIT_S = 300.0
 
 
 def is_retried(status: int) -> bool:
-    """Return whether another try may cure an answer of this status."""
+    """True if another try may succeed after an answer with this status."""
     return status >= 500 or status in RETRIED_STATUSES
 
 
@@ -151,7 +151,7 @@ def requested_wait_s(headers: Mapping[str, str], *, now: datetime | None = None)
 
 @dataclass(frozen=True)
 class Fault:
-    """A failure that another try may cure."""
+    """A failure after which another try may succeed."""
 
     message: str
     wait_s: float | None = None
@@ -182,7 +182,7 @@ def interpret_failure(
     model: str,
     has_answered: bool = False,
 ) -> Fault | ModelError:
-    """Return what an answer of `status` with `error` in its body means.
+    """Return the error that a status and an error body mean.
 
     A `Fault` is tried again; an `Unauthorised` stops the run; a `Rejected` costs this call alone.
 
@@ -242,7 +242,7 @@ T = TypeVar("T")
 
 
 def is_unreachable(error: BaseException) -> bool:
-    """Return whether no server was reached."""
+    """True if no server was reached."""
     kinds = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.ClientProxyConnectionError)
     return isinstance(error, kinds)
 
@@ -284,7 +284,7 @@ class Request(Generic[T]):
 
 @dataclass(frozen=True)
 class ClientAnswer(Generic[T]):
-    """An answer, the latency of the successful try, and the number of tries."""
+    """The answer to a request, with the latency of the successful try and the number of tries."""
 
     value: T
     latency_s: float
@@ -310,7 +310,7 @@ class UnexplainedFailure(Exception):
 
 
 class UnusableResult(Exception):
-    """A collected result is no answer, and another try may bring one."""
+    """A collected result has no answer; another try may have one."""
 
 
 Transport = Callable[[Request[Any], Capabilities], Exchange]
@@ -450,7 +450,8 @@ class EndpointClient:
             self._session = None
 
     async def _without_a_parameter(self, request: Request[T], error: UnexplainedFailure) -> ClientAnswer[T] | None:
-        """Ask once without each parameter that may be the reason of a failure; keep to what is answered.
+        """Repeat the request once without each parameter that may be the reason of a failure, and keep the form that is
+        answered.
 
         What was refused a single time is asked for once more before, as it may pass.
         """
@@ -466,7 +467,7 @@ class EndpointClient:
         return None
 
     def report_wait(self, requested_s: float | None, wait_s: float) -> None:
-        """Tell of a long wait that the server asks for, once while it lasts."""
+        """Report a long wait that the server asks for, once while it lasts."""
         now = time.monotonic()
         if (requested_s or 0.0) > LONG_WAIT_S and now - self._said_wait_at > wait_s:
             self._said_wait_at = now
@@ -602,7 +603,7 @@ class EndpointClient:
 
 
 async def response_body(answer: aiohttp.ClientResponse) -> bytes:
-    """Return an answer's body, of one that is too long only the beginning."""
+    """Return an answer's body, or its beginning if it is too long."""
     body = bytearray()
     async for piece in answer.content.iter_any():
         body += piece
@@ -613,7 +614,7 @@ async def response_body(answer: aiohttp.ClientResponse) -> bytes:
 
 
 def tls_problem(server: str, error: aiohttp.ClientSSLError) -> str:
-    """Return what is wrong with an encrypted connection, and what to do."""
+    """Describe the problem of an encrypted connection, and its remedy."""
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
         return (
             f"{server}: its certificate cannot be verified ({error.certificate_error}). If you trust it, set SSL_CERT_FILE to a "

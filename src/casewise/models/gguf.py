@@ -99,7 +99,7 @@ class GGUFModel(OpenAICompatibleModel):
         return {"model": name, "sha256": self.digest}
 
     async def reply(self, messages: tuple[Message, ...], options: ReplyOptions) -> Reply:
-        """Return one reply, in its turn: what waits for one can be dropped."""
+        """Return one reply. Waiting requests are answered in turn, and can be dropped."""
         turn = asyncio.create_task(self._turn.acquire())
         self._waiting.add(turn)
         try:

@@ -38,7 +38,7 @@ RETRIES = 6
 
 
 class InspectModel(Model):
-    """A model behind one of Inspect AI's providers, which keeps keys, retries and connections by itself."""
+    """A model behind one of Inspect AI's providers, which manages keys, retries and connections."""
 
     def __init__(self, name: str, model: Any, *, base_url: str | None = None) -> None:
         self.name = name
@@ -147,7 +147,7 @@ def to_usage(usage: Any) -> Usage:
 
 
 def translate_error(error: Exception, name: str) -> ModelError:
-    """Return the error of ours that an error of a provider's own client means."""
+    """Return the casewise error for an error of a provider's client."""
     cause: BaseException | None = error
     while cause is not None and not isinstance(getattr(cause, "status_code", None), int):
         cause = cause.__cause__

@@ -68,7 +68,7 @@ BACKENDS: dict[str, tuple[str, ...]] = {
 
 
 def second_model_options(name: str, first: str, options: ModelOptions) -> ModelOptions:
-    """Return the options of a second model called `name`, beside the model called `first` that `options` are for.
+    """Return the options of a second model called `name`; `options` are those of the model called `first`.
 
     It has the address, prices and further parts of calls of the first if it is the same model or its name has no provider,
     or if there is no first one (""). Of a model of the same provider it has the address and these parts, and the prices if
@@ -89,7 +89,7 @@ def second_model_options(name: str, first: str, options: ModelOptions) -> ModelO
 
 
 def is_model_name(name: str, options: ModelOptions) -> bool:
-    """Return whether `name` is that of a model: it has a known prefix, or an address is given."""
+    """True if `name` is that of a model: it has a known prefix, or an address is given."""
     has_prefix = name.startswith(tuple(filter(None, BACKENDS))) or parse_model_name(name)[0] is not None
     return has_prefix or options.base_url is not None
 

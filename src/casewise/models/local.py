@@ -146,7 +146,7 @@ STARTING = threading.Lock()
 
 
 def torch_threads() -> ThreadPoolExecutor:
-    """Return as many threads as torch uses for one product; each of them does its products alone.
+    """Return a pool of as many threads as torch uses for one product; each thread computes its products alone.
 
     Threads that share a small product wait for each other at its end; on a busy machine that takes most of the time.
     """
@@ -218,7 +218,7 @@ Batch: TypeAlias = tuple[list[int], Callable[[], list[R]]]
 
 @dataclass(eq=False)
 class PendingAsk(Generic[T, R]):
-    """An ask that waits, with its answer to come."""
+    """A waiting ask, with the future of its answer."""
 
     ask: T
     kind: Hashable
@@ -256,7 +256,7 @@ class Batcher(Generic[T, R]):
         return await waiting.answer
 
     def drop_waiting(self) -> None:
-        """Cancel the asks that wait; batches under way are finished."""
+        """Cancel the waiting asks; batches under way are finished."""
         for waiting in (*self._waiting, *self._round):
             if not waiting.begun:
                 waiting.answer.cancel()
@@ -313,10 +313,10 @@ def settle(requests: Sequence[PendingAsk[T, R]], results: list[R] | Exception) -
 
 
 class Queue(Protocol):
-    """Asks that wait for a model of this process."""
+    """The asks that wait for a model of this process."""
 
     def drop_waiting(self) -> None:
-        """Cancel the asks that wait; those under way are finished."""
+        """Cancel the waiting asks; those under way are finished."""
 
 
 QUEUES: WeakSet[Queue] = WeakSet()
@@ -486,7 +486,7 @@ class TransformersModel(LoadedTransformer, Model):
         return xgrammar.GrammarCompiler(tokens)
 
     async def reply(self, messages: tuple[Message, ...], options: ReplyOptions) -> Reply:
-        """Return one reply, made together with all others that wait."""
+        """Return one reply, generated in a batch with the other waiting asks."""
         check_options(self.name, options, self.takes)
         return await self._batcher.ask(self.tokens(messages, options), options)
 
@@ -686,7 +686,7 @@ class SequenceClassifier(LoadedTransformer, TextClassifier):
         return cls(name, *load_pretrained(name, options, kind="AutoModelForSequenceClassification"), options)
 
     async def classify(self, text: str) -> Classification:
-        """Return the probabilities of `text`, computed together with those of all others that wait."""
+        """Return the probabilities of `text`, computed in a batch with the other waiting asks."""
         return await self._batcher.ask(text, "one text")
 
     async def close(self) -> None:

@@ -97,7 +97,7 @@ def spend_of(call: Call) -> Spend:
 
 @dataclass
 class Meter:
-    """The count of such requests in one call."""
+    """The number of unreported requests in one call."""
 
     n_unreported: int = 0
 

@@ -168,7 +168,7 @@ MOST_CHARACTERS = 200_000
 
 
 def truncated_reply(reply: Reply) -> Reply:
-    """Return a reply as it is stored: what is too long counts as cut off, with the length and digest of the rest."""
+    """Return a reply as it is stored. A text that is too long is cut off, with the length and digest of the rest."""
     rests = {
         name: text[MOST_CHARACTERS:]
         for name in ("text", "reasoning", "refusal")
@@ -266,7 +266,7 @@ ReplyFunction = Callable[[tuple[Message, ...], ReplyOptions], Reply | str | Exce
 
 
 class FakeModel(Model):
-    """Gives set replies, or by default verdicts that follow from a hash of the prompt.
+    """A model that gives fixed replies, or by default verdicts from a hash of the prompt.
 
     `answer`: a text, a reply, or a function of messages and options that returns one of them or an exception to raise.
     `latency_s`: seconds that each reply takes.

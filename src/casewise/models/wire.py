@@ -285,7 +285,8 @@ def token_count(value: Any) -> int | None:
 
 
 def read_usage(usage: Any, *, wrote: bool) -> Usage:
-    """Return the most that an answer's `usage` can mean. What cannot be, such as an empty prompt, is not reported.
+    """Return the largest usage that an answer's `usage` can mean. An impossible number, such as an empty prompt, is not
+    reported.
 
     Some providers count reasoning outside of `completion_tokens`. So output is the larger of that and the total without
     the prompt; without a total, reasoning is added.
@@ -320,12 +321,9 @@ def read_logprobs(logprobs: Any) -> tuple[Position, ...] | None:
             return None
         if content := logprobs.get("content"):
             rows = [
-                (
-                    entry["token"],
-                    entry["logprob"],
-                    [(rival["token"], rival["logprob"]) for rival in read_alternative(entry)],
-                )
+                (entry["token"], entry["logprob"], [(rival["token"], rival["logprob"]) for rival in rivals])
                 for entry in content
+                for rivals in (entry.get("top_logprobs") or (),)
             ]
         elif tokens := logprobs.get("tokens"):
             rivals = [list((rival or {}).items()) for rival in logprobs.get("top_logprobs") or [{}] * len(tokens)]
@@ -342,12 +340,9 @@ def read_logprobs(logprobs: Any) -> tuple[Position, ...] | None:
     return tuple(positions) or None
 
 
-def read_alternative(entry: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    return entry.get("top_logprobs") or ()
-
-
 def position(token: Any, logprob: Any, rivals: Iterable[tuple[Any, Any]]) -> Position | None:
-    """Return a position; None without any number. A rival without one is left out: it is no likelier than those listed."""
+    """Return a position; None without any number. An alternative without one is left out: it is no likelier than those
+    listed."""
     numbers = [(str(name), number) for name, value in rivals if (number := finite_logprob(value)) is not None]
     own_logprob = finite_logprob(logprob)
     own_logprob = dict(numbers).get(str(token)) if own_logprob is None else own_logprob
@@ -362,7 +357,7 @@ LEAST_LOGPROB, MOST_LOGPROB = -1e4, 0.01
 
 
 def finite_logprob(value: Any) -> float | None:
-    """Return a log probability; None if it is none. Infinitely little is a large negative number."""
+    """Return a log probability; None for any other value. Minus infinity becomes a large negative number."""
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):

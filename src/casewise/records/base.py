@@ -82,14 +82,14 @@ def digest(value: Any) -> str:
 
 
 def escape_surrogates(text: str) -> str:
-    """Return `text` with halves of characters (lone surrogates) written as escapes: JSON can hold them, UTF-8 and files
+    """Return `text` with lone surrogates (halves of characters) written as escapes: JSON can hold them, UTF-8 and files
     cannot.
     """
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
 def escape_all_surrogates(value: Any) -> Any:
-    """Return a JSON value with every text and key in it as `escape_surrogates` has them."""
+    """Return a JSON value with `escape_surrogates` applied to every text and key."""
     if isinstance(value, str):
         return escape_surrogates(value)
     if isinstance(value, list):
@@ -218,7 +218,7 @@ def problems(error: ValidationError, kind: type[BaseModel], whole: str = "") -> 
 
 
 def field_names(kind: type[BaseModel], steps: Sequence[int | str]) -> list[str]:
-    """Return the names of the fields at `steps` in a record of this kind."""
+    """Return the names of the fields that a validation error's location goes through."""
     for step in steps:
         if isinstance(step, str) and (field := kind.model_fields.get(step)) is not None:
             models = [
@@ -233,7 +233,7 @@ def field_names(kind: type[BaseModel], steps: Sequence[int | str]) -> list[str]:
 
 
 def inner_annotations(annotation: Any) -> Iterator[Any]:
-    """Yield an annotation, and those that it is made of."""
+    """Yield an annotation and its parts."""
     yield annotation
     for part in get_args(annotation):
         yield from inner_annotations(part)

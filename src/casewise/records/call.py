@@ -37,7 +37,7 @@ PLAIN = ":,./#=@"
 
 
 class Transform(Record):
-    """One change of what is shown, by name: `without:recipient`, or one of another kind, version and rest."""
+    """A named change of what is shown, such as `without:recipient`, with its kind, version and argument."""
 
     kind: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$")]
     rest: str = ""
@@ -203,7 +203,7 @@ class Scale:
 
 @dataclass(frozen=True)
 class WithScale:
-    """An elicitation, as records know it: by the scale of its values."""
+    """An elicitation as records need it: an object with the scale of its values."""
 
     scale: Scale
 
@@ -279,7 +279,7 @@ Count = Annotated[int, Field(ge=0, lt=2**31)]
 
 
 class Call(Record):
-    """One call of a run, and what it took. Of several attempts at one ask the last one counts.
+    """One call of a run, with its cost. Of several attempts at one ask the last one counts.
 
     Each kind of run has a subclass, which says what was asked and what the answer came to. Its record is the line in
     the log.
@@ -378,7 +378,7 @@ SETTLED = (None, Unanswered.CONTENT_FILTER, Unanswered.ASKED_ABOUT)
 
 
 class CollectedReply(Call):
-    """One call of a chatbot: what it replied to a query in a context, or why it did not.
+    """One call of a chatbot: its reply to a query in a context, or the reason why there is none.
 
     Its key is (item_id, arm, repeat, attempt); of several attempts the last one counts. Who was asked stands in the
     run's `run.json`.
@@ -472,7 +472,7 @@ class Ungraded(StrEnum):
 
 
 class Graded(Call):
-    """A grader's finding of what a reply does, or the reason why there is none."""
+    """A grader's outcome for a reply, or the reason why there is none."""
 
     outcome: GradeOutcome | None = None
     ungraded: Ungraded | None = None
@@ -502,7 +502,7 @@ class Graded(Call):
 
 
 class Grade(Graded):
-    """A grader's finding on one collected reply. Its key is (item_id, arm, repeat, text_digest, attempt)."""
+    """A grade of one collected reply. Its key is (item_id, arm, repeat, text_digest, attempt)."""
 
     item_id: str
     arm: str

@@ -48,7 +48,7 @@ Statement = Annotated[Any, BeforeValidator(check_statement)]
 
 
 def as_text(statement: Statement) -> str:
-    """Return `statement` as one running text: `demographics, role: an analyst; …`; a plain text is left as it is."""
+    """Return `statement` as one text, `demographics, role: an analyst; …`; a plain text stays as it is."""
     if isinstance(statement, str):
         return statement
     return "; ".join(f"{heading}: {text}" if heading else text for heading, text in headings(statement))
@@ -198,7 +198,7 @@ class Context(ContentRecord):
 
     @property
     def pair_id(self) -> str:
-        """Joins the safe-intended and the unsafe-intended context of one query and one origin."""
+        """The id that the safe-intended and the unsafe-intended context of one query and one origin share."""
         return content_id("p", {"query_id": self.query_id, "origin": self.origin})
 
 
@@ -223,7 +223,7 @@ class StatedTexts(NamedTuple):
 
 
 def grouped(groups: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a record that states `said`, group by group: what is none of the paper's whole groups is its own."""
+    """Return the fields of a context from its statements by group; groups other than the paper's are its `own`."""
     whole: dict[str, Any] = {}
     own_group: dict[str, Any] = {}
     for group, value in groups.items():
@@ -327,7 +327,7 @@ Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
 
 
 class Parameter(Record):
-    """One thing that a context states."""
+    """A parameter of contexts."""
 
     name: Name
     title: str | None = None
@@ -376,12 +376,12 @@ class ParameterSet(Record):
 
     @property
     def all_names(self) -> tuple[str, ...]:
-        """Dotted names of all that a context may state, in reading order."""
+        """The dotted names of all parameters that a context may state, in reading order."""
         return (*self.names, *OPTIONAL)
 
     @property
     def meanings(self) -> dict[str, str]:
-        """Dotted names to what they stand for, where that was said."""
+        """The meanings of parameters by dotted name, if they are stated."""
         return {name: meaning for name, part in self.by_name.items() if (meaning := part.meaning or part.title)}
 
     @property
@@ -428,7 +428,7 @@ class ParameterSet(Record):
 
 
 def stated_names(shown: ShownContext) -> tuple[str, ...]:
-    """Return the dotted names that a context states."""
+    """Return the dotted names of the parameters that a context states."""
     return tuple(parameter_texts(shown))
 
 

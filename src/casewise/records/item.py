@@ -156,7 +156,7 @@ class Item(ContentRecord):
 
     @property
     def own_id(self) -> str:
-        """The id in its owner's file; the beginning of its own, which finds it, where the file gave none."""
+        """The id in its owner's file; if the file has none, the beginning of `id`, which finds the item."""
         return self.source_id or self.id[:SHORT]
 
     @classmethod

@@ -93,7 +93,7 @@ GRADES: LogKind[GradeManifest, Grade] = LogKind(
 
 
 def grade_folders(replies: Path) -> tuple[Path, ...]:
-    """Return the folders of graders' findings that lie with these replies, by name."""
+    """Return the folders with grades of these replies, by name."""
     return tuple(sorted(path.parent for path in (replies / GRADES_FOLDER).glob(f"*/{RUN}")))
 
 
@@ -110,7 +110,7 @@ def read_replies(folder: Path) -> list[CollectedReply]:
 
 
 def has_discarded_texts(folder: Path) -> bool:
-    """Return whether the texts of all replies with words were removed, so that nothing is left to grade."""
+    """True if the texts of all replies with words were removed, so that nothing remains to grade."""
     texts = [reply.text for reply in read_jsonl(folder / REPLIES.file, CollectedReply) if reply.has_words]
     return bool(texts) and not any(texts)
 
@@ -179,7 +179,7 @@ WORTH: dict[Policy, dict[Does, float]] = {
 
 @dataclass(frozen=True)
 class Behaviour:
-    """A chatbot's replies as one grader sees them."""
+    """A chatbot's replies with the grades of one grader."""
 
     folder: Path
     manifest: ReplyManifest
@@ -214,12 +214,12 @@ class Behaviour:
         )
 
     def judge_id(self, policy: Policy) -> str:
-        """Tells these verdicts from all others."""
+        """Return the id of these verdicts, as of a judge."""
         identity = self.manifest.identity
         return f"replies of {identity.model}#{identity.chat}#{self.grader_id}#{policy}"
 
     def run_manifest(self, policy: Policy, *, several: bool) -> RunManifest:
-        """Return what a judge's run would say; with `several` graders the judge is named by its grader too."""
+        """Return a manifest as of a judge's run; with `several` graders the judge's name includes the grader."""
         manifest, identity = self.manifest, self.manifest.identity
         by = f", by {self.grader}" if several else ""
         settings = {**identity.settings, "chat": identity.chat, "grader": self.grader_id, "partial answers": policy}
@@ -236,7 +236,7 @@ class Behaviour:
 
 
 def read_behaviours(folder: Path) -> tuple[Behaviour, ...]:
-    """Return what each grader that was asked found that the replies in a folder do.
+    """Return the replies in a folder with the grades of each grader.
 
     A grader that graded none of them, where some have words, is left out, and the others' notes say so.
 
@@ -307,7 +307,7 @@ def behaviour_row(reply: CollectedReply, grade: Grade | None) -> dict[str, objec
 
 
 def behaviour_of_run(reply: CollectedReply, grade: Grade | None) -> tuple[Does, str | None]:
-    """Return what a reply does, and why it is unscored where it is."""
+    """Return the behaviour of a reply, or the reason why it is unscored."""
     if reply.unanswered is Unanswered.CONTENT_FILTER:
         return "refused by the provider", None
     if reply.unanswered is not None:

@@ -43,7 +43,7 @@ ASKED_TO_GRADE = re.compile(r"<reply>\n(.*)\n</reply>", re.DOTALL)
 
 
 def rehearsal_reply(messages: tuple[Message, ...], _options: ReplyOptions) -> Reply:
-    """Return a grade where one is asked for, else a reply; the same for the same prompt."""
+    """Return a grade for a grading prompt, else a reply; equal for equal prompts."""
     prompt = "\n".join(message.content for message in messages)
     match = ASKED_TO_GRADE.search(prompt)
     if match:
@@ -86,7 +86,7 @@ class CollectOptions(CallingOptions, Sampling):
 
 
 def chat_plan(items: Sequence[Item], arms: tuple[Arm, ...] = (FULL,), repeats: int = 1) -> Plan:
-    """Return what is sent: each item in each arm, so many times.
+    """Return the plan of the requests: each item in each arm, `repeats` times.
 
     Raises ConfigurationError: there is no such arm, or `repeats` is below 1.
     """
@@ -108,7 +108,7 @@ class ChatSummary(RunProgress):
 
 
 class Collector(ChatAsker[Ask, CollectedReply]):
-    """Sends asks to one model, and keeps what comes back."""
+    """An asker that sends queries to one chatbot and returns its replies."""
 
     usual_tokens = USUAL_REPLY_TOKENS
 
@@ -117,13 +117,13 @@ class Collector(ChatAsker[Ask, CollectedReply]):
         self.chat, self.how = chat, how
 
     def messages(self, ask: Ask) -> tuple[Message, ...]:
-        """Return the query as a user sends it, and the context as the deployer knows it."""
+        """Return the messages: the query as a user sends it, and the context as the deployer states it."""
         shown, placement = ask.shown, ask.shown.placement
         placement = replace(placement, earlier=(*turns_of_chat(shown.before), *placement.earlier))
         return self.chat.messages(shown.query, shown.context, placement=placement)
 
     def reply_options(self, ask: Ask) -> ReplyOptions:
-        """Return those of the run; every repeat has a seed of its own."""
+        """Return the options of the reply; every repeat has its own seed."""
         seed = None if self.how.seed is None else self.how.seed + ask.repeat
         return ReplyOptions(self.how.max_tokens, self.how.temperature, seed=seed)
 
@@ -132,13 +132,13 @@ class Collector(ChatAsker[Ask, CollectedReply]):
         return self.messages(ask)
 
     def shared_key(self, ask: Ask) -> str | None:
-        """Return the key of requests that are sent once because they are alike; an attack that changes nothing that is sent is not sent."""
+        """Return a key that is equal for equal requests, which are sent once. An attack that changes no message is not sent."""
         if is_unseen(self, ask):
             return None
         return json.dumps([ask.shown, ask.repeat, ask.attempt], default=vars)
 
     async def answer(self, ask: Ask) -> CollectedReply:
-        """Return the chatbot's reply, or why there is none; nothing is sent that could not be shown."""
+        """Return the chatbot's reply, or the reason why there is none. An item that cannot be shown is not sent."""
         if (problem := ask.shown.problem) is not None:
             return reply_record(ask, unanswered=Unanswered.NOT_SHOWN, detail=problem)
         if is_unseen(self, ask):
@@ -152,11 +152,11 @@ class Collector(ChatAsker[Ask, CollectedReply]):
     def unanswered(
         self, ask: Ask, reason: NoReplyReason, detail: str, /, *, raw_reply: str | None = None, **call_fields: Any
     ) -> CollectedReply:
-        """Return why there is no reply."""
+        """Return a record with the reason why there is no reply."""
         return reply_record(ask, unanswered=Unanswered(reason), detail=detail, text=raw_reply, **call_fields)
 
     def read(self, ask: Ask, reply: Reply, call_fields: dict[str, Any]) -> CollectedReply:
-        """Return the text; none where the provider's filter took it."""
+        """Return the record of a reply, without text if the provider's filter removed it."""
         if reply.finish_reason == "content_filter":
             why = {"unanswered": Unanswered.CONTENT_FILTER, "detail": reply.refusal}
             return reply_record(ask, finish_reason="content_filter", **why, **call_fields)

@@ -102,7 +102,7 @@ def parse_outcome(row: Entry, column: str) -> GradeOutcome:
 
 
 def study_labels(export: Path) -> Iterator[tuple[ReplyPlace, GradeOutcome]]:
-    """Yield the answer of each person about each reply in an exported study of replies.
+    """Yield each person's answer about each reply in an exported study of replies.
 
     Raises DataError: the folder is no exported study of replies.
     """
@@ -125,7 +125,7 @@ def study_labels(export: Path) -> Iterator[tuple[ReplyPlace, GradeOutcome]]:
 
 
 def labels_notes(path: Path | None) -> tuple[str, ...]:
-    """Return notes for a reader of labels: that no people gave them, or that nothing says which replies were labelled."""
+    """Return notes on labels: that they are not people's, or that the labelled replies are not identified."""
     if path is None:
         return ()
     if not path.is_dir():
@@ -146,7 +146,7 @@ class GradeAsk(GradingTask):
 
     @property
     def key(self) -> tuple[str | int, ...]:
-        """Tells this ask from every other of the same grader, whatever the attempt."""
+        """The key of this ask among those of the same grader, equal for all attempts."""
         collected = self.collected
         return (collected.item_id, collected.arm, collected.repeat, str(collected.text_digest))
 
@@ -173,7 +173,7 @@ class GradeSummary(RunProgress):
 
 
 def plan_grading(folder: Path, benchmark: Benchmark, retries: int) -> Asks[GradeAsk]:
-    """Return the replies that a grader must read: those with words that are still there. The same reply to the same query
+    """Return the replies that a grader must read: those whose words are stored. The same reply to the same query
     is graded once.
 
     Raises DataError: the folder holds no replies, or their texts were discarded.
@@ -194,13 +194,13 @@ def plan_grading(folder: Path, benchmark: Benchmark, retries: int) -> Asks[Grade
 
 
 def grades_folder(replies: Path, grader: Grader) -> Path:
-    """Return the folder of a grader's findings."""
+    """Return the folder of a grader's grades."""
     name = "".join(c if c.isalnum() or c in "-_.+@" else "-" for c in grader.id)
     return replies / GRADES_FOLDER / name[:120]
 
 
 def grading_spend(replies: Path, graders: Iterable[Grader]) -> Spend:
-    """Return the most that these graders took so far."""
+    """Return an upper bound of the spend of these graders so far."""
     return sum((run_spend(grades_folder(replies, grader), GRADES) for grader in graders), Spend())
 
 
@@ -211,7 +211,8 @@ async def grade_into(
     *,
     options: GradeOptions = GradeOptions(),
 ) -> GradeSummary:
-    """Grade the replies in a folder that this grader has not graded yet. Its findings lie in the folder, under its name.
+    """Grade the replies in a folder that this grader has not graded yet. The grades are stored in the folder, under its
+    name.
 
     Raises DataError: the folder holds no replies, or their texts were discarded. RunConflict: another process grades
     with the same grader, or another version of it has graded here. ModelError: no further reply can be graded; the
@@ -247,12 +248,13 @@ async def grade_into(
 
 
 def estimate_grading(replies: Path, benchmark: Benchmark, grader: Grader) -> CallEstimate:
-    """Return what grading would take, as if nothing were graded yet. No call is made."""
+    """Return the estimated cost of grading all replies. No call is made."""
     return estimate_calls(grader, plan_grading(replies, benchmark, 0))
 
 
 def discard_texts(replies: Path) -> int:
-    """Remove the texts of replies and of what graders said of them; digests, outcomes and grounds stay. How many went.
+    """Remove the texts of replies and of graders' answers, and return the number of replies. Digests, outcomes and grounds
+    stay.
 
     Raises RunConflict: another process works on the folder.
     """
@@ -303,7 +305,7 @@ class Unit:
 
 
 def replies_to_label(folder: Path, benchmark: Benchmark, *, n: int, rng: np.random.Generator) -> Benchmark:
-    """Return a random sample of the replies in a folder, each as what is shown with its query.
+    """Return a random sample of the replies in a folder as a benchmark, each reply with its query.
 
     Every reply with words, in the arm that shows the whole context, has the same chance. The sample is systematic along
     the strata (category, and what the first grader finds), so each has its share of it, to within one.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from casewise.evaluate.check import CheckedCase, CheckNumbers, Limit
+from casewise.evaluate.check import CheckedCase, CheckNumbers
 from casewise.reports.document import Block, Document, Exhibit, Folded, Forest, ForestRow, Prose, Section, table_of
 from casewise.reports.judge import beginning
-from casewise.text import Text, count_of, text
+from casewise.text import count_of, text
 
 KINDS = {
     "accuracy": "labelled queries",
@@ -86,7 +86,9 @@ def sentences(numbers: CheckNumbers) -> Iterator[str]:
         yield "The labels are shares of safe votes without their numbers, so agreement among people cannot be computed."
     if numbers.n_labelled < numbers.n_cases:
         yield f"Cases without a label are left out: {numbers.n_cases - numbers.n_labelled:,}."
-    yield from map(limit_sentence, numbers.limits)
+    for limit in numbers.limits:
+        more = f" {about_more(limit.more)} {KINDS[limit.conclusion.metric]} would decide." if limit.more else ""
+        yield limit.conclusion.sentence + more
 
 
 MOST_QUERIES = 20_000
@@ -96,12 +98,6 @@ MOST_QUERIES = 20_000
 def about_more(n: int) -> str:
     """Return the beginning of a sentence about `n` further queries."""
     return f"About {n:,} more" if n <= MOST_QUERIES else f"More than {MOST_QUERIES:,} more"
-
-
-def limit_sentence(limit: Limit) -> Text:
-    """Return whether a limit holds, in words."""
-    more = f" {about_more(limit.more)} {KINDS[limit.conclusion.metric]} would decide." if limit.more else ""
-    return limit.conclusion.sentence + more
 
 
 def name_of(case: CheckedCase) -> str:

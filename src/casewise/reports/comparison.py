@@ -24,7 +24,6 @@ from casewise.reports.document import (
     ForestRow,
     Prose,
     Section,
-    Table,
     all_numbers,
     difference_cell,
     error_figures,
@@ -107,7 +106,11 @@ def answer(report: ComparisonNumbers) -> Iterator[Block]:
     yield from (Prose(join(" ", more)),) if more else ()
     ranked = accuracies(report)
     if ranked:
-        yield first_judge_figures(report, ranked[0][0])
+        first_judge, shares = (
+            ranked[0][0],
+            {metric.name: metric for metric in report.comparison.estimates[ranked[0][0]]},
+        )
+        yield error_figures("first-errors", text("Errors of {judge}", judge=first_judge), shares)
     if report.comparison.pairs:
         best, *others = [name for name, _ in ranked] or [""]
         differences = [metric_difference(report.comparison, best, name, "accuracy") for name in others]
@@ -115,12 +118,6 @@ def answer(report: ComparisonNumbers) -> Iterator[Block]:
         yield next_step("casewise recommend tests whether to deploy it." if decided else MORE_QUERIES)
     if rows := tuple(ForestRow.from_estimate(name, accuracy) for name, accuracy in ranked):
         yield Forest("judges", f"Accuracy, 95 % intervals of each {report.noun} alone", (("", rows),))
-
-
-def first_judge_figures(report: ComparisonNumbers, name: Text | str) -> Table:
-    """Return the errors of the judge with the highest accuracy in large figures."""
-    shares = {metric.name: metric for metric in report.comparison.estimates[name]}
-    return error_figures("first-errors", text("Errors of {judge}", judge=name), shares)
 
 
 def errors(report: ComparisonNumbers) -> Block:

@@ -67,8 +67,9 @@ def answer_section(numbers: JudgeNumbers) -> Iterator[Section]:
         figures = errors_table(answers) if numbers.does else errors_figures(answers)
         blocks += figures, next_step(after_report(numbers)), chart
     blocks += (
-        Prose(name + " gives values and no verdicts. To derive verdicts from them, use --fit-thresholds.")
-        for name in numbers.without_verdicts
+        Prose(series.name + " gives values and no verdicts. To derive verdicts from them, use --fit-thresholds.")
+        for series in numbers.runs.main_series
+        if not numbers.runs.sample(series).gives_verdicts
     )
     blocks += in_short(numbers)
     if blocks:

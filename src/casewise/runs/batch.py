@@ -62,8 +62,8 @@ def reserved_spend(job: BatchJob) -> Spend:
 
 
 def unaccounted_spend(job: BatchJob) -> Spend:
-    """Return the most that a settled job took and no answer states: all if it was lost or its results are gone, and the
-    share of its answers that came late."""
+    """Return an upper bound of a settled job's cost that no answer reports: all of it if the job or its results are lost,
+    else the share of its late answers."""
     most = reserved_spend(job)
     if job.stands == "lost" or job.state == GONE:
         return most
@@ -72,12 +72,12 @@ def unaccounted_spend(job: BatchJob) -> Spend:
 
 
 def total_reserved(log: JobLog) -> Spend:
-    """Return the budget that is set aside for all jobs that are out, and for what settled ones took and no answer states."""
+    """Return the budget that is reserved for all pending jobs, and for the unreported cost of settled ones."""
     return sum((reserved_spend(job) if job.unsettled else unaccounted_spend(job) for job in log.jobs.values()), Spend())
 
 
 def exceeded_queue(job: BatchJob) -> bool:
-    """Return whether a job was accepted and then failed as a whole because the provider's queue was full."""
+    """True if a job was accepted and then failed as a whole because the provider's queue was full."""
     return job.state == "failed" and QUEUE_FULL.search(job.words) is not None
 
 
@@ -102,7 +102,7 @@ async def run_in_batches(
 
 
 def skip_batch_calls(session: RunSession[A, C]) -> None:
-    """Leave out of a session's calls those that a batch job of the run has paid for, or may yet."""
+    """Skip the calls of a session that a batch job of the run has paid for or may still pay for."""
     log = JobLog.read(session.log.jobs)
     names: set[str] = set()
     for job in log.jobs.values():
@@ -145,7 +145,7 @@ def replay_result(exchange: Exchange) -> Transport:
 
 
 class BatchSession(Generic[A, C]):
-    """One session over a batch interface: everything that can be done now, and with `wait` everything.
+    """One session over a batch interface. It makes all calls that can be made now, and with `wait` all calls of the plan.
 
     `answer` answers each call as it would live, through a client that does not post.
     """
@@ -308,7 +308,7 @@ class BatchSession(Generic[A, C]):
         return None
 
     async def answer_through(self, ask: A, transport: Transport, asked_as: Capabilities | None = None) -> C:
-        """Answer an ask with a transport in the place of posting."""
+        """Answer an ask through a transport instead of a request."""
         with self.client.use_transport(transport, asked_as):
             return await self.answer(ask)
 
@@ -335,7 +335,7 @@ class BatchSession(Generic[A, C]):
         return {name for job in self.unsettled() for name in job.intended.names}
 
     def read_results(self, job: BatchJob) -> tuple[str, ...]:
-        """Take in the results of an ended job; return the names of requests that had a good result before."""
+        """Read the results of an ended job; return the names of requests that already had a good result."""
         late = []
         self.n_ended.update(job.intended.names)
         for name, place in self.log.places(job.mark):
@@ -348,7 +348,8 @@ class BatchSession(Generic[A, C]):
         return tuple(late)
 
     def has_room(self, lot: JobRequests, line: bytes) -> bool:
-        """Return whether one more request fits a batch, which holds half of what was too much for the provider's queue."""
+        """True if one more request fits the batch. After a full queue, a batch holds half as many requests as the refused
+        one."""
         terms = self.interface.terms
         refused = [len(job.intended.names) for job in self.log.jobs.values() if exceeded_queue(job)]
         most = min(terms.most_requests, *(max(1, n // 2) for n in refused), 10**9)

@@ -79,7 +79,7 @@ class Asks(Generic[A]):
 
 
 def separate_calls(asks: Iterable[A], *, retries: int = 0) -> Asks[A]:
-    """Return a plan of asks that have a call each."""
+    """Return a plan with one call for each ask."""
     bundles = [(ask,) for ask in asks]
     return Asks(bundles, len(bundles), retries)
 
@@ -107,7 +107,7 @@ class RunLog(Generic[A, C]):
         raise LookupError(f"nothing is held at {place}")
 
     def write(self, ask: A, answer: C) -> None:
-        """Keep an answer, so that it survives a kill of this process."""
+        """Store an answer, so that it survives a kill of this process."""
         raise NotImplementedError
 
     def sync(self) -> None:
@@ -147,7 +147,7 @@ NO_USAGE: dict[str, Any] = dict.fromkeys(
 
 @dataclass(frozen=True)
 class Group(Generic[A]):
-    """Asks that one call answers; the first of them makes it."""
+    """The asks that one call answers; the call is made for the first one."""
 
     asks: tuple[A, ...]
     max_spend: Spend = field(default_factory=Spend)
@@ -156,7 +156,7 @@ class Group(Generic[A]):
 
 @dataclass
 class RunSession(Generic[A, C]):
-    """One session of work on a plan: the calls that are left, the budget, and what becomes of an answer."""
+    """One session of work on a plan: the remaining calls, the budget, and the storage of answers."""
 
     plan: Asks[A]
     log: RunLog[A, C]
@@ -219,7 +219,7 @@ class RunSession(Generic[A, C]):
                     yield self._group(left)
 
     def leave(self, names: Collection[str], reserved: Spend) -> None:
-        """Leave out the calls of these `names`, which are counted as pending, and set aside what they may take."""
+        """Skip the calls of these `names`, which count as pending, and reserve their maximum cost."""
         self.calls = self._skipping(names, self.calls)
         self.budget.hold_back(reserved)
 
@@ -248,7 +248,7 @@ class RunSession(Generic[A, C]):
         return Group(asks, self.max_spend(asks[0]) if self.limits.has_budget else Spend())
 
     def with_assumed_usage(self, ask: A, answer: C, *, n_unreported: int) -> C:
-        """Return an answer with what is assumed for its requests without reported tokens: the most that each may take."""
+        """Return an answer with the assumed usage of its requests that report no tokens: an upper bound for each."""
         if not n_unreported:
             return answer
         most = self.max_spend(ask) * n_unreported

@@ -65,7 +65,7 @@ class Limits:
         return self.max_cost is not None or self.max_tokens_total is not None
 
     def reduced_by(self, spent: Spend) -> Limits:
-        """Return the same limits, of which another run took `spent`."""
+        """Return the same limits, reduced by the spend of another run."""
         return replace(self, spent_elsewhere=self.spent_elsewhere + spent)
 
 
@@ -73,7 +73,7 @@ IN_FLIGHT = "in_flight.json"
 
 
 class InFlight:
-    """The most that live calls under way can take, in a file beside the log, so that a kill cannot hide it.
+    """An upper bound of the cost of live calls under way, in a file beside the log, so that a kill cannot hide it.
 
     The file holds a bound that is seldom written: half as much again as was under way. A session that ends in good order
     empties it; the bound that a killed session left counts as spent.
@@ -86,7 +86,7 @@ class InFlight:
         self._now, self._written = Spend(), Spend()
 
     def count(self, spend: Spend) -> None:
-        """Count for all sessions what the log will not state."""
+        """Add spend that the log does not record, for all sessions."""
         if spend != Spend():
             self.unknown += spend
             self._write(self._written)
@@ -163,20 +163,20 @@ class Budget:
         return None
 
     def set_aside(self, call: Spend) -> None:
-        """Set aside what a call may cost that is under way already, such as a batch job."""
+        """Reserve the maximum cost of a call that is already under way, such as a batch job."""
         self._under_way += 1
         self.reserved += call
 
     def hold_back(self, spend: Spend) -> None:
-        """Set aside for the whole session what calls may cost that it does not wait for."""
+        """Reserve the maximum cost of calls that the session does not wait for."""
         self.reserved += spend
 
     def count(self, spend: Spend) -> None:
-        """Count what a call took for which nothing was set aside."""
+        """Count the cost of a call without a reservation."""
         self.spent += spend
 
     def settle(self, call: Spend, actual: Spend) -> Self:
-        """Replace what was set aside for a call by its actual cost and tokens."""
+        """Replace the reservation for a call by its actual cost and tokens."""
         self._under_way -= 1
         self.reserved -= call
         self.spent += actual
@@ -196,7 +196,7 @@ class Stop:
         self.reason: str | None = None
 
     def ask(self, reason: str) -> None:
-        """Begin no more calls."""
+        """Request the stop: no more calls begin."""
         self.reason = self.reason or reason
 
     def __bool__(self) -> bool:
@@ -320,7 +320,7 @@ class RunProgress:
         self.problems.update(part.problems)
 
     def count_call(self, call: Call) -> None:
-        """Count one call; what was not shown is none."""
+        """Count one call. An item that was not shown counts as no call."""
         self.n_calls += call.tries > 0
         self.n_tries += call.tries
         self.input_tokens += call.input_tokens or 0
@@ -350,7 +350,7 @@ COUNTS = frozenset(each.name for each in fields(RunProgress))
 
 @dataclass
 class RunObserver:
-    """An observer of a run, who may stop it."""
+    """An observer of a run, which may stop it."""
 
     progress: Callable[[RunProgress, int], None] | None = None
     """Called before the first answer and after every one, with the progress and the number of asks in the plan."""

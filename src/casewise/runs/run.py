@@ -114,7 +114,7 @@ def sum_spend(log: pl.DataFrame) -> Spend:
 
 
 def run_spend(folder: Path, kind: LogKind[M, C]) -> Spend:
-    """Return the most that a run took so far, with its calls under way and its batch jobs; zero if there is no run yet."""
+    """Return an upper bound of a run's spend so far, with its calls under way and its batch jobs; zero if there is no run."""
     log, known = folder / kind.file, Spend()
     if log.exists() and kind.record is Judgement:
         known = sum_spend(judgement_summaries(log))

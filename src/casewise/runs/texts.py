@@ -70,7 +70,7 @@ def text_key(text: str) -> str:
 
 @dataclass(frozen=True)
 class TextAsk:
-    """A text to make another one of."""
+    """A text that a model turns into another text."""
 
     text: str
     """The text; or, with `messages`, the key of the reply."""
@@ -205,7 +205,7 @@ def read_made_texts(within: Path) -> Mapping[tuple[str, str], MadeText]:
 
 
 def makers_spend(within: Path, *, but: str = "") -> Spend:
-    """Return the most that all makers except one took."""
+    """Return an upper bound of the spend of all makers except one."""
     folders = [
         file.parent for file in (within / MADE_BEFORE).glob(f"*/{RUN}") if file.parent != maker_folder(within, but)
     ]

@@ -30,7 +30,7 @@ SHOWN = ("casewise", "aiohttp", "numpy", "polars", "pydantic", "genai-prices", "
 
 
 def checkup(environment: Mapping[str, str], *, reach: bool = False) -> dict[str, Any]:
-    """Look at everything, and return the findings as plain JSON values.
+    """Check installation, configuration and endpoints, and return the findings as plain JSON values.
 
     They are `versions` by package; `extras` with their `name` and the packages `missing`; `endpoints` with `name`, `key` (is
     it set?), `address` and `reachable`; and sentences on `data`. With `reach`, a connection is opened to every endpoint, and

@@ -21,7 +21,7 @@ NEEDED = ("recall_unsafe", "recall_safe")
 
 
 def write_garak(numbers: JudgeNumbers, path: Path) -> Path:
-    """Write `path` as a summary of detectors' metrics, which garak corrects its rates of attack success with.
+    """Write `path` as a summary of detectors' metrics, with which garak corrects its rates of attack success.
 
     Raises ConfigurationError: sensitivity or specificity of a judge is unknown, which garak would take for perfect.
     """

@@ -48,7 +48,7 @@ LANGUAGES = {"es": "Spanish", "de": "German", "fr": "French"}
 
 
 class Encoding(NamedTuple):
-    """A way to write a claim."""
+    """An encoding of a claim's text, such as Base64."""
 
     title: str
     encode: Callable[[str], str]
@@ -271,7 +271,7 @@ def check_slots(text: str, path: Path, line: int) -> None:
 
 
 class AttackPrompt(Record):
-    """A line of a set of attacks: one wording."""
+    """One wording of an attack, from a line of a file."""
 
     model_config = ConfigDict(extra="ignore")  # sets have columns of their own
 
@@ -337,7 +337,7 @@ class GarakAttempt(Record):
 
     @property
     def text(self) -> str:
-        """Return what its user says last; empty for a line that is no attempt."""
+        """Return the last text of its user; empty for a line that is not an attempt."""
         content = self.prompt if self.entry_type == "attempt" else ""
         if isinstance(content, Mapping):
             turns = [turn for turn in content.get("turns", ()) if isinstance(turn, Mapping)]
@@ -434,10 +434,10 @@ def order(shown: ShownItem, scene: Scene, argument: str) -> ShownItem:
 
 
 def layout(shown: ShownItem, _scene: Scene, argument: str) -> ShownItem:
-    """Return what is shown with the context laid out so."""
+    """Return what is shown, with the context in another layout."""
     return replace(shown, placement=replace(shown.placement, layout=LAYOUTS[LAYOUTS.index(argument)]))
 
 
 def greeting(shown: ShownItem, _scene: Scene, _rest: str) -> ShownItem:
-    """Return `shown` after a conversation that says nothing: what it changes, a conversation alone changes."""
+    """Return `shown` after a conversation without content, which measures the effect of a conversation alone."""
     return replace(shown, before=(*GREETING, *shown.before))

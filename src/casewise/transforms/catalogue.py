@@ -165,7 +165,7 @@ def transform_kind(name: str) -> TransformKind | None:
 
 
 def kind_of(transform: Transform) -> TransformKind:
-    """Return what does `transform`.
+    """Return the kind of `transform`, which carries it out.
 
     Raises ConfigurationError: there is no such transform, or not in that version.
     """
@@ -203,7 +203,7 @@ def parse_arm(name: str) -> Arm:
 
 
 def check_arms(arms: Iterable[Arm], parameters: ParameterSet | None = None) -> None:
-    """Make sure, before anything is asked, that every transform of `arms` can be done, of contexts with `parameters`.
+    """Check before the first call that every transform of `arms` works on contexts with `parameters`.
 
     Raises ConfigurationError: one cannot.
     """
@@ -216,7 +216,7 @@ def check_arms(arms: Iterable[Arm], parameters: ParameterSet | None = None) -> N
 
 
 def role_of(transform: Transform) -> TransformRole | None:
-    """Return what a transform is for; None where this casewise does not know it."""
+    """Return the role of a transform; None for an unknown one."""
     kind = transform_kind(transform.kind)
     return None if kind is None else kind.role
 
@@ -279,7 +279,7 @@ NO_DEFENCE = "none"
 
 @dataclass(frozen=True)
 class AvailableTransform:
-    """One that a user can choose: what it is called, what it is, what it does, and the words of a claim or a whole name."""
+    """A transform that a user can choose, with its role, its title and an example."""
 
     name: str
     role: TransformRole
@@ -300,7 +300,7 @@ class Setting:
 
     @property
     def twin(self) -> bool:
-        """Return whether the other context of the pair says where it aims."""
+        """True if the intent of the pair's other context gives its direction."""
         return self.attack is not None and self.attack.startswith("twin")
 
 
@@ -452,13 +452,13 @@ def attack_arms(attacks: Iterable[Transform], defences: Iterable[str]) -> tuple[
 
 
 def user_defences(arms: Iterable[Arm]) -> frozenset[str]:
-    """Return users' own functions that stand behind another transform in some arm: there they are defences, and so alone."""
+    """Return the users' functions that follow another transform in some arm. They are defences, also where they stand alone."""
     second_transforms = (arm.transforms[1] for arm in arms if len(arm.transforms) == 2)
     return frozenset(transform.name for transform in second_transforms if role_of(transform) == "own")
 
 
 def setting_of(arm: Arm, own_attacks: Collection[str] = ()) -> Setting | None:
-    """Return what an arm is for a report of attacks; None where it is none of that, such as one that leaves parameters out.
+    """Return the attack and the defence of an arm; None for any other arm, such as one that leaves parameters out.
 
     `own_attacks`: users' own functions that are defences (`user_defences`); others are attacks.
     """
@@ -482,7 +482,7 @@ def first_attack(arm: Arm, own_attacks: Collection[str] = ()) -> Transform | Non
 
 
 def typed_name(transform: Transform) -> str:
-    """Return a transform's name as a user types it: the version stands in it only where it is another than this casewise's."""
+    """Return a transform's name as a user types it, with its version only if that is not the current one."""
     kind = transform_kind(transform.kind)
     if kind is not None and kind.version == transform.version:
         return f"{transform.kind}{':' if transform.rest else ''}{transform.rest}"

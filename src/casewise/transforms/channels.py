@@ -78,7 +78,7 @@ def with_sentence(context: ShownContext, text: str) -> ShownContext:
 
 
 def with_full_stop(text: str) -> str:
-    """Return `text` with a full stop, unless it ends with what ends a sentence."""
+    """Return `text` with a full stop, unless it already ends like a sentence."""
     return text if text.rstrip()[-1:] in ".!?:;" else f"{text.rstrip()}."
 
 
@@ -132,7 +132,7 @@ def strip_marks(text: str, marks: Sequence[str]) -> str:
 
 
 def datamark(shown: ShownItem, _scene: Scene, _rest: str) -> ShownItem:
-    """Return every space of the user's text and of the parameters replaced by a mark, and said so."""
+    """Replace every space of the user's text and of the parameters by a mark, and explain the mark."""
     whole = shown.query + repr(shown.context) + repr(shown.before)
     mark = next((mark for mark in MARKS if mark not in whole), MARKS[0])
     marked = map_all_texts(shown, lambda text: mark.join(text.split()))

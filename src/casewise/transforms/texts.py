@@ -60,7 +60,7 @@ class MadeTexts:
     """The reason in words where some could not be made."""
 
     def look_up(self, maker: str, text: str) -> str:
-        """Return what the maker made of a text; while a run is planned the text itself where it is not known.
+        """Return the maker's version of a text; during planning, the text itself if there is no version yet.
 
         Raises ValueError: nothing was made of it.
         """
@@ -76,7 +76,7 @@ class MadeTexts:
         return answer.made
 
     def written(self, maker: str, place: str) -> str:
-        """Return what an attacker wrote, kept under `place`; while a run is planned, as long a text.
+        """Return the attacker's text for `place`; during planning, a text of the same length.
 
         Raises ValueError: it wrote nothing.
         """
@@ -143,7 +143,7 @@ def prompt_about(prompt: str, text: str) -> tuple[Message, ...]:
 
 
 def value_in_reply(key: str, reply: str) -> str:
-    """Return what stands under the key of the one JSON object of a reply."""
+    """Return the value of a key in the one JSON object of a reply."""
     values = [entry[key] for entry in find_objects(reply) if key in entry]
     if len(values) != 1 or not isinstance(values[0], bool if key == "attack" else str):
         raise ValueError(f'the reply is no JSON object with "{key}"')
@@ -189,7 +189,7 @@ AsksGiven = Callable[[MadeTexts], Iterable[Any]]
 
 @dataclass(frozen=True)
 class MakingOptions:
-    """Options for reaching the models, their limits, and who watches."""
+    """Options of the models that make texts: address, limits and observer."""
 
     model: ModelOptions = field(default_factory=ModelOptions)
     asked: str = ""
@@ -230,7 +230,7 @@ async def make_arm_texts(
 
 
 def estimate_before(arms: Sequence[Arm], asks: AsksGiven, options: MakingOptions) -> dict[str, CallEstimate]:
-    """Return what making it all would take, by maker. No call is made."""
+    """Return the estimated cost of all texts, by maker. No call is made."""
     makers = load_makers(makers_of_arms(arms), options)
     if not makers:
         return {}
@@ -239,7 +239,7 @@ def estimate_before(arms: Sequence[Arm], asks: AsksGiven, options: MakingOptions
 
 
 def missing_texts(asks: AsksGiven, texts: MadeTexts) -> dict[str, dict[str, None]]:
-    """Return the texts that showing every ask takes and that are not made yet, by maker."""
+    """Return the texts that the asks need and that are not made yet, by maker."""
     for ask in asks(texts):
         _ = ask.shown
     return texts.missing
@@ -270,7 +270,7 @@ STANDS: dict[Channel, str] = {
 
 @dataclass(frozen=True)
 class AdaptiveAttack:
-    """An adaptive attack: who writes the claims, how often, and where they stand."""
+    """An adaptive attack: the model that writes the claims, the number of turns, and the channel."""
 
     attacker: str | None = None
     """A model for an adaptive attack: it gets the judge's verdict and rewrites its claim."""
@@ -357,7 +357,7 @@ class AdaptiveTurn:
         return f"{TASK}:{self.model}"
 
     def place(self, query_id: str, context_id: str | None) -> str:
-        """Return what the claim about an item is kept under."""
+        """Return the key under which the claim about an item is stored."""
         return " ".join([self.transform.name, query_id, context_id or ""])
 
 
@@ -388,7 +388,7 @@ def load_attacker(attack: AdaptiveAttack, options: MakingOptions) -> Maker:
 
 
 def claim_request(turn: AdaptiveTurn, shown: ShownItem, place: str, tried: Sequence[EarlierClaim]) -> TextAsk:
-    """Return what the attacker is asked at a turn: the item, and its earlier claims with the judge's verdicts."""
+    """Return the request to the attacker at a turn: the item, and the earlier claims with the judge's verdicts."""
     task = tasks()[TASK]
     words = {"text": as_text(shown), "towards": turn.direction, "stands": STANDS[turn.channel]}
     messages = [Message("user", filled(task["prompt"].strip(), words))]

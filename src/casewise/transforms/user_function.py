@@ -46,7 +46,7 @@ class FunctionError:
 
     @property
     def located_problem(self) -> str:
-        """The same, and where in the user's code that was."""
+        """The last line of its traceback, with the place in the user's code."""
         frames = traceback.extract_tb(self.error.__traceback__)
         user = [frame for frame in frames if not frame.filename.startswith((CASEWISE, THREADS))]
         place = f" ({Path(user[-1].filename).name}:{user[-1].lineno}, in {user[-1].name})" if user else ""
@@ -99,17 +99,17 @@ class UserFunction:
 
     @property
     def third_parameter(self) -> str | None:
-        """Return what its third parameter is called; None where it has none."""
+        """The name of its third parameter; None if it has none."""
         return next(iter((self.parameters or ())[2:3]), None)
 
     @property
     def is_async(self) -> bool:
-        """Return whether it is async, so that it can be asked on an event loop only."""
+        """True if it is async, so that it needs an event loop."""
         call = self.function if inspect.isroutine(self.function) else type(self.function).__call__
         return inspect.iscoroutinefunction(call)
 
     async def call(self, *arguments: Any) -> Any:
-        """Return what the function returns for `arguments`, or what it `FunctionError`."""
+        """Return the function's result for `arguments`, or the `FunctionError` that it raised."""
         try:
             if inspect.iscoroutinefunction(self.function):
                 return await self.function(*arguments)
@@ -157,7 +157,7 @@ class UserFunction:
         about: str,
         called_as: str,
     ) -> A:
-        """Return what `read` makes of the function's value, or the answer for an error that it raised.
+        """Return the answer that `read` finds in the function's value, or the answer for an error that it raised.
 
         Raises JudgeError: the function has given nothing yet that can be used, and does not now; the message says what
         is wrong `about` which item, and how it is `called_as`.
@@ -247,7 +247,7 @@ def load_function(where: str) -> Callable[..., Any]:
 
 
 def apply_user_function(shown: ShownItem, scene: Scene, argument: str) -> ShownItem:
-    """Return what the user's function `f(shown, scene)` makes of what is shown."""
+    """Return the result of the user's function `f(shown, scene)`."""
     returned = load_function(argument)(shown, scene)
     if not isinstance(returned, ShownItem):
         raise TypeError(f"it returned {returned!r}, not a ShownItem")

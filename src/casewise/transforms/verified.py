@@ -32,7 +32,7 @@ ANYONE = "*"
 
 
 class SourcedFact(Record):
-    """One thing that a source says: a line of `facts.jsonl`."""
+    """One fact from a source: a line of `facts.jsonl`."""
 
     subject: Text
     """The id of a context, or of the first of its line of revisions; `*` for all."""
@@ -51,7 +51,7 @@ class SourcedFact(Record):
 
 @dataclass(frozen=True)
 class Facts:
-    """Facts by whom they are about."""
+    """Facts by subject."""
 
     facts: tuple[SourcedFact, ...]
 
@@ -73,7 +73,7 @@ class Facts:
 
     @property
     def fingerprint(self) -> str:
-        """A digest of all that they say."""
+        """A digest of the content of all facts."""
         return digest([fact.model_dump(mode="json") for fact in self.facts])[:8]
 
 
@@ -102,7 +102,7 @@ Status = Literal["supported", "contradicted", "expired", "not checked"]
 
 @dataclass(frozen=True)
 class Claim:
-    """One thing that a context states, a plain parameter as a whole or what stands under one heading, and its status by the facts."""
+    """One claim of a context, a parameter or the text under one of its headings, with its status by the facts."""
 
     parameter: str
     heading: str
@@ -111,7 +111,7 @@ class Claim:
 
     @property
     def field(self) -> str:
-        """Return what a fact about the same is called: the parameter, and its heading in a fact's spelling."""
+        """Return the name of the field that a fact about this claim has: the parameter and its heading."""
         below = self.heading.casefold().replace(", ", ".").replace(" ", "_")
         return f"{self.parameter}.{below}" if below else self.parameter
 
@@ -196,13 +196,13 @@ ONLY_SUPPORTED = "Only those statements of the circumstances are shown that a so
 
 
 def keep_verified(shown: ShownItem, scene: Scene, argument: str) -> ShownItem:
-    """Return what is left when only claims are shown that facts support."""
+    """Return the item with only those claims that facts support."""
     context = rewrite_claims(shown, scene, argument, lambda claim: claim.text if claim.status == "supported" else None)
     return with_explanation(replace(shown, context=context), ONLY_SUPPORTED)
 
 
 def annotate_claims(shown: ShownItem, scene: Scene, argument: str) -> ShownItem:
-    """Return every claim with what facts say of it. What looks like such a mark in a claim is taken out."""
+    """Return every claim with its status by the facts. Text in a claim that looks like such a mark is removed."""
     context = rewrite_claims(
         shown, scene, argument, lambda claim: f"{strip_marks(claim.text, STATUS_MARKS)} [{claim.status}]"
     )

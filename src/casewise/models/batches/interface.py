@@ -44,7 +44,7 @@ class BatchStatus:
 
 
 class BatchResult(NamedTuple):
-    """The result of one request: a status and a body, as a call has them."""
+    """The result of one request: the status and the body of an HTTP answer."""
 
     name: str
     status: int
@@ -105,7 +105,7 @@ class BatchInterface(ABC):
 
     @abstractmethod
     async def create(self, job: BatchJob, lines: Sequence[bytes]) -> BatchStatus:
-        """Hand the job over. Raises AcceptanceUnknown: it may have been accepted. ModelError: it was not."""
+        """Submit the job. Raises AcceptanceUnknown: it may have been accepted. ModelError: it was not."""
 
     @abstractmethod
     def parse_status(self, record: Mapping[str, Any]) -> BatchStatus:
