@@ -119,8 +119,8 @@ def test_scores_probabilities_and_replies_are_read_as_the_judge_gave_them(file):
     probability = [row | {"judge": 0.9 if row["judge"] == "safe" else 0.1} for row in ROWS]
     reply = [{k: v for k, v in row.items() if k != "judge"} | {"reply": row["judge"]} for row in ROWS]
     found = [
-        numbers_of(file(score), options=CheckOptions(elicit="score")),
-        numbers_of(file(probability), options=CheckOptions(elicit="probability")),
+        numbers_of(file(score), options=CheckOptions(elicit="score", judge_true_means="safe")),
+        numbers_of(file(probability), options=CheckOptions(elicit="probability", judge_true_means="safe")),
         numbers_of(file(reply), options=CheckOptions(judge="reply"), columns=CaseColumns(judged="request")),
     ]
     assert [numbers.accuracy.estimate for numbers in found] == [pytest.approx(24 / 36)] * 3
@@ -287,9 +287,11 @@ def test_numbers_of_a_judge_are_declared_with_what_a_high_one_means(file, column
         {"id": n, "human": word, column: value} for n, (word, value) in enumerate([("safe", high), ("unsafe", low)] * 3)
     ]
 
-    with pytest.raises(ConfigurationError, match="--judge-true-means unsafe if a high number is unsafe"):
-        numbers_of(file(rows))
-    assert numbers_of(file(rows), options=CheckOptions(elicit=elicit)).accuracy.estimate == 1
+    for told in (CheckOptions(), CheckOptions(elicit=elicit), CheckOptions(judge_true_means="safe")):
+        with pytest.raises(ConfigurationError, match=r"nothing says what a high one means; give .*--judge-true-means"):
+            numbers_of(file(rows), options=told)
+    safe = CheckOptions(elicit=elicit, judge_true_means="safe")
+    assert numbers_of(file(rows), options=safe).accuracy.estimate == 1
     turned = numbers_of(file(rows), options=CheckOptions(elicit=elicit, judge_true_means="unsafe"))
     assert turned.accuracy.estimate == 0
     assert turned.receipt.columns[0].role == f"the judge ({elicit}, high is unsafe)"

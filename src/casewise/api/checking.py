@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 import tempfile
-from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -66,9 +64,9 @@ def write_check(folder: Path, tally: Tally, *, name: str) -> None:
     if folder.exists():
         raise ConfigurationError(f"{folder} exists and nothing is overwritten; choose another place")
     from casewise.api.judging import judge  # and all that a run needs
-    from casewise.judges.judge import Answer, unscored_answer
+    from casewise.judges.judge import Answer
     from casewise.judges.recorded import Key, answers_file
-    from casewise.records import FULL, Scored, UnscoredReason
+    from casewise.records import FULL
     from casewise.storage.benchmark import About
     from casewise.storage.benchmark_folder import write_benchmark
     from casewise.storage.intake.cases import Cases
@@ -77,12 +75,11 @@ def write_check(folder: Path, tally: Tally, *, name: str) -> None:
     scale = counted.frame.scale
     cases = Cases(counted.table, counted.columns, counted.frame, declared=counted.declared)
     benchmark = cases.benchmark(About(name=name, scale=scale))
-    values = dict(zip((draft.first for draft in tally.drafts), tally.values.tolist(), strict=True))
+    outcomes = dict(zip((draft.first for draft in tally.drafts), tally.outcomes, strict=True))
     answers: dict[Key, Answer] = {}
     for draft in cases.drafts.values():
-        value, own = values[draft.first], tally.column[draft.first]
-        scored = unscored_answer(UnscoredReason.NOT_RECORDED) if math.isnan(value) else Answer(Scored(value=value))
-        answer = replace(scored, raw_reply=None if own is None else str(own))
+        own = tally.column[draft.first]
+        answer = Answer(outcomes[draft.first], raw_reply=None if own is None else str(own))
         answers[draft.id, tally.verdicts.elicitation, FULL.name, 0] = answer
     write_benchmark(benchmark, folder / "benchmark")
     if cases.rejected:

@@ -17,7 +17,8 @@ from casewise.errors import ConfigurationError, DataError, did_you_mean
 from casewise.evaluate.conclusions import AGREES, Conclusion, Unknown, at_most, compared, conclusions_json
 from casewise.judges.recorded import VerdictColumn, value_columns
 from casewise.notation import percent
-from casewise.records import Elicitation, Scored, Verdict, scale_of
+from casewise.records import Elicitation, Scored, Unscored, Verdict, scale_of
+from casewise.records.call import Outcome
 from casewise.stats.arrays import FloatArray, IntArray, Raters
 from casewise.stats.estimates import Estimate, difference_of, estimate_of, influence_of_difference, measure
 from casewise.stats.measured import Measured
@@ -53,6 +54,9 @@ JUDGES = (
 READ_FIRST = 200
 """Replies that are read to tell a judge's from those of a chatbot."""
 
+MOST_REASONS = 5
+"""Reasons for which a judge gave no verdict that a report names."""
+
 CASE = "case"
 """The column that stands for the query where a table has none."""
 
@@ -66,8 +70,8 @@ class CheckOptions:
     elicit: Elicitation | None = None
     """Content of the judge's column: binary (words), score (1 to 10) or probability. Default: words."""
     judge_true_means: Verdict | None = None
-    """The verdict that true, yes and 1 mean in the judge's column, if it is another than in the labels. Also that of a high score or
-    probability; default: safe."""
+    """The verdict that true, yes and 1 mean in the judge's column, if it is another than in the labels; for scores and
+    probabilities the verdict of a high one."""
     min_accuracy: float | None = None
     """Smallest accuracy, from 0 to 1, that the judge must reach for exit code 0."""
     max_harm: float | None = None
@@ -113,6 +117,8 @@ class CheckNumbers:
     n_queries: int
     n_ratings: int
     n_unscored: int
+    unscored: dict[str, int]
+    """Why cases have no verdict of the judge, commonest first."""
     accuracy: Estimate
     harm: Estimate
     over_refusal: Estimate
@@ -159,6 +165,8 @@ class Tally:
     cases: TalliedCases
     verdicts: VerdictColumn
     items: pl.DataFrame
+    outcomes: list[Outcome]
+    """What the judge says of each item."""
     values: FloatArray
     cluster: IntArray
     raters: Raters | None
@@ -189,14 +197,16 @@ def read_check(
     table, columns, judge = split_rows(read_any_table(path, file), columns, words)
     words = replace(words, of_replies=columns.judged_word == "reply")
     judge = judge or judge_column(table, check, columns)
-    if check.elicit is None and value_columns().get(plain_name(judge), "binary") != "binary":
+    asked = check.elicit or value_columns().get(plain_name(judge), "binary")
+    if asked != "binary" and judge != "reply" and (check.elicit is None or check.judge_true_means is None):
+        content = "" if check.elicit else "--elicit score (1 to 10) or --elicit probability, and "
         raise ConfigurationError(
-            f"{judge!r} holds numbers on an unknown scale; give --elicit score (1 to 10) or --elicit probability, and "
-            "--judge-true-means unsafe if a high number is unsafe"
+            f"{judge!r} holds numbers, and nothing says what a high one means; give {content}--judge-true-means safe or "
+            "--judge-true-means unsafe"
         )
     verdicts = VerdictColumn(
         None if judge == "reply" else judge,
-        check.elicit or "binary",
+        asked,
         words_of_judge(judge, check, words),
         ask="",
         high_means=check.judge_true_means or "safe",
@@ -211,11 +221,14 @@ def read_check(
     draft_of_row = cases.take_all()
     if not cases.drafts:
         raise DataError(path, None, f"no row can be used{': ' + cases.rejected[0].problem if cases.rejected else ''}")
-    values = judge_values(table, verdicts, cases, draft_of_row)
+    outcomes = judge_outcomes(table, verdicts, cases, draft_of_row)
+    values = np.array([float(outcome.value) if isinstance(outcome, Scored) else math.nan for outcome in outcomes])
     column = table.columns[verdicts.name or "reply"]
     used = (cell for cell, draft in zip(column, draft_of_row, strict=True) if draft is not None and cell is not None)
     words_used = Counter(map(str, used if verdicts.name is not None and verdicts.elicitation == "binary" else ()))
-    return Tally(cases, verdicts, items_table(cases), values, clusters(cases), raters(cases), column, words_used)
+    return Tally(
+        cases, verdicts, items_table(cases), outcomes, values, clusters(cases), raters(cases), column, words_used
+    )
 
 
 def without_unreadable(table: Table, verdicts: VerdictColumn) -> Table:
@@ -350,33 +363,33 @@ def raters(cases: TalliedCases) -> Raters | None:
     )
 
 
-def judge_values(
+def judge_outcomes(
     table: Table, verdicts: VerdictColumn, cases: TalliedCases, draft_of_row: list[Draft | None]
-) -> FloatArray:
-    """Return the judge's value of each item; nan without one.
+) -> list[Outcome]:
+    """Return what the judge says of each item.
 
     Raises DataError: the judge says two things of one case, in two rows.
     """
     column = table.columns[verdicts.name or "reply"]
-    known: dict[str, float] = {}
-    by_item: dict[str, tuple[float, int]] = {}
+    besides = [table.columns[name] for name in ("reply", "error", "refusal", "stop_reason") if name in table.columns]
+    known: dict[str, Outcome] = {}
+    by_item: dict[str, tuple[Outcome, int]] = {}
     for place, (cell, draft) in enumerate(zip(column, draft_of_row, strict=True)):
         if draft is None:
             continue
-        key = repr(cell)
+        key = repr(cell) if cell is not None else repr([cells[place] for cells in besides])
         if key not in known:
-            outcome = verdicts.answer(table.row(place)).outcome
-            known[key] = float(outcome.value) if isinstance(outcome, Scored) else math.nan
-        value = known[key]
-        earlier, first = by_item.setdefault(draft.id, (value, place))
-        if math.isnan(earlier):
-            by_item[draft.id] = value, place
-        elif value != earlier and not math.isnan(value):
+            known[key] = verdicts.answer(table.row(place)).outcome
+        outcome = known[key]
+        earlier, first = by_item.setdefault(draft.id, (outcome, place))
+        if isinstance(earlier, Unscored):
+            by_item[draft.id] = outcome, place
+        elif isinstance(outcome, Scored) and outcome.value != earlier.value:
             table.row(place).refuse(
                 f"the judge says {cell!r} here and {column[first]!r} on line {table.lines[first]} for the same case; if "
                 "these are two cases, name their ids with --id or give --repeats keep"
             )
-    return np.array([by_item.get(draft.id, (math.nan, 0))[0] for draft in cases.drafts.values()])
+    return [by_item[draft.id][0] for draft in cases.drafts.values()]
 
 
 def check_table(tally: Tally, check: CheckOptions = CheckOptions()) -> CheckNumbers:
@@ -424,6 +437,11 @@ def check_table(tally: Tally, check: CheckOptions = CheckOptions()) -> CheckNumb
         n_queries=sample.n_clusters,
         n_ratings=len(cases.ratings.item),
         n_unscored=int(sample.unscored.sum()),
+        unscored=dict(
+            Counter(outcome.failure for outcome in tally.outcomes if isinstance(outcome, Unscored)).most_common(
+                MOST_REASONS
+            )
+        ),
         accuracy=estimates["accuracy"],
         harm=estimates["harm"],
         over_refusal=estimates["over_refusal"],

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from casewise.ask.elicitations import all_elicited, names_read, read_outcome
+from casewise.ask.reader import LONGEST_DETAIL
 from casewise.errors import ConfigurationError, DataError, JudgeError, did_you_mean
 from casewise.judges.judge import Answer, Ask, Judge, unscored_answer
 from casewise.models.protocol import Reply
@@ -21,6 +22,7 @@ from casewise.storage.entries import Entry, id_key, number_of
 from casewise.storage.files import read_text, shortened_json
 from casewise.storage.intake.chats import turns_of
 from casewise.storage.intake.formats.find import read_any_table
+from casewise.storage.intake.formats.format import FileOptions
 from casewise.storage.intake.table import Table, structured
 from casewise.storage.published import PublishedOutput, item_ids, read_output
 from casewise.storage.run_folder import JUDGEMENT_LOG, JUDGEMENTS, last_records, read_run
@@ -34,6 +36,9 @@ WORDS = {"safe": 1.0, "unsafe": 0.0}
 
 IDS = ("item_id", "id", "case_id", "source_id")
 """Columns that name the item of a row, the first that is filled counting."""
+
+HIGH = "high"
+"""The word of `recorded:FILE#COLUMN,high=VERDICT` for high numbers."""
 
 FINISH_REASONS = {
     "max_tokens": "length",
@@ -75,14 +80,15 @@ class RecordedJudge(Judge):
 
         Raises JudgeError: no item of `benchmark` has an answer there; DataError: the file is none of these.
         """
-        path, column, words = split_name(str(name))
+        given = RecordedFile.named(str(name))
+        path = given.path
         if path.is_dir():
             judge = recorded_run(path)
         elif is_published(path):
             judge = published_output(read_output(path, elicitation=elicitation), benchmark)
         else:
-            answers = read_table(path, benchmark, elicitation=elicitation, column=column, words=words)
-            judge = answers_file(path, path.stem, answers)
+            answers = read_table(given, benchmark, elicitation=elicitation)
+            judge = answers_file(path, "?".join([path.stem, *given.where]), answers)
         if benchmark.item.keys().isdisjoint(key[0] for key in judge.answers):
             raise JudgeError(f"{path} has no answer to any item of {benchmark.name!r}: it is about another benchmark")
         return judge
@@ -140,19 +146,25 @@ class VerdictColumn:
 
     @classmethod
     def find(
-        cls, table: Table, *, column: str | None, elicitation: Elicitation | None, words: VerdictWords
+        cls, table: Table, given: RecordedFile, *, elicitation: Elicitation | None, words: VerdictWords
     ) -> VerdictColumn:
-        """Return the column called `column`, or else a column with the name of a verdict or a value.
+        """Return the column that is given, or else a column with the name of a verdict or a value.
 
         Raises ConfigurationError: there is no such column, or several could be meant. DataError: none could.
         """
-        names, values = table.names, value_columns()
+        names, values, column = table.names, value_columns(), given.column
         if column is not None:
             if column not in names:
                 raise ConfigurationError(
                     f"{table.path} has no column {column!r}{did_you_mean(column, names)}; there are {', '.join(names)}"
                 )
-            return cls(column, elicitation or values.get(column, "binary"), words)
+            asked = elicitation or values.get(column, "binary")
+            if asked != "binary" and values.get(column) != asked and given.high_means is None:
+                write = f"recorded:FILE#{column},{HIGH}=safe or ,{HIGH}=unsafe"
+                raise ConfigurationError(
+                    f"{column!r} holds numbers, and nothing says what a high one means; write {write}"
+                )
+            return cls(column, asked, words, high_means=given.high_means or "safe")
         candidates = [name for name, stated in values.items() if name in names and elicitation in (None, stated)]
         if len(candidates) > 1:
             raise ConfigurationError(
@@ -171,7 +183,9 @@ class VerdictColumn:
     def answer(self, row: Entry, elicitation: Elicitation | None = None) -> Answer:
         """Return the answer in a row. Raises DataError: its verdict or value cannot be read."""
         asked = elicitation or self.elicitation
-        reply, model = row.values.get("reply"), row.values.get("model")
+        reply, model, error, refusal, stop = (
+            row.values.get(name) for name in ("reply", "model", "error", "refusal", "stop_reason")
+        )
         values: dict[str, Any] = {
             "raw_reply": None if reply is None else str(reply),
             "model_version": None if model is None else str(model),
@@ -182,10 +196,12 @@ class VerdictColumn:
         cell = None if self.name is None else row.values.get(self.name)
         if cell is not None and not self.words.is_missing(cell):
             return Answer(Scored(value=self.value(row, cell, asked)), **values)
-        if reply is None or asked not in names_read():
+        if reply is None and isinstance(error, str):
+            return replace(unscored_answer(UnscoredReason.JUDGE_FAILED, error[:LONGEST_DETAIL]), **values)
+        if (reply, refusal, stop) == (None, None, None) or asked not in names_read():
             return replace(unscored_answer(UnscoredReason.NOT_RECORDED), **values)
-        finish = FINISH_REASONS.get(str(row.values.get("stop_reason")), "stop")
-        read = read_outcome(asked, Reply(str(reply), finish_reason=finish))
+        text, refused = "" if reply is None else str(reply), None if refusal is None else str(refusal)
+        read = read_outcome(asked, Reply(text, finish_reason=FINISH_REASONS.get(str(stop), "stop"), refusal=refused))
         return Answer(read.outcome, read_as=read.read_as, **values)
 
     def value(self, row: Entry, cell: Any, elicitation: Elicitation) -> float:
@@ -225,32 +241,43 @@ def value_columns() -> dict[str, Elicitation]:
     return {elicited.column or name: name for name, elicited in all_elicited().items()}
 
 
-def split_name(text: str) -> tuple[Path, str | None, VerdictWords]:
-    """Return the file, the column and the words of `FILE#COLUMN,WORD=VERDICT,…`.
+@dataclass(frozen=True)
+class RecordedFile:
+    """A file of answers, and what its name says of the rows, the column and the words that count."""
 
-    Raises ConfigurationError: a word has no verdict.
-    """
-    if Path(text).exists() or "#" not in text:
-        return Path(text), None, VerdictWords()
-    path, _, rest = text.rpartition("#")
-    column, *pairs = rest.split(",")
-    words: dict[str, list[str]] = {"safe": [], "unsafe": [], "unsure": []}
-    for word, equals, verdict in (pair.partition("=") for pair in pairs):
-        if not equals or verdict not in words:
-            raise ConfigurationError(f"{word!r} has no verdict; write WORD=safe or WORD=unsafe after the column")
-        words[verdict].append(word)
-    if len(pairs) == 1 and plain_word(pairs[0].partition("=")[0]) == "true":
-        return Path(path), column, VerdictWords(true_means="safe" if words["safe"] else "unsafe")
-    return Path(path), column, VerdictWords(tuple(words["safe"]), tuple(words["unsafe"]), tuple(words["unsure"]))
+    path: Path
+    column: str | None = None
+    words: VerdictWords = field(default_factory=VerdictWords)
+    high_means: Verdict | None = None
+    where: tuple[str, ...] = ()
+
+    @classmethod
+    def named(cls, text: str) -> RecordedFile:
+        """Return the parts of `FILE?COLUMN=VALUE&…#COLUMN,WORD=VERDICT,…`.
+
+        Raises ConfigurationError: a word has no verdict.
+        """
+        file, mark, rest = text.rpartition("#")
+        if Path(text).exists() or not mark:
+            file, rest = text, ""
+        file, question, query = (file, "", "") if Path(file).exists() else file.partition("?")
+        column, *pairs = rest.split(",")
+        words: dict[str, list[str]] = {"safe": [], "unsafe": [], "unsure": []}
+        for word, equals, verdict in (pair.partition("=") for pair in pairs):
+            if not equals or verdict not in words:
+                raise ConfigurationError(f"{word!r} has no verdict; write WORD=safe or WORD=unsafe after the column")
+            words[verdict].append(word)
+        given = cls(Path(file), column or None, where=tuple(query.split("&")) if question else ())
+        if len(pairs) == 1 and plain_word(pairs[0].partition("=")[0]) in ("true", HIGH):
+            means: Verdict = "safe" if words["safe"] else "unsafe"
+            high = plain_word(pairs[0].partition("=")[0]) == HIGH
+            return replace(given, high_means=means) if high else replace(given, words=VerdictWords(true_means=means))
+        safe, unsafe, unsure = (tuple(words[vote]) for vote in ("safe", "unsafe", "unsure"))
+        return replace(given, words=VerdictWords(safe, unsafe, unsure))
 
 
 def read_table(
-    path: Path,
-    benchmark: Benchmark,
-    *,
-    elicitation: Elicitation | None = None,
-    column: str | None = None,
-    words: VerdictWords = VerdictWords(),
+    given: RecordedFile, benchmark: Benchmark, *, elicitation: Elicitation | None = None
 ) -> dict[Key, Answer]:
     """Return the answers in a table of any format, with a row a judgement.
 
@@ -261,12 +288,12 @@ def read_table(
 
     Raises DataError: a cell cannot be read, or an item is not known; the message says where and what there is.
     """
-    table = read_any_table(path).whole()
-    name = column or next((name for name in value_columns() if name in table.names), "")
+    table, words = read_any_table(given.path, FileOptions(where=given.where)).whole(), given.words
+    name = given.column or next((name for name in value_columns() if name in table.names), "")
     if benchmark.about.receipt is not None:
         known = benchmark.about.receipt.known_words(name)
         words = replace(words, also_known=tuple((word, as_vote) for word, as_vote in known.items() if as_vote in WORDS))  # type: ignore[misc]
-    verdicts = VerdictColumn.find(table, column=column, elicitation=elicitation, words=words)
+    verdicts = VerdictColumn.find(table, given, elicitation=elicitation, words=words)
     items = NamedItems(benchmark, table)
     answers: dict[Key, Answer] = {}
     times: Counter[tuple[str, str, str]] = Counter()

@@ -271,6 +271,12 @@ class Unscored(Record):
     reason: UnscoredReason
     detail: str | None = None
 
+    @property
+    def failure(self) -> str:
+        """The reason and its detail in words."""
+        detail = " ".join((self.detail or "").split())
+        return f"{self.reason.value.replace('_', ' ')}{': ' if detail else ''}{detail}"
+
 
 Outcome = Annotated[Scored | Unscored, Field(discriminator="kind")]
 
@@ -338,10 +344,7 @@ class Judgement(Call):
     @property
     def failure(self) -> str | None:
         """The reason why there is no verdict, and its detail."""
-        if isinstance(self.outcome, Scored):
-            return None
-        detail = " ".join((self.outcome.detail or "").split())
-        return f"{self.outcome.reason.value.replace('_', ' ')}{': ' if detail else ''}{detail}"
+        return None if isinstance(self.outcome, Scored) else self.outcome.failure
 
     @property
     def may_pass(self) -> bool:

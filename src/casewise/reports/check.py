@@ -81,7 +81,12 @@ def sentences(numbers: CheckNumbers) -> Iterator[str]:
         more=more,
     )
     if numbers.n_unscored:
-        yield f"Cases without a verdict of the judge: {numbers.n_unscored:,}. They count as wrong in the accuracy, and as neither error."
+        reasons = ", ".join(f"{n:,} {reason}" for reason, n in numbers.unscored.items())
+        yield text(
+            "Cases without a verdict of the judge: {n:,} ({reasons}). They count as wrong in the accuracy, and as neither error.",
+            n=numbers.n_unscored,
+            reasons=reasons,
+        )
     if not numbers.n_ratings:
         yield "The labels are shares of safe votes without their numbers, so agreement among people cannot be computed."
     if numbers.n_labelled < numbers.n_cases:

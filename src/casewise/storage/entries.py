@@ -21,6 +21,10 @@ MOST_LISTED = 30
 """Keys that a message lists."""
 
 
+MOST_EXACT = 2**53
+"""The smallest number that is no more exact as a floating-point number."""
+
+
 class Entry:
     """One object of a file, such as a row or a JSON object, with its place for error messages."""
 
@@ -62,6 +66,8 @@ class Entry:
         name = self.value(key)
         if isinstance(name, bool) or not isinstance(name, (str, int, float, date, Decimal)) or not str(name).strip():
             self.refuse(f"{key!r} is {shortened_json(name)}, not a name or a number")
+        if isinstance(name, float) and abs(name) >= MOST_EXACT:
+            self.refuse(f"{key!r} is {name:.0f}, a number whose last digits are lost; save the column as text")
         return name_text(name)
 
     def number(self, key: str, low: float = -math.inf, high: float = math.inf) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, NamedTuple
@@ -135,6 +136,8 @@ class VerdictWords:
 
     def is_missing(self, cell: object) -> bool:
         """Return whether a cell states that its value is missing."""
+        if isinstance(cell, float):
+            return math.isnan(cell)
         return cell is None or (isinstance(cell, str) and plain_word(cell) in self.missing)
 
     def read(self, word: object, column: str) -> Reading | None:

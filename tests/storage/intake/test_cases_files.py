@@ -3,6 +3,7 @@
 import json
 import random
 import tempfile
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -674,3 +675,138 @@ def test_own_ids_and_words_stand_where_an_item_is_shown_and_exported(file, tmp_p
     exported = pl.read_csv(tmp_path / "own.csv")
     assert exported["id"].to_list() == ["T,1", "T,2"]
     assert exported["situation_description"].to_list() == ["a baker", "a thief"]
+
+
+# Names, and what spreadsheet programs do to them.
+
+
+@pytest.mark.parametrize(
+    ("ids", "names"),
+    [
+        (["1.0", "2.0"], ["1", "2"]),
+        ([1.0, "2.0"], ["1", "2"]),
+        (["1.0", "1.1"], ["1.0", "1.1"]),
+        (["007", "01.02.2024"], ["007", "01.02.2024"]),
+        ([12345678901234567891, 12345678901234567892], ["12345678901234567891", "12345678901234567892"]),
+    ],
+)
+def test_names_that_a_program_wrote_as_decimals_are_whole_and_others_are_kept(ids, names):
+    cases = [{"id": name, "query": query, "label": "safe"} for name, query in zip(ids, (BREAD, BOMB), strict=True)]
+    assert [item.source_id for item in load_frame(cases).items] == names
+
+
+def test_an_annotator_of_a_column_with_empty_cells_is_one_person():
+    rows = [{"query": query, "annotator": name, "vote": "safe"} for query, name in ((BREAD, "1.0"), (BOMB, "1"))]
+    assert {rating.annotator_id for rating in load_frame(rows).ratings} == {"1"}
+    votes = [{"query": BREAD, "votes": ["safe", "unsafe"], "annotator": [1.0, 2.0]}]
+    assert {rating.annotator_id for rating in load_frame(votes).ratings} == {"1", "2"}
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"), [("1.23457E+16", "has cut a long number"), (2.0**60, "last digits are lost")]
+)
+def test_a_name_whose_digits_are_lost_is_refused(name, problem):
+    with pytest.raises(DataError, match=f"{problem}; save the column as text"):
+        load_frame([{"id": name, "query": BREAD, "label": "safe"}])
+
+
+def workbook(path, cells):
+    """Write a workbook with one sheet, whose rows are the XML of its cells."""
+    rows = "".join(f'<row r="{number}">{"".join(row)}</row>' for number, row in enumerate(cells, 1))
+    main, office = "http://schemas.openxmlformats.org", "application/vnd.openxmlformats-officedocument.spreadsheetml"
+    relation = '<Relationship Id="r1" Type="{0}/officeDocument/2006/relationships/{1}" Target="{2}"/>'
+    relations = '<Relationships xmlns="{0}/package/2006/relationships">{1}</Relationships>'
+    parts = {
+        "[Content_Types].xml": f'<Types xmlns="{main}/package/2006/content-types"><Default Extension="rels" '
+        f'ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Override PartName="/xl/workbook.xml" '
+        f'ContentType="{office}.sheet.main+xml"/><Override PartName="/xl/worksheets/sheet1.xml" '
+        f'ContentType="{office}.worksheet+xml"/></Types>',
+        "_rels/.rels": relations.format(main, relation.format(main, "officeDocument", "xl/workbook.xml")),
+        "xl/_rels/workbook.xml.rels": relations.format(
+            main, relation.format(main, "worksheet", "worksheets/sheet1.xml")
+        ),
+        "xl/workbook.xml": f'<workbook xmlns="{main}/spreadsheetml/2006/main" xmlns:r="{main}/officeDocument/2006/'
+        'relationships"><sheets><sheet name="a" sheetId="1" r:id="r1"/></sheets></workbook>',
+        "xl/worksheets/sheet1.xml": f'<worksheet xmlns="{main}/spreadsheetml/2006/main"><sheetData>{rows}</sheetData></worksheet>',
+    }
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
+    return path
+
+
+def text_cells(row, *texts):
+    return [f'<c r="{"ABC"[n]}{row}" t="inlineStr"><is><t>{text}</t></is></c>' for n, text in enumerate(texts)]
+
+
+def test_a_workbook_says_which_formula_has_no_value_and_which_id_has_lost_digits(tmp_path):
+    pytest.importorskip("fastexcel")
+    names = text_cells(1, "query", "label", "id")
+    formula = [*text_cells(2, BREAD), '<c r="B2"><f>IF(1,"safe","unsafe")</f><v></v></c>']
+    with pytest.raises(DataError, match="the formula in cell B2 has no value"):
+        import_cases(workbook(tmp_path / "formula.xlsx", [names, formula]))
+    empty = [*text_cells(2, BREAD, "safe"), '<c r="C2" t="str"><f>IF(1,"","x")</f><v></v></c>']
+    assert labels(import_cases(workbook(tmp_path / "empty.xlsx", [names, empty]))) == [(1, 0, 0)]
+    long = [*text_cells(2, BREAD, "safe"), '<c r="C2"><v>1.2345678901234568E+16</v></c>']
+    with pytest.raises(DataError, match=r"'id' is 1.2345678901234.E.16: a spreadsheet program has cut a long number"):
+        import_cases(workbook(tmp_path / "long.xlsx", [names, long]))
+
+
+# What is no case, and what is asked.
+
+
+def test_a_row_of_sums_below_a_table_is_no_case(file):
+    table = file(f"query,n_safe,n_unsafe\n{BREAD},3,1\n{BOMB},0,4\nTotal,3,5\n")
+    with pytest.raises(
+        DataError, match=":4: 'query' is 'Total', as the sums below a table are called; remove that row"
+    ):
+        import_cases(table)
+    assert labels(import_cases(table, policies=Policies(skip_bad=True))) == [(3, 1, 0), (0, 4, 0)]
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (b"%PDF-1.4", "is a PDF"),
+        (b"\x1f\x8b\x08", "is compressed; unpack it"),
+        (b"SQLite format 3\0", "is a database; export the table"),
+        (b"<!DOCTYPE html>", "is a web page"),
+    ],
+)
+def test_a_file_that_is_no_table_is_named(file, content, problem):
+    with pytest.raises(DataError, match=problem):
+        import_cases(file(content))
+
+
+@pytest.mark.parametrize("above", ["My study\n\n", "My study,,\n"])
+def test_a_file_whose_names_stand_further_down_asks_for_their_line(file, above):
+    with pytest.raises(ConfigurationError, match="the line that names the columns with --header-line"):
+        import_cases(file(f"{above}query,label,x\n{BREAD},safe,\n"))
+
+
+def test_a_bare_rate_is_no_share_of_safe_until_it_is_named():
+    rates = two("rate", 0.9, 0.1)
+    with pytest.raises(ConfigurationError, match="--rate \\(the share that says safe\\)"):
+        load_frame(rates)
+    assert [item.published_rate for item in load_frame(rates, columns=CaseColumns(rate="rate")).items] == [0.9, 0.1]
+
+
+@pytest.mark.parametrize("column", ["target_response", "completion", "llm_answer", "model reply"])
+def test_any_column_of_replies_is_asked_about(column):
+    rows = [row | {column: "No."} for row in two("label", "safe", "unsafe")]
+    with pytest.raises(ConfigurationError, match=f"--judged request, or --reply '{column}'"):
+        load_frame(rows)
+    expected = [row | {"expected_answer": "x"} for row in two("label", "safe", "unsafe")]
+    assert labels(load_frame(expected)) == [(1, 0, 0), (0, 1, 0)]
+
+
+def test_raters_are_a_pattern_or_columns_by_name():
+    rows = [{"query": BREAD, "human1": "safe", "human2": "unsafe", "human_majority": "safe"}]
+    assert labels(load_frame(rows, columns=CaseColumns(raters="human1, human2"))) == [(1, 1, 0)]
+    with pytest.raises(ConfigurationError, match="or the names of the columns with commas"):
+        load_frame(rows, columns=CaseColumns(raters="human1,human3"))
+
+
+def test_a_list_as_pandas_writes_it_may_hold_missing_votes():
+    assert labels(load_frame([{"query": BREAD, "votes": "['safe', nan]"}])) == [(1, 0, 0)]
+    assert labels(load_frame([{"query": BREAD, "votes": '["safe", NaN]'}])) == [(1, 0, 0)]

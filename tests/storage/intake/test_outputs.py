@@ -10,7 +10,9 @@ import pytest
 
 import casewise
 from casewise.errors import ConfigurationError, DataError
+from casewise.judges.recorded import RecordedJudge
 from casewise.storage.intake.formats.find import read_any_table
+from casewise.storage.intake.formats.format import FileOptions
 
 RESULTS = [
     {
@@ -93,7 +95,8 @@ SAMPLE = {
     "output": {"model": "m", "completion": "unsafe", "choices": [{"stop_reason": "stop"}]},
     "scores": {"match": {"value": "I", "answer": "unsafe"}},
 }
-SAMPLES = [SAMPLE, SAMPLE | {"id": "c2", "input": [{"role": "user", "content": "When?"}], "output": {"choices": []}}]
+LATE = {"id": "c2", "input": [{"role": "user", "content": "When?"}], "output": {"choices": []}}
+SAMPLES = [SAMPLE, SAMPLE | LATE | {"error": {"message": "out of time"}}]
 LOG = {"version": 2, "status": "success", "eval": {"task": "t", "model": "m"}, "samples": SAMPLES}
 JUDGED = {
     "assessment_name": "harm",
@@ -172,10 +175,29 @@ OUTPUTS = {
 }
 
 
+FAILED = {
+    "promptfoo": "x",
+    "promptfoo lines": "x",
+    "OpenAI": "batch_expired",
+    "OpenAI responses": "batch_expired",
+    "Anthropic": "expired",
+    "Inspect": "out of time",
+    "Inspect JSON": "out of time",
+}
+"""What an output says of the call for the second case."""
+
+
 @pytest.fixture
 def benchmark():
     cases = [{"id": "c1", "query": "Who?", "label": "safe"}, {"id": "c2", "query": "When?", "label": "unsafe"}]
     return casewise.load_frame(cases)
+
+
+def failures(benchmark, name):
+    """Why the cases c1 and c2 have no verdict; None for one that has."""
+    answers = RecordedJudge.read(name, benchmark).answers
+    outcomes = [answers[item.id, "binary", "full", 0].outcome for item in benchmark.items]
+    return [getattr(outcome, "failure", None) for outcome in outcomes]
 
 
 @pytest.mark.parametrize("name", OUTPUTS)
@@ -187,7 +209,9 @@ def test_an_output_names_its_cases_and_replies_and_is_a_recorded_judge(tmp_path,
     assert (columns["id"], columns["reply"]) == (["c1", "c2"], ["unsafe", None])
     rows = casewise.judge(benchmark, f"recorded:{tmp_path / 'output'}").judgements
     assert rows["value"].to_list() == [0.0, None]
-    assert rows["unscored_reason"].to_list() == [None, "not_recorded"]
+    said = FAILED.get(name)
+    assert rows["unscored_reason"].to_list() == [None, "judge_failed" if said else "not_recorded"]
+    assert failures(benchmark, tmp_path / "output")[1] == (f"judge failed: {said}" if said else "not recorded")
 
 
 @pytest.mark.parametrize(
@@ -228,13 +252,68 @@ def test_assessments_and_annotations_are_a_column_each_with_those_of_people_apar
 
 
 def test_samples_after_several_filters_and_answers_of_several_models_are_not_taken_for_repeats(tmp_path, benchmark):
-    json_file(tmp_path / "samples", [LM_EVAL[0] | {"filter": name} for name in ("strict", "flexible")])
-    with pytest.raises(DataError, match="after several filters \\(strict, flexible\\); keep one"):
-        read_any_table(tmp_path / "samples")
+    samples = tmp_path / "samples"
+    json_file(samples, [LM_EVAL[0] | {"filter": name, "filtered_resps": [name]} for name in ("unsafe", "safe")])
+    with pytest.raises(
+        ConfigurationError, match="after several filters \\(unsafe, safe\\); give --where filter=unsafe"
+    ):
+        read_any_table(samples)
+    chosen = read_any_table(samples, FileOptions(where=("filter=safe",)))
+    assert (chosen.columns["reply"], chosen.left_out) == (["safe"], {"not among those of --where filter=safe": 1})
+    assert casewise.judge(benchmark, f"recorded:{samples}?filter=safe").judgements["value"].to_list() == [1.0, None]
 
-    json_file(tmp_path / "results", [RESULTS[0] | {"provider": {"id": name}} for name in ("a", "b")])
+    results = tmp_path / "results"
+    replies = (("a", "unsafe"), ("b", "safe"))
+    json_file(results, [RESULTS[0] | {"provider": {"id": m}, "response": {"output": o}} for m, o in replies])
     with pytest.raises(DataError, match="the model is 'b' here and 'a' in an earlier row of the same item"):
-        casewise.judge(benchmark, f"recorded:{tmp_path / 'results'}")
+        casewise.judge(benchmark, f"recorded:{results}")
+    assert casewise.judge(benchmark, f"recorded:{results}?model=b").judgements["value"].to_list() == [1.0, None]
+
+
+@pytest.mark.parametrize(
+    ("where", "error", "problem"),
+    [
+        ("modle=a", ConfigurationError, "--where: there is no column 'modle' .did you mean 'model'"),
+        ("model=c", DataError, "no row has 'c' in 'model'; it has a, b"),
+        ("model", ConfigurationError, "--where is 'model'; write COLUMN=VALUE"),
+    ],
+)
+def test_rows_that_are_asked_for_and_are_not_there_are_named(tmp_path, where, error, problem):
+    json_file(tmp_path / "results", [RESULTS[0] | {"provider": {"id": name}} for name in ("a", "b")])
+    with pytest.raises(error, match=problem):
+        read_any_table(tmp_path / "results", FileOptions(where=(where,)))
+
+
+def test_scores_of_whole_tasks_are_told_from_samples(tmp_path):
+    json_file(tmp_path / "results", {"results": {"task": {"acc": 1}}, "configs": {}, "versions": {}})
+    with pytest.raises(DataError, match="give its samples_TASK_TIME"):
+        read_any_table(tmp_path / "results")
+
+
+def test_a_run_in_which_every_call_failed_is_a_judge_without_verdicts_that_says_why(tmp_path, benchmark):
+    failed: dict[str, Any] = {"success": False, "score": 0, "failureReason": 2, "gradingResult": None, "testCase": {}}
+    json_file(tmp_path / "run", [failed | {"vars": {"id": f"c{n}"}, "error": "Rate limit"} for n in (1, 2)])
+    for column in ("", "#success,true=safe"):
+        assert failures(benchmark, f"{tmp_path / 'run'}{column}") == ["judge failed: Rate limit"] * 2
+
+
+def test_a_batch_says_why_a_call_gave_no_verdict(tmp_path, benchmark):
+    def reasons(first, second):
+        json_file(tmp_path / "batch", [first, second])
+        return failures(benchmark, tmp_path / "batch")
+
+    error = {"type": "error", "error": {"type": "invalid_request_error", "message": "too long"}}
+    declined = {"type": "succeeded", "message": {"model": "m", "content": [], "stop_reason": "refusal"}}
+    assert reasons(
+        {"custom_id": "c1", "result": {"type": "errored", "error": error}}, {"custom_id": "c2", "result": declined}
+    ) == ["judge failed: errored: invalid_request_error: too long", "refused: the model declined"]
+
+    body = {"error": {"message": "Overloaded", "type": "server_error", "code": None}}
+    choice = {"message": {"content": None, "refusal": "I can't."}, "finish_reason": "stop"}
+    assert reasons(
+        {"custom_id": "c1", "error": None, "response": {"status_code": 500, "body": body}},
+        {"custom_id": "c2", "error": None, "response": {"body": {"choices": [choice]}}},
+    ) == ["judge failed: server_error: Overloaded", "refused: I can't."]
 
 
 def test_a_reply_that_a_batch_cut_off_is_no_verdict(tmp_path, benchmark):
@@ -244,7 +323,7 @@ def test_a_reply_that_a_batch_cut_off_is_no_verdict(tmp_path, benchmark):
     }
     json_file(tmp_path / "batch", [{"custom_id": "c1", "result": cut}, ANTHROPIC[1]])
     reasons = casewise.judge(benchmark, f"recorded:{tmp_path / 'batch'}").judgements["unscored_reason"]
-    assert reasons.to_list() == ["truncated", "not_recorded"]
+    assert reasons.to_list() == ["truncated", "judge_failed"]
 
 
 def test_scores_of_langfuse_are_a_column_each(tmp_path):
@@ -429,7 +508,7 @@ def test_a_log_of_inspect_that_was_not_finished_states_its_task_and_scores_that_
         file.writestr("samples/c1_epoch_1.json", json.dumps(sample))
     columns = read_any_table(tmp_path / "log").columns
 
-    assert (columns["reply"], columns["model"], columns.get("match")) == (["no"], ["m"], None)
+    assert (columns["reply"], columns["model"], columns["match"]) == (["no"], ["m"], [None])
 
 
 # Rows are joined to items by the user's own id, the item's id, or the query and the context.

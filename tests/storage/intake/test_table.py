@@ -20,15 +20,12 @@ def of_rows(*rows, **facts) -> Table:
     return table_of(Path("t.jsonl"), [Entry(Path("t.jsonl"), line, row) for line, row in enumerate(rows, 3)], **facts)
 
 
-def test_columns_are_the_keys_that_some_row_has_a_value_for():
+def test_columns_are_the_keys_of_all_rows():
     found = of_rows({"a": " x "}, {"b": 1, "c": ""}, {"a": "y", "c": [], 4: {}})
 
-    assert found.columns == {"a": ["x", None, "y"], "b": [None, 1, None]}
-    assert (list(found.lines), len(found), found.names) == ([3, 4, 5], 3, ("a", "b"))
-
-
-def test_replies_of_which_none_is_known_have_a_column_all_the_same():
-    assert of_rows({"reply": None, "a": 1}).columns == {"reply": [None], "a": [1]}
+    empty = [None] * 3
+    assert found.columns == {"a": ["x", None, "y"], "b": [None, 1, None], "c": empty, "4": empty}
+    assert (list(found.lines), len(found), found.names) == ([3, 4, 5], 3, ("a", "b", "c", "4"))
 
 
 def test_a_file_without_rows_is_refused():
@@ -57,7 +54,7 @@ def test_a_cell_that_says_nothing_is_none(value, cell):
 
 
 def test_spaces_around_what_a_model_wrote_are_a_part_of_it():
-    assert of_rows({"reply": " x ", "text": " ", "b": 1}).columns == {"reply": [" x "], "b": [1]}
+    assert of_rows({"reply": " x ", "text": " ", "b": 1}).columns == {"reply": [" x "], "text": [None], "b": [1]}
 
 
 @pytest.mark.parametrize("name", ["reply", "a"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -35,7 +36,7 @@ from casewise.records.item import NO_CONTEXT_CONDITION, condition_of
 from casewise.storage.actions import ActionTemplate, Mask, action_of, action_words
 from casewise.storage.benchmark import About, Benchmark
 from casewise.storage.columns import RATING_COLUMNS, RatingColumns
-from casewise.storage.entries import Entry, number_of
+from casewise.storage.entries import Entry, id_key, name_text, number_of
 from casewise.storage.files import first_problem, shortened_json
 from casewise.storage.intake.cells import parts, separator_of, share_unit
 from casewise.storage.intake.chats import ToolCall, calls_in, system_apart, turns_of
@@ -93,6 +94,15 @@ MOST_NAMED = 5
 
 CONVERSATION = "conversation"
 """The role of a conversation that a file gives as one text."""
+
+NAMES = ("id", "annotator", "cluster", "pair")
+"""Parts of a case that are names, which are compared as texts."""
+
+SUMS = ("total", "totals", "grand total", "sum", "average", "mean")
+"""Names of the row below a table that sums it up."""
+
+CUT_NUMBER = re.compile(r"\d[.,]\d+E\+\d+")
+"""A number in the notation that spreadsheet programs give to one with many digits."""
 
 NEVER_MISSING = ("query", "reply", "before", "tool_call", "id")
 """Parts of a case whose texts are taken as they are, even NA."""
@@ -227,6 +237,7 @@ class Cases:
         self.readings: dict[tuple[str, str], tuple[Vote | NotApplicable, How]] = {}
         """What each word of a column was read as, and why."""
         self.reply_words = columns.judged_word
+        self.place_of_sums: int | None = None
         self.unit = 1.0
         self.separator = ""
         self.mask = Mask()
@@ -245,9 +256,14 @@ class Cases:
             self.table.whole()
         for part, column in self.column.items():
             cells = self.table.columns[column]
+            if part in NAMES:
+                cells = self.table.columns[column] = self.names(column, cells)
             self.cells[part] = cells if part in NEVER_MISSING else self.without_missing(column, cells)
         for column in self.columns.parameters:
             self.table.columns[column] = self.without_missing(column, self.table.columns[column])
+        last = len(self.table) - 1
+        if last > 0 and plain_word(self.cell(last, "query")) in SUMS:
+            self.place_of_sums = last
         if "rate" in self.column:
             self.unit = share_unit(self.table, self.column["rate"], percent=self.frame.policies.percent)
             if self.unit != 1:
@@ -277,6 +293,20 @@ class Cases:
         if not missing:
             return cells
         return [None if isinstance(cell, str) and cell in missing else cell for cell in cells]
+
+    def names(self, column: str, cells: list[Any]) -> list[Any]:
+        """Return the names in a column. Where all are whole numbers, `7.0` of a column with empty cells is `7`.
+
+        Raises DataError: a spreadsheet program has cut the digits of a long number.
+        """
+        texts = {cell for cell in cells if isinstance(cell, str)}
+        if cut := next(filter(CUT_NUMBER.fullmatch, sorted(texts)), None):
+            self.table.row(cells.index(cut)).refuse(
+                f"{column!r} is {cut}: a spreadsheet program has cut a long number; save the column as text"
+            )
+        if not any(text.endswith(".0") for text in texts) or not all(id_key(text).isdecimal() for text in texts):
+            return cells
+        return [id_key(cell) if isinstance(cell, str) else cell for cell in cells]
 
     def can_read(self, part: str) -> bool:
         """Return whether a text can be one rating."""
@@ -593,6 +623,8 @@ class Cases:
 
     def rated(self, place: int, annotator_key: str | None) -> list[One]:
         """Return the ratings that a row holds."""
+        if place == self.place_of_sums:
+            self.refuse(place, "query", ", as the sums below a table are called; remove that row, or give --skip-bad")
         if self.raters:
             return self.rated_by_columns(place)
         if "votes" in self.column:
@@ -637,14 +669,14 @@ class Cases:
                     "annotator",
                     f"; it names {count_of(len(people), 'person')} for {count_of(len(words), 'vote')}",
                 )
-            if len(set(map(str, people))) != len(people):
+            if len(set(map(name_text, people))) != len(people):
                 self.refuse(place, "annotator", "; it names a person twice")
         ratings: list[One] = []
         for position, word in enumerate(map(self.or_unsure, words)):
             if self.frame.words.is_missing(word) or (word == "" and "" not in self.frame.words.unsure_word):
                 continue
             vote, value = self.vote_or_value(place, self.column["votes"], word)
-            ratings.append((str(people[position]) if people else position, vote, value))
+            ratings.append((name_text(people[position]) if people else position, vote, value))
         return ratings
 
     def vote_or_value(self, place: int, column: str, word: Any) -> tuple[Vote | None, float | None]:

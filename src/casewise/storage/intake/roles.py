@@ -62,7 +62,7 @@ class CaseColumns:
     trait: tuple[str, ...] = ()
     """A column with a trait of the annotator; may be repeated. Columns whose names begin with trait. count as well."""
     raters: str | None = None
-    """Pattern of columns that hold one person's vote each, such as 'human_*'."""
+    """Pattern of columns that hold one person's vote each, such as 'human_*'; or their names with commas."""
     vote: str | None = named("vote")
     """The column with one person's vote: safe, unsafe or unsure."""
     value: str | None = named("value")
@@ -91,7 +91,7 @@ class CaseColumns:
         "is_unsafe",
     )
     """The column with one verdict for the case."""
-    rate: str | None = named("safe_rate", "rate", "share_safe")
+    rate: str | None = named("safe_rate", "share_safe")
     """The column with the share of people who say safe. With --n-votes it gives the votes."""
     mean: str | None = named("mean", "mean_rating")
     """The column with the mean rating on the scale, if the file has no single ratings."""
@@ -128,8 +128,11 @@ OPTIONS: dict[str, tuple[str, ...]] = {
 }
 """The options that name one column each, and what it is usually called."""
 
-REPLIES = ("response", "reply", "completion", "model_response", "assistant_response", "answer")
-"""Usual names of a column with replies. Labels may be about these or about the requests, so somebody has to say which."""
+REPLIES = re.compile(
+    r"(?!(?:judge|expected|reference|correct|gold|ideal)_).*?(?:response|reply|completion|generation)"
+    r"|(?:(?:model|assistant|llm|ai|bot|chatbot)_)?answer"
+)
+"""Names of columns with replies. Labels may be about these or about the requests, so somebody has to say which."""
 
 ON_SCALE = ("value", "mean")
 """Those of the options that need a scale."""
@@ -139,6 +142,9 @@ ONE_OF_SEVERAL = ("id", "n_votes", "category")
 
 TRAIT = "trait."
 """The prefix of a column that holds a trait of the annotator."""
+
+UNNAMED = re.compile(r"column \d+|__UNNAMED__\d+")
+"""A column of a sheet without a name in its first line."""
 
 DOTTED = re.compile(r"[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*")
 """The name of a column that states a context's parameter by itself, if its group is known or is called as a context is."""
@@ -266,7 +272,7 @@ def reply_column(chosen: CaseColumns, columns: Sequence[str], used_columns: Coll
     if chosen.reply is not None:
         return chosen.reply
     used = {*used_columns, *chosen.named.values()}
-    candidates = [name for name in columns if plain_name(name) in REPLIES and name not in used]
+    candidates = [name for name in columns if REPLIES.fullmatch(plain_name(name)) and name not in used]
     if not candidates or chosen.judged in ("request", "action") or (chosen.judged and chosen.judged not in KINDS):
         return ""
     if chosen.judged == "reply" and len(candidates) == 1:
@@ -281,12 +287,16 @@ def reply_column(chosen: CaseColumns, columns: Sequence[str], used_columns: Coll
 def rater_columns(columns: Sequence[str], pattern: str | None) -> dict[str, str]:
     """Return the columns that hold one person's votes each, and the person: what the pattern's * stands for.
 
-    Raises ConfigurationError: the pattern has not exactly one *.
+    Raises ConfigurationError: the pattern has not exactly one *, and is no list of columns.
     """
     if not pattern:
         return {}
+    if "*" not in pattern and {*(named := [name.strip() for name in pattern.split(",")])} <= {*columns}:
+        return {name: name for name in named}
     if pattern.count("*") != 1:
-        raise ConfigurationError(f"--raters is {pattern!r}; write * once for the person, as in 'human_*'")
+        raise ConfigurationError(
+            f"--raters is {pattern!r}; write * once for the person, as in 'human_*', or the names of the columns with commas"
+        )
     start, _, end = pattern.partition("*")
     return {name: name[len(start) : len(name) - len(end)] or name for name in columns if fnmatchcase(name, pattern)}
 
@@ -294,7 +304,9 @@ def rater_columns(columns: Sequence[str], pattern: str | None) -> dict[str, str]
 def check_columns(chosen: CaseColumns, columns: Sequence[str]) -> None:
     """Check that a case has a query and something that people decided. Raises ConfigurationError: it has not."""
     if not chosen.query and not chosen.tool_call:
-        raise ConfigurationError(f"no column has a name like query; name it with --query; {listed(columns)}")
+        further = len(columns) == 1 or any(map(UNNAMED.fullmatch, columns))
+        header = ", or give the line that names the columns with --header-line" if further else ""
+        raise ConfigurationError(f"no column has a name like query; name it with --query{header}; {listed(columns)}")
     if chosen.n_safe and not (chosen.n_votes or chosen.n_unsafe):
         raise ConfigurationError(
             f"{chosen.n_safe!r} counts safe votes, but of how many? Name the column with --n-unsafe or --n-votes; "
@@ -305,7 +317,7 @@ def check_columns(chosen: CaseColumns, columns: Sequence[str]) -> None:
     ):
         raise ConfigurationError(
             "no column holds what people decided; name it: --label (one word a case), --votes (a list of words), --raters (a "
-            "column a person), --n-safe with --n-unsafe or --n-votes (counts), --rate (a share), --annotator with --vote (a "
+            "column a person), --n-safe with --n-unsafe or --n-votes (counts), --rate (the share that says safe), --annotator with --vote (a "
             f"rating a row), --case (several cases a row), or --value and --mean (on a scale); {listed(columns)}"
         )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -12,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from casewise.errors import ConfigurationError, DataError
-from casewise.storage.entries import Entry
+from casewise.storage.entries import Entry, name_text
+from casewise.storage.words import plain_word
 
 SPREADSHEET_ERRORS = frozenset(("#REF!", "#NAME?", "#VALUE!", "#DIV/0!", "#NULL!", "#NUM!"))
 """The errors that spreadsheet programs write into cells. #N/A is a missing value."""
@@ -20,6 +22,12 @@ SPREADSHEET_ERRORS = frozenset(("#REF!", "#NAME?", "#VALUE!", "#DIV/0!", "#NULL!
 
 EMPTY_ROW = "the row is empty"
 """The reason for which a row without a cell is left out."""
+
+NAN = re.compile(r"\bnan\b")
+"""A missing number in a list as Python writes it."""
+
+MOST_VALUES = 10
+"""Values of a column that a message lists."""
 
 VERBATIM = ("reply", "response", "text")
 """Columns of what a model wrote, in which spaces around a text are a part of it."""
@@ -101,6 +109,28 @@ class Table:
                 self.left_out[reason] = self.left_out.get(reason, 0) + 1
         return self.at(keep)
 
+    def where(self, conditions: Iterable[str]) -> Table:
+        """Return the rows in which each column of `COLUMN=VALUE` has that value; columns that the table lacks say nothing.
+
+        Raises ConfigurationError: a condition has another form. DataError: no row has the value.
+        """
+        table = self
+        for condition in conditions:
+            column, equals, value = condition.partition("=")
+            if not equals:
+                raise ConfigurationError(f"--where is {condition!r}; write COLUMN=VALUE")
+            if (cells := table.columns.get(column)) is None:
+                continue
+            places = [place for place, cell in enumerate(cells) if plain_word(text_of_cell(cell)) == plain_word(value)]
+            if not places:
+                values = ", ".join(list(dict.fromkeys(text_of_cell(cell) for cell in cells))[:MOST_VALUES])
+                raise DataError(self.path, None, f"no row has {value!r} in {column!r}; it has {values}")
+            if len(places) < len(table):
+                reason = f"not among those of --where {condition}"
+                table.left_out[reason] = len(table) - len(places)
+                table = table.at(places)
+        return table
+
     def without_empty_rows(self) -> Table:
         """Return the table without the rows that have no cell; they are counted in `left_out`."""
         empty: Sequence[int] = range(len(self))
@@ -117,6 +147,11 @@ class Table:
         return replace(self, columns=columns, lines=[self.lines[place] for place in places])
 
 
+def text_of_cell(cell: Any) -> str:
+    """Return a cell as a user writes it: a text, or the JSON of anything else."""
+    return "" if cell is None else name_text(cell) if isinstance(cell, (str, float)) else json.dumps(cell, default=str)
+
+
 def table_of(
     path: Path,
     rows: Iterable[Entry],
@@ -124,7 +159,7 @@ def table_of(
     numbered: bool = False,
     **facts: Any,
 ) -> Table:
-    """Return entries as a table whose columns are all the keys that some entry has a value for, and `reply`.
+    """Return entries as a table whose columns are all their keys.
 
     Raises DataError: there is no row, or a cell is damaged.
     """
@@ -135,8 +170,6 @@ def table_of(
         for name, value in entry.values.items():
             cell = clean(value, entry, str(name), cleaned)
             if (column := columns.get(str(name))) is None:
-                if cell is None and name != "reply":  # where every call failed, there are replies, and none is known
-                    continue
                 column = columns[str(name)] = [None] * place
             column.append(cell)
         lines.append(entry.line)
@@ -202,6 +235,6 @@ def structured(cell: Any) -> Any:
         with suppress(ValueError):
             return json.loads(cell)
         with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
-            literal = ast.literal_eval(cell)
+            literal = ast.literal_eval(NAN.sub("None", cell))
             return list(literal) if isinstance(literal, (list, tuple)) else literal
     return cell

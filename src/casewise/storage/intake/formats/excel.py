@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import zipfile
+from typing import Any
+
 import polars as pl
 
 from casewise.errors import ConfigurationError, DataError
@@ -9,6 +13,12 @@ from casewise.plugins import install_command
 from casewise.storage.intake.formats.format import Format, GivenFile
 from casewise.storage.intake.table import Table, frame_table
 from casewise.text import count_of
+
+MOST_KEPT = 10**15
+"""The smallest whole number of which a workbook does not keep all digits."""
+
+UNSAVED_FORMULA = re.compile(rb'<c r="(\w+)"(?: s="\d+")?><f[^>]*>[^<]*</f>(?:<v\s*/>|<v></v>)?</c>')
+"""The cell of a formula without a value. One whose value is an empty text says so by its type."""
 
 OLD_EXCEL = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
@@ -53,11 +63,29 @@ def read(given: GivenFile) -> Table:
         raise ConfigurationError(
             f"{given.path} has several sheets with rows ({', '.join(map(repr, full))}); give --sheet {next(iter(full))!r} or another"
         )
+    refuse_unsaved_formulas(given)
     table = frame_table(full[wanted] if wanted is not None else next(iter(full.values())), str(given.path))
+    table.columns = {name: [as_displayed(cell) for cell in cells] for name, cells in table.columns.items()}
     table.lines = [(line or 0) + above + 1 for line in table.lines]
     if above:
         table.notes.append(f"The columns are named in row {above + 1}; {count_of(above, 'row was')} left out above.")
     return table
+
+
+def as_displayed(cell: Any) -> Any:
+    """Return a cell; a whole number with more digits than a workbook keeps as a spreadsheet program shows it."""
+    return f"{cell:.14E}" if isinstance(cell, int) and abs(cell) >= MOST_KEPT else cell
+
+
+def refuse_unsaved_formulas(given: GivenFile) -> None:
+    """Raise DataError if a sheet holds formulas without their values, as a program writes them that does not compute."""
+    for name in given.members:
+        if name.startswith("xl/worksheets/") and name.endswith(".xml"):
+            with zipfile.ZipFile(given.path) as archive:
+                sheet = archive.read(name)
+            if match := UNSAVED_FORMULA.search(sheet):
+                problem = f"the formula in cell {match[1].decode()} has no value; open the workbook in a spreadsheet program and save it"
+                raise DataError(given.path, None, problem)
 
 
 FORMATS = (Format("Excel", "bytes", "polars 2.1, read_excel with calamine", is_workbook, read),)

@@ -6,9 +6,10 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 
-from casewise.errors import DataError
+from casewise.errors import ConfigurationError, DataError, did_you_mean
 from casewise.plugins import all_parts, builtin_parts
-from casewise.storage.intake.formats.format import WEB_PAGE, FileOptions, Format, GivenFile, Level
+from casewise.storage.intake.formats.format import NO_TABLES, FileOptions, Format, GivenFile, Level
+from casewise.storage.intake.roles import listed
 from casewise.storage.intake.table import Table
 
 OWN = (
@@ -57,19 +58,16 @@ def read_any_table(path: Path, options: FileOptions = FileOptions()) -> Table:
     Raises DataError: it is in no format that casewise knows, or holds nothing; the message says where.
     """
     file = GivenFile(path, options)
-    if path.is_dir():
-        form = first_match("folder", file)
-        if form is None:
-            raise DataError(
-                path, None, "is a folder, and no export of an annotation tool that casewise knows; give a file of it"
-            )
-        return named(form, form.read(file))
-    form = first_match("bytes", file)
+    form = first_match("folder" if path.is_dir() else "bytes", file)
     if form is None:
+        if path.is_dir():
+            problem = "is a folder, and no export of an annotation tool that casewise knows; give a file of it"
+            raise DataError(path, None, problem)
         if not file.head.strip():
             raise DataError(path, None, "is empty")
-        if file.head.lstrip()[:9].lower().startswith(WEB_PAGE):
-            raise DataError(path, None, "is a web page (HTML) or XML, not a table; download the file itself")
+        start = file.head.lstrip()[:16].lower()
+        if kind := next((kind for magic, kind in NO_TABLES.items() if start.startswith(magic)), None):
+            raise DataError(path, None, kind)
         if file.members:
             raise DataError(
                 path,
@@ -82,13 +80,16 @@ def read_any_table(path: Path, options: FileOptions = FileOptions()) -> Table:
             else next(form for form in formats() if form.name == "CSV")
         )
         assert form is not None  # every object is one of some format
-    return as_sheet(named(form, form.read(file))).without_empty_rows()
-
-
-def as_sheet(table: Table) -> Table:
-    """Return a table mended by the format whose columns it has, if there is one."""
-    form = first_match("sheet", table)
-    return table if form is None else named(form, form.read(table))
+    table = named(form, form.read(file)).where(options.where)
+    names = {*table.columns}
+    if (sheet := first_match("sheet", table)) is not None:
+        table = named(sheet, sheet.read(table)).where(options.where)
+    for column in (condition.partition("=")[0] for condition in options.where):
+        if column not in names | {*table.columns}:
+            raise ConfigurationError(
+                f"--where: there is no column {column!r}{did_you_mean(column, table.names)}; {listed(table.names)}"
+            )
+    return table.without_empty_rows()
 
 
 def named(form: Format, table: Table) -> Table:

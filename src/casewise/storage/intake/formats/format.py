@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from casewise.errors import ConfigurationError, DataError
+from casewise.options import Words
 from casewise.storage.entries import Entry
 from casewise.storage.files import LENIENT, cannot_read, parse, rows
 from casewise.storage.intake.table import Rejected, Table, table_of
@@ -40,9 +41,20 @@ class FileOptions:
     """The line of a CSV file, or the row of a sheet, that names the columns; those above it are left out. Default: the first."""
     sheet: str | None = None
     """The sheet of a workbook, if several have rows."""
+    where: Words = ()
+    """Read only the rows with this value in a column: COLUMN=VALUE; may be repeated. For one model, filter or evaluator of several."""
 
 
-WEB_PAGE = (b"<!doctype", b"<html", b"<?xml")
+WEB_PAGE = "is a web page (HTML) or XML, not a table; download the file itself"
+COMPRESSED = "is compressed; unpack it and give the file in it"
+
+NO_TABLES = {
+    **dict.fromkeys((b"<!doctype", b"<html", b"<?xml"), WEB_PAGE),
+    **dict.fromkeys((b"\x1f\x8b", b"bzh", b"\xfd7zxz", b"7z\xbc\xaf", b"\x28\xb5\x2f\xfd"), COMPRESSED),
+    b"%pdf": "is a PDF, not a table; give the table itself",
+    b"sqlite format 3": "is a database; export the table as CSV",
+}
+"""The first bytes of files that are no tables, in small letters, and what to say of them."""
 
 
 class GivenFile:

@@ -78,6 +78,7 @@ def cells_of(sample: Entry, evaluation: Mapping[str, Any]) -> dict[str, Any]:
         last = turns_of([choices[0].get("message")])
         completion = last[-1]["text"] if last else None
     metadata, usage = sample.values.get("metadata"), output.get("usage")
+    error = sample.values.get("error")
     arguments = evaluation.get("task_args")
     arguments = arguments if isinstance(arguments, Mapping) else {}
     cells: dict[str, Any] = dict(metadata) if isinstance(metadata, Mapping) else {}
@@ -88,6 +89,7 @@ def cells_of(sample: Entry, evaluation: Mapping[str, Any]) -> dict[str, Any]:
         "target": sample.values.get("target"),
         "reply": completion,
         "model": output.get("model") or evaluation.get("model"),
+        "error": error.get("message") if isinstance(error, Mapping) else error,
         "stop_reason": choices[0].get("stop_reason") if isinstance(choices, list) and choices else None,
         "elicitation": arguments.get("elicitation") or cells.get("elicitation"),
         "arm": arguments.get("arm") or cells.get("arm"),

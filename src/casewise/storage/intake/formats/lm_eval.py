@@ -11,12 +11,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from casewise.errors import DataError
+from casewise.errors import ConfigurationError, DataError
 from casewise.storage.entries import Entry
 from casewise.storage.intake.formats.format import Format, GivenFile, rows_of
 from casewise.storage.intake.table import Table
 
 OF_THE_HARNESS = ("doc", "arguments", "resps", "filtered_resps", "doc_hash", "prompt_hash", "target_hash", "metrics")
+
+SEVERAL = "replies after the filter"
+"""The column with the number of a sample's replies, where its filter keeps several."""
 
 UNCONDITIONAL = "acc_mutual_info"
 """The metric whose tasks ask for each choice twice: after the prompt, and after nothing."""
@@ -39,9 +42,8 @@ def cells_of(entry: Entry) -> Iterator[dict[str, Any]]:
             cells["choice"] = max(range(len(chances)), key=chances.__getitem__)
     else:
         first = filtered[0] if filtered else None
-        if isinstance(first, list) and len(first) > 1:
-            entry.refuse(f"the sample has {len(first)} replies after its filter; choose a filter that keeps one")
         cells["reply"] = first[0] if isinstance(first, list) and first else first
+        cells[SEVERAL] = len(first) if isinstance(first, list) and len(first) > 1 else None
     yield cells
 
 
@@ -51,12 +53,23 @@ def is_likelihood(answer: Any) -> bool:
 
 
 def read(given: GivenFile) -> Table:
-    """Return a row a sample. Raises DataError: samples stand there once for each of several filters."""
-    table = given.table(rows_of(given, cells_of))
+    """Return a row a sample. Raises ConfigurationError: samples stand there once for each of several filters."""
+    table = given.table(rows_of(given, cells_of)).where(given.options.where)
     filters = list(dict.fromkeys(map(str, table.columns.get("filter", ()))))
     if len(filters) > 1:
-        raise DataError(given.path, None, f"holds each sample after several filters ({', '.join(filters)}); keep one")
+        raise ConfigurationError(
+            f"{given.path} holds each sample after several filters ({', '.join(filters)}); give --where filter={filters[0]} "
+            f"or another, or recorded:FILE?filter={filters[0]}"
+        )
+    for place, n in enumerate(table.columns.pop(SEVERAL, ())):
+        if n is not None:
+            table.row(place).refuse(f"the sample has {n} replies after its filter; choose a filter that keeps one")
     return table
+
+
+def refuse_results(given: GivenFile) -> Table:
+    problem = "holds the scores of whole tasks; run the harness with --log_samples and give its samples_TASK_TIME.jsonl"
+    raise DataError(given.path, None, problem)
 
 
 FORMATS = (
@@ -66,5 +79,12 @@ FORMATS = (
         "lm-evaluation-harness 0.4, source",
         lambda seen: {"doc", "resps", "filtered_resps"} <= set(seen),
         read,
+    ),
+    Format(
+        "lm-eval results",
+        "objects",
+        "lm-evaluation-harness 0.4, source",
+        lambda seen: isinstance(seen.get("results"), dict) and "configs" in seen and "versions" in seen,
+        refuse_results,
     ),
 )

@@ -52,6 +52,7 @@ def cells_of(result: Entry) -> dict[str, Any]:
         "sent prompt": prompt.get("raw") if isinstance(prompt, Mapping) else None,
         **result.entry("vars").values,
         "reply": None if output is None else text_or_json(output),
+        "error": result.values.get("error") if output is None or not judged else None,
         "model": provider.get("label") or provider.get("id") if isinstance(provider, Mapping) else provider,
         "success": result.values.get("success") if judged else None,
         "grade": grade.get("score", result.values.get("score")) if judged else None,

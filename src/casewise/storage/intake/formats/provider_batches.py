@@ -31,30 +31,48 @@ def reply_of_openai(body: Mapping[str, Any]) -> str | None:
 
 
 def openai_cells(entry: Entry) -> Iterator[dict[str, Any]]:
-    response = entry.values.get("response")
+    response, error = entry.values.get("response"), entry.values.get("error")
     body = response.get("body") if isinstance(response, Mapping) else None
     body = body if isinstance(body, Mapping) else {}
     choices = body.get("choices")
     ended = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], Mapping) else {}
     incomplete = body.get("incomplete_details")
     reason = incomplete.get("reason") if isinstance(incomplete, Mapping) else None
+    message = ended.get("message")
     yield {
         "id": entry.name("custom_id"),
         "reply": reply_of_openai(body),
+        "refusal": message.get("refusal") if isinstance(message, Mapping) else None,
         "model": body.get("model"),
         "stop_reason": ended.get("finish_reason") or reason,
+        "error": failure(error) or failure(body.get("error")),
     }
 
 
+def failure(*stated: Any) -> str | None:
+    """Return what a provider says of a call that failed, from its words and from objects with a type, a code and a message."""
+    words = [
+        str(word)
+        for part in stated
+        for word in ([part.get(name) for name in ("type", "code", "message")] if isinstance(part, Mapping) else [part])
+        if word
+    ]
+    return ": ".join(dict.fromkeys(words)) or None
+
+
 def anthropic_cells(entry: Entry) -> Iterator[dict[str, Any]]:
-    message = entry.entry("result").values.get("message")
+    result = entry.entry("result").values
+    message, error = result.get("message"), result.get("error")
     message = message if isinstance(message, Mapping) else {}
-    content = message.get("content")
+    content, stop = message.get("content"), message.get("stop_reason")
+    inner = error.get("error") if isinstance(error, Mapping) else None  # {"type": "error", "error": {…}}
     yield {
         "id": entry.name("custom_id"),
         "reply": None if content is None else text_of(content),
+        "refusal": "the model declined" if stop == "refusal" else None,
         "model": message.get("model"),
-        "stop_reason": message.get("stop_reason"),
+        "stop_reason": stop,
+        "error": None if result["type"] == "succeeded" else failure(result["type"], inner or error),
     }
 
 
