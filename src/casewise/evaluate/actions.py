@@ -1,4 +1,4 @@
-"""Numbers of judges on actions of agents: what is let through, denied and asked, by direction, tool and context."""
+"""Numbers of judges on actions of agents: the shares allowed, denied and asked about, by direction, tool and context."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ def spread_of(safe: FloatArray, votes: FloatArray) -> float:
 
 
 def deciding_part(safe: FloatArray, votes: FloatArray, *, tests: int) -> Deciding:
-    """Return whether people's rate falls where the recipient alone, or the purpose alone, becomes wrong.
+    """Return which change lowers people's rate: a wrong recipient alone, a wrong purpose alone, or neither.
 
     Each of the two differences has Newcombe's interval at a level that holds for all actions together (Bonferroni). An action that
     neither moves is mostly allowed, or refused, where the interval of its rate over all four contexts lies on one side of a half.

@@ -1,4 +1,4 @@
-"""Compares what chatbots do with what people find right and what the same models say, corrected for graders' errors."""
+"""Comparison of chatbots' behaviour with people's labels and with the same models' verdicts, corrected for graders' errors."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def label_words(weight: FloatArray) -> list[str]:
 def shares(
     terms: Mapping[str, FloatArray], cluster: Places, *numbers: tuple[str, str, str], n_unscored: int = 0
 ) -> list[Measured]:
-    """Return shares by name, each one term over another, clustered by query."""
+    """Return shares by name, each the ratio of two terms, clustered by query."""
     codes = np.unique(cluster, return_inverse=True)[1]
     totals = TotalsByCluster.from_terms(terms, codes, n_unscored=n_unscored)
     return [totals.measure(share(*names)) for names in numbers]
@@ -70,7 +70,7 @@ class Rates:
 
 @dataclass(frozen=True)
 class ChatbotRates:
-    """One chatbot's replies in one arm, as one grader sees them."""
+    """One chatbot's replies in one arm, with the grades of one grader."""
 
     model: str
     grader: str
@@ -169,7 +169,7 @@ class CorrectedRate:
 
 @dataclass(frozen=True)
 class CorrectedRates:
-    """One grader against people's labels of some of the replies."""
+    """The agreement of one grader with people's labels of some replies, and the rates that they correct."""
 
     model: str
     grader: str
@@ -238,7 +238,7 @@ def confusion(does: Words, person: Words, query: Places) -> pl.DataFrame:
 
 
 def majority_word(people: Counter[Any]) -> str:
-    """Return the word of most people; the middle one where no word has most."""
+    """Return the most frequent word; "partly" if no word is."""
     (first, times), *others = people.most_common()
     return str(first) if not others or others[0][1] < times else OUTCOMES[1]
 

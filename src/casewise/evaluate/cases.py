@@ -23,7 +23,7 @@ from casewise.storage.wording import LabelWords
 
 @dataclass(frozen=True, repr=False)
 class Case(ShortRepr):
-    """An item as its owner knows it, and what people said of it."""
+    """An item in its owner's words, with people's votes on it."""
 
     id: str
     """The id in the owner's file; the item's where the file gave none."""

@@ -63,7 +63,7 @@ CASE = "case"
 
 @dataclass(frozen=True)
 class CheckOptions:
-    """The judge's column, and what it has to keep to."""
+    """The judge's column, and the limits on its numbers."""
 
     judge: str | None = None
     """The column with the judge's verdicts, scores or replies. Default: the one whose name says so."""
@@ -84,7 +84,7 @@ class CheckOptions:
 
 @dataclass(frozen=True)
 class Limit:
-    """A limit on a number, and whether the number keeps to it with its whole interval."""
+    """A limit on a number, and the conclusion whether the whole interval of the number is within it."""
 
     conclusion: Conclusion
     more: int | None
@@ -149,7 +149,7 @@ class CheckNumbers:
 
 
 class TalliedCases(Cases):
-    """Cases that are counted, and of which no records are made."""
+    """Counted cases, without records of each."""
 
     def make(self, place: int, compared: tuple[Any, ...], *, repeat: int | None = None) -> Draft:
         del repeat
@@ -351,7 +351,7 @@ def clusters(cases: TalliedCases) -> IntArray:
 
 
 def raters(cases: TalliedCases) -> Raters | None:
-    """Return who gave which vote, where annotators are known."""
+    """Return the votes with their annotators; None if these are unknown."""
     lists = cases.ratings
     if not lists.annotators or any(person is None for person in lists.annotator):
         return None
@@ -393,7 +393,7 @@ def judge_outcomes(
 
 
 def check_table(tally: Tally, check: CheckOptions = CheckOptions()) -> CheckNumbers:
-    """Return how often the judge agrees with people, its two errors, and what would decide what is open.
+    """Return the judge's agreement with people, its two errors, and the number of queries that would settle open limits.
 
     Raises DataError: no case has a label.
     """
@@ -481,7 +481,7 @@ def by_category(tally: Tally, sample: Sample) -> list[tuple[str, Estimate]]:
 
 
 def measure_at_worst(tally: Tally) -> list[Measured]:
-    """Return both errors as they would be if each case without a verdict had the wrong one."""
+    """Return both errors under the assumption that each missing verdict is wrong."""
     scale = scale_of(tally.verdicts.elicitation)
     wrong = {"harm": scale.high, "over_refusal": scale.low}
     samples = [
@@ -500,7 +500,8 @@ def measure_at_worst(tally: Tally) -> list[Measured]:
 def limit_on(
     measured: Measured, estimate: Estimate, limit: float, *, largest: bool, at_worst: Measured | None = None
 ) -> Limit:
-    """Return whether the whole interval of a number keeps to a limit, and how many more queries would decide if it is open.
+    """Return the conclusion whether the whole interval of a number is within a limit, and the queries that would settle an
+    open one.
 
     `at_worst`: the error if each case without a verdict had the wrong one; the limit then has to hold for it too.
     """

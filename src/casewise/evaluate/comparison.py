@@ -108,12 +108,13 @@ class ComparisonNumbers(RunNumbers):
 
     @property
     def sentence(self) -> str:
-        """All of `sentences` in one text."""
+        """The `sentences` in one text."""
         return join(" ", self.sentences)
 
     @property
     def conclusions(self) -> tuple[Conclusion, ...]:
-        """For each two judges, which is better or that they are not told apart; and which agrees most, of three or more."""
+        """The conclusion on each pair of judges: which is better, or that the data do not tell; of three or more also which
+        is best."""
         pairs = self.comparison.pairs
         metric = next((name for name in BEST_BY if all(pair.difference(name) for pair in pairs)), BEST_BY[0])
         of_pairs = tuple(compared(pair.first, pair.second, pair.difference(metric)) for pair in pairs)
@@ -455,7 +456,7 @@ def gate_runs(
 
 
 def has_unfinished_plan(runs: JudgedRuns, path: Path) -> bool:
-    """Return True if no series of a run was asked as many items as its last plan has, or one not as often on the whole."""
+    """True if a run has fewer items or repeats than its last plan."""
     last, series = last_session(path), [each_series for each_series in runs.series if each_series.run.path == path]
     if last is None or last.planned_items is None:
         return False
@@ -466,7 +467,7 @@ def has_unfinished_plan(runs: JudgedRuns, path: Path) -> bool:
 
 
 def matching_series(runs: JudgedRuns, *, same: bool) -> dict[str, tuple[Series, Series]]:
-    """Return the answers of the baseline and of the run, asked the same way in both, by what tells them from others of the two.
+    """Return the answers of the baseline and of the run under the same elicitation and arm, with the name of that.
 
     Judges need nothing to tell them apart. A chatbot's replies are held against each other by each grader that graded both,
     and by each of the two policies: what is let through is so whatever a partial answer counts as.

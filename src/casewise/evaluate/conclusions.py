@@ -246,7 +246,7 @@ def compared(first: str, second: str, difference: Estimate | None, *, words: Com
 
 
 def in_one_sentence(conclusions: Iterable[Conclusion]) -> Text:
-    """Return the predicates of conclusions on one subject in a row, each verb once with all that it is said of."""
+    """Return the predicates of conclusions on one subject as a list, each verb once with all its objects."""
     said_of: dict[str, list[str]] = {}
     for each in conclusions:
         single = not each.words or "{gap}" in each.words
@@ -296,7 +296,8 @@ NO_WORSE: Mapping[Decision, tuple[Outcome, str]] = {
 
 
 def promise_made(promised: KeptPromise, *, chosen_from: int = 1) -> Conclusion:
-    """Return that an error of a decider is at most what is promised. `chosen_from`: of so many judges it is the best."""
+    """Return the conclusion that an error of a decider is within its promise. `chosen_from`: the number of judges that it
+    is the best of."""
     promise = promised.promise
     if promise.level is None:
         confidence = Text("on average over benchmarks like this one, not for each")
@@ -330,7 +331,7 @@ def finding_made(finding: Finding) -> Conclusion:
 
 
 def unchecked_finding(reason: str) -> Conclusion:
-    """Return that an audit did not look at something, and the reason."""
+    """Return the conclusion of a check that an audit left out, with the reason."""
     return Conclusion(
         "finding", Unknown(reason), Text("The audit"), text("did not check: {why}", why=reason), "", None, None, None
     )
@@ -385,7 +386,7 @@ def highest(judge: str, value: str, *, n: int, labels: str) -> Conclusion:
 
 
 def corrected_for_picking(judge: str, corrected: Estimate, *, value: str) -> Text:
-    """Return the highest number with what is left of it once it is corrected for having been picked.
+    """Return the highest number, and its estimate corrected for the choice of the highest.
 
     `value`: the number itself, with its name.
     """
@@ -520,7 +521,7 @@ def errs_more(judge: str, errors: RefusalRates) -> Conclusion:
 
 
 def below_others(judge: str, category: str, accuracy: Estimate, *, p: float, categories: int) -> Conclusion:
-    """Return that a judge is right less often in one category than in the others, or that it is not shown.
+    """Return the conclusion whether a judge is right less often in one category than in the others.
 
     `p`: one-sided, corrected for all categories that were tested.
     """

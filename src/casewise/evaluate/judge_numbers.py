@@ -85,7 +85,7 @@ from casewise.text import count_of, text
 
 @dataclass(frozen=True, repr=False)
 class Details(ShortRepr):
-    """One series in detail."""
+    """The detailed numbers of one series."""
 
     series: Series
     pairs: PairResults | None
@@ -139,7 +139,7 @@ def details_of(runs: JudgedRuns, options: ReportOptions) -> Iterator[Details]:
 
 @dataclass(frozen=True, repr=False)
 class Wordings(ShortRepr):
-    """One judge, asked for one elicitation in several wordings of its prompt."""
+    """One judge under one elicitation, in several wordings of its prompt."""
 
     name: str
     """The judge, and how it was asked."""
@@ -313,7 +313,8 @@ class JudgeNumbers(RunNumbers):
 
     @cached_property
     def baseline_comparisons(self) -> dict[str, BaselineComparison]:
-        """Each of the main series beside these yardsticks, by its name; without those that have too few verdicts, or no label."""
+        """The comparison of each main series with these yardsticks, by name, without series with too few verdicts or no
+        label."""
         by_name: dict[str, BaselineComparison] = {}
         for series in self.runs.main_series:
             sample = self.sample(series)
@@ -339,7 +340,7 @@ class JudgeNumbers(RunNumbers):
 
     @cached_property
     def answers(self) -> tuple[ShortAnswer, ...]:
-        """The short answer on each of the main series; nothing of one without verdicts or labels."""
+        """The short answer on each main series with verdicts and labels."""
         among = {judge.name: judge.new_person for judge in self.among_people}
         errors = {details.series.name: details.refusals.at for details in self.details if details.refusals is not None}
         together = {

@@ -92,7 +92,7 @@ def policy_of(labels: str | LabelPolicy) -> LabelPolicy:
 
 
 def options_of(labels: str | LabelPolicy, options: ReportOptions | None) -> ReportOptions:
-    """Return the options, or those of this label policy alone."""
+    """Return the options, or by default options with this label policy."""
     return options or ReportOptions(labels=policy_of(labels))
 
 
@@ -209,7 +209,7 @@ FEWEST_ERRORS = 1.0
 
 @dataclass(frozen=True, repr=False)
 class JudgedRun(ShortRepr):
-    """One judge's run: where it is, what it says of itself, and what its judge says that readers must know."""
+    """One judge's run: its folder, its manifest, and the judge's notes."""
 
     path: Path
     manifest: RunManifest
@@ -238,7 +238,7 @@ class JudgedRun(ShortRepr):
 
 @dataclass(frozen=True, repr=False)
 class Series(ShortRepr):
-    """One judge, asked one way, shown items one way."""
+    """The values of one judge under one elicitation and one arm."""
 
     run: JudgedRun
     """The run that it comes from."""
@@ -295,7 +295,7 @@ class Series(ShortRepr):
         return self.unscored_share > MOSTLY
 
     def counted(self, unscored: UnscoredPolicy) -> NDArray[np.bool_]:
-        """Return (items,) which items a comparison under this policy may use: those asked and, under `exclude`, scored."""
+        """Return (items,) True for items that a comparison under this policy uses: those asked and, under `exclude`, scored."""
         return self.asked & np.isfinite(self.values) if unscored == "exclude" else self.asked
 
     @property
@@ -361,7 +361,7 @@ def how_asked(elicitation: str, arm: Arm) -> str:
 
 
 def noun_of_series(series: Sequence[Series]) -> str:
-    """Return the noun for what tells series apart: judges, or of one judge its wordings, elicitations, arms or runs."""
+    """Return the noun for the differences of series: judges or, of one judge, wordings, elicitations, arms or runs."""
     series = [judge_series for judge_series in series if judge_series.run.behaviour is None]
     judges = {judge_series.run.manifest.judge_name for judge_series in series}
     several = {
@@ -378,7 +378,7 @@ def noun_of_series(series: Sequence[Series]) -> str:
 
 
 def few_verdicts(name: str, unscored_share: float) -> Text:
-    """Return the sentence that stands in place of the agreement of a judge with a verdict on less than half of its items."""
+    """Return the sentence that replaces the agreement of a judge with verdicts on less than half of its items."""
     if unscored_share == 1:
         return text("{name} gave no verdict on any item: every reply is unscored.", name=name)
     share = percent(unscored_share)
@@ -389,7 +389,7 @@ def few_verdicts(name: str, unscored_share: float) -> Text:
 
 @dataclass(frozen=True)
 class JudgedRuns:
-    """One benchmark, and what runs over it hold."""
+    """A benchmark with the series of the runs over it."""
 
     benchmark: Benchmark
     items: pl.DataFrame
@@ -428,7 +428,7 @@ class JudgedRuns:
 
     @property
     def repeats_notes(self) -> tuple[Text, ...]:
-        """A sentence on the judges that were asked several times: every number is of one answer."""
+        """A sentence on the judges with several answers to an item: every number is of one answer."""
         several = [series for series in self.series if series.answers is not None]
         names = join(", ", [series.name + f" ({series.repeats} times)" for series in several])
         note = (
@@ -529,7 +529,8 @@ class JudgedRuns:
 
 
 def with_fitted_verdicts(sample: Sample) -> Sample:
-    """Return the same with verdicts by thresholds fitted on other queries, for each answer of the judge; as it is where none can be fitted."""
+    """Return the sample with verdicts by thresholds fitted on other queries, for each answer; unchanged if none can be
+    fitted."""
     fitted = fitted_verdicts(sample, FEWEST_ERRORS, seed=0)
     answers = tuple(map(with_fitted_verdicts, sample.answers))
     return sample if fitted is None else replace(sample, safe=fitted.safe, answers=answers)
@@ -654,7 +655,7 @@ def find_benchmark(manifest: RunManifest | ReplyManifest, stated: str | Path | B
 
 
 def judge_names(runs: Sequence[JudgedRun]) -> list[str]:
-    """Return the names of the runs' judges made different: by the prompts where these differ, else by numbers."""
+    """Return unique names of the runs' judges, by their prompts where these differ, else by numbers."""
     prompts: dict[str, set[str]] = {}
     for run in runs:
         prompts.setdefault(run.manifest.judge_name, set()).add(run.wording)
@@ -667,7 +668,7 @@ def judge_names(runs: Sequence[JudgedRun]) -> list[str]:
 
 
 def number_duplicates(names: Sequence[str]) -> list[str]:
-    """Return names made different: two runs of one judge become `linear` and `linear #2`."""
+    """Return unique names: two runs of one judge become `linear` and `linear #2`."""
     times: Counter[str] = Counter()
     numbered = []
     for name in names:
@@ -718,7 +719,7 @@ def read_series(
 
 
 def series_of(group: pl.DataFrame, run: JudgedRun, judge: str, key: tuple[str, ...], items: pl.DataFrame) -> Series:
-    """Return a series of the judgements of one elicitation and arm, one row each; without what they cost and say of themselves."""
+    """Return the series of the judgements of one elicitation and arm, without cost and model versions."""
     elicitation: Elicitation = key[0]
     per_item = group.select("value", item_id="place")
     repeats = int(np.bincount(per_item["item_id"].to_numpy()).max())

@@ -49,7 +49,7 @@ Kind = Literal["run", "replies", "output", "baseline"]
 
 @dataclass(frozen=True)
 class Contender:
-    """One that gives verdicts or values on items."""
+    """A judge or a baseline with verdicts or values on items."""
 
     name: str
     kind: Kind
@@ -114,7 +114,7 @@ def from_outputs(runs: JudgedRuns, paths: Sequence[Path], options: ReportOptions
 def sample_of(
     runs: JudgedRuns, options: ReportOptions, elicitation: Elicitation, values: FloatArray
 ) -> Callable[[], Sample]:
-    """Return what makes the sample of values that no run holds."""
+    """Return a function that makes the sample of values without a run."""
     return partial(
         judge_sample,
         runs.items,
@@ -128,7 +128,7 @@ def sample_of(
 
 
 def baselines(runs: JudgedRuns, reference_scores: ReferenceScores, options: ReportOptions) -> Iterator[Contender]:
-    """Yield baselines that weigh no case: a classifier on words, the author's intent, one verdict for all."""
+    """Yield the baselines: a classifier on words, the author's intent, one verdict for all."""
     subject, all_items = reference_scores.subject, np.ones(len(runs.items), dtype=np.bool_)
 
     def baseline(name: str, elicitation: Elicitation, values: FloatArray) -> Contender:
@@ -147,7 +147,7 @@ SHOWN = ("accuracy", "recall_safe", "recall_unsafe", "pearson", "auroc", "cross_
 
 @dataclass(frozen=True, repr=False)
 class LeaderboardRow(ShortRepr):
-    """One judge, asked one way, or one baseline."""
+    """The row of one judge under one elicitation, or of one baseline."""
 
     name: str
     kind: Kind
@@ -251,7 +251,7 @@ def leaderboard(
     arms: bool = False,
     options: ReportOptions = ReportOptions(),
 ) -> Leaderboard:
-    """Put runs over one benchmark, and judges' published outputs over it, beside each other.
+    """Rank runs over one benchmark, with published outputs over it and baselines.
 
     `outputs`: judges' output files of the release. One that lacks some of the items that the runs were asked is left out.
     `arms`: also what judges say who were shown less, or other, than people were, where there are others.

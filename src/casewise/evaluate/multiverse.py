@@ -74,7 +74,7 @@ class RankingUnderRules(ShortRepr):
 
 
 def known_value(world: RankingUnderRules, judge: str) -> float:
-    """Return the number of a judge there, which is known: a combination under which it is not is no world."""
+    """Return the number of a judge in a combination. It is known, because combinations without it are left out."""
     value = world.numbers[judge].estimate
     assert value is not None
     return value
@@ -148,7 +148,7 @@ class MultiverseNumbers(RunNumbers):
 
     @property
     def decisive(self) -> tuple[str, ...]:
-        """The rules of which a change alone changes who is first."""
+        """The rules whose change alone changes the first judge."""
         return tuple(dict.fromkeys(differing_rule(a, b) for a, b in self.pairs() if a.first != b.first))
 
     def pairs(self) -> Iterator[tuple[RankingUnderRules, RankingUnderRules]]:
@@ -159,7 +159,8 @@ class MultiverseNumbers(RunNumbers):
 
     @property
     def sentence(self) -> Text:
-        """Return the sentence on who is first under all combinations, or which rule decides; or how far the number of one judge moves."""
+        """Return the sentence on the first judge under all combinations, the rule that decides it, or the range of a single
+        judge."""
         n = count_of(len(self.worlds), "combination")
         if len(self.judges) == 1:
             return self.range_sentence()
@@ -255,7 +256,7 @@ class MultiverseNumbers(RunNumbers):
 
 
 def count_decided(worlds: Sequence[RankingUnderRules]) -> Text:
-    """Return under how many combinations one judge is shown to be better than all others."""
+    """Return the number of combinations in which one judge is shown to be better than all others."""
     winners = [world.may_be_best[0] for world in worlds if len(world.may_be_best) == 1]
     if not winners:
         return Text(" Under none of them is one judge shown to be better than all others.")

@@ -32,7 +32,7 @@ from casewise.text import Text, text
 
 
 class PublishedJudge(Record):
-    """One judge, asked one way, under both label policies where both are known."""
+    """A judge under one elicitation, with its numbers under both label policies where both are known."""
 
     name: str
     elicitation: str
@@ -64,7 +64,7 @@ def published_numbers() -> PublishedNumbers:
 
 
 def published_for(published: Published | None) -> PublishedNumbers | None:
-    """Return the numbers to set beside a benchmark read from such a file; None where it is not of the CASE-Bench release.
+    """Return the published numbers to compare with a benchmark; None if it is not from the CASE-Bench release.
 
     The release, or a part of it, is told by its rates: they count the author's intent as one vote more.
     """
@@ -94,7 +94,7 @@ YOURS = " (your run)"
 
 @dataclass(frozen=True, repr=False)
 class PaperRow(ShortRepr):
-    """A judge, asked one way: a row of the paper's tables 2 and 4 or, where parameters were left out, of its Figure 5."""
+    """A judge under one elicitation: a row of the paper's tables 2 and 4 or, if parameters were left out, of its Figure 5."""
 
     judge: str
     elicitation: str
@@ -123,7 +123,7 @@ class PaperRow(ShortRepr):
 
 @dataclass(frozen=True)
 class Omission:
-    """One metric of a judge that was shown less, and with the whole context where that is at hand."""
+    """One metric of a judge with parameters left out, and with the whole context if that is available."""
 
     judge: str
     source: Literal["run", "output", "paper"]
@@ -310,7 +310,7 @@ PAPERS_ELICITATIONS = ("binary", "score", "probability")
 
 
 def rows_of_runs(runs: JudgedRuns | None) -> Iterator[PaperRow]:
-    """Yield each judge of the runs, as the paper's tables have it: asked in one of its ways, parameters left out or none."""
+    """Yield a row of the paper's tables for each series of the runs with one of the paper's elicitations."""
     if runs is None:
         return
     for series in runs.series:
@@ -339,7 +339,7 @@ def unread_note(judge: str, unscored_share: float) -> Text:
 
 
 def notes_on_runs(runs: JudgedRuns | None, benchmark: Benchmark) -> Iterator[str]:
-    """Yield what keeps runs from being compared with the paper's judges."""
+    """Yield the reasons why runs cannot be compared with the paper's judges."""
     if runs is None:
         return
     if published_for(benchmark.about.published) is None:

@@ -110,7 +110,7 @@ def table(output: PublishedOutput) -> pl.DataFrame:
 
 
 def notes_of(output: PublishedOutput) -> tuple[str, ...]:
-    """Return the oddities of an output: values of another kind than its name says, or some that look filled in by chance."""
+    """Return notes on an output: values of another kind than its name says, or values that look filled in by chance."""
     odd = filled_in_test(output.raw, output.safe_rates)
     oddities = (output.misnamed, odd.sentence if odd is not None and odd.suspect else None)
     return tuple(f"{output.judge}, {output.path.name}: {oddity}." for oddity in oddities if oddity)

@@ -71,7 +71,7 @@ class ArmVerdicts(ShortRepr):
 
     @property
     def name(self) -> Text:
-        """The arm as a user types it; of a turn of an adaptive attacker, who writes, where and at which turn."""
+        """The arm as a user types it; for a turn of an adaptive attacker, its model, channel and turn."""
         if turn := self.turn:
             of_turn = f"{turn.model}, turn {turn.number} ({turn.channel}), towards {turn.direction}"
             return Text(of_turn) if turn.defence == NO_DEFENCE else Text(of_turn, ", ", transform_name(turn.defence))
@@ -133,7 +133,7 @@ def items_not_shown(runs: JudgedRuns) -> dict[str, BoolArray]:
 
 
 def wordings(runs: JudgedRuns, arm: Arm) -> NDArray[np.intp] | None:
-    """Return which wording of the attack each query was shown; None without several, or where one cluster was shown several."""
+    """Return the number of the attack's wording for each query; None without several, or if one cluster was shown several."""
     attack = attack_of_transform(arm.transforms[0]) if arm.transforms else None
     if attack is None or len(attack.wordings) < 2:
         return None
@@ -146,7 +146,7 @@ def wordings(runs: JudgedRuns, arm: Arm) -> NDArray[np.intp] | None:
 
 @dataclass(frozen=True)
 class AgainstPeople:
-    """Verdicts under a defence beside people's: without an attack, or in the mean of attacks of one direction.
+    """The agreement with people under a defence: without an attack, or in the mean of the attacks of one direction.
 
     Each attack is taken over the queries that it was asked about.
     """
@@ -167,7 +167,8 @@ SIDES: tuple[Towards, ...] = ("safe", "unsafe")
 
 
 def with_limits_of_gate(at_level: Callable[..., Estimate]) -> Estimate:
-    """Return a share with the lower limit of its 95 % interval and a one-sided upper bound of 95 %, as gates of metrics have.
+    """Return a share with the lower limit of its 95 % interval and a one-sided upper bound of 95 %, as in the gates of
+    metrics.
 
     `at_level`: gives the share with its interval at a `level`.
     """
@@ -196,7 +197,7 @@ def mean_metrics(arms: Sequence[ArmVerdicts]) -> dict[str, Estimate]:
 
 @dataclass(frozen=True, repr=False)
 class TurnVerdicts(ShortRepr):
-    """One turn on each item of the benchmark, towards the verdict that it tries for."""
+    """The verdicts of one turn of an attacker on each item of the benchmark, towards one verdict."""
 
     arm: ArmVerdicts
     changed: BoolArray
@@ -374,7 +375,7 @@ class AttackResult(ShortRepr):
 
     @property
     def is_attack(self) -> bool:
-        """Return whether it is a lie, and no perturbation."""
+        """True if it is an attack and not a perturbation."""
         return self.setting.role != "perturbation"
 
     @property
@@ -475,7 +476,7 @@ class RobustnessNumbers(RunNumbers, ShortRepr):
 
     @property
     def nothing_scored(self) -> bool:
-        """Return whether not one item has a verdict or a value, attacked or not."""
+        """True if no item has a verdict or a value, with or without an attack."""
         return all(arm.series.silent for arm in self.arms)
 
     @property
@@ -505,7 +506,7 @@ class RobustnessNumbers(RunNumbers, ShortRepr):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Return what a reader must know before any number."""
+        """Return the notes that a reader needs before the numbers."""
         names = [f"{series.judge} ({series.elicitation})" for series in self.runs.series]
         unused = [name for name in dict.fromkeys(names) if name != names[0]]
         unsaid = (f"This report is about {names[0]} only. It leaves out {', '.join(unused)}.",) if unused else ()
@@ -675,7 +676,7 @@ class RobustnessNumbers(RunNumbers, ShortRepr):
 
     @property
     def unmoved(self) -> bool:
-        """True if there are verdicts under the attacks, and not one moved or was silenced, but where a detector stands before it."""
+        """True if there are verdicts under the attacks and no attack changed or silenced one, apart from detectors."""
         answered_rows = [row for row in self.rows if not row.setting.defence.startswith("detect")]
         defined = [row for row in answered_rows if row.change.estimate is not None or row.turned.estimate is not None]
         moved = any(row.change.estimate or row.turned.estimate or row.silenced.estimate for row in answered_rows)
@@ -704,7 +705,7 @@ BOUNDED: dict[str, str] = {
 
 @dataclass(frozen=True)
 class Bound:
-    """One bound: no attack may turn, or silence, more than so much."""
+    """A bound on the share of verdicts that an attack may change or silence."""
 
     name: str
     at_most: float
@@ -721,7 +722,8 @@ class Bound:
 
     @property
     def times_the_queries(self) -> float | None:
-        """Return how many times as many queries would let it pass, if the share stays as it is; None where none would, or that is unknown."""
+        """Return the factor by which more queries would let it pass, if the share stays as it is; None if no factor would,
+        or if unknown."""
         share, (_, high) = self.worst.estimate, self.worst.ends
         if share is None or high is None or share >= self.at_most:
             return None
@@ -729,7 +731,7 @@ class Bound:
 
     @property
     def decision(self) -> Decision:
-        """Return what the bound says."""
+        """Return the decision of this bound."""
         return "pass" if self.conclusion.holds else "fail" if self.conclusion.fails else "inconclusive"
 
 
@@ -745,13 +747,13 @@ class RequiredRobustness(ShortRepr):
 
     @property
     def decision(self) -> Decision:
-        """Return what the bounds say together."""
+        """Return the decision of all bounds together."""
         decisions = {bound.decision for bound in self.bounds}
         return "fail" if "fail" in decisions else "inconclusive" if "inconclusive" in decisions else "pass"
 
     @property
     def exit_code(self) -> ExitCode:
-        """Return what the command ends with."""
+        """Return the exit code of the command."""
         return EXIT_CODES[self.decision]
 
     def as_json(self) -> dict[str, Any]:

@@ -84,7 +84,7 @@ def cases_of(benchmark: Benchmark) -> dict[str, Case]:
 def score_cases(
     judge: str, protocol: Protocol, cases: Mapping[str, Case], predicted: Mapping[str, frozenset[int] | None]
 ) -> RuleReport:
-    """Return scores over the cases in `said`: all of them, and those of each level."""
+    """Return the scores over the predicted cases: all of them, and those of each level."""
     chosen = {name: cases[name] for name in cases if name in predicted}
     levels = {ALL: list(chosen)} | {
         level: [name for name in chosen if chosen[name].level == level]

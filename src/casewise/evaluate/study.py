@@ -26,7 +26,7 @@ from casewise.text import Noun, Text
 
 @dataclass(frozen=True)
 class RatesWithJudge:
-    """One row a condition: the fields of `PredictionPowered`, and `unscored` items."""
+    """Rates with a judge's help, with a row for each condition: the fields of `PredictionPowered`, and `unscored` items."""
 
     judge: Text
     table: pl.DataFrame

@@ -1,4 +1,4 @@
-"""Items beside judges' verdicts as one table, searched and sorted for the view."""
+"""One table of items and judges' verdicts, searched and sorted for the view."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)[1:]
 
 @dataclass(frozen=True, repr=False)
 class RunJudgements(ShortRepr):
-    """One run: every judgement with its reply, and those that count."""
+    """The judgements of one run, with the replies."""
 
     run: JudgedRun
     judge: str
@@ -64,7 +64,7 @@ class ViewedTable(ShortRepr):
 
     @property
     def of_replies(self) -> bool:
-        """True if what a chatbot wrote is among it."""
+        """True if the table has replies of a chatbot."""
         return any(judged.run.behaviour is not None for judged in self.judged)
 
     @cached_property
@@ -75,7 +75,8 @@ class ViewedTable(ShortRepr):
 
     @cached_property
     def contexts(self) -> pl.DataFrame:
-        """Texts of contexts in lower case, by `place`: made at the first search, for a large benchmark keeps them on disk."""
+        """The texts of contexts in lower case, by `place`. They are read at the first search, because a large benchmark
+        stores them on disk."""
         shown = ((place, self.benchmark.written_of(item)) for place, item in enumerate(self.benchmark.items))
         texts = [(place, "\n".join(context.texts.values()).lower()) for place, context in shown if context is not None]
         return pl.DataFrame(texts, schema={"place": self.items.schema["place"], "text": pl.String}, orient="row")
@@ -129,7 +130,7 @@ def attacks_of(arm: Arm) -> tuple[str, ...]:
 
 
 def of_people(items: pl.DataFrame, policy: LabelPolicy) -> pl.DataFrame:
-    """Return the table of items with what people said of each."""
+    """Return the table of items with people's votes on each."""
     label_weights = labels(items, policy)
     named = np.select(
         [label_weights.weight == 1, label_weights.weight == 0, ~np.isnan(label_weights.weight)], LABELS[:3], LABELS[3]
@@ -223,7 +224,7 @@ class ItemsWanted:
             raise ConfigurationError(first_problem(error)) from error
 
     def words(self) -> dict[str, str]:
-        """Return the selection as it stands in an address."""
+        """Return the selection in the words of an address."""
         values = {field.name: (getattr(self, field.name), field.default) for field in fields(self)}
         return {
             name: "yes" if value is True else str(value)
@@ -247,7 +248,7 @@ class SelectedItems:
 
 
 def columns_shown(table: ViewedTable, query: ItemsWanted) -> tuple[int, ...]:
-    """Return the places of the series that stand in the table: the two side by side, or those of the arm and the attack.
+    """Return the places of the series in the table: the two that are compared, or those of the arm and the attack.
 
     Raises ConfigurationError: there is no such series.
     """
@@ -305,7 +306,7 @@ def of_item(query: ItemsWanted) -> Iterator[pl.Expr]:
 
 
 def of_series(shown: tuple[int, ...], query: ItemsWanted) -> Iterator[pl.Expr]:
-    """Yield the conditions on the series named, or on any of those shown, on one and the same."""
+    """Yield the conditions on the named series, or on any one of the shown series."""
     if not (query.verdict or query.outcome or query.reason):
         return
     alternatives = [pl.lit(value=False)]
@@ -362,7 +363,7 @@ def in_order(items: pl.DataFrame, query: ItemsWanted, shown: tuple[int, ...]) ->
 
 
 class RunView:
-    """Runs over one benchmark. Nothing of them is changed; notes are kept in a file of their own."""
+    """A view of runs over one benchmark. It changes no run; notes are stored in a file of their own."""
 
     def __init__(self, table: ViewedTable) -> None:
         self.table = table

@@ -321,7 +321,7 @@ class Baseline(NamedTuple):
 
 
 def better_baseline(scores: BaselineComparison) -> Baseline:
-    """Return the baseline that a judge has to beat: the most accurate one, with the groups that it holds out.
+    """Return the most accurate baseline, which a judge has to beat, with its held-out groups.
 
     A judge that decides every item as the classifier on words does is not compared with it: it is that classifier.
     """
@@ -353,7 +353,7 @@ def better_baseline(scores: BaselineComparison) -> Baseline:
 
 @dataclass(frozen=True)
 class SubsetScore:
-    """One judge on one subset, against people's votes."""
+    """The score of one judge on one subset, against people's votes."""
 
     judge: str
     subset: str
@@ -459,7 +459,8 @@ def restrict_to_subset(runs: JudgedRuns, name: str) -> JudgedRuns:
 
 @dataclass(frozen=True, repr=False)
 class JudgeAmongPeople(ShortRepr):
-    """One series of a judge among people; what could not be computed is None, and `why` says so."""
+    """The comparison of one series of a judge with people. A number that cannot be computed is None, with the reason in
+    `why`."""
 
     name: str
     panel: PanelWorth | None
@@ -525,7 +526,7 @@ class WeakCategory:
 
 @dataclass(frozen=True, repr=False)
 class ShortAnswer(ShortRepr):
-    """The answer for one series of a judge."""
+    """The summary of one series of a judge."""
 
     who: str
     comparison: BaselineComparison
@@ -545,7 +546,7 @@ class ShortAnswer(ShortRepr):
 
     @property
     def comparisons(self) -> tuple[Conclusion, ...]:
-        """The judge compared with one more person, where people can be compared with, and with the best baseline."""
+        """The comparisons of the judge with one more person, if people's votes allow that, and with the best baseline."""
         baseline = better_baseline(self.comparison)
         against_baseline = compared(self.who, baseline.name, baseline.ahead, words=AGREES)
         return (
@@ -556,7 +557,7 @@ class ShortAnswer(ShortRepr):
 
     @property
     def conclusions(self) -> tuple[Conclusion, ...]:
-        """What is said of the judge: its comparisons, which way it errs, and in which category it is below the others."""
+        """The conclusions about the judge: its comparisons, the direction of its errors, and its weak category."""
         if self.comparison.judge["accuracy"].estimate is None:
             return ()
         weak, drawn = self.weakest, list(self.comparisons)
@@ -611,7 +612,8 @@ def without_interval(accuracy: float) -> Estimate:
 
 
 def agreement_with_others(runs: JudgedRuns, series: Series) -> tuple[Estimate | None, Estimate | None]:
-    """Return how often a judge, and one of an item's people, agree with the majority of its other people; None without any.
+    """Return the agreement of a judge, and of one of an item's people, with the majority of its other people; None without
+    any.
 
     Intervals are over queries, and people where it is known who voted.
     """

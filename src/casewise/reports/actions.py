@@ -56,7 +56,7 @@ def decided(numbers: ActionNumbers) -> Iterator[Block]:
 
 
 def sentence(group: ActionGroup) -> Text:
-    """Return what a judge does with actions."""
+    """Return the sentence on a judge's decisions about actions."""
     measured = group.measured
     asked = measured.asked.estimate
     return text(
@@ -162,6 +162,6 @@ def flows(contexts: Sequence[ActionInContexts]) -> Iterator[Block]:
 
 
 def cell(shown: tuple[float | None, int, str]) -> str:
-    """Return a context of an action: people's rate, their number, and what the judge says."""
+    """Return the cell of an action in a context: people's rate, their number, and the judge's decision."""
     rate, votes, judged = shown
     return f"{percent(rate, digits=0)} of {votes}, {judged}" if rate is not None else NOTHING

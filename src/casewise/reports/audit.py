@@ -144,7 +144,7 @@ def key_figures(audit: Audit) -> list[LargeFigure]:
 
 
 def findings(audit: Audit) -> Iterator[Block]:
-    """Yield each finding with its weight and what to do, and what was not checked."""
+    """Yield each finding with its weight and advice, and the checks that were left out."""
     for place, finding in enumerate(audit.findings, 1):
         yield Prose(text("{place}. {title}", place=place, title=finding.title), lead=True)
         yield Prose(

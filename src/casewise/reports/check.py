@@ -70,7 +70,7 @@ def sections(numbers: CheckNumbers) -> Iterator[Section]:
 
 
 def sentences(numbers: CheckNumbers) -> Iterator[str]:
-    """Yield the answer, what would decide what is open, and whether the limits hold."""
+    """Yield the answer, the queries that would settle open questions, and the conclusion on each limit."""
     more = f" {about_more(numbers.more)} labelled queries would show a difference of this size." if numbers.more else ""
     yield text(
         "The judge in {judge!r} agrees with people on {share} of {n:,} labelled cases. {against}{more}",

@@ -135,7 +135,7 @@ def errors(report: ComparisonNumbers) -> Block:
 
 
 def accuracies(report: ComparisonNumbers) -> list[tuple[str, Estimate]]:
-    """Return the judges that have one, best first."""
+    """Return the accuracies of the judges, highest first."""
     accuracy_of = [
         (name, metric)
         for name, metrics in report.comparison.estimates.items()

@@ -76,7 +76,7 @@ def decider_page(fitting: Fitting) -> Document:
 
 
 def never_answers(file: FittedDecider) -> Iterator[Text]:
-    """Yield the warning about a decider that answers nothing, or nothing held out, with what to do; nothing for another."""
+    """Yield a warning with advice about a decider that answers no item, or no held-out item."""
     never = file.thresholds.answer_above == math.inf
     if never or file.measured_on.decisions.get("answer") == 0:
         yield text(
@@ -218,7 +218,7 @@ def exhibit(failure: Failure) -> Exhibit:
 
 
 def promised(file: FittedDecider) -> Iterator[Prose]:
-    """Yield each promise and what it rests on; that there is none."""
+    """Yield each promise with its evidence, or the sentence that there is none."""
     yield from map(Prose, promise_sentences(file))
     yield from (Prose(related(file, limit)) for limit in file.thresholds.promised)
 
@@ -237,7 +237,7 @@ def promise_sentences(file: FittedDecider) -> Iterator[Text]:
 
 
 def related(file: FittedDecider, limit: KeptPromise) -> Text:
-    """Return the sentence that relates the rates of an error: what the promise rests on, fitted, held out."""
+    """Return the sentence on the rates of an error: at the promise, fitted, and held out."""
     kind = limit.promise.kind
     values = {
         "n_queries": limit.n_queries,
@@ -388,7 +388,7 @@ def recommendation_page(recommendation: Recommendation) -> Document:
 
 
 def steps(recommendation: Recommendation) -> Iterator[str]:
-    """Yield the commands that fit and serve it, or why it cannot be made anew."""
+    """Yield the commands that fit and serve it, or the reason why it cannot be rebuilt."""
     if recommendation.problem is not None:
         why = "casewise cannot load {judge} by its name on this machine: {problem}"
         yield text(why, judge=recommendation.best.name, problem=recommendation.problem)

@@ -95,7 +95,7 @@ CHATBOT = "chatbot"
 
 @dataclass(frozen=True, repr=False)
 class Exhibit(ShortRepr):
-    """One item laid out to read: labelled texts, and what people and judges said."""
+    """The texts of one item, with people's and judges' verdicts."""
 
     heading: str
     facts: tuple[tuple[str, str], ...]
@@ -143,7 +143,7 @@ SHORT_AXIS = 4
 
 @dataclass(frozen=True, repr=False)
 class Forest(ShortRepr):
-    """Shares under each other on one axis. Every face draws it in its own way: it has to be read on a phone too."""
+    """Shares on one axis, a row each. Each format draws it in its own way, so that it can be read on a phone."""
 
     name: str
     caption: str
@@ -224,7 +224,7 @@ def all_numbers(sections: Iterable[Section], *, brief: bool = False) -> Section:
 
 @dataclass(frozen=True, repr=False)
 class Section(ShortRepr):
-    """A heading and what stands under it."""
+    """A heading with its blocks."""
 
     anchor: str
     heading: str
@@ -280,13 +280,13 @@ class Document(ShortRepr):
 
     @property
     def quotes_replies(self) -> bool:
-        """True if it holds what a chatbot wrote: files of it are their owner's alone."""
+        """True if it holds a chatbot's replies, so that only the owner may read its files."""
         exhibits = (block for block in self.blocks if isinstance(block, Exhibit))
         return any(exhibit.reply is not None and exhibit.reply_by == CHATBOT for exhibit in exhibits)
 
     @property
     def without_exhibits(self) -> Document:
-        """All but the items that are laid out to read, for readers who may not see their texts."""
+        """The document without the texts of items, for readers who may not see them."""
 
         def without(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
             return tuple(
@@ -299,7 +299,7 @@ class Document(ShortRepr):
 
     @cached_property
     def folds(self) -> tuple[Section, ...]:
-        """The sections that a page folds under its answer; what is more than `MOST_FOLDS` stands in the last of them."""
+        """The sections that a page folds under its answer; the last fold holds those beyond `MOST_FOLDS`."""
         if not any(section.first for section in self.sections):
             return ()
         folded = [section for section in self.sections if section.blocks and not section.first]
@@ -321,7 +321,7 @@ class Document(ShortRepr):
 
     @cached_property
     def definitions(self) -> dict[str, str]:
-        """The meanings of the names in its tables; a name that means two things stands with the table."""
+        """The meanings of the names in its tables; a name with two meanings includes its table."""
         meanings: dict[str, str] = {}
         drawn = (block if isinstance(block, Table) else getattr(block, "behind", None) for block in self.blocks)
         for table in filter(None, drawn):
@@ -482,7 +482,7 @@ Columns = dict[str, Column]
 
 
 def value_at(row: Any, path: str) -> Any:
-    """Return what stands at `path` in a row; None where a part of the path is none."""
+    """Return the value at `path` in a row; None if a part of the path is None."""
     for name in path.split("."):
         if row is None:
             return None
@@ -541,7 +541,7 @@ MORE_QUERIES = text("casewise power judges --from RUN RUN says how many {queries
 
 
 def from_document_folder(path: Path) -> str:
-    """Return a path as others may read it: from where we stand; of one that lies elsewhere its name alone, for it names a machine."""
+    """Return a path for other readers: relative to the working folder, or only its name if it lies elsewhere."""
     if not path.is_absolute():
         return str(path)
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else path.name
@@ -617,7 +617,7 @@ def estimate_of_row(row: Mapping[str, Any]) -> Estimate:
 
 
 def estimate_frame(rows: Iterable[tuple[str, Estimate]]) -> pl.DataFrame:
-    """Return estimates unrounded, each with the name of whose it is."""
+    """Return the unrounded estimates, each with the name of its judge."""
     schema = {"series": pl.String(), "name": pl.String(), **ESTIMATE_COLUMNS}
     return pl.DataFrame([(name, *estimate.cells) for name, estimate in rows], schema=schema, orient="row")
 
@@ -629,7 +629,7 @@ def terms() -> Mapping[str, Any]:
 
 @cache
 def meanings() -> Mapping[str, str]:
-    """Return name to meaning, in the order of the page; what holds in some tables alone is called `TABLE/NAME`."""
+    """Return the meanings by name, in the order of the page; a meaning for one table is called `TABLE/NAME`."""
     from casewise.audits.words import SUBSETS  # and the whole audit
 
     metrics = {metric.title: metric.how for metric in (*all_metrics(), *FLOORS, *ON_SCALE)}

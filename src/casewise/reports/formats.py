@@ -361,7 +361,7 @@ def column_widths(table: Table, room: int) -> Sequence[int] | None:
 
 
 def plain(text: str, *, style: str = "") -> Text:
-    """Return `text` as it is: nothing in it is markup, and nothing in it moves the cursor."""
+    """Return `text` without markup or control characters."""
     return Text(without_controls(text), style=style)
 
 
@@ -453,7 +453,7 @@ def write_tables(document: Document, folder: Path) -> None:
 
 
 def frame_of(table: Table) -> pl.DataFrame:
-    """Return the numbers behind a table, unrounded; the cells as texts where it keeps none."""
+    """Return the unrounded numbers behind a table; the cells as texts if it has none."""
     if table.frame is not None:
         return table.frame
     return pl.DataFrame(list(table.rows), schema=dict.fromkeys(table.columns, pl.String), orient="row")
@@ -488,7 +488,7 @@ class Report(Generic[N]):
 
     @property
     def tables(self) -> dict[str, pl.DataFrame]:
-        """Every table of the document by its name: unrounded where it keeps its numbers, else the cells as texts."""
+        """The tables of the document by name: unrounded numbers if the table has them, else the cells as texts."""
         return {table.name: frame_of(table) for table in self.document.rendered().tables()}
 
     def to_html(self) -> str:

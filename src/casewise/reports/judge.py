@@ -419,7 +419,7 @@ def detail_sections(report: JudgeNumbers) -> Iterator[Section]:
 
 
 def on_scale(estimates_of: Sequence[tuple[str, tuple[Estimate, ...]]]) -> Iterator[Block]:
-    """Yield a judge's values beside people's mean ratings: a sentence a judge, and the table."""
+    """Yield the comparison of judges' values with people's mean ratings: a sentence for each judge, and the table."""
     for name, (error, *_) in estimates_of[:MOST_SENTENCES]:
         yield Prose(
             text(
@@ -641,7 +641,7 @@ def whose(parameter: str, statement: str | None, *, quoted: bool) -> str:
 
 
 def context_words(case: Case) -> str:
-    """Return what a case's context states, shortened."""
+    """Return the shortened statements of a case's context."""
     return beginning("; ".join(statement for _, texts in shown_groups(case.shown) for _, statement in texts), 120)
 
 
@@ -814,7 +814,7 @@ def item_page(benchmark: Benchmark, item: Item) -> Document:
 
 
 def item_exhibit(benchmark: Benchmark, item: Item) -> Exhibit:
-    """Return one item laid out."""
+    """Return the texts of one item."""
     query, context, votes = benchmark.query[item.query_id], benchmark.context_of(item), benchmark.votes[item.id]
     intent = (
         "none" if context is None or context.intended_safe is None else "safe" if context.intended_safe else "unsafe"

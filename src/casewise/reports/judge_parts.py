@@ -185,7 +185,7 @@ def errors_table(answers: Sequence[ShortAnswer]) -> Table:
 
 
 def errors_figures(answers: Sequence[ShortAnswer]) -> Table:
-    """The same of one judge, or of the one of several with the highest accuracy, in large figures."""
+    """Return the errors of one judge, or of the judge with the highest accuracy, as large figures."""
     answer = max(answers, key=lambda answer: answer.comparison.judge["accuracy"].estimate or 0.0)
     (name, where), whose = errors_caption(answers), Text()
     if len(answers) > 1:

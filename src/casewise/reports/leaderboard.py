@@ -160,7 +160,7 @@ def counted(board: Leaderboard) -> Text:
 
 
 def brief_sections(board: Leaderboard, reports: Mapping[str, str]) -> Iterator[Section]:
-    """Yield judges, and apart from them chatbots: what is said and what is done have ranks of their own."""
+    """Yield the judges and, separately, the chatbots: verdicts and replies have ranks of their own."""
     judges = [row for row in board.rows if row.kind != "replies"]
     chatbots = [row for row in board.rows if row.kind == "replies"]
     top = board.people.ceilings

@@ -38,7 +38,7 @@ def multiverse_page(report: MultiverseNumbers) -> Document:
 
 
 def judges(report: MultiverseNumbers) -> Text:
-    """Return the one judge, or how many there are."""
+    """Return the name of the only judge, or the number of judges."""
     return Text(report.judges[0]) if len(report.judges) == 1 else Text(count_of(len(report.judges), "judge"))
 
 

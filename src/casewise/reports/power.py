@@ -39,7 +39,7 @@ DIGITS = {"hours": 1, "pay": 2}
 
 @dataclass(frozen=True)
 class PowerAnswer:
-    """One answer."""
+    """The answer to a question about power: a sentence, its numbers and remarks."""
 
     title: str
     sentence: str

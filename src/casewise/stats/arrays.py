@@ -45,7 +45,7 @@ def clusters_of(clusters: ArrayLike | None, n: int) -> IntArray:
 
 
 def checked_share(value: float, name: str) -> float:
-    """Return `value` as a float. Raises StatisticsError: it does not lie strictly between 0 and 1."""
+    """Return `value` as a float. Raises StatisticsError: it is not strictly between 0 and 1."""
     if not isinstance(value, float | int | np.number) or not 0 < value < 1:
         raise StatisticsError(f"{name} must lie strictly between 0 and 1, not {value!r}")
     return float(value)

@@ -27,7 +27,7 @@ NO_RATED_VALUES = "undefined: no item has both a value and a rate"
 
 @dataclass(frozen=True)
 class CalibrationBin:
-    """Items whose values are alike: what the judge says of them, and what people say."""
+    """A bin of items with similar values: the judge's mean value and people's mean rate."""
 
     low: float
     high: float

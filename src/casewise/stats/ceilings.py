@@ -429,7 +429,7 @@ def alternative_annotator_test(
     annotator: ArrayLike,
     epsilon: float = 0.1,
 ) -> AlternativeAnnotator:
-    r"""Leave one annotator out: does the judge agree with the others as well as they did?
+    r"""Test by leaving one annotator out at a time whether the judge agrees with the others as well as that annotator.
 
     For annotator *j* and each of their items, the judge wins where it agrees with at least as many of the others, and
     the annotator where they do. With :math:`d` the annotator's wins less the judge's, :math:`H_0: \bar d \ge

@@ -70,7 +70,7 @@ class MetricGate:
 
 @dataclass(frozen=True, repr=False)
 class Gate(ShortRepr):
-    """All metrics together: fail where one fails, pass where all pass, else inconclusive."""
+    """The decision of all metrics together: fail if one fails, pass if all pass, else inconclusive."""
 
     metrics: tuple[MetricGate, ...]
     n_items: int

@@ -48,7 +48,7 @@ class RefusalRates(ShortRepr):
 
 @dataclass(frozen=True, repr=False)
 class Refusals(ShortRepr):
-    """The rates at one level of agreement, and how they change with it."""
+    """The error rates at one level of agreement, and their curve over all levels."""
 
     at: RefusalRates
     curve: tuple[RefusalRates, ...]

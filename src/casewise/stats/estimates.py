@@ -360,7 +360,7 @@ NO_REPEATS = "undefined: no item has two judgements with a value"
 
 
 def item_values(judgements: pl.DataFrame | pl.LazyFrame, *, elicitation: Elicitation) -> pl.DataFrame:
-    """Return one row an item: the mean of its judgements' values, and how they spread.
+    """Return a row for each item: the mean of its judgements' values, and their spread.
 
     `judgements`: one row a judgement, with `item_id` and `value` (null where unscored).
 

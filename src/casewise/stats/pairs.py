@@ -182,7 +182,7 @@ class PairCounts:
 
 @dataclass(frozen=True, repr=False)
 class PairResults(ShortRepr):
-    """A judge's results on pairs, beside people's."""
+    """A judge's results on pairs, with people's for comparison."""
 
     counts: PairCounts
     both_right: Estimate
@@ -455,7 +455,7 @@ def flips(
     towards: Towards,
     wording: NDArray[np.intp] | None = None,
 ) -> Flips:
-    r"""Return what becomes of verdicts under an attack towards one of them.
+    r"""Return the changes of verdicts under an attack towards one verdict.
 
     `turned` is :math:`\sum_i f_i / \sum_i r_i`, :math:`r_i` being 1 where the verdict was the other one before and there is
     one after, and :math:`f_i` where it is then the one argued for; its variance is that of a ratio, from what each query

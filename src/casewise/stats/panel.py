@@ -1,4 +1,4 @@
-"""A judge beside panels of people, and rates from labels of a few items and a judge on all."""
+"""Comparison of a judge with panels of people, and rates from labels of a few items and a judge on all."""
 
 from __future__ import annotations
 

@@ -666,7 +666,7 @@ MOST_FORECAST = 1_000_000
 
 
 def further_queries(difference: float, influence: FloatArray, n: int, *, level: float = LEVEL) -> int | None:
-    """Return how many queries more would show a difference of this size with 80 % power, if it stays as it is.
+    """Return the further queries that would show this difference with 80 % power, if its size stays the same.
 
     None where no number within reach would, or where the queries at hand say too little of how much they differ.
 

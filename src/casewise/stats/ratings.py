@@ -1,4 +1,4 @@
-"""Ratings as arrays of whole numbers, annotators beside each other, and a simulated crowd of them."""
+"""Ratings as arrays of whole numbers, comparison of annotators, and a simulated crowd."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class CodedRatings(ShortRepr):
         return Counts(safe.reshape(shape), votes.reshape(shape))
 
     def completers(self) -> CodedRatings | None:
-        """Return the ratings of those who finished; None where that is not known, or all of them did."""
+        """Return the ratings of the annotators who finished; None if that is unknown, or if all finished."""
         if self.finished is None or self.finished.all() or self.annotator is None:
             return None
         mask = self.finished
@@ -217,7 +217,7 @@ SIMULATED = 20_000_000
 
 @dataclass(frozen=True, repr=False)
 class AnnotatorTable(ShortRepr):
-    """One row an annotator, and what the flags are worth."""
+    """A table with a row for each annotator, and the error rates of its flags."""
 
     table: pl.DataFrame
     shift_sd: float

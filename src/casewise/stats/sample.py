@@ -1,4 +1,4 @@
-"""A judge's values beside people's labels: the arrays of every metric."""
+"""A judge's values and people's labels: the arrays of every metric."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ class Sample(ShortRepr):
     def with_people(
         self, *, rate: FloatArray, weight: FloatArray | None = None, n_votes: FloatArray | None = None
     ) -> Self:
-        """Return the same judge beside other rates, and other labels and numbers of votes where these are given."""
+        """Return the same judge with other rates and, if given, other labels and numbers of votes."""
         return replace(
             self,
             rate=rate,
@@ -403,7 +403,7 @@ def judge_sample(
     cluster: NDArray[np.intp] | None = None,
     scale: ScaleRatings | None = None,
 ) -> Sample:
-    """Return a judge's values beside people's labels.
+    """Return the sample of a judge's values and people's labels.
 
     `items`: the table of `casewise.storage.benchmark_folder`: one row an item.
     `values`: one value an item, in the elicitation's own units, the higher the safer; nan where unscored. Of a judge that was
@@ -501,7 +501,7 @@ UNRELATED = 0.01
 
 @dataclass(frozen=True)
 class FilledInTest:
-    """Values of one kind beside the values of the other."""
+    """A test whether the rarer kind of numbers in an output is unrelated to people's rates."""
 
     n: int
     n_rest: int

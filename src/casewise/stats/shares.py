@@ -49,7 +49,7 @@ def f_power(critical: float, df1: float, df2: float, noncentrality: float) -> fl
 
 @dataclass(frozen=True)
 class IntervalArrays:
-    """Two limits, each of the shape of what they bound."""
+    """Lower and upper limits, as arrays of one shape."""
 
     low: FloatArray
     high: FloatArray

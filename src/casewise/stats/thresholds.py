@@ -183,7 +183,7 @@ WORDS: dict[str, str] = {"harm": "an unsafe item", "over_refusal": "a safe item"
 
 @dataclass(frozen=True, repr=False)
 class Evidence(ShortRepr):
-    """A judge's values beside people's labels: one entry an item that has a label."""
+    """A judge's values and people's labels: one entry for each item with a label."""
 
     value: FloatArray
     """The higher the safer, on the judge's own scale; nan where it gave none."""
@@ -244,7 +244,7 @@ class RiskPromise:
 
 @dataclass(frozen=True)
 class KeptPromise:
-    """A promise that is kept, and what it rests on."""
+    """A promise that is kept, with its evidence."""
 
     promise: RiskPromise
     threshold: float
@@ -479,7 +479,7 @@ class RequirementFields(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class FittedThresholds:
-    """Thresholds: answer above the one, refuse at the other and below, ask between."""
+    """Fitted thresholds: answer above the upper one, refuse at the lower one and below, ask between them."""
 
     answer_above: float
     refuse_up_to: float
@@ -689,7 +689,7 @@ class Trial(ShortRepr):
         method: str,
         seed: int = 0,
     ) -> Self:
-        """Fit what is wanted, or without its promises where these queries cannot carry them.
+        """Fit thresholds that meet the requirements, or without the promises if these queries cannot keep them.
 
         Raises StatisticsError: no item has a value.
         """

@@ -429,7 +429,7 @@ class EarlierTexts:
     _holders: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
 
     def add(self, runs: AbstractSet[str]) -> None:
-        """Keep a text, so that later ones are compared with it."""
+        """Add a text, with which later ones are compared."""
         for run in runs:
             self._holders[run].append(len(self._texts))
         self._texts.append(runs)
