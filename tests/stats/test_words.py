@@ -9,6 +9,7 @@ from casewise.stats.words import (
     LinearBaseline,
     PhraseCounts,
     ShingleHashes,
+    chained,
     jaccard,
     near_duplicates,
     out_of_fold,
@@ -83,6 +84,11 @@ def test_a_tie_is_learnt_as_half_of_each_verdict():
 
 def text(draws, n=60):
     return " ".join(f"w{word}" for word in draws.integers(0, 5000, size=n))
+
+
+@pytest.mark.parametrize(("second", "joined"), [([5, 6, 2, 3, 4], [0, 0, 1, 2, 3]), ([5, 6, 2, 3, 3], [0, 0, 1, 2, 2])])
+def test_rows_are_joined_by_a_chain_of_equal_numbers(second, joined):
+    assert chained(np.array([0, 0, 1, 2, 3]), np.array(second)).tolist() == joined
 
 
 def test_texts_with_a_word_changed_are_one_group():

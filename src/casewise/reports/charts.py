@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
 import polars as pl
@@ -84,9 +85,15 @@ def svg(spec: Spec) -> str:
     """Return a specification in the house style as standalone SVG."""
     styled = {"$schema": "https://vega.github.io/schema/vega-lite/v6.json", "config": STYLE, **spec}
     drawable = NOT_DRAWN.sub(r"\1\\ufffd", json.dumps(styled, sort_keys=True))
+    return drawn(TAKEN.sub(r'"\1\\u200b"', drawable))
+
+
+@lru_cache(maxsize=8)
+def drawn(specification: str) -> str:
+    """Return a specification as SVG. The page, the terminal and the files of one report draw the same charts."""
     import vl_convert
 
-    svg: str = vl_convert.vegalite_to_svg(TAKEN.sub(r'"\1\\u200b"', drawable))
+    svg: str = vl_convert.vegalite_to_svg(specification)
     return svg
 
 

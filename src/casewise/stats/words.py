@@ -73,8 +73,7 @@ class Design:
     @cached_property
     def recurring(self) -> bool:
         """True where a context stands under more than one query."""
-        pairs = np.unique(np.column_stack([self.context, self.query]), axis=0)
-        return len(pairs) > len(np.unique(self.context))
+        return joins_several(self.context, self.query)
 
     @cached_property
     def component(self) -> NDArray[np.intp]:
@@ -122,9 +121,17 @@ class HeldOut(NamedTuple):
     """The groups that are held out whole, in the plural."""
 
 
+def joins_several(groups: NDArray[np.intp], members: NDArray[np.intp]) -> bool:
+    """Return whether rows of one group have different members. Both are numbers from 0."""
+    pairs = groups * (members.max(initial=0) + 1) + members
+    return len(np.unique(pairs)) > len(np.unique(groups))
+
+
 def chained(first: NDArray[np.intp], second: NDArray[np.intp]) -> NDArray[np.intp]:
     """Return the connected component of each row, (rows,): rows that a chain of equal numbers in either array joins."""
-    from scipy.sparse import coo_array
+    if not joins_several(second, first):
+        return first
+    from scipy.sparse import coo_array  # 0.1 s that not every report needs to wait for
     from scipy.sparse.csgraph import connected_components
 
     nodes = int(first.max(initial=-1)) + 1
