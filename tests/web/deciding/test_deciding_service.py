@@ -75,6 +75,25 @@ def test_a_chat_is_decided(decider):
     assert "earlier turns" in out["unmeasured"][1]
 
 
+@pytest.mark.parametrize(
+    ("route", "body"),
+    [
+        ("/v1/decide", {"query": "What now?", "context": "A nurse asks.", "category": "x"}),
+        ("/v1/calls", {"caller": "an agent", "tool": "send", "arguments": {"to": "a nurse"}, "purpose": None}),
+        ("/v1/moderations", {"input": ["What now?", "Why?"]}),
+    ],
+)
+def test_the_route_answers_a_valid_request_as_fastapi_does(decider, route, body):
+    own, general = (
+        client(decider).post(route, content=json.dumps(body | {"id": "a"}), headers={"Content-Type": kind})
+        for kind in ("application/json", "application/json; charset=utf-8")
+    )
+
+    assert own.status_code == 200
+    assert own.headers["content-type"] == general.headers["content-type"]
+    assert re.sub(r'"latency_s":[^,}]+', "", own.text) == re.sub(r'"latency_s":[^,}]+', "", general.text)
+
+
 @pytest.mark.slow
 @pytest.mark.inspect
 def test_the_official_client_asks_for_a_moderation(decider):
