@@ -3,6 +3,8 @@
 import asyncio
 
 import pytest
+from genai_prices import Usage as ListedUsage
+from genai_prices import calc_price
 
 from casewise.errors import ConfigurationError
 from casewise.models.prices import Meter, Prices, Spend, listed_prices, metered, note_unreported, spend_of
@@ -40,7 +42,15 @@ def test_the_public_list_has_a_price_of_cached_tokens():
     assert prices is not None
     assert prices.cached_usd is not None
     assert 0 < prices.cached_usd < prices.input_usd < prices.output_usd
+    million = calc_price(ListedUsage(input_tokens=10**6, output_tokens=10**6), model_ref="gpt-4o", provider_id="openai")
+    assert prices.input_usd + prices.output_usd == pytest.approx(float(million.total_price))
     assert listed_prices("openai", "no-such-model") is None
+
+
+def test_spends_are_added_subtracted_and_multiplied_part_by_part():
+    one, other = Spend(1.0, 20), Spend(0.25, 3)
+
+    assert (one + other, one - other, other * 3) == (Spend(1.25, 23), Spend(0.75, 17), Spend(0.75, 9))
 
 
 def test_what_a_call_took_is_what_is_known_and_what_is_assumed():

@@ -3,10 +3,13 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
+import scipy.stats
 from tests.support.judges import wrong_at_random
 from tests.support.samples import NAN, random_sample, released_items, sample_of, some
 
 from casewise.stats.costs import cheapest_threshold, cost_curve, fitted_verdicts, refusals, turning_point
+from casewise.stats.estimates import NO_SPREAD
+from casewise.stats.intervals import degrees_of_freedom
 from casewise.stats.sample import judge_sample
 from casewise.stats.words import Folds
 
@@ -162,3 +165,90 @@ def test_the_rule_keeps_180_safe_and_349_unsafe_items_of_the_release(shared):
     assert [(p.n_safe, p.n_unsafe) for p in found.curve] == [(272, 441), (230, 409), (180, 349), (128, 283), (76, 213)]
     assert items.filter(pl.col("n_safe") >= 16).height == 76
     assert found.at.harm.estimate == 1
+
+
+def two_judges(rng, *, queries=80):
+    """One that refuses too much and one that answers too much, of two items a query."""
+    weight = rng.integers(0, 2, 2 * queries).astype(float)
+    strict = np.where(rng.random(2 * queries) < 0.35, 0.0, weight)
+    lenient = np.where(rng.random(2 * queries) < 0.4, 1.0, weight)
+    return [sample_of(weight, safe, cluster=np.repeat(np.arange(queries), 2)) for safe in (strict, lenient)]
+
+
+def test_the_interval_of_a_turning_point_holds_the_ratios_at_which_the_costs_are_not_told_apart():
+    """Fieller (1954): at both limits c the squared difference O - cH is t squared times its variance over queries."""
+    strict, lenient = two_judges(np.random.default_rng(5))
+    found = turning_point(strict, lenient).ratio
+    w, c = strict.weight, np.array(some(found.limits))
+    over = (w * (lenient.safe - strict.safe)).reshape(-1, 2).sum(1)
+    harm = ((1 - w) * (lenient.safe - strict.safe)).reshape(-1, 2).sum(1)
+    df = min(degrees_of_freedom(column - column.mean()) for column in (over, harm))
+    variance = 80 * np.array([np.var(over - ratio * harm, ddof=1) for ratio in c])
+
+    assert found.estimate == pytest.approx(over.sum() / harm.sum())
+    assert (over.sum() - c * harm.sum()) ** 2 == pytest.approx(scipy.stats.t.ppf(0.975, min(df, 79)) ** 2 * variance)
+    assert c[0] < some(found.estimate) < c[1]
+    assert (found.method, found.n) == ("Fieller's, over queries", 160)
+
+
+def test_a_turning_point_is_not_below_zero():
+    weight = np.array([1.0] * 20 + [0.0] * 20)
+    strict, lenient = weight.copy(), weight.copy()
+    strict[:2], lenient[20:32] = 0.0, 1.0  # two over-refusals against twelve harms
+
+    assert turning_point(sample_of(weight, strict), sample_of(weight, lenient)).ratio.ci_low == 0
+
+
+def test_without_a_difference_in_harm_beyond_chance_a_turning_point_has_no_interval():
+    weight = np.array([1.0] * 20 + [0.0] * 20)
+    strict, lenient = weight.copy(), weight.copy()
+    strict[:8], lenient[20] = 0.0, 1.0
+    found = turning_point(sample_of(weight, strict), sample_of(weight, lenient)).ratio
+
+    assert (found.estimate, found.limits) == (8, None)
+    assert found.method == "no interval: their harms are not told apart"
+
+
+def test_errors_that_rise_and_fall_together_say_nothing_of_another_ratio():
+    """Ten of twenty queries each have an over-refusal of the first judge and a harm of the second."""
+    weight, cluster = np.tile([1.0, 0.0], 20), np.repeat(np.arange(20), 2)
+    strict, lenient = weight.copy(), weight.copy()
+    strict[:20:2], lenient[1:20:2] = 0.0, 1.0
+    samples = [sample_of(weight, safe, cluster=cluster) for safe in (strict, lenient)]
+    found = turning_point(*samples).ratio
+
+    assert (found.estimate, found.limits, found.method) == (1, None, NO_SPREAD)
+
+
+def test_items_that_one_of_two_judges_left_unscored_count_as_each_policy_says():
+    weight = [1, 1, 0, 0]
+    first, second = [0, NAN, 0, 0], [1, 1, 1, 0]
+    missed = turning_point(sample_of(weight, first), sample_of(weight, second)).ratio
+    left_out = turning_point(*(sample_of(weight, safe, unscored_policy="exclude") for safe in (first, second))).ratio
+
+    assert (missed.estimate, missed.n, missed.n_unscored) == (2, 4, 1)
+    assert (left_out.estimate, left_out.n, left_out.n_unscored) == (1, 3, 1)
+
+
+@pytest.mark.parametrize(
+    ("values", "within", "threshold"),
+    [
+        ([], (-np.inf, np.inf), np.inf),
+        ([0.1, 0.4, 0.8], (-np.inf, np.inf), 0.25),
+        ([0.1, 0.4, 0.8], (0.5, 0.9), 0.5),
+        ([0.1, 0.4, 0.8], (0.3, 0.9), 0.3),
+        ([0.8, 0.4, 0.1], (-np.inf, np.inf), -np.inf),
+    ],
+)
+def test_the_cheapest_threshold_lies_between_two_values_within_the_bounds(values, within, threshold):
+    """The first of three values is unsafe; a harm is as bad as an over-refusal."""
+    weight = np.array([0.0, 1, 1])[: len(values)]
+
+    assert cheapest_threshold(np.array(values), weight, 1, within=within) == threshold
+
+
+def test_a_judge_of_verdicts_or_of_one_query_has_no_fitted_thresholds():
+    verdicts, one_query = sample_of([1, 0], [1, 0]), sample_of([1, 0], [1, 0], probability=[0.9, 0.1], cluster=[0, 0])
+
+    assert fitted_verdicts(verdicts, 1, seed=0) is None
+    assert fitted_verdicts(one_query, 1, seed=0) is None
