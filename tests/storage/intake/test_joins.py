@@ -30,8 +30,8 @@ def joined(table, given, stated=CaseColumns(), *, scale=None, words=VerdictWords
 
 
 SEVERAL = {
-    "id": ["q1", 2.0],
     "prompt": ["Who?", "Why?"],
+    "id": ["q1", 2.0],
     "ctx, good": ["a nurse", "a clerk"],
     "ctx=bad": ["a thief", None],
     "label_a": ["safe", "safe"],
@@ -72,6 +72,85 @@ def test_a_row_with_several_cases_becomes_a_row_for_each_that_it_has():
     assert columns.parameters == {"role_a | role_b": "recipient.type"}
 
 
+TWO = ("context=role_a,label=label_a", "context=role_b,label=label_b")
+
+
+def test_the_note_says_how_many_rows_the_cases_became():
+    assert split_rows(cases(**SEVERAL), CaseColumns(case=TWO)).table.notes == [
+        "Read.",
+        "A row holds 2 cases; they became 4 rows.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("stated", "pair"),
+    [
+        (CaseColumns(case=TWO), "the row"),
+        (CaseColumns(case=TWO, pair=""), ""),
+        (CaseColumns(case=TWO, pair="prompt"), "prompt"),
+        (CaseColumns(case=("query=role_a,label=label_a", "query=role_b,label=label_b")), None),
+        (CaseColumns(case=("pair=j_a,label=label_a", "pair=j_b,label=label_b")), "j_a | j_b"),
+    ],
+)
+def test_the_cases_of_a_row_are_a_pair_unless_another_is_named_or_they_differ_in_the_query(stated, pair):
+    found = split_rows(cases(**SEVERAL), stated)
+
+    assert found.columns.pair == pair
+    assert ("the row" in found.table.columns) == (pair == "the row")
+
+
+def test_a_column_that_is_called_as_a_pair_is_the_pair():
+    table, columns, _ = split_rows(cases(**SEVERAL, **{"Pair ID": ["x", "y"]}), CaseColumns(case=TWO))
+
+    assert columns.pair is None
+    assert table.columns["Pair ID"] == ["x", "x", "y"]
+
+
+@pytest.mark.parametrize(
+    ("more", "key", "ids"),
+    [
+        ({}, None, ["q1/role_a", "q1/role_b", "2/role_a"]),
+        ({"id": ""}, None, ["q1", "q1", 2.0]),
+        ({"id": "prompt"}, "prompt", ["Who?/role_a", "Who?/role_b", "Why?/role_a"]),
+    ],
+)
+def test_each_case_has_the_id_of_its_row_with_its_first_column(more, key, ids):
+    table = split_rows(cases(**SEVERAL), CaseColumns(case=TWO, **more)).table
+
+    assert table.columns[key or "id"] == ids
+
+
+def test_cases_may_have_ids_of_their_own_and_rows_none():
+    own = CaseColumns(case=("id=j_a,label=label_a", "id=j_b,label=label_b"))
+    without = {name: cells for name, cells in SEVERAL.items() if name != "id"}
+
+    assert split_rows(cases(**SEVERAL), own).table.columns["j_a | j_b"] == ["safe", "safe", "unsafe"]
+    assert "id" not in split_rows(cases(**without), CaseColumns(case=TWO)).table.columns
+
+
+def test_rows_without_an_id_stay_without_one():
+    several = {**SEVERAL, "id": [None, "q2"]}
+
+    assert split_rows(cases(**several), CaseColumns(case=TWO)).table.columns["id"] == [None, None, "q2/role_a"]
+
+
+def test_a_case_is_there_if_any_of_its_cells_says_something():
+    several = {**SEVERAL, "role_b": ["thief", "guest"]}
+
+    assert split_rows(cases(**several), CaseColumns(case=TWO)).table.columns["label_a | label_b"] == [
+        *("safe", "unsafe", "safe", None),
+    ]
+
+
+def test_what_was_left_out_before_is_counted_besides():
+    first = cases(**SEVERAL)
+    first.left_out["a header"] = 2
+    whole = cases(**{name: cells[:1] for name, cells in SEVERAL.items()})
+
+    assert split_rows(first, CaseColumns(case=TWO)).table.left_out == {"a header": 2, "the row has no such case": 1}
+    assert split_rows(whole, CaseColumns(case=TWO)).table.left_out == {}
+
+
 def test_a_stated_word_is_that_of_the_file_where_one_is_declared():
     stated = CaseColumns(case=("context=role_a,label=safe", "context=role_b,label=unsafe"))
     table = split_rows(cases(**SEVERAL), stated, VerdictWords(safe_word=("pass",))).table
@@ -84,6 +163,7 @@ def test_a_stated_word_is_that_of_the_file_where_one_is_declared():
     [
         (("context=label_a", "context=label_b,label=role_b"), "with the same parts for each case"),
         (("context", "context"), "write PART=COLUMN"),
+        (("context=label_a,label=", "context=label_b,label="), "write PART=COLUMN"),
         (("setting=label_a", "setting=label_b"), "write PART=COLUMN"),
         (("context=lable_a", "context=label_b"), "no column 'lable_a' \\(did you mean 'label_a'"),
         (("context=safe", "context=unsafe"), "no column 'safe'"),
@@ -98,6 +178,7 @@ def test_without_further_tables_everything_stays_as_it_is():
     table, columns = cases(), CaseColumns(vote="v")
 
     assert joined(table, RatingTable(), columns) == (table, columns)
+    assert split_rows(table, columns) == (table, columns, None)
 
 
 @pytest.mark.parametrize("key", ["case_id", "Item-ID", "instance_id"])

@@ -158,7 +158,7 @@ class RatingTable:
             query = columns.query or "query"
             cases, columns = self.melted(cases, replace(columns, query=query), query, scale=scale)
         if self.people is not None:
-            cases, columns = self.with_people(cases, columns, scale=scale, words=words)
+            cases, columns = self.with_people(cases, columns, words=words)
         return cases, columns
 
     def with_ratings(
@@ -166,7 +166,7 @@ class RatingTable:
     ) -> tuple[Table, CaseColumns]:
         assert self.ratings is not None
         without_ratings = replace(columns, annotator="", trait=(), label="", vote="", value="", raters=None)
-        if not (key := find_columns(cases.names, without_ratings, scale=scale is not None, has_ratings=False).id):
+        if not (key := find_columns(cases.names, without_ratings, has_ratings=False).id):
             raise ConfigurationError(f"ratings need the case's id; name its column with --id; {listed(cases.names)}")
         ratings = read_any_table(self.ratings)
         if self.wide is not None:
@@ -241,15 +241,13 @@ class RatingTable:
         )
         return long_table, replace(columns, value=RATING) if scale else replace(columns, vote=RATING)
 
-    def with_people(
-        self, table: Table, columns: CaseColumns, *, scale: RatingScale | None, words: VerdictWords
-    ) -> tuple[Table, CaseColumns]:
+    def with_people(self, table: Table, columns: CaseColumns, *, words: VerdictWords) -> tuple[Table, CaseColumns]:
         """Return the table with the traits of each row's annotator.
 
         Raises ConfigurationError: nothing says who rated, or who a row of people is. DataError: a person stands twice.
         """
         assert self.people is not None
-        annotator = find_columns(table.names, columns, scale=scale is not None).annotator
+        annotator = find_columns(table.names, columns, has_ratings=False).annotator
         if not annotator:
             raise ConfigurationError(
                 f"--people needs the annotator of each rating; name it with --annotator; {listed(table.names)}"
