@@ -210,6 +210,10 @@ def test_discarded_texts_leave_what_they_said_and_whether_they_were_empty_or_dec
     before = read_replies(replies.path)
     grades = next(replies.path.glob("grades/*/grades.jsonl"))
     assert "raw_reply" in grades.read_text()
+    results = [folder / "batches" / "job.jsonl" for folder in (replies.path, grades.parent)]
+    for file in results:
+        file.parent.mkdir()
+        file.write_text("what a provider sent")
     gone = discard_texts(replies.path)
     after = read_replies(replies.path)
 
@@ -219,7 +223,7 @@ def test_discarded_texts_leave_what_they_said_and_whether_they_were_empty_or_dec
     assert [reply.text_digest for reply in after] == [reply.text_digest for reply in before]
     assert "raw_reply" not in grades.read_text()
     assert len(grades.read_text().splitlines()) == 5
-    assert not (replies.path / "report.html").exists()
+    assert not any(file.exists() for file in (replies.path / "report.html", *results))
     with pytest.raises(DataError, match="texts were discarded"):
         plan_grading(replies.path, replies.benchmark, retries=0)
 

@@ -322,6 +322,18 @@ def test_a_killed_session_counts_in_all_later_ones_and_one_in_good_order_adds_no
     assert InFlight(tmp_path).unknown == Spend(3.0, 15)
 
 
+def test_what_the_log_will_not_state_counts_in_all_later_sessions(tmp_path):
+    folder = tmp_path / "not" / "there"
+    in_flight = InFlight(folder)
+    in_flight.count(Spend())
+    assert not folder.exists()
+    in_flight.begun(Spend(2.0, 10))
+    in_flight.count(Spend(1.0, 4))
+
+    assert in_flight.unknown == Spend(1.0, 4)
+    assert unknown_spend(folder) == Spend(1.0 + 3.0, 4 + 15)
+
+
 def test_a_session_without_calls_writes_nothing(tmp_path):
     InFlight(tmp_path).clear()
     nowhere = InFlight()

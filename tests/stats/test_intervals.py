@@ -70,8 +70,9 @@ def test_families_lie_on_leading_axes():
     assert adjust(p, "benjamini_hochberg")[2] == pytest.approx(adjust(p[2], "benjamini_hochberg"))
 
 
-def test_no_tests_at_all_stay_none():
-    assert adjust([], "bonferroni").size == 0
+@pytest.mark.parametrize("method", NAMES)
+def test_no_tests_at_all_stay_none(method):
+    assert adjust([], method).size == 0
 
 
 SYMMETRIC = np.array([0.1, -0.1, 0.1, -0.1, 0.1, -0.1])
