@@ -22,6 +22,7 @@ from casewise.errors import ConfigurationError, DataError, Unavailable
 from casewise.models.asker import ChatAsker, NoReplyReason
 from casewise.models.client import ClientOptions, RetryPolicy
 from casewise.models.load import ModelOptions, load_model
+from casewise.models.local import Batcher
 from casewise.models.prices import Prices, Spend, note_unreported
 from casewise.models.protocol import FakeModel, Message, Model, Reply, ReplyOptions, user_messages
 from casewise.models.wire import read_usage
@@ -472,17 +473,21 @@ def test_a_stop_keeps_its_first_reason():
     assert stop.reason == "interrupted"
 
 
-def test_a_first_signal_asks_for_a_stop_and_says_so_and_a_second_one_has_its_usual_effect():
+def test_a_first_signal_asks_for_a_stop_says_so_and_drops_what_waits_and_a_second_one_has_its_usual_effect():
     stop, lines = Stop(), list[str]()
 
-    async def session() -> bool:
+    async def session() -> tuple[bool, bool]:
+        batcher: Batcher[str, str] = Batcher(lambda _kind, _asks: iter(()), patience_s=60)
+        waiting = asyncio.create_task(batcher.ask("What is 1 + 1?", None))
+        await asyncio.sleep(0)
         with stop_on_signals(stop, say=lines.append):
             os.kill(os.getpid(), signal.SIGTERM)
-            while not stop:
-                await asyncio.sleep(0.001)
-            return signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+            await asyncio.wait([waiting], timeout=5)
+            usual = signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+        await batcher.close()
+        return usual, waiting.cancelled()
 
-    assert asyncio.run(session())
+    assert asyncio.run(session()) == (True, True)
     assert (stop.reason, len(lines)) == ("interrupted", 1)
 
 
