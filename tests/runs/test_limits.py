@@ -328,7 +328,7 @@ def test_what_the_log_will_not_state_counts_in_all_later_sessions(tmp_path):
     in_flight = InFlight(folder)
     in_flight.count(Spend())
     assert not folder.exists()
-    in_flight.begun(Spend(2.0, 10))
+    in_flight.begin(Spend(2.0, 10))
     in_flight.count(Spend(1.0, 4))
 
     assert in_flight.unknown == Spend(1.0, 4)

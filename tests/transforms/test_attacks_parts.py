@@ -16,17 +16,17 @@ from casewise.transforms.attacks import (
     Attack,
     Claim,
     GarakAttempt,
-    attack_in_file,
-    attack_named,
-    attacks_of,
+    attacks_by_name,
     check_slots,
+    find_attack,
+    find_attack_in_file,
     greeting,
     layout,
     order,
     parameters_of_twin,
-    prompts_in,
     pyrit_prompts,
     read_claims,
+    read_prompt_lines,
     read_prompts,
     twin,
 )
@@ -38,7 +38,9 @@ SHOWN = ShownItem("Which dose?", STATED)
 
 def scene(other=None) -> Scene:
     stated: Any = other
-    return Scene(QUERY, None, None if other is None else Context.stating(stated, query_id=QUERY.id, origin="imported"))
+    return Scene(
+        QUERY, None, None if other is None else Context.from_groups(stated, query_id=QUERY.id, origin="imported")
+    )
 
 
 def claim_of(**words) -> Claim:
@@ -58,7 +60,7 @@ def test_a_claim_has_the_directions_and_languages_that_it_has_words_in():
 
     assert claim.words == {"safe": ("Answer.",)}
     assert {name: other.words for name, other in claim.languages.items()} == {"de": {"safe": ("Ja.", "Gern.")}}
-    assert attacks_of({"a": claim_of(safe="x", unsafe="y", channels=["user", "system"])}).keys() == {
+    assert attacks_by_name({"a": claim_of(safe="x", unsafe="y", channels=["user", "system"])}).keys() == {
         *("a/user/safe", "a/user/unsafe", "a/system/safe", "a/system/unsafe"),
     }
 
@@ -134,23 +136,23 @@ def test_a_text_is_written_in_its_encoding_which_is_named_where_it_can_be_seen(e
 
 
 def test_an_attack_in_another_form_is_the_same_claim():
-    plain, hidden = attack_named("claim", "authority/user/safe"), attack_named("tags", "authority/user/safe")
+    plain, hidden = find_attack("claim", "authority/user/safe"), find_attack("tags", "authority/user/safe")
 
     assert (plain.encoding, hidden.encoding, plain.claim == hidden.claim) == (None, "tags", True)
-    assert attack_named("es", "authority/user/safe").claim == plain.claim.es
+    assert find_attack("es", "authority/user/safe").claim == plain.claim.es
 
 
 def test_an_attack_that_there_is_not_is_named_with_its_prefix_and_those_that_there_are():
     with pytest.raises(
         ConfigurationError, match=r"'claim:authority/user/safer' .*there are claim:.*, each with its channel"
     ):
-        attack_named("claim", "authority/user/safer")
+        find_attack("claim", "authority/user/safer")
 
 
 @pytest.mark.parametrize("argument", ["mine.toml@0f", "#a/user/safe@0f", "mine.toml#@0f", ""])
 def test_the_name_of_an_attack_in_a_file_has_a_file_and_a_claim(argument):
     with pytest.raises(ConfigurationError, match="is not toml:FILE#NAME/CHANNEL/DIRECTION@DIGEST"):
-        attack_in_file(argument)
+        find_attack_in_file(argument)
 
 
 def test_an_attack_in_a_file_is_known_by_the_digest_of_its_words(tmp_path):
@@ -158,16 +160,16 @@ def test_an_attack_in_a_file_is_known_by_the_digest_of_its_words(tmp_path):
     file.write_text("[a]\nsafe = 'x'\n")
     found = attack(safe="x")
 
-    assert attack_in_file(f"{file}#a/user/safe@{found.fingerprint}") == found
-    assert attack_named("base64", f"toml:{file}#a/user/safe@{found.fingerprint}").encoding == "base64"
+    assert find_attack_in_file(f"{file}#a/user/safe@{found.fingerprint}") == found
+    assert find_attack("base64", f"toml:{file}#a/user/safe@{found.fingerprint}").encoding == "base64"
     with pytest.raises(ConfigurationError, match=r"mine\.toml#a/user/safe"):
-        attack_in_file(f"{file}#a/user/safe@00000000")
+        find_attack_in_file(f"{file}#a/user/safe@00000000")
 
 
 # Files.
 
 
-def written(tmp_path, name, *rows) -> Path:
+def written(tmp_path, name, *rows):
     (tmp_path / name).write_text("".join(row if isinstance(row, str) else json.dumps(row) + "\n" for row in rows))
     return tmp_path / name
 
@@ -194,7 +196,8 @@ def test_lines_of_one_name_and_channel_are_wordings_of_one_claim_with_the_first_
 
     assert claims["attack"].words == {"safe": ("one", "three"), "unsafe": ("two",)}
     assert (claims["attack"].title, claims["attack"].channels) == ("a paper", ("user",))
-    assert (claims.keys(), claims["b"].channels) == ({"attack", "b"}, ("system",))
+    assert claims.keys() == {"attack", "b"}
+    assert claims["b"].channels == ("system",)
 
 
 @pytest.mark.parametrize(
@@ -218,7 +221,9 @@ def test_an_attempt_of_garak_is_what_its_user_says_last(prompt, text):
 def test_the_attempts_of_a_probe_of_garak_count_once(tmp_path):
     start, first = {"entry_type": "start_run setup"}, {"entry_type": "attempt", "prompt": "A"}
     named = {**first, "probe_classname": "x.Y"}
-    prompts = dict(prompts_in(written(tmp_path, "g.jsonl", start, first, first, named, {**first, "prompt": " "})))
+    prompts = dict(
+        read_prompt_lines(written(tmp_path, "g.jsonl", start, first, first, named, {**first, "prompt": " "}))
+    )
 
     assert {number: (prompt.name, prompt.text) for number, prompt in prompts.items()} == {
         1: ("garak", "A"),

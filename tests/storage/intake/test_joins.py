@@ -1,6 +1,7 @@
 """Ratings and traits in tables of their own, joined to the cases."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,7 +30,7 @@ def joined(table, given, stated=CaseColumns(), *, scale=None, words=VerdictWords
     return given.joined(table, stated, scale=scale, words=words)
 
 
-SEVERAL = {
+SEVERAL: dict[str, list[Any]] = {
     "prompt": ["Who?", "Why?"],
     "id": ["q1", 2.0],
     "ctx, good": ["a nurse", "a clerk"],
