@@ -6,11 +6,13 @@ from datetime import timedelta
 
 import pytest
 from sqlalchemy import select
+from sqlalchemy.dialects import postgresql
 from tests.support.databases import new_database
 from tests.support.study import LATER, START, VAULT, answer, begun, design, finished, opened, pages_of
 
 from casewise.database.tables import study as tables
 from casewise.studies.answers import (
+    ANNOTATOR_LOCKED,
     CHECK_REPLY,
     CHECK_SITUATION,
     OTHER_PARAMETER,
@@ -112,10 +114,10 @@ def test_progress_counts_what_was_answered_of_what_is_still_somebodys():
 
 def test_the_turns_before_an_item_are_roles_and_texts():
     item = {"query": "Go on.", "context": {}}
-    assert DisplayedPage.from_item(item | {"before": [["user", "Hello"]]}, Progress(0, 1)).before == (
-        ("user", "Hello"),
-    )
-    assert DisplayedPage.from_item(item, Progress(0, 1)).before == ()
+    turns = DisplayedPage.from_item(item | {"before": [["user", "Hello"]]}, Progress(0, 1)).before
+
+    assert turns == (("user", "Hello"),)
+    assert DisplayedPage.from_item(item, Progress(0, 1)) == DisplayedPage("Go on.", {}, Progress(0, 1), 0, 0, ())
 
 
 def test_pages_come_in_order_with_their_texts_and_how_far_it_is(lite):
@@ -244,6 +246,11 @@ def test_an_answer_after_the_lease_brings_back_the_rest(lite):
         lapse_expired(live)
     assert given(lite, study, who, SubmittedAnswer(1, 1, "skip"), now=START + 3 * LATER) == "skipped"
     assert (states(lite, who), held(lite, who)) == ({"rated": 1, "skipped": 1, "waiting": 1}, 2)
+
+
+def test_an_annotator_is_locked_as_an_event_that_names_them_allows():
+    """In PostgreSQL's words: each event holds a key-share lock on its annotator's row."""
+    assert "FOR NO KEY UPDATE" in str(ANNOTATOR_LOCKED.compile(dialect=postgresql.dialect()))
 
 
 # Undoing.

@@ -130,10 +130,10 @@ class DisplayedPage:
     text: str
     context: dict[str, Any]
     progress: Progress
-    position: int = 0
-    step: int = 0
+    position: int
+    step: int
     """Number of steps that the annotator had made."""
-    before: tuple[tuple[str, str], ...] = ()
+    before: tuple[tuple[str, str], ...]
     """The conversation before what is judged, as roles and texts."""
 
     @classmethod
@@ -285,7 +285,7 @@ def words_in(shown: Any) -> int:
     return len(shown.split()) if isinstance(shown, str) else 0
 
 
-def as_answer(row: Row[Any], expected: dict[str, Any], *, words: int = 0) -> AnsweredPage:
+def as_answer(row: Row[Any], expected: dict[str, Any], *, words: int) -> AnsweredPage:
     return AnsweredPage(
         item_id=row.item_id or row.check_name,
         verdict=row.verdict,
@@ -358,14 +358,12 @@ def take_returned(study: LiveRound, annotator_id: str, *, by: str) -> int:
 def lapse_and_void(study: LiveRound) -> int:
     """Re-open what expired leases hold, and void those who left and whom the design's rules leave out."""
     expired = lapse_expired(study)
-    rules = study.design.exclusion != Exclusion()
-    if not rules and not study.design.attention.void:
+    if study.design.exclusion == Exclusion() and not study.design.attention.void:
         return expired
-    # all who answered may have broken a rule of exclusion; else those who met an attention check
-    answered = COUNTS_FOR_QUALITY if rules else COUNTS_FOR_QUALITY & (PAGES.c.kind == "check")
-    lapsed_rows = (ANNOTATORS.c.study_id == study.id, ANNOTATORS.c.stage == "rating", ANNOTATORS.c.lapsed.is_(True))
-    query = select(ANNOTATORS.c.id).join(PAGES, PAGES.c.annotator_id == ANNOTATORS.c.id).where(*lapsed_rows, answered)
-    for annotator_id in study.scalars(query.distinct().order_by(ANNOTATORS.c.id)).all():
+    away = (ANNOTATORS.c.study_id == study.id, ANNOTATORS.c.stage == "rating", ANNOTATORS.c.lapsed.is_(True))
+    query = select(ANNOTATORS.c.id).join(PAGES, PAGES.c.annotator_id == ANNOTATORS.c.id)
+    answered = query.where(*away, COUNTS_FOR_QUALITY).distinct().order_by(ANNOTATORS.c.id)
+    for annotator_id in study.scalars(answered).all():
         if reason := reason_to_void(answers_of(study, annotator_id), study.design):
             void(study, annotator_id, reason=reason, by="system")
     return expired

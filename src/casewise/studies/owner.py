@@ -322,7 +322,7 @@ def all_answers(study: LiveRound) -> tuple[defaultdict[str, list[AnsweredPage]],
         .order_by(PAGES.c.annotator_id, PAGES.c.position)
     )
     for row in study.execute(query):
-        answers[row.annotator_id].append(as_answer(row, expected))
+        answers[row.annotator_id].append(as_answer(row, expected, words=0))
         if row.item_id is not None:
             votes[row.item_id][row.verdict] += 1
     return answers, votes

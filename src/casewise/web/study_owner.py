@@ -132,7 +132,7 @@ def checks_page(request: Request, _owner: Owner, study: OwnedRound) -> Response:
 
 
 ITEMS_A_PAGE = 100
-DESIGN_SECTIONS = ("ratings", "attention", "quiz", "eligibility", "pay", "analysis", "quality", "privacy", "alerts")
+SECTIONS_NOT_SHOWN = {"contact", "texts", "recruiter", "simulation", "crowd"}
 PREVIEW_POLICY = f"{FIXED_HEADERS['Content-Security-Policy']}; sandbox allow-same-origin"
 """Content policy of a page as annotators see it: no form on it can be sent, and no script runs."""
 
@@ -142,7 +142,9 @@ def design_page(request: Request, _owner: Owner, study: OwnedRound) -> Response:
     """Return the settings with which the round runs, and every text that people read."""
     plain = study.design.model_dump(mode="json")
     facts = {name: plain[name] for name in ("conditions", "contrasts", "rates", "language", "seed", "benchmark")}
-    sections = {name: plain[name] for name in DESIGN_SECTIONS}
+    facts["contrasts"] = [f"{first} − {second}" for first, second in study.design.contrasts]
+    tables = {name: table for name, table in plain.items() if isinstance(table, dict)}
+    sections = {name: tables[name] for name in tables if name not in SECTIONS_NOT_SHOWN}
     names = ("warning", "consent", "tutorial", "debriefing", "screened_out", "help")
     texts = {name: markdown(getattr(study.wording, name)) for name in names}
     return render(request, "study/owner_design.html", study=study, facts=facts, sections=sections, texts=texts)
