@@ -250,12 +250,13 @@ def test_checks_are_dropped_where_others_took_every_item_and_none_was_answered(l
 
 def test_studies_and_annotators_are_locked_before_slots_and_nobody_waits_for_a_slot(lite):
     """In PostgreSQL's words; SQLite has no locks of rows."""
-    study, locks = opened(lite), list[tuple[str, str]]()
+    study, locks, statements = opened(lite), list[tuple[str, str]](), list[str]()
 
     def note(_connection, statement, *_rest):
-        said = str(statement.compile(dialect=postgresql.dialect()))
-        if found := re.search(r"FROM (?:study_)?(\w+).*(FOR .*)", said, re.DOTALL):
-            locks.append((found[1], found[2]))
+        words = str(statement.compile(dialect=postgresql.dialect()))
+        if match := re.search(r"FROM (?:study_)?(\w+).*(FOR .*)", words, re.DOTALL):
+            locks.append((match[1], match[2]))
+            statements.append(words)
 
     with study.write(lite, START) as live:
         who = newcomer(live)
@@ -266,6 +267,7 @@ def test_studies_and_annotators_are_locked_before_slots_and_nobody_waits_for_a_s
         event.listen(live.connection, "before_execute", note)
         reserve_slot(live, page)
 
+    assert re.search(r"WHERE \S+\.id = ", statements[0])
     assert locks == [
         ("studies", "FOR NO KEY UPDATE"),
         ("annotators", "FOR NO KEY UPDATE SKIP LOCKED"),

@@ -36,7 +36,7 @@ def page(owner, study, path, status=200):
 
 def test_the_design_is_shown_with_every_text_and_no_completion_code(owner, study):
     shown = page(owner, study, "/design")
-    assert "per_annotator" in shown
+    assert all(name in shown for name in ("per_annotator", "same_answer_share", "child_related"))
     assert "Attention checks" in shown
     assert "(right)" in shown
     assert study.design.contact.researcher in shown

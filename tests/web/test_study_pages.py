@@ -56,7 +56,7 @@ def test_the_whole_way_of_one_annotator(app, study):
         assert overview(live).valid == 3
 
 
-def test_the_end_speaks_of_a_step_only_where_there_is_one(app, study, monkeypatch):
+def test_the_end_and_the_page_of_ones_data_speak_of_a_step_only_where_there_is_one(app, study, monkeypatch):
     coded, invited = (
         Walker(app, each)
         for each in (study, opened(app.state.database, design(name="invited", recruiter={"kind": "invitation"})))
@@ -68,6 +68,10 @@ def test_the_end_speaks_of_a_step_only_where_there_is_one(app, study, monkeypatc
     assert "after the last step below" in coded.page
     assert "Enter it where you found the study." in coded.page
     assert "Your answers are kept. You can close this page." in invited.page
+    coded.open("/data")
+    invited.open("/data")
+    assert "use the link or the code on the next page" in coded.page
+    assert "write to us before you delete your data" in invited.page
 
 
 @pytest.mark.parametrize(
