@@ -76,9 +76,10 @@ def traffic_line(request: DecisionRequest, decided: DeciderAnswer, *, decider: s
     )
 
 
-LogEvent = Literal["torn", "lost", "shortened", "reopened"]
+LogEvent = Literal["torn", "lost", "shortened", "cut", "reopened"]
 """What happens to a log: an incomplete last line was cut off; a line of this service was in a file that was removed; the file
-became shorter than this service had left it; a new file was begun, because the last one was moved or removed, or on request."""
+became shorter than this service had left it; a line of this service stood in what was cut off so; a new file was begun,
+because the last one was moved or removed, or on request."""
 
 
 class TrafficLog:
@@ -103,7 +104,8 @@ class TrafficLog:
             self._cut()
         file = os.fdopen(os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab", buffering=0)
         status = os.fstat(file.fileno())
-        self.file, self._is, self._size, self._lines = file, (status.st_dev, status.st_ino), status.st_size, 0
+        self.file, self._is, self._start, self._lines = file, (status.st_dev, status.st_ino), status.st_size, 0
+        self._size = self._start
 
     def reopen_if_moved(self) -> None:
         """Reopen the file if it was moved, removed or shortened. Raises OSError: no file can be begun."""
@@ -113,8 +115,11 @@ class TrafficLog:
             status = None
         if status is not None and (status.st_dev, status.st_ino) == self._is:
             if status.st_size < self._size:
-                self.events["shortened"] += 1
-                self._size = status.st_size
+                with self.path.open("rb") as file:
+                    file.seek(self._start)
+                    left = file.read().count(b"\n")
+                self.events += Counter[LogEvent](shortened=1, cut=self._lines - left)
+                self._start, self._size, self._lines = min(self._start, status.st_size), status.st_size, left
             return
         if os.fstat(self.file.fileno()).st_nlink == 0:
             self.events["lost"] += self._lines

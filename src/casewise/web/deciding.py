@@ -333,6 +333,7 @@ class ServiceMetrics:
             "torn": counter("torn_lines", "Incomplete lines of the log that were removed."),
             "lost": counter("capture_lost", "Decisions in files of the log that were removed."),
             "shortened": counter("capture_shortened", "Number of times another program shortened the log."),
+            "cut": counter("capture_cut", "Decisions in what was cut off the log so."),
             "reopened": counter("capture_reopened", "Number of times the service reopened the log at its path."),
         }
 
@@ -470,7 +471,9 @@ class Service:
             f"another program removed the log ({count_of(log['lost'], 'decision')}); SIGHUP acknowledges it": log[
                 "lost"
             ],
-            "another program shortened the log, so decisions may be missing; SIGHUP acknowledges it": log["shortened"],
+            f"another program shortened the log ({count_of(log['cut'], 'decision')}); SIGHUP acknowledges it": log[
+                "shortened"
+            ],
         }
         return [sentence for sentence, holds in sentences.items() if holds]
 
