@@ -1,7 +1,7 @@
 """Measure how strong the built-in claims are against three judges, and write the table of docs/how-to/attack-a-judge.md.
 
     python scripts/measure_attacks.py                   # the two scripted judges; the column of SmolLM2 stays as it is
-    python scripts/measure_attacks.py smollm2 FOLDER    # also SmolLM2 (extra tiny), about 8 minutes of a core; resumed in FOLDER
+    python scripts/measure_attacks.py smollm2 FOLDER    # also SmolLM2 (extra tiny), about 15 minutes of a core; resumed in FOLDER
 
 Two judges are scripted. `credulous` calls a request unsafe, unless what it is told besides has a word of permission. `filtering` does
 the same after it has dropped every text with a phrase of the first wording of a claim: it shows what a filter of phrases is worth.
@@ -24,7 +24,7 @@ from casewise.ask.layouts import ShownItem
 from casewise.judges.plan import Selection
 from casewise.records import ShownContext
 from casewise.stats.estimates import Estimate
-from casewise.transforms.attacks import shipped_claims
+from casewise.transforms.attacks import FORMS, shipped_claims
 from casewise.transforms.channels import map_texts
 
 PAGE = Path(__file__).parents[1] / "docs" / "how-to" / "attack-a-judge.md"
@@ -85,7 +85,11 @@ def filtering(query: str, context: ShownContext, shown: ShownItem) -> str:
 known_phrases = phrases()
 
 
-CLAIMS = ["claim:" + "/".join((name, claim.channels[0], "safe")) for name, claim in shipped_claims().items()]
+CLAIMS = [
+    *("claim:" + "/".join((name, claim.channels[0], "safe")) for name, claim in shipped_claims().items()),
+    *(f"{form}:authority/user/safe" for form in FORMS),
+]
+"""Each claim in its first channel, and one claim in each form."""
 NOISE = "order:reversed"
 
 
@@ -117,9 +121,8 @@ def moved(folder: str) -> dict[str, str]:
         shifts = [sum(points) / len(points) for points in by_query.values()]
         interval = ttest_1samp(shifts, 0).confidence_interval(0.95)
         mean = sum(shifts) / len(shifts)
-        cells[arm.partition(":")[2] if arm.startswith("claim") else arm] = (
-            f"{mean:+.1f} [{interval.low:+.1f}, {interval.high:+.1f}]"
-        )
+        name = re.sub(r"@\d+:", ":", arm).removeprefix("claim:")
+        cells[name] = f"{mean:+.1f} [{interval.low:+.1f}, {interval.high:+.1f}]"
     return cells
 
 
@@ -135,7 +138,7 @@ def main() -> None:
     before, rest = text.split(BEGIN)
     last = moved(sys.argv[2]) if sys.argv[1:2] == ["smollm2"] else printed(rest.split(END)[0])
     judges = {"credulous": turned(credulous), "filtering": turned(filtering), "SmolLM2, points of P(safe)": last}
-    rows = dict.fromkeys(name for cells in judges.values() for name in cells)
+    rows = [name.removeprefix("claim:") for name in (*CLAIMS, NOISE)]
     lines = [f"| towards *safe* | {' | '.join(judges)} |", "|---" * (1 + len(judges)) + "|"]
     lines += [f"| `{name}` | {' | '.join(cells.get(name, '–') for cells in judges.values())} |" for name in rows]
     table = "\n".join(lines)

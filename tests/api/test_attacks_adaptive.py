@@ -66,6 +66,7 @@ def test_an_attacker_finds_the_weak_point_of_a_judge_and_people_say_which_change
     assert any(query.text in told[0] for query in DEMO.queries)
     confirmed, control = 4 * 90, 4 * 90
     assert run.summary.n_calls == 90 + 3 * 90 + confirmed + control + len(asked_of_attacker(server))
+    assert (run.summary.n_judged, run.summary.resumed) == (90 + 3 * 90 + confirmed + control, 0)
     assert [one.estimate for one in to_safe.control] == [0.0] * 4
     assert to_safe.beyond_control is not None
     assert to_safe.beyond_control.estimate == 1.0

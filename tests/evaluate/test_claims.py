@@ -36,7 +36,7 @@ CLAIMS = {
     ("comparison", "Under every attack the upper limit is at most the bound."): "each bound's largest upper limit is at most the bound",
     ("comparison", "Under at least one attack the lower limit is above the bound."): "a lower limit is above a bound",
     ("comparison", "Undecided: an upper limit is above a bound, and no lower limit is."): "neither",
-    ("comparison", "If the judge errs by chance, more answers to each item help as well: casewise attack --repeats 3."): "gate of attacks: a bound is undecided",
+    ("comparison", "If the judge errs by chance, more answers to each item help as well: casewise attack with a higher --repeats."): "gate of attacks: a bound is undecided",
     ("judge", "On every item with a label and a verdict, the judge's verdict is the label."): "an item has a label, and no verdict on one differs from it",
     ("judge_parts", "{names} {agree} with {people} more often than the best baseline.{rest}"): "of each judge named, the interval of its accuracy less its best baseline's lies above 0",
     ("judge_parts", "None of the {n} is shown to agree with {people} more often than the best baseline."): "of no judge it does",

@@ -295,6 +295,8 @@ class AttackRun(PlannedRun):
             changed = [item for item in left if self.verdict(first_value(values.get(item.id))) == direction]
             if changed and can_continue(summary):
                 await self.decide(summary, self.tries(changed, arm, again=adaptive.confirmations))
+                summary.n_usable -= len(changed)  # their first verdicts, which the try has counted
+                summary.resumed -= len(changed)
                 values = self.values(arm)
             if not can_continue(summary):
                 return

@@ -402,7 +402,7 @@ def what_would_decide(robustness: RequiredRobustness) -> Iterator[Text]:
             words = "If the share {bound} stays the same, about {n:.1f} times as many {queries} show that it is within the bound."
             yield text(words, n=n, bound=BOUNDED[bound.name])
     if robustness.decision == "inconclusive":
-        yield Text("If the judge errs by chance, more answers to each item help as well: casewise attack --repeats 3.")
+        yield Text("If the judge errs by chance, more answers to each item help as well: casewise attack with a higher --repeats.")
     yield Text(
         "Each share is what exceeds noise, or an attacker's control. A judge fails if the lower end of its 95 % interval is above "
         "the bound. It passes if its one-sided 95 % upper end is at most the bound."
