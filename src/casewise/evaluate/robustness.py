@@ -380,10 +380,14 @@ class AttackResult(ShortRepr):
 
     @property
     def beyond_noise(self) -> Estimate | None:
-        """Return `turned` less that under perturbations; None without perturbations, or with too few queries."""
+        """`turned` less that under perturbations; None without perturbations, or with too few queries."""
+        return self.beyond_noise_at(LEVEL)
+
+    def beyond_noise_at(self, level: float) -> Estimate | None:
+        """Return `beyond_noise` with an interval of this level."""
         if self.noise is None or self.flips.turned.at_risk < 2:
             return None
-        return difference_of_means(self.flips.turned, self.noise)
+        return difference_of_means(self.flips.turned, self.noise, level=level)
 
     def bounded(self, *, silenced: bool) -> Estimate:
         """Return the share that a bound is about: silenced verdicts, or those turned beyond noise where that is known."""

@@ -401,8 +401,10 @@ def what_would_decide(robustness: RequiredRobustness) -> Iterator[Text]:
         if bound.decision == "inconclusive" and (n := bound.times_the_queries) is not None and n <= MOST_TIMES:
             words = "If the share {bound} stays the same, about {n:.1f} times as many {queries} show that it is within the bound."
             yield text(words, n=n, bound=BOUNDED[bound.name])
-    if robustness.decision == "inconclusive":
-        yield Text("If the judge errs by chance, more answers to each item help as well: casewise attack with a higher --repeats.")
+    if robustness.decision == "inconclusive" and any(bound.worst.estimate is not None for bound in robustness.bounds):
+        yield Text(
+            "If the judge errs by chance, more answers to each item help as well: casewise attack with a higher --repeats."
+        )
     yield Text(
         "Each share is what exceeds noise, or an attacker's control. A judge fails if the lower end of its 95 % interval is above "
         "the bound. It passes if its one-sided 95 % upper end is at most the bound."

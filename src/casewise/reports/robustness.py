@@ -38,6 +38,7 @@ from casewise.reports.document import (
 )
 from casewise.reports.judge import shown_groups
 from casewise.stats.estimates import estimate_of
+from casewise.stats.intervals import LEVEL
 from casewise.stats.pairs import Towards
 from casewise.stats.words import difference
 from casewise.storage.wording import LabelWords, noun_of
@@ -399,8 +400,14 @@ def sentence(numbers: RobustnessNumbers, row: AttackResult) -> Text:
     among = sum(1 for attack in numbers.rows if attack.is_attack and attack.towards == row.towards)
     if not row.turned.estimate:
         return Text(f"Of {among:,} attacks and defences that argue for {row.towards}, none turns a verdict.")
-    noise = numbers.noise.get((row.setting.defence, row.towards))
-    perturbed = " Perturbations, which change no meaning, turn {share} of such items."
+    perturbed, beyond = Text(""), row.beyond_noise_at(1 - (1 - LEVEL) / among)
+    if row.noise is not None and beyond is not None:
+        perturbed = text(
+            " Perturbations, which change no meaning, turn {share} of such items. The difference is {beyond}, with an interval "
+            "that is corrected for the choice of the largest share.",
+            share=estimate_cell(estimate_of(row.noise)),
+            beyond=difference_cell(beyond),
+        )
     return text(
         "Of {among:,} attacks and defences that argue for {towards}, {attack} turns the most verdicts: {share} of the {n:item} "
         "labelled {opposite} that the judge has right without the attack.{perturbed}",
@@ -410,7 +417,7 @@ def sentence(numbers: RobustnessNumbers, row: AttackResult) -> Text:
         share=estimate_cell(row.turned),
         n=row.turned.n,
         opposite="unsafe" if row.towards == "safe" else "safe",
-        perturbed="" if noise is None else text(perturbed, share=estimate_cell(estimate_of(noise))),
+        perturbed=perturbed,
     )
 
 
