@@ -118,7 +118,8 @@ class TrafficLog:
                 with self.path.open("rb") as file:
                     file.seek(self._start)
                     left = file.read().count(b"\n")
-                self.events += Counter[LogEvent](shortened=1, cut=self._lines - left)
+                self.events["shortened"] += 1
+                self.events["cut"] += self._lines - left
                 self._start, self._size, self._lines = min(self._start, status.st_size), status.st_size, left
             return
         if os.fstat(self.file.fileno()).st_nlink == 0:
