@@ -1,6 +1,7 @@
 """The parts of attacks, one by one: claims, files of attacks, twins and perturbations."""
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +96,7 @@ def test_a_query_is_shown_one_of_the_wordings_always_the_same():
     numbers = [several.wording(f"q_{n}") for n in range(40)]
 
     assert set(numbers) == {0, 1, 2}
+    assert numbers[:12] == [2, 2, 2, 2, 0, 2, 2, 0, 2, 1, 1, 0], "runs of earlier versions go on with the same wordings"
     assert numbers == [several.wording(f"q_{n}") for n in range(40)]
     assert attack().wording("q_1") == 0
 
@@ -247,6 +249,23 @@ def test_the_templates_of_a_pyrit_file_have_their_own_name_that_of_the_file_or_a
         ("template-1", "template-1", "PyRIT"),
     ]
     assert (own.text, third.text, own.direction) == ("A {query}", "C {query}", "safe")
+
+
+def test_the_templates_of_a_pyrit_file_are_counted_from_one(tmp_path):
+    file = written(tmp_path, "a.prompt", "seeds:\n- {value: 'A {{ prompt }}'}\n- {value: 'B {{ prompt }}'}\n")
+
+    assert [number for number, _ in read_prompt_lines(file)] == [1, 2]
+
+
+def test_a_pyrit_file_needs_a_reader_of_yaml(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "yaml", None)
+
+    with pytest.raises(ConfigurationError, match="a PyRIT file needs PyYAML"):
+        list(pyrit_prompts(written(tmp_path, "a.yaml", "value: x")))
+
+
+def test_a_file_without_a_line_holds_no_attack(tmp_path):
+    assert list(read_prompt_lines(written(tmp_path, "a.jsonl"))) == []
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import cycle, islice
+from itertools import cycle
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, Self, get_args
 
@@ -314,7 +314,7 @@ def read_prompt_lines(path: Path) -> Iterator[tuple[int, AttackPrompt]]:
     """Yield the lines of a set of attacks, of a garak report, or of a PyRIT file, each with its number."""
     if path.suffix in (".yaml", ".yml", ".prompt"):
         yield from enumerate(pyrit_prompts(path), 1)
-    elif any('"entry_type"' in line for _, line in islice(numbered_lines(path), 1)):
+    elif '"entry_type"' in next((line for _, line in numbered_lines(path)), ""):
         attempts = (attempt for attempt in read_jsonl(path, GarakAttempt) if attempt.text.strip())
         once = dict.fromkeys((attempt.probe_classname or "garak", attempt.text) for attempt in attempts)
         for number, (probe, text) in enumerate(once, 1):
