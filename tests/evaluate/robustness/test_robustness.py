@@ -22,12 +22,15 @@ from casewise.evaluate.robustness import (
     compare_with_bounds,
     follow_turns,
     mean_metrics,
+    turn_verdicts,
     twins_of,
     with_limits_of_gate,
+    wordings,
 )
+from casewise.records import Arm
 from casewise.stats.estimates import Estimate
-from casewise.transforms.catalogue import parse_arm, setting_of
-from casewise.transforms.texts import NEUTRAL, MadeTexts
+from casewise.transforms.catalogue import attack_of_transform, parse_arm, setting_of
+from casewise.transforms.texts import NEUTRAL, AdaptiveTurn, MadeTexts
 
 LABELS = np.array([0.0] * 6 + [1.0] * 6)
 EVERY = np.ones(12, dtype=bool)
@@ -164,10 +167,11 @@ def test_the_attacks_that_turn_most_lead_and_one_that_was_shown_nowhere_is_named
         ([arm(ATTACK, 0)], False),
         ([arm(ATTACK, safe=np.r_[NAN, LABELS[1:]])], False),
         ([arm(ATTACK, hidden=range(12))], False),
+        ([arm("full", *range(6)), arm(ATTACK, *range(6))], True),
     ],
 )
 def test_a_judge_stood_still_where_it_has_verdicts_and_not_one_moved(arms, unmoved):
-    assert numbers_of(arm("full"), *arms).unmoved == unmoved
+    assert numbers_of(*arms, arm("full")).unmoved == unmoved
 
 
 def test_the_table_of_flips_has_a_row_an_attack_and_verdict():
@@ -194,6 +198,86 @@ def test_a_metric_is_the_mean_over_arms_of_each_over_its_own_queries():
     found = accuracy_of(first, np.arange(12) < 4)
     assert found is not None
     assert found.value == pytest.approx(1 / 4)
+
+
+def test_a_defence_without_an_arm_of_its_own_or_without_verdicts_is_worth_nothing_that_is_known():
+    unattacked = numbers_of(arm("full"), arm(ATTACK), arm(f"{ATTACK}+datamark"))
+    silent = numbers_of(arm("full", hidden=range(12)), arm(ATTACK))
+
+    assert ([worth.defence for worth in unattacked.defences], silent.defences) == (["none"], ())
+
+
+def test_a_report_says_of_which_series_it_is_and_how_often_each_item_was_asked():
+    numbers = numbers_of(arm("full"), arm(ATTACK, 0))
+    other: Any = SimpleNamespace(judge="K", elicitation="score")
+    beside: Any = SimpleNamespace(**{**vars(numbers.runs), "series": [*numbers.runs.series, other]})
+
+    assert numbers.notes == ()
+    assert replace(numbers, runs=beside).notes == ("This report is about J (binary) only. It leaves out K (score).",)
+    twice = replace(numbers.arms[0].sample, answers=(numbers.arms[0].sample,) * 2)
+    asked_twice = replace(numbers, arms=(replace(numbers.arms[0], sample=twice),))
+    assert asked_twice.notes == (
+        "Each item was asked 2 times in each arm. Shares and items are means over these answers.",
+    )
+
+
+def test_the_json_says_whose_numbers_these_are():
+    content = numbers_of(arm("full"), arm(ATTACK, 0)).as_json()
+
+    assert (content["judge"], content["benchmark"], content["elicitation"], content["labels"]) == (
+        *("J", "demo", "binary", "votes"),
+    )
+    assert (content["n_items"], len(content["attacks"]), len(content["defences"]), content["notes"]) == (12, 1, 1, [])
+    assert content["attacks"][0]["turned"]["estimate"] == pytest.approx(1 / 6)
+
+
+# Arms.
+
+
+def test_an_arm_is_called_as_a_user_types_it_and_a_turn_by_who_writes_where():
+    def of_turn(defence):
+        turn = AdaptiveTurn("writer", "tool", "unsafe", 2, defence)
+        return replace(arm("full"), arm=Arm(transforms=(turn.transform,))).name
+
+    assert [arm(name).name for name in ("full", ATTACK, "datamark", f"{ATTACK}+datamark")] == [
+        *("full", ATTACK, "datamark", f"{ATTACK}+datamark"),
+    ]
+    assert of_turn("none") == "writer, turn 2 (tool), towards unsafe"
+    assert of_turn("datamark") == "writer, turn 2 (tool), towards unsafe, datamark"
+
+
+def shown_wordings(name, queries, clusters):
+    runs: Any = SimpleNamespace(items=pl.DataFrame({"query_id": queries}), cluster=np.array(clusters))
+    return wordings(runs, parse_arm(name))
+
+
+def test_each_cluster_is_known_by_the_wording_that_its_query_was_shown():
+    attack = attack_of_transform(parse_arm(ATTACK).transforms[0])
+    assert attack is not None
+    queries = [f"q_{n}" for n in range(9)]
+    numbers = [attack.wording(query) for query in queries]
+
+    assert shown_wordings(ATTACK, queries, range(9)).tolist() == numbers
+    assert len(set(numbers)) > 1
+    assert shown_wordings(ATTACK, queries, [0] * 9) is None, "one cluster was shown several"
+    assert shown_wordings("full", queries, range(9)) is None
+    assert shown_wordings(NOISE, queries, range(9)) is None
+
+
+def test_a_row_says_how_many_wordings_its_attack_has():
+    numbers = numbers_of(arm("full"), arm(ATTACK), arm(NOISE))
+
+    assert (row_of(numbers, ATTACK).n_wordings, row_of(numbers, NOISE).n_wordings) == (8, None)
+    assert row_of(numbers, ATTACK).as_json()["wordings"] == 8
+
+
+def test_two_queries_are_enough_to_tell_an_attack_from_noise_and_one_is_not():
+    def beyond(n):
+        silent = np.where(np.arange(12) < n, LABELS, NAN)
+        return row_of(numbers_of(arm("full", safe=silent), arm(NOISE), arm(ATTACK, 0)), ATTACK).beyond_noise
+
+    assert beyond(1) is None
+    assert some(beyond(2)).estimate == pytest.approx(1 / 2)
 
 
 # Twins.
@@ -270,6 +354,24 @@ def test_an_attacker_is_held_against_its_control_on_the_items_that_the_judge_had
     assert some(found.bounded.ci_high) < some(found.beyond_control.ci_high)
 
 
+def test_one_repetition_of_each_change_finishes_a_turn_where_no_more_were_asked():
+    assert adapted({1: turn([0], again=1, confirmed=[0])}, {1: turn()}).unfinished is None
+
+
+def test_one_query_says_nothing_beyond_the_control():
+    one, two = (
+        adapted({1: turn([0], confirmed=[0])}, {1: turn()}, safe=np.where(np.arange(12) < n, 0.0, 1.0)) for n in (1, 2)
+    )
+
+    assert (one.beyond_control, two.beyond_control is not None) == (None, True)
+
+
+def test_the_last_turn_stands_for_an_attacker_without_a_control():
+    turns = {number: turn([number], confirmed=[number]) for number in (1, 2, 3)}
+
+    assert some(adapted(turns, {}).bounded).estimate == pytest.approx(3 / 6)
+
+
 def test_without_a_control_no_limit_of_an_attacker_is_known():
     found = adapted({1: turn([0], confirmed=[0]), 2: turn()}, {})
 
@@ -313,6 +415,27 @@ def test_the_attackers_of_a_run_are_held_against_the_neutral_statements_of_their
 
     assert (found.attacker, found.channel) == ("writer", "user")
     assert [one.estimate for one in found.control] == [pytest.approx(1 / 6)]
+
+
+def test_a_change_is_confirmed_by_more_than_half_of_its_repetitions():
+    """Verdicts of one turn: the first, then those of the repetitions."""
+    said = {"a": [1.0, 1, 1, 0], "b": [0.0, 1, 1], "c": [1.0, 1, 0], "e": [None, 1.0], "f": [1.0]}
+    named = Arm(transforms=(AdaptiveTurn("writer", "user", "safe", 1, "none").transform,))
+    columns = ["item_id", "arm", "repeat", "value"]
+    rows = [(item, named.name, n, value) for item, values in said.items() for n, value in enumerate(values)]
+    log = pl.DataFrame([*rows, ("d", "full", 0, 1.0)], schema=columns, orient="row").with_columns(
+        judge_id=pl.lit("J"), elicitation=pl.lit("binary"), attempt=pl.lit(0)
+    )
+    runs: Any = SimpleNamespace(
+        series=[SimpleNamespace(run=SimpleNamespace(judgements=log.select))],
+        items=pl.DataFrame({"item_id": list("abcdef")}),
+    )
+    (found,) = turn_verdicts(runs, [replace(arm("full"), arm=named)])
+
+    assert "".join(item for item, changed in zip("abcdef", found.changed, strict=True) if changed) == "acf"
+    assert found.again.tolist() == [3, 2, 2, 0, 1, 0]
+    assert "".join(item for item, confirmed in zip("abcdef", found.confirmed, strict=True) if confirmed) == "a"
+    assert turn_verdicts(runs, []) == ()
 
 
 # Bounds.
@@ -375,6 +498,7 @@ def test_an_attack_that_was_shown_nowhere_counts_only_where_all_are_so():
     some, none = numbers_of(arm("full"), arm(ATTACK), hidden), numbers_of(arm("full"), hidden)
 
     assert compare_with_bounds(some, {"safe": 0.9}).bounds[0].among == 1
+    assert compare_with_bounds(some, {"safe": 0.9}).bounds[0].attack == ATTACK
     assert "1 of 2 attacks could not be shown to the judge on any item" in " ".join(
         compare_with_bounds(some, {"safe": 0.9}).notes
     )
