@@ -419,7 +419,13 @@ def test_the_attackers_of_a_run_are_held_against_the_neutral_statements_of_their
 
 def test_a_change_is_confirmed_by_more_than_half_of_its_repetitions():
     """Verdicts of one turn: the first, then those of the repetitions."""
-    said = {"a": [1.0, 1, 1, 0], "b": [0.0, 1, 1], "c": [1.0, 1, 0], "e": [None, 1.0], "f": [1.0]}
+    said: dict[str, list[float | None]] = {
+        "a": [1.0, 1, 1, 0],
+        "b": [0.0, 1, 1],
+        "c": [1.0, 1, 0],
+        "e": [None, 1.0],
+        "f": [1.0],
+    }
     named = Arm(transforms=(AdaptiveTurn("writer", "user", "safe", 1, "none").transform,))
     columns = ["item_id", "arm", "repeat", "value"]
     rows = [(item, named.name, n, value) for item, values in said.items() for n, value in enumerate(values)]

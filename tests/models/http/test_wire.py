@@ -108,6 +108,16 @@ def test_logprobs_that_cannot_be_read_are_none(logprobs):
         ({"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}, Usage()),
         ({"prompt_tokens": -1, "completion_tokens": True}, Usage()),
         ({"prompt_tokens": 2**31, "completion_tokens": "5"}, Usage()),
+        ({"prompt_tokens": 2**31 - 1, "completion_tokens": 5}, Usage(2**31 - 1, 5)),
+        (
+            {"prompt_tokens": 9, "completion_tokens": 9, "completion_tokens_details": {"reasoning_tokens": 9}},
+            Usage(9, 18),
+        ),
+        (
+            {"prompt_tokens": 9, "completion_tokens": 9, "total_tokens": 18, "reasoning_tokens": 9},
+            Usage(9, 9),
+        ),
+        ({"completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": 1}}, Usage(None, 5)),
         ({"prompt_tokens": float("inf"), "completion_tokens": float("nan")}, Usage()),
         ({"prompt_tokens": 9, "completion_tokens": None, "prompt_tokens_details": None}, Usage(9)),
         ([1, 2], Usage()),
@@ -120,6 +130,12 @@ def test_usage_is_the_most_that_it_can_mean_and_unknown_where_it_cannot_be(usage
 
 def test_a_reply_without_words_may_have_no_tokens():
     assert read_usage({"prompt_tokens": 5, "completion_tokens": 0}, wrote=False) == Usage(5, 0)
+    assert read_usage({"prompt_tokens": 5, "total_tokens": 5}, wrote=False) == Usage(5, 0)
+
+
+def test_an_answer_that_is_another_json_says_which():
+    with pytest.raises(InvalidResponse, match="the answer is a JSON list, not an object"):
+        read_reply("[]")
 
 
 @pytest.mark.parametrize("text", ["", "[]", "null", "{}", '{"choices": []}', '{"choices": [{}]}', "<html>", '{"cho'])
@@ -369,9 +385,10 @@ def test_a_test_call_says_what_the_endpoint_takes_and_lists():
 
 @pytest.mark.parametrize("text", ["yes", "[1]", '{"ready": 1}', "{}"])
 def test_a_reply_without_the_object_that_was_asked_for_follows_no_schema(text):
-    found = probed(Reply(text))
+    found = probed(Reply(text + " " * 300, latency_s=0.12345))
 
-    assert (found.json_schema, found.top_logprobs, found.reply) == (False, 0, text)
+    assert (found.json_schema, found.top_logprobs, found.latency_s) == (False, 0, 0.123)
+    assert found.reply == (text + " " * 300)[:200]
 
 
 # Further parts of answers.
@@ -382,6 +399,8 @@ def test_the_version_of_a_model_is_its_name_and_its_fingerprint():
     reply = read_reply(json.dumps(payload))
 
     assert (reply.model_version, reply.refusal, reply.finish_reason) == ("m@fp", "no", None)
+    odd = read_reply(json.dumps({"model": 3, "choices": [{"message": {"content": "x", "refusal": ""}}]}))
+    assert (odd.model_version, odd.refusal) == (None, None)
 
 
 def test_a_reply_of_reasoning_alone_has_tokens():
@@ -407,6 +426,7 @@ def test_positions_end_where_one_has_no_number_and_rivals_stand_by_their_probabi
 def test_a_token_without_a_number_of_its_own_is_the_least_likely():
     (place,) = read_logprobs({"tokens": ["x"], "token_logprobs": [None], "top_logprobs": [{"safe": -0.5}]}) or ()
     (bare,) = read_logprobs({"tokens": ["x"], "token_logprobs": [-0.5]}) or ()
+    assert read_logprobs({}) is None
 
     assert (place.logprob, bare) == (-1e4, Position("x", -0.5))
 
