@@ -327,3 +327,13 @@ def test_cases_without_a_verdict_are_no_errors_avoided(file):
     assert "50.0 %" in limit["sentence"]
     silent = numbers_of(file([row | {"judge": None} for row in rows]))
     assert (silent.harm.estimate, silent.harm.method) == (None, "undefined: no verdict on items of that kind")
+
+
+def test_the_judges_column_is_no_other_and_a_report_says_why_cases_have_no_verdict(file):
+    with pytest.raises(ConfigurationError, match="'judge' is named as the judge's column and as another"):
+        numbers_of(file(ROWS), options=CheckOptions(judge="judge"), columns=CaseColumns(label="judge"))
+
+    failed = {"id": "x", "query": "x", "context": "x", "human": "safe", "judge": None, "error": "Overloaded"}
+    report = casewise.check(file([*ROWS, failed]), options=CheckOptions(judge="judge"))
+    assert report.numbers.unscored == {"judge failed: Overloaded": 1}
+    assert "Cases without a verdict of the judge: 1 (1 judge failed: Overloaded)." in report.to_markdown()

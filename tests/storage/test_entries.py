@@ -126,12 +126,12 @@ def test_one_object_is_taken_only_where_it_may_stand_alone(tmp_path):
     file = tmp_path / "a.json"
     file.write_text('{"a": 1}')
 
-    assert [each.value("a") for each in (*json_entries(file, single=True), json_entry(file))] == [1, 1]
+    assert json_entry(file).value("a") == 1
     with pytest.raises(DataError):
         json_entries(file)
     file.write_text("[]")
     with refused("holds no rows"):
-        json_entries(file, single=True)
+        json_entries(file)
 
 
 def test_each_line_of_a_text_file_holds_something(tmp_path):

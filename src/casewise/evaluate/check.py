@@ -245,14 +245,16 @@ def without_unreadable(table: Table, verdicts: VerdictColumn) -> Table:
 
 def judge_column(table: Table, check: CheckOptions, columns: CaseColumns) -> str:
     """Return the column with the judge's answers. Raises ConfigurationError: nothing says which it is."""
+    used = set(columns.named.values())
     if check.judge is not None:
+        if check.judge in used:
+            raise ConfigurationError(f"{check.judge!r} is named as the judge's column and as another; each has its own")
         if check.judge not in table.columns and "." in check.judge:
             table.columns[check.judge] = parts_of_objects(table, check.judge)
         if check.judge not in table.columns:
             problem = f"there is no column {check.judge!r}{did_you_mean(check.judge, table.names)}"
             raise ConfigurationError(f"{problem}; {listed(table.names)}")
         return check.judge
-    used = set(columns.named.values())
     candidates = [name for wanted in JUDGES for name in table.names if plain_name(name) == wanted and name not in used]
     if len(candidates) == 1:
         return candidates[0]

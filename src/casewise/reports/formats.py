@@ -109,7 +109,7 @@ def latex(document: Document) -> str:
     """Return every table of `document`; needs `\\usepackage{booktabs}`. Notices come first, as comments."""
     document = document.rendered()
     notices = [f"% {' '.join(notice.split())}" for notice in document.notices]
-    mark = "Synthetic data. " if any(notice.startswith("SYNTHETIC") for notice in document.notices) else ""
+    mark = "Synthetic data. " if is_synthetic(document) else ""
     tables = (latex_table(replace(table, caption=f"{mark}{table.caption}")) for table in document.tables())
     return "\n".join([*notices, *tables]) + "\n"
 
@@ -426,7 +426,10 @@ def write_figures(document: Document, folder: Path) -> None:
 
 
 def drawings(document: Document) -> dict[str, str]:
-    """Return every figure of `document` as standalone SVG, by its name; a page draws a forest itself."""
+    """Return every figure of `document` as standalone SVG, by its name; a page draws a forest itself.
+
+    Each figure of synthetic data says so, as it may be shown without its page.
+    """
     document = document.rendered()
     figures = {block.name: str(block.svg) for block in document.figures()}
     schema = {"name": pl.String, "estimate": pl.Float64, "low": pl.Float64, "high": pl.Float64}
@@ -439,7 +442,21 @@ def drawings(document: Document) -> dict[str, str]:
             ]
             frame = pl.DataFrame(rows, schema=schema, orient="row")
             figures[block.name] = charts.dots_with_intervals(frame, title=block.heads[2], ends=block.ends or (0, 1))
-    return figures
+    if not is_synthetic(document):
+        return figures
+    return {name: figure.rstrip().removesuffix("</svg>") + WATERMARK for name, figure in figures.items()}
+
+
+def is_synthetic(document: Document) -> bool:
+    """Return whether a document is about synthetic data, so that each table and figure of it says so."""
+    return any(notice.startswith("SYNTHETIC") for notice in document.notices)
+
+
+WATERMARK = (
+    '<text x="50%" y="50%" text-anchor="middle" font-family="sans-serif" font-size="28" fill="#777" fill-opacity="0.4">'
+    "SYNTHETIC DATA</text></svg>"
+)
+"""The end of a figure of synthetic data."""
 
 
 def write_tables(document: Document, folder: Path) -> None:

@@ -116,20 +116,13 @@ class Entry:
             yield Entry(self.path, self.line, value, f"{self.where}{', ' if self.where else ''}{key} {number}")
 
 
-def json_entries(path: Path, *, single: bool = False) -> list[Entry]:
-    """Return the objects of a JSON array or of JSON Lines, with the lines that they begin on.
-
-    `single`: also take the one object of a JSON file.
-
-    Raises DataError: there are none.
-    """
+def json_entries(path: Path) -> list[Entry]:
+    """Return the objects of a JSON array or of JSON Lines, with the lines that they begin on. Raises DataError: there are none."""
     if path.suffix.lower() in (".jsonl", ".ndjson"):
         entries = [Entry(path, number, parse(line, path=path, line=number)) for number, line in numbered_lines(path)]
-    elif (text := read_text(path)).lstrip().startswith("[") or not single:
-        elements = enumerate(rows(text, path=path), 1)
-        entries = [Entry(path, line, value, f"row {number}") for number, (line, value) in elements]
     else:
-        entries = [Entry(path, 1, parse(text, path=path))]
+        elements = enumerate(rows(read_text(path), path=path), 1)
+        entries = [Entry(path, line, value, f"row {number}") for number, (line, value) in elements]
     if not entries:
         raise DataError(path, None, "holds no rows")
     return entries

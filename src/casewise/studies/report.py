@@ -539,7 +539,9 @@ class StudyReport(Report[StudyNumbers]):
             (folder / name).mkdir(parents=True, exist_ok=True)
         if not analysis.anonymous and len(analysis.contrasts):
             pairs = list(analysis.contrasts.select("first", "second").iter_rows())
-            write_mixed_model(folder / "mixed_model", analysis.ratings, pairs, analysis.options)
+            write_mixed_model(
+                folder / "mixed_model", analysis.ratings, pairs, analysis.options, notices=self.document.notices
+            )
         write_text(folder / "report.html", self.to_html())
         write_text(folder / "report.md", self.to_markdown())
         write_text(folder / "report.json", json_text(self.as_json()))

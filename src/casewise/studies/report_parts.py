@@ -168,9 +168,14 @@ def mixed_model_table(ratings: CodedRatings) -> pl.DataFrame:
 
 
 def write_mixed_model(
-    folder: Path, ratings: CodedRatings, contrasts: Sequence[tuple[str, str]], options: AnalysisOptions
+    folder: Path,
+    ratings: CodedRatings,
+    contrasts: Sequence[tuple[str, str]],
+    options: AnalysisOptions,
+    *,
+    notices: Sequence[str],
 ) -> None:
-    """Write `ratings.csv`, and `mixed_model.R` with the contrasts and their correction, into `folder`."""
+    """Write `ratings.csv`, and `mixed_model.R` with the contrasts, their correction and the report's notices, into `folder`."""
 
     def quoted(name: str) -> str:
         escaped = name.replace("\\", "\\\\").replace('"', '\\"')
@@ -183,7 +188,7 @@ def write_mixed_model(
         script = script.replace(word, value, 1)
     folder.mkdir(parents=True, exist_ok=True)
     write_text(folder / "ratings.csv", mixed_model_table(ratings).write_csv())
-    write_text(folder / "mixed_model.R", script)
+    write_text(folder / "mixed_model.R", "".join(f"# {notice}\n" for notice in notices) + script)
 
 
 def contrast_name(row: dict[str, Any]) -> str:

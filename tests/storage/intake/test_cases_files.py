@@ -810,3 +810,8 @@ def test_raters_are_a_pattern_or_columns_by_name():
 def test_a_list_as_pandas_writes_it_may_hold_missing_votes():
     assert labels(load_frame([{"query": BREAD, "votes": "['safe', nan]"}])) == [(1, 0, 0)]
     assert labels(load_frame([{"query": BREAD, "votes": '["safe", NaN]'}])) == [(1, 0, 0)]
+
+
+def test_a_file_without_queries_is_not_asked_which_of_two_its_labels_are_about():
+    with pytest.raises(ConfigurationError, match="no column has a name like query"):
+        load_frame([{"reply": "No.", "label": "safe"}])

@@ -71,6 +71,12 @@ def test_every_figure_is_drawn_and_has_words(full):
     assert all(figure.svg.startswith("<svg") and figure.alt for figure in full.document.figures())
 
 
+def test_a_figure_of_synthetic_data_says_so_without_its_page(full):
+    for document in (full.document, study_report("demo").document):
+        synthetic = any(notice.startswith("SYNTHETIC") for notice in document.notices)
+        assert {"SYNTHETIC DATA" in drawn for drawn in drawings(document).values()} == {synthetic}
+
+
 def test_a_methods_paragraph_and_a_table_for_a_paper_say_that_the_ratings_are_simulated():
     document = study_report("demo").document
     folds = (block for block in document.sections[-1].blocks if isinstance(block, Folded) and block.anchor == "methods")

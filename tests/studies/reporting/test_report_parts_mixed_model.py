@@ -64,7 +64,13 @@ def test_anonymous_votes_have_no_mixed_model():
 
 def test_names_are_written_as_r_reads_them(tmp_path):
     options = AnalysisOptions(correction="benjamini-hochberg", level=0.9)
-    write_mixed_model(tmp_path, code_ratings(crowd_table(crowd_plan(queries=3))), [('a "b"', "c\\d")], options)
+    write_mixed_model(
+        tmp_path,
+        code_ratings(crowd_table(crowd_plan(queries=3))),
+        [('a "b"', "c\\d")],
+        options,
+        notices=["SYNTHETIC DATA"],
+    )
 
     script = (tmp_path / "mixed_model.R").read_text()
     assert r'list(c("a \"b\"", "c\\d"))' in script
@@ -91,7 +97,7 @@ def test_the_script_gives_what_lme4_gave(known, tmp_path):
     if not has_lme4():
         pytest.skip("needs R with lme4")
     data, expected = known
-    write_mixed_model(tmp_path, coded(data), [("c0", "c1")], AnalysisOptions())
+    write_mixed_model(tmp_path, coded(data), [("c0", "c1")], AnalysisOptions(), notices=[])
 
     subprocess.run(["Rscript", "mixed_model.R"], cwd=tmp_path, check=True, capture_output=True)
 

@@ -910,28 +910,19 @@ class Cases:
         if self.n_blank:
             self.notes.append(f"Without a rating, though an annotator is named: {count_of(self.n_blank, 'row')}.")
         declared = self.declared
+        varies = "left out: differs among the ratings of a case"
         columns = [
-            ColumnRead(column=column, role=part.replace("_", " "), declared=getattr(declared, part, None) == column)
-            for part, column in self.column.items()
-        ]
-        columns += [
-            ColumnRead(column=name, role=f"context parameter {parameter}", declared=name in declared.parameters)
-            for name, parameter in self.columns.parameters.items()
-        ]
-        columns += [
-            ColumnRead(column=name, role=f"trait {parameter}", declared=name in declared.trait)
-            for name, parameter in self.traits_by_column.items()
-        ]
-        columns += [
-            ColumnRead(column=name, role=f"votes of {person}", declared=True) for name, person in self.raters.items()
-        ]
-        columns += [
-            ColumnRead(
-                column=name,
-                role="left out: differs among the ratings of a case" if name in self.varying else "kept with the case",
-                declared=True,
-            )
-            for name in self.other_columns
+            *(
+                (name, part.replace("_", " "), getattr(declared, part, None) == name)
+                for part, name in self.column.items()
+            ),
+            *(
+                (name, f"context parameter {part}", name in declared.parameters)
+                for name, part in self.columns.parameters.items()
+            ),
+            *((name, f"trait {trait}", name in declared.trait) for name, trait in self.traits_by_column.items()),
+            *((name, f"votes of {person}", True) for name, person in self.raters.items()),
+            *((name, varies if name in self.varying else "kept with the case", True) for name in self.other_columns),
         ]
         return Receipt(
             file=self.path.name,
@@ -942,7 +933,7 @@ class Cases:
             - len(self.rejected)
             - len(self.merged)
             - sum(self.table.left_out.values()),
-            columns=tuple(columns),
+            columns=tuple(ColumnRead(column=name, role=role, declared=said) for name, role, said in columns),
             words=tuple(
                 WordRead(column=column, word=word, read_as=reading, how=how, n=n)
                 for (column, word, reading, how), n in self.words.items()

@@ -20,18 +20,7 @@ from casewise.text import count_of
 RATING = "rating"
 """The column that a wide table's cells become."""
 
-PERSON = (
-    "annotator",
-    "annotator_id",
-    "participant",
-    "participant_id",
-    "worker",
-    "worker_id",
-    "rater",
-    "rater_id",
-    "prolific_pid",
-    "id",
-)
+PERSON = (*OPTIONS["annotator"], "prolific_pid", "id")
 """Usual names of the column with the person in a table of people."""
 
 

@@ -273,7 +273,12 @@ def reply_column(chosen: CaseColumns, columns: Sequence[str], used_columns: Coll
         return chosen.reply
     used = {*used_columns, *chosen.named.values()}
     candidates = [name for name in columns if REPLIES.fullmatch(plain_name(name)) and name not in used]
-    if not candidates or chosen.judged in ("request", "action") or (chosen.judged and chosen.judged not in KINDS):
+    if (
+        not candidates
+        or not (chosen.query or chosen.tool_call)
+        or chosen.judged in ("request", "action")
+        or (chosen.judged and chosen.judged not in KINDS)
+    ):
         return ""
     if chosen.judged == "reply" and len(candidates) == 1:
         return candidates[0]

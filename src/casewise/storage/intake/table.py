@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from casewise.errors import ConfigurationError, DataError
-from casewise.storage.entries import Entry, name_text
+from casewise.errors import ConfigurationError, DataError, did_you_mean
+from casewise.storage.entries import MOST_LISTED, Entry, name_text
 from casewise.storage.words import plain_word
 
 SPREADSHEET_ERRORS = frozenset(("#REF!", "#NAME?", "#VALUE!", "#DIV/0!", "#NULL!", "#NUM!"))
@@ -25,9 +25,6 @@ EMPTY_ROW = "the row is empty"
 
 NAN = re.compile(r"\bnan\b")
 """A missing number in a list as Python writes it."""
-
-MOST_VALUES = 10
-"""Values of a column that a message lists."""
 
 VERBATIM = ("reply", "response", "text")
 """Columns of what a model wrote, in which spaces around a text are a part of it."""
@@ -110,9 +107,9 @@ class Table:
         return self.at(keep)
 
     def where(self, conditions: Iterable[str]) -> Table:
-        """Return the rows in which each column of `COLUMN=VALUE` has that value; columns that the table lacks say nothing.
+        """Return the rows in which each column of `COLUMN=VALUE` has that value.
 
-        Raises ConfigurationError: a condition has another form. DataError: no row has the value.
+        Raises ConfigurationError: a condition has another form, or there is no such column. DataError: no row has the value.
         """
         table = self
         for condition in conditions:
@@ -120,10 +117,11 @@ class Table:
             if not equals:
                 raise ConfigurationError(f"--where is {condition!r}; write COLUMN=VALUE")
             if (cells := table.columns.get(column)) is None:
-                continue
+                columns = f"{did_you_mean(column, self.names)}; the columns are: {', '.join(self.names[:MOST_LISTED])}"
+                raise ConfigurationError(f"--where: there is no column {column!r}{columns}")
             places = [place for place, cell in enumerate(cells) if plain_word(text_of_cell(cell)) == plain_word(value)]
             if not places:
-                values = ", ".join(list(dict.fromkeys(text_of_cell(cell) for cell in cells))[:MOST_VALUES])
+                values = ", ".join(list(dict.fromkeys(text_of_cell(cell) for cell in cells))[:MOST_LISTED])
                 raise DataError(self.path, None, f"no row has {value!r} in {column!r}; it has {values}")
             if len(places) < len(table):
                 reason = f"not among those of --where {condition}"

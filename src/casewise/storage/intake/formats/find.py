@@ -6,10 +6,9 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 
-from casewise.errors import ConfigurationError, DataError, did_you_mean
+from casewise.errors import DataError
 from casewise.plugins import all_parts, builtin_parts
 from casewise.storage.intake.formats.format import NO_TABLES, FileOptions, Format, GivenFile, Level
-from casewise.storage.intake.roles import listed
 from casewise.storage.intake.table import Table
 
 OWN = (
@@ -81,14 +80,8 @@ def read_any_table(path: Path, options: FileOptions = FileOptions()) -> Table:
         )
         assert form is not None  # every object is one of some format
     table = named(form, form.read(file)).where(options.where)
-    names = {*table.columns}
     if (sheet := first_match("sheet", table)) is not None:
-        table = named(sheet, sheet.read(table)).where(options.where)
-    for column in (condition.partition("=")[0] for condition in options.where):
-        if column not in names | {*table.columns}:
-            raise ConfigurationError(
-                f"--where: there is no column {column!r}{did_you_mean(column, table.names)}; {listed(table.names)}"
-            )
+        table = named(sheet, sheet.read(table))
     return table.without_empty_rows()
 
 

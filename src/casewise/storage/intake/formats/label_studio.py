@@ -73,11 +73,6 @@ def unpacked(cell: Any) -> Any:
     return cell
 
 
-def read_flat(given: GivenFile) -> Table:
-    """Return JSON-MIN's rows with choices and people unpacked."""
-    return unpack(given.table(given.objects))
-
-
 def unpack(table: Table) -> Table:
     """Return the annotations with choices and people unpacked, without the rows of tasks that nobody annotated."""
     table = table.without(lambda row: None if row.has("annotation_id") else "the task has no annotation")
@@ -93,6 +88,6 @@ SOURCE = "Label Studio, task format and converter"
 
 FORMATS = (
     Format("Label Studio JSON", "objects", SOURCE, lambda seen: "data" in seen and "annotations" in seen, read),
-    Format("Label Studio JSON-MIN", "objects", SOURCE, is_flat, read_flat),
+    Format("Label Studio JSON-MIN", "objects", SOURCE, is_flat, lambda given: unpack(given.table(given.objects))),
     Format("Label Studio CSV", "sheet", SOURCE, lambda table: is_flat(table.columns), unpack),
 )

@@ -42,6 +42,9 @@ LISTS = {
 
 MODELS = ("provided_model_name", "providedModelName")
 
+FAILURES = ("status_message", "statusMessage")
+"""Columns that say why an observation failed."""
+
 
 def is_scores(table: Table) -> bool:
     """Return whether the rows are scores. Scores that are all texts have no `value`, as its public API may give null."""
@@ -93,7 +96,9 @@ def read_traces(table: Table) -> Table:
     table.columns.pop("scores", None)
     for name in set(table.columns) - LISTS:
         table.columns[name] = [only_score(cell) for cell in table.columns[name]]
-    return table.renamed({"input": "query", "output": "reply", **dict.fromkeys(MODELS, "model")})
+    return table.renamed(
+        {"input": "query", "output": "reply", **dict.fromkeys(MODELS, "model"), **dict.fromkeys(FAILURES, "error")}
+    )
 
 
 def only_score(cell: Any) -> Any:

@@ -34,7 +34,8 @@ def cells_of(entry: Entry) -> Iterator[dict[str, Any]]:
     if "id" not in cells:
         cells["id"] = entry.name("doc_id")
     filtered = entry.list("filtered_resps")
-    if filtered and all(map(is_likelihood, filtered)):
+    if filtered and all(isinstance(a, list) and len(a) == 2 and str(a[1]) in ("True", "False") for a in filtered):
+        # log-likelihoods of choices, each with whether it is the likeliest text
         chances = [float(each[0]) for each in filtered]
         if UNCONDITIONAL in entry.values:  # after the likelihoods of the choices stand those without the prompt
             chances = chances[: len(chances) // 2]
@@ -45,11 +46,6 @@ def cells_of(entry: Entry) -> Iterator[dict[str, Any]]:
         cells["reply"] = first[0] if isinstance(first, list) and first else first
         cells[SEVERAL] = len(first) if isinstance(first, list) and len(first) > 1 else None
     yield cells
-
-
-def is_likelihood(answer: Any) -> bool:
-    """Return whether an answer is the log-likelihood of a text, with whether it is the likeliest one."""
-    return isinstance(answer, list) and len(answer) == 2 and str(answer[1]) in ("True", "False")
 
 
 def read(given: GivenFile) -> Table:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from casewise.storage.intake.formats.format import Format, GivenFile
 from casewise.storage.intake.roles import OPTIONS
 from casewise.storage.intake.table import Table
@@ -14,18 +11,14 @@ OF_A_CASE = frozenset(name for part in ("query", "label", "vote", "votes") for n
 """Names of columns of which a case has some."""
 
 
-def is_case(values: Mapping[str, Any]) -> bool:
-    """Return whether the one object of a file is a case itself, whatever lists it holds."""
-    return any(plain_name(str(name)) in OF_A_CASE for name in values)
-
-
 def read(given: GivenFile) -> Table:
     """Return the objects of a file, or those of the one list of objects in its one object.
 
     Raises DataError: the one object has several lists of objects.
     """
     entries = given.objects
-    if len(entries) == 1 and not given.is_array and not is_case(entries[0].values):
+    is_case = any(plain_name(str(name)) in OF_A_CASE for name in entries[0].values)
+    if len(entries) == 1 and not given.is_array and not is_case:
         whole = entries[0]
         lists = [
             str(key)

@@ -22,6 +22,7 @@ NAMES = {
     OUTPUT: "reply",
     "attributes.llm.model_name": "model",
     "label": "verdict",
+    "status_message": "error",
 }
 
 ANNOTATIONS = {"span_id", "annotation_name"}

@@ -76,10 +76,6 @@ def anthropic_cells(entry: Entry) -> Iterator[dict[str, Any]]:
     }
 
 
-def is_anthropic(seen: Mapping[str, Any]) -> bool:
-    return "custom_id" in seen and isinstance(seen.get("result"), Mapping) and "type" in seen["result"]
-
-
 FORMATS = (
     Format(
         "OpenAI batch output",
@@ -92,7 +88,7 @@ FORMATS = (
         "Anthropic batch output",
         "objects",
         "Anthropic, Message Batches API, Python SDK",
-        is_anthropic,
+        lambda seen: "custom_id" in seen and isinstance(seen.get("result"), Mapping) and "type" in seen["result"],
         reader(anthropic_cells),
     ),
 )

@@ -9,15 +9,13 @@ forms of OpenAI's and Anthropic's interfaces (`casewise.storage.intake.chats`).
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
 from typing import Any
 
 from casewise.storage.entries import Entry
 from casewise.storage.intake.chats import AGENT, RESULT, arguments_of, call_in_words, calls_in, result_text
 from casewise.storage.intake.formats.format import Format, GivenFile
-from casewise.storage.intake.table import Table
+from casewise.storage.intake.table import Table, structured
 
 NO_CALL = "holds no tool call; casewise reads a trace for the actions of an agent"
 
@@ -83,14 +81,6 @@ def plain_value(value: Any) -> Any:
     return None
 
 
-def read_json(value: Any) -> Any:
-    """Return the JSON in a text; any other value as it is."""
-    if isinstance(value, str):
-        with suppress(ValueError):
-            return json.loads(value)
-    return value
-
-
 def trace_of(span: Mapping[str, Any]) -> str:
     context = span.get("context")
     return str(span.get("traceId") or (context.get("trace_id") if isinstance(context, Mapping) else None) or "")
@@ -119,7 +109,7 @@ def rows_of_spans(entries: Iterable[Entry]) -> Iterator[Entry]:
                 continue
             call = {
                 "tool": known.get("gen_ai.tool.name"),
-                "arguments": arguments_of(read_json(known.get("gen_ai.tool.call.arguments"))),
+                "arguments": arguments_of(structured(known.get("gen_ai.tool.call.arguments"))),
             }
             yield Entry(
                 entry.path,
@@ -134,13 +124,13 @@ def rows_of_spans(entries: Iterable[Entry]) -> Iterator[Entry]:
                 entry.where,
             )
             before.append({"role": AGENT, "text": call_in_words(call)})
-            if (result := read_json(known.get("gen_ai.tool.call.result"))) is not None:
+            if (result := structured(known.get("gen_ai.tool.call.result"))) is not None:
                 before.append({"role": RESULT, "text": result_text(result)})
 
 
 def said_before(known: Mapping[str, Any]) -> list[dict[str, str]]:
     """Return the turns of the messages that a chat span recorded; none where it recorded no content."""
-    messages = read_json(known.get("gen_ai.input.messages"))
+    messages = structured(known.get("gen_ai.input.messages"))
     after = [{"type": "tool_call", "name": "end", "arguments": {}}]
     calls = calls_in([*messages, *after]) if isinstance(messages, list) else []
     return calls[-1].before if calls else []
