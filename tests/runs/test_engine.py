@@ -41,7 +41,7 @@ class Kept(RunLog[SumAsk, Sum]):
         ]
         self.earlier_answers = pl.DataFrame(rows, schema=names, orient="row") if rows else None
 
-    def at(self, place: int) -> Sum:
+    def answer_at(self, place: int) -> Sum:
         return self.earlier[place]
 
     def write(self, ask: SumAsk, answer: Sum) -> None:
@@ -149,7 +149,7 @@ def test_a_log_without_a_place_for_answers_says_so(tmp_path):
     log: RunLog[SumAsk, Sum] = RunLog(tmp_path, InFlight())
 
     with pytest.raises(LookupError, match="nothing is held at 7"):
-        log.at(7)
+        log.answer_at(7)
     with pytest.raises(NotImplementedError):
         log.write(SumAsk(1, 0), said(1, 0))
     log.sync()
@@ -219,7 +219,7 @@ def test_of_two_unusable_answers_neither_is_copied_and_the_later_attempt_counts(
 
 def test_calls_that_a_batch_holds_are_left_out_pending_and_set_aside():
     session = session_of(separate_calls(SumAsk(n, 0) for n in range(3)), limits=Limits(max_cost=5.0))
-    session.leave({session.name(SumAsk(1, 0))}, Spend(3.0, 4))
+    session.skip({session.name(SumAsk(1, 0))}, Spend(3.0, 4))
 
     assert asks_left(session) == [(SumAsk(0, 0),), (SumAsk(2, 0),)]
     assert (session.progress.n_pending, session.budget.reserved) == (1, Spend(3.0, 4))
@@ -248,7 +248,9 @@ def test_an_answer_is_written_for_every_ask_of_its_call_and_counted_as_one():
     log, seen = Kept(), list[tuple[int, int]]()
     watch = RunObserver(progress=lambda progress, size: seen.append((progress.n_done, size)))
     session = session_of(sums(PAIR, commutes=True), log, watch=watch)
-    again = session.keep(Group(PAIR), said(1, 2, value=3).model_copy(update={"input_tokens": 4, "latency_s": 1.0}))
+    again = session.store_answer(
+        Group(PAIR), said(1, 2, value=3).model_copy(update={"input_tokens": 4, "latency_s": 1.0})
+    )
 
     assert again == ()
     assert log.brief == [(1, 2, 0, 3, None), (2, 1, 0, 3, "1")]
@@ -260,17 +262,17 @@ def test_an_answer_is_written_for_every_ask_of_its_call_and_counted_as_one():
 
 def test_an_unusable_answer_is_asked_for_again_until_there_are_no_retries_left():
     session = session_of(sums(PAIR, commutes=True, retries=1), limits=Limits(max_cost=9.0))
-    (again,) = session.keep(Group(PAIR), said(1, 2))
+    (again,) = session.store_answer(Group(PAIR), said(1, 2))
 
     assert again == Group((SumAsk(1, 2, 1), SumAsk(2, 1, 1)), Spend(2.0, 5))
-    assert session.keep(again, said(1, 2, 1)) == ()
+    assert session.store_answer(again, said(1, 2, 1)) == ()
     assert (session.progress.n_unusable, session.progress.n_usable, session.progress.n_unavailable) == (2, 0, 0)
 
 
 def test_a_failure_that_may_pass_leaves_all_asks_of_its_call_to_later_sessions():
     session = session_of(sums(PAIR, commutes=True))
 
-    assert session.keep(Group(PAIR), said(1, 2, kind=PassingSum)) == ()
+    assert session.store_answer(Group(PAIR), said(1, 2, kind=PassingSum)) == ()
     assert session.progress.n_unavailable == 2
 
 

@@ -210,13 +210,13 @@ class AttackRun(PlannedRun):
         turns = [(adaptive.turn(n, "safe", name), arm) for (name, arm), n in product(self.unattacked, numbers)]
         controls = [(adaptive.control(n, "safe", name), arm) for (name, arm), n in product(self.unattacked, numbers)]
         arms = tuple(Arm(transforms=(turn.transform, *arm.transforms)) for turn, arm in (*turns, *controls))
-        tried = replace(self.plan, arms=arms, repeats=1)
+        tries = replace(self.plan, arms=arms, repeats=1)
         last = tuple(
             arm for arm, (turn, _) in zip(arms, (*turns, *controls), strict=True) if turn.number == adaptive.turns
         )
         again = replace(self.plan, arms=last, repeats=adaptive.confirmations)
         estimate = estimate_run(self.benchmark, self.judge, self.plan, making=self.making)
-        for plan in (tried, again):
+        for plan in (tries, again):
             estimate = estimate.plus(estimate_run(self.benchmark, self.judge, plan, making=self.making))
         asks = [
             self.claim_ask(turn, item, [EarlierClaim(UNWRITTEN, "unsafe")] * (turn.number - 1))
@@ -225,9 +225,9 @@ class AttackRun(PlannedRun):
         before = {**estimate.before, self.attacker.name: estimate_texts(self.attacker, asks)}
         return replace(estimate, before=before, not_shown=self.unseen)
 
-    def claim_ask(self, turn: AdaptiveTurn, item: Item, tried: Sequence[EarlierClaim]) -> TextAsk:
+    def claim_ask(self, turn: AdaptiveTurn, item: Item, claims: Sequence[EarlierClaim]) -> TextAsk:
         """Return the request to the attacker about an item at a turn."""
-        return claim_request(turn, show_item(FULL, self.benchmark, item), place_of(turn, item), tried)
+        return claim_request(turn, show_item(FULL, self.benchmark, item), place_of(turn, item), claims)
 
     async def perform(self, *, closing: bool = True) -> Run:
         """Perform the remaining calls of the run. Raises as `judge`. `closing`: close the judge afterwards."""

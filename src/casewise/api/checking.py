@@ -78,8 +78,8 @@ def write_check(folder: Path, tally: Tally, *, name: str) -> None:
     outcomes = dict(zip((draft.first for draft in tally.drafts), tally.outcomes, strict=True))
     answers: dict[Key, Answer] = {}
     for draft in cases.drafts.values():
-        own = tally.column[draft.first]
-        answer = Answer(outcomes[draft.first], raw_reply=None if own is None else str(own))
+        judge_answer = tally.column[draft.first]
+        answer = Answer(outcomes[draft.first], raw_reply=None if judge_answer is None else str(judge_answer))
         answers[draft.id, tally.verdicts.elicitation, FULL.name, 0] = answer
     write_benchmark(benchmark, folder / "benchmark")
     if cases.rejected:

@@ -357,9 +357,9 @@ class AuditReport(Report[Audit]):
 
     def as_json(self) -> dict[str, Any]:
         """Return the audit as plain JSON values."""
-        found = self.numbers
-        drawn = (*map(finding_made, found.findings), *map(unchecked_finding, found.left_out))
-        return {**found.as_json(), "conclusions": conclusions_json(drawn)}
+        audit = self.numbers
+        drawn = (*map(finding_made, audit.findings), *map(unchecked_finding, audit.left_out))
+        return {**audit.as_json(), "conclusions": conclusions_json(drawn)}
 
     @property
     def findings(self) -> pl.DataFrame:

@@ -500,9 +500,9 @@ def judge_several(
     runs: list[Run] = []
     for run in planned:
         folders = (neighbour.folder for neighbour in planned if neighbour is not run)
-        elsewhere = sum((run_spend(folder, JUDGEMENT_LOG) + makers_spend(folder) for folder in folders), Spend())
+        spent_elsewhere = sum((run_spend(folder, JUDGEMENT_LOG) + makers_spend(folder) for folder in folders), Spend())
         with watch(run) if watch else nullcontext(run.options.watch) as watching:
-            options = replace(run.options, limits=run.options.limits.reduced_by(elsewhere), watch=watching)
+            options = replace(run.options, limits=run.options.limits.reduced_by(spent_elsewhere), watch=watching)
             runs.append(run_sync(replace(run, options=options).perform()))
         if runs[-1].summary.stopped:
             break

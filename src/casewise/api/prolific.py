@@ -98,10 +98,10 @@ class StudyAtProlific(Study):
         plan = self.plan()
         if plan.design.recruiter.kind != "prolific":
             raise ConfigurationError(f"{self.file}: [recruiter] kind is {plan.design.recruiter.kind!r}, not 'prolific'")
-        with self.round() as here:
-            if not can_be_reached(here.url):
+        with self.round() as study_round:
+            if not can_be_reached(study_round.url):
                 raise ConfigurationError(
-                    f"people at Prolific cannot safely reach {here.url}: serve the app at an https:// address that is not "
+                    f"people at Prolific cannot safely reach {study_round.url}: serve the app at an https:// address that is not "
                     "this machine's own, and name it with --site-url"
                 )
             people, minutes = wanted.places or plan.estimate.annotators, plan.estimate.minutes_per_annotator
@@ -109,10 +109,10 @@ class StudyAtProlific(Study):
             if workspace:
                 project = call(lambda prolific: prolific.project_in(workspace, project))
             request = study_request(
-                plan.design, url=here.url, places=people, minutes=minutes, group=wanted.keep_out, project=project
+                plan.design, url=study_round.url, places=people, minutes=minutes, group=wanted.keep_out, project=project
             )
             study_id = make_once(
-                here, "study", lambda prolific: prolific.create("/studies/", request), again=wanted.again
+                study_round, "study", lambda prolific: prolific.create("/studies/", request), again=wanted.again
             )
         return study_id, manual_filters(plan.design)
 
@@ -123,7 +123,7 @@ class StudyAtProlific(Study):
         """
         if self.prolific_study:
             return [self.prolific_study]
-        with self.round() as here, here.round.read(here.store) as live:
+        with self.round() as study_round, study_round.round.read(study_round.store) as live:
             ids = [name for name in objects_at_recruiter(live, "study") if name]
         if not ids:
             raise StudyError(
@@ -147,7 +147,7 @@ class StudyAtProlific(Study):
         Raises StudyError: the round is paused.
         """
         study_id, now = self.ids()[-1], datetime.now(UTC)
-        with self.round() as here, here.round.write(here.store, now) as live:
+        with self.round() as study_round, study_round.round.write(study_round.store, now) as live:
             state = round_state(live)
             if state == "paused":
                 raise StudyError("the round is paused, and people cannot begin; resume it: casewise study set open")
@@ -167,22 +167,22 @@ class StudyAtProlific(Study):
             return [submission for study_id in ids for submission in await prolific.submissions(study_id)]
 
         submissions = call(list_submissions)
-        with self.round() as here:
-            design = here.round.design
-            with here.round.write(here.store) as live:
+        with self.round() as study_round:
+            design = study_round.round.design
+            with study_round.round.write(study_round.store) as live:
                 maintain_round(live)
-                account = round_account(live, vault=here.vault)
-            lines = reconcile(submissions, account, design, vault=here.vault)
+                account = round_account(live, vault=study_round.vault)
+            lines = reconcile(submissions, account, design, vault=study_round.vault)
             if doubted := {line.submission.id for line in lines if line.doubtful and line.submission}:
                 submissions = call(lambda prolific: prolific.with_bonuses(submissions, doubted))
-            with here.round.write(here.store) as live:
-                account = round_account(live, vault=here.vault)
+            with study_round.round.write(study_round.store) as live:
+                account = round_account(live, vault=study_round.vault)
                 for payment in seen_payments(
-                    reconcile(submissions, account, design, vault=here.vault), account, design
+                    reconcile(submissions, account, design, vault=study_round.vault), account, design
                 ):
                     note_payment(live, payment)
-                account = round_account(live, vault=here.vault)
-            return reconcile(submissions, account, design, vault=here.vault)
+                account = round_account(live, vault=study_round.vault)
+            return reconcile(submissions, account, design, vault=study_round.vault)
 
     def carry_out(self, lines: Sequence[ReconciliationLine]) -> list[CasewiseError | None]:
         """Perform the action of each line, and return the error of each, or None. An error stops no other action.
@@ -200,7 +200,7 @@ class StudyAtProlific(Study):
 
     def in_doubt(self) -> list[Payment]:
         """Return the payments of which it is not known whether they were made."""
-        with self.round() as here, here.round.read(here.store) as live:
+        with self.round() as study_round, study_round.round.read(study_round.store) as live:
             return [payment for made in payments(live).values() for payment in made if not payment.settled]
 
     def _carry_out(self, line: ReconciliationLine) -> None:
@@ -219,22 +219,22 @@ class StudyAtProlific(Study):
                 raise
             self._note_asked(submission, standing)
         elif line.action == "leave out" and standing:
-            with self.round() as here, here.round.write(here.store) as live:
+            with self.round() as study_round, study_round.round.write(study_round.store) as live:
                 take_returned(live, standing.annotator, by="owner")
         elif line.action == "end" and standing:
             self._end(line, standing)
 
     def _note_asked(self, submission: Submission, standing: Standing | None) -> None:
-        with self.round() as here, here.round.write(here.store) as live:
-            asked = {"submission": here.vault.fingerprint(here.round.name, submission.id)}
+        with self.round() as study_round, study_round.round.write(study_round.store) as live:
+            asked = {"submission": study_round.vault.fingerprint(study_round.round.name, submission.id)}
             live.note(ASKED_TO_RETURN, by="owner", annotator_id=standing.annotator if standing else None, detail=asked)
 
     def _end(self, line: ReconciliationLine, standing: Standing) -> None:
         """End the participation of a person who left, and pay for its outcome if that can be paid."""
-        with self.round() as here, here.round.write(here.store) as live:
+        with self.round() as study_round, study_round.round.write(study_round.store) as live:
             leave_before_batch(live, standing.annotator)
             finish_batch(live, standing.annotator, outcome="stopped")
-            ended, pay = find_annotator(live, standing.annotator), here.round.design.pay
+            ended, pay = find_annotator(live, standing.annotator), study_round.round.design.pay
         outcome = ended.outcome if ended is not None else None
         if not line.amount or line.submission is None:
             return
@@ -246,12 +246,12 @@ class StudyAtProlific(Study):
     def approve(self, number: str, submission: Submission, amount: float) -> None:
         """Approve a submission there; one that timed out and is refused is paid as a bonus instead."""
         payment = Payment(number, APPROVAL, amount, "pay", "begun")
-        with self.round() as here:
-            with here.round.write(here.store) as live:
+        with self.round() as study_round:
+            with study_round.round.write(study_round.store) as live:
                 note_payment(live, payment)
             try:
                 pay(
-                    here,
+                    study_round,
                     payment,
                     lambda prolific: prolific.transition(f"/submissions/{submission.id}", "APPROVE"),
                 )
@@ -273,27 +273,27 @@ class StudyAtProlific(Study):
 
         Raises StudyError: no annotator in the round has that number, or the ids were deleted.
         """
-        with self.round() as here:
-            with here.round.read(here.store) as live:
+        with self.round() as study_round:
+            with study_round.round.read(study_round.store) as live:
                 row = find_annotator(live, number)
-                in_round = row is not None and row.study_id == here.round.id
-                person = person_of(live, number, vault=here.vault) if in_round else None
+                in_round = row is not None and row.study_id == study_round.round.id
+                person = person_of(live, number, vault=study_round.vault) if in_round else None
             if person is None:
                 raise StudyError(f"no person in this round has the number {number!r}, or the ids were deleted")
-            yield here, person
+            yield study_round, person
 
     def message(self, number: str, text: str) -> None:
         """Send a message to an annotator at Prolific. The log records the message without its text."""
-        with self._annotator(number) as (here, person):
+        with self._annotator(number) as (study_round, person):
             body = {"recipient_id": person.person, "study_id": person.study, "body": text}
             call(lambda prolific: prolific.call("POST", "/messages/", body))
-            here.note("messaged", number)
+            study_round.note("messaged", number)
 
     def ask_return(self, number: str, why: str) -> None:
         """Ask an annotator to return their submission; they may decline."""
-        with self._annotator(number) as (here, person):
+        with self._annotator(number) as (study_round, person):
             call(lambda prolific: prolific.request_return(person.session, why))
-            here.note("asked to return", number, why=why)
+            study_round.note("asked to return", number, why=why)
 
     def bonus(self, number: str, amount: float, *, again: bool = False, purpose: Purpose = "bonus") -> None:
         """Pay an annotator a bonus in the study's currency, to two decimals; with `purpose` "pay" it is what they are owed.
@@ -306,21 +306,21 @@ class StudyAtProlific(Study):
         amount = round(amount, 2)
         if not (isfinite(amount) and amount > 0):
             raise StudyError(f"a bonus is an amount of 0.01 or more, not {amount}")
-        with self._annotator(number) as (here, person):
+        with self._annotator(number) as (study_round, person):
             if not again:
-                with here.round.read(here.store) as live:
+                with study_round.round.read(study_round.store) as live:
                     refuse_second(live, number)
             body = {"study_id": person.study, "csv_bonuses": f"{person.session},{amount:.2f}"}
             prepared = call(lambda prolific: prolific.create("/submissions/bonus-payments/", body))
             payment = Payment(number, prepared, amount, purpose, "begun")
-            with here.round.write(here.store) as live:
+            with study_round.round.write(study_round.store) as live:
                 lock_round(live)
                 if not again:
                     refuse_second(live, number)
                 note_payment(live, payment)
             # Prolific pays again each time it is told so: never repeat this on a doubtful answer.
             pay(
-                here,
+                study_round,
                 payment,
                 lambda prolific: prolific.call("POST", f"/bulk-bonus-payments/{prepared}/pay/", {}),
             )
@@ -332,7 +332,7 @@ class StudyAtProlific(Study):
 
         Raises StudyError: none is in doubt, or more than one.
         """
-        with self.round() as here, here.round.write(here.store) as live:
+        with self.round() as study_round, study_round.round.write(study_round.store) as live:
             lock_round(live)
             return settle(live, number, payment, paid=paid)
 
@@ -341,25 +341,25 @@ class StudyAtProlific(Study):
 
         The group is made once; later those are added who came since.
         """
-        with self.round() as here:
-            study, kind = here.round, f"group in {workspace}"
-            with study.read(here.store) as live:
-                people = [standing.ids for standing in standings(live, vault=here.vault)]
+        with self.round() as study_round:
+            study, kind = study_round.round, f"group in {workspace}"
+            with study.read(study_round.store) as live:
+                people = [standing.ids for standing in standings(live, vault=study_round.vault)]
                 group = None if again else last_object_at_recruiter(live, kind)
             body = {"workspace_id": workspace, "name": f"{study.name} {study.version} {study.phase}"}
             group = group or make_once(
-                here, kind, lambda prolific: prolific.create("/participant-groups/", body), again=again
+                study_round, kind, lambda prolific: prolific.create("/participant-groups/", body), again=again
             )
         members = {"participant_ids": [person.person for person in people]}
         call(lambda prolific: prolific.call("POST", f"/participant-groups/{group}/participants/", members))
         return len(people), group
 
 
-def pay(here: StudyRound, payment: Payment, work: Callable[[ProlificClient], Awaitable[object]]) -> None:
+def pay(study_round: StudyRound, payment: Payment, work: Callable[[ProlificClient], Awaitable[object]]) -> None:
     """Make a payment that was begun, and record whether it was confirmed or refused, or is in doubt."""
 
     def record(state: PaymentState, why: str = "") -> None:
-        with here.round.write(here.store) as live:
+        with study_round.round.write(study_round.store) as live:
             note_payment(live, replace(payment, state=state, why=why))
 
     try:
@@ -374,12 +374,12 @@ def pay(here: StudyRound, payment: Payment, work: Callable[[ProlificClient], Awa
 
 
 def make_once(
-    here: StudyRound, kind: str, make: Callable[[ProlificClient], Awaitable[str]], *, again: bool = False
+    study_round: StudyRound, kind: str, make: Callable[[ProlificClient], Awaitable[str]], *, again: bool = False
 ) -> str:
     """Make one thing for a round at Prolific and return its id. It is recorded first, and made once unless `again`."""
 
     def record(state: str, name: str = "") -> None:
-        with here.round.write(here.store) as live:
+        with study_round.round.write(study_round.store) as live:
             if state == "begun":
                 lock_round(live)
                 refuse_second_object(live, kind, again=again)

@@ -258,28 +258,28 @@ class Study:
 
     def invite(self, people: int = 1) -> list[str]:
         """Return invitation links, one for each person."""
-        with self.round() as here:
-            key = derived_key(here.settings.secret_key, f"invitations {here.round.id}")
-            return [f"{here.url}?participant={new_invitation(key)}" for _ in range(people)]
+        with self.round() as study_round:
+            key = derived_key(study_round.settings.secret_key, f"invitations {study_round.round.id}")
+            return [f"{study_round.url}?participant={new_invitation(key)}" for _ in range(people)]
 
     def status(self) -> RoundStatus:
         """Return the progress of each condition, after expired leases have ended and due data has been deleted."""
-        with self.round() as here:
+        with self.round() as study_round:
             now = datetime.now(UTC)
-            with here.round.write(here.store, now) as live:
+            with study_round.round.write(study_round.store, now) as live:
                 maintain_round(live)
-            with here.round.read(here.store, now) as live:
+            with study_round.round.read(study_round.store, now) as live:
                 state = round_state(live)
-                return RoundStatus(here.round, state, monitor(live))
+                return RoundStatus(study_round.round, state, monitor(live))
 
     def currency(self) -> str:
         """Return the currency of the round's pay."""
-        with self.round() as here:
-            return here.round.design.pay.currency
+        with self.round() as study_round:
+            return study_round.round.design.pay.currency
 
     def ledger(self) -> list[LedgerLine]:
         """Return what each person is owed, and what of it was begun, confirmed, or is in doubt."""
-        with self.round() as here, here.round.read(here.store) as live:
+        with self.round() as study_round, study_round.round.read(study_round.store) as live:
             return ledger(live)
 
     def amendment(self) -> owner.Amendment:
@@ -288,7 +288,7 @@ class Study:
         Raises StudyError: there are not more ratings an item, something else is changed, or the round is not paused.
         """
         plan = self.plan()
-        with self.round() as here, here.round.write(here.store) as live:
+        with self.round() as study_round, study_round.round.write(study_round.store) as live:
             maintain_round(live)  # as `status`: both count the same slots as open
             return owner.amendment_of(live, plan)
 
@@ -298,7 +298,7 @@ class Study:
         Raises StudyError: as `amendment`, or `study.toml` says something else by now.
         """
         plan = self.plan()
-        with self.round() as here, here.round.write(here.store) as live:
+        with self.round() as study_round, study_round.round.write(study_round.store) as live:
             amendment = owner.amendment_of(live, plan)
             if amendment.change != agreed.change:
                 raise StudyError(f"study.toml changed in the meantime ({amendment.change}); give the command again")
@@ -310,37 +310,37 @@ class Study:
 
         After an amendment, opening waits until every server has read it: `wait` is called with the seconds.
         """
-        with self.round() as here:
+        with self.round() as study_round:
             if state == "open":
-                with here.round.read(here.store) as live:
+                with study_round.round.read(study_round.store) as live:
                     wait_s = seconds_to_wait(live)
                 if wait_s:
                     wait(wait_s)
-            with here.round.write(here.store) as live:
+            with study_round.round.write(study_round.store) as live:
                 set_state(live, state, by="owner")
-        return here.round
+        return study_round.round
 
     def set_condition(self, condition: str, *, closed: bool) -> Round:
         """Stop or restart new batches in one condition. Other conditions continue."""
-        with self.round() as here, here.round.write(here.store) as live:
+        with self.round() as study_round, study_round.round.write(study_round.store) as live:
             set_condition(live, condition, closed=closed, by="owner")
-        return here.round
+        return study_round.round
 
     def owners(self, *, add: str | None = None, remove: str | None = None) -> list[str]:
         """Return who sees this study on the owners' pages, by e-mail address, after adding or removing one of them.
 
         Raises ConfigurationError: no owner has that address.
         """
-        with self.round() as here, here.store.write() as connection:
+        with self.round() as study_round, study_round.store.write() as connection:
             for email, belongs in ((add, True), (remove, False)):
                 if email is not None:
-                    set_study_owner(connection, here.round.name, email, belongs=belongs)
-            return study_owners(connection, here.round.name)
+                    set_study_owner(connection, study_round.round.name, email, belongs=belongs)
+            return study_owners(connection, study_round.round.name)
 
     @contextmanager
     def _person(self, number: str) -> Iterator[LiveRound]:
         """Yield a transaction about an annotator. Raises StudyError: no annotator in this round has that number."""
-        with self.round() as here, here.round.write(here.store) as study:
+        with self.round() as study_round, study_round.round.write(study_round.store) as study:
             person = annotator(study, number)
             if person is None or person.study_id != study.id:
                 raise StudyError(f"no person in {study.name} ({study.phase}) has the number {number!r}")
@@ -362,11 +362,11 @@ class Study:
         Their ratings go with it until the date that the study states. The erasure is on a list outside the database first,
         and nothing of what was deleted stays in the database's files afterwards.
         """
-        with self.round() as here:
-            with here.round.write(here.store) as live:
-                erasure = owner.forget(live, number, vault=here.vault, by="owner", erasures=here.erasures)
-            here.store.scrub()
-            return erasure, certificate_of(here.round, erasure)
+        with self.round() as study_round:
+            with study_round.round.write(study_round.store) as live:
+                erasure = owner.forget(live, number, vault=study_round.vault, by="owner", erasures=study_round.erasures)
+            study_round.store.scrub()
+            return erasure, certificate_of(study_round.round, erasure)
 
     def export(self, folder: str | Path) -> Export:
         """Write the ratings as a benchmark folder; one with replies only its owner may read.
@@ -375,7 +375,7 @@ class Study:
         """
         plan = self.plan()
         access = owner_only_files() if plan.design.rates == "replies" else nullcontext()
-        with access, self.round() as here, here.round.read(here.store) as live:
+        with access, self.round() as study_round, study_round.round.read(study_round.store) as live:
             if not live.count(tables.pages.c.study_id == live.id):
                 raise StudyError(
                     f"no person has begun to rate in the {self.phase} round of {live.name} yet; nothing was written"

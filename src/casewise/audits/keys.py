@@ -194,7 +194,7 @@ def presence(subject: Subject, parameter: str, statement: str) -> FloatArray:
 
 def keys(subject: Subject) -> list[Key]:
     """Return the best statements that are tested, the most accurate first; none where none gains five points in sample."""
-    kept = partial(cached_item_numbers, subject.benchmark, made_with="polars")
+    cached = partial(cached_item_numbers, subject.benchmark, made_with="polars")
     some = f"{count_of(int(subject.words_read.sum()), 'item')}"
     candidate_keys = cached_numbers(
         subject.benchmark, f"keys of {some}", partial(candidates, subject), made_with="polars"
@@ -206,7 +206,7 @@ def keys(subject: Subject) -> list[Key]:
             subject,
             parameter,
             statement,
-            kept(f"key of {some}: {parameter} {statement}", partial(presence, subject, parameter, statement)),
+            cached(f"key of {some}: {parameter} {statement}", partial(presence, subject, parameter, statement)),
             searched,
         )
         for parameter, statement in names
@@ -219,8 +219,8 @@ def best_key(subject: Subject) -> Key | None:
 
     None where neither holds after the search.
     """
-    single = next((one for one in keys(subject) if one.holds), None)
-    whole = max((one for one in by_parameter(subject) if one.holds), key=lambda one: one.gain, default=None)
+    single = next((entry for entry in keys(subject) if entry.holds), None)
+    whole = max((entry for entry in by_parameter(subject) if entry.holds), key=lambda entry: entry.gain, default=None)
     return single if whole is None or (single and whole.gain < single.gain + LEAST_GAIN) else whole
 
 
@@ -300,10 +300,10 @@ def audit_keys(subject: Subject, part: Part) -> None:
         return
     restricted = subject.benchmark.restricted
     part.measured["statements_alone"] = [
-        {"reads": one.parameter, "held_out": text("{queries}"), "accuracy": one.accuracy.fields()}
-        for one in by_parameter(subject)
+        {"reads": tested.parameter, "held_out": text("{queries}"), "accuracy": tested.accuracy.fields()}
+        for tested in by_parameter(subject)
     ]
-    part.measured["keys"] = [key_evidence(one, restricted=restricted) for one in keys(subject)]
+    part.measured["keys"] = [key_evidence(tested, restricted=restricted) for tested in keys(subject)]
     if (best := best_key(subject)) is not None:
         part.add(
             "baseline.key",

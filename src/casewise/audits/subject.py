@@ -300,8 +300,8 @@ class Subject(ShortRepr):
         rows = pl.DataFrame({"text": self.texts_of_contexts, "query": self.query, "own": own_condition}).fill_nan(None)
         usual = rows.filter(~pl.col("own")).drop_nulls("text").group_by("text").agg(queries=pl.col("query").unique())
         joined = rows.join(usual, on="text", how="left", maintain_order="left")
-        elsewhere = (pl.col("queries").list.len() > 1) | (pl.col("queries").list.first() != pl.col("query"))
-        moved: BoolArray = joined.select((pl.col("own") & elsewhere).fill_null(value=False)).to_series().to_numpy()
+        in_other_query = (pl.col("queries").list.len() > 1) | (pl.col("queries").list.first() != pl.col("query"))
+        moved: BoolArray = joined.select((pl.col("own") & in_other_query).fill_null(value=False)).to_series().to_numpy()
         return moved
 
     @cached_property
@@ -411,11 +411,11 @@ class Subject(ShortRepr):
 
         Its interval is over clusters.
         """
-        known = rows & ~np.isnan(self.same_again)
-        if not known.any() or self.n_votes[rows].max() < 2:
+        predicted = rows & ~np.isnan(self.same_again)
+        if not predicted.any() or self.n_votes[rows].max() < 2:
             return None
-        terms = {"same": self.same_again[known], "items": np.ones(int(known.sum()))}
-        totals = TotalsByCluster.from_terms(terms, coded_labels(self.cluster[known]))
+        terms = {"same": self.same_again[predicted], "items": np.ones(int(predicted.sum()))}
+        totals = TotalsByCluster.from_terms(terms, coded_labels(self.cluster[predicted]))
         return estimate_of(totals.measure(share("same_again", "same", "items")))
 
     def words(self, reads: Features) -> PhraseCounts:

@@ -164,7 +164,7 @@ def import_(
     """
     if out is None and not dry_run:
         raise ConfigurationError("name a new folder with --out, or preview the import with --dry-run")
-    given: dict[str, Any] = {
+    given_options: dict[str, Any] = {
         "columns": replace(columns, parameters=columns_of_parameters(parameter)),
         "words": words,
         "policies": policies,
@@ -175,7 +175,7 @@ def import_(
         "file": form,
     }
     if dry_run:
-        benchmark = api.import_cases(file, **given)
+        benchmark = api.import_cases(file, **given_options)
         receipt = benchmark.about.receipt
         lines = receipt.sentences() if receipt else ()
         counts = benchmark.counts
@@ -191,7 +191,7 @@ def import_(
         )
         return
     assert out is not None
-    benchmark = api.import_cases(file, out, **given)
+    benchmark = api.import_cases(file, out, **given_options)
     receipt = benchmark.about.receipt
     for text in (*noteworthy_lines(receipt), *(benchmark.about.remarks or ()), *benchmark.notes()):
         note(f"note: {text}")
@@ -328,8 +328,8 @@ def list_jobs(runs: tuple[str, ...], *, ended: bool) -> None:
         print_json({"jobs": jobs})
         return
     if not jobs:
-        elsewhere = "" if runs else " in runs and replies; for another folder: casewise show jobs FOLDER"
-        note(f"no batch job is open{elsewhere}")
+        searched = "" if runs else " in runs and replies; for another folder: casewise show jobs FOLDER"
+        note(f"no batch job is open{searched}")
         return
     print_table(
         HEADINGS,

@@ -60,15 +60,15 @@ def demo(*, out: Path = Path("runs/demo"), form: FormatOption = None) -> None:
     DocumentOptions(form=form).present(report, full=False)
     note(f"\nThe page: {page}")
     # the path that it was started by, where the shell would not find it by name
-    called = (
+    command_words = (
         "casewise" if shutil.which("casewise") or not Path(sys.argv[0]).is_file() else relative_to_here(sys.argv[0])
     )
     note("Next:")
     with_web = find_spec("uvicorn") is not None
     for command, purpose in NEXT if with_web else NEXT[1:]:
-        note(f"  {called} {command.format(out=out):<40} {purpose}")
+        note(f"  {command_words} {command.format(out=out):<40} {purpose}")
     if not with_web:
-        note(f"  {install_command('web')}, and then {called} {NEXT[0][0].format(out=out)}: {NEXT[0][1]}")
+        note(f"  {install_command('web')}, and then {command_words} {NEXT[0][0].format(out=out)}: {NEXT[0][1]}")
 
 
 def paper(

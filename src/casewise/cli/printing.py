@@ -176,9 +176,9 @@ def print_table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     cells = [[str(cell) for cell in row] for row in [head, *rows]]
     columns = list(zip(*cells, strict=True))
     widths = [max(map(len, column)) for column in columns]
-    left = [place == 0 or any(map(str.isalpha, "".join(column[1:]))) for place, column in enumerate(columns)]
+    texts = [place == 0 or any(map(str.isalpha, "".join(column[1:]))) for place, column in enumerate(columns)]
     for row in cells:
-        line = (f"{cell:{'<' if words else '>'}{width}}" for cell, width, words in zip(row, widths, left, strict=True))
+        line = (f"{cell:{'<' if words else '>'}{width}}" for cell, width, words in zip(row, widths, texts, strict=True))
         say("  ".join(line).rstrip())
 
 

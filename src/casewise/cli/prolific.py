@@ -206,11 +206,11 @@ def agrees_to(
     kind: Action, lines: list[ReconciliationLine], currency: str, *, yes: bool | None, doubtful: bool | None
 ) -> bool:
     """True if the user agrees to all actions of one kind."""
-    given = yes if kind != "decide" else doubtful
-    if kind == "decide" and given is None and yes is not None:
-        given = False
-    if given is not None:
-        return given
+    agreed = yes if kind != "decide" else doubtful
+    if kind == "decide" and agreed is None and yes is not None:
+        agreed = False
+    if agreed is not None:
+        return agreed
     cost = sum(line.amount for line in lines)
     words = KINDS[kind][:1].upper() + KINDS[kind][1:]
     return confirm(f"{words}: {len(lines):,}" + (f", for {cost:,.2f} {currency} without the fee?" if cost else "?"))

@@ -114,8 +114,8 @@ def reread(
     can_be_read = [reply for reply in stored.unread if readers[name].can_read(reply)]
     available_readings = [all_readings[reply_id(reply)] for reply in can_be_read if reply_id(reply) in all_readings]
     n_found = sum(value_of(reading) is not None for reading in available_readings)
-    if left := len(can_be_read) - len(available_readings):
-        note(f"{count_of(left, 'reply was')} not read, because --max-cost {max_cost:g} is spent")
+    if n_remaining := len(can_be_read) - len(available_readings):
+        note(f"{count_of(n_remaining, 'reply was')} not read, because --max-cost {max_cost:g} is spent")
     say(f"{name}: finds a verdict in {n_found:,} of the {len(stored.unread):,} unread replies", by=name, found=n_found)
     if out is not None:
         changed = write_reading(out, stored, readers[name], all_readings, measured=measured.get(name))

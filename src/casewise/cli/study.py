@@ -574,9 +574,9 @@ def person(
         say(f"{number} was asked to return their submission", annotator=number)
     else:
         erasure, text = place.forget(number)
-        kept = "withdrawn" if erasure.ratings == "withdrawn" else "kept without a link to the person"
+        ratings_words = "withdrawn" if erasure.ratings == "withdrawn" else "kept without a link to the person"
         say(
-            f"the data about the person are deleted; the ratings are {kept}",
+            f"the data about the person are deleted; the ratings are {ratings_words}",
             ratings=erasure.ratings,
             number=erasure.number,
             signature=erasure.signature,
@@ -614,22 +614,22 @@ def print_plan(plan: StudyPlan) -> None:
         print(f"  {count_of(left_out, 'item')} about child-related crimes are left out ([sensitive] turns them on)")
 
 
-def print_overview(seen: Overview) -> None:
+def print_overview(overview: Overview) -> None:
     """Print a line for each condition, and the number of people at each step."""
     names = ("promised", "valid", "reserved", "open", "surplus", "void", "skipped", "people")
     rows = [
         [state.condition + (" (closed)" if state.closed else ""), *(getattr(state, name) for name in names)]
-        for state in seen.conditions
+        for state in overview.conditions
     ]
-    total = ["all", *(sum(getattr(state, name) for state in seen.conditions) for name in names)]
+    total = ["all", *(sum(getattr(state, name) for state in overview.conditions) for name in names)]
     print_table(["condition", *names], [*rows, total])
-    if seen.stages:
-        print("people: " + ", ".join(f"{count} {stage}" for stage, count in sorted(seen.stages.items())))
-    if seen.median_seconds is not None:
-        print(f"median time for an item: {seen.median_seconds:.1f} s")
+    if overview.stages:
+        print("people: " + ", ".join(f"{count} {stage}" for stage, count in sorted(overview.stages.items())))
+    if overview.median_seconds is not None:
+        print(f"median time for an item: {overview.median_seconds:.1f} s")
     print(
         "every item has exactly the promised ratings"
-        if seen.exact
+        if overview.exact
         else "some items do not have the promised ratings yet"
     )
 
@@ -645,10 +645,10 @@ def print_monitor(now: Monitor, *, currency: str) -> None:
     for amendment in now.amendments:
         print(f"amended {amendment}")
     money, funnel = now.money, now.funnel
-    of = "" if money.budget is None else f"; the budget is {money.budget:,.2f} {currency}"
+    budget = "" if money.budget is None else f"; the budget is {money.budget:,.2f} {currency}"
     print(
         f"{money.spent:,.2f} {currency} spent, {money.doubtful:,.2f} in doubt, {money.promised:,.2f} promised, "
-        f"{money.to_come:,.2f} to come: {money.total:,.2f} {currency}{of}"
+        f"{money.to_come:,.2f} to come: {money.total:,.2f} {currency}{budget}"
     )
     print(
         f"{funnel.arrived:,} arrived ({funnel.turned_away:,} more turned away), {funnel.consented:,} consented, "

@@ -158,8 +158,8 @@ def group_context(context: Any) -> dict[str, Any] | None:
             groups.setdefault(group, statement)
         elif dot or isinstance(statement, Mapping):
             texts = {parameter: statement} if dot else statement
-            known = {name: statement for name, statement in texts.items() if statement not in UNKNOWN}
-            groups[group] = {**groups.get(group, {}), **known}
+            stated = {name: statement for name, statement in texts.items() if statement not in UNKNOWN}
+            groups[group] = {**groups.get(group, {}), **stated}
         elif statement not in UNKNOWN:
             raise ConfigurationError(f"a context states its parameters by name, such as {SUCH} or {SUCH_DOTTED}")
     return {group: texts for group, texts in groups.items() if texts and texts not in UNKNOWN} or None

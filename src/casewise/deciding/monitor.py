@@ -314,13 +314,13 @@ def drift_tests(lines: Sequence[DecisionNumbers], file: FittedDecider) -> tuple[
         ),
     ]
     compared = [comparison for comparison in compared if comparison[2] and comparison[3] >= FEWEST]
-    p = np.array([chi_squared(now, then, of, n_queries) for _, now, then, of in compared])
+    p = np.array([chi_squared(now, then, size, n_queries) for _, now, then, size in compared])
     adjusted = adjust(p, "holm").tolist()
     return tuple(
         DriftTest(
-            what, now, then, own_p, corrected, smallest_shift(of, n_queries, len(then), level=LEVEL / len(compared))
+            what, now, then, own_p, corrected, smallest_shift(size, n_queries, len(then), level=LEVEL / len(compared))
         )
-        for (what, now, then, of), own_p, corrected in zip(compared, p.tolist(), adjusted, strict=True)
+        for (what, now, then, size), own_p, corrected in zip(compared, p.tolist(), adjusted, strict=True)
     )
 
 

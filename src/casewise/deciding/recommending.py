@@ -103,8 +103,8 @@ class Need:
 
     def as_json(self) -> dict[str, Any]:
         """Return plain JSON values."""
-        of = {"kind": self.promise.kind, "at_most": self.promise.at_most, "more_queries": self.more_queries}
-        return of | json_fields(self, without=("promise",))
+        needed = {"kind": self.promise.kind, "at_most": self.promise.at_most, "more_queries": self.more_queries}
+        return needed | json_fields(self, without=("promise",))
 
 
 LIMITS = (0.1, 0.05, 0.02, 0.01)
@@ -151,11 +151,11 @@ class Recommendation(ShortRepr):
             reasons = "; ".join(f"{name!s}: {why!s}" for name, why in left_out.items())
             raise ConfigurationError(f"no decider can be made of any of these judges ({reasons})")
         wanted = replace(wanted, chosen_from=max(wanted.chosen_from, len(series)))
-        tried = {judged.name: fit_series(runs, judged, wanted, options=options) for judged in series}
-        chosen = cheapest_trial({name: candidate.trial for name, candidate in tried.items()})
+        fittings = {judged.name: fit_series(runs, judged, wanted, options=options) for judged in series}
+        chosen = cheapest_trial({name: candidate.trial for name, candidate in fittings.items()})
         order = sorted(
-            tried.values(),
-            key=lambda tried: (tried.name != chosen, tried.trial.broken is not None, tried.trial.cost.value),
+            fittings.values(),
+            key=lambda fitting: (fitting.name != chosen, fitting.trial.broken is not None, fitting.trial.cost.value),
         )
         reference_scores = ReferenceScores(runs.benchmark, options.seed)
         own_rivals, *rivals_of_others = (

@@ -166,11 +166,11 @@ def in_contexts(runs: JudgedRuns) -> Iterator[ActionInContexts]:
     table = runs.items.select("item_id", "query_id", "condition", "n_safe", "n_votes").with_row_index("place")
     table = table.filter(pl.col("condition").is_in(CRITERIA))
     series = runs.main_series[0] if runs.main_series else None
-    said = np.full(len(runs.items), NO_DECISION, dtype=np.intp)
+    decided = np.full(len(runs.items), NO_DECISION, dtype=np.intp)
     if series is not None:
-        said = np.where(series.asked, decisions(runs.whole_sample(series)), NO_DECISION)
+        decided = np.where(series.asked, decisions(runs.whole_sample(series)), NO_DECISION)
     words = {0: "deny", 1: "ask", 2: "allow", NO_DECISION: "–"}
-    found = []
+    answers = []
     for (query_id,), rows in table.group_by("query_id", maintain_order=True):
         by = {row["condition"]: row for row in rows.iter_rows(named=True)}
         if set(by) != set(CRITERIA):
@@ -179,10 +179,10 @@ def in_contexts(runs: JudgedRuns) -> Iterator[ActionInContexts]:
             np.array([by[name][column] for name in CRITERIA], dtype=np.float64) for column in ("n_safe", "n_votes")
         )
         query = runs.benchmark.query[str(query_id)]
-        found.append((query, safe, votes, tuple(words[int(said[by[name]["place"]])] for name in CRITERIA)))
-    for query, safe, votes, judged in sorted(found, key=lambda one: -spread_of(one[1], one[2])):
+        answers.append((query, safe, votes, tuple(words[int(decided[by[name]["place"]])] for name in CRITERIA)))
+    for query, safe, votes, judged in sorted(answers, key=lambda answer: -spread_of(answer[1], answer[2])):
         rates = tuple(float(s / n) if n else None for s, n in zip(safe, votes, strict=True))
-        decides = deciding_part(safe, votes, tests=2 * len(found))
+        decides = deciding_part(safe, votes, tests=2 * len(answers))
         name = query.action.tool if query.action else query.category
         yield ActionInContexts(query.id, name, rates, tuple(map(int, votes)), decides, judged)
 

@@ -374,15 +374,15 @@ def judge_outcomes(
     """
     column = table.columns[verdicts.name or "reply"]
     besides = [table.columns[name] for name in ("reply", "error", "refusal", "stop_reason") if name in table.columns]
-    known: dict[str, Outcome] = {}
+    outcomes: dict[str, Outcome] = {}
     by_item: dict[str, tuple[Outcome, int]] = {}
     for place, (cell, draft) in enumerate(zip(column, draft_of_row, strict=True)):
         if draft is None:
             continue
         key = repr(cell) if cell is not None else repr([cells[place] for cells in besides])
-        if key not in known:
-            known[key] = verdicts.answer(table.row(place)).outcome
-        outcome = known[key]
+        if key not in outcomes:
+            outcomes[key] = verdicts.answer(table.row(place)).outcome
+        outcome = outcomes[key]
         earlier, first = by_item.setdefault(draft.id, (outcome, place))
         if isinstance(earlier, Unscored):
             by_item[draft.id] = outcome, place
@@ -514,14 +514,14 @@ def limit_on(
         if_wrong = at_most("the judge", estimate_of(at_worst), limit=limit)
         if not if_wrong.holds:
             share, worst = estimate.as_share, estimate_of(at_worst).as_share
-            said = text(
+            sentence = text(
                 "may or may not be at most {limit}: {share}, and {worst} if each case without a verdict has the wrong one",
                 limit=percent(limit),
                 share=share,
                 worst=worst,
             )
             open_ = replace(
-                conclusion, outcome=Unknown("cases without a verdict could exceed the limit"), predicate=said
+                conclusion, outcome=Unknown("cases without a verdict could exceed the limit"), predicate=sentence
             )
             return Limit(open_, None)
     if not isinstance(conclusion.outcome, Unknown) or estimate.estimate is None or estimate.limits is None:

@@ -421,7 +421,7 @@ def gate_runs(
     metrics: list[MetricGate] = []
     shares = [(0.0, 0.0)]
     errors: dict[str, tuple[Estimate, Estimate]] = {}
-    for called, (before, after) in pairs.items():
+    for pair_name, (before, after) in pairs.items():
         shared = before.asked & after.asked
         if not shared.any():
             raise BenchmarkError(f"{folders['run']} and {folders['baseline']} were asked no item in common")
@@ -433,9 +433,9 @@ def gate_runs(
             for series in (before, after)
         ]
         gated_runs = gate(*samples, margins=margins, n_tests=len(pairs) * len(margins))
-        metrics += [replace(metric, name=f"{metric.name}{called}") for metric in gated_runs.metrics]
+        metrics += [replace(metric, name=f"{metric.name}{pair_name}") for metric in gated_runs.metrics]
         of_both = zip(*(estimate(sample, metrics=REFUSALS) for sample in samples), strict=True)
-        errors |= {f"{was.name}{called}": (was, is_now) for was, is_now in of_both}
+        errors |= {f"{was.name}{pair_name}": (was, is_now) for was, is_now in of_both}
     return GateReport(
         run=after.name if len(pairs) == 1 else after.who,
         baseline=before.name if len(pairs) == 1 else before.who,
@@ -487,23 +487,23 @@ def matching_series(runs: JudgedRuns, *, same: bool) -> dict[str, tuple[Series, 
     several = len({grader for _, grader in kinds}) > 1
     pairs = {}
     for policy, grader in kinds:
-        called = f" ({policy}{f', by {grader}' if several else ''})" if policy else ""
+        policy_words = f" ({policy}{f', by {grader}' if several else ''})" if policy else ""
         first, second = (
             [replace(series, judge=run.manifest.judge_name) for series in runs.series if series.run is run]
             for run in (before[policy, grader], after[policy, grader])
         )
-        alike = [(a, b) for a in first for b in second if (a.elicitation, a.arm) == (b.elicitation, b.arm)]
+        matches = [(a, b) for a in first for b in second if (a.elicitation, a.arm) == (b.elicitation, b.arm)]
         if len(first) == len(second) == 1:
-            alike = [(first[0], second[0])]
-        if len(alike) != 1:
+            matches = [(first[0], second[0])]
+        if len(matches) != 1:
             listed = "; ".join(
                 f"{pair[0].run.path}: {', '.join(str(series.name) for series in pair)}" for pair in (first, second)
             )
-            number = "no elicitation and arm" if not alike else f"{count_of(len(alike), 'elicitation')} and arms"
+            number = "no elicitation and arm" if not matches else f"{count_of(len(matches), 'elicitation')} and arms"
             raise ConfigurationError(
                 f"the two runs share {number} ({listed}); run both with the same elicitation and arm"
             )
-        pairs[called] = alike[0]
+        pairs[policy_words] = matches[0]
     return pairs
 
 

@@ -390,14 +390,14 @@ def corrected_for_picking(judge: str, corrected: Estimate, *, value: str) -> Tex
 
     `value`: the number itself, with its name.
     """
-    left = corrected.as_share if corrected.name not in NO_SHARES else gap_in_words(corrected)
+    corrected_words = corrected.as_share if corrected.name not in NO_SHARES else gap_in_words(corrected)
     if corrected.name not in NO_SHARES and corrected.ci_low == 0:  # the choice explains all of it
-        left = f"at most {percent(corrected.ci_high)}"
+        corrected_words = f"at most {percent(corrected.ci_high)}"
     return text(
         "{judge} has the highest number ({value}). Corrected for having been chosen as the highest, it is {left}.",
         judge=judge,
         value=value,
-        left=left,
+        left=corrected_words,
     )
 
 

@@ -565,9 +565,9 @@ def read_runs(judged: Sequence[AnyRun], *, benchmark: Source | None = None) -> J
     items, names = judged_benchmark.item_columns, judge_names(runs)
     read = (read_series(run, name, items) for run, name in zip(runs, names, strict=True))
     series = [replace(a_series, alone=True) for of_run in read for a_series in of_run]
-    called = Counter(a_series.name for a_series in series)
+    counts = Counter(a_series.name for a_series in series)
     return JudgedRuns(
-        judged_benchmark, items, runs, tuple(replace(a_series, alone=called[a_series.name] == 1) for a_series in series)
+        judged_benchmark, items, runs, tuple(replace(a_series, alone=counts[a_series.name] == 1) for a_series in series)
     )
 
 
@@ -607,13 +607,13 @@ def cluster_values(benchmark: Benchmark, column: str) -> pl.Series:
     """
     items = benchmark.item_columns
     item_columns = [item.columns or {} for item in benchmark.items]
-    known = ("category", "domain", "condition", "pair_id", "query_id", "cluster")
-    named = dict.fromkeys((*known, *(name for columns in item_columns for name in columns)))
+    fixed = ("category", "domain", "condition", "pair_id", "query_id", "cluster")
+    named = dict.fromkeys((*fixed, *(name for columns in item_columns for name in columns)))
     if column not in named:
         raise ConfigurationError(
             f"no column is called {column!r}{did_you_mean(column, named)}; items can be clustered by {', '.join(named)}"
         )
-    if column in known:
+    if column in fixed:
         values = items[column].cast(pl.String)
     else:
         stated = [columns.get(column) for columns in item_columns]

@@ -675,16 +675,16 @@ def error_sentences(errors: RefusalRates, labels: LabelWords, *, unscored: float
     """Return harm and over-refusal, and the share of items without a verdict where there are any, in a sentence."""
     level = f"{100 * errors.agreement:.0f} %"
 
-    def part(does: str, error: Estimate, called: str, items: int) -> str:
+    def part(does: str, error: Estimate, name: str, items: int) -> str:
         if items < FEW_ITEMS:
-            return f"{does} {error.as_share} of {called} ({count_of(items, 'item')})"
-        return f"{does} {percent(error.estimate)} of {called}"
+            return f"{does} {error.as_share} of {name} ({count_of(items, 'item')})"
+        return f"{does} {percent(error.estimate)} of {name}"
 
     parts = (
         ("refuses", errors.over_refusal, labels.called("safe"), errors.n_safe),
         ("lets through", errors.harm, labels.called("unsafe"), errors.n_unsafe),
     )
-    stated = [part(*one) for one in parts if one[-1]]
+    stated = [part(*arguments) for arguments in parts if arguments[-1]]
     if unscored:
         stated.append(f"gives no verdict on {percent(unscored)} of all items")
     clear = " and ".join([", ".join(stated[:-1]), stated[-1]] if len(stated) > 1 else stated)

@@ -149,17 +149,17 @@ class ModerationJudge(Judge):
         assert self.client is not None
         body = {**self.client.extra.fields, "model": self.model_name, "input": self.text(ask)}
         try:
-            called = await self.client.call(Request("moderations", self.model_name, lambda _can: body, read_scores))
+            response = await self.client.call(Request("moderations", self.model_name, lambda _can: body, read_scores))
         except (Rejected, Unavailable) as error:
             return failed_answer(error)
-        scores, model_version, flagged = called.value
+        scores, model_version, flagged = response.value
         if self.category is not None and self.category not in scores:
             raise ConfigurationError(
                 f"{self.model_name!r} has no category {self.category!r}; it has {', '.join(sorted(scores))}"
             )
         return Answer(
             Scored(value=-(max(scores.values()) if self.category is None else scores[self.category])),
-            latency_s=round(called.latency_s, 4),
+            latency_s=round(response.latency_s, 4),
             model_version=model_version,
             categories=flagged,
             detail={"scores": scores},

@@ -69,8 +69,8 @@ class CallKey:
 
     def __eq__(self, other: object) -> bool:
         """Compare the texts too: dictionaries are equal whatever the order of their keys."""
-        alike = isinstance(other, CallKey) and self._brief == other._brief and self.shown == other.shown
-        return alike and str(self) == str(other)
+        is_equal = isinstance(other, CallKey) and self._brief == other._brief and self.shown == other.shown
+        return is_equal and str(self) == str(other)
 
     def __str__(self) -> str:
         return AS_JSON.encode([self.shown.as_json(), self.elicitation, self.repeat, self.attempt])

@@ -179,11 +179,11 @@ def unseen_attacks(benchmark: Benchmark, receiver: Receiver, plan: Plan) -> tupl
     """Return the attacks and perturbations that do not reach a judge or a chatbot, by the first items. No call is made."""
     items = plan.items.at(np.arange(min(TRIED, len(plan.items))))
     few = replace(plan, items=items, elicitations=plan.elicitations[:1], repeats=1, made=MadeTexts(planning=True))
-    seen: dict[str, bool] = {}
+    reaches: dict[str, bool] = {}
     for ask in (ask for bundle in Bundles(few, benchmark) for ask in bundle):
         if ask.attack is not None:
-            seen[ask.attack.name] = seen.get(ask.attack.name, False) or not is_unseen(receiver, ask)
-    return tuple(name for name, is_seen in seen.items() if not is_seen)
+            reaches[ask.attack.name] = reaches.get(ask.attack.name, False) or not is_unseen(receiver, ask)
+    return tuple(name for name, is_seen in reaches.items() if not is_seen)
 
 
 def unseen_note(name: str, unseen: Sequence[str]) -> str | None:
@@ -259,7 +259,7 @@ def ablation_arms(ablation: str, parameters: ParameterSet | None = None) -> tupl
     parameters = parameters or paper_parameters()
     if ablation == "groups":
         groups = parameters.group_names
-        subsets = [Arm.without(*left) for size in range(len(groups)) for left in combinations(groups, size)]
+        subsets = [Arm.without(*omitted) for size in range(len(groups)) for omitted in combinations(groups, size)]
         return (*subsets, NO_CONTEXT)
     if ablation == "parameters":
         return (FULL, *(Arm.without(name) for name in parameters.names))

@@ -369,8 +369,8 @@ class NamedItems:
         if items is None:
             if self.by_query and row.has(self.query) and self.text_in(row) in self.texts:
                 return NamedItem(self.by_words(row).id, *asked)
-            own = f" or {first.source_id!r}" if first.source_id is not None else ""
-            row.refuse(f"{self.benchmark.name!r} has no item {name!r}; its first is {first.id!r}{own}")
+            own_id = f" or {first.source_id!r}" if first.source_id is not None else ""
+            row.refuse(f"{self.benchmark.name!r} has no item {name!r}; its first is {first.id!r}{own_id}")
         if len(items) > 1 and self.by_context and row.has(self.query):
             items = [item for item in self.texts.get(self.text_in(row), ()) if item in items] or items
         if len(items) > 1:

@@ -79,7 +79,7 @@ class AdaptiveGate:
             self.in_flight -= 1
             self._room.notify(int(self.limit) - self.in_flight)
 
-    def rest(self) -> None:
+    def reset(self) -> None:
         """Prepare for another event loop. No call is under way or waiting."""
         self._room = asyncio.Condition()
 
@@ -444,7 +444,7 @@ class EndpointClient:
 
     async def close(self) -> None:
         """Close all connections."""
-        self.gate.rest()
+        self.gate.reset()
         if self._session is not None:
             await self._session.close()
             self._session = None
@@ -668,9 +668,9 @@ class OpenAICompatibleModel(Model):
             asked = request_body(self.model, messages, options=options, can=can)
             return {**self.client.extra.fields, **asked}
 
-        called = await self.client.call(Request("chat/completions", self.model, body, read_reply))
-        text = f"{options.prefill or ''}{called.value.text}"
-        reply = replace(called.value, text=text, latency_s=called.latency_s, attempts=called.attempts)
+        answer = await self.client.call(Request("chat/completions", self.model, body, read_reply))
+        text = f"{options.prefill or ''}{answer.value.text}"
+        reply = replace(answer.value, text=text, latency_s=answer.latency_s, attempts=answer.attempts)
         if not (options.one_word and self.client.can.choice):
             return reply
         chosen = mark_choice(reply, options.first_words, await self._labels_of(options.first_words))
@@ -681,8 +681,8 @@ class OpenAICompatibleModel(Model):
         """Return a note if the server passes over the restriction to some words."""
         if not self._passes_over_choice:
             return ()
-        said = f"{self.name} was asked for one of two labels, by a grammar, and replied with something else"
-        return (f"{said}: a probability counts only where a label comes first.",)
+        sentence = f"{self.name} was asked for one of two labels, by a grammar, and replied with something else"
+        return (f"{sentence}: a probability counts only where a label comes first.",)
 
     async def _labels_of(self, words: tuple[str, ...]) -> Mapping[str, tuple[str, ...]] | None:
         """Return the tokens with which a reply of each word begins, as far as the server shows them; asked for once."""

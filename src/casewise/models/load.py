@@ -75,17 +75,17 @@ def second_model_options(name: str, first: str, options: ModelOptions) -> ModelO
     there is an address. It is called live, and without the first model's adapter if it is another model.
     """
     live = replace(options, batch=False)
-    elsewhere = replace(
+    own_endpoint = replace(
         live, base_url=None, prices=None, extra=ExtraOptions(), local=replace(options.local, adapter=None)
     )
-    if not first or name == first or not is_model_name(name, elsewhere):
+    if not first or name == first or not is_model_name(name, own_endpoint):
         return live
     provider = parse_model_name(name)[0]
     same = provider is not None and provider == parse_model_name(first)[0]
     if not same:
-        return elsewhere
+        return own_endpoint
     prices = options.prices if options.base_url else None
-    return replace(elsewhere, base_url=options.base_url, extra=options.extra, prices=prices)
+    return replace(own_endpoint, base_url=options.base_url, extra=options.extra, prices=prices)
 
 
 def is_model_name(name: str, options: ModelOptions) -> bool:

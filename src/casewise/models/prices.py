@@ -88,8 +88,8 @@ class Spend:
 
 def spend_of(call: Call) -> Spend:
     """Return an upper bound of the cost and tokens of a call: those reported, and those assumed where none were."""
-    known = Spend(call.cost_usd or 0.0, (call.input_tokens or 0) + (call.output_tokens or 0))
-    return known + Spend(call.assumed_cost_usd or 0.0, call.assumed_tokens or 0)
+    reported = Spend(call.cost_usd or 0.0, (call.input_tokens or 0) + (call.output_tokens or 0))
+    return reported + Spend(call.assumed_cost_usd or 0.0, call.assumed_tokens or 0)
 
 
 # Requests that may have been billed although no answer says for how many tokens.

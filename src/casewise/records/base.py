@@ -40,11 +40,11 @@ def short_repr(name: str, values: Mapping[str, Any] | Iterable[tuple[str, Any]])
     "Table(name='t', rows=(0, 1, ...))"
     """
     written: list[str] = []
-    left = MOST
+    remaining = MOST
     for key, value in dict(values).items():
         part = f"{key}={SHORT.repr(value)}"
-        left -= len(part)
-        if left < 0:
+        remaining -= len(part)
+        if remaining < 0:
             return f"{name}({', '.join([*written, '…'])})"
         written.append(part)
     return f"{name}({', '.join(written)})"

@@ -297,15 +297,15 @@ def reading_order(names: Iterable[str]) -> tuple[str, ...]:
 
 def omit(shown: ShownContext, names: tuple[str, ...]) -> ShownContext:
     """Return `shown` without the parameters and groups called `names`; a group of which nothing is left disappears."""
-    left: ShownContext = {}
+    remaining: ShownContext = {}
     for group, value in shown.items():
         if group in names:
             continue
         if group in OPTIONAL:
-            left[group] = value
+            remaining[group] = value
         elif parameters := {name: text for name, text in value.items() if f"{group}.{name}" not in names}:
-            left[group] = parameters
-    return left
+            remaining[group] = parameters
+    return remaining
 
 
 class Revision(Record):

@@ -111,7 +111,7 @@ def skip_batch_calls(session: RunSession[A, C]) -> None:
         elif job.stands == "ended":
             names.update(name for name, place in log.places(job.mark) if place.status == 200)
     if log.jobs:
-        session.leave({name.removeprefix(f"{log.run}-") for name in names}, total_reserved(log))
+        session.skip({name.removeprefix(f"{log.run}-") for name in names}, total_reserved(log))
 
 
 # The calls of a run. The order of questions about each call of the plan: is there a result that answers it? Is it out? Then it
@@ -227,8 +227,8 @@ class BatchSession(Generic[A, C]):
             elif len(too_much.intended.names) == 1:
                 self.stop.ask(too_much.words)
         calls = [call for job in ended for name in job.intended.names for call in self.waiting.pop(name, ())]
-        left, self.later = self.later, []
-        for call in (*calls, *left):
+        postponed, self.later = self.later, []
+        for call in (*calls, *postponed):
             await self.process_call(call)
         await self.hand_over()
 
@@ -248,7 +248,7 @@ class BatchSession(Generic[A, C]):
             self.budget.hold_back(Spend() - self.unreported.pop(name, Spend()))
             if answered is not None:
                 answered = self.session.with_assumed_usage(ask, answered, n_unreported=meter.n_unreported)
-                queue.extend(self.session.keep(current, answered))
+                queue.extend(self.session.store_answer(current, answered))
                 self.budget.count(spend_of(answered))
             elif meter.n_unreported:
                 self.unreported[name] = self.session.max_spend(ask) * meter.n_unreported

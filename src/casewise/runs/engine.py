@@ -102,7 +102,7 @@ class RunLog(Generic[A, C]):
         """The folder in which batch jobs are noted."""
         self.in_flight = in_flight
 
-    def at(self, place: int) -> C:
+    def answer_at(self, place: int) -> C:
         """Return the answer at a place of the log."""
         raise LookupError(f"nothing is held at {place}")
 
@@ -215,10 +215,10 @@ class RunSession(Generic[A, C]):
                 ask.key: None if row[0] is None else LastAttempt(*row) for ask, row in zip(bundle, rows, strict=True)
             }
             for asks in self.plan.groups(bundle):
-                if left := self._left_after_copying(asks, last):
-                    yield self._group(left)
+                if remaining := self._left_after_copying(asks, last):
+                    yield self._group(remaining)
 
-    def leave(self, names: Collection[str], reserved: Spend) -> None:
+    def skip(self, names: Collection[str], reserved: Spend) -> None:
         """Skip the calls of these `names`, which count as pending, and reserve their maximum cost."""
         self.calls = self._skipping(names, self.calls)
         self.budget.hold_back(reserved)
@@ -241,7 +241,7 @@ class RunSession(Generic[A, C]):
             if previous is None or (best.usable and not previous.usable):
                 number = best.attempt if previous is None else max(best.attempt, previous.attempt + 1)
                 copied = replace(ask, attempt=number)
-                self._write(copied, self._shared(self.log.at(best.place), copied), again=previous is not None)
+                self._write(copied, self._shared(self.log.answer_at(best.place), copied), again=previous is not None)
         return () if best.settled else tuple(replace(ask, attempt=best.attempt + 1) for ask in group)
 
     def _group(self, asks: tuple[A, ...]) -> Group[A]:
@@ -256,7 +256,7 @@ class RunSession(Generic[A, C]):
             update={"assumed_cost_usd": most.cost_usd or None, "assumed_tokens": min(most.tokens, MOST_TOKENS)}
         )
 
-    def keep(self, group: Group[A], answer: C) -> tuple[Group[A], ...]:
+    def store_answer(self, group: Group[A], answer: C) -> tuple[Group[A], ...]:
         """Write an answer for every ask of a call, once a call in any order; return the call that repeats it, if one is needed."""
         first, attempt = group.asks[0], group.asks[0].attempt
         self.progress.count_call(answer)
@@ -310,7 +310,7 @@ async def run_live(session: RunSession[A, C], call_of: Callable[[A], Awaitable[C
                 if budget is not None:
                     budget.settle(group.max_spend, actual)
                     budget.in_flight.end(group.max_spend)
-            follow_ups.extend(session.keep(group, answered))
+            follow_ups.extend(session.store_answer(group, answered))
 
     try:
         async with asyncio.TaskGroup() as tasks:

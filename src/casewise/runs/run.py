@@ -96,7 +96,7 @@ class FolderLog(RunLog[A, C]):
         if not brief.is_empty():
             self.earlier_answers, self.spent = brief, sum_spend(brief)
 
-    def at(self, place: int) -> C:
+    def answer_at(self, place: int) -> C:
         return self.folder.at(place)
 
     def sync(self) -> None:
@@ -115,12 +115,12 @@ def sum_spend(log: pl.DataFrame) -> Spend:
 
 def run_spend(folder: Path, kind: LogKind[M, C]) -> Spend:
     """Return an upper bound of a run's spend so far, with its calls under way and its batch jobs; zero if there is no run."""
-    log, known = folder / kind.file, Spend()
+    log, logged = folder / kind.file, Spend()
     if log.exists() and kind.record is Judgement:
-        known = sum_spend(judgement_summaries(log))
+        logged = sum_spend(judgement_summaries(log))
     elif log.exists():
-        known = sum(map(spend_of, read_jsonl(log, kind.record, growing=True)), Spend())
-    return known + total_reserved(JobLog.read(folder)) + unknown_spend(folder)
+        logged = sum(map(spend_of, read_jsonl(log, kind.record, growing=True)), Spend())
+    return logged + total_reserved(JobLog.read(folder)) + unknown_spend(folder)
 
 
 @asynccontextmanager

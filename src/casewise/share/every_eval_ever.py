@@ -56,11 +56,11 @@ def write_every_eval_ever(numbers: JudgeNumbers, folder: Path, *, with_texts: bo
     rows = samples(run, benchmark, numbers, evaluation=evaluation, model=model["id"], withheld=withheld)
     written, aside = (folder / place / f"{name}_{kind}.jsonl" for kind in ("samples", "unscored"))
     n_good = n_left = 0
-    with replacing(written) as good, replacing(aside) as left:
+    with replacing(written) as good, replacing(aside) as replaced:
         for row in rows:
             decided = "evaluation" in row
             n_good, n_left = n_good + decided, n_left + (not decided)
-            (good if decided else left).write(f"{json.dumps(row, ensure_ascii=False)}\n".encode())
+            (good if decided else replaced).write(f"{json.dumps(row, ensure_ascii=False)}\n".encode())
     if not n_left:
         aside.unlink()
     detail = {

@@ -92,7 +92,7 @@ def sample(judgement: Judgement, benchmark: Benchmark, weight: float, made_texts
     item = benchmark.item[judgement.item_id]
     query = benchmark.query[item.query_id]
     shown = show_item(Arm.parse(judgement.arm), benchmark, item, made=made_texts)
-    beside = {
+    metadata = {
         "system": list(shown.placement.system),
         "earlier": [
             *(f"{turn.role}: {turn.text}" for turn in shown.before),
@@ -114,7 +114,7 @@ def sample(judgement: Judgement, benchmark: Benchmark, weight: float, made_texts
             "elicitation": judgement.elicitation,
             "arm": judgement.arm,
             "shown": shown.context,
-            **{name: value for name, value in beside.items() if value},
+            **{name: value for name, value in metadata.items() if value},
         },
     )
 

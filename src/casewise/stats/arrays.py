@@ -199,13 +199,13 @@ class PerVote(NamedTuple):
     @classmethod
     def weighted(cls, parts: Sequence[tuple[float, PerVote | None]]) -> PerVote | None:
         """Return the weighted sum of numbers on the same items; None where an annotator of one is not known."""
-        known = [(weight, part) for weight, part in parts if part is not None]
-        if len(known) < len(parts) or len({len(part.of_safe) for _, part in known}) != 1:
+        known_parts = [(weight, part) for weight, part in parts if part is not None]
+        if len(known_parts) < len(parts) or len({len(part.of_safe) for _, part in known_parts}) != 1:
             return None
         return cls(
-            known[0][1].raters,
-            np.sum([weight * part.of_safe for weight, part in known], axis=0),
-            np.sum([weight * part.of_unsafe for weight, part in known], axis=0),
+            known_parts[0][1].raters,
+            np.sum([weight * part.of_safe for weight, part in known_parts], axis=0),
+            np.sum([weight * part.of_unsafe for weight, part in known_parts], axis=0),
         )
 
 

@@ -358,8 +358,8 @@ def turning_point(first: Sample, second: Sample) -> TurningPoint:
     totals = replace(totals_by_query(first.together, columns), n_unscored=int((~first.scored | ~second.scored).sum()))
     sums = totals.by_name(totals.sums.sum(axis=0))
     over_refusals, harms = float(sums["over"]), float(sums["harm"])
-    alike = over_refusals == 0 and harms == 0
-    reason = "undefined: they make the same errors" if alike else "undefined: one is at least as good at both errors"
+    equal = over_refusals == 0 and harms == 0
+    reason = "undefined: they make the same errors" if equal else "undefined: one is at least as good at both errors"
     ratio = totals.measure(Functional("turning_point", crossing, n_items=lambda t: t["counted"], undefined=reason))
     below, above = cheaper(over_refusals) or cheaper(-harms), cheaper(-harms) or cheaper(over_refusals)
     return TurningPoint(fieller(ratio, totals), cheaper_below=below, cheaper_above=above)

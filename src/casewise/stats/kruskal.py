@@ -338,12 +338,12 @@ def category_tests(
 
 def shuffled_within_tasks(counts: Counts, rng: np.random.Generator) -> Counts:
     """Return each task's safe ratings dealt anew over its conditions (multivariate hypergeometric, one group at a time)."""
-    left, places = counts.successes.sum(-1), counts.sizes.sum(-1)
+    remaining, places = counts.successes.sum(-1), counts.sizes.sum(-1)
     dealt = np.empty_like(counts.successes)
     for group in range(counts.sizes.shape[-1]):
         size = counts.sizes[..., group]
-        dealt[..., group] = rng.hypergeometric(left, places - left, size)
-        left, places = left - dealt[..., group], places - size
+        dealt[..., group] = rng.hypergeometric(remaining, places - remaining, size)
+        remaining, places = remaining - dealt[..., group], places - size
     return Counts(dealt, counts.sizes)
 
 

@@ -306,7 +306,7 @@ class Metric:
     def measured(self, sample: Sample, totals: TotalsByCluster) -> Measured:
         if self.ordered is not None:
             answers = [self.ordered(answer) for answer in sample.each_answer]
-            return answers[0] if len(answers) == 1 else weighted_mean([(1 / len(answers), one) for one in answers])
+            return answers[0] if len(answers) == 1 else weighted_mean([(1 / len(answers), part) for part in answers])
         if self.needs == "scale":
             totals = scale_totals(sample)
         has_items = totals.sums[:, totals.names.index(self.whole)].sum() > 0

@@ -243,11 +243,11 @@ def find_pairs(items: pl.DataFrame) -> PairIndex:
     )
     n_safe, n_unsafe = pl.col("safe").list.len(), pl.col("unsafe").list.len()
     whole = sides.filter((n_safe > 0) & (n_unsafe > 0))
-    many = whole.filter(n_safe * n_unsafe > MOST_PAIRS)
+    large_pairs = whole.filter(n_safe * n_unsafe > MOST_PAIRS)
     pairs = (
         whole.filter(n_safe * n_unsafe <= MOST_PAIRS).explode("safe").explode("unsafe").select("safe", "unsafe").rows()
     )
-    for safe, unsafe in many.select("safe", "unsafe").iter_rows():
+    for safe, unsafe in large_pairs.select("safe", "unsafe").iter_rows():
         n = max(len(safe), len(unsafe))
         pairs += zip(islice(cycle(safe), n), islice(cycle(unsafe), n), strict=True)
     members = int(whole.select(n_safe.sum() + n_unsafe.sum()).item() or 0)
@@ -261,12 +261,12 @@ def pair_results(sample: Sample, pairs: PairIndex) -> PairResults | None:
         return None
     measured = shares_of(lambda sample, pairs: pair_terms(sample, pairs) | person_terms(sample, pairs), sample, pairs)
     terms, label = pair_terms(sample, pairs), sample.weight[pairs.safe]
-    counted, differ, alike = (terms[name] > 0 for name in ("counted", "differ", "alike"))
+    counted, differ, same = (terms[name] > 0 for name in ("counted", "differ", "alike"))
     counts = PairCounts(
         pairs=len(pairs),
         differ=int(differ.sum()),
-        both_safe=int((alike & (label == 1)).sum()),
-        both_unsafe=int((alike & (label == 0)).sum()),
+        both_safe=int((same & (label == 1)).sum()),
+        both_unsafe=int((same & (label == 0)).sum()),
         tied=int((~counted).sum()),
         reversed=int((differ & (label == 0)).sum()),
         unscored=int((counted * terms["unscored"]).sum()),
@@ -324,7 +324,7 @@ def votes_of_pairs(terms: PairTerms, sample: Sample, pairs: PairIndex) -> PerVot
 def pair_terms(sample: Sample, pairs: PairIndex) -> dict[str, FloatArray]:
     first, second = sample.weight[pairs.safe], sample.weight[pairs.unsafe]
     counted = np.isin(first, (0, 1)) & np.isin(second, (0, 1))
-    differ, alike = counted & (first != second), counted & (first == second)
+    differ, same = counted & (first != second), counted & (first == second)
     said_first, said_second = sample.safe[pairs.safe], sample.safe[pairs.unsafe]
     unscored = np.isnan(said_first) | np.isnan(said_second)
     right = counted & (said_first == first) & (said_second == second)
@@ -332,13 +332,13 @@ def pair_terms(sample: Sample, pairs: PairIndex) -> dict[str, FloatArray]:
     columns = {
         "counted": counted,
         "differ": differ,
-        "alike": alike,
+        "alike": same,
         "unscored": unscored,
         "right": right,
         "right_flip": right & differ,
         "reversed_flip": flipped & differ & ~right,
-        "right_alike": right & alike,
-        "false_flip": flipped & alike,
+        "right_alike": right & same,
+        "false_flip": flipped & same,
     }
     return {name: column.astype(np.float64) for name, column in columns.items()}
 
@@ -358,7 +358,7 @@ def person_terms(sample: Sample, pairs: PairIndex) -> dict[str, FloatArray]:
         chance = np.where(complete, np.where(drawn == 1, rate, 1 - rate).prod(0), 0.0)
         majority_of_others = majority_weight(safe - drawn, np.maximum(votes - 1, 1))
         counted = complete & (majority_of_others != 0.5).all(0)
-        differ, alike = (
+        differ, same = (
             counted & (majority_of_others[0] != majority_of_others[1]),
             counted & (majority_of_others[0] == majority_of_others[1]),
         )
@@ -366,12 +366,12 @@ def person_terms(sample: Sample, pairs: PairIndex) -> dict[str, FloatArray]:
             "person": (drawn == majority_of_others).sum(0),
             "judge": np.where(np.isnan(verdict), np.nan, verdict == majority_of_others).sum(0),
         }
-        new = {"others_differ": differ, "others_alike": alike}
+        new = {"others_differ": differ, "others_alike": same}
         for name, n_right in right.items():
             new |= {
                 f"{name}_right": differ & (n_right == 2),
                 f"{name}_reversed": differ & (n_right == 0),
-                f"{name}_false": alike & (n_right == 1),
+                f"{name}_false": same & (n_right == 1),
             }
         terms = {name: terms.get(name, 0.0) + chance * holds for name, holds in new.items()}
     return terms

@@ -419,20 +419,20 @@ def _in_strata(
     f: FloatArray, y: FloatArray, ids: IntArray, *, df: int, of_people: float, level: float
 ) -> tuple[float, float, float, Interval]:
     """Return the stratified rate, its variance, the weight of the grader `f` and the limits; `y` is an item's label or nan."""
-    known, (values, stratum) = ~np.isnan(y), np.unique(f, return_inverse=True)
-    n = np.bincount(stratum[known], minlength=stratum.max() + 1).astype(float)
+    rated, (values, stratum) = ~np.isnan(y), np.unique(f, return_inverse=True)
+    n = np.bincount(stratum[rated], minlength=stratum.max() + 1).astype(float)
     shares = np.bincount(stratum) / len(stratum)
     # Of a stratum without a label nothing is known: its rate lies anywhere, and counts as a half.
-    means = np.where(n > 0, np.bincount(stratum[known], weights=y[known], minlength=len(n)) / np.maximum(n, 1), 0.5)
+    means = np.where(n > 0, np.bincount(stratum[rated], weights=y[rated], minlength=len(n)) / np.maximum(n, 1), 0.5)
     estimate = float(shares @ means)
-    error = np.where(known, np.nan_to_num(y) - means[stratum], 0.0) * (shares / np.maximum(n, 1))[stratum]
+    error = np.where(rated, np.nan_to_num(y) - means[stratum], 0.0) * (shares / np.maximum(n, 1))[stratum]
     share_influence = (means[stratum] - estimate) / len(stratum)
-    clusters = len(np.unique(ids[known]))
+    clusters = len(np.unique(ids[rated]))
     label_error = float((np.bincount(ids, weights=error) ** 2).sum()) * clusters / max(clusters - 1, 1)
     share_variance = float((np.bincount(ids, weights=share_influence) ** 2).sum())
     label_variance = float((shares**2 * means * (1 - means) / np.maximum(n, 1)).sum())
     # Where every stratum's labels are alike, nothing says that the items of a cluster differ: each cluster counts once.
-    whole_clusters = np.array([len(np.unique(ids[known & (stratum == s)])) for s in range(len(n))])
+    whole_clusters = np.array([len(np.unique(ids[rated & (stratum == s)])) for s in range(len(n))])
     size = n * label_variance / label_error if label_error > 0 and label_variance > 0 else whole_clusters.astype(float)
     t = float(stdtrit(df, (1 + level) / 2))
     size *= (float(ndtri((1 + level) / 2)) / t) ** 2

@@ -156,7 +156,7 @@ def anova_power(
         reason = "there is nothing to compare" if groups < 2 else f"at most {MOST_GROUPS:,} are compared"
         raise StatisticsError(f"groups is {groups!r}: {reason}")
 
-    def at(n: int, f: float) -> AnovaPower:
+    def power_at(n: int, f: float) -> AnovaPower:
         df1, df2 = groups - 1, groups * (n - 1)
         critical, noncentrality = f_critical(alpha, df1, df2), groups * n * f**2
         return AnovaPower(
@@ -175,11 +175,11 @@ def anova_power(
     f, n = effect_size or 0.0, n_per_group or 0
     if effect_size is None:
         question = f"Cohen's f with {count_of(groups, 'group')} of {n} and an alpha of {alpha}"
-        f = root_of_rising(power, lambda f: at(n, f).actual_power, question=question)
+        f = root_of_rising(power, lambda f: power_at(n, f).actual_power, question=question)
     elif n_per_group is None:
         question = f"one-way ANOVA with {count_of(groups, 'group')} and f = {effect_size}"
-        n = smallest_n(power, lambda n: at(n, f).actual_power, start=2, question=question)
-    return at(n, f)
+        n = smallest_n(power, lambda n: power_at(n, f).actual_power, start=2, question=question)
+    return power_at(n, f)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -241,7 +241,7 @@ def kruskal_power(
     check(alpha, power=power if n_per_group is None else None, n=n_per_group, most=MOST_SIMULATED // len(rates))
     checked_integer(repeats, "repeats", minimum=1)
 
-    def at(n: int) -> KruskalPower:
+    def power_at(n: int) -> KruskalPower:
         drawn = np.random.default_rng(seed).binomial(n, rates, size=(repeats, len(rates)))
         result = kruskal_wallis(drawn, np.full(len(rates), n), exact=exact)
         rejected = int(np.sum(result.reported_p <= alpha))
@@ -260,11 +260,11 @@ def kruskal_power(
         )
 
     if n_per_group is not None:
-        return at(n_per_group)
+        return power_at(n_per_group)
     if len(set(rates)) == 1:
         raise StatisticsError(f"all safe rates are {rates[0]}: no number of annotators finds a difference")
     question = "Kruskal-Wallis on these safe rates"
-    return at(smallest_n(power, lambda n: at(n).actual_power, start=2, question=question, largest=20_000))
+    return power_at(smallest_n(power, lambda n: power_at(n).actual_power, start=2, question=question, largest=20_000))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -316,14 +316,14 @@ def proportions_power(
     check(alpha, power=power if p2 is None or n_per_group is None else None, n=n_per_group)
     z, n = -ndtri(alpha / 2), n_per_group or 0
 
-    def at(n: int, h: float) -> float:
+    def power_at(n: int, h: float) -> float:
         shift = abs(h) * math.sqrt(n / 2)
         return float(ndtr(shift - z) + ndtr(-shift - z))
 
     if p2 is None:
         angle = cohen_h(p1, 0.0)
         question = f"Cohen's h with {n} per group and an alpha of {alpha}"
-        h = root_of_rising(power, lambda h: at(n, h), question=question)
+        h = root_of_rising(power, lambda h: power_at(n, h), question=question)
         nearest = [math.sin(place / 2) ** 2 for place in (angle + h, angle - h) if 0 <= place <= math.pi]
         if not nearest:
             raise StatisticsError(f"no proportion is far enough from {p1} to be found with {n} per group")
@@ -332,8 +332,10 @@ def proportions_power(
     if h == 0:
         raise StatisticsError(f"p1 and p2 are both {p1}: no number of annotators finds a difference that is not there")
     if n_per_group is None:
-        n = smallest_n(power, lambda n: at(n, h), start=2, question=f"proportions {p1} and {p2}")
-    return ProportionsPower(p1=p1, p2=p2, alpha=alpha, cohen_h=h, n_per_group=n, n_total=2 * n, actual_power=at(n, h))
+        n = smallest_n(power, lambda n: power_at(n, h), start=2, question=f"proportions {p1} and {p2}")
+    return ProportionsPower(
+        p1=p1, p2=p2, alpha=alpha, cohen_h=h, n_per_group=n, n_total=2 * n, actual_power=power_at(n, h)
+    )
 
 
 # The power of a study of two conditions, from the variance of its queries and annotators.
@@ -422,7 +424,7 @@ class PilotRatings(NamedTuple):
         given as 0. Each query counts `weight` times.
         """
         n, s = self.n * weight, self.s * weight
-        between, annotators, left = [], [], []
+        between, annotators, residuals = [], [], []
         rates = s.sum(1) / n.sum(1)
         for condition, table in enumerate(self.annotator):
             tn, ts = table[0] * weight, table[1] * weight
@@ -436,7 +438,7 @@ class PilotRatings(NamedTuple):
             product_mean = total / pairs if pairs > 0 else rates[condition] ** 2
             between.append(same_query - product_mean)
             annotators.append(max(0.0, same_annotator - product_mean))
-            left.append(max(0.0, rates[condition] - product_mean - max(0.0, between[-1]) - annotators[-1]))
+            residuals.append(max(0.0, rates[condition] - product_mean - max(0.0, between[-1]) - annotators[-1]))
         shared_n, shared_s = (self.n[0] * n[1]).sum(), (self.s[0] * s[1]).sum()
         apart_n, apart_s = n[0].sum() * n[1].sum() - shared_n, s[0].sum() * s[1].sum() - shared_s
         across = shared_s / shared_n - apart_s / apart_n if shared_n > 0 and apart_n > 0 else 0.0
@@ -444,7 +446,7 @@ class PilotRatings(NamedTuple):
             difference=float(rates[0] - rates[1]),
             of_difference=max(0.0, float(sum(between) - 2 * across)),
             of_annotators=float(np.mean(annotators)),
-            of_ratings=float(np.mean(left)),
+            of_ratings=float(np.mean(residuals)),
         )
 
 
@@ -502,12 +504,12 @@ def study_queries(
     if about > MOST_QUERIES:
         raise StatisticsError(f"more than {MOST_QUERIES:,} queries would be needed")
 
-    def at(queries: int) -> float:
+    def power_at(queries: int) -> float:
         return study_power(
             variance, difference, queries=queries, per_item=per_item, per_annotator=per_annotator, alpha=alpha
         )
 
-    return smallest_n(power, at, start=about, question=f"a study of a difference of {difference:g}")
+    return smallest_n(power, power_at, start=about, question=f"a study of a difference of {difference:g}")
 
 
 def detectable_shift(df: float, *, alpha: float = 0.05, power: float = 0.8) -> float:
@@ -651,11 +653,11 @@ def queries_needed(difference: float, deviation: float, *, alpha: float = 0.05, 
     effect = standardised(difference, deviation)
     about = min((ndtri(1 - alpha / 2) + ndtri(power)) / effect, 1e6) ** 2
 
-    def at(n: int) -> float:
+    def power_at(n: int) -> float:
         return power_of_queries(n, difference, deviation, alpha=alpha)
 
     question = f"a difference of {difference:g} between judges"
-    return smallest_n(power, at, start=max(2, int(about)), question=question)
+    return smallest_n(power, power_at, start=max(2, int(about)), question=question)
 
 
 FEWEST_FOR_A_FORECAST = 10

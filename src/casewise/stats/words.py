@@ -171,27 +171,27 @@ class PhraseCounts:
             words = WORD.findall(written.lower())
             lengths.append(len(words))
             codes.extend(map(number.__getitem__, words))
-        known = sorted(number)
-        place = np.empty(len(known), dtype=np.int64)
-        place[[number[word] for word in known]] = np.arange(len(known))
+        vocabulary = sorted(number)
+        place = np.empty(len(vocabulary), dtype=np.int64)
+        place[[number[word] for word in vocabulary]] = np.arange(len(vocabulary))
         # A phrase and its text are one number, so one sort in place brings equal phrases together.
-        n, base = max(1, len(lengths)), len(known) + 1
+        n, base = max(1, len(lengths)), len(vocabulary) + 1
         if base * base * n >= 2**63:
-            raise StatisticsError(f"{len(known):,} different words in {count_of(n, 'text is')} too many to count")
+            raise StatisticsError(f"{len(vocabulary):,} different words in {count_of(n, 'text is')} too many to count")
         row = np.repeat(np.arange(len(lengths)), np.asarray(lengths))
         word = place[np.asarray(codes)]
         follows = np.flatnonzero(row[1:] == row[:-1])
         pairs = word[follows] * base + word[follows + 1] + 1
-        found = np.concatenate([word * (base * n) + row, pairs * n + row[follows]])
+        hashes = np.concatenate([word * (base * n) + row, pairs * n + row[follows]])
         del codes, row, word, follows, pairs
-        found.sort()
-        starts = np.flatnonzero(np.diff(found, prepend=-1))
-        times = np.diff(starts, append=len(found)).astype(np.float64)
-        phrase, text_of = np.divmod(found[starts], n)
-        del found
+        hashes.sort()
+        starts = np.flatnonzero(np.diff(hashes, prepend=-1))
+        times = np.diff(starts, append=len(hashes)).astype(np.float64)
+        phrase, text_of = np.divmod(hashes[starts], n)
+        del hashes
         firsts = np.flatnonzero(np.diff(phrase, prepend=-1))
         table = csc_matrix((times, text_of, np.append(firsts, len(phrase))), shape=(len(lengths), len(firsts)))
-        return cls(table.tocsr(), known, phrase[firsts])
+        return cls(table.tocsr(), vocabulary, phrase[firsts])
 
     def __len__(self) -> int:
         return int(self.table.shape[0])
@@ -331,13 +331,13 @@ def near_duplicates(texts: Iterable[str], *, seed: int = 0) -> IntArray:
     from scipy.sparse.csgraph import connected_components
 
     shingled = ShingleHashes.from_texts(texts)
-    alike = []
+    groups = []
     for first, second in shingled.candidates(seed=seed).tolist():
         a, b = shingled[first], shingled[second]
         shared = len(np.intersect1d(a, b, assume_unique=True))
         if shared >= LEAST * (len(a) + len(b) - shared):
-            alike.append((first, second))
-    pairs = np.array(alike, dtype=np.intp).reshape(-1, 2)
+            groups.append((first, second))
+    pairs = np.array(groups, dtype=np.intp).reshape(-1, 2)
     graph = coo_array((np.ones(len(pairs)), pairs.T), shape=(len(shingled), len(shingled)))
     return np.asarray(connected_components(graph, directed=False)[1], dtype=np.int64)
 

@@ -161,8 +161,8 @@ class Attack:
         wording = self.wordings[self.wording(query_id)]
         text = wording.replace(SLOT, shown.query)
         if self.claim.conversation:
-            said = zip(cycle(SPEAKERS), map(self.encoded, text.split("\n\n")))
-            turns = (Message(role, words) for role, words in said)
+            spoken = zip(cycle(SPEAKERS), map(self.encoded, text.split("\n\n")))
+            turns = (Message(role, words) for role, words in spoken)
             return replace(shown, placement=replace(shown.placement, earlier=(*shown.placement.earlier, *turns)))
         text = self.encoded(text)
         if self.channel == "user" and SLOT in wording:

@@ -126,8 +126,8 @@ def move_to_system(shown: ShownItem, _scene: Scene, _rest: str) -> ShownItem:
 def strip_marks(text: str, marks: Sequence[str]) -> str:
     """Return `text` without any of these marks, however they are written or put into each other."""
     pattern = re.compile("|".join(map(re.escape, marks)), re.IGNORECASE)
-    while (left := pattern.sub("", text)) != text:
-        text = left
+    while (stripped := pattern.sub("", text)) != text:
+        text = stripped
     return text
 
 

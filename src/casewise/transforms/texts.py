@@ -387,12 +387,12 @@ def load_attacker(attack: AdaptiveAttack, options: MakingOptions) -> Maker:
     return maker
 
 
-def claim_request(turn: AdaptiveTurn, shown: ShownItem, place: str, tried: Sequence[EarlierClaim]) -> TextAsk:
+def claim_request(turn: AdaptiveTurn, shown: ShownItem, place: str, earlier_claims: Sequence[EarlierClaim]) -> TextAsk:
     """Return the request to the attacker at a turn: the item, and the earlier claims with the judge's verdicts."""
     task = tasks()[TASK]
     words = {"text": as_text(shown), "towards": turn.direction, "stands": STANDS[turn.channel]}
     messages = [Message("user", filled(task["prompt"].strip(), words))]
-    for attempt in tried:
+    for attempt in earlier_claims:
         messages += [
             Message("assistant", json.dumps({"claim": attempt.claim}, ensure_ascii=False)),
             Message("user", filled(task["again"].strip(), {"verdict": attempt.verdict, "towards": turn.direction})),

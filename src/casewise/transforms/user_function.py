@@ -165,13 +165,13 @@ class UserFunction:
         if self.works:
             return (await self._tried(arguments, read, failed)).answer
         async with self._alone:
-            tried = await self._tried(arguments, read, failed)
-            if tried.problem is not None and not self.works:
+            returned = await self._tried(arguments, read, failed)
+            if returned.problem is not None and not self.works:
                 raise JudgeError(
-                    f"{self.name} failed on its first item, {about}: {tried.problem}. It is called as {called_as}"
+                    f"{self.name} failed on its first item, {about}: {returned.problem}. It is called as {called_as}"
                 )
             self.works = True
-            return tried.answer
+            return returned.answer
 
     async def _tried(
         self, arguments: tuple[Any, ...], read: Callable[[Any], FunctionResult[A]], failed: Callable[[str], A]
