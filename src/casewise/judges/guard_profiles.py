@@ -16,7 +16,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from casewise.ask.elicitations import LabelMass, label_mass, mass_outcome
 from casewise.ask.envelope import unwrapped, without_thoughts
-from casewise.ask.frames import CONDITION, FEWEST_WORDS, LIMITS, compiled, disowns
+from casewise.ask.frames import CONDITION, LIMITS, compiled, disowns
 from casewise.ask.json_objects import find_objects
 from casewise.ask.layouts import ContextRole, ShownItem, filled, laid_out, turns_of_chat
 from casewise.ask.prompts import chat_with
@@ -391,18 +391,16 @@ CODES = r"[A-Z]\d{1,2}\b"
 CLOSED = {"tag": r"[\s\"'*`.]*(?:</|\n|\Z)", "json": r"[\s\"']*(?:[,}\n]|\Z)"}
 CLOSED_IN_PROSE = rf"[\"'*`_]*(?:\s*\Z|\s*[\n<]|[.!;](?=\s|\Z)|[,:](?=\s)|\s+[-–—(]|[\s,:(\[]+{CODES})"
 """What stands behind a label word that is one: the end, another line, or the mark before an explanation or a category."""
-TAKES_AWAY = re.compile(
-    rf"\A\W*(?:no(?=\W*(?:[,.;:!?)]|\Z))|yes|true|false|n/?a|\d+|sure|perhaps|maybe|probably)\b|{CONDITION}|"
-    r"\b(?:according|said|says|claims?)\b",
-    re.IGNORECASE,
+TAKES_AWAY = (
+    rf"(?i)\A\W*(?:no(?=\W*(?:[,.;:!?)]|\Z))|yes|true|false|n/?a|\d+|sure|perhaps|maybe|probably)\b|{CONDITION}|"
+    r"\b(?:according|said|says|claims?)\b"
 )
-SAYS = re.compile(
-    r"\b(?:it|this|that|(?:the|this) (?:[\w'-]+ )?(?:question|prompt|request|query|response|message|content|text|conversation|reply|"
-    r"answer))\b(?P<between>(?: [\w'-]+){0,5}?) (?:violat(?:es?|ing|ion)|breaks?|harmful|dangerous)\b",
-    re.IGNORECASE,
+SAYS = (
+    r"(?i)(?:\A\W*?|\b(?:it|this|that|(?:the|this) (?:[\w'-]+ )?(?:question|prompt|request|query|response|message|content|text|"
+    r"conversation|reply|answer))\b)(?P<between>(?:[ (:]+[\w'-]+){0,5}?)[ (:]+(?:violat\w+|breaks?|harmful|dangerous)\b"
 )
 """A sentence of an explanation that says of what is judged whether it violates the policy."""
-NEGATED = re.compile(r"\b(?:not|no|never|nothing|without|cannot|neither)\b|n't\b", re.IGNORECASE)
+NEGATED = r"(?i)\b(?:not|no|never|nothing|without|cannot|neither)\b|n't\b"
 
 
 def label_pattern(place: LabelPlace, words: Iterable[str]) -> re.Pattern[str]:
@@ -445,15 +443,16 @@ def is_open(place: LabelPlace, word: str, kind: str, rest: str) -> bool:
     if place.where in CLOSED or categories:
         return categories is not None and kind == "safe"
     line = re.sub(r"<[^>]*>", "", EXPLANATION.sub("", rest)).partition("\n")[0].strip("\"'*`_ ")
-    if explanation := re.sub(r"^\W+", "", line):
-        short = len(explanation.split()) < FEWEST_WORDS and not re.match(
-            r"(?:it|this|that|rules?)\b", explanation, re.IGNORECASE
-        )
-        if short or (word.isdecimal() and line[0] == "."):
-            return True
-        if compiled(LIMITS).match(line) or TAKES_AWAY.search(line) or disowns(line, in_json=True):
-            return True
-    statements = (not NEGATED.search(match["between"]) for match in SAYS.finditer(rest))
+    explanation = re.sub(r"^\W+", "", line)
+    if explanation and (
+        len(explanation.split()) == 1
+        or (word.isdecimal() and line[0] == ".")
+        or compiled(LIMITS).match(line)
+        or compiled(TAKES_AWAY).search(line)
+        or disowns(line, in_json=True)
+    ):
+        return True
+    statements = (not re.search(NEGATED, match["between"]) for match in compiled(SAYS).finditer(rest))
     return any(violates == (kind == "safe") for violates in statements)
 
 
