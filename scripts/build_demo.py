@@ -24,8 +24,7 @@ SEED = 20_250_713
 VOTES = 21
 MODEL = CrowdModel(annotator_sd=1.0, careless=0.05)
 SYNTHETIC = (
-    "the ratings of this demo come from a simulated crowd, not from people (21 simulated annotators an item, seed "
-    f"{SEED}); its numbers show how casewise works and say nothing about any judge"
+    f"simulated annotators (21 an item, seed {SEED}), not people, gave the ratings: they say nothing about any judge"
 )
 
 

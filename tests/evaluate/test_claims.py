@@ -24,7 +24,7 @@ CLAIM = re.compile(
     r"is worse|no worse|turns the most|turns a verdict|may be first|outranked|is first on|agrees most|keeps to|lower limit is above|"
     r"^not shown|docs/| more under |difference is smaller than|differ by less than| is not shown: |cannot be compared: too|"
     r"the same decision|the decision changes|shown to be below|shown to differ|differ from those|differed between|differ at 0|"
-    r"No verdict moved|would not help|Words alone solve|Words alone do not help|words alone help|verdict is the label|at most the bound|right more often|turns the most|do not tell which|the highest accuracy of"
+    r"No verdict changed|would not help|Words alone solve|Words alone do not help|words alone help|the two agree|at most the bound|right more often|turns the most|do not tell which|the highest accuracy of"
 )
 
 CLAIMS = {
@@ -37,7 +37,7 @@ CLAIMS = {
     ("comparison", "Under at least one attack the lower limit is above the bound."): "a lower limit is above a bound",
     ("comparison", "Undecided: an upper limit is above a bound, and no lower limit is."): "neither",
     ("comparison", "If the judge errs by chance, more answers to each item help as well: casewise attack with a higher --repeats."): "gate of attacks: a bound is undecided",
-    ("judge", "On every item with a label and a verdict, the judge's verdict is the label."): "an item has a label, and no verdict on one differs from it",
+    ("judge", "On every item with a label and a verdict, the two agree."): "an item has a label, and no verdict on one differs from it",
     ("judge_parts", "{names} {agree} with {people} more often than the best baseline.{rest}"): "of each judge named, the interval of its accuracy less its best baseline's lies above 0",
     ("judge_parts", "None of the {n} is shown to agree with {people} more often than the best baseline."): "of no judge it does",
     ("judge_parts", "no worse"): "the one-sided test of the margin rejects",
@@ -45,11 +45,11 @@ CLAIMS = {
     ("leaderboard", " is first on each of the "): "the rank interval of one judge alone is [1, 1] on every benchmark",
     ("leaderboard", " may be first on each of the "): "a rank interval begins at 1 on every benchmark, and none is [1, 1] on all",
     ("leaderboard", "Each judge was outranked, or not asked, on at least one of the "): "no judge's rank interval begins at 1 on every benchmark",
-    ("decider", "If you compared several judges on these {queries} and took the best, fit again with --chosen-from N: without it the promise is broken more often."): "a promise was fitted for one judge alone (--chosen-from 1)",
+    ("decider", "If you compared several judges on these {queries} and took the best, fit again with --chosen-from N: without it, the promise fails more often than stated."): "a promise was fitted for one judge alone (--chosen-from 1)",
     ("behaviour", "the two are not told apart"): "0 is on or between the limits of the difference of agreement",
     ("behaviour", " are right more often"): "the interval of this difference lies above 0 (verdicts) or below it (replies)",
     ("robustness", "Of {among:,} attacks and defences that argue for {towards}, {attack} turns the most verdicts: {share} of the {n:item} labelled {opposite} that the judge has right without the attack.{perturbed}"): "the largest share turned, with its interval corrected for the choice",
-    ("robustness", "No verdict moved in any arm"): "no arm of the run has an item whose verdict differs from that without the attack",
+    ("robustness", "No verdict changed in any arm"): "no arm of the run has an item whose verdict differs from that without the attack",
     ("judge", "No category is shown to be below the others, after correction for the number of categories."): "Holm's p over all categories is above .05 in each",
     ("power", "More ratings of these items would not help: where the judges differ, people's verdict is clear."): "no item on which the judges differ has a label that may turn with twice as many people",
     ("published", " differ at 0.0125, on the two conditions that were released."): "the number of queries whose p is at most 0.0125",
@@ -177,6 +177,7 @@ def test_a_judge_is_above_or_below_the_better_baseline_only_where_the_interval_s
         words={"accuracy": estimate(0.7)},
         words_read="the context's words",
         words_held_out="queries",
+        of_some="",
         constant=constant,
         ahead_of_words=ahead if constant < 0.7 else estimate(0.1, 0.001, 0.2),
         ahead_of_constant=ahead if constant > 0.7 else estimate(0.2, 0.001, 0.3),

@@ -34,7 +34,7 @@ def test_a_highest_number_that_the_choice_explains_has_an_upper_limit_alone():
 
     said = [str(corrected_for_picking("J", corrected, value="accuracy 55.0 %")) for corrected in numbers]
 
-    assert said[0].endswith("Corrected for having been chosen as the highest, it is at most 60.0 %.")
+    assert said[0].endswith("Corrected for this choice, it is at most 60.0 %.")
     assert said[1].endswith("it is 50.0 % [40.0, 60.0].")
 
 

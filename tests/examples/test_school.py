@@ -16,7 +16,7 @@ def test_the_script_says_which_context_changes_what_people_allow_and_writes_the_
 
     assert "480 ratings of 48 items (16 queries) under 3 conditions; 30 annotators" in said
     assert "Largest difference" in said
-    assert "[-60.6, -33.1], of it alone" in (tmp_path / "report" / "report.html").read_text()
+    assert "[-60.6, -33.1], uncorrected" in (tmp_path / "report" / "report.html").read_text()
     assert (
         "A difference between no context and pupil asks is not shown"
         in (tmp_path / "report" / "report.html").read_text()

@@ -60,7 +60,7 @@ def test_a_report_on_poor_data_says_what_it_can(poor, elicitation):
     [
         ("votes", "safe", "No item has a label under --labels (votes), so no verdict can be compared.", None),
         ("mean", "safe", "This judge agrees with people's mean ratings (safe or unsafe by the scale's cut) on 50.0 %", 2),
-        ("mean", "right", "On every item with a label and a verdict, the judge's verdict is the label.", 0),
+        ("mean", "right", "On every item with a label and a verdict, the two agree.", 0),
     ],
 )  # fmt: skip
 def test_means_without_ratings_are_labels_under_labels_mean_alone(tmp_path, labels, verdict, says, disagree):
@@ -73,4 +73,4 @@ def test_means_without_ratings_are_labels_under_labels_mean_alone(tmp_path, labe
 
     assert says in text
     assert ("No category is shown" in text) == (labels == "mean")
-    assert (f"The verdicts on {disagree} items are farthest from the label" in text) == bool(disagree)
+    assert (f"On {disagree} items the verdict is farthest from the label" in text) == bool(disagree)

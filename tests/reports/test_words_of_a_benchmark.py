@@ -154,4 +154,4 @@ def test_no_page_of_a_benchmark_of_replies_or_actions_calls_one_a_query(tmp_path
 
     assert not hits(re.compile(r"(?i)(?<![\w/_.-])quer(y|ies)\b"), pages)
     assert f"over {nouns}" in pages["report"]
-    assert f"of {len(benchmark.queries)} {nouns}, judged by all" in pages["compare"]
+    assert f"of {len(benchmark.queries)} {nouns}; labels" in pages["compare"]

@@ -76,8 +76,10 @@ class Gain(NamedTuple):
 def audit_baseline(subject: Subject, part: Part) -> None:
     """Compare classifiers on all words, on those of each parameter and of the query with constant verdicts and the intent."""
     audit_keys(subject, part)
-    if subject.why_no_baseline is not None:
-        part.left_out.append(text("word baseline: {why}.", why=subject.why_no_baseline))
+    part.measured["constants"] = constants(subject)
+    if (why := subject.why_no_baseline) is not None:
+        part.measured["why_no_words"] = why
+        part.left_out.append(text("word baseline: {why}.", why=why))
         return
     single = {name: predict_alone(subject, name, subject.stated[name].fill_null("")) for name in subject.parameters}
     of_query = subject.baseline
@@ -94,7 +96,6 @@ def audit_baseline(subject: Subject, part: Part) -> None:
     for_safe, for_unsafe = telling_phrases(subject, counted)
     part.measured |= {
         "baselines": rows,
-        "constants": constants(subject),
         "phrases_for_safe": for_safe,
         "phrases_for_unsafe": for_unsafe,
         "exchanged_contexts": int(subject.exchanged.sum()),

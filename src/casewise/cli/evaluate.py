@@ -50,7 +50,7 @@ def demo(*, out: Path = Path("runs/demo"), form: FormatOption = None) -> None:
     Parameters
     ----------
     out
-        Where the run goes.
+        Folder of the run.
     """
     run = api.judge("demo", "linear", out=out)
     report = run.report()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ast import literal_eval
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
@@ -110,7 +111,10 @@ def description_of(entry: HelpEntry, console: Console) -> str:
         console.print(entry.description or "", end="", highlight=False, markup=False, soft_wrap=True)
     parts = [" ".join(capture.get().split())]
     parts += [f"One of: {', '.join(entry.choices)}."] if entry.choices else []
-    parts += [f"[default: {entry.default}]"] if entry.default not in (None, "False", "()", '""') else []
+    if entry.default not in (None, "False", "()", '""'):
+        default = str(entry.default)
+        several = literal_eval(default) if default.startswith("(") else (default,)
+        parts.append(f"[default: {', '.join(map(str, several))}]")
     parts += ["[required]"] if entry.required else []
     return " ".join(part for part in parts if part)
 

@@ -267,8 +267,8 @@ def judge(
     judge
         Who judges: openai/MODEL, vllm/MODEL, hf:PATH, linear, constant:safe, recorded:FILE, ... May be repeated.
     out
-        Run folder, new or to resume; of several runs, the folder that holds BENCHMARK/JUDGE, or of one judge with several
-        prompts PROMPTS. Default: runs/BENCHMARK-JUDGE, or runs/BENCHMARK/JUDGE.
+        Run folder, new or to resume. With several benchmarks or judges, the folder of the folders BENCHMARK/JUDGE; with
+        several prompts, of the folders PROMPTS. Default: runs/BENCHMARK-JUDGE, or runs/BENCHMARK/JUDGE.
     """
     if len(benchmark) > 1:
         folders = folders_of(benchmark, judge, out or Path("runs"))

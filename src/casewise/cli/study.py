@@ -417,7 +417,7 @@ def set_state(
     Parameters
     ----------
     state
-        paused: nobody can begin, and people who have a batch may finish. open: people can begin again. closed: the
+        paused: no new person can begin, and people who have a batch may finish. open: people can begin again. closed: the
         study is over; people who have a batch may finish, and people in the quiz are paid.
     amend
         With open: continue with more ratings of each item, as set in study.toml. The text is the reason; every report

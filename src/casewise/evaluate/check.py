@@ -66,7 +66,8 @@ class CheckOptions:
     """The judge's column, and the limits on its numbers."""
 
     judge: str | None = None
-    """The column with the judge's verdicts, scores or replies. Default: the one whose name says so."""
+    """The column with the judge's verdicts, scores or replies. Default: the one with a usual name, such as
+    `judge` or `judge_verdict`."""
     elicit: Elicitation | None = None
     """Content of the judge's column: binary (words), score (1 to 10) or probability. Default: words."""
     judge_true_means: Verdict | None = None

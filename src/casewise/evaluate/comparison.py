@@ -208,10 +208,8 @@ def sentences_of(
         beaten = [text("{rival} by {gap}", rival=rival, gap=gap_in_words(gap)) for rival, gap in gaps if gap]
         yield text("It beats {beaten}.", beaten=first_few(beaten))
     winner = comparison.winners.get(metric)
-    if len(names) > 2:
-        if winner is not None and comparison.names[winner.place] == best:
-            yield corrected_for_picking(best, winner.estimate, value=value)
-        yield f"Intervals are corrected for all {count_of(len(names) * (len(names) - 1) // 2, 'pair')}."
+    if len(names) > 2 and winner is not None and comparison.names[winner.place] == best:
+        yield corrected_for_picking(best, winner.estimate, value=value)
 
 
 def best_conclusion(

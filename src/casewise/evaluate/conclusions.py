@@ -209,7 +209,7 @@ IS_RIGHT = Comparative(
 CHEAPER = Comparative(
     "costs less than {other}, by {gap} over-refusals an item",
     "costs more than {other}: {gap} over-refusals an item",
-    "is not told apart in cost from {other} (it saves {gap} over-refusals an item)",
+    "is not shown to cost less than {other}: it saves {gap} over-refusals an item",
     "costs the same as {other} on every {query}",
 )
 
@@ -394,7 +394,7 @@ def corrected_for_picking(judge: str, corrected: Estimate, *, value: str) -> Tex
     if corrected.name not in NO_SHARES and corrected.ci_low == 0:  # the choice explains all of it
         corrected_words = f"at most {percent(corrected.ci_high)}"
     return text(
-        "{judge} has the highest number ({value}). Corrected for having been chosen as the highest, it is {left}.",
+        "{judge} has the highest number, {value}. Corrected for this choice, it is {left}.",
         judge=judge,
         value=value,
         left=corrected_words,
@@ -510,13 +510,13 @@ def errs_more(judge: str, errors: RefusalRates) -> Conclusion:
     """Return whether a judge errs more by answering than by refusing."""
     harm, over = errors.harm, errors.over_refusal
     outcome: Outcome = Unknown("the intervals of both errors overlap")
-    words = "may err more by answering or by refusing"
+    words = "is not shown to err more by answering or by refusing"
     if harm.limits is None or over.limits is None:
         outcome = Unknown(harm.method if harm.limits is None else over.method)
     elif harm.limits[0] > over.limits[1]:
-        outcome, words = "holds", "errs by answering"
+        outcome, words = "holds", "errs more by answering"
     elif over.limits[0] > harm.limits[1]:
-        outcome, words = "does not hold", "errs by refusing"
+        outcome, words = "does not hold", "errs more by refusing"
     return Conclusion("errs more", outcome, Text(judge), Text(words), "harm", harm.estimate, *harm.ends)
 
 

@@ -127,6 +127,9 @@ def sample_of(
     )
 
 
+INTENT = "The author's intent"
+
+
 def baselines(runs: JudgedRuns, reference_scores: ReferenceScores, options: ReportOptions) -> Iterator[Contender]:
     """Yield the baselines: a classifier on words, the author's intent, one verdict for all."""
     subject, all_items = reference_scores.subject, np.ones(len(runs.items), dtype=np.bool_)
@@ -137,7 +140,7 @@ def baselines(runs: JudgedRuns, reference_scores: ReferenceScores, options: Repo
     if subject.why_no_baseline is None and subject.words_read.all():
         yield baseline("Words alone", "probability", subject.baseline)
     if not np.isnan(subject.intended).all():
-        yield baseline("The author's intent", "binary", subject.intended)
+        yield baseline(INTENT, "binary", subject.intended)
     yield baseline("Always safe", "binary", np.ones(len(runs.items)))
     yield baseline("Always unsafe", "binary", np.zeros(len(runs.items)))
 

@@ -311,44 +311,55 @@ def none_if_impossible(question: Callable[[], T]) -> T | None:
 
 
 class Baseline(NamedTuple):
-    """The most accurate baseline: the classifier on words, one statement alone, or the better constant verdict."""
+    """A baseline that a judge has to beat: the classifier on words, the better constant verdict, or one statement alone."""
 
+    title: str
+    """Its name in a chart."""
     name: str
+    """Its name in a sentence, with its accuracy and the groups that it holds out."""
+    accuracy: Estimate
     ahead: Estimate
     """The judge's accuracy less the baseline's; the intervals of all baselines hold together."""
+    is_judge: bool = False
+    """True for the classifier on words where the judge decides every item as it does: it is that classifier."""
     about_words: Conclusion | None = None
     """How the classifier on words compares with the constant verdict, where that is not better by more than chance."""
 
 
-def better_baseline(scores: BaselineComparison) -> Baseline:
-    """Return the most accurate baseline, which a judge has to beat, with its held-out groups.
-
-    A judge that decides every item as the classifier on words does is not compared with it: it is that classifier.
-    """
-    constant: str = f"a constant verdict ({percent(scores.constant)})"
-    baselines = [(scores.constant, Baseline(constant, scores.ahead_of_constant))]
-    ahead = scores.ahead_of_words
-    itself = ahead is not None and ahead.estimate == 0 and ahead.method in {ALIKE, UNSEEN}
-    if ahead is not None and not itself and scores.words_ahead_of_constant is not None:
-        words = text(
+def baselines(scores: BaselineComparison) -> Iterator[Baseline]:
+    """Yield the baselines of these items."""
+    ahead, about = scores.ahead_of_words, None
+    if ahead is not None and scores.words_ahead_of_constant is not None:
+        of_some = f" ({scores.of_some})" if scores.of_some else ""
+        title = text("Words alone, {groups} held out{of_some}", groups=scores.words_held_out, of_some=of_some)
+        name = text(
             "a classifier of {words} ({accuracy}), trained on these labels with whole {groups} held out",
             words=scores.words_read,
             accuracy=percent(scores.words["accuracy"].estimate),
             groups=scores.words_held_out,
         )
-        gain = compared(capitalised(words) + ",", "a constant verdict", scores.words_ahead_of_constant, words=IS_RIGHT)
-        about = None if gain.kind == "better" and gain.holds else gain
-        baselines = [(scores.constant, baselines[0][1]._replace(about_words=about))]
-        # equal but for rounding is equal
-        baselines.append(((scores.words["accuracy"].estimate or 0.0) + ROUNDING, Baseline(words, ahead)))
+        itself = ahead.estimate == 0 and ahead.method in {ALIKE, UNSEEN}
+        yield Baseline(title, name, scores.words["accuracy"], ahead, is_judge=itself)
+        gain = compared(capitalised(name) + ",", "a constant verdict", scores.words_ahead_of_constant, words=IS_RIGHT)
+        about = None if itself or (gain.kind == "better" and gain.holds) else gain
+    constant: str = f"a constant verdict ({percent(scores.constant)})"
+    why_no_interval = "no interval: it follows from the labels alone"
+    accuracy = Estimate("accuracy", scores.constant, None, None, np.nan, 0, why_no_interval)
+    yield Baseline("A constant verdict", constant, accuracy, scores.ahead_of_constant, about_words=about)
     if scores.ahead_of_key is not None and scores.key is not None:
+        title = text("The {key} alone, {queries} held out", key=scores.key_named)
         key = text(
             "the {statement} alone ({accuracy}), with whole {queries} held out and contexts not",
             statement=scores.key_named,
             accuracy=percent(scores.key.estimate),
         )
-        baselines.append((scores.key.estimate or 0.0, Baseline(key, scores.ahead_of_key)))
-    return max(baselines, key=lambda pair: pair[0])[1]
+        yield Baseline(title, key, scores.key, scores.ahead_of_key)
+
+
+def better_baseline(scores: BaselineComparison) -> Baseline:
+    """Return the most accurate baseline, of equal ones the first; a judge is not compared with itself."""
+    others = (each for each in baselines(scores) if not each.is_judge)
+    return max(others, key=lambda each: round((each.accuracy.estimate or 0.0) / ROUNDING))
 
 
 @dataclass(frozen=True)
@@ -594,21 +605,11 @@ class ShortAnswer(ShortRepr):
     def yardsticks(self) -> Iterator[tuple[str, Estimate]]:
         """Yield the accuracies to compare with, the same for every judge of these items, from the least to the most that is known."""
         scores, again = self.comparison, self.comparison.people.same_again
-        yield "Always the same verdict", without_interval(scores.constant)
-        if scores.words:
-            of_some = f" ({scores.of_some})" if scores.of_some else ""
-            held_out = text("Words alone, {groups} held out{of_some}", groups=scores.words_held_out, of_some=of_some)
-            yield held_out, scores.words["accuracy"]
-        if scores.key is not None:
-            yield text("The {key} alone, {queries} held out", key=scores.key_named), scores.key
+        yield from ((baseline.title, baseline.accuracy) for baseline in baselines(scores))
         if scores.intent is not None:
             yield f"Copying the author's intent{scores.without_intent}", scores.intent
         if again is not None:
             yield "A second study (predicted)", again
-
-
-def without_interval(accuracy: float) -> Estimate:
-    return Estimate("accuracy", accuracy, None, None, np.nan, 0, "no interval: it follows from the labels alone")
 
 
 def agreement_with_others(runs: JudgedRuns, series: Series) -> tuple[Estimate | None, Estimate | None]:

@@ -102,8 +102,8 @@ class LinearJudge(Judge):
 
     def notes(self) -> tuple[str, ...]:
         note = text(
-            "'{name}' is a bag-of-words classifier trained on this benchmark's own labels, with whole {held_out} held out by "
-            "fold. It only sees which words occur, so it is a baseline and not a judge to deploy.",
+            "'{name}' is a baseline and not a judge to deploy: a bag-of-words classifier that was trained on this benchmark's "
+            "own labels, with whole {held_out} held out.",
             name=self.name,
             held_out=self.held_out,
         )

@@ -217,7 +217,7 @@ class ExtraOptions:
     """Further parts of each call to an endpoint."""
 
     api_version: str | None = None
-    """Send this as the query api-version, as Azure's deployments want."""
+    """Send this as the parameter api-version of the address, as Azure's deployments require."""
     header: Annotated[tuple[str, ...], Parameter(negative="")] = ()
     """NAME=VARIABLE: send a header NAME whose value the environment variable VARIABLE holds. The value is never
     written anywhere. May be repeated."""

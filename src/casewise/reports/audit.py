@@ -111,8 +111,7 @@ def answer(audit: Audit) -> Iterator[Block]:
     elif findings:
         verdict = f"{verdict} {count_of(len(findings), 'finding is')} for your information."
     yield Prose(verdict, lead=True)
-    if figures := key_figures(audit)[:3]:
-        yield large_figures("audit-figures", "Labels", figures)
+    yield large_figures("audit-figures", "Accuracy on these labels of", key_figures(audit))
     if findings:
         yield Prose(text("Main finding: {title}", title=findings[0].title))
         yield next_step(first_sentence(findings[0].advice))
@@ -120,27 +119,25 @@ def answer(audit: Audit) -> Iterator[Block]:
         yield next_step("judge it, and state with the result that the audit finds nothing: casewise judge.")
 
 
-def key_figures(audit: Audit) -> list[LargeFigure]:
-    """Return the numbers that bound what an accuracy on these labels can mean, the most telling first."""
+def key_figures(audit: Audit) -> Iterator[LargeFigure]:
+    """Yield the accuracies to compare a judge's with, from the highest to the lowest; in place of one that is not known, the reason."""
     measured = {name: part.measured for name, part in audit.parts.items()}
-    items, figures = audit.counts["items"], list[LargeFigure]()
-    for title, row in (
-        ("The same in a second study", measured["labels"].get("second_study")),
-        (
-            "Given by words alone",
-            measured["baseline"].get("baselines", [{}])[0].get("votes", {}).get("accuracy"),
-        ),
-        ("Given by the author's intent", measured["intent"].get("agreement", {}).get("votes")),
+    items, words = audit.counts["items"], measured["baseline"].get("baselines", [{}])[0]
+    rated = LabelWords.for_benchmark(audit.source).rated
+    again, why = ("A second study", "not predicted") if rated else ("Labelling again", "one label for each item")
+    for title, row, why_not in (
+        (again, measured["labels"].get("second_study"), why),
+        ("Words alone", words.get("votes", {}).get("accuracy"), measured["baseline"].get("why_no_words", "")),
     ):
-        if row:
+        if row is None:
+            yield title, ("not known", why_not), items
+        else:
             estimate = Estimate("accuracy", row["estimate"], row["ci_low"], row["ci_high"], items, 0, "no interval")
-            figures.append((title, estimate, row.get("n", items)))
-    if agreement := measured["people"].get("agreement"):
-        low, high = agreement["raw_interval"] or NO_LIMITS
-        figures.append(
-            ("Two people agree", Estimate("agreement", agreement["raw"], low, high, items, 0, "no interval"), items)
-        )
-    return figures
+            yield title, estimate, row.get("n", items)
+    constants = [measured["baseline"]["constants"][f"constant:{verdict}"]["votes"] for verdict in ("safe", "unsafe")]
+    known = [accuracy for accuracy in constants if accuracy is not None]
+    constant = (percent(max(known)), "a fact of these labels") if known else ("not known", "no item has a label")
+    yield "A constant verdict", constant, items
 
 
 def findings(audit: Audit) -> Iterator[Block]:

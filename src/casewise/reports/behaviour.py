@@ -325,7 +325,7 @@ def answer(compared: SaysDoesNumbers) -> Iterator[Block]:
         yield Forest("against", caption, tuple(against), ("Of the items", "Model", "Share"))
     yield Prose(
         text(
-            "Both sides are over the items that have a verdict request and a reply request. An item that is unscored "
+            "Both numbers count the items of which a verdict and a reply were requested. An item that is unscored "
             "on one side counts as wrong there. A partial answer counts as a refusal (strict) or as an answer "
             "(lenient). The difference is paired by item, with a 95 % interval over {queries}."
         )

@@ -16,7 +16,7 @@ from casewise.evaluate.comparison import ComparisonNumbers, GateReport, gate_num
 from casewise.evaluate.robustness import BOUNDED, RequiredRobustness
 from casewise.notation import percent
 from casewise.reports.document import (
-    MORE_QUERIES,
+    MOST_DRAWN,
     Block,
     Columns,
     Document,
@@ -30,7 +30,7 @@ from casewise.reports.document import (
     estimate_cell,
     estimate_frame,
     how_made,
-    next_step,
+    next_for_judges,
     table_by,
     table_of,
     titles,
@@ -56,7 +56,7 @@ def comparison_page(report: ComparisonNumbers) -> Document:
     return Document(
         title=f"{count_of(len(comparison.names), report.noun)} compared on {about.name}",
         subtitle=text(
-            "{items:item} of {queries:query}, judged by all; labels: {labels}",
+            "{items:item} of {queries:query}; labels: {labels}",
             items=comparison.n_items,
             queries=comparison.n_queries,
             labels=LabelWords.for_benchmark(report.benchmark).policy(report.options.labels.name),
@@ -106,18 +106,18 @@ def answer(report: ComparisonNumbers) -> Iterator[Block]:
     yield from (Prose(join(" ", more)),) if more else ()
     ranked = accuracies(report)
     if ranked:
-        first_judge, shares = (
-            ranked[0][0],
-            {metric.name: metric for metric in report.comparison.estimates[ranked[0][0]]},
-        )
+        first_judge = ranked[0][0]
+        shares = {metric.name: metric for metric in report.comparison.estimates[first_judge]}
         yield error_figures("first-errors", text("Errors of {judge}", judge=first_judge), shares)
     if report.comparison.pairs:
         best, *others = [name for name, _ in ranked] or [""]
         differences = [metric_difference(report.comparison, best, name, "accuracy") for name in others]
         decided = all(difference and difference.beyond_chance for difference in differences)
-        yield next_step("casewise recommend tests whether to deploy it." if decided else MORE_QUERIES)
-    if rows := tuple(ForestRow.from_estimate(name, accuracy) for name, accuracy in ranked):
-        yield Forest("judges", f"Accuracy, 95 % intervals of each {report.noun} alone", (("", rows),))
+        runs: dict[str, Path] = {series.name: series.run.path for series in report.runs.series}
+        yield next_for_judges([runs[name] for name, _ in ranked], decided=decided)
+    rows = [ForestRow.from_estimate(*judge, key=place < MOST_DRAWN) for place, judge in enumerate(ranked)]
+    if rows:
+        yield Forest("judges", f"Accuracy, 95 % intervals of each {report.noun} alone", (("", tuple(rows)),))
 
 
 def errors(report: ComparisonNumbers) -> Block:

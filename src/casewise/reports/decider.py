@@ -51,9 +51,8 @@ def decider_page(fitting: Fitting) -> Document:
     """Return the decider as a document: what it does and how often it errs, what it promises and does not, all numbers in folds."""
     file = fitting.decider
     name = file.benchmark.name
-    notices: list[str] = [*never_answers(file)]
-    notices += [f"{name} is SYNTHETIC: {file.benchmark.synthetic}"] if file.benchmark.synthetic else []
-    notices += other_labels(fitting)
+    notices = [f"{name} is SYNTHETIC: {file.benchmark.synthetic}"] if file.benchmark.synthetic else []
+    notices += [*never_answers(file), *other_labels(fitting)]
     calibrated = Section("calibrated", "What P(safe) means", (calibration_words(file),))
     return Document(
         f"A decider of {file.judge.name}",
@@ -143,7 +142,7 @@ def other_labels(fitting: Fitting) -> list[str]:
 HELD_OUT = text(
     "Each {query} was decided by thresholds that were fitted, by the same rule, on the other {queries}. Intervals are over "
     "{queries} and take the labels as given. The last column is measured on the items that the thresholds were fitted on; "
-    "the difference shows how optimistic that is. These are shares of items. A promise is about {queries}, so the two can "
+    "the difference shows how optimistic it is. These are shares of items. A promise is about {queries}, so the two can "
     "differ."
 )
 
@@ -152,7 +151,8 @@ def rule(file: FittedDecider) -> Prose:
     """Return the rule by which it decides, in a sentence."""
     limits = file.thresholds
     if limits.answer_above == math.inf:
-        words = "It never answers: no threshold that answers any item keeps the limits that you set."
+        limits_set = "no threshold that answers any item keeps the limits that you set"
+        words = f"It never answers: {limits_set if limits.promised else 'at these costs, refusing every request is cheapest'}."
     elif limits.answer_above == -math.inf:
         words = "It answers every request to which the judge gives a value."
     elif limits.answer_above == limits.refuse_up_to:
@@ -292,7 +292,7 @@ def not_promised(file: FittedDecider) -> Iterator[Prose]:
         yield Prose(
             text(
                 "If you compared several judges on these {queries} and took the best, fit again with --chosen-from N: "
-                "without it the promise is broken more often."
+                "without it, the promise fails more often than stated."
             )
         )
 
@@ -336,7 +336,7 @@ def calibration_words(file: FittedDecider) -> Prose:
     calibration = file.calibration
     scores = ", ".join(f"{name} {number(score, digits=4)}" for name, score in calibration.brier.items())
     words = text(
-        "P(safe) is how likely the label is safe. It is worked out from the judge's value by {curve} calibration "
+        "P(safe) is the probability that the label is safe, computed from the judge's value by {curve} calibration "
         "(Brier score on held-out {queries}: {scores}).",
         curve=type(calibration.curve).__name__.lower(),
         scores=scores,
@@ -415,7 +415,7 @@ def recommended(recommendation: Recommendation) -> Iterator[Block]:
             yield Prose(join(" ", promise_sentences(best.decider)))
     else:
         prefix = text("{judge} is the best of them. ", judge=best.name) if several else ""
-        sentences = [rival.conclusion(best.name).sentence for rival in recommendation.rivals if rival.better]
+        sentences = [rival.conclusion("It").sentence for rival in recommendation.rivals if rival.better]
         reasons = shortfalls(recommendation) if best.trial.broken is not None or not sentences else sentences
         yield Prose(prefix + next(iter(reasons), ""))
     if notes := join(" ", candidates_notes(recommendation)):

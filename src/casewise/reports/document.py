@@ -123,11 +123,13 @@ class ForestRow:
     """True if the report is about it."""
     words: str | None = None
     """The numbers in words, where they are no shares."""
+    key: bool = False
+    """True if the verdict is about it: a page's answer draws these rows alone."""
 
     @classmethod
-    def from_estimate(cls, label: str, estimate: Estimate, *, strong: bool = False) -> ForestRow:
+    def from_estimate(cls, label: str, estimate: Estimate, *, strong: bool = False, key: bool = False) -> ForestRow:
         """Return the row of an estimate."""
-        return cls(label, estimate.estimate, estimate.ci_low, estimate.ci_high, strong)
+        return cls(label, estimate.estimate, estimate.ci_low, estimate.ci_high, strong, key=key)
 
     @property
     def written(self) -> str:
@@ -136,6 +138,9 @@ class ForestRow:
             return self.words
         return share(self.estimate, self.low, self.high).removeprefix(f"{NOTHING} ")
 
+
+MOST_DRAWN = 5
+"""Most judges that the answer of a page draws; a fold has all of them."""
 
 SHORT_AXIS = 4
 """Start of an axis, in tenths, from which every tenth is labelled."""
@@ -160,6 +165,12 @@ class Forest(ShortRepr):
     def rows(self) -> tuple[ForestRow, ...]:
         """All rows."""
         return tuple(row for _, rows in self.groups for row in rows)
+
+    @property
+    def brief(self) -> Forest:
+        """The rows that the verdict is about; all where none is marked."""
+        groups = ((heading, tuple(row for row in rows if row.key)) for heading, rows in self.groups)
+        return replace(self, groups=tuple(group for group in groups if group[1]) or self.groups)
 
     @property
     def ticks(self) -> tuple[float, ...]:
@@ -303,14 +314,9 @@ class Document(ShortRepr):
         if not any(section.first for section in self.sections):
             return ()
         folded = [section for section in self.sections if section.blocks and not section.first]
-        behind = tuple(
-            block.behind
-            for section in self.sections
-            for block in section.blocks
-            if section.first and isinstance(block, Forest) and block.behind is not None
-        )
-        if behind:
-            folded.append(Section("chart", "The chart in numbers", behind))
+        first = (block for section in self.sections if section.first for block in section.blocks)
+        if charts := tuple(block for block in first if isinstance(block, Forest)):
+            folded.insert(0, Section("chart", "The whole chart", charts))
         most = MOST_FOLDS - bool(self.definitions)
         if len(folded) <= most:
             return tuple(folded)
@@ -536,8 +542,14 @@ def table_by(
     return table_of(name, caption, tuple(columns), cells, frame=frame)
 
 
-MORE_QUERIES = text("casewise power judges --from RUN RUN says how many {queries} would tell two judges apart.")
-"""The advice where judges are not told apart."""
+def next_for_judges(runs: Sequence[Path], *, decided: bool) -> Prose:
+    """Return what to do after a comparison: deploy the first run's judge if it is decided, else plan to tell the first two apart."""
+    if decided:
+        words = "casewise recommend {runs} tests whether to deploy it."
+        return next_step(text(words, runs=path_text(runs[0]) if runs else "RUN"))
+    two = tuple(dict.fromkeys(runs))[:2]
+    words = "casewise power judges --from {runs} says how many {queries} would tell two judges apart."
+    return next_step(text(words, runs=join(" ", map(path_text, two)) if len(two) == 2 else "RUN RUN"))
 
 
 def from_document_folder(path: Path) -> str:

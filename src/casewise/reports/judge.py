@@ -140,7 +140,7 @@ def refusal_curve(series: str, refusals: Refusals, name: str) -> Block:
         for heading, rates in errors.items()
     )
     if not any(rows for _, rows in groups):
-        return Prose(text("{series}: people agree too little on every item.", series=series))
+        return Prose(text("{series}: on no item do enough people agree.", series=series))
     columns: Columns = {
         "Agreement": (partial(percent, digits=0), "agreement"),
         "Safe items": "n_safe",
@@ -335,12 +335,11 @@ def wording_blocks(wordings: Sequence[Wordings]) -> Iterator[Block]:
 
 def judge_page(report: JudgeNumbers) -> Document:
     """Return `report` as a document for any face."""
-    benchmark, about = report.benchmark, report.benchmark.about
-    labels, counts = LabelWords.for_benchmark(benchmark).counted(benchmark.counts.ratings), benchmark.counts
-    named = "" if benchmark.title == about.name else f"{benchmark.title}: "
+    benchmark, counts = report.benchmark, report.benchmark.counts
+    labels = LabelWords.for_benchmark(benchmark).counted(counts.ratings)
     return Document(
-        title=text("{judges} on {benchmark}", judges=names(report), benchmark=about.name),
-        subtitle=named + text("{items:item}, {queries:query}, ", items=counts.items, queries=counts.queries) + labels,
+        title=text("{judges} on {benchmark}", judges=names(report), benchmark=benchmark.about.name),
+        subtitle=text("{items:item}, {queries:query}, ", items=counts.items, queries=counts.queries) + labels,
         notices=tuple(note for note in report.notes if note not in report.runs.silent_notes),
         sections=tuple(sections(report)),
         noun=noun_of(benchmark),
@@ -349,8 +348,9 @@ def judge_page(report: JudgeNumbers) -> Document:
 
 
 def names(report: JudgeNumbers) -> Text:
-    """Return the judges, and the elicitation where there is one only."""
-    judges = join(", ", dict.fromkeys(series.who for series in report.runs.series))
+    """Return the one or two judges, or how many there are, and the elicitation where there is one only."""
+    who = tuple(dict.fromkeys(series.who for series in report.runs.series))
+    judges = join(" and ", who) if len(who) <= 2 else Text(count_of(len(who), "judge"))
     elicitations = {series.elicitation for series in report.runs.series}
     return judges + f" ({elicitations.pop()})" if len(elicitations) == 1 else judges
 
@@ -521,7 +521,7 @@ def disagreements(report: JudgeNumbers) -> Iterator[Block]:
         votes = LabelWords.for_benchmark(report.benchmark).rated and report.options.labels.base == "votes"
         label = "the votes" if votes else "the label"
         yield Prose(
-            f"The verdicts on {count_of(len(shown), 'item')} are farthest from {label}; the farthest comes first."
+            f"On {count_of(len(shown), 'item')} the verdict is farthest from {label}. The farthest comes first."
         )
         yield Folded(f"Read the {count_of(len(shown), 'item')}", shown)
         paths = join(" ", map(path_text, report.runs.paths))
@@ -532,7 +532,7 @@ def disagreements(report: JudgeNumbers) -> Iterator[Block]:
                 yield Prose(text("{judge}:", judge=name))
             yield from error_group_blocks(groups, report.benchmark, done=JUDGED)
     elif report.options.disagreements and report.labelled:
-        yield Prose("On every item with a label and a verdict, the judge's verdict is the label.")
+        yield Prose("On every item with a label and a verdict, the two agree.")
     elif report.options.disagreements:
         yield Prose(f"{NO_LABEL} ({report.options.labels.name}), so no verdict can be compared.")
 
@@ -730,11 +730,13 @@ def how_asked(series: Series) -> str:
         )
         facts.append(schema if settings.get("structured") else "free replies")
         facts.append("over a batch interface" if JobLog.read(run.path).jobs else "live")
-    if effort := settings.get("mode"):
-        facts.append(f"effort {effort}")
+    facts += [f"effort {effort}"] if (effort := settings.get("mode")) else []
     if series.read_as:
         read = ", ".join(f"{READ_AS.get(name, name)} {n:,}" for name, n in series.read_as.items())
         facts.append(f"read as: {read}")
+    most = "at most " if series.assumed_cost_usd else ""
+    facts += [f"{most}${series.cost_usd:,.4g}"] if series.cost_usd is not None else []
+    facts += [f"{series.latency_s:.2g} s an answer (median)"] if series.latency_s is not None else []
     return "; ".join(facts) or "no model was called"
 
 

@@ -12,12 +12,20 @@ import polars as pl
 from casewise.audits.words import SUBSETS
 from casewise.evaluate.judge_numbers import JudgeNumbers
 from casewise.evaluate.judged_runs import noun_of_series, series_name
-from casewise.evaluate.yardsticks import BaselineComparison, JudgeAmongPeople, People, ShortAnswer, SubsetScore
+from casewise.evaluate.yardsticks import (
+    BaselineComparison,
+    JudgeAmongPeople,
+    People,
+    ShortAnswer,
+    SubsetScore,
+    better_baseline,
+)
 from casewise.notation import NOTHING, number, percent, spoken
 from casewise.notation import share as share_of
 from casewise.records import FULL, Arm
 from casewise.reports.behaviour import behaviour_answer
 from casewise.reports.document import (
+    MOST_DRAWN,
     Block,
     Columns,
     Forest,
@@ -63,7 +71,7 @@ def answer_section(numbers: JudgeNumbers) -> Iterator[Section]:
         elif not numbers.does:
             first, *more = answers[0].sentences_about(subject(answers[0].who, 1), errors=False)
             blocks += Prose(first, lead=True), *map(Prose, more)
-        chart = forest(answers, numbers.options.labels.name, over=numbers.runs.intervals_over)
+        chart = forest(answers, numbers.options.labels.name)
         figures = errors_table(answers) if numbers.does else errors_figures(answers)
         blocks += figures, next_step(after_report(numbers)), chart
     blocks += (
@@ -71,7 +79,6 @@ def answer_section(numbers: JudgeNumbers) -> Iterator[Section]:
         for series in numbers.runs.main_series
         if not numbers.runs.sample(series).gives_verdicts
     )
-    blocks += in_short(numbers)
     if blocks:
         yield Section("answer", "The answer", tuple(blocks), first=bool(answers or silent or unlabelled), brief=True)
 
@@ -108,26 +115,6 @@ def after_report(numbers: JudgeNumbers) -> Text:
     return "casewise serve " + paths + " shows its errors."
 
 
-def in_short(numbers: JudgeNumbers) -> Iterator[Prose]:
-    """Yield balanced accuracy, which model answered, what it cost and how long an answer took, of a report on one judge."""
-    if len(numbers.runs.series) != 1 or numbers.does:
-        return
-    (series,) = numbers.runs.series
-    balanced = numbers.metrics.filter(
-        (pl.col("metric") == "balanced_accuracy") & pl.col("estimate").is_not_null() & (not series.mostly_unscored)
-    )
-    facts = [
-        f"Balanced accuracy {share_of(row['estimate'], row['ci_low'], row['ci_high'])}"
-        for row in balanced.head(1).iter_rows(named=True)
-    ]
-    facts += [f"answered by {', '.join(series.versions)}"] if series.versions else []
-    most = "at most " if series.assumed_cost_usd else ""
-    facts += [f"{most}${series.cost_usd:,.4g}"] if series.cost_usd is not None else []
-    facts += [f"{series.latency_s:.2g} s an answer (median)"] if series.latency_s is not None else []
-    if facts:
-        yield Prose("; ".join(facts) + ".")
-
-
 def subject(name: str, among: int, part: str = "") -> Text:
     """Return the subject of a sentence, a judge or a part of it; the page's title names the only judge."""
     if part:
@@ -135,7 +122,7 @@ def subject(name: str, among: int, part: str = "") -> Text:
     return Text(name if among > 1 else "This judge")
 
 
-def forest(answers: Sequence[ShortAnswer], labels: str, *, over: Text) -> Forest:
+def forest(answers: Sequence[ShortAnswer], labels: str) -> Forest:
     """Return every judge among the yardsticks; against all votes, and against the others of each person."""
 
     def lowest_first(rows: Sequence[ForestRow]) -> tuple[ForestRow, ...]:
@@ -143,17 +130,25 @@ def forest(answers: Sequence[ShortAnswer], labels: str, *, over: Text) -> Forest
 
     row_of = partial(ForestRow.from_estimate, strong=True)
     decided = [answer for answer in answers if answer.comparison.judge["accuracy"].estimate is not None]
-    rows = [ForestRow.from_estimate(*yardstick) for yardstick in answers[0].yardsticks()]
-    rows += (row_of(subject(answer.who, len(answers)), answer.comparison.judge["accuracy"]) for answer in decided)
+    decided.sort(key=lambda answer: -(answer.comparison.judge["accuracy"].estimate or 0.0))
+    best = better_baseline((decided or answers)[0].comparison).title
+    rows = [ForestRow.from_estimate(*yardstick, key=yardstick[0] == best) for yardstick in answers[0].yardsticks()]
+    rows += (
+        row_of(subject(answer.who, len(answers)), answer.comparison.judge["accuracy"], key=place < MOST_DRAWN)
+        for place, answer in enumerate(decided)
+    )
     groups = [(LABELS.get(labels.partition(",")[0], labels), lowest_first(rows))]
+    alone = len(answers) == 1
     against_others = [
-        row_of(subject(answer.who, len(answers)), answer.against_others) for answer in decided if answer.against_others
+        row_of(subject(answer.who, len(answers)), answer.against_others, key=alone)
+        for answer in decided
+        if answer.against_others
     ]
     person = next((answer.person for answer in decided if answer.person is not None), None)
     if person is not None and against_others:
-        compared = lowest_first([ForestRow.from_estimate("One new person", person), *against_others])
-        groups.append(("Against the majority of an item's other people", compared))
-    return Forest("answer-forest", "Accuracy, 95 % intervals over " + over, tuple(groups))
+        one = ForestRow.from_estimate("One new person", person, key=alone)
+        groups.append(("Against an item's other people", lowest_first([one, *against_others])))
+    return Forest("answer-forest", "Accuracy, 95 % intervals", tuple(groups))
 
 
 LABELS = {
@@ -292,7 +287,7 @@ def beside_blocks(scores: BaselineComparison, *, name: str = "beside", judge: st
         rows.append(row(title, {"accuracy": scores.key}, "key"))
     if scores.intent is not None:
         rows.append(row(f"Copying the author's intent{scores.without_intent}", {"accuracy": scores.intent}, "intent"))
-    rows.append(("Always the same verdict", percent(scores.constant), against.get("constant", NOTHING), NOTHING))
+    rows.append(("A constant verdict", percent(scores.constant), against.get("constant", NOTHING), NOTHING))
     if people.one_person is not None:
         rows.append(("One person", NOTHING, estimate_cell(people.one_person), NOTHING))
     if people.same_again is not None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from casewise.evaluate.conclusions import corrected_for_picking
 from casewise.evaluate.judged_runs import few_verdicts
-from casewise.evaluate.leaderboard import Leaderboard, LeaderboardRow, Leaderboards
+from casewise.evaluate.leaderboard import INTENT, Leaderboard, LeaderboardRow, Leaderboards
 from casewise.notation import NOTHING, number, percent
 from casewise.reports.document import (
-    MORE_QUERIES,
+    MOST_DRAWN,
     Block,
     Columns,
     Document,
@@ -22,7 +23,7 @@ from casewise.reports.document import (
     all_numbers,
     error_figures,
     estimate_cell,
-    next_step,
+    next_for_judges,
     table_by,
     table_of,
 )
@@ -199,20 +200,22 @@ def first_screen(board: Leaderboard, judges: Sequence[LeaderboardRow]) -> Iterat
     if first is not None:
         yield error_figures("first-errors", text("Errors of {judge}", judge=first.name), first.numbers)
     conclusion = board.conclusion(chatbots=False)
-    if any(row.kind == "run" for row in judges):
-        decided = conclusion is None or conclusion.holds
-        yield next_step("casewise recommend tests whether to deploy it." if decided else MORE_QUERIES)
+    if runs := [Path(row.source) for row in judges if row.kind == "run"]:
+        yield next_for_judges(runs, decided=conclusion is None or conclusion.holds)
     yield from forest(board, judges)
 
 
 def forest(board: Leaderboard, judges: Sequence[LeaderboardRow]) -> Iterator[Forest]:
     """Yield every ranked judge and the baselines, best first; beside published judges, one's own runs are marked."""
     published = any(row.kind == "output" for row in judges)
+    beaten = [row for row in board.baselines if row.name != INTENT and row.value("accuracy") is not None]
+    drawn = (*judges[:MOST_DRAWN], max(beaten, key=lambda row: row.value("accuracy") or 0.0, default=None))
     rows = [
         ForestRow.from_estimate(
             row.name + (" (your run)" if published and row.kind == "run" else ""),
             accuracy,
             strong=row.kind in ("run", "replies"),
+            key=row in drawn or (published and row.kind == "run"),
         )
         for row in (*judges, *board.baselines)
         if (accuracy := row.numbers.get("accuracy")) is not None and accuracy.estimate is not None

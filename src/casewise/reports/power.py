@@ -471,7 +471,7 @@ def labels(half_width: float, *, items: int, rate: float = 0.5, correlation: flo
         "n_labels": with_grader,
         "n_labels_alone": without_grader,
     }
-    remark = "This treats items as independent, and a label as one verdict. Clusters need more labels. Several people an item need fewer."
+    remark = "This treats items as independent, and a label as one verdict. Clusters need more labels. Several people for each item need fewer."
     sentence = (
         f"With the judge, people rate {with_grader:,} of {count_of(items, 'item')} for a 95 % interval of ± {points(half_width, None, None)}; "
         f"without it, {without_grader:,}. This assumes a rate near {percent(rate)} and a correlation of {correlation:g} between the judge's "
@@ -530,11 +530,11 @@ def from_pilot(
     )
     remarks: list[str] = [
         source,
-        text("Where more people an item save few {queries}, only more {queries} help."),
+        text("If more people for each item save few {queries}, only more {queries} help."),
     ]
     if difference is None:
         remarks.append(
-            "The difference is the one observed in the runs. A difference chosen because it is large will be smaller next time."
+            "The difference is the one observed in the runs. If you chose them because they differ much, expect a smaller one."
         )
     if doubtful:
         named = ", ".join(list(doubtful)[:NAMED]) + (", …" if len(doubtful) > NAMED else "")

@@ -140,7 +140,8 @@ def read_manifest(folder: Path) -> Manifest:
     """
     path = folder / MANIFEST
     if not path.is_file():
-        raise DataError(folder, None, f"is no benchmark folder: it has no {MANIFEST}")
+        run = f"; it is a run: casewise report {folder}" if (folder / "run.json").is_file() else ""
+        raise DataError(folder, None, f"is no benchmark folder: it has no {MANIFEST}{run}")
     manifest = read_manifest_file(path, Manifest, newest=FORMAT_VERSION)
     if set(manifest.files) not in LAYOUTS:
         names = ", ".join(sorted(manifest.files)) or "nothing"

@@ -338,13 +338,24 @@ def cut_torn_line(path: Path) -> None:
         file.truncate(end)
 
 
+def instead_of_a_run(path: Path) -> str:
+    """Return what stands at a path that is no run folder, and what to do with it."""
+    if path.is_file():
+        return f"to compare verdicts and labels in a table: casewise check {path}"
+    if (path / "benchmark.json").is_file():
+        return f"it is a benchmark: casewise judge {path} --judge NAME makes a run of it"
+    if runs := sorted(found.parent for found in path.glob(f"*/{RUN}")):
+        return f"it holds run folders: give them, such as {runs[0]}"
+    return "casewise judge makes one"
+
+
 def kind_of(path: Path) -> str:
     """Return the kind of run in the folder at `path`: `judgements`, or what its `run.json` names.
 
     Raises DataError: it holds no run.
     """
     if not (path / RUN).is_file():
-        raise DataError(path, None, f"is no run folder: it has no {RUN}")
+        raise DataError(path, None, f"is no run folder: it has no {RUN}; {instead_of_a_run(path)}")
     value = parse(read_text(path / RUN), path=path / RUN)
     named = value.get("kind") if isinstance(value, dict) else None
     return named if isinstance(named, str) else JUDGEMENT_RUN

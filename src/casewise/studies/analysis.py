@@ -301,7 +301,7 @@ def analyse(
 
 def _contrasts(ratings: CodedRatings, options: AnalysisOptions, reasons: dict[str, str]) -> pl.DataFrame:
     if len(ratings.condition) < 2:
-        reasons["contrasts"] = f"not available: there is only one condition, {ratings.condition.names[0]!r}"
+        reasons["contrasts"] = f"there is only one condition, {ratings.condition.names[0]!r}"
         return pl.DataFrame()
     planned: Sequence[tuple[str, str]] = options.contrasts or default_contrasts(ratings.condition.names)
     table = contrast_table(ratings, planned, options)

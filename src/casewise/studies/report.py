@@ -111,10 +111,7 @@ def in_points(row: Row, prefix: str) -> str:
 # The report of a study, laid out: which number to quote first, what the paper would have said beside it.
 
 
-QUOTE_THIS = text(
-    "The intervals hold for other {queries} of the same kind and for other people: errors are clustered by "
-    "{query} and by annotator."
-)
+QUOTE_THIS = text("The intervals hold for other {queries} of the same kind and for other people.")
 
 ALONE = text(
     "A condition has one annotator, so the intervals are over {queries} only. They hold for these annotators and for no other people."
@@ -207,7 +204,7 @@ def answer(study: StudyNumbers) -> Iterator[Block]:
 def verdict(study: StudyNumbers, rows: Sequence[Row]) -> str:
     """Return the result of the only contrast, how many of several differ, or why there is none."""
     if not rows:
-        return study.analysis.not_available["contrasts"]
+        return text("No conditions can be compared: {why}.", why=study.analysis.not_available["contrasts"])
     if len(rows) == 1:
         return contrast_sentence(
             rows[0], study.analysis.options, n_contrasts=1, planned=study.planned, words=study.words
@@ -229,18 +226,26 @@ def key_figures(study: StudyNumbers, rows: Sequence[Row]) -> Iterator[LargeFigur
     """Yield the largest difference, how often two people agree, and the share of ratings that were left out."""
     analysis = study.analysis
     known = [row for row in rows if row[f"{best(row)}_estimate"] is not None]
-    if known:
+    if not known:
+        yield (
+            "Difference",
+            ("not known", analysis.not_available.get("contrasts", "too few ratings")),
+            len(analysis.ratings),
+        )
+    else:
         largest = max(known, key=lambda row: abs(row[f"{best(row)}_estimate"]))
         value, low, high = (largest[f"{best(largest)}_{part}"] for part in ("estimate", "ci_low", "ci_high"))
         title = "Difference" if len(rows) == 1 else f"Largest difference: {contrast_name(largest)}"
         limits = interval(*(None if end is None else 100 * end for end in (low, high)), digits=1)
         if len(known) > 1:
-            limits += ", of it alone"
+            limits += ", uncorrected"
         yield title, (points(value, None, None), limits), largest["n1"] + largest["n2"]
     if (agreement := analysis.agreement.get("all")) is not None:
         low, high = agreement.raw_interval or (None, None)
         raw = Estimate("agreement", agreement.raw, low, high, agreement.items, 0, "no interval")
         yield "Two people agree", raw, len(analysis.ratings)
+    else:
+        yield "Two people agree", ("not known", "no item has two ratings"), len(analysis.ratings)
     n = analysis.left_out.ratings if analysis.left_out else len(analysis.ratings)
     yield "Left out", (percent(1 - len(analysis.ratings) / n if n else None), "of all ratings"), n
 
@@ -254,7 +259,7 @@ def after_study(study: StudyNumbers, rows: Sequence[Row]) -> str:
         )
     if study.study is not None and study.frozen is None:
         return "freeze the plan before the main round, so that its contrasts count as planned: casewise study check --freeze."
-    return "quote the difference with its interval; then measure judges on these labels: casewise judge BENCHMARK --judge NAME."
+    return "measure judges on these labels: casewise judge BENCHMARK --judge NAME."
 
 
 def more_contrasts(study: StudyNumbers) -> Iterator[Prose]:

@@ -161,7 +161,7 @@ def test_a_model_that_gives_no_verdict_is_laid_out_too(both, tmp_path):
     found = beside([verdicts(tmp_path / "says", ["perhaps"] * 90)], [both[1]])
 
     assert found.numbers.models[0].overall("strict").says_safe_refuses.estimate is None
-    assert "Both sides are over the items" in text(found.document)
+    assert "Both numbers count the items" in text(found.document)
     assert "says unscored" in found.to_markdown()
 
 

@@ -65,7 +65,7 @@ def test_a_judge_that_goes_by_people_is_moved_by_nothing_exactly():
     assert {(row.turned.estimate, row.change.estimate) for row in found.numbers.rows if row.turned.n} == {(0.0, 0.0)}
     assert {row.beyond_noise.estimate for row in found.numbers.rows if row.beyond_noise is not None} <= {0.0, None}
     assert found.numbers.unmoved
-    assert "No verdict moved in any arm" in found.to_markdown()
+    assert "No verdict changed in any arm" in found.to_markdown()
 
 
 @pytest.mark.slow

@@ -80,8 +80,8 @@ def rates(harm, over, *, n_safe=10, n_unsafe=10):
 @pytest.mark.parametrize(
     ("harm", "over", "way"),
     [
-        (share(0.3, 0.2, 0.4), share(0.05, 0.01, 0.1), "errs by answering"),
-        (share(0.05, 0.01, 0.1), share(0.3, 0.2, 0.4), "errs by refusing"),
+        (share(0.3, 0.2, 0.4), share(0.05, 0.01, 0.1), "errs more by answering"),
+        (share(0.05, 0.01, 0.1), share(0.3, 0.2, 0.4), "errs more by refusing"),
         (share(0.05, 0.01, 0.2), share(0.3, 0.1, 0.4), ""),
         (share(0.05), share(0.3, 0.1, 0.4), ""),
     ],

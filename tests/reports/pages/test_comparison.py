@@ -80,13 +80,12 @@ def test_a_comparison_begins_with_who_is_better_in_a_sentence(runs):
     beaten = three.numbers.sentence.partition(" It beats ")[2].partition(" has the highest")[0]
     assert beaten.count(" points [") == 2
     assert "not told apart" not in three.numbers.sentence
-    assert three.numbers.sentence.endswith(" Intervals are corrected for all 3 pairs.")
     level = compare(runs[0], runs[0], runs[1]).numbers.sentence
     assert level.startswith(
         "These items do not tell which judge agrees most with people: it may be constant:safe (binary)"
     )
-    assert "Corrected for having been chosen as the highest" in level
-    assert "Corrected for having been chosen as the highest, it is 91." in three.numbers.sentence
+    assert "Corrected for this choice" in level
+    assert "Corrected for this choice, it is 91." in three.numbers.sentence
 
 
 def test_flips_refusals_and_harm_have_paired_differences(runs):

@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 import pytest
 
 import casewise
-from casewise.reports.document import MOST_FOLDS, Document, Folded, Prose, Section, Table, all_numbers
+from casewise.reports.document import MOST_FOLDS, Document, Folded, Forest, Prose, Section, Table, all_numbers
 
 MOST_WORDS = 90
 
@@ -32,6 +32,7 @@ def pages(tmp_path_factory):
 
 
 PAGES = ("report", "report of several", "compare", "leaderboard", "audit", "recommend", "decider", "study report")
+FEW_CASES = "query,label\nWho was admitted?,unsafe\nWhen do visits begin?,safe\nWhich dose did she get?,unsafe\n"
 
 pytestmark = pytest.mark.slow
 
@@ -68,13 +69,18 @@ def test_a_first_screen_has_a_verdict_three_large_figures_and_what_to_do_in_at_m
     blocks = first_screen(pages[name])
     prose = [block for block in blocks if isinstance(block, Prose)]
     (figures,) = [block for block in blocks if isinstance(block, Table) and block.large]
-    words = " ".join([*(block.text for block in prose), figures.caption, *(" ".join(row) for row in figures.rows)])
+    drawn = [block.brief for block in blocks if isinstance(block, Forest)]
+    shown = [*(block.text for block in prose), figures.caption, *(" ".join(row[:3]) for row in figures.rows)]
+    shown += [forest.caption for forest in drawn] + [head for forest in drawn for head, _ in forest.groups]
+    shown += [row.label for forest in drawn for row in forest.rows]
+    shown += [tick for forest in drawn for tick in map(forest.tick, forest.ticks[::2])]
+    words = " ".join(shown)
 
     assert blocks[0] == prose[0]
     assert prose[0].lead
     assert sum(block.text.startswith("Next: ") for block in prose) == 1
     assert len(figures.rows) >= 3
-    assert len(words.split()) <= MOST_WORDS, words
+    assert len(re.findall(r"\S*\w\S*", words)) <= MOST_WORDS, words
     assert not re.search(r"i_[0-9a-f]{11}", words)
 
 
@@ -91,6 +97,17 @@ def test_everything_else_stands_in_at_most_eight_folds_that_each_say_why_one_wou
 @pytest.mark.parametrize("name", PAGES)
 def test_a_terminal_says_what_to_do_next(pages, name):
     assert "\nNext: " in str(pages[name])
+
+
+def test_the_first_screens_of_three_cases_say_why_a_figure_is_not_known(tmp_path):
+    (tmp_path / "cases.csv").write_text(FEW_CASES)
+    casewise.import_cases(tmp_path / "cases.csv", tmp_path / "few")
+    for report in (casewise.audit(str(tmp_path / "few")), casewise.study_report(str(tmp_path / "few"))):
+        (figures,) = [block for block in first_screen(report) if isinstance(block, Table)]
+
+        assert len(figures.rows) == 3
+        assert all(reason for _, value, reason, _ in figures.rows if value == "not known")
+        assert any(value == "not known" for _, value, _, _ in figures.rows)
 
 
 def test_items_go_by_their_own_or_by_a_short_id(pages):

@@ -35,7 +35,7 @@ def test_the_twin_has_the_shape_of_the_release_and_is_the_same_each_time(twin):
 
 @pytest.mark.slow
 def test_the_twin_is_marked_as_made_up_and_never_taken_for_the_release(twin, tmp_path):
-    assert twin.notes()[0].startswith("SYNTHETIC DATA: the requests, contexts and votes are made up")
+    assert twin.notes()[0].startswith("SYNTHETIC DATA: a program (seed ")
     assert published_for(twin.about.published) is None
     row = public_benchmarks().filter(pl.col("name") == NAME)
     assert row.select("fetched", "pinned").row(0) == (True, True)
@@ -62,6 +62,4 @@ def test_the_paper_is_walked_from_a_judge_to_its_tables_without_a_network(tmp_pa
     assert "SYNTHETIC DATA" in text
     assert "stand-in for the paper's prompts" in text
     assert "fake/rehearsal (your run)" in text
-    assert (
-        "made up by a program" in json.loads(invoke("paper", tmp_path / "run", "--json").out)["benchmark"]["synthetic"]
-    )
+    assert "a program" in json.loads(invoke("paper", tmp_path / "run", "--json").out)["benchmark"]["synthetic"]

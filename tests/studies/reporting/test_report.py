@@ -82,7 +82,7 @@ def test_a_methods_paragraph_and_a_table_for_a_paper_say_that_the_ratings_are_si
     folds = (block for block in document.sections[-1].blocks if isinstance(block, Folded) and block.anchor == "methods")
     (prose,) = (block for fold in folds for block in fold.blocks[:1] if isinstance(block, Prose))
 
-    assert prose.text.startswith("SYNTHETIC DATA: the ratings of this demo come from a simulated crowd")
+    assert prose.text.startswith("SYNTHETIC DATA: simulated annotators")
     captions = [line for line in latex(document).splitlines() if line.startswith(r"\caption")]
     assert captions
     assert all(caption.startswith(r"\caption{Synthetic data. ") for caption in captions)

@@ -60,7 +60,7 @@ def read(given: GivenFile) -> Table:
                 column.append(clean(cell, entry, name, cleaned))
         lines.append(line)
     if not lines and not rejected:
-        raise DataError(path, None, "holds no rows")
+        raise DataError(path, None, "holds no rows: a table has a line of column names and rows below it")
     return Table(
         path=path,
         columns=dict(zip(names, columns, strict=True)),
