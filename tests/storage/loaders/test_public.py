@@ -384,3 +384,16 @@ def test_privaci_cases_are_labelled_by_law_and_what_the_law_does_not_reach_is_le
     assert found.labels_by == "law"
     assert found.contexts[0].shown()["sender"] == {"name": "A clinic", "role": "provider"}
     assert len({item.id for item in found.items}) == 3
+
+
+def test_a_trajectory_of_several_rounds_is_read_to_its_last_action(tmp_path):
+    def turns(query, reply):
+        return [{"role": "user", "content": query}, {"role": "agent", "thought": None, "action": reply}]
+
+    rounds = [[*turns("Hello?", "Hello."), {"role": "environment", "content": None}], turns("And now?", "Goodbye.")]
+    record = {"id": 7, "contents": rounds, "label": 1}
+    found = loaded("r_judge", tmp_path, **{"r_judge.json": [record]})
+
+    (query,) = found.queries
+    assert query.text == "Goodbye."
+    assert [turn.text for turn in query.before] == ["Hello?", "Hello.", "And now?"]

@@ -1,6 +1,6 @@
 """Public sets of whole trajectories of agents, each with one label: ATBench and R-Judge.
 
-The form of both, and of ASSEBench: `contents` holds one list of turns. A turn of the user or the environment has `role` and `content`;
+The form of both, and of ASSEBench: `contents` holds a list of turns for each round, of which R-Judge has several. A turn of the user or the environment has `role` and `content`;
 one of the agent has `thought` and `action`, and no `content`. The label 1 is unsafe, 0 is safe. ATBench, revision 4476ef9 of the
 data set (https://huggingface.co/datasets/AI45Research/ATBench); R-Judge (https://github.com/Lordog/R-Judge, 2024-10).
 """
@@ -20,9 +20,10 @@ LABELS = {0: "safe", 1: "unsafe", "0": "safe", "1": "unsafe"}
 
 
 def turns_in(entry: Entry) -> Iterator[Mapping[str, Any]]:
-    """Yield the turns of a trajectory, which stand in a list of one list, or in a list."""
-    stated = entry.values.get("contents", entry.values.get("content"))
-    turns = stated[0] if isinstance(stated, list) and len(stated) == 1 and isinstance(stated[0], list) else stated
+    """Yield the turns of a trajectory, which stand in a list, or in a list for each round."""
+    turns = entry.values.get("contents", entry.values.get("content"))
+    if isinstance(turns, list) and all(isinstance(part, list) for part in turns):
+        turns = [turn for part in turns for turn in part]
     if not isinstance(turns, list) or not turns or not all(isinstance(turn, Mapping) for turn in turns):
         entry.refuse("'contents' is no list with the turns of one trajectory")
     yield from turns
