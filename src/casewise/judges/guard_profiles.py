@@ -363,10 +363,9 @@ def read_guard(profile: GuardProfile, elicitation: Elicitation, reply: Reply, *,
     if categories and kinds == {"safe"} and not profile.read.reply_marker:
         kinds.add("unsafe")  # a safe verdict has no category of harm
     if elicitation == "probability":
-        if len(kinds) > 1:
-            return GuardReading(read_by_word(kinds, "scalar", text, reply), categories, detail)
-        if not reply.token_logprobs and kinds:
-            return GuardReading(read_by_word(kinds, "scalar", text, reply), categories, detail, by_class=True)
+        if len(kinds) > 1 or (kinds and not reply.token_logprobs):
+            outcome = read_by_word(kinds, "scalar", text, reply)
+            return GuardReading(outcome, categories, detail, by_class="class" in detail)
         outcome, mass = read_by_tokens(profile.read, places, reply)
         return GuardReading(outcome, categories, detail | (mass.as_detail() if mass else {}))
     return GuardReading(read_by_word(kinds, elicitation, text, reply), categories, detail)

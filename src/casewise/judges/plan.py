@@ -279,20 +279,11 @@ class RunEstimate(CallEstimate):
 
     def plus(self, other: RunEstimate) -> RunEstimate:
         """Return the estimate of both on the same items."""
-
-        def both(first: float | None, second: float | None) -> float | None:
-            return None if first is None or second is None else first + second
-
-        return RunEstimate(
-            n_items=self.n_items,
-            n_asks=self.n_asks + other.n_asks,
-            n_calls=self.n_calls + other.n_calls,
-            input_tokens=self.input_tokens + other.input_tokens,
-            output_tokens=self.output_tokens + other.output_tokens,
-            cost_usd=both(self.cost_usd, other.cost_usd),
-            cost_at_most_usd=both(self.cost_at_most_usd, other.cost_at_most_usd),
-            before=self.before,
-        )
+        sums: dict[str, Any] = {}
+        for name in ("n_asks", "n_calls", "input_tokens", "output_tokens", "cost_usd", "cost_at_most_usd"):
+            first, second = getattr(self, name), getattr(other, name)
+            sums[name] = None if first is None or second is None else first + second
+        return replace(self, **sums)
 
     def as_json(self) -> dict[str, Any]:
         """Return plain JSON values."""
