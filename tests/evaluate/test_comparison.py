@@ -22,6 +22,7 @@ from casewise.evaluate.comparison import (
 )
 from casewise.evaluate.judged_runs import ReportOptions
 from casewise.judges.plan import Selection
+from casewise.records import Unscored, UnscoredReason
 from casewise.stats.comparison import Comparison, Entrant, Gate, MetricGate, PairwiseComparison, compare_judges
 from casewise.stats.estimates import Estimate
 from casewise.text import join
@@ -357,6 +358,33 @@ def test_two_judges_have_a_conclusion_for_their_pair_and_three_also_which_is_bes
     assert (three.noun, three.nothing_scored) == ("judge", False)
 
 
+def test_the_sentence_of_three_judges_corrects_the_best_for_having_been_picked(few):
+    cases, judges = few
+    numbers = compare(*judges, benchmark=cases).numbers
+
+    assert numbers.sentence == join(" ", numbers.sentences)
+    assert "Corrected for having been chosen as the highest" in numbers.sentence
+    assert "Corrected for" not in compare(*judges[1:], benchmark=cases).numbers.sentence
+
+
+def test_a_judge_without_verdicts_is_compared_with_none(few, tmp_path):
+    cases, (every, _, right) = few
+    nothing = Unscored(reason=UnscoredReason.NO_VERDICT, detail="it says nothing")
+    silent = casewise.judge(cases, lambda _query, _context: nothing, out=tmp_path / "silent")
+    three, two = (compare(*runs, silent, benchmark=cases).numbers for runs in ((every, right), (every,)))
+
+    assert three.comparison.names == ("constant:safe (binary)", "python:right (binary)")
+    assert (two.comparison.pairs, two.conclusions, two.comparison.winners) == ((), (), {})
+    assert "There is nothing to compare" in two.sentence
+
+
+def test_arms_of_one_judge_are_called_arms(few, tmp_path):
+    cases = few[0]
+    both = casewise.judge(cases, right, arms="full none", out=tmp_path / "arms")
+
+    assert compare(both, benchmark=cases).numbers.noun == "arm"
+
+
 # The gate of two runs.
 
 
@@ -396,6 +424,32 @@ def test_a_run_that_lacks_items_of_the_baseline_has_not_finished_and_one_with_mo
     assert (more.left_out, more.missing, more.decision) == (4, 0, "pass")
     assert (fewer.gate.n_items, more.gate.n_items) == (12, 12)
     assert [str(note) for note in more.notes] == ["Left out: 4 items asked in only one of the two runs."]
+
+
+def test_the_share_of_items_without_a_verdict_is_that_of_each_run(few, tmp_path):
+    cases, (every, *_) = few
+    nothing = Unscored(reason=UnscoredReason.NO_VERDICT, detail="it says nothing")
+    silent = casewise.judge(
+        cases,
+        lambda query, context: nothing if query in {"What is 2?", "What is 3?"} else right(query, context),
+        out=tmp_path / "silent",
+    )
+    found = gated(cases, silent, every, "accuracy=0.5")
+
+    assert (found.unscored_shares, found.decision, found.too_many_unscored) == ((0.0, 2 / 16), "inconclusive", True)
+    assert [str(note) for note in found.notes] == [
+        "Without a verdict: 0 items of the baseline, 2 of the run; each counts as wrong.",
+    ]
+
+
+def test_a_run_that_was_asked_less_often_than_planned_has_not_finished(few, tmp_path):
+    cases, (every, *_) = few
+    twice = casewise.judge(cases, right, repeats=2, out=tmp_path / "twice")
+    assert gated(cases, twice, every, "accuracy=0.5").unfinished == ()
+    log = twice.path / "judgements.jsonl"
+    log.write_text("".join(line + "\n" for line in log.read_text().splitlines()[:-1]))
+
+    assert gated(cases, twice, every, "accuracy=0.5").unfinished == ("run",)
 
 
 def test_a_run_that_answered_a_part_of_its_own_plan_has_not_finished(few, tmp_path):
