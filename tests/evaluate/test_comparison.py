@@ -1,7 +1,8 @@
 """Judges side by side and the gate: what is said of numbers that are known."""
 
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from casewise.evaluate.comparison import (
     GateReport,
     best_conclusion,
     gate_number,
+    matching_series,
     metric_difference,
     parse_margins,
     parse_named_numbers,
@@ -463,6 +465,53 @@ def test_a_run_that_answered_a_part_of_its_own_plan_has_not_finished(few, tmp_pa
     assert gated(cases, cut, cut, "accuracy=0.05").unfinished == ("run", "baseline")
     with pytest.raises(BenchmarkError, match="were asked no item in common"):
         gated(cases, cut, rest, "accuracy=0.05")
+
+
+@dataclass
+class Answers:
+    """Answers of a run, of which one needs to know no more here."""
+
+    run: Any
+    judge: str = ""
+    elicitation: str = "binary"
+    arm: str = "full"
+
+
+def graded(path, *graders) -> list[Any]:
+    """The replies in a folder by each policy and grader; without graders a judge's run."""
+    kinds = [(policy, SimpleNamespace(grader_id=grader)) for grader in graders for policy in ("strict", "lenient")]
+    return [
+        SimpleNamespace(path=path, policy=policy, behaviour=grader, manifest=SimpleNamespace(judge_name=path))
+        for policy, grader in kinds or [("", None)]
+    ]
+
+
+def matched(*runs) -> dict[str, tuple[Any, Any]]:
+    every: Any = SimpleNamespace(runs=runs, series=[Answers(run) for run in runs])
+    return matching_series(every, same=runs[0].path == runs[-1].path)
+
+
+def test_replies_are_matched_by_policy_and_by_the_graders_that_graded_both():
+    one = matched(*graded("old", "g"), *graded("new", "g", "h"))
+    two = matched(*graded("old", "g", "h"), *graded("new", "h", "g"))
+
+    assert list(one) == [" (strict)", " (lenient)"]
+    assert list(two) == [" (strict, by g)", " (lenient, by g)", " (strict, by h)", " (lenient, by h)"]
+    before, after = two[" (lenient, by h)"]
+    assert (before.run.path, after.run.path, before.run.policy, after.run.policy) == (
+        "old",
+        "new",
+        "lenient",
+        "lenient",
+    )
+    assert (before.judge, after.judge) == ("old", "new")
+    assert list(matched(*graded("old", "g"), *graded("old", "g"))) == [" (strict)", " (lenient)"], "a run beside itself"
+
+
+def test_replies_cannot_be_held_against_a_judge_or_another_graders_replies():
+    for other in (graded("new"), graded("new", "h")):
+        with pytest.raises(ConfigurationError, match="old and new cannot be compared: both have to be judges' runs"):
+            matched(*graded("old", "g"), *other)
 
 
 @pytest.mark.slow
