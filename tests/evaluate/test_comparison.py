@@ -479,7 +479,9 @@ class Answers:
 
 def graded(path, *graders) -> list[Any]:
     """The replies in a folder by each policy and grader; without graders a judge's run."""
-    kinds = [(policy, SimpleNamespace(grader_id=grader)) for grader in graders for policy in ("strict", "lenient")]
+    kinds: list[Any] = [
+        (policy, SimpleNamespace(grader_id=grader)) for grader in graders for policy in ("strict", "lenient")
+    ]
     return [
         SimpleNamespace(path=path, policy=policy, behaviour=grader, manifest=SimpleNamespace(judge_name=path))
         for policy, grader in kinds or [("", None)]
