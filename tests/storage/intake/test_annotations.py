@@ -588,3 +588,15 @@ def test_tables_of_programs_are_read_whatever_the_file_is_called(tmp_path, kind)
     found = import_cases(path)
 
     assert [(item.source_id, found.votes[item.id].safe) for item in found.items] == [("1", 1), ("2", 0)]
+
+
+def test_rows_of_mturk_have_no_cells_for_the_two_columns_that_the_requester_fills_in(tmp_path):
+    batch = """HITId,AssignmentId,WorkerId,Input.text,Answer.verdict,Approve,Reject
+h,1,ada,Who?,safe
+h,2,bo,Who?,unsafe,x,
+"""
+    table = read_any_table(write(tmp_path, "batch.csv", batch))
+
+    assert (table.columns["verdict"], table.columns["Approve"], table.rejected) == (["safe", "unsafe"], [None, "x"], [])
+    short = read_any_table(write(tmp_path, "short.csv", batch.replace(",safe", "")))
+    assert [row.line for row in short.rejected] == [2]

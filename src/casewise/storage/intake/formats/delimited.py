@@ -23,6 +23,9 @@ SAMPLE = 50
 
 NAMES = {"\t": "TSV"}
 
+UNFILLED = ("Approve", "Reject")
+"""The last columns of MTurk's batch results, for the requester to fill in: rows have no cells for them."""
+
 
 def read(given: GivenFile) -> Table:
     """Return the rows of a CSV file; a row with another number of cells than there are columns is rejected.
@@ -36,7 +39,9 @@ def read(given: GivenFile) -> Table:
     rejected: list[Rejected] = list(given.rejected)
     cleaned: dict[str, Any] = {}
     width, n_empty = len(names), 0
-    for line, cells in opened.records:
+    filled = len(names) - len(UNFILLED) if names[-len(UNFILLED) :] == UNFILLED else -1
+    for line, stated in opened.records:
+        cells = [*stated, *[""] * len(UNFILLED)] if len(stated) == filled else stated
         if not any(map(str.strip, cells)):
             n_empty += 1
             continue
