@@ -365,7 +365,7 @@ def test_the_sentence_of_three_judges_corrects_the_best_for_having_been_picked(f
     numbers = compare(*judges, benchmark=cases).numbers
 
     assert numbers.sentence == join(" ", numbers.sentences)
-    assert "Corrected for having been chosen as the highest" in numbers.sentence
+    assert "Corrected for this choice" in numbers.sentence
     assert "Corrected for" not in compare(*judges[1:], benchmark=cases).numbers.sentence
 
 
