@@ -456,11 +456,7 @@ def is_open(place: LabelPlace, word: str, kind: str, rest: str) -> bool:
 
 
 EVERYDAY = frozenset({"yes", "no", "0", "1"})
-"""Label words that stand in an explanation too: behind a label they count alone on a line, or joined to it."""
-
-JOINED = r"[\s\"'*`.,;:/|&()-]*(?:\b(?:and|or|but|also|both|then|maybe|perhaps)\b[\s\"'*`.,;:/|&()-]*)*"
-"""The text between two labels that are given together, such as `Yes and No`."""
-
+"""Label words that stand in an explanation too: behind a label they count alone on a line, or with one word before them."""
 
 EXPLANATION = re.compile(
     r"<(explanation|reasoning|rationale|rules_violated)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE
@@ -483,9 +479,10 @@ def find_following_labels(place: LabelPlace, words: Mapping[str, str], rest: str
     label = rf"(?<![A-Za-z0-9])({labels})(?![A-Za-z0-9]|\.\d)"
     for match in re.finditer(label, rest, re.IGNORECASE):
         word, before = match[1].lower(), rest[: match.start()]
-        on_own_line = before.rpartition("\n")[2].strip(" \t\"'*`") == "" and "\n" in before
-        on_own_line &= re.match(r"[ \t\"'*`.]*(\n|\Z)", rest[match.end() :]) is not None
-        if word not in EVERYDAY or on_own_line or re.fullmatch(JOINED, before, re.IGNORECASE):
+        alone = re.search(r"\n[ \t\"'*`]*(?:\w+:?[ \t]+)?\Z", before) and re.match(
+            r"[ \t\"'*`.]*(?:\n|\Z)", rest[match.end() :]
+        )
+        if word not in EVERYDAY or alone:
             yield word
 
 
