@@ -70,7 +70,7 @@ def test_errors_on_every_item_are_separated_by_nothing(runs):
 
 
 def test_an_item_has_the_statements_of_its_context_and_its_category(runs):
-    stated = dict(stated_values(runs, 0))
+    stated = next(stated_values(runs, np.array([0])))
 
     assert stated == {
         "recipient.type": recipients(runs)[0],

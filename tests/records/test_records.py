@@ -184,5 +184,12 @@ def test_the_kind_is_part_of_the_id():
     assert content_id("q", "x").removeprefix("q_") != content_id("c", "x").removeprefix("c_")
 
 
+@pytest.mark.parametrize(
+    "value", ["é", "e\u0301", "a:null", "\ud800", {"b": [None, {"a": None}], "a": {"e\u0301": 1.5}}]
+)
+def test_an_id_is_the_digest_of_kind_and_content(value):
+    assert content_id("q", value) == f"q_{digest({'kind': 'q', 'value': value})}"
+
+
 def test_an_id_has_128_bits():
     assert len(digest("x")) * 4 == 128

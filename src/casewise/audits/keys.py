@@ -130,7 +130,7 @@ def learnable_items(subject: Subject) -> BoolArray:
 def full_statements(subject: Subject) -> pl.DataFrame:
     """Return a row for what each usable item's context says of each parameter, and for the whole context: `item`, `parameter`, `statement`."""
     places = np.flatnonzero(learnable_items(subject))
-    written = map(subject.benchmark.written_of, subject.benchmark.items.at(places))
+    written = subject.benchmark.written(subject.benchmark.items.at(places))
     return pl.DataFrame(
         [
             (place, name, value)

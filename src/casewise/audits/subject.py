@@ -28,7 +28,6 @@ from casewise.stats.sample import ScaleRatings, query_numbers
 from casewise.stats.words import Design, HeldOut, PhraseCounts, out_of_fold
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.benchmark_folder import Features, texts
-from casewise.storage.benchmark_folder import text as text_of
 from casewise.storage.load import cached_item_numbers
 from casewise.storage.wording import LabelWords
 from casewise.text import Text, count_of, text
@@ -246,7 +245,7 @@ class Subject(ShortRepr):
         """The statements of each item's context, and its author: contexts of a large benchmark are read once for
         both."""
         names, blocks, authors = self.benchmark.parameters.all_names, [], []
-        written = map(self.benchmark.written_of, self.benchmark.items)
+        written = self.benchmark.written()
         while block := list(islice(written, BLOCK)):
             texts_of = [context.texts if context else {} for context in block]
             blocks.append(
@@ -423,7 +422,7 @@ class Subject(ShortRepr):
         if self.words_read.all():
             return PhraseCounts.from_texts(self.written if reads == "context" else texts(self.benchmark, reads))
         shown = self.benchmark.items.at(np.flatnonzero(self.words_read))
-        return PhraseCounts.from_texts(text_of(self.benchmark, item, reads) for item in shown)
+        return PhraseCounts.from_texts(texts(self.benchmark, reads, shown))
 
     def predict(
         self,

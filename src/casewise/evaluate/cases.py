@@ -168,8 +168,8 @@ def error_group(runs: JudgedRuns, risk: ErrorsAtRisk, *, times: int, seed: int) 
     rows: defaultdict[tuple[str, str | None], list[int]] = defaultdict(list)
     stating: defaultdict[str, set[int]] = defaultdict(set)
     first_spelling: dict[tuple[str, str], str] = {}
-    for row, place in enumerate(places):
-        for name, text in stated_values(runs, int(place)):
+    for row, stated in enumerate(stated_values(runs, places)):
+        for name, text in stated.items():
             words = " ".join(text.casefold().split()).rstrip(".")
             rows[name, first_spelling.setdefault((name, words), text)].append(row)
             stating[name].add(row)
@@ -219,9 +219,8 @@ def sample_queries(cluster: NDArray[np.intp], rng: np.random.Generator) -> BoolA
     return some
 
 
-def stated_values(runs: JudgedRuns, place: int) -> Iterator[tuple[str, str]]:
-    """Yield each parameter that the context of an item states, with its statement, and the item's category."""
-    item = runs.benchmark.items[place]
-    written = runs.benchmark.written_of(item)
-    yield from (written.texts if written else {}).items()
-    yield CATEGORY, runs.benchmark.category_of(item)
+def stated_values(runs: JudgedRuns, places: NDArray[np.intp]) -> Iterator[dict[str, str]]:
+    """Yield for each item the parameters that its context states, with their statements, and its category."""
+    contexts = runs.benchmark.written(runs.benchmark.items.at(places))
+    for context, category in zip(contexts, runs.items["category"].gather(places), strict=True):
+        yield {**(context.texts if context else {}), CATEGORY: category}

@@ -77,7 +77,7 @@ class ViewedTable(ShortRepr):
     def contexts(self) -> pl.DataFrame:
         """The texts of contexts in lower case, by `place`. They are read at the first search, because a large benchmark
         stores them on disk."""
-        shown = ((place, self.benchmark.written_of(item)) for place, item in enumerate(self.benchmark.items))
+        shown = enumerate(self.benchmark.written())
         texts = [(place, "\n".join(context.texts.values()).lower()) for place, context in shown if context is not None]
         return pl.DataFrame(texts, schema={"place": self.items.schema["place"], "text": pl.String}, orient="row")
 

@@ -24,7 +24,6 @@ from casewise.stats.sample import integer_codes
 from casewise.stats.words import Design, HeldOut, LinearBaseline, chained, out_of_fold
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.benchmark_folder import Features, texts
-from casewise.storage.benchmark_folder import text as text_of
 from casewise.storage.load import cached_item_numbers
 from casewise.storage.wording import noun_of
 from casewise.text import Form, Text, render, text
@@ -135,8 +134,9 @@ def texts_of_contexts(benchmark: Benchmark, rows: BoolArray | None = None) -> Fl
     def work() -> FloatArray:
         hashes = np.zeros(len(shown), dtype=np.uint64)
         places = np.flatnonzero(shown)
-        for place, item in zip(places.tolist(), benchmark.items.at(places), strict=True):
-            if words := text_of(benchmark, item, "context"):
+        written = texts(benchmark, items=benchmark.items.at(places))
+        for place, words in zip(places.tolist(), written, strict=True):
+            if words:
                 hashes[place] = int.from_bytes(blake2b(words.encode(), digest_size=8).digest())
         _, number = np.unique(hashes, return_inverse=True)
         return np.where(hashes == 0, np.nan, number).astype(float)

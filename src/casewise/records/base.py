@@ -61,9 +61,12 @@ class ShortRepr:
 # What all records share: they are frozen, know no unknown keys, and have an id by what makes them what they are.
 
 
+SORTED = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
 def canonical_json(value: Any) -> str:
     """Return `value` as JSON text that depends on its meaning only."""
-    return json.dumps(canonical(value), sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return SORTED.encode(canonical(value))
 
 
 def canonical(value: Any) -> Any:
@@ -78,7 +81,11 @@ def canonical(value: Any) -> Any:
 
 def digest(value: Any) -> str:
     """Return 32 hexadecimal digits (128 bits) of BLAKE2b over the canonical JSON of `value`."""
-    return hashlib.blake2b(canonical_json(value).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+    return digest_of_json(canonical_json(value))
+
+
+def digest_of_json(canonical_text: str) -> str:
+    return hashlib.blake2b(canonical_text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 def escape_surrogates(text: str) -> str:
@@ -102,8 +109,12 @@ def escape_all_surrogates(value: Any) -> Any:
 
 
 def content_id(kind: str, value: Any) -> str:
-    """Return `kind`, an underscore and the digest of `value`: `q_5f0c…`."""
-    return f"{kind}_{digest({'kind': kind, 'value': value})}"
+    """Return `kind`, an underscore and the digest of `value`, plain JSON values: `q_5f0c…`."""
+    content = {"kind": kind, "value": value}
+    text = SORTED.encode(content)
+    if not text.isascii() or ":null" in text:  # only these may differ from their canonical form
+        text = canonical_json(content)
+    return f"{kind}_{digest_of_json(text)}"
 
 
 ALREADY_VALIDATED: dict[str, Any] = {}
@@ -150,7 +161,7 @@ class ContentRecord(Record):
 
     def content(self) -> dict[str, Any]:
         """Return the fields that are the record's identity, as plain JSON values."""
-        return self.model_dump(mode="json", include=set(self.identity))
+        return self.model_dump(mode="json", include=set(self.identity), exclude_none=True)
 
     @model_validator(mode="after")
     def _id_is_content(self, info: ValidationInfo) -> Self:

@@ -215,9 +215,9 @@ class StatedTexts(NamedTuple):
         texts: dict[str, Any] = {}
         for group, names in FIELDS:
             if statements := fields.get(group):
-                texts |= {dotted: statements[name] for name, dotted in names if statements.get(name) is not None}
-        texts |= {name: fields[name] for name in OPTIONAL if fields.get(name) is not None}
-        if fields.get("own") or not all(isinstance(text, str) for text in texts.values()):
+                texts |= {dotted: text for name, dotted in names if (text := statements.get(name)) is not None}
+        texts |= {name: text for name in OPTIONAL if (text := fields.get(name)) is not None}
+        if fields.get("own") or not {str}.issuperset(map(type, texts.values())):
             return cls(*Context.model_validate_json(line, strict=True, context=ALREADY_VALIDATED).written)
         return cls(texts, (fields.get("provenance") or {}).get("by"))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain
@@ -311,6 +311,13 @@ class Benchmark:
         if isinstance(self.contexts, ContextFile):
             return self.contexts.written(item.context_id)
         return self.context[item.context_id].written
+
+    def written(self, items: RecordColumns[Item] | None = None) -> Iterator[StatedTexts | None]:
+        """Yield what `written_of` returns of each item, or of these items: in order, without a search for each context."""
+        items = self.items if items is None else items
+        if not isinstance(self.contexts, ContextFile):
+            return map(self.written_of, items)
+        return self.contexts.written_at(places_among(self.contexts.table["id"], items.table["context_id"]))
 
     @cached_property
     def pairs(self) -> dict[str, tuple[Item, ...]]:

@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from itertools import repeat
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -388,7 +389,6 @@ def item_view(benchmark: Benchmark) -> pl.DataFrame:
     of_the_paper = benchmark.parameters == paper_parameters()
     statements = STATEMENTS if of_the_paper else (*benchmark.parameters.names, *OPTIONAL_STATEMENTS)
     schema = dict.fromkeys(["id", "query", *map(column_of, statements)], pl.String())
-    written = ((item, benchmark.written_of(item)) for item in benchmark.items)
     words = table_of_rows(
         (
             (
@@ -396,7 +396,7 @@ def item_view(benchmark: Benchmark) -> pl.DataFrame:
                 benchmark.query[item.query_id].text,
                 *map((stated.texts if stated else {}).get, statements),
             )
-            for item, stated in written
+            for item, stated in zip(benchmark.items, benchmark.written(), strict=True)
         ),
         schema,
     )
@@ -406,19 +406,20 @@ def item_view(benchmark: Benchmark) -> pl.DataFrame:
     return pl.concat([counts, words], how="horizontal")
 
 
-def texts(benchmark: Benchmark, features: Features = "context") -> Iterator[str]:
-    """Yield the text of each item, in order. An item without a context has no text of a context."""
-    return (text(benchmark, item, features) for item in benchmark.items)
-
-
-def text(benchmark: Benchmark, item: Item, features: Features) -> str:
-    parts: list[str] = []
-    if "query" in features:
-        query = benchmark.query[item.query_id]
-        parts += [*(turn.text for turn in query.before or ()), query.text]
-    if "context" in features and (written := benchmark.written_of(item)):
-        parts += written.texts.values()
-    return "\n".join(parts)
+def texts(
+    benchmark: Benchmark, features: Features = "context", items: RecordColumns[Item] | None = None
+) -> Iterator[str]:
+    """Yield the text of each item, or of these items, in order. An item without a context has no text of a context."""
+    items = benchmark.items if items is None else items
+    written = benchmark.written(items) if "context" in features else repeat(None, len(items))
+    for query_id, stated in zip(items.table["query_id"], written, strict=True):
+        parts: list[str] = []
+        if "query" in features:
+            query = benchmark.query[query_id]
+            parts += [*(turn.text for turn in query.before or ()), query.text]
+        if stated is not None:
+            parts += stated.texts.values()
+        yield "\n".join(parts)
 
 
 OF_ITEM = ("item_id", "query_id", "pair_id", "category", "condition")

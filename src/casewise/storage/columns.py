@@ -668,6 +668,12 @@ class ContextFile(RecordColumns[Context]):
         """Return the statements and the author of a context without creating its record."""
         return StatedTexts.from_line(self._line(self.table.row(self.place(context_id))))
 
+    def written_at(self, places: pl.Series) -> Iterator[StatedTexts | None]:
+        """Yield what `written` returns of the context at each place, and None where the place is null."""
+        for block in self.table.select(pl.all().gather(places)).iter_slices(BLOCK):
+            for row in zip(*(column.to_list() for column in block), strict=True):
+                yield None if row[0] is None else StatedTexts.from_line(self._line(row))
+
     def _line(self, row: tuple[Any, ...]) -> str:
         _, _, line, start, size, check = row
         try:

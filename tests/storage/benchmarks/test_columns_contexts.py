@@ -70,7 +70,7 @@ def test_what_a_context_states_is_the_same_without_its_record(make, tmp_path):
     in_file = read_benchmark(write_benchmark(held, tmp_path / "benchmark"), most_held=0)
     assert isinstance(in_file.contexts, ContextFile)
     found = [in_file.written_of(item) for item in held.items]
-    assert found == [held.written_of(item) for item in held.items]
+    assert found == [held.written_of(item) for item in held.items] == [*held.written()] == [*in_file.written()]
     for item, written in zip(held.items, found, strict=True):
         context = held.context_of(item)
         assert (written and [*written.texts.items()]) == (context and [*context.texts().items()])
