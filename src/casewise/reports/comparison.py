@@ -114,7 +114,7 @@ def answer(report: ComparisonNumbers) -> Iterator[Block]:
         differences = [metric_difference(report.comparison, best, name, "accuracy") for name in others]
         decided = all(difference and difference.beyond_chance for difference in differences)
         runs: dict[str, Path] = {series.name: series.run.path for series in report.runs.series}
-        yield next_for_judges([runs[name] for name, _ in ranked], decided=decided)
+        yield next_for_judges({name: runs[name] for name, _ in ranked}, decided=decided)
     rows = [ForestRow.from_estimate(*judge, key=place < MOST_DRAWN) for place, judge in enumerate(ranked)]
     if rows:
         yield Forest("judges", f"Accuracy, 95 % intervals of each {report.noun} alone", (("", tuple(rows)),))

@@ -542,12 +542,20 @@ def table_by(
     return table_of(name, caption, tuple(columns), cells, frame=frame)
 
 
-def next_for_judges(runs: Sequence[Path], *, decided: bool) -> Prose:
-    """Return what to do after a comparison: deploy the first run's judge if it is decided, else plan to tell the first two apart."""
+def next_for_judges(runs: Mapping[str, Path], *, decided: bool) -> Prose:
+    """Return what to do after a comparison: deploy the first judge if it is decided, else plan to tell the first two apart.
+
+    `runs`: the run of each judge, the best first.
+    """
+    from casewise.deciding.decider import NOT_DEPLOYED  # and the whole service
+
+    first = next(iter(runs), "")
+    if decided and first.startswith(tuple(NOT_DEPLOYED)):
+        return next_step("judge the same items with a model: casewise judge BENCHMARK --judge openai/MODEL.")
     if decided:
         words = "casewise recommend {runs} tests whether to deploy it."
-        return next_step(text(words, runs=path_text(runs[0]) if runs else "RUN"))
-    two = tuple(dict.fromkeys(runs))[:2]
+        return next_step(text(words, runs=path_text(runs[first]) if runs else "RUN"))
+    two = tuple(dict.fromkeys(runs.values()))[:2]
     words = "casewise power judges --from {runs} says how many {queries} would tell two judges apart."
     return next_step(text(words, runs=join(" ", map(path_text, two)) if len(two) == 2 else "RUN RUN"))
 

@@ -200,7 +200,7 @@ def first_screen(board: Leaderboard, judges: Sequence[LeaderboardRow]) -> Iterat
     if first is not None:
         yield error_figures("first-errors", text("Errors of {judge}", judge=first.name), first.numbers)
     conclusion = board.conclusion(chatbots=False)
-    if runs := [Path(row.source) for row in judges if row.kind == "run"]:
+    if runs := {row.name: Path(row.source) for row in judges if row.kind == "run"}:
         yield next_for_judges(runs, decided=conclusion is None or conclusion.holds)
     yield from forest(board, judges)
 

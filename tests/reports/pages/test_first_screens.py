@@ -99,6 +99,13 @@ def test_a_terminal_says_what_to_do_next(pages, name):
     assert "\nNext: " in str(pages[name])
 
 
+@pytest.mark.parametrize("name", ["compare", "leaderboard"])
+def test_a_judge_that_cannot_be_deployed_is_not_advised_to_be(pages, name):
+    (step,) = [block.text for block in first_screen(pages[name]) if getattr(block, "text", "").startswith("Next: ")]
+
+    assert "recommend" not in step
+
+
 def test_the_first_screens_of_three_cases_say_why_a_figure_is_not_known(tmp_path):
     (tmp_path / "cases.csv").write_text(FEW_CASES)
     casewise.import_cases(tmp_path / "cases.csv", tmp_path / "few")
