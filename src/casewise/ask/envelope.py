@@ -110,7 +110,7 @@ def one_layer_less(text: str) -> str:
     elif bare := BARE_HARMONY.match(text):
         text = text[bare.end() :]
     for pattern in (THOUGHT, BEFORE):
-        text = pattern.sub("", text, count=1)
+        text = pattern.sub("", text)
     end = AFTER.search(text, max(len(text) - LONGEST_TOKEN, 0))
     text = text[: end.start()] if end else text
     whole = AROUND.match(text)
@@ -127,6 +127,6 @@ def final_channel(text: str) -> str:
 
 def without_thoughts(text: str) -> str:
     """Return a reply without the thoughts at its head; the rest is unchanged to the last character."""
-    text = THOUGHT.sub("", text, count=1)
+    text = THOUGHT.sub("", text)
     head = HEADLESS.match(text)
     return text if head is None or OPENING_TAG.search(head[0]) else text[head.end() :]

@@ -89,7 +89,7 @@ def plain_lines(text: str, is_statement: Callable[[str], bool]) -> list[str]:
         line = f"{row[1]}: {row[2]}" if row else raw
         heading = HEADING.match(line) is not None
         bullet = BULLET.match(line) is not None and not re.fullmatch(r"\s*\d+[.)]?\s*", line)
-        line = EMPHASIS.sub("", BULLET.sub("", HEADING.sub("", line, count=1), count=1) if bullet else HEADING.sub("", line, count=1)).strip()  # fmt: skip
+        line = EMPHASIS.sub("", BULLET.sub("", HEADING.sub("", line)) if bullet else HEADING.sub("", line)).strip()  # fmt: skip
         if not line:
             continue
         continues = bool(re.match(r"[a-z/,;)]", line)) and not KEY_VALUE.match(line.capitalize()) and not bullet
@@ -318,7 +318,7 @@ def prose_verdicts(sentence: str) -> Iterator[Statement]:
     if len(sentence) > LONGEST_LINE:
         yield from {mention_only(verdict_of(word, negated=False), "") for word in MENTION.findall(sentence)}
         return
-    statement = CONCESSION.sub("", sentence, count=1)
+    statement = CONCESSION.sub("", sentence)
     mentions = list(MENTION.finditer(statement))
     if len(mentions) == 1:
         yield mentioned(statement, mentions[0])
