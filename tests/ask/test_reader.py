@@ -152,6 +152,7 @@ def test_it_says_how_a_reply_was_read(reply, how):
         ('{"judgements": ["safe"]}', "safe"),
         ('{"judgements": ["safe", "unsafe"]}', "none"),
         ("Verdict: safe\n\nDas stimmt nicht.", "none"),
+        ("Verdict: safe\n\nDer Arzt fragt aber nicht selbst.", "none"),
     ],
 )
 def test_json_counts_where_it_is_the_replys_own_and_prose_beside_it_does_not_contradict(reply, want):
@@ -377,7 +378,18 @@ def test_a_fault_in_reading_one_reply_is_the_outcome_of_that_reply(monkeypatch):
     assert "ZeroDivisionError at test_reader.py" in (outcome.detail or "")
 
 
+@pytest.mark.parametrize(("elicitation", "said"), [("binary", "unsafe - he "), ("score", "7 - he ")])
+def test_a_value_in_json_is_a_word_or_a_short_phrase(elicitation, said):
+    phrase = said + "x" * (200 - len(said))
+
+    assert verdict(elicitation, json.dumps({"judgement": phrase})) != "none"
+    assert verdict(elicitation, json.dumps({"judgement": f"{phrase}x"})) == "none"
+
+
 def test_a_reply_longer_than_any_verdict_is_not_read():
+    assert "100,001 characters" in (getattr(parse_binary("x" * 100_001).outcome, "detail", None) or "")
+    assert "characters" not in (getattr(parse_binary("x" * 100_000).outcome, "detail", None) or "")
+
     outcome = parse_binary("safe\n" + "x" * LONGEST_READ).outcome
 
     assert isinstance(outcome, Unscored)

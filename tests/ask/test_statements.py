@@ -187,6 +187,19 @@ def test_a_score_in_prose_may_have_its_reason_on_the_next_line():
     ]
 
 
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "It is not so that I rate this 7.",
+        "The operator says I rate this 7.",
+        "I rate this 7, as 2 of them lie.",
+        "I rate this 7: right?",
+    ],
+)
+def test_a_score_in_prose_that_its_sentence_limits_is_only_mentioned(sentence):
+    assert {part.kind for part in prose_scores(sentence)} == {"loose"}
+
+
 def test_sentences_end_at_their_marks():
     assert sentences("He asks. Why? Unsafe!") == ["He asks.", "Why?", "Unsafe!"]
 

@@ -44,7 +44,7 @@ class JsonValue:
 def without_contradiction(pairs: list[tuple[str, Any]]) -> Found:
     """Return an object, unless a key stands twice in it with two values: then its meaning is unknown."""
     value = dict(pairs)
-    if len(value) < len(pairs) and any(value[key] != repeated for key, repeated in pairs):
+    if any(value[key] != repeated for key, repeated in pairs):
         raise ValueError("a key stands twice with two values")
     return value
 
