@@ -756,6 +756,17 @@ def test_shares_that_make_up_for_each_other_throughout_are_as_uncertain_as_a_sha
     assert found.method == BY_PARTS
 
 
+def test_shares_that_make_up_for_each_other_beside_one_that_does_not_vary_have_no_narrower_interval():
+    parts = [mean_of(values * 10, kind="share") for values in ([1, 0], [0, 1], [1, 1])]
+    influence = np.mean([part.influence for part in parts], axis=0)
+    mean = replace(parts[0], value=2 / 3, influence=influence, kind="mean", shares=tuple(parts))
+    exact = clopper_pearson(20 * 2 / 3, 20, level=0.95)
+    low, high = some(estimate_of(mean).limits)
+
+    assert low <= float(exact.low)
+    assert high >= float(exact.high)
+
+
 def test_a_judge_without_an_error_in_few_clusters_is_not_better_than_its_unseen_errors_allow():
     """Four clusters of many items: one judge is right on all, the other on about 60 % in each."""
     perfect, other = mean_of([1.0] * 4, kind="share"), mean_of([0.6, 0.58, 0.62, 0.6], kind="share")
@@ -765,3 +776,13 @@ def test_a_judge_without_an_error_in_few_clusters_is_not_better_than_its_unseen_
     assert difference.ci_low == pytest.approx(0.4 - unseen)
     assert difference_of(other, perfect).ci_high == pytest.approx(unseen - 0.4)
     assert not difference.beyond_chance
+
+
+def test_two_judgements_of_one_item_are_enough_to_see_a_judges_noise():
+    """Half of them safe: the spread is the root of .5 / 1, and the two always differ."""
+    values = pl.DataFrame({"n_repeats": [2, 1], "n_scored": [2, 1], "n_safe": [1, 0], "sum_squares": [0.5, 0.0]})
+    noise = some(judge_noise(values, np.array([0, 1])))
+
+    assert noise.deviation.estimate == pytest.approx(np.sqrt(0.5))
+    assert noise.changes.estimate == 1.0
+    assert judge_noise(values[1:], np.array([0])) is None
