@@ -500,3 +500,24 @@ def test_where_no_row_can_be_used_the_first_problem_is_named():
         )
     with pytest.raises(DataError, match="no row can be used; none has a verdict"):
         of_rows([{"query": "Who?", "label": "not applicable"}], About(name="made"), source="rows.csv")
+
+
+def test_a_case_with_a_share_alone_is_decided():
+    receipt = loaded({"safe_rate": 0.75}).about.receipt
+
+    assert receipt is not None
+    assert not any("no label" in note for note in receipt.notes)
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_the_secrets_of_an_action_are_masked_unless_they_are_to_be_kept(keep):
+    call = {"tool": "log_in", "arguments": {"password": "hunter2"}}
+    found = loaded({"tool_call": call, "label": "safe"}, policies=Policies(keep_secrets=keep))
+
+    assert ("hunter2" in found.queries[0].line()) == keep
+
+
+def test_only_cases_that_state_a_pair_make_a_cluster():
+    found = loaded({"pair": "p", "label": "safe"}, {"pair": "p", "label": "unsafe"}, {"pair": None, "label": "safe"})
+
+    assert [item.cluster is not None for item in found.items] == [True, True, False]
