@@ -357,6 +357,14 @@ def test_a_bound_that_cannot_be_read_is_named(tmp_path, text):
 # Progress.
 
 
+class NotShown(Call):
+    """A call that was never made."""
+
+    @property
+    def tries(self) -> int:
+        return 0
+
+
 def call(**took: Any) -> Call:
     return Call(input_tokens=3, output_tokens=2, **took)
 
@@ -365,6 +373,7 @@ def test_progress_counts_calls_with_known_and_assumed_amounts_apart():
     progress = RunProgress()
     progress.count_call(call(cost_usd=0.5))
     progress.count_call(Call(assumed_cost_usd=0.25, assumed_tokens=7))
+    progress.count_call(NotShown())
 
     counts = progress.as_json()
     assert (counts["n_calls"], counts["input_tokens"], counts["output_tokens"]) == (2, 3, 2)
