@@ -815,3 +815,15 @@ def test_a_list_as_pandas_writes_it_may_hold_missing_votes():
 def test_a_file_without_queries_is_not_asked_which_of_two_its_labels_are_about():
     with pytest.raises(ConfigurationError, match="no column has a name like query"):
         load_frame([{"reply": "No.", "label": "safe"}])
+
+
+def test_rows_that_lie_deeper_in_an_object_are_found_or_named(file):
+    rows = two("label", "safe", "unsafe")
+    about = {"n": 2, "counts": {"safe": 1}}
+    assert labels(import_cases(file(json.dumps({**about, "raw": {"a": rows}})))) == [(1, 0, 0), (0, 1, 0)]
+    assert labels(import_cases(file(json.dumps({"meta": {"by": [{"name": "A"}]}, "data": rows})))) == [
+        (1, 0, 0),
+        (0, 1, 0),
+    ]
+    with pytest.raises(DataError, match=r"one object with several lists \(raw.a, raw.b\)"):
+        import_cases(file(json.dumps({**about, "raw": {"a": rows, "b": rows}})))
