@@ -34,13 +34,7 @@ VERDICTS = {"respond": "safe", "refuse": "unsafe", "ask": "ask"}
 ANSWER_COLUMNS = ("verdict", "seconds", "scripted", "sight", "own", "answered_at", "step")
 
 ANNOTATOR_LOCKED = (
-    select(
-        ANNOTATORS.c.study_id,
-        ANNOTATORS.c.stage,
-        ANNOTATORS.c.outcome,
-        ANNOTATORS.c.lapsed,
-        ANNOTATORS.c.voided_at,
-    )
+    select(*(ANNOTATORS.c[name] for name in ("study_id", "stage", "outcome", "lapsed", "voided_at")))
     .where(ANNOTATORS.c.id == bindparam("who"))
     .with_for_update(key_share=True)
 )

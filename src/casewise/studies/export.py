@@ -288,14 +288,10 @@ def deposit_files(plan: StudyPlan) -> dict[str, str]:
     return {
         "preregistration.md": rendered("preregistration.md", values | {"departures": plan.departures}),
         "codebook.md": rendered("codebook.md", values),
-        "design.json": json_text(without_codes(plan.design)),
-        "study.frozen.json": json_text(plain(plan.frozen)),
+        "design.json": json.dumps(without_codes(plan.design), indent=2, ensure_ascii=False) + "\n",
+        "study.frozen.json": json.dumps(plain(plan.frozen), indent=2, ensure_ascii=False) + "\n",
         **shown,
     }
-
-
-def json_text(value: dict[str, Any]) -> str:
-    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
 
 
 def pages(wording: StudyWording) -> dict[str, str]:

@@ -77,10 +77,8 @@ def _plan(read: dict[str, Any]) -> SimulationPlan:
     missing = [name for name in conditions if name not in rates]
     if missing:
         raise ConfigurationError(f"simulation.safe_rates has no rate for {', '.join(missing)}")
-    categories, alpha = (
-        int(simulation.pop("categories", 1)),
-        float(simulation.pop("alpha", read.get("analysis", {}).get("alpha", 0.05))),
-    )
+    categories = int(simulation.pop("categories", 1))
+    alpha = float(simulation.pop("alpha", read.get("analysis", {}).get("alpha", 0.05)))
     defaults = {
         "ratings_per_item": ratings.get("per_item", 21),
         "items_per_annotator": ratings.get("per_annotator", 25),
@@ -111,7 +109,7 @@ def simulated_table(plan: SimulationPlan, *, rng: np.random.Generator) -> pl.Dat
     """Return one simulated study as a table of ratings, as `casewise study report` reads it."""
     crowd = simulate_ratings(plan.crowd, plan.design, rng=rng)
     names = np.array(plan.conditions)[crowd.condition]
-    category = crowd.query * plan.categories // plan.design.queries
+    category = crowd.query * plan.categories // plan.design.queries + 1
     return pl.DataFrame(
         {
             "item_id": crowd.query * len(plan.conditions) + crowd.condition,
@@ -123,10 +121,8 @@ def simulated_table(plan: SimulationPlan, *, rng: np.random.Generator) -> pl.Dat
             "finished": crowd.finished[crowd.annotator],
         }
     ).with_columns(
-        pl.format("item {}", "item_id").alias("item_id"),
-        pl.format("query {}", "query_id").alias("query_id"),
-        pl.format("category {}", pl.col("category") + 1).alias("category"),
-        pl.format("annotator {}", "annotator_id").alias("annotator_id"),
+        pl.format(f"{name.removesuffix('_id')} {{}}", name).alias(name)
+        for name in ("item_id", "query_id", "category", "annotator_id")
     )
 
 

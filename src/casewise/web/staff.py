@@ -180,9 +180,8 @@ def invitation_of(request: Request, token: str, at: datetime) -> Invitation:
 def join_form(
     request: Request, token: str, invitation: Invitation, *, name: str, problem: str | None = None
 ) -> Response:
-    status = 400 if problem else 200
     values = {"token": token, "invitation": invitation, "name": name, "problem": problem}
-    return render(request, "staff/join.html", status=status, **values)
+    return render(request, "staff/join.html", status=400 if problem else 200, **values)
 
 
 @router.get("/people")

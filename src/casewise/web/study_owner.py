@@ -322,11 +322,5 @@ def recruiter_ids(
         ids = person_of(live, annotator_id, vault=vault_of(request))
     at_prolific = study.design.recruiter.kind == "prolific" and ids is not None and ids.session
     submission = f"https://app.prolific.com/submissions/{ids.session}" if ids and at_prolific else None
-    values: dict[str, Any] = {
-        "study": study,
-        "who": person,
-        "ids": ids,
-        "submission": submission,
-        "link": link_to(query),
-    }
-    return render(request, "study/owner_person.html", **values)
+    values: dict[str, Any] = {"ids": ids, "submission": submission, "link": link_to(query)}
+    return render(request, "study/owner_person.html", study=study, who=person, **values)
