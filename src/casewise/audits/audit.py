@@ -54,7 +54,6 @@ class Audit(ShortRepr):
         return tuple(line for part in self.parts.values() for line in part.left_out)
 
     def as_json(self) -> dict[str, Any]:
-        """Return plain JSON values."""
         return {
             **json_fields(self, without=("parts", "source")),
             "findings": [

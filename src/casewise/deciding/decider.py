@@ -334,7 +334,6 @@ class DeciderAnswer(DecisionNumbers):
     """The reason in a sentence."""
 
     def as_json(self) -> dict[str, Any]:
-        """Return plain JSON values."""
         return self.model_dump(mode="json")
 
 

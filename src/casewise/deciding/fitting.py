@@ -260,7 +260,6 @@ class Failure:
     """Cost in over-refusals, weighted by the share of people who say otherwise."""
 
     def as_json(self) -> dict[str, Any]:
-        """Return plain JSON values."""
         return {**self.case.as_json(), "decision": self.decision, "value": self.value}
 
 

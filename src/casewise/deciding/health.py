@@ -76,7 +76,6 @@ class RecentShare:
         return f"{self.count} of the last {count_of(self.n_requests, 'reply')} of the judge {verb} ({limits})"
 
     def as_json(self) -> dict[str, Any]:
-        """Return plain JSON values."""
         return {**vars(self), "share": self.share, "is_over_limit": self.is_over_limit}
 
 

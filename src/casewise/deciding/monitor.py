@@ -249,7 +249,6 @@ class Monitoring(ShortRepr):
     """Requests that people would have to rate for an interval of the width asked for."""
 
     def as_json(self) -> dict[str, Any]:
-        """Return the numbers as plain JSON values."""
         tests = [{**vars(test), "moved": test.moved} for test in self.tests]
         return vars(self) | {"tests": tests}
 

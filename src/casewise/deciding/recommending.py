@@ -102,7 +102,6 @@ class Need:
         return None if self.at_this_rate is None else max(self.at_this_rate - self.n_queries, 0)
 
     def as_json(self) -> dict[str, Any]:
-        """Return plain JSON values."""
         needed = {"kind": self.promise.kind, "at_most": self.promise.at_most, "more_queries": self.more_queries}
         return needed | json_fields(self, without=("promise",))
 
@@ -215,7 +214,6 @@ class Recommendation(ShortRepr):
         return () if self.problem else tuple(commands(self))
 
     def as_json(self) -> dict[str, Any]:
-        """Return plain JSON values."""
         best, file = self.best, self.best.decider
         limits = {name: getattr(file.thresholds, name) for name in ("answer_above", "refuse_up_to")}
         return {

@@ -380,7 +380,6 @@ class SaysDoes:
         return next(gap for gap in self.gaps if gap.policy == policy)
 
     def as_json(self) -> dict[str, Any]:
-        """Return plain JSON values."""
         return {**json_fields(self), "bridged": self.bridged}
 
 

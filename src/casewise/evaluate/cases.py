@@ -77,7 +77,6 @@ class Case(ShortRepr):
         return (("Item", self.id), *((name, as_text(statement)) for name, statement in self.columns.items()))
 
     def as_json(self) -> dict[str, Any]:
-        """Return plain JSON values."""
         return {
             name: value for name, value in vars(self).items() if name not in ("shown", "judged", "before", "labels")
         }
@@ -144,7 +143,6 @@ class ErrorGroup(ShortRepr):
         return self.statements[0] if len(self.statements) == 1 else None
 
     def as_json(self) -> dict[str, Any]:
-        """Return plain JSON values."""
         statements = [statement._asdict() for statement in self.statements]
         return {**json_fields(self, without=("statements",)), "statements": statements, "holds": self.holds}
 

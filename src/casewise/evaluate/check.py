@@ -136,7 +136,6 @@ class CheckNumbers:
     """Accuracy by category, where the table has several."""
 
     def as_json(self) -> dict[str, Any]:
-        """Return the numbers as plain JSON values."""
         limits = [{**limit.conclusion.as_json(), "more": limit.more} for limit in self.limits]
         numbers = asdict(replace(self, receipt=self.receipt.model_copy(), limits=()))
         conclusions = conclusions_json([self.against_constant])

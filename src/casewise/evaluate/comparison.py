@@ -134,7 +134,6 @@ class ComparisonNumbers(RunNumbers):
         return LabelWords.for_benchmark(self.benchmark, self.options.labels.base).agreed_with
 
     def as_json(self) -> dict[str, Any]:
-        """Return the numbers as plain JSON values."""
         comparison = self.comparison
         pairs = [
             {
@@ -341,7 +340,6 @@ class GateReport(ShortRepr):
         return EXIT_CODES[self.decision]
 
     def as_json(self) -> dict[str, Any]:
-        """Return plain JSON values."""
         return {
             "decision": self.decision,
             **json_fields(self, without=("unscored", "nothing_scored", "unscored_shares")),

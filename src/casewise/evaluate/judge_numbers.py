@@ -107,7 +107,6 @@ class Details(ShortRepr):
     """The judge's differences from itself over repeats; None where nothing was asked twice."""
 
     def as_json(self) -> dict[str, Any]:
-        """Return the numbers as plain JSON values."""
         series = self.series
         identity = {"judge": series.judge, "elicitation": series.elicitation, "arm": series.arm}
         return {**identity, **json_fields(self, without=("series",))}
@@ -410,7 +409,6 @@ class JudgeNumbers(RunNumbers):
         return tuple(subset_scores(self.runs, self.reference_scores))
 
     def as_json(self) -> dict[str, Any]:
-        """Return the numbers as plain JSON values."""
         about = self.benchmark.about
         replies = {"does": self.does, "corrected": self.corrected}
         return {
@@ -598,7 +596,6 @@ class MisjudgedItem(ShortRepr):
     """The chatbot's reply, the first time that it was asked; only where that is wanted."""
 
     def as_json(self) -> dict[str, Any]:
-        """Return plain JSON values."""
         about = {"case", "of_replies", *(() if self.reply is not None else ("reply",))}
         return {**self.case.as_json(), **{name: value for name, value in vars(self).items() if name not in about}}
 

@@ -175,7 +175,6 @@ class LeaderboardRow(ShortRepr):
         return number.estimate if number else None
 
     def as_json(self) -> dict[str, Any]:
-        """Return plain JSON values."""
         return {
             **json_fields(self, without=("source", "best_rank", "worst_rank", "against_others")),
             "against_others": picked_numbers(self.against_others),
@@ -225,7 +224,6 @@ class Leaderboard(ShortRepr):
         return best_of(first, others, metric="accuracy", people=self.agreed_with, noun=noun)
 
     def as_json(self) -> dict[str, Any]:
-        """Return plain JSON values."""
         people = self.people
         return {
             **json_fields(self, without=("benchmark", "people", "agreed_with", "noun", "winners")),
@@ -365,7 +363,6 @@ class Leaderboards(ShortRepr):
         return {name: tuple(rows.get(name) for rows in by_name) for name in dict.fromkeys(chain(*by_name))}
 
     def as_json(self) -> dict[str, Any]:
-        """Return plain JSON values."""
         return {"benchmarks": {name: board.as_json() for name, board in zip(self.names, self.boards, strict=True)}}
 
 

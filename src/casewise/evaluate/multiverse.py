@@ -232,7 +232,6 @@ class MultiverseNumbers(RunNumbers):
         )
 
     def as_json(self) -> dict[str, Any]:
-        """Return the numbers as plain JSON values."""
         return {
             "benchmark": {"name": self.benchmark.name, "digest": self.benchmark.digest},
             "sentence": str(self.sentence),

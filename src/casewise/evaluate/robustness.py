@@ -278,7 +278,6 @@ class AdaptiveResult(ShortRepr):
         return f"{self.attacker}, {len(self.by_turn)} turn{'s' * (len(self.by_turn) > 1)} ({self.channel})"
 
     def as_json(self) -> dict[str, Any]:
-        """Return plain JSON values."""
         return json_fields(self, without=("changed", "bounded"))
 
 
@@ -403,7 +402,6 @@ class AttackResult(ShortRepr):
         return None if attack is None else len(attack.wordings)
 
     def as_json(self) -> dict[str, Any]:
-        """Return plain JSON values."""
         return {
             "attack": self.setting.attack,
             "role": self.setting.role,
@@ -687,7 +685,6 @@ class RobustnessNumbers(RunNumbers, ShortRepr):
         return bool(defined) and not moved and not any(result.n_changed for result in self.adaptive)
 
     def as_json(self) -> dict[str, Any]:
-        """Return plain JSON values."""
         return {
             "judge": self.judge,
             "benchmark": self.benchmark.name,
@@ -761,7 +758,6 @@ class RequiredRobustness(ShortRepr):
         return EXIT_CODES[self.decision]
 
     def as_json(self) -> dict[str, Any]:
-        """Return plain JSON values."""
         bounds = [{**json_fields(bound), "decision": bound.decision} for bound in self.bounds]
         conclusions = conclusions_json(bound.conclusion for bound in self.bounds)
         return {"decision": self.decision, **json_fields(self), "bounds": bounds, "conclusions": conclusions}

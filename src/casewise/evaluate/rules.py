@@ -52,7 +52,6 @@ class RuleReport:
         ]
 
     def as_json(self) -> dict[str, Any]:
-        """Return plain JSON values."""
         return {
             "judge": self.judge,
             "protocol": self.protocol,

@@ -227,7 +227,6 @@ class BaselineComparison(ShortRepr):
         return f" ({none:,} without)" if none else ""
 
     def as_json(self) -> dict[str, Any]:
-        """Return plain JSON values."""
         return {
             **({} if self.words_of is None else {"words_of": self.words_of}),
             "words": {name: picked_numbers(number) for name, number in self.words.items()},
@@ -588,7 +587,6 @@ class ShortAnswer(ShortRepr):
         return tuple(sentences(self, judge, errors=errors))
 
     def as_json(self) -> dict[str, Any]:
-        """Return plain JSON values."""
         return {
             "judge": self.who,
             "sentences": list(self.sentences),

@@ -127,7 +127,6 @@ class ModerationJudge(Judge):
         )
 
     def shared_key(self, ask: Ask) -> str:
-        """Return a key that is equal for asks that one call answers."""
         return digest([self.text(ask), ask.repeat, ask.attempt])
 
     def received_input(self, ask: Ask) -> str:
@@ -166,7 +165,6 @@ class ModerationJudge(Judge):
         )
 
     async def close(self) -> None:
-        """Close all connections."""
         if self.client is not None:
             await self.client.close()
 
@@ -195,7 +193,6 @@ class GuardJudge(ModelJudge):
         self._counts_no_prompt = self._by_class = False
 
     def settings(self) -> dict[str, Any]:
-        """Return the settings that are part of a run's identity."""
         policy = self.prompt.policy
         return {
             **self.model.settings(),
@@ -265,15 +262,12 @@ class GuardJudge(ModelJudge):
         return spend + self.max_spend(ask) * meter.n_unreported
 
     def messages(self, ask: Ask) -> tuple[Message, ...]:
-        """Return the messages to the guard."""
         return self.prompt.messages(ask.shown, ask.reply)
 
     def shared_key(self, ask: Ask) -> str:
-        """Return a key that is equal for asks that one call answers."""
         return json.dumps([ask.shown.as_json(), ask.reply, ask.elicitation, ask.repeat, ask.attempt], default=vars)
 
     def reply_options(self, ask: Ask) -> ReplyOptions:
-        """Return the options of the reply."""
         return self._options(ask, ask.shown)
 
     def _options(self, ask: Ask, shown: ShownItem) -> ReplyOptions:
@@ -290,7 +284,6 @@ class GuardJudge(ModelJudge):
         )
 
     def estimate_usage(self, ask: Ask) -> Usage:
-        """Return an estimate from the prompt's length, and the tokens of a typical reply."""
         return estimate_usage(self.messages(ask), reply_tokens=USUAL_TOKENS)
 
     def read(self, ask: Ask, reply: Reply, call_fields: dict[str, Any]) -> Answer:

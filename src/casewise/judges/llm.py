@@ -91,7 +91,6 @@ class ModelJudge(ChatAsker[Ask, Answer], Judge):
         return self.messages(ask), self.reply_options(ask).template_arguments
 
     def unanswered(self, _ask: Ask, reason: NoReplyReason, detail: str, /, **call_fields: Any) -> Answer:
-        """Return an answer without a verdict."""
         return replace(unscored_answer(reason, detail), **call_fields)
 
 
@@ -254,7 +253,6 @@ class LLMJudge(ModelJudge):
         return tuple(notes)
 
     def settings(self) -> dict[str, Any]:
-        """Return the settings that are part of a run's identity."""
         return {
             **self.model.settings(),
             "prompts": self.prompts.name,
@@ -283,11 +281,9 @@ class LLMJudge(ModelJudge):
         return CallKey(ask.shown, ask.elicitation, ask.repeat, ask.attempt)
 
     def reply_options(self, ask: Ask) -> ReplyOptions:
-        """Return the options of the reply."""
         return options_for(ask.elicitation, self.options, repeat=ask.repeat)
 
     def estimate_usage(self, ask: Ask) -> Usage:
-        """Return an estimate from the prompt's length, and the tokens of a typical reply."""
         return estimate_usage(self.messages(ask), reply_tokens=how_asked(ask.elicitation).usual_reply_tokens)
 
     def max_spend(self, ask: Ask) -> Spend:
@@ -332,7 +328,6 @@ class LLMJudge(ModelJudge):
             self.reader.model.set_notifier(notify)
 
     async def close(self) -> None:
-        """Release the models' connections."""
         await self.model.close()
         if self.reader is not None:
             await self.reader.model.close()

@@ -286,7 +286,6 @@ class RunEstimate(CallEstimate):
         return replace(self, **sums)
 
     def as_json(self) -> dict[str, Any]:
-        """Return plain JSON values."""
         values = {"n_items": self.n_items, "n_asks": self.n_asks} | asdict(self)
         return {name: value for name, value in values.items() if name not in ("before", "not_shown") or value}
 

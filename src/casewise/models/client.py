@@ -659,7 +659,6 @@ class OpenAICompatibleModel(Model):
         return self.client.can.takes | self.endpoint.takes
 
     async def reply(self, messages: tuple[Message, ...], options: ReplyOptions) -> Reply:
-        """Return one reply; see `Model.reply` for what is raised."""
         check_options(self.name, options, self.takes)
 
         def body(can: Capabilities) -> dict[str, Any]:
@@ -703,10 +702,8 @@ class OpenAICompatibleModel(Model):
         return self._labels.get(words) or {}
 
     def set_notifier(self, notify: Callable[[str], None]) -> None:
-        """Set the receiver of lines about waiting for the server."""
         self.client.set_notifier(notify)
 
     async def close(self) -> None:
-        """Close all connections."""
         self._tokenizing = asyncio.Lock()  # of the next event loop
         await self.client.close()

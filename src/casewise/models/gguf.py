@@ -117,6 +117,5 @@ class GGUFModel(OpenAICompatibleModel):
             turn.cancel()
 
     async def close(self) -> None:
-        """Close all connections."""
         self._turn = asyncio.Lock()  # of the next event loop
         await super().close()

@@ -112,7 +112,6 @@ class InspectModel(Model):
         return to_reply(output, latency_s=time.perf_counter() - started)
 
     async def close(self) -> None:
-        """Close the provider's connections."""
         await self._model.api.aclose()
 
 

@@ -302,7 +302,6 @@ class FakeModel(Model):
         return replace(reply, text=text, latency_s=reply.latency_s or self.latency_s)
 
     def settings(self) -> dict[str, Any]:
-        """Return its name."""
         return {"model": self.name}
 
 

@@ -348,7 +348,6 @@ class Judgement(Call):
 
     @property
     def may_pass(self) -> bool:
-        """True if the endpoint did not answer."""
         return isinstance(self.outcome, Unscored) and self.outcome.reason is UnscoredReason.UNAVAILABLE
 
     @property
@@ -418,7 +417,6 @@ class CollectedReply(Call):
 
     @property
     def may_pass(self) -> bool:
-        """True if the endpoint did not answer."""
         return self.unanswered is Unanswered.UNAVAILABLE
 
     @property
@@ -500,7 +498,6 @@ class Graded(Call):
 
     @property
     def may_pass(self) -> bool:
-        """True if the endpoint did not answer."""
         return self.ungraded is Ungraded.UNAVAILABLE
 
 

@@ -123,7 +123,6 @@ class Collector(ChatAsker[Ask, CollectedReply]):
         return self.chat.messages(shown.query, shown.context, placement=placement)
 
     def reply_options(self, ask: Ask) -> ReplyOptions:
-        """Return the options of the reply; every repeat has its own seed."""
         seed = None if self.how.seed is None else self.how.seed + ask.repeat
         return ReplyOptions(self.how.max_tokens, self.how.temperature, seed=seed)
 
@@ -152,7 +151,6 @@ class Collector(ChatAsker[Ask, CollectedReply]):
     def unanswered(
         self, ask: Ask, reason: NoReplyReason, detail: str, /, *, raw_reply: str | None = None, **call_fields: Any
     ) -> CollectedReply:
-        """Return a record with the reason why there is no reply."""
         return reply_record(ask, unanswered=Unanswered(reason), detail=detail, text=raw_reply, **call_fields)
 
     def read(self, ask: Ask, reply: Reply, call_fields: dict[str, Any]) -> CollectedReply:

@@ -500,7 +500,6 @@ class Report(Generic[N]):
         return self.page(self.numbers)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the numbers as plain JSON values."""
         return self.numbers if isinstance(self.numbers, dict) else self.numbers.as_json()
 
     @property

@@ -56,7 +56,6 @@ class MadeText(Call):
 
     @property
     def may_pass(self) -> bool:
-        """True if the endpoint did not answer."""
         return self.passing
 
 
@@ -119,11 +118,9 @@ class Maker(ChatAsker[TextAsk, MadeText]):
         self.name, self.version, self.prompt_about, self.text_in = name, version, prompt_about, text_in
 
     def messages(self, ask: TextAsk) -> tuple[Message, ...]:
-        """Return the task about the text."""
         return ask.messages or self.prompt_about(ask.text)
 
     def reply_options(self, _ask: TextAsk) -> ReplyOptions:
-        """Return the options of the reply."""
         return ReplyOptions(MAX_TOKENS)
 
     def estimate_usage(self, ask: TextAsk) -> Usage:
@@ -140,7 +137,6 @@ class Maker(ChatAsker[TextAsk, MadeText]):
         return self.record(ask, raw_reply=reply.text, **result, **call_fields)
 
     def unanswered(self, ask: TextAsk, reason: NoReplyReason, detail: str, /, **call_fields: Any) -> MadeText:
-        """Return the reason why no text was made."""
         problem = f"{reason.replace('_', ' ')}: {detail}"
         return self.record(ask, problem=problem, passing=reason == "unavailable", **call_fields)
 
