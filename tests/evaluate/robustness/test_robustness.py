@@ -358,6 +358,19 @@ def test_one_repetition_of_each_change_finishes_a_turn_where_no_more_were_asked(
     assert adapted({1: turn([0], again=1, confirmed=[0])}, {1: turn()}).unfinished is None
 
 
+def test_each_change_is_to_be_asked_again_as_often_as_any_was():
+    found = adapted({1: turn([0], confirmed=[0]), 2: turn([1], again=1)}, {1: turn(), 2: turn()})
+
+    assert found.unfinished == 2
+
+
+def test_an_attacker_that_has_turned_every_item_is_held_against_all_turns_of_its_control():
+    found = adapted({1: turn(range(12), confirmed=range(12))}, {1: turn(), 2: turn([0], confirmed=[0])})
+
+    assert found.unfinished is None
+    assert some(found.beyond_control).estimate == pytest.approx(1 - 1 / 6)
+
+
 def test_one_query_says_nothing_beyond_the_control():
     one, two = (
         adapted({1: turn([0], confirmed=[0])}, {1: turn()}, safe=np.where(np.arange(12) < n, 0.0, 1.0)) for n in (1, 2)
