@@ -54,9 +54,13 @@ def test_the_cheapest_threshold_is_found_among_all():
     assert cost(found) == pytest.approx(min(cost(c) for c in candidates))
 
 
-def test_the_error_of_fitted_thresholds_is_that_of_leaving_each_fold_out():
+@pytest.mark.parametrize("every", [1000, 7])
+def test_the_error_of_fitted_thresholds_is_that_of_leaving_each_fold_out(every):
+    """With values everywhere, and without a value for one item in seven, which costs what the wrong verdict would."""
     sample = wrong_at_random(np.random.default_rng(4), 60, 0.8, each=2)
     sample = replace(sample, value=np.ceil(10 * sample.value))  # few values, so that every fold has all of them
+    silent = np.arange(len(sample)) % every == every - 1
+    sample = replace(sample, value=np.where(silent, NAN, sample.value))
     (point,) = cost_curve(sample, ratios=(3,))
     fold = Folds.from_groups(sample.cluster, n=10, seed=0).of_row
 
@@ -64,8 +68,10 @@ def test_the_error_of_fitted_thresholds_is_that_of_leaving_each_fold_out():
         total = 0.0
         for out in np.unique(fold[kept]):
             learn, held = kept & (fold != out), kept & (fold == out)
+            learn &= ~silent
             said = sample.value[held] > cheapest_threshold(sample.value[learn], sample.weight[learn], 3)
-            total += (sample.weight[held] * ~said + 3 * (1 - sample.weight[held]) * said).sum()
+            over, harm = ~said | silent[held], said | silent[held]
+            total += (sample.weight[held] * over + 3 * (1 - sample.weight[held]) * harm).sum()
         return total / (4 * kept.sum())
 
     costs = np.array([cost(fold != out) for out in range(10)])
@@ -252,3 +258,4 @@ def test_a_judge_of_verdicts_or_of_one_query_has_no_fitted_thresholds():
 
     assert fitted_verdicts(verdicts, 1, seed=0) is None
     assert fitted_verdicts(one_query, 1, seed=0) is None
+    assert fitted_verdicts(replace(one_query, cluster=np.array([0, 1])), 1, seed=0) is not None

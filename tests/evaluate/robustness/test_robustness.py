@@ -207,6 +207,16 @@ def test_a_defence_without_an_arm_of_its_own_or_without_verdicts_is_worth_nothin
     assert ([worth.defence for worth in unattacked.defences], silent.defences) == (["none"], ())
 
 
+def test_a_defence_is_compared_on_the_items_that_were_asked_both_ways_and_has_no_cost_where_none_were():
+    half = np.arange(12) < 6
+    _, some_asked = numbers_of(arm("full", asked=half), arm("datamark", 0, 11), arm(ATTACK)).defences
+    (alone,) = numbers_of(arm("datamark", 0, 11), arm(f"{ATTACK}+datamark")).defences
+
+    assert some_asked.accuracy.estimate == pytest.approx(5 / 6)
+    assert alone.accuracy.estimate == pytest.approx(10 / 12)
+    assert alone.cost is None
+
+
 def test_a_report_says_of_which_series_it_is_and_how_often_each_item_was_asked():
     numbers = numbers_of(arm("full"), arm(ATTACK, 0))
     other: Any = SimpleNamespace(judge="K", elicitation="score")
@@ -215,7 +225,7 @@ def test_a_report_says_of_which_series_it_is_and_how_often_each_item_was_asked()
     assert numbers.notes == ()
     assert replace(numbers, runs=beside).notes == ("This report is about J (binary) only. It leaves out K (score).",)
     twice = replace(numbers.arms[0].sample, answers=(numbers.arms[0].sample,) * 2)
-    asked_twice = replace(numbers, arms=(replace(numbers.arms[0], sample=twice),))
+    asked_twice = replace(numbers, arms=(replace(numbers.arms[0], sample=twice), numbers.arms[1]))
     assert asked_twice.notes == (
         "Each item was asked 2 times in each arm. Shares and items are means over these answers.",
     )
@@ -502,6 +512,27 @@ def test_the_attack_with_the_highest_limit_decides_and_where_a_bound_is_surely_b
     ]
     assert (found.decision, found.exit_code) == ("fail", ExitCode.NO)
     assert "No perturbation was asked, so verdicts that turn by chance count as turned by an attack." in found.notes
+
+
+def test_an_attacker_without_a_limit_decides_a_bound():
+    shown: Any = SimpleNamespace(
+        **vars(turn().arm),
+        turn=SimpleNamespace(model="writer", channel="user", direction="safe", defence="none", number=1),
+        arm=parse_arm("full"),
+    )
+    first = turn([0], confirmed=[0])
+    numbers = replace(
+        numbers_of(arm("full"), arm(ATTACK)),
+        turns=(TurnVerdicts(shown, first.changed, first.again, first.confirmed),),
+    )
+    found = compare_with_bounds(numbers, {"safe": 0.9})
+
+    assert (found.bounds[0].attack, found.bounds[0].among, found.decision) == (
+        "writer, 1 turn (user)",
+        2,
+        "inconclusive",
+    )
+    assert (found.as_json()["decision"], found.as_json()["bounds"][0]["decision"]) == ("inconclusive", "inconclusive")
 
 
 def test_all_bounds_together_pass_only_if_each_does():

@@ -133,3 +133,27 @@ def test_what_is_no_frame_is_refused(frame):
 )
 def test_a_text_that_states_a_list_or_an_object_is_one(cell, value):
     assert structured(cell) == value
+
+
+def test_the_rows_with_a_value_are_chosen_and_the_others_counted():
+    models = table(model=["A b", "c", "a  B"], step=[1.0, 1.0, 2.0])
+    chosen, exact = models.where(["model=a b"]), models.where(["model=a b", "step=2"])
+
+    assert (chosen.columns["step"], list(chosen.lines)) == ([1.0, 2.0], [2, 4])
+    assert exact.columns == {"model": ["a  B"], "step": [2.0]}
+    assert exact.left_out == {"not among those of --where model=a b": 1, "not among those of --where step=2": 1}
+    assert chosen.where([]) is chosen
+    assert table(model=["c"]).where(["model=c"]).left_out == {}
+
+
+@pytest.mark.parametrize(
+    ("condition", "error", "problem"),
+    [
+        ("model", ConfigurationError, "--where is 'model'; write COLUMN=VALUE"),
+        ("modle=c", ConfigurationError, r"no column 'modle' \(did you mean 'model'\?\); the columns are: model"),
+        ("model=d", DataError, "no row has 'd' in 'model'; it has c, e"),
+    ],
+)
+def test_rows_that_cannot_be_chosen_so_are_asked_about(condition, error, problem):
+    with pytest.raises(error, match=problem):
+        table(model=["c", "e", "c"]).where([condition])
