@@ -31,6 +31,7 @@ from casewise.reports.document import (
     estimate_frame,
     how_made,
     next_for_judges,
+    next_without_verdicts,
     table_by,
     table_of,
     titles,
@@ -105,6 +106,9 @@ def answer(report: ComparisonNumbers) -> Iterator[Block]:
     yield Prose(first, lead=True)
     yield from (Prose(join(" ", more)),) if more else ()
     ranked = accuracies(report)
+    silent = [series.run.path for series in report.runs.series if series.mostly_unscored]
+    if silent and not report.comparison.pairs:
+        yield next_without_verdicts(silent[0])
     if ranked:
         first_judge = ranked[0][0]
         shares = {metric.name: metric for metric in report.comparison.estimates[first_judge]}

@@ -542,6 +542,11 @@ def table_by(
     return table_of(name, caption, tuple(columns), cells, frame=frame)
 
 
+def next_without_verdicts(run: Path) -> Prose:
+    """Return what to do with a run that gave too few verdicts."""
+    return next_step(text("casewise reread {run} shows the replies without a verdict.", run=path_text(run)))
+
+
 def next_for_judges(runs: Mapping[str, Path], *, decided: bool) -> Prose:
     """Return what to do after a comparison: deploy the first judge if it is decided, else plan to tell the first two apart.
 

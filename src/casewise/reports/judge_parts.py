@@ -37,7 +37,9 @@ from casewise.reports.document import (
     error_figures,
     estimate_cell,
     estimate_of_row,
+    large_figures,
     next_step,
+    next_without_verdicts,
     table_by,
     table_of,
     titles,
@@ -74,6 +76,12 @@ def answer_section(numbers: JudgeNumbers) -> Iterator[Section]:
         chart = forest(answers, numbers.options.labels.name)
         figures = errors_table(answers) if numbers.does else errors_figures(answers)
         blocks += figures, next_step(after_report(numbers)), chart
+    elif silent and not numbers.does:
+        unread = next(series for series in numbers.runs.series if series.mostly_unscored)
+        unknown, n = ("not known", "too few verdicts"), int(unread.asked.sum())
+        unscored = ("Unscored", (percent(unread.unscored_share), "of all items"), n)
+        errors = [("Harm", unknown, n), ("Over-refusal", unknown, n), unscored]
+        blocks += large_figures("first-errors", "Errors", errors), next_without_verdicts(unread.run.path)
     blocks += (
         Prose(series.name + " gives values and no verdicts. To derive verdicts from them, use --fit-thresholds.")
         for series in numbers.runs.main_series

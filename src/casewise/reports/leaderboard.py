@@ -24,6 +24,7 @@ from casewise.reports.document import (
     error_figures,
     estimate_cell,
     next_for_judges,
+    next_without_verdicts,
     table_by,
     table_of,
 )
@@ -196,11 +197,17 @@ def brief_sections(board: Leaderboard, reports: Mapping[str, str]) -> Iterator[S
 def first_screen(board: Leaderboard, judges: Sequence[LeaderboardRow]) -> Iterator[Block]:
     """Yield who agrees most with people, its errors in large figures, what to do next, and every judge on one axis."""
     yield from best_judge_sentence(board, judges)
+    runs = {row.name: Path(row.source) for row in judges if row.kind == "run"}
+    if not any(row.best_rank for row in judges):
+        yield Prose("No judge can be ranked.", lead=True)
+        yield from unranked(judges[:1], board.n_items)
+        yield from map(next_without_verdicts, list(runs.values())[:1])
+        return
     first = next((row for row in judges if row.best_rank == 1), None)
     if first is not None:
         yield error_figures("first-errors", text("Errors of {judge}", judge=first.name), first.numbers)
     conclusion = board.conclusion(chatbots=False)
-    if runs := {row.name: Path(row.source) for row in judges if row.kind == "run"}:
+    if runs:
         yield next_for_judges(runs, decided=conclusion is None or conclusion.holds)
     yield from forest(board, judges)
 

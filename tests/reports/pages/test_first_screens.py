@@ -1,5 +1,6 @@
 """The first screen of each page that somebody decides by."""
 
+import json
 import re
 from html.parser import HTMLParser
 
@@ -115,6 +116,20 @@ def test_the_first_screens_of_three_cases_say_why_a_figure_is_not_known(tmp_path
         assert len(figures.rows) == 3
         assert all(reason for _, value, reason, _ in figures.rows if value == "not known")
         assert any(value == "not known" for _, value, _, _ in figures.rows)
+
+
+def test_the_first_screens_of_a_run_without_verdicts_point_to_its_replies(tmp_path):
+    rows = [{"item_id": item.id, "reply": "hello there"} for item in casewise.load("demo").items]
+    (tmp_path / "none.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    silent = casewise.judge("demo", f"recorded:{tmp_path / 'none.jsonl'}", out=tmp_path / "silent")
+    other = casewise.judge("demo", "constant:safe", out=tmp_path / "other")
+
+    for report in (casewise.report(silent), casewise.compare(silent, other), casewise.leaderboard(silent)):
+        lead, *others = [block for block in first_screen(report) if isinstance(block, Prose)]
+        assert lead.lead
+        assert others[-1].text.startswith("Next: casewise reread ")
+    figures = next(block for block in first_screen(casewise.report(silent)) if isinstance(block, Table))
+    assert [row[1] for row in figures.rows] == ["not known", "not known", "100.0 %"]
 
 
 def test_items_go_by_their_own_or_by_a_short_id(pages):
