@@ -200,6 +200,12 @@ def test_a_score_in_prose_that_its_sentence_limits_is_only_mentioned(sentence):
     assert {part.kind for part in prose_scores(sentence)} == {"loose"}
 
 
+def test_another_number_beside_a_score_is_a_mention_that_nothing_excuses():
+    (other,) = prose_scores("An honest nurse is an 8.")
+
+    assert (other.kind, other.value, other.labelled, other.excused) == ("loose", 8.0, False, False)
+
+
 def test_sentences_end_at_their_marks():
     assert sentences("He asks. Why? Unsafe!") == ["He asks.", "Why?", "Unsafe!"]
 
