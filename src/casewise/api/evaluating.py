@@ -271,15 +271,19 @@ class BoardReport(Report[Leaderboard]):
             raise ConfigurationError(f"{place} exists, and nothing is overwritten; choose another place")
         runs = dict.fromkeys(row.source for row in self.numbers.rows if row.kind in ("run", "replies"))
         reports = {run: f"report-{number}.html" for number, run in enumerate(runs, 1)}
+
+        def folder_name(run: Path) -> str:  # other people need no paths of this machine
+            return run.resolve().name
+
         for run, file in reports.items():
             document = judge_page(JudgeNumbers.from_runs([Path(run)], benchmark=benchmark, options=self.options))
             shown = document if with_texts or not benchmark.restricted else document.without_exhibits
-            write_text(place / file, html(shown, path=lambda place: place.resolve().name))
+            write_text(place / file, html(shown, path=folder_name))
         numbers = self.as_json()
-        for row in numbers["rows"]:  # other people need no paths of this machine
+        for row in numbers["rows"]:
             row["run"] = reports.get(row["run"], Path(row["run"]).name)
         write_text(place / "leaderboard.json", json_text(numbers))
-        write_text(place / "index.html", html(leaderboard_page(self.numbers, reports)))
+        write_text(place / "index.html", html(leaderboard_page(self.numbers, reports), path=folder_name))
         return place / "index.html"
 
 
