@@ -10,10 +10,11 @@ from tests.support.samples import NAN, released_items, sample_of, some
 
 from casewise.errors import StatisticsError
 from casewise.stats.arrays import Raters
-from casewise.stats.estimates import estimate_of
+from casewise.stats.estimates import ALIKE, BY_PARTS, estimate_of
 from casewise.stats.intervals import t_interval_from_influences
-from casewise.stats.measured import Measured, weighted_mean
+from casewise.stats.measured import Measured, TotalsByCluster, weighted_mean
 from casewise.stats.pairs import (
+    TURNED,
     difference_of_means,
     find_pairs,
     flips,
@@ -455,3 +456,33 @@ def test_intervals_over_wordings_hold_the_mean_of_all_wordings():
         held += [(one.ci_low or 0) <= 0.4 <= (one.ci_high or 0) for one in found]
     assert held[0] / 400 < 0.85
     assert held[1] / 400 > 0.92
+
+
+def of_ten(n_turned, n=10):
+    """A share of ten queries of one item, of which so many turned."""
+    terms = {"turned": (np.arange(n) < n_turned).astype(float), "at_risk": np.ones(n)}
+    return TotalsByCluster.from_terms(terms, np.arange(n)).measure(TURNED)
+
+
+def test_a_difference_of_shares_has_its_limits_from_those_of_both():
+    """Zou and Donner (2008): the distances to the limits add by squares."""
+    first, second = of_ten(8), of_ten(3)
+    (a_low, a_high), (b_low, b_high) = (some(estimate_of(part).limits) for part in (first, second))
+    found = difference_of_means(first, second)
+
+    assert found.estimate == pytest.approx(0.5)
+    assert found.limits == pytest.approx(
+        (0.5 - np.hypot(0.8 - a_low, b_high - 0.3), 0.5 + np.hypot(a_high - 0.8, 0.3 - b_low))
+    )
+    assert (found.method, found.n) == (BY_PARTS, 10)
+    assert difference_of_means(first, of_ten(8)).method == ALIKE
+
+
+def test_a_mean_of_shares_is_carried_by_no_more_queries_than_all_of_them_together():
+    mean = some(mean_of_shares([of_ten(8), of_ten(3, n=10)]))
+
+    assert mean.value == pytest.approx(0.55)
+    assert mean.cluster_shares == pytest.approx((1.0, 0.9))
+    assert mean.n == 10
+    assert some(mean_of_shares([of_ten(8), of_ten(1, n=1)])).value == pytest.approx(0.8), "one query has no share"
+    assert some(mean_of_shares([of_ten(8), replace(of_ten(3), n=6.0)])).n == 10

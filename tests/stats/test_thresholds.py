@@ -407,3 +407,9 @@ def test_needless_asking_is_promised_beside_harm_and_the_rest_is_asked_about():
 def test_two_promises_that_exclude_each_other_are_refused():
     with pytest.raises(StatisticsError, match="cannot both be promised"):
         fit_thresholds(decisions_evidence(1, signal=0.1), Requirements(max_harm=0.1, max_needless_ask=0.1))
+
+
+@pytest.mark.parametrize(("at_most", "level"), [(0.0, 0.95), (1.0, 0.95), (0.1, 0.0), (0.1, 1.0)])
+def test_a_promise_has_a_share_and_a_level_between_0_and_1(at_most, level):
+    with pytest.raises(StatisticsError, match="between 0 and 1"):
+        RiskPromise("harm", at_most, level)
