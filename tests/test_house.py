@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import ast
 import importlib
+import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from casewise.cli.app import SECTIONS
 
 ROOT = Path(__file__).parents[1]
 
@@ -96,6 +100,42 @@ def _replacing(file: Path) -> list[str]:
         if any(name in {"sub", "subn"} or (name == "replace" and n > 1) for name, n in named):
             functions.append(getattr(outer, "name", ""))
     return functions
+
+
+NO_PATHS = {
+    "option": "an option of the command, quoted where it is made",
+    "email": "an address, which has no spaces",
+    "purpose": "the label of a key, which is no command",
+    "person.annotator": "an id of letters and digits",
+    "annotator_id": "an id of letters and digits",
+    "self.name": "the name of a public set, of letters and digits",
+}
+"""What a printed command holds that needs no quotes, with the reason."""
+
+
+def test_a_path_in_a_printed_command_is_quoted_for_the_shell():
+    given = {
+        (str(file.relative_to(ROOT)), argument)
+        for file in _sources(ROOT / "src/casewise")
+        for argument in _arguments_of_commands(file)
+    }
+
+    assert NO_PATHS.keys() <= {argument for _, argument in given}
+    assert [place for place in given if not place[1].startswith("shlex.") and place[1] not in NO_PATHS] == []
+
+
+def _arguments_of_commands(file: Path) -> Iterator[str]:
+    """The expressions that a file writes right after the words of one of casewise's commands."""
+    command = re.compile(
+        rf"casewise ({'|'.join(name for section in SECTIONS.values() for name in section)})( [a-z]+| --?[a-z-]+| \0)* $"
+    )
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.JoinedStr):
+            before = ""
+            for part in node.values:
+                if isinstance(part, ast.FormattedValue) and command.search(before):
+                    yield ast.unparse(part.value)
+                before += str(part.value) if isinstance(part, ast.Constant) else "\0"
 
 
 def test_a_result_prints_its_fields_and_no_address():

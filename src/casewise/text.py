@@ -15,6 +15,7 @@ Examples
 
 from __future__ import annotations
 
+import shlex
 import sys
 import warnings
 from collections import Counter
@@ -153,10 +154,13 @@ class PathRef:
     """A file or a folder, whose path concerns only those who sit at this machine."""
 
     path: Path
+    in_command: bool = False
+    """True in a command, where a shell needs a path with spaces in quotes."""
 
     def written(self, form: Form) -> str:
         """Return the path as this output writes paths."""
-        return form.path(self.path)
+        path = form.path(self.path)
+        return shlex.quote(path) if self.in_command else path
 
 
 NOUNS: Mapping[str, NounRef] = {
@@ -229,6 +233,11 @@ def reference(*forms: str) -> Text:
 def path_text(path: Path) -> Text:
     """Return the text that is one reference to a path."""
     return Text(PathRef(path))
+
+
+def paths_in_command(*paths: Path) -> Text:
+    """Return paths as the arguments of a command, which a shell can read."""
+    return join(" ", (Text(PathRef(path, in_command=True)) for path in paths))
 
 
 def text(template: str, /, **values: Any) -> Text:

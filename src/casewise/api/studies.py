@@ -248,9 +248,9 @@ class Study:
             if study is None:
                 option = f"--database {shlex.quote(self.database or 'rehearsal.db')}"
                 advice = {
-                    "main": f"; begin one with: casewise study open {self.file}",
-                    "pilot": f"; begin one with: casewise study open --pilot {self.file}",
-                    "rehearsal": f": one stays only where a database is given. Type: casewise study rehearse {self.file} {option}, "
+                    "main": f"; begin one with: casewise study open {shlex.quote(str(self.file))}",
+                    "pilot": f"; begin one with: casewise study open --pilot {shlex.quote(str(self.file))}",
+                    "rehearsal": f": one stays only where a database is given. Type: casewise study rehearse {shlex.quote(str(self.file))} {option}, "
                     f"and then this command with --phase rehearsal {option}",
                 }
                 raise StudyError(f"{name} has no {phase} round in this database{advice[phase]}")

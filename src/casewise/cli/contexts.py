@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -181,9 +182,9 @@ def print_selection(name: str, chosen: SelectedQueries, options: SelectionOption
         notes=list(chosen.notes),
     )
     if chosen.imported or chosen.adopted or chosen.missing:
-        note(f"next: casewise contexts check {name}")
+        note(f"next: casewise contexts check {shlex.quote(str(name))}")
     else:
-        note(f"next: casewise contexts generate {name} --model MODEL")
+        note(f"next: casewise contexts generate {shlex.quote(str(name))} --model MODEL")
 
 
 def context_model(model: str, base_url: str | None, calls: Calls, *, dry_run: bool) -> LoadedModel:
@@ -234,8 +235,10 @@ def generate(
     if summary.stopped:
         note(f"stopped: {summary.stopped}; the same command resumes")
     if summary.failed:
-        note(f"to try only these again: casewise contexts generate {draft} --which failed --model MODEL")
-    note(f"next: casewise contexts check {draft}")
+        note(
+            f"to try only these again: casewise contexts generate {shlex.quote(str(draft))} --which failed --model MODEL"
+        )
+    note(f"next: casewise contexts check {shlex.quote(str(draft))}")
     exit_with_status(summary)
 
 
@@ -363,4 +366,4 @@ def release(
             f"warning: {', '.join(made_up)} made up contexts of this draft at random; do not publish them as a benchmark"
         )
     say(f"{draft} {options.version} is released: {folder}", draft=draft, version=options.version, folder=str(folder))
-    note(f"next: casewise judge {folder} --judge constant:intended")
+    note(f"next: casewise judge {shlex.quote(str(folder))} --judge constant:intended")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import sys
 from dataclasses import dataclass, replace
@@ -66,9 +67,11 @@ def demo(*, out: Path = Path("runs/demo"), form: FormatOption = None) -> None:
     note("Next:")
     with_web = find_spec("uvicorn") is not None
     for command, purpose in NEXT if with_web else NEXT[1:]:
-        note(f"  {command_words} {command.format(out=out):<40} {purpose}")
+        note(f"  {command_words} {command.format(out=shlex.quote(str(out))):<40} {purpose}")
     if not with_web:
-        note(f"  {install_command('web')}, and then {command_words} {NEXT[0][0].format(out=out)}: {NEXT[0][1]}")
+        note(
+            f"  {install_command('web')}, and then {command_words} {NEXT[0][0].format(out=shlex.quote(str(out)))}: {NEXT[0][1]}"
+        )
 
 
 def paper(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -221,7 +222,7 @@ def simulate(crowd: Crowd, design: Path, *, seed: int, documents: DocumentOption
         note(
             f"{count_of(len(table), 'rating')} by {table['annotator_id'].n_unique():,} simulated annotators: {crowd.ratings}"
         )
-        note(f"next: casewise study report {crowd.ratings}")
+        note(f"next: casewise study report {shlex.quote(str(crowd.ratings))}")
         return
     studies = api.simulate_studies(plan, repeats=crowd.repeat, seed=seed)
     numbers = {"repeats": crowd.repeat, "seed": seed, "contrasts": studies.contrasts, "tasks": studies.tasks}

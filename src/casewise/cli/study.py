@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from dataclasses import asdict
 from math import isnan
@@ -240,7 +241,7 @@ def init(
         print_people(people, read_plan(to))
     first = "Fill in [contact], look through the rest, then" if contact.placeholders else "next"
     say(
-        f"{first}: casewise study check {to}",
+        f"{first}: casewise study check {shlex.quote(str(to))}",
         file=str(to),
         benchmark=design.benchmark,
         conditions=list(design.conditions),
@@ -351,7 +352,7 @@ def open_round(
         )
     if design.recruiter.kind == "invitation":
         main = "" if opened.phase == "main" else f" --phase {opened.phase}"
-        say(f"Make a link for each person with: casewise invite {study}{main}")
+        say(f"Make a link for each person with: casewise invite {shlex.quote(str(study))}{main}")
 
 
 @app.command

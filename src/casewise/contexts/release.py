@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import shlex
 import uuid
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
@@ -175,7 +176,7 @@ def check_complete(draft: Draft, record: DraftRecord, *, unreviewed: bool) -> No
         if missing := sum(context.generated is None for context in standing):
             raise BenchmarkError(
                 f"{draft.name}: {missing} of {len(standing)} contexts are not generated yet; "
-                f"generate them: casewise contexts generate {draft.name} --model MODEL"
+                f"generate them: casewise contexts generate {shlex.quote(str(draft.name))} --model MODEL"
             )
         return
     unsigned: Counter[Phase] = Counter(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -549,7 +550,7 @@ def check_graders(runs: JudgedRuns) -> None:
         if all(grader.startswith("keywords@") for grader in ids):
             raise BenchmarkError(
                 f"{folder} was graded by keywords alone, a baseline that gives no number to report: grade the replies with "
-                f"another grader too (casewise replies grade {folder} --grader rubric:MODEL), or give people's labels of some of "
+                f"another grader too (casewise replies grade {shlex.quote(str(folder))} --grader rubric:MODEL), or give people's labels of some of "
                 "them (--grader-labels)"
             )
 

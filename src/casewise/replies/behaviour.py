@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -249,7 +250,7 @@ def read_behaviours(folder: Path) -> tuple[Behaviour, ...]:
         raise DataError(
             folder,
             None,
-            f"holds replies without a grade{tried}; casewise replies grade {folder} --grader rubric:MODEL",
+            f"holds replies without a grade{tried}; casewise replies grade {shlex.quote(str(folder))} --grader rubric:MODEL",
         )
     names = Counter(run.manifest.grader_name for run in graders.useful)
     texts: dict[tuple[str, str], str] = {}  # kept: reading all lines again for a few exhibits takes as long as the rest

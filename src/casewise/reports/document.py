@@ -18,7 +18,7 @@ from casewise.records.base import shipped_toml
 from casewise.stats.estimates import ALIKE, ESTIMATE_COLUMNS, NO_SHARES, NO_SPREAD, ONE_CLUSTER, ONE_QUERY, Estimate
 from casewise.stats.measured import NO_ITEMS
 from casewise.stats.metrics import FLOORS, ON_SCALE, REFUSALS, all_metrics
-from casewise.text import QUERY, Form, Noun, Text, join, path_text, render, shortest_names, text
+from casewise.text import QUERY, Form, Noun, Text, paths_in_command, render, shortest_names, text
 
 
 @dataclass(frozen=True, repr=False)
@@ -544,7 +544,7 @@ def table_by(
 
 def next_without_verdicts(run: Path) -> Prose:
     """Return what to do with a run that gave too few verdicts."""
-    return next_step(text("casewise reread {run} shows the replies without a verdict.", run=path_text(run)))
+    return next_step(text("casewise reread {run} shows the replies without a verdict.", run=paths_in_command(run)))
 
 
 def next_for_judges(runs: Mapping[str, Path], *, decided: bool) -> Prose:
@@ -559,10 +559,10 @@ def next_for_judges(runs: Mapping[str, Path], *, decided: bool) -> Prose:
         return next_step("judge the same items with a model: casewise judge BENCHMARK --judge openai/MODEL.")
     if decided:
         words = "casewise recommend {runs} tests whether to deploy it."
-        return next_step(text(words, runs=path_text(runs[first]) if runs else "RUN"))
+        return next_step(text(words, runs=paths_in_command(runs[first]) if runs else "RUN"))
     two = tuple(dict.fromkeys(runs.values()))[:2]
     words = "casewise power judges --from {runs} says how many {queries} would tell two judges apart."
-    return next_step(text(words, runs=join(" ", map(path_text, two)) if len(two) == 2 else "RUN RUN"))
+    return next_step(text(words, runs=paths_in_command(*two) if len(two) == 2 else "RUN RUN"))
 
 
 def from_document_folder(path: Path) -> str:
@@ -575,7 +575,7 @@ def from_document_folder(path: Path) -> str:
 def how_made(command: str, paths: Iterable[Path], labels: str, facts: Iterable[tuple[str, str]]) -> tuple[Block, ...]:
     """Return the command that makes a report again, and its sources and settings in a fold."""
     policy = "" if labels == "votes" else f" --labels '{labels}'"
-    sources = join(" ", map(path_text, paths))
+    sources = paths_in_command(*paths)
     again = text(
         "To make this report again: casewise {command} {sources}{policy}",
         command=command,

@@ -62,7 +62,7 @@ from casewise.stats.pairs import PairResults
 from casewise.storage.batch_jobs import JobLog
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.wording import LabelWords, noun_of
-from casewise.text import Text, capitalised, count_of, join, path_text, render, text
+from casewise.text import Text, capitalised, count_of, join, paths_in_command, render, text
 
 PAIR_MEASURES: tuple[tuple[str, str, str | None], ...] = (
     ("both_right", "Right on both items", None),
@@ -524,7 +524,7 @@ def disagreements(report: JudgeNumbers) -> Iterator[Block]:
             f"On {count_of(len(shown), 'item')} the verdict is farthest from {label}. The farthest comes first."
         )
         yield Folded(f"Read the {count_of(len(shown), 'item')}", shown)
-        paths = join(" ", map(path_text, report.runs.paths))
+        paths = paths_in_command(*report.runs.paths)
         yield Prose("casewise serve " + paths + " shows every item whose verdict differs from its label.")
         several = len(report.error_groups) > 1
         for name, groups in report.error_groups.items():

@@ -48,7 +48,7 @@ from casewise.stats import PanelWorth
 from casewise.stats.ceilings import AlternativeAnnotator, Ceilings
 from casewise.stats.estimates import Estimate
 from casewise.storage.wording import LabelWords
-from casewise.text import Text, capitalised, count_of, first_few, join, path_text, text
+from casewise.text import Text, capitalised, count_of, first_few, join, paths_in_command, text
 
 MOST_SENTENCES = 3
 """Most judges with a sentence each; for more, the chart and `casewise compare` show them."""
@@ -114,7 +114,7 @@ def ahead_of_baseline(answers: Sequence[ShortAnswer], noun: str) -> Text:
 
 def after_report(numbers: JudgeNumbers) -> Text:
     """Return what to do with a report: compare several judges, reread replies, or read the errors."""
-    paths = join(" ", map(path_text, numbers.runs.paths))
+    paths = paths_in_command(*numbers.runs.paths)
     answers = numbers.answers
     if len(answers) > 1:
         return "casewise compare " + paths + " tests whether the judges differ."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shlex
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
@@ -141,7 +142,7 @@ def read_manifest(folder: Path) -> Manifest:
     """
     path = folder / MANIFEST
     if not path.is_file():
-        run = f"; it is a run: casewise report {folder}" if (folder / "run.json").is_file() else ""
+        run = f"; it is a run: casewise report {shlex.quote(str(folder))}" if (folder / "run.json").is_file() else ""
         raise DataError(folder, None, f"is no benchmark folder: it has no {MANIFEST}{run}")
     manifest = read_manifest_file(path, Manifest, newest=FORMAT_VERSION)
     if set(manifest.files) not in LAYOUTS:

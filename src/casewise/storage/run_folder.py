@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import shlex
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -341,9 +342,9 @@ def cut_torn_line(path: Path) -> None:
 def instead_of_a_run(path: Path) -> str:
     """Return what stands at a path that is no run folder, and what to do with it."""
     if path.is_file():
-        return f"to compare verdicts and labels in a table: casewise check {path}"
+        return f"to compare verdicts and labels in a table: casewise check {shlex.quote(str(path))}"
     if (path / "benchmark.json").is_file():
-        return f"it is a benchmark: casewise judge {path} --judge NAME makes a run of it"
+        return f"it is a benchmark: casewise judge {shlex.quote(str(path))} --judge NAME makes a run of it"
     if runs := sorted(found.parent for found in path.glob(f"*/{RUN}")):
         return f"it holds run folders: give them, such as {runs[0]}"
     return "casewise judge makes one"

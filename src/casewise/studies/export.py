@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
+import shlex
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
@@ -282,7 +283,9 @@ def deposit_files(plan: StudyPlan) -> dict[str, str]:
     Raises StudyError: the study is not frozen.
     """
     if plan.frozen is None:
-        raise StudyError(f"{plan.path} is not frozen; freeze it first: casewise study check --freeze {plan.path}")
+        raise StudyError(
+            f"{plan.path} is not frozen; freeze it first: casewise study check --freeze {shlex.quote(str(plan.path))}"
+        )
     values = {"design": plan.design, "frozen": plan.frozen, "estimate": plan.estimate, "sight": SIGHT}
     shown = {f"texts/{page}.md": text for page, text in pages(plan.wording).items()}
     return {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import tomllib
 import uuid
 from collections import Counter
@@ -531,7 +532,9 @@ def open_plan(connection: Connection, plan: StudyPlan, *, phase: Phase, now: dat
     already.
     """
     if phase == "main" and plan.frozen is None:
-        raise StudyError(f"{plan.path} is not frozen; freeze it first: casewise study check --freeze {plan.path}")
+        raise StudyError(
+            f"{plan.path} is not frozen; freeze it first: casewise study check --freeze {shlex.quote(str(plan.path))}"
+        )
     if phase in {"main", "pilot"} and plan.problem:
         raise StudyError(plan.problem)
     frozen = plain(plan.frozen) if plan.frozen else None
