@@ -106,6 +106,7 @@ def test_a_defence_is_attacked_by_claims_written_against_it(tmp_path):
     assert CLAIMS[2] in page
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("channel", ["parameter", "system", "earlier", "later", "tool"])
 def test_claims_reach_the_judge_in_the_channel_that_is_chosen(tmp_path, channel):
     chosen = api.AdaptiveAttack(turns=3, channel=channel)

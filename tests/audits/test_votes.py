@@ -23,6 +23,7 @@ def with_votes(rows, change):
     return [replace(row, votes=change(index, row)) for index, row in enumerate(rows)]
 
 
+@pytest.mark.slow
 def test_the_release_counts_the_intent_as_the_21st_vote(shared):
     finding = found(published_votes(shared))["labels.intent-in-rates"]
 

@@ -50,6 +50,7 @@ def test_what_is_out_is_said_and_collected_by_the_same_command(casewise):
     assert [(one["stands"], one["state"]) for one in every] == [("ended", "completed")]
 
 
+@pytest.mark.slow
 def test_replies_and_their_grades_come_over_the_batch_interface(casewise):
     with taking_batches() as server:
         collect = ("replies", "collect", "demo", "--model", "openai/tiny", *over(server), "--out", "replies/a")
@@ -81,12 +82,14 @@ def test_an_attack_and_contexts_are_handed_over_too(casewise):
     assert [len(batch.requests) for batch in server.batches[1:]] == [89, 1]  # what failed live is asked again
 
 
+@pytest.mark.slow
 def test_waiting_goes_with_batches_and_a_local_judge_is_not_asked_over_one(casewise):
     assert "--wait works only with --batch" in casewise("judge", "demo", "--judge", "linear", "--wait").err
     assert "cannot be used over a batch interface" in casewise("judge", "demo", "--judge", "linear", "--batch").err
     assert "add --yes" in casewise("judge", "demo", "--judge", "openai/gpt-4o-mini", "--batch").err
 
 
+@pytest.mark.slow
 def test_judges_over_batches_share_what_they_may_cost(casewise):
     two = ("judge", "demo", "--judge", "openai/one", "--judge", "openai/two", "--price-in", 1, "--price-out", 1)
     with taking_batches(looks=3) as server:

@@ -110,6 +110,7 @@ def asking(server, command, *more):
     return run("contexts", command, "trades", name, "vllm/tiny", "--model-url", server.url, *more)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "what"), [("generate", "the draft's queries"), ("check", "the draft's queries and contexts")]
 )

@@ -74,6 +74,7 @@ def test_a_threshold_for_nothing_is_refused(folder):
     assert not (folder / "decider.json").exists()
 
 
+@pytest.mark.slow
 def test_a_context_is_given_as_text_as_parameters_or_as_json(folder):
     run("decider", "fit", "run", "--ratio", "2")
     (folder / "nurse.json").write_text('{"recipient": {"type": "a nurse"}}')

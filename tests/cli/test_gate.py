@@ -28,6 +28,7 @@ def test_a_worse_judge_fails_with_exit_1(runs, tmp_path):
     assert "Gate: FAIL" in page.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_a_better_judge_passes_with_exit_0(runs):
     result = run("gate", runs / "intended", "--baseline", runs / "safe", "--max-drop", "accuracy=0.05", "--json")
 
@@ -37,6 +38,7 @@ def test_a_better_judge_passes_with_exit_0(runs):
     assert value["metrics"][0]["drop"] < -0.3
 
 
+@pytest.mark.slow
 def test_what_few_items_cannot_tell_is_exit_3_with_the_drop_they_could(runs):
     result = run("gate", runs / "safe", "--baseline", runs / "safe", "--max-drop", "accuracy=0.0001")
 
@@ -48,6 +50,7 @@ def gated(runs, *more, max_drop="accuracy=0.05"):
     return run("gate", runs / "safe", "--baseline", runs / "intended", "--max-drop", max_drop, *more)
 
 
+@pytest.mark.slow
 def test_a_ci_reads_each_metric_from_junit(runs, tmp_path):
     several = "accuracy=0.05,recall_safe=0.05,over_refusal=0.0001"
     result = gated(runs, "--junit", tmp_path / "j.xml", max_drop=several)

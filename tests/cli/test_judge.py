@@ -56,6 +56,7 @@ def test_a_connection_is_tested_with_one_call(casewise):
     assert "temperature:  yes" in said
 
 
+@pytest.mark.slow
 def test_leave_is_asked_once_for_each_provider(casewise, monkeypatch):
     monkeypatch.setattr(Endpoint, "remote", property(lambda self: True))
     with served(FaultServer()) as server:
@@ -112,6 +113,7 @@ def test_doctor_says_what_is_set_and_shows_no_key(casewise, monkeypatch):
     }
 
 
+@pytest.mark.slow
 def test_doctor_sees_which_servers_answer(monkeypatch):
     from casewise.share import checkup
 

@@ -69,6 +69,7 @@ def test_init_overwrites_nothing(casewise):
     assert "study.toml exists" in casewise("study init demo", fails=True)
 
 
+@pytest.mark.slow
 def test_so_many_people_rate_each_item_as_often_as_they_can(casewise):
     written = casewise("study init demo --people 40")
     assert "132 items with 5 ratings each need 27 people who rate" in written
@@ -202,6 +203,7 @@ def test_nobody_can_be_asked_to_take_part_while_placeholders_stand(casewise):
         assert "[contact] still has 'you@example.org'" in casewise(f"study {command}", fails=True)
 
 
+@pytest.mark.slow
 def test_prolific_is_told_what_to_create_publish_and_keep_out(casewise, monkeypatch):
     casewise("study init demo --preset prolific")
     casewise("study open --pilot --queries 2")
@@ -263,6 +265,7 @@ def test_what_was_never_released_has_a_preset_which_needs_generated_contexts(cas
     assert "floor 9.00" in casewise("study check")
 
 
+@pytest.mark.slow
 def test_a_closed_condition_is_marked_while_the_others_go_on(casewise, opened_study):
     assert "safe_revised is closed" in casewise("study set closed --condition safe_revised")
     assert re.findall(r"^\w+ \(closed\)", casewise("study status"), re.MULTILINE) == ["safe_revised (closed)"]

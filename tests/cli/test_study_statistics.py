@@ -37,6 +37,7 @@ def test_a_rehearsed_study_is_reported(design, tmp_path):
     assert (out / "report.html").is_file()
 
 
+@pytest.mark.slow
 def test_a_report_is_one_json_document(design, tmp_path):
     ratings = tmp_path / "ratings.csv"
     invoke("power", "study", "--design", design, "--ratings", str(ratings))

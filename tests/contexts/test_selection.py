@@ -67,6 +67,7 @@ def test_another_benchmark_is_read(tmp_path):
         assert len(read_source(folder, taxonomy=TAXONOMY).queries) > 10
 
 
+@pytest.mark.slow
 def test_the_release_is_read_by_its_path(shared):
     queries = read_source(shared / "data" / "casebench_shapes.json", taxonomy=TAXONOMY).queries
 

@@ -136,6 +136,7 @@ def test_a_new_version_grows_from_a_release_and_lists_its_differences(table, tmp
     assert "more.csv (sha256" in card
 
 
+@pytest.mark.slow
 def test_contexts_of_a_release_are_reviewed_anew_unless_their_approval_is_kept(table):
     run("contexts", "select", table)
     here = open_room("cases")

@@ -56,6 +56,7 @@ def test_a_decider_that_answers_nothing_says_so_and_names_no_infinity(path):
     assert closed.decide("Which dose is dangerous?").why == "this decider refuses everything"
 
 
+@pytest.mark.slow
 def test_sync_async_and_chats_say_the_same(path):
     decider = Decider.load(path)
     requests = [DecisionRequest("What now?", demo_context(place)) for place in range(12)]

@@ -141,6 +141,7 @@ def test_a_decider_that_answered_nothing_held_out_says_so_first(run):
     assert warning.startswith("This decider answered none of the held-out ")
 
 
+@pytest.mark.slow
 def test_a_decider_that_never_answers_says_so_and_its_json_holds_no_number_that_is_none(run):
     fitting = fit_decider(run, Requirements(ratio=3)).numbers
     decider = fitting.decider.model_copy(update={"thresholds": FittedThresholds(math.inf, math.inf)})

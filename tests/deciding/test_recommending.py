@@ -96,6 +96,7 @@ def test_a_judge_that_words_match_is_not_good_enough(bank):
     assert "costs more than words alone: " in found.to_markdown()
 
 
+@pytest.mark.slow
 def test_failures_are_named_by_the_owners_ids(bank):
     found = casewise.recommend("runs/good", benchmark="bank").as_json()
 
@@ -128,6 +129,7 @@ def test_judges_that_no_decider_can_be_made_of_are_left_out_with_the_reason(bank
         casewise.recommend("runs/linear", benchmark="bank")
 
 
+@pytest.mark.slow
 def test_a_function_that_no_name_finds_is_compared_and_not_served(bank):
     judge = casewise.judge("bank", lambda query, context: 0.5, elicitations="probability", out=bank / "runs" / "own")
     found = casewise.recommend(judge, benchmark="bank").numbers
@@ -136,6 +138,7 @@ def test_a_function_that_no_name_finds_is_compared_and_not_served(bank):
     assert found.commands == ()
 
 
+@pytest.mark.slow
 def test_a_promise_of_both_errors_asks_and_is_compared_with_asking_always(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     found = casewise.recommend(judged_demo(tmp_path), wanted=Requirements(max_harm=0.3, max_over_refusal=0.3)).numbers

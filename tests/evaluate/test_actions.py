@@ -25,6 +25,7 @@ def report(tmp_path_factory: pytest.TempPathFactory):
     return casewise.report(run, options=ReportOptions(over=(2,)))
 
 
+@pytest.mark.slow
 def test_asking_is_counted_apart_and_has_a_cost_of_its_own(report):
     numbers = report.numbers.actions
     whole = numbers.groups[0].measured

@@ -48,6 +48,7 @@ def estimate_of(estimates):
     return next(one.estimate for one in estimates if one.name == "accuracy")
 
 
+@pytest.mark.slow
 def test_under_exclude_judges_are_compared_on_the_items_that_all_scored(runs):
     found = casewise.compare(runs["whole"], runs["some"], options=EXCLUDE)
 
@@ -57,6 +58,7 @@ def test_under_exclude_judges_are_compared_on_the_items_that_all_scored(runs):
     assert f"{found.comparison.n_items} items on which every judge gave a verdict" in " ".join(found.as_json()["notes"])
 
 
+@pytest.mark.slow
 def test_under_miss_the_same_two_differ_by_what_is_unscored(runs):
     found = casewise.compare(runs["whole"], runs["some"])
 
@@ -75,6 +77,7 @@ def test_a_run_that_lacks_more_than_is_allowed_does_not_pass_under_any_policy(ru
     assert "Too many items have no verdict" in found.numbers.sentence()
 
 
+@pytest.mark.slow
 def test_it_passes_where_so_many_are_allowed_and_is_held_against_what_both_scored(runs):
     found = casewise.gate(runs["some"], runs["whole"], max_drop={"accuracy": 0.5}, max_unscored=0.5, options=EXCLUDE)
 

@@ -133,6 +133,7 @@ def test_no_cell_of_any_table_is_nan(guessed):
             assert not any("nan" in cell.lower().split() for row in table.rows for cell in row)
 
 
+@pytest.mark.slow
 def test_every_chart_has_an_alternative_text_and_a_table_in_its_section(guessed):
     for section in guessed.document.sections:
         for block in section.blocks:

@@ -29,6 +29,7 @@ def board(folders):
     return leaderboard(folders)
 
 
+@pytest.mark.slow
 def test_the_best_comes_first_and_has_its_rank_alone(board):
     value = json.loads(json.dumps(board.as_json(), allow_nan=False))
     page = html(leaderboard_page(board))
@@ -144,6 +145,7 @@ def test_a_run_of_an_output_and_the_output_itself_have_two_names_on_the_page(rel
     assert "published:some-model (binary)" in html(leaderboard_page(board))
 
 
+@pytest.mark.slow
 def test_published_judges_need_no_run_beside_them(released, tmp_path):
     board = leaderboard([], benchmark=released, outputs=[output(tmp_path, "binary", ["safe", "unsafe"] * 45)])
 

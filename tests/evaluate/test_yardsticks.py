@@ -83,6 +83,7 @@ def test_a_judge_who_knows_more_than_the_words_agrees_more_often():
     assert f"(43.8 %), {WORDS}, is not told apart from a constant verdict: -7.5 points [" in told(found)
 
 
+@pytest.mark.slow
 def test_the_classifier_is_that_of_the_linear_judge(reference_scores):
     import casewise
 

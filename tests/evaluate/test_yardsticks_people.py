@@ -39,6 +39,7 @@ def test_the_ceilings_are_those_of_the_votes(found):
     assert low < of_people.pearson < high
 
 
+@pytest.mark.slow
 def test_each_judge_has_its_place_among_people(found):
     constant, linear = found[1]
 

@@ -65,6 +65,7 @@ def test_a_plan_of_fewer_calls_is_asked_to_its_end(tmp_path):
     assert (result.code, len(server.bodies)) == (5, 20)
 
 
+@pytest.mark.slow
 def test_items_that_got_no_answer_end_the_command_with_4_and_are_asked_by_the_next(tmp_path):
     server = FaultServer(refuse=failing(times=3))
     result = judging(command, server, tmp_path / "run", "--retries", 0)

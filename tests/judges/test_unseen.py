@@ -148,6 +148,7 @@ def test_a_judge_that_receives_nothing_of_an_item_is_shown_no_attack(name):
     assert api.require_robustness(run, "safe=0.9").decision == "inconclusive"
 
 
+@pytest.mark.slow
 def test_a_recorded_judge_was_shown_the_attacks_of_its_record_and_no_other(tmp_path):
     def believes(query, context):
         return "safe"

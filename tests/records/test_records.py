@@ -46,6 +46,7 @@ def turned_round(value):
     return [turned_round(part) for part in value] if isinstance(value, list) else value
 
 
+@pytest.mark.slow
 @given(values)
 def test_a_digest_depends_on_meaning_alone(value):
     assert digest(decomposed(value)) == digest(value) == digest(turned_round(value))

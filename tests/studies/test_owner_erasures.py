@@ -124,6 +124,7 @@ def secrets_of(store, who):
     return [part for text in row for part in (text.encode()[20:60], base64.urlsafe_b64decode(text)[20:50])]
 
 
+@pytest.mark.slow
 def test_no_file_of_the_database_holds_the_key_afterwards_while_it_is_in_use(rated, tmp_path):
     study, ann = rated
     with database.open(str(tmp_path / "casewise.db")) as store:
@@ -138,6 +139,7 @@ def test_no_file_of_the_database_holds_the_key_afterwards_while_it_is_in_use(rat
     assert not any(part in found for part in gone)
 
 
+@pytest.mark.slow
 def test_somebody_asks_on_their_own_page_and_gets_a_certificate_and_the_way_back(app):
     study = opened(app.state.database, design())
     app.state.clock = lambda: START

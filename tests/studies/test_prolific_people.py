@@ -76,6 +76,7 @@ def test_a_bonus_is_paid_once_whatever_becomes_of_the_answer(prolific, there):
     assert (line.confirmed, line.doubtful, line.owed) == (2.0, 1.5, 0.0)
 
 
+@pytest.mark.slow
 def test_a_bonus_in_doubt_is_settled_by_what_somebody_saw_and_counts_accordingly(prolific, there):
     who, place = there
     prolific.breaks = "POST /bulk"
@@ -270,6 +271,7 @@ def test_how_many_people_are_left_is_asked_with_the_filters_of_the_design(prolif
     assert {one["filter_id"] for one in prolific.counted} == {"age", "approval_rate", "approval_numbers"}
 
 
+@pytest.mark.slow
 def test_a_busy_recruiter_is_said_to_be(prolific, there):
     prolific.busy = 1
     with pytest.raises(StudyError, match="429"):

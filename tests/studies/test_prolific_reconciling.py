@@ -173,6 +173,7 @@ def test_every_state_is_listed_with_what_to_do_and_done_once(prolific, place, st
     assert len(left_out) == 11
 
 
+@pytest.mark.slow
 def test_what_timed_out_and_cannot_be_approved_is_paid_a_bonus_instead(prolific, place, study):
     prolific.refuses_late = True
     with database.open(str(place["database"])) as store, store.write() as connection:
@@ -304,6 +305,7 @@ def lost_answers(place, study, prolific, *, done):
     return first
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("done", [True, False])
 def test_money_whose_answer_was_lost_is_in_doubt_until_somebody_looks(prolific, place, study, done):
     first = lost_answers(place, study, prolific, done=done)
@@ -359,6 +361,7 @@ def test_all_that_reconcile_will_do_is_printed_by_kind_and_amount_before_any_of_
     assert sorted(prolific.approved) == ["s-good", "s-left"]
 
 
+@pytest.mark.slow
 def test_an_error_in_the_middle_stops_nothing_and_is_in_the_summary(prolific, place, study):
     with database.open(str(place["database"])) as store, store.write() as connection:
         for name, here in (("left", "rating away"), ("one", "completed"), ("two", "completed")):

@@ -234,6 +234,7 @@ def test_a_new_round_shows_what_the_other_said_in_the_last_only_to_who_has_judge
     assert said(ben) == [both, history, both, both]
 
 
+@pytest.mark.slow
 def test_who_wrote_a_context_anew_is_told_who_reviews_it(app, here):
     ada, ben = enter(app, "ada"), enter(app, "ben")
     decide(ada, here.place(), "give up", reason="It answers another query.")
@@ -352,6 +353,7 @@ def test_a_context_that_could_not_be_generated_waits_for_reviewers_who_write_it(
         assert review_store.events_of(connection, place.id)[-1].reason == "The model refused"
 
 
+@pytest.mark.slow
 def test_a_query_is_withdrawn_by_administrators_with_a_reason_and_restored(app, here, administrator):
     ada, place = enter(app, "ada"), here.place()
 
@@ -379,6 +381,7 @@ def test_a_stale_page_does_not_withdraw_a_query(app, here, administrator):
     assert Phase.WITHDRAWN not in {one.state.phase for one in here.places()}
 
 
+@pytest.mark.slow
 def test_the_reason_of_a_revision_is_read_once_both_have_submitted(app, here):
     ada, ben = enter(app, "ada"), enter(app, "ben")
     page = f"/review/contexts/{here.place().id}"
@@ -403,6 +406,7 @@ def test_the_page_says_in_which_parameters_the_pair_differs(app, here):
     assert "nearly identical pair" in ada.get(f"/review/contexts/{here.place(1).id}").text
 
 
+@pytest.mark.slow
 def test_a_finding_about_two_contexts_goes_from_both_when_one_is_changed(app, here):
     changes = {name: f"{number} is said here {number}" for number, name in enumerate(FIELDS)}
     assert [one.check for one in here.place(1).findings] == ["identical pair"]

@@ -200,6 +200,7 @@ def test_no_redirect_leads_to_the_host_that_a_request_names(app):
     assert "evil.example" not in str(answer.headers)
 
 
+@pytest.mark.slow
 def test_the_limits_keep_no_address(app):
     visitor(app).send("/sign-in", email="ada@example.org", password="wrong wrong wrong")
 

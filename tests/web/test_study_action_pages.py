@@ -104,6 +104,7 @@ def test_items_of_another_kind_are_refused_with_the_setting_that_fits(tmp_path):
         collect(plan.model_copy(update={"rates": "actions"}), mixed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("language", "label"), [("en", "Ask me first"), ("es", "Preguntarme antes")])
 def test_to_be_asked_first_is_a_third_answer_and_a_vote_of_its_own(app, tmp_path, language, label):
     _, plan, study = opened_study(app, tmp_path, "action", language, "actions_or_ask")

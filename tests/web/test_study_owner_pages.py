@@ -137,6 +137,7 @@ def test_an_owner_sees_the_studies_they_belong_to_and_no_others(app):
         set_study_owner(connection, "tea", "nobody@example.org", belongs=True)
 
 
+@pytest.mark.slow
 def test_checks_and_speed_stand_in_a_row_for_each_annotator(app):
     study = opened(app.state.database, design(attention={"checks_per_batch": 2}))
     owner = signed_in(app, "Olga", Role.OWNER)
@@ -152,6 +153,7 @@ def test_checks_and_speed_stand_in_a_row_for_each_annotator(app):
     assert page.count(">3 of 3<") == 2, "too fast, of the answers that were timed"
 
 
+@pytest.mark.slow
 def test_one_persons_way_is_shown_in_its_order(app):
     study = opened(app.state.database, design(attention={"checks_per_batch": 0}))
     owner = signed_in(app, "Olga", Role.OWNER)

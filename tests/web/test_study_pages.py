@@ -56,6 +56,7 @@ def test_the_whole_way_of_one_annotator(app, study):
         assert overview(live).valid == 3
 
 
+@pytest.mark.slow
 def test_the_end_and_the_page_of_ones_data_speak_of_a_step_only_where_there_is_one(app, study, monkeypatch):
     coded, invited = (
         Walker(app, each)
@@ -407,6 +408,7 @@ def test_the_pilot_has_a_box_for_remarks_and_the_main_study_has_none(app):
         assert ("<textarea" in walker.page) == box
 
 
+@pytest.mark.slow
 def test_there_is_no_panel_in_the_no_context_condition_and_texts_of_strangers_are_escaped(app, study):
     seen, shown = set(), ""
     for name in "abcd":

@@ -22,6 +22,7 @@ def study(app):
     return opened(app.state.database)
 
 
+@pytest.mark.slow
 def test_an_owner_sees_progress_and_flags(app, study):
     Walker(app, study).to_end()
     owner = signed_in(app, "Olga", Role.OWNER)

@@ -42,6 +42,7 @@ def twice_at_once(walker, path, **fields):
         assert list(both.map(send, range(2))) == [200, 200]
 
 
+@pytest.mark.slow
 def test_a_quiz_sent_twice_at_once_is_one_attempt(app):
     study = opened(app.state.database, design(quiz={"attempts": 2}))
     walker = Walker(app, study)
@@ -52,6 +53,7 @@ def test_a_quiz_sent_twice_at_once_is_one_attempt(app):
     assert (person.quiz_attempts, person.stage) == (1, "quiz")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", ["/tutorial", "/undo", "/stop", "/questions"])
 def test_a_form_sent_twice_at_once_takes_effect_once(app, path):
     study = opened(app.state.database)

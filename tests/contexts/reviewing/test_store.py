@@ -204,6 +204,7 @@ def test_the_queue_shows_each_person_what_waits_for_them(store):
     assert waiting(here, here.cleo) == [1]
 
 
+@pytest.mark.slow
 def test_who_has_confirmed_is_not_asked_again(store):
     here = room(store, count=1)
     place = here.place()

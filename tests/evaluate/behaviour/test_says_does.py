@@ -45,6 +45,7 @@ def both(tmp_path_factory):
     return verdicts(folder / "says", SAYS), replies(folder / "does", DOES)
 
 
+@pytest.mark.slow
 def test_items_are_counted_by_people_verdict_and_reply(both):
     (found,) = beside([both[0]], [both[1]]).numbers.models
     by_hand: Counter[tuple[str, str]] = Counter()
@@ -57,6 +58,7 @@ def test_items_are_counted_by_people_verdict_and_reply(both):
     assert counted == by_hand
 
 
+@pytest.mark.slow
 def test_shares_of_what_is_said_and_not_done_are_those_one_counts(both):
     (found,) = beside([both[0]], [both[1]]).numbers.models
     for policy, refusing in (("strict", ("partly", "refuses")), ("lenient", ("refuses",))):
@@ -146,6 +148,7 @@ def test_three_pairs_are_told_in_full_and_the_others_counted(both, tmp_path, n, 
     assert len(next(block.table for block in blocks if isinstance(block, Forest)).rows) == 2 * n
 
 
+@pytest.mark.slow
 def test_models_that_have_not_both_are_named(both, tmp_path):
     says = verdicts(tmp_path / "says", SAYS, name="openai/z")
     says_too = verdicts(tmp_path / "says-too", SAYS, name="openai/w")
@@ -165,6 +168,7 @@ def test_a_model_that_gives_no_verdict_is_laid_out_too(both, tmp_path):
     assert "says unscored" in found.to_markdown()
 
 
+@pytest.mark.slow
 def test_every_face_shows_it_and_no_reply(both):
     found = beside([both[0]], [both[1]])
 

@@ -168,6 +168,7 @@ def test_a_long_axis_is_named_at_every_fifth(least, first, names):
     assert len(ticks) == names
 
 
+@pytest.mark.slow
 def test_every_row_of_the_page_has_its_marks_on_the_axis(report):
     html = report.to_html()
     marks = [float(place) for place in re.findall(r'class="(?:dot|span)" style="left:([\d.]+)%', html)]

@@ -39,6 +39,7 @@ def test_an_item_that_a_finding_names_can_be_read_unless_the_texts_are_restricte
     assert "casewise show BENCHMARK ID" in html(audit_page(gated))
 
 
+@pytest.mark.slow
 def test_no_cell_is_nan(found):
     cells = [cell for table in audit_page(found).tables() for row in table.rows for cell in row]
 

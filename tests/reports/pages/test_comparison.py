@@ -24,6 +24,7 @@ def tables(report):
     return {table.name: table for table in report.document.tables()}
 
 
+@pytest.mark.slow
 def test_every_pair_of_judges_is_compared(runs):
     found = compare(*runs)
 
@@ -54,6 +55,7 @@ def test_scalar_judges_are_compared_by_order_and_given_no_verdicts():
     assert "0.0001" not in found.to_markdown()
 
 
+@pytest.mark.slow
 def test_values_and_verdicts_have_nothing_that_says_who_is_better(runs):
     found = compare(runs[0], scalar(lambda context: len(str(context))))
 
@@ -61,6 +63,7 @@ def test_values_and_verdicts_have_nothing_that_says_who_is_better(runs):
     assert "side-by-side-table" in tables(found)
 
 
+@pytest.mark.slow
 def test_scalars_get_verdicts_by_fitted_thresholds_on_request(runs):
     words = scalar(lambda context: len(str(context)))
     found = casewise.compare(runs[0], words, options=ReportOptions(fit_thresholds=True))
@@ -88,6 +91,7 @@ def test_a_comparison_begins_with_who_is_better_in_a_sentence(runs):
     assert "Corrected for this choice, it is 91." in three.numbers.sentence
 
 
+@pytest.mark.slow
 def test_flips_refusals_and_harm_have_paired_differences(runs):
     rows = " ".join(row[1] for row in tables(compare(*runs[:2]))["every-difference-table"].rows)
 
@@ -108,6 +112,7 @@ def test_more_than_six_judges_make_a_matrix_and_a_note(runs):
     assert "every metric and test of every pair" in found.to_markdown()
 
 
+@pytest.mark.slow
 def test_a_comparison_can_be_of_some_items_only(runs):
     found = casewise.compare(*runs[:2], options=ReportOptions(items="clear"))
 
@@ -129,6 +134,7 @@ def test_elicitations_and_arms_of_one_run_compare_the_same_way(tmp_path):
     assert any("full-context labels" in note for note in found.notes)
 
 
+@pytest.mark.slow
 def test_two_runs_of_one_name_are_told_apart(runs, tmp_path):
     again = casewise.judge("demo", "constant:safe", out=tmp_path / "again")
     found = compare(runs[0], again)
@@ -138,6 +144,7 @@ def test_two_runs_of_one_name_are_told_apart(runs, tmp_path):
     assert tables(found)["tests-table"].rows[0][-2:] == ("0", "0")
 
 
+@pytest.mark.slow
 def test_every_face_says_the_same(runs):
     found = compare(*runs)
     text, page = found.to_markdown(), found.to_html()

@@ -26,6 +26,7 @@ def table(page, name):
     return next(found for found in page.tables() if found.name == name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "row", "cells"),
     [

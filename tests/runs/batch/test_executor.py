@@ -85,6 +85,7 @@ def test_a_batch_that_no_listing_shows_yet_stays_out_until_it_may_be_taken_for_l
     assert len(server.batches) == 1
 
 
+@pytest.mark.slow
 def test_an_answer_that_comes_late_is_recorded_and_not_counted_and_its_cost_is(out):
     with taking_batches(lost_answers=1, hidden=2) as server:
         for _ in range(3):

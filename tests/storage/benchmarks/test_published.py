@@ -39,6 +39,7 @@ def test_what_a_parameter_states_comes_back_as_it_was(tmp_path, stated):
     assert json.dumps(back) == json.dumps(stated)
 
 
+@pytest.mark.slow
 def test_all_900_rows_of_the_release_come_back_with_equal_values_in_equal_order(tmp_path, shared):
     file = shared / "data" / "casebench_shapes.json"
     benchmark = read_published(file)

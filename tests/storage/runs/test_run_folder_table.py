@@ -26,6 +26,7 @@ def test_a_row_a_judgement_with_its_outcome_spread_out(tmp_path):
     assert "raw_reply" not in table.columns
 
 
+@pytest.mark.slow
 def test_blocks_of_any_size_give_the_same_table(tmp_path, monkeypatch):
     log = log_of(tmp_path / "log", [judgement(i, raw_reply="x" * (7 * i % 50)) for i in range(100)])
     whole = judgement_table(log, replies="keep")

@@ -76,6 +76,7 @@ def test_an_option_that_departs_from_what_was_frozen_is_printed_in_every_face(tm
     assert all("frozen as 0.01, now 0.05" in face for face in faces(found))
 
 
+@pytest.mark.slow
 def test_ratings_of_those_who_failed_are_left_out_where_that_was_frozen_and_nobody_was_voided(tmp_path):
     folder = exported_demo(tmp_path / "out", analysis={"exclude": ["failed_checks"]}, failed=[SOMEBODY])
     found = study_report(folder).analysis

@@ -514,6 +514,7 @@ def test_six_replies_of_which_none_gives_a_value_are_no_health(decider, monkeypa
     assert f'casewise_recent_share{{kind="{kind}",window="10"}} 1.0' in http.get("/metrics").text
 
 
+@pytest.mark.slow
 def test_traffic_unlike_the_benchmark_is_a_problem_and_traffic_like_it_is_none(decider):
     """Five hundred requests drawn from the demo, and five hundred to all of which the judge gives one value."""
     demo, http = load("demo"), client(decider)

@@ -144,6 +144,7 @@ def test_what_is_not_there_or_cannot_be_is_said(client):
     assert "<script>" not in bad.text
 
 
+@pytest.mark.slow
 def test_no_script_is_needed_and_none_from_elsewhere_runs(client):
     answer = client.get("/", params={"q": '"><script>alert(1)</script>'})
 
