@@ -54,24 +54,6 @@ def test_the_page_of_all_commands_loads_none_of_them():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("words", "starts"), [(["report", "nowhere"], True), (["report", "-h"], False), (["gate"], False)]
-)
-def test_a_command_with_charts_starts_their_renderer_and_waits_for_it_after_an_error(words, starts):
-    check = (
-        f"import sys, threading; sys.argv = ['casewise', *{words}]\n"
-        "from casewise.cli.app import main\n"
-        "try: main()\n"
-        "except SystemExit: pass\n"
-        "print('vl_convert' in sys.modules, any(thread.daemon for thread in threading.enumerate()))"
-    )
-
-    done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
-
-    assert done.stdout.splitlines()[-1] == f"{starts} False"
-
-
-@pytest.mark.slow
 def test_h_is_help_everywhere():
     for words in ((), ("judge",), ("data",), ("show",), ("study", "open")):
         assert casewise_here(*words, "-h").out == casewise_here(*words, "--help").out

@@ -7,7 +7,6 @@ import gc
 import io
 import os
 import sys
-import threading
 from pathlib import Path
 from typing import Annotated
 
@@ -71,9 +70,6 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
 }
 """Every command by its purpose: the place of its function or its `App`, and its line on the page of all commands.
 A new one is a function in `cli/` and a line here; its own help is its docstring."""
-
-WITH_CHARTS = ("demo", "report")
-"""Commands that draw charts as soon as they have read their runs."""
 
 EVERYWHERE = Group("With every command", sort_key=99)
 
@@ -146,10 +142,7 @@ def main() -> None:
     escape_unprintable_characters()
     refuse_undecodable_arguments(sys.argv[1:])
     try:
-        name = next((word for word in sys.argv[1:] if not word.startswith("-")), None)
-        if name in WITH_CHARTS and not {*app.help_flags} & {*sys.argv}:
-            threading.Thread(target=start_renderer).start()
-        show_docstring_as_help(name)
+        show_docstring_as_help(next((word for word in sys.argv[1:] if not word.startswith("-")), None))
         HELP.whole = "--help-all" in sys.argv
         app.meta(sys.argv[1:])
     except (CasewiseError, CycloptsError) as error:
@@ -176,13 +169,6 @@ def main() -> None:
             "Set CASEWISE_DEBUG=1 to see where, and report it.",
             code=ExitCode.INTERNAL,
         )
-
-
-def start_renderer() -> None:
-    """Draw an empty chart: the renderer takes half a second to start, outside of Python's lock, while the command loads and computes."""
-    import vl_convert
-
-    vl_convert.vegalite_to_svg({"mark": "point"})
 
 
 def error_message(error: Exception) -> str:

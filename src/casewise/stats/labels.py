@@ -126,8 +126,8 @@ def labels(items: pl.DataFrame, policy: LabelPolicy = VOTES) -> Labels:
         weight = np.where(np.isnan(rate), np.nan, np.where(rate > 0.5, 1.0, 0.0))
         if policy.base == "votes":
             weight[rate == 0.5] = TIE_WEIGHT[policy.ties]
-    present = set(items["category"].unique())
     of_release = RELEASE_OVERRIDES if policy.base == "published" else ()
+    present = set(items["category"].unique()) if policy.overrides or of_release else set()
     for name, verdict in (*policy.overrides, *((n, v) for n, v in of_release if n in present)):
         if name not in present:
             raise ConfigurationError(f"the override names {name!r}, a category that no item has")
@@ -138,7 +138,8 @@ def labels(items: pl.DataFrame, policy: LabelPolicy = VOTES) -> Labels:
 
 
 def column(items: pl.DataFrame, name: str) -> FloatArray:
-    return items[name].cast(pl.Float64).fill_null(np.nan).to_numpy().astype(np.float64)
+    """Return a column as numbers; nan where it is null."""
+    return items[name].cast(pl.Float64).to_numpy().astype(np.float64)
 
 
 def counted_votes(items: pl.DataFrame, unsure: Unsure) -> tuple[FloatArray, FloatArray]:

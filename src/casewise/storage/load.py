@@ -6,7 +6,7 @@ import json
 import shlex
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from importlib.metadata import version
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -57,6 +57,10 @@ MOST_TABLES = 64
 """Files kept at once; of more, those that were used longest ago are dropped."""
 
 
+installed_version = cache(version)
+"""Version of a package; to look it up takes longer than to read a table."""
+
+
 def cached_item_numbers(
     benchmark: Benchmark, title: str, work: Callable[[], NDArray[np.float64]], *, made_with: str
 ) -> NDArray[np.float64]:
@@ -91,7 +95,7 @@ def cached_table(
     names: pl.DataFrame | None = None,
 ) -> pl.DataFrame:
     """Return the table that is cached under `title`, in the order of `names`, or that of `work`, which is then cached."""
-    versions = {"casewise": __version__, made_with: version(made_with)}
+    versions = {"casewise": __version__, made_with: installed_version(made_with)}
     path = cache_folder() / "worked-out" / f"{digest([benchmark.digest, title, versions])}.arrow"
     try:
         table = pl.read_ipc(path)
