@@ -186,9 +186,10 @@ def print_calls(second: Rereader | None) -> None:
     if second is None or not (calls := second.calls).n_calls:
         return
     tokens = calls.input_tokens + calls.output_tokens
+    known = f", {count_of(tokens, 'token')}" if tokens else ""
     unknown = "; give --price-in and --price-out for the cost" if tokens and calls.cost_usd is None else ""
     say(
-        f"model: {count_of(calls.n_calls, 'call')}, {count_of(tokens, 'token')}{cost_line(calls)}{unknown}",
+        f"model: {count_of(calls.n_calls, 'call')}{known}{cost_line(calls)}{unknown}",
         **{
             name: value
             for name, value in asdict(calls).items()

@@ -18,7 +18,7 @@ from casewise.records import FULL, Arm, Elicitation, Item, Scored, UnscoredReaso
 from casewise.records.base import digest
 from casewise.stats.sample import filled_in_test
 from casewise.storage.benchmark import Benchmark
-from casewise.storage.entries import Entry, id_key, number_of
+from casewise.storage.entries import Entry, id_key, number_of, text_or_json
 from casewise.storage.files import read_text, shortened_json
 from casewise.storage.intake.chats import turns_of
 from casewise.storage.intake.formats.find import read_any_table
@@ -196,8 +196,9 @@ class VerdictColumn:
         cell = None if self.name is None else row.values.get(self.name)
         if cell is not None and not self.words.is_missing(cell):
             return Answer(Scored(value=self.value(row, cell, asked)), **values)
-        if reply is None and isinstance(error, str):
-            return replace(unscored_answer(UnscoredReason.JUDGE_FAILED, error[:LONGEST_DETAIL]), **values)
+        if reply is None and error:
+            problem = text_or_json(error)[:LONGEST_DETAIL]
+            return replace(unscored_answer(UnscoredReason.JUDGE_FAILED, problem), **values)
         if (reply, refusal, stop) == (None, None, None) or asked not in names_read():
             return replace(unscored_answer(UnscoredReason.NOT_RECORDED), **values)
         text, refused = "" if reply is None else str(reply), None if refusal is None else str(refusal)

@@ -698,6 +698,10 @@ def test_names_that_a_program_wrote_as_decimals_are_whole_and_others_are_kept(id
 def test_an_annotator_of_a_column_with_empty_cells_is_one_person():
     rows = [{"query": query, "annotator": name, "vote": "safe"} for query, name in ((BREAD, "1.0"), (BOMB, "1"))]
     assert {rating.annotator_id for rating in load_frame(rows).ratings} == {"1"}
+    missing = [{"query": str(n), "label": "safe", "annotator": name} for n, name in enumerate(["1.0", "1", "NA"])]
+    assert {rating.annotator_id for rating in load_frame(missing[:2]).ratings} == {"1"}
+    with pytest.raises(DataError, match="say who gave this rating"):
+        load_frame(missing)
     votes = [{"query": BREAD, "votes": ["safe", "unsafe"], "annotator": [1.0, 2.0]}]
     assert {rating.annotator_id for rating in load_frame(votes).ratings} == {"1", "2"}
 
@@ -748,8 +752,11 @@ def test_a_workbook_says_which_formula_has_no_value_and_which_id_has_lost_digits
     empty = [*text_cells(2, BREAD, "safe"), '<c r="C2" t="str"><f>IF(1,"","x")</f><v></v></c>']
     assert labels(import_cases(workbook(tmp_path / "empty.xlsx", [names, empty]))) == [(1, 0, 0)]
     long = [*text_cells(2, BREAD, "safe"), '<c r="C2"><v>1.2345678901234568E+16</v></c>']
-    with pytest.raises(DataError, match=r"'id' is 1.2345678901234.E.16: a spreadsheet program has cut a long number"):
+    with pytest.raises(DataError, match=r"'id' is 12345678901234568: a spreadsheet program has cut a long number"):
         import_cases(workbook(tmp_path / "long.xlsx", [names, long]))
+    times = [*text_cells(2, BREAD, "safe"), '<c r="C2"><v>1732665600123456</v></c>']
+    kept = import_cases(workbook(tmp_path / "times.xlsx", [text_cells(1, "query", "label", "at"), times]))
+    assert kept.items[0].columns == {"at": 1732665600123456}
 
 
 # What is no case, and what is asked.

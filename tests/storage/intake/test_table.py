@@ -124,6 +124,7 @@ def test_what_is_no_frame_is_refused(frame):
         ("{'a': None}", {"a": None}),
         ("{1, }", {1}),
         ("[a]", "[a]"),
+        ("['nan bread', nan, 1.5]", ["nan bread", None, 1.5]),
         ("[1", "[1"),
         ("1]", "1]"),
         ("", ""),
@@ -136,14 +137,22 @@ def test_a_text_that_states_a_list_or_an_object_is_one(cell, value):
 
 
 def test_the_rows_with_a_value_are_chosen_and_the_others_counted():
-    models = table(model=["A b", "c", "a  B"], step=[1.0, 1.0, 2.0])
-    chosen, exact = models.where(["model=a b"]), models.where(["model=a b", "step=2"])
+    models = table(model=["A b", "c", "A b"], step=[1.0, 1.0, 2.0])
+    chosen, both = models.where(["model=a b"]), models.where(["model=a b", "step=2"])
 
     assert (chosen.columns["step"], list(chosen.lines)) == ([1.0, 2.0], [2, 4])
-    assert exact.columns == {"model": ["a  B"], "step": [2.0]}
-    assert exact.left_out == {"not among those of --where model=a b": 1, "not among those of --where step=2": 1}
+    assert both.columns == {"model": ["A b"], "step": [2.0]}
+    assert both.left_out == {"not among those of --where model=a b": 1, "not among those of --where step=2": 1}
     assert chosen.where([]) is chosen
     assert table(model=["c"]).where(["model=c"]).left_out == {}
+
+
+def test_a_value_that_is_written_as_in_the_file_is_no_other_one():
+    models = table(model=["gpt-4", "gpt_4", "gpt-4"])
+
+    assert list(models.where(["model=gpt-4"]).lines) == [2, 4]
+    with pytest.raises(DataError, match="several values are written like 'GPT 4' in 'model'; it has gpt-4, gpt_4"):
+        models.where(["model=GPT 4"])
 
 
 @pytest.mark.parametrize(

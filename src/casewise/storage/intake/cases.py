@@ -101,6 +101,9 @@ NAMES = ("id", "annotator", "cluster", "pair")
 SUMS = ("total", "totals", "grand total", "sum", "average", "mean")
 """Names of the row below a table that sums it up."""
 
+MOST_KEPT = 10**15
+"""The smallest whole number of which a spreadsheet program does not keep all digits."""
+
 CUT_NUMBER = re.compile(r"\d[.,]\d+E\+\d+")
 """A number in the notation that spreadsheet programs give to one with many digits."""
 
@@ -300,11 +303,15 @@ class Cases:
         Raises DataError: a spreadsheet program has cut the digits of a long number.
         """
         texts = {cell for cell in cells if isinstance(cell, str)}
-        if cut := next(filter(CUT_NUMBER.fullmatch, sorted(texts)), None):
-            self.table.row(cells.index(cut)).refuse(
-                f"{column!r} is {cut}: a spreadsheet program has cut a long number; save the column as text"
+        cut: list[str | int] = [text for text in sorted(texts) if CUT_NUMBER.fullmatch(text)]
+        if self.table.format == "Excel":
+            cut += [cell for cell in cells if isinstance(cell, int) and abs(cell) >= MOST_KEPT]
+        if cut:
+            self.table.row(cells.index(cut[0])).refuse(
+                f"{column!r} is {cut[0]}: a spreadsheet program has cut a long number; save the column as text"
             )
-        if not any(text.endswith(".0") for text in texts) or not all(id_key(text).isdecimal() for text in texts):
+        stated = {text for text in texts if not self.frame.words.is_missing(text)}
+        if not any(text.endswith(".0") for text in stated) or not all(id_key(text).isdecimal() for text in stated):
             return cells
         return [id_key(cell) if isinstance(cell, str) else cell for cell in cells]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import json
 import math
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -22,9 +21,6 @@ SPREADSHEET_ERRORS = frozenset(("#REF!", "#NAME?", "#VALUE!", "#DIV/0!", "#NULL!
 
 EMPTY_ROW = "the row is empty"
 """The reason for which a row without a cell is left out."""
-
-NAN = re.compile(r"\bnan\b")
-"""A missing number in a list as Python writes it."""
 
 VERBATIM = ("reply", "response", "text")
 """Columns of what a model wrote, in which spaces around a text are a part of it."""
@@ -119,10 +115,14 @@ class Table:
             if (cells := table.columns.get(column)) is None:
                 columns = f"{did_you_mean(column, self.names)}; the columns are: {', '.join(self.names[:MOST_LISTED])}"
                 raise ConfigurationError(f"--where: there is no column {column!r}{columns}")
-            places = [place for place, cell in enumerate(cells) if plain_word(text_of_cell(cell)) == plain_word(value)]
-            if not places:
-                values = ", ".join(list(dict.fromkeys(text_of_cell(cell) for cell in cells))[:MOST_LISTED])
-                raise DataError(self.path, None, f"no row has {value!r} in {column!r}; it has {values}")
+            texts = [text_of_cell(cell) for cell in cells]
+            alike = [text for text in dict.fromkeys(texts) if plain_word(text) == plain_word(value)]
+            if value not in alike and len(alike) != 1:
+                values = ", ".join((alike or list(dict.fromkeys(texts)))[:MOST_LISTED])
+                found = "several values are written like" if alike else "no row has"
+                raise DataError(self.path, None, f"{found} {value!r} in {column!r}; it has {values}")
+            wanted = value if value in alike else alike[0]
+            places = [place for place, text in enumerate(texts) if text == wanted]
             if len(places) < len(table):
                 reason = f"not among those of --where {condition}"
                 table.left_out[reason] = len(table) - len(places)
@@ -227,12 +227,20 @@ def frame_table(frame: Any, name: str) -> Table:
     return table_of(path, (Entry(path, number, row) for number, row in enumerate(rows, 1)), format="frame")
 
 
+class NanAsNone(ast.NodeTransformer):
+    """A reader of the missing numbers in a list as Python writes it. Texts stay as they are."""
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        """Return None in place of the name nan."""
+        return ast.Constant(None) if node.id == "nan" else node
+
+
 def structured(cell: Any) -> Any:
     """Return the list or object that a text states, as JSON or as Python writes it; any other cell as it is."""
     if isinstance(cell, str) and cell[:1] in ("[", "{") and cell[-1:] in ("]", "}"):
         with suppress(ValueError):
             return json.loads(cell)
         with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
-            literal = ast.literal_eval(NAN.sub("None", cell))
+            literal = ast.literal_eval(NanAsNone().visit(ast.parse(cell, mode="eval")))
             return list(literal) if isinstance(literal, (list, tuple)) else literal
     return cell

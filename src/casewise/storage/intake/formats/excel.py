@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import zipfile
-from typing import Any
 
 import polars as pl
 
@@ -13,9 +12,6 @@ from casewise.plugins import install_command
 from casewise.storage.intake.formats.format import Format, GivenFile
 from casewise.storage.intake.table import Table, frame_table
 from casewise.text import count_of
-
-MOST_KEPT = 10**15
-"""The smallest whole number of which a workbook does not keep all digits."""
 
 UNSAVED_FORMULA = re.compile(rb'<c r="(\w+)"(?: s="\d+")?><f[^>]*>[^<]*</f>(?:<v\s*/>|<v></v>)?</c>')
 """The cell of a formula without a value. One whose value is an empty text says so by its type."""
@@ -65,16 +61,10 @@ def read(given: GivenFile) -> Table:
         )
     refuse_unsaved_formulas(given)
     table = frame_table(full[wanted] if wanted is not None else next(iter(full.values())), str(given.path))
-    table.columns = {name: [as_displayed(cell) for cell in cells] for name, cells in table.columns.items()}
     table.lines = [(line or 0) + above + 1 for line in table.lines]
     if above:
         table.notes.append(f"The columns are named in row {above + 1}; {count_of(above, 'row was')} left out above.")
     return table
-
-
-def as_displayed(cell: Any) -> Any:
-    """Return a cell; a whole number with more digits than a workbook keeps as a spreadsheet program shows it."""
-    return f"{cell:.14E}" if isinstance(cell, int) and abs(cell) >= MOST_KEPT else cell
 
 
 def refuse_unsaved_formulas(given: GivenFile) -> None:
