@@ -2,8 +2,12 @@ import re
 import zlib
 
 import polars as pl
+import pytest
+import vl_convert
 
-from casewise.reports.charts import dots_with_intervals, for_page, label_limit, png
+from casewise.reports import charts
+from casewise.reports.charts import dots_with_intervals, drawn, for_page, label_limit, png
+from casewise.storage.files import cache_folder
 
 ROWS = pl.DataFrame({"name": ["one"], "estimate": [0.5], "low": [0.4], "high": [0.6]})
 
@@ -40,3 +44,45 @@ def test_a_name_is_cut_off_only_where_it_would_leave_no_room():
     assert f">{'n' * 120}<" not in long
     assert "n…<" in long
     assert label_limit(["字" * 33], 420) == {"labelLimit": 420}
+
+
+@pytest.fixture
+def drawings(monkeypatch):
+    """The specifications that were drawn; each gives its own text. What this process remembers is forgotten before and after."""
+    done = []
+
+    def draw(specification):
+        done.append(specification)
+        return f"<svg>{specification}</svg>"
+
+    monkeypatch.setattr(vl_convert, "vegalite_to_svg", draw)
+    drawn.cache_clear()
+    yield done
+    drawn.cache_clear()
+
+
+def test_a_chart_is_drawn_once_for_all_reports_of_a_user(drawings):
+    first = drawn("one"), drawn("another")
+    drawn.cache_clear()
+
+    assert (drawn("one"), drawn("another")) == first == ("<svg>one</svg>", "<svg>another</svg>")
+    assert drawings == ["one", "another"]
+
+
+def test_another_version_of_the_renderer_draws_again(drawings, monkeypatch):
+    drawn("one")
+    drawn.cache_clear()
+    monkeypatch.setattr(charts, "installed_version", lambda _: "0")
+    drawn("one")
+
+    assert drawings == ["one", "one"]
+
+
+def test_where_nothing_can_be_kept_a_chart_is_drawn_each_time(drawings):
+    cache_folder().parent.mkdir(parents=True, exist_ok=True)
+    cache_folder().write_text("a file in the way", encoding="utf-8")
+    drawn("one")
+    drawn.cache_clear()
+
+    assert drawn("one") == "<svg>one</svg>"
+    assert drawings == ["one", "one"]

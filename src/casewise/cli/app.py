@@ -112,7 +112,7 @@ app.command(
 
 app.meta.suppress_keyboard_interrupt = False
 
-GARBAGE = 50_000
+GARBAGE = 200_000
 """Objects between two looks for cycles of them. At Python's 700 a report looked 250 times, mostly at what it had just imported."""
 
 

@@ -5,10 +5,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 
 import polars as pl
+
+from casewise.records.base import digest
+from casewise.storage.files import cache_folder, write_cached
+from casewise.storage.load import installed_version
 
 # Vega-Lite specifications as plain dictionaries, and the house style they are drawn in.
 #
@@ -90,10 +95,16 @@ def svg(spec: Spec) -> str:
 
 @lru_cache(maxsize=8)
 def drawn(specification: str) -> str:
-    """Return a specification as SVG. The page, the terminal and the files of one report draw the same charts."""
+    """Return a specification as SVG, drawn once for all reports: the renderer starts more slowly than a small report is made."""
     import vl_convert
 
-    svg: str = vl_convert.vegalite_to_svg(specification)
+    path = cache_folder() / "charts" / f"{digest([specification, installed_version('vl-convert-python')])}.svg"
+    with suppress(OSError, UnicodeDecodeError):
+        svg = path.read_text("utf-8")
+        path.touch()
+        return svg
+    svg = vl_convert.vegalite_to_svg(specification)
+    write_cached(path, svg.encode())
     return svg
 
 

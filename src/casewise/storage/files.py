@@ -90,6 +90,19 @@ def cache_folder() -> Path:
     return Path(platformdirs.user_cache_dir("casewise"))
 
 
+MOST_CACHED = 64
+"""Computed files of a kind in the cache; of more, those that were used longest ago are removed."""
+
+
+def write_cached(path: Path, content: bytes) -> None:
+    """Write a file of the cache, and remove the oldest beside it. Where nothing can be written, nothing is kept."""
+    with suppress(OSError, ConfigurationError):
+        with replacing(path, private=True) as file:
+            file.write(content)
+        for oldest in sorted(path.parent.glob(f"*{path.suffix}"), key=lambda file: file.stat().st_mtime)[:-MOST_CACHED]:
+            oldest.unlink(missing_ok=True)
+
+
 def current_umask() -> int:
     """Return the umask of this process: the permissions that new files and folders do not get."""
     mask = os.umask(0o022)

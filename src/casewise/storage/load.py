@@ -32,7 +32,7 @@ from casewise.storage.benchmark_folder import (
     write_table,
     write_tables,
 )
-from casewise.storage.files import cache_folder, replacing, write_text
+from casewise.storage.files import cache_folder, replacing, write_cached, write_text
 from casewise.storage.intake.cases import CaseFrame, Cases, Policies
 from casewise.storage.intake.formats.find import read_any_table
 from casewise.storage.intake.formats.format import FileOptions
@@ -52,10 +52,6 @@ from casewise.text import count_of
 
 
 NUMBERS = pl.Schema({"name": pl.String(), "value": pl.Float64()})
-
-MOST_TABLES = 64
-"""Files kept at once; of more, those that were used longest ago are dropped."""
-
 
 installed_version = cache(version)
 """Version of a package; to look it up takes longer than to read a table."""
@@ -107,13 +103,7 @@ def cached_table(
     except (OSError, pl.exceptions.PolarsError):
         pass  # nothing is kept, or no table is there
     table = work()
-    try:
-        with replacing(path) as file:
-            table.write_ipc(file)
-        for oldest in sorted(path.parent.glob("*.arrow"), key=lambda file: file.stat().st_mtime)[:-MOST_TABLES]:
-            oldest.unlink(missing_ok=True)
-    except (OSError, ConfigurationError):
-        pass  # where nothing can be written nothing is kept
+    write_cached(path, table.write_ipc(None).getvalue())
     return table
 
 

@@ -6,7 +6,7 @@ import pytest
 import casewise
 from casewise.audits.subject import Subject
 from casewise.stats.words import PhraseCounts
-from casewise.storage import load as module
+from casewise.storage import files, load
 from casewise.storage.files import cache_folder
 from casewise.storage.load import cached_item_numbers, cached_numbers
 
@@ -21,13 +21,13 @@ def of(benchmark, values=(0, 1, 2, 3, 4, 5), what="places"):
     return cached_item_numbers(benchmark, what, lambda: np.array(values, dtype=float), made_with="numpy").tolist()
 
 
-def files():
+def kept():
     return sorted((cache_folder() / "worked-out").glob("*"))
 
 
 def test_what_was_worked_out_once_is_not_worked_out_again(few):
     assert of(few) == of(few, values=[9] * 6) == [0, 1, 2, 3, 4, 5]
-    assert len(files()) == 1
+    assert len(kept()) == 1
 
 
 def test_it_stands_in_the_order_of_the_items_whatever_order_they_were_in(few):
@@ -43,14 +43,14 @@ def test_other_ratings_other_settings_and_other_versions_have_numbers_of_their_o
 
     assert of(replace(few, ratings=few.ratings[:-1]), values=[7] * 6) == [7] * 6
     assert of(few, values=[8] * 6, what="something else") == [8] * 6
-    monkeypatch.setattr(module, "__version__", "0.0.0")
+    monkeypatch.setattr(load, "__version__", "0.0.0")
     assert of(few, values=[9] * 6) == [9] * 6
 
 
 @pytest.mark.parametrize("content", [b"", b"no table", b"ARROW1\0\0"])
 def test_a_damaged_file_is_worked_out_anew(few, content):
     of(few)
-    files()[0].write_bytes(content)
+    kept()[0].write_bytes(content)
 
     assert of(few, values=[7] * 6) == of(few) == [7] * 6
 
@@ -64,11 +64,11 @@ def test_where_nothing_can_be_kept_it_is_worked_out_each_time(few):
 
 
 def test_those_used_longest_ago_are_dropped(few, monkeypatch):
-    monkeypatch.setattr(module, "MOST_TABLES", 2)
+    monkeypatch.setattr(files, "MOST_CACHED", 2)
     for what in ("a", "b", "c"):
         of(few, what=what)
 
-    assert len(files()) == 2
+    assert len(kept()) == 2
 
 
 def test_the_words_of_a_benchmark_are_counted_once_for_all_reports(monkeypatch):
@@ -85,5 +85,5 @@ def test_numbers_of_a_whole_benchmark_are_kept_by_their_names(few):
         return cached_numbers(few, "some numbers", lambda: found, made_with="numpy")
 
     assert numbers(low=0.1, high=1 / 3) == numbers(low=0.5) == {"low": 0.1, "high": 1 / 3}
-    files()[0].write_bytes(b"no table")
+    kept()[0].write_bytes(b"no table")
     assert numbers(low=0.5) == {"low": 0.5}
