@@ -54,6 +54,7 @@ WORDED = (
     "audits",
     "deciding",
     "api",
+    "cli",
     "studies/report.py",
     "studies/report_parts.py",
     "web/viewing.py",
@@ -61,8 +62,7 @@ WORDED = (
 """The rooms that write texts of reports, below `src/casewise`."""
 
 NOT_PROSE = {
-    "reports/charts.py": "drawings: SVG and the specification that it is drawn from",
-    "reports/formats.py:marked_up": "tags in an escaped text that a user's data is",
+    "reports/charts.py:svg": "characters in a specification that the renderer cannot take",
     "reports/formats.py:markdown_escaped": "escapes for Markdown",
     "reports/formats.py:without_controls": "control characters, which a terminal must not get",
     "reports/comparison.py:xml_text": "characters that XML cannot hold",
@@ -70,6 +70,11 @@ NOT_PROSE = {
     "reports/document.py:looks_numeric": "reads a cell and leaves it as it is",
     "studies/report_parts.py:write_mixed_model": "a script in R, and strings in it",
     "deciding/decider_file.py": "the hash within a file of JSON",
+    "cli/run_file.py:keys_of": "the name of an option",
+    "cli/run_file.py:options_as_keys": "names of options, at the start of a word only; a file's names hold them within",
+    "cli/power.py:set_in": "the name of an option",
+    "cli/serve.py:serve": "the name of an option",
+    "cli/help.py:Help": "dots in cyclopts's line of usage",
     "web/viewing.py:create_view": "line ends of a form's text",
 }
 """The places that replace characters in what is no prose, with what it is."""

@@ -115,6 +115,7 @@ def test_a_gate_that_fails_or_cannot_tell_is_the_exit_code(command, file, baseli
         ("", "[[gate]]\nmax_drop = 'acuracy=0.1'\nbaseline = 'linear'", "did you mean 'accuracy'?"),
         ("", "[[gate]]\nmax_drop = 'accuracy=0.1'\nbaseline = 'linea'", "gate.baseline is 'linea' (did you mean 'linear'?)"),
         ("", "[[gate]]\nmax_drop = 'accuracy=0.1'\nbaseline = 'linear'\njudge = 'linear'", "gate.baseline is 'linear', and no other judge"),
+        ("", "[[gate]]\nmax_drop = 'accuracy=0.1'\nbaseline = 'my--judge'", "gate.baseline is 'my--judge'"),
         ("gate = 5", "", "gate is no table; write [[gate]]"),
         ("", "[[gate]]\nbaseline = 'linear'", "give either gate.max_drop or gate.max_turned"),
         ("", "gate = 3", "not a run file in TOML"),

@@ -10,6 +10,7 @@ from casewise.reports.document import (
     Folded,
     Forest,
     ForestRow,
+    MarkedText,
     Prose,
     Section,
     table_of,
@@ -58,3 +59,13 @@ def test_what_is_folded_stands_in_every_format_and_in_the_terminal_s_where_its_s
     assert "Read this." in formats.text(document)
     assert "Seen." in formats.text(first)
     assert "Read this." not in formats.text(first)
+
+
+def test_marks_in_a_text_of_a_user_are_no_changes():
+    query = MarkedText("Add [+salt+] to it", "Add [+salt+] to the soup")
+    exhibit = Exhibit("An item", (), query, context=(("sender", (("role", "[-nobody-] <b>"),)),))
+    page = html(Document("A page", "", (), (Section("items", "Items", (exhibit,)),)))
+
+    assert str(query) == "Add [+salt+] to [-it-][+the soup+]"
+    assert "Add [+salt+] to <del>it</del><ins>the soup</ins>" in page
+    assert "[-nobody-] &lt;b&gt;" in page

@@ -150,7 +150,7 @@ def key_line(key: str, argument: Argument, value: Any = None) -> str:
 
 def options_as_keys(text: str) -> str:
     """Return a text with options in the spelling of a file: `--max-cost` is `max_cost`."""
-    return re.sub(r"--([a-z][a-z-]*[a-z])", lambda match: match[1].replace("-", "_"), text)
+    return re.sub(r"(?<!\S)--([a-z][a-z-]*[a-z])", lambda match: match[1].replace("-", "_"), text)
 
 
 def parse(command: str, tokens: Sequence[str]) -> tuple[Any, Any]:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from typing import Any
+from xml.etree import ElementTree as ET
 
 import polars as pl
 
@@ -24,10 +25,12 @@ Spec = dict[str, Any]
 
 INK, DIM, LINE = "#1B2431", "#56606F", "#D5DBE4"
 
+FONT = "Arial, Helvetica, sans-serif"
+
 TYPES = {"Q": "quantitative", "N": "nominal"}
 
 STYLE = {
-    "font": "Arial, Helvetica, sans-serif",
+    "font": FONT,
     "background": "transparent",
     "padding": 12,
     "view": {"stroke": None},
@@ -111,25 +114,30 @@ def drawn(specification: str) -> str:
 SERIES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F8790")
 """Colours of judges, in order."""
 
-THEMED = {
+IN_PAGE = {
     INK: "var(--ink)",
     DIM: "var(--dim)",
     LINE: "var(--line)",
     "#0072B2": "var(--blue, #0072B2)",
     "#D55E00": "var(--vermilion, #D55E00)",
+    FONT.upper(): "inherit",
 }
-"""Colours that follow the light or dark colours of a page."""
+"""Colours, and the font, that follow those of a page."""
 
 WIDTH = 320
 """Width of a plot, so that all charts can be read on a phone; a wide page draws them half as large again."""
+
+
+SVG = "http://www.w3.org/2000/svg"
 
 
 def png(drawn: str) -> bytes:
     """Return a drawn SVG as PNG on white, twice the size."""
     import vl_convert
 
-    white = re.sub("<svg[^>]*>", r'\g<0><rect width="100%" height="100%" fill="white"/>', drawn, count=1)
-    return vl_convert.svg_to_png(white, scale=2.0)
+    root = ET.fromstring(drawn)  # noqa: S314 - our own drawing
+    root.insert(0, ET.Element(f"{{{SVG}}}rect", width="100%", height="100%", fill="white"))
+    return vl_convert.svg_to_png(ET.tostring(root, "unicode"), scale=2.0)
 
 
 def for_page(drawn: str, name: str) -> str:
@@ -137,14 +145,19 @@ def for_page(drawn: str, name: str) -> str:
 
     It is hidden from screen readers, which are told what it shows and given the table behind it.
     """
-    drawn = drawn.replace("<svg ", '<svg aria-hidden="true" ', 1)
-    if wide := re.search(r'width="(\d+)', drawn):
-        drawn = drawn.replace("<svg ", f'<svg style="max-width:{round(1.5 * int(wide[1]))}px" ', 1)
-    for colour, variable in THEMED.items():
-        drawn = re.sub(re.escape(colour), variable, drawn, flags=re.IGNORECASE)
-    drawn = drawn.replace(f'font-family="{STYLE["font"]}"', 'font-family="inherit"')
-    drawn = re.sub(r'id="([^"]+)"', rf'id="{name}-\1"', drawn)
-    return re.sub(r"url\(#([^)]+)\)", rf"url(#{name}-\1)", drawn)
+    ET.register_namespace("", SVG)
+    root = ET.fromstring(drawn)  # noqa: S314 - our own drawing
+    for element in root.iter():
+        for key, value in element.attrib.items():
+            if key == "id":
+                element.set(key, f"{name}-{value}")
+            elif value.startswith("url(#"):
+                element.set(key, f"url(#{name}-{value[5:]}")
+            else:
+                element.set(key, IN_PAGE.get(value.upper(), value))
+    root.set("aria-hidden", "true")
+    root.set("style", f"max-width:{round(1.5 * float(root.attrib['width']))}px")
+    return ET.tostring(root, "unicode")
 
 
 def dots_with_intervals(rows: pl.DataFrame, *, title: str, ends: tuple[float, float] = (0, 1)) -> str:

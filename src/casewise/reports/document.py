@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
 from types import NoneType
-from typing import Any, TypeVar, cast
+from typing import Any, Self, TypeVar, cast
 
 import polars as pl
 
@@ -18,6 +18,7 @@ from casewise.records.base import shipped_toml
 from casewise.stats.estimates import ALIKE, ESTIMATE_COLUMNS, NO_SHARES, NO_SPREAD, ONE_CLUSTER, ONE_QUERY, Estimate
 from casewise.stats.measured import NO_ITEMS
 from casewise.stats.metrics import FLOORS, ON_SCALE, REFUSALS, all_metrics
+from casewise.stats.words import Piece, difference
 from casewise.text import QUERY, Form, Noun, Text, paths_in_command, render, shortest_names, text
 
 
@@ -93,6 +94,31 @@ class Figure(ShortRepr):
 CHATBOT = "chatbot"
 
 
+MARKS = {"same": ("", ""), "new": ("[+", "+]"), "gone": ("[-", "-]")}
+"""The marks around what was added to a text and what is gone, where an output has no others."""
+
+
+class MarkedText(str):
+    """A text with its differences from an earlier one: a `str` with `MARKS`, which keeps its pieces.
+
+    Examples
+    --------
+    >>> MarkedText("a nurse", "a nurse on duty")
+    'a nurse[+ on duty+]'
+    """
+
+    __slots__ = ("pieces",)
+
+    pieces: tuple[Piece, ...]
+
+    def __new__(cls, before: str, after: str) -> Self:
+        """Make the text of what `after` has and `before` had."""
+        pieces = tuple(difference(before, after))
+        made = super().__new__(cls, "".join(piece.text.join(MARKS[piece.kind]) for piece in pieces))
+        made.pieces = pieces
+        return made
+
+
 @dataclass(frozen=True, repr=False)
 class Exhibit(ShortRepr):
     """The texts of one item, with people's and judges' verdicts."""
@@ -105,8 +131,6 @@ class Exhibit(ShortRepr):
     reply: str | None = None
     reply_by: str = "judge"
     """The judge, or `CHATBOT`."""
-    marked: bool = False
-    """True if its texts mark what was added as `[+ … +]` and what is gone as `[- … -]`."""
     noun: str = text("{query}")
     """The noun for the text that is judged."""
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
@@ -49,6 +49,7 @@ def html(document: Document, *, path: Callable[[Path], str] | None = None) -> st
 @cache
 def template(name: str) -> Any:
     from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
 
     environment = Environment(
         loader=PackageLoader("casewise.reports"),
@@ -58,29 +59,15 @@ def template(name: str) -> Any:
         lstrip_blocks=True,
     )
     environment.globals |= {
-        "with_marks": partial(marked_up, patterns=MARKS),
-        "breakable": partial(marked_up, patterns=BREAKS),
+        "breakable": lambda name: Markup("<wbr>").join(BREAK.split(name)),
         "kind": lambda block: type(block).__name__,
         "for_page": charts.for_page,
     }
     return environment.get_template(name)
 
 
-MARKS = {r"\[\+(.*?)\+\]": r"<ins>\1</ins>", r"\[-(.*?)-\]": r"<del>\1</del>"}
-"""The marks of added and removed text, and how each is set."""
-
-BREAKS = {r"([+:/_.])(?=\w{4})": r"\1<wbr>"}
+BREAK = re.compile(r"(?<=[+:/_.])(?=\w{4})")
 """Places at which a name such as `twin:recipient+datamark` may be broken."""
-
-
-def marked_up(text: str, patterns: Mapping[str, str]) -> Any:
-    """Return `text`, escaped, with the tags of `patterns` put in."""
-    from markupsafe import Markup, escape
-
-    page = str(escape(text))
-    for pattern, tagged in patterns.items():
-        page = re.sub(pattern, tagged, page, flags=re.DOTALL)
-    return Markup(page)  # noqa: S704 - it was escaped before the tags were put in
 
 
 SPECIAL = {

@@ -28,6 +28,7 @@ from casewise.reports.document import (
     Exhibit,
     Forest,
     ForestRow,
+    MarkedText,
     Prose,
     Section,
     Table,
@@ -40,7 +41,6 @@ from casewise.reports.judge import shown_groups
 from casewise.stats.estimates import estimate_of
 from casewise.stats.intervals import LEVEL
 from casewise.stats.pairs import Towards
-from casewise.stats.words import difference
 from casewise.storage.wording import LabelWords, noun_of
 from casewise.text import Text, text
 from casewise.transforms.catalogue import NO_DEFENCE, AvailableTransform, check_arms, place_of_attack, show_item
@@ -129,12 +129,11 @@ def exhibit(numbers: RobustnessNumbers, pairing: Pairing, towards: Towards, plac
             ("Verdict", f"{'unsafe' if towards == 'safe' else 'safe'} without the attack, {towards} under it"),
             ("Item", item.own_id),
         ),
-        query=marked_difference(unattacked.query, attacked.query),
+        query=MarkedText(unattacked.query, attacked.query),
         context=tuple(
-            (group, tuple((name, marked_difference(named.get(group, {}).get(name, ""), text)) for name, text in texts))
+            (group, tuple((name, MarkedText(named.get(group, {}).get(name, ""), text)) for name, text in texts))
             for group, texts in texts_of(attacked)
         ),
-        marked=True,
     )
 
 
@@ -147,18 +146,6 @@ def texts_of(shown: ShownItem) -> tuple[tuple[str, tuple[tuple[str, str], ...]],
     )
     context = shown_groups(shown.context, judged=shown.judged, before=shown.before)
     return (*context, *((heading, texts) for heading, texts in labelled if texts))
-
-
-def marked_difference(before: str, after: str) -> str:
-    """Return `after`, with what is new in it as `[+ … +]` and what it no longer has as `[- … -]`.
-
-    Examples
-    --------
-    >>> marked_difference("a nurse", "a nurse on duty")
-    'a nurse[+ on duty+]'
-    """
-    marks = {"same": ("", ""), "new": ("[+", "+]"), "gone": ("[-", "-]")}
-    return "".join(piece.text.join(marks[piece.kind]) for piece in difference(before, after))
 
 
 in_points = partial(difference_cell, unit="")
