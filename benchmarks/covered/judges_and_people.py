@@ -12,8 +12,8 @@ from scipy.special import expit
 
 from casewise.evaluate.judge_numbers import weak_category
 from casewise.stats.ceilings import new_person_test
+from casewise.stats.judge_power import QueryDifferences, query_differences, simulated_power, simulated_queries_needed
 from casewise.stats.panel import prediction_powered_rate
-from casewise.stats.power import QueryDifferences, query_differences, simulated_power, simulated_queries_needed
 from casewise.stats.sample import Sample
 
 __all__ = ["SECTIONS"]

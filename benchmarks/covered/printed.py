@@ -61,8 +61,8 @@ DERIVED: dict[str, str] = {
     "korn_graubard": "the yardstick of `metrics`, and condition rates in `annotators`",
     "condition_table": "Korn and Graubard's interval: condition rates in `annotators`",
     "share_limits": "Korn and Graubard's interval: condition rates in `annotators`",
-    "alpha_by_level": "the interval of alpha in `agreement`",
-    "alpha_on_scale": "the interval of alpha in `agreement`, with distances on a scale; not simulated by itself",
+    "krippendorff_alpha": "the interval of alpha in `agreement`",
+    "krippendorff_alpha_of_ratings": "the interval of alpha in `agreement`, with distances on a scale; not simulated by itself",
     "rule_scores": "shares and ratios over clusters, as in `metrics`",
     "refusals": "`over_refusal` and `harm` in `metrics`, at other levels of agreement",
     "cluster_variance": "errors of clustered means, as in `metrics`",
@@ -140,7 +140,7 @@ WITHOUT = frozenset(
         "usual_reference",
         "value_of",
         "verdicts",
-        "weighty_phrases",
+        "strongest_phrases",
         "word_runs",
     ]
 )

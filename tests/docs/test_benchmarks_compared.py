@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.storage.loaders.test_public import REAL, real
 
-from casewise.stats.agreement import alpha_by_level
+from casewise.stats.agreement import krippendorff_alpha
 
 PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "benchmarks-compared.md"
 
@@ -25,4 +25,4 @@ def test_a_row_says_the_size_and_the_agreement_that_the_file_gives(name, shared)
     if alpha == "–":
         assert counts.sum(axis=1).max() <= 1
     else:
-        assert alpha.split()[0] == f"{alpha_by_level(counts, level='nominal').alpha:.3f}"
+        assert alpha.split()[0] == f"{krippendorff_alpha(counts, level='nominal').alpha:.3f}"

@@ -7,7 +7,7 @@ from tests.support.data import reference
 
 from casewise.errors import StatisticsError
 from casewise.stats import agreement_of_votes
-from casewise.stats.agreement import alpha_by_level
+from casewise.stats.agreement import krippendorff_alpha
 
 
 def votes_as_ratings(safe, votes):
@@ -137,7 +137,7 @@ def counts():
 
 @pytest.mark.parametrize("level", ["nominal", "ordinal", "interval"])
 def test_alpha_is_that_of_the_reference_library(counts, level):
-    found = alpha_by_level(counts, level=level)
+    found = krippendorff_alpha(counts, level=level)
     reference = krippendorff.alpha(value_counts=counts, level_of_measurement=level, value_domain=np.arange(5.0))
 
     assert found.alpha == pytest.approx(reference)
@@ -149,12 +149,12 @@ def test_alpha_is_that_of_the_reference_library(counts, level):
 
 def test_alpha_of_a_table_that_can_be_worked_out_by_hand():
     # Two items of two answers each, 1 1 and 1 2: one pair in two disagrees; of 4 answers 3 are 1: 1 - 3 * 2 / 6 = 0.
-    found = alpha_by_level([[2, 0], [1, 1]], level="nominal")
+    found = krippendorff_alpha([[2, 0], [1, 1]], level="nominal")
     assert found.alpha == pytest.approx(0.0)
 
 
 def test_answers_all_alike_have_no_alpha():
-    assert alpha_by_level([[3, 0], [2, 0]], level="ordinal").alpha is None
+    assert krippendorff_alpha([[3, 0], [2, 0]], level="ordinal").alpha is None
 
 
 @pytest.mark.parametrize(
@@ -162,8 +162,8 @@ def test_answers_all_alike_have_no_alpha():
     [
         (lambda: agreement_of_votes([1], [1]), "no item has 2 votes"),
         (lambda: agreement_of_votes([1], [2]), "two clusters"),
-        (lambda: alpha_by_level([[1, 0], [0, 1]], level="nominal"), "no item has two ratings"),
-        (lambda: alpha_by_level([[2, 1], [0, 1]], level="nominal"), "two clusters"),
+        (lambda: krippendorff_alpha([[1, 0], [0, 1]], level="nominal"), "no item has two ratings"),
+        (lambda: krippendorff_alpha([[2, 1], [0, 1]], level="nominal"), "two clusters"),
     ],
 )
 def test_single_answers_or_one_cluster_are_refused(question, why):

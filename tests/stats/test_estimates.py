@@ -11,7 +11,7 @@ from tests.support.judges import wrong_at_random
 from tests.support.samples import NAN, covers, named, random_sample, sample_of, some, width
 
 from casewise.errors import StatisticsError
-from casewise.stats.arrays import PerVote, Raters, widen_for_annotators
+from casewise.stats.arrays import PerVote, Raters, widen_influence
 from casewise.stats.estimates import (
     ALIKE,
     BY_PARTS,
@@ -561,7 +561,7 @@ def test_what_annotators_add_widens_influences_and_leaves_no_bound_that_does_not
     wide = replace(found, influence=found.influence * np.sqrt(1 + 0.01 / found.variance))
     part = mean_of([1] + [0] * 34, kind="share")
     moved = replace(part, threshold_variance=0.001)
-    widened = replace(part, influence=widen_for_annotators(part.influence, 0.001), cluster_shares=None)
+    widened = replace(part, influence=widen_influence(part.influence, 0.001), cluster_shares=None)
 
     assert estimate_of(replace(found, threshold_variance=0.01)).limits == pytest.approx(estimate_of(wide).limits)
     assert mean_of_two(part, part).limits == pytest.approx(estimate_of(part).limits)
@@ -666,7 +666,7 @@ def test_annotators_add_to_a_difference_what_they_do_not_share():
     assert same == pytest.approx(between)
     opposite = influence_of_difference(replace(first, votes=votes), replace(second, votes=apart))
     assert votes.variance > 0
-    assert opposite == pytest.approx(widen_for_annotators(between, 4 * votes.variance))
+    assert opposite == pytest.approx(widen_influence(between, 4 * votes.variance))
 
 
 def test_losses_are_measured_where_they_are_asked_for():

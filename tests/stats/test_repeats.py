@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from casewise.stats.repeats import any_of, harm_over_calls
+from casewise.stats.repeats import harm_chances, harm_over_calls
 
 
 def test_three_per_cent_a_call_are_forty_six_over_twenty():
@@ -22,7 +22,7 @@ def test_of_an_agents_calls_every_choice_of_k_is_counted():
     harmed = np.array([True, False, False, False, True, True, False])
     agent = np.array([0, 0, 0, 0, 1, 1, 1])
     by_hand = [np.mean([any(choice) for choice in combinations(harmed[agent == one].tolist(), 2)]) for one in range(2)]
-    assert any_of(harmed, agent, 2) == pytest.approx(by_hand)
+    assert harm_chances(harmed, agent, 2) == pytest.approx(by_hand)
 
 
 def test_agents_with_fewer_calls_say_nothing():

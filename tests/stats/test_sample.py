@@ -7,7 +7,7 @@ import pytest
 from tests.support.samples import NAN, named, random_sample, sample_of
 
 from casewise.errors import StatisticsError
-from casewise.stats.agreement import agreement_of_votes, alpha_by_level, alpha_on_scale
+from casewise.stats.agreement import agreement_of_votes, krippendorff_alpha, krippendorff_alpha_of_ratings
 from casewise.stats.arrays import PerVote, Raters
 from casewise.stats.estimates import estimate
 from casewise.stats.metrics import METRICS, ON_SCALE, find_metric, value_of
@@ -113,15 +113,15 @@ def test_alpha_of_a_scale_is_the_librarys_and_wider_with_people():
     item, annotator = np.nonzero(~np.isnan(values))
     given = values[item, annotator]
 
-    alone = alpha_on_scale(item, given, clusters=np.arange(40))
-    people = alpha_on_scale(item, given, clusters=np.arange(40), annotator=annotator)
+    alone = krippendorff_alpha_of_ratings(item, given, clusters=np.arange(40))
+    people = krippendorff_alpha_of_ratings(item, given, clusters=np.arange(40), annotator=annotator)
 
     reference = krippendorff.alpha(values.T, level_of_measurement="interval")
     assert alone.alpha == people.alpha == pytest.approx(reference, rel=1e-9)
     assert np.ptp(people.interval or ()) > np.ptp(alone.interval or ())
     for nobodys_twice in ([], [0, 1]):
         with pytest.raises(StatisticsError, match="two ratings"):
-            alpha_on_scale(nobodys_twice, [0.5, 0.2][: len(nobodys_twice)], clusters=[0, 1])
+            krippendorff_alpha_of_ratings(nobodys_twice, [0.5, 0.2][: len(nobodys_twice)], clusters=[0, 1])
 
 
 def test_alpha_with_unsure_as_an_answer_is_the_librarys_and_with_two_answers_that_of_votes():
@@ -130,12 +130,12 @@ def test_alpha_with_unsure_as_an_answer_is_the_librarys_and_with_two_answers_tha
     answers[:25] = rng.choice([0, 0, 0, 1, 2], (25, 7))
     item, annotator = (code.ravel() for code in np.indices(answers.shape))
     counts = np.stack([(answers == value).sum(1) for value in range(3)], 1)
-    found = alpha_by_level(counts, level="nominal", raters=Raters(item, annotator, answers.ravel()))
+    found = krippendorff_alpha(counts, level="nominal", raters=Raters(item, annotator, answers.ravel()))
     assert found.alpha == pytest.approx(krippendorff.alpha(answers.T, level_of_measurement="nominal"))
 
     sure = answers.ravel() < 2
     given = Raters(item[sure], annotator[sure], answers.ravel()[sure])
-    two = alpha_by_level(counts[:, :2], level="nominal", raters=given)
+    two = krippendorff_alpha(counts[:, :2], level="nominal", raters=given)
     raters = Raters(given.item, given.annotator, given.safe == 0)
     votes = agreement_of_votes(counts[:, 0], counts[:, :2].sum(1), raters=raters)
     assert two.alpha == pytest.approx(votes.alpha)

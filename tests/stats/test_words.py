@@ -13,7 +13,7 @@ from casewise.stats.words import (
     jaccard,
     near_duplicates,
     out_of_fold,
-    weighty_phrases,
+    strongest_phrases,
     word_runs,
 )
 
@@ -48,7 +48,7 @@ def test_texts_without_a_word_are_predicted_by_the_share_of_safe_ones():
 
 
 def test_phrases_on_each_side_have_coefficients_of_their_sign():
-    safe, unsafe = weighty_phrases(["kind nurse", "cruel stalker"] * 20, np.array([1.0, 0.0] * 20), n=2)
+    safe, unsafe = strongest_phrases(["kind nurse", "cruel stalker"] * 20, np.array([1.0, 0.0] * 20), n=2)
 
     assert {phrase.text for phrase in safe} <= {"kind", "nurse", "kind nurse"}
     assert all(phrase.coefficient > 0 for phrase in safe)
@@ -145,7 +145,7 @@ def test_the_most_alike_are_those_that_comparing_with_each_would_find():
         best = max(index, default=0.0)
         expected = [at for at, value in enumerate(index) if value == best and value > 0]
 
-        assert earlier.most_alike(mine) == (expected, best)
+        assert earlier.most_similar(mine) == (expected, best)
         earlier.add(mine)
 
 
@@ -154,7 +154,7 @@ def test_runs_that_many_texts_have_find_no_candidates():
     for text in ("to whom it may", "to whom it should", "to whom we write"):
         earlier.add(runs(text))
 
-    assert earlier.most_alike(runs("to whom else")).places == []
-    found = earlier.most_alike(runs("now it may"))
+    assert earlier.most_similar(runs("to whom else")).places == []
+    found = earlier.most_similar(runs("now it may"))
     assert found.places == [0]
     assert found.similarity == pytest.approx(1 / 4)

@@ -12,10 +12,10 @@ from casewise.audits.subject import Part, Subject, known_raters
 from casewise.errors import StatisticsError
 from casewise.notation import interval, percent, share
 from casewise.stats.agreement import (
-    LevelAlpha,
+    KrippendorffAlpha,
     agreement_of_votes,
-    alpha_by_level,
-    alpha_on_scale,
+    krippendorff_alpha,
+    krippendorff_alpha_of_ratings,
     reliability,
     votes_of_ratings,
 )
@@ -100,15 +100,15 @@ def none_if_nan(value: float) -> float | None:
     return None if np.isnan(value) else float(value)
 
 
-def alphas(subject: Subject) -> dict[str, LevelAlpha]:
+def alphas(subject: Subject) -> dict[str, KrippendorffAlpha]:
     """Return Krippendorff's alpha with unsure as an answer of its own, and of the ratings on the scale; absent where too few rated."""
-    items, rated, by_kind = subject.items, subject.benchmark.ratings, dict[str, LevelAlpha]()
+    items, rated, by_kind = subject.items, subject.benchmark.ratings, dict[str, KrippendorffAlpha]()
     if items["n_unsure"].sum():
         # in the order of the table's verdicts
         counts = (subject.n_safe, subject.n_votes - subject.n_safe, items["n_unsure"].to_numpy())
         raters = known_raters(subject.benchmark, items, rated.table["verdict"].to_physical().cast(pl.Int64))
         with suppress(StatisticsError):
-            by_kind["agreement_with_unsure"] = alpha_by_level(
+            by_kind["agreement_with_unsure"] = krippendorff_alpha(
                 np.stack(counts, axis=1), level="nominal", clusters=subject.query, raters=raters
             )
     value = rated.table["value"]
@@ -117,7 +117,7 @@ def alphas(subject: Subject) -> dict[str, LevelAlpha]:
     annotator = None if raters is None else raters.annotator
     if rows.any():
         with suppress(StatisticsError):
-            by_kind["agreement_on_scale"] = alpha_on_scale(
+            by_kind["agreement_on_scale"] = krippendorff_alpha_of_ratings(
                 place[rows], value.filter(rows).to_numpy(), clusters=subject.query, annotator=annotator
             )
     return by_kind

@@ -20,7 +20,7 @@ from casewise.stats.labels import PUBLISHED, VOTES
 from casewise.stats.metrics import find_metric, parse_metrics, value_of
 from casewise.stats.pairs import halves
 from casewise.stats.sample import AGREEMENT, ROUNDING, constant_accuracy, integer_codes, judge_sample, right_weight
-from casewise.stats.words import PhraseCounts, weighty_phrases
+from casewise.stats.words import PhraseCounts, strongest_phrases
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.benchmark_folder import Features, texts
 from casewise.storage.columns import RecordColumns
@@ -218,7 +218,7 @@ def telling_phrases(
     """Return the phrases with the largest coefficients for safe and for unsafe."""
 
     def coefficients() -> dict[str, float]:
-        sides = weighty_phrases(counted(), subject.label[subject.words_read], n=PHRASES)
+        sides = strongest_phrases(counted(), subject.label[subject.words_read], n=PHRASES)
         return {
             f"{side}{phrase.text}": phrase.coefficient
             for side, phrases in zip("+-", sides, strict=True)

@@ -131,7 +131,7 @@ def find_alike(wordings: Mapping[str, Wording], *, threshold: float = ALIKE) -> 
         if (copied := copies.setdefault(mine, key)) != key:
             pairs.append(SimilarContext(key, copied, 1.0))
             continue
-        places, similarity = earlier.most_alike(mine)
+        places, similarity = earlier.most_similar(mine)
         if places and similarity >= threshold:
             pairs.append(SimilarContext(key, max(keys[place] for place in places), similarity))
         earlier.add(mine)

@@ -171,7 +171,7 @@ def without_duplicates(
     for place, query in enumerate((*before, *queries)):
         words = re.findall(r"\w+", unicodedata.normalize("NFKC", query.text).casefold())
         pairs = word_runs(["^", *words, "$"], length=2)
-        places, similarity = earlier.most_alike(pairs)
+        places, similarity = earlier.most_similar(pairs)
         if place >= len(before) and places and similarity >= ALIKE:
             twins.append(DuplicateQuery(distinct[places[0]], query, similarity))
             continue

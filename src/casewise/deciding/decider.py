@@ -31,7 +31,7 @@ from casewise.records import Arm, Item, Query, Scored, ShownContext, UnscoredRea
 from casewise.records.base import Record, canonical_json
 from casewise.records.context import OPTIONAL, omit, stated_names
 from casewise.records.item import Judged, Turn
-from casewise.stats.thresholds import ERRS, Decision
+from casewise.stats.thresholds import ERRORS, Decision
 from casewise.text import text
 from casewise.transforms.user_function import is_outside_loop
 
@@ -507,7 +507,8 @@ class Decider:
         """
         promised_kinds = [promised.promise.kind for promised in self.file.thresholds.promised]
         broken = next(
-            (kind for kind in promised_kinds if fail in ERRS[kind] and self.file.wanted.fail not in ERRS[kind]), None
+            (kind for kind in promised_kinds if fail in ERRORS[kind] and self.file.wanted.fail not in ERRORS[kind]),
+            None,
         )
         if fail != self.file.wanted.fail and broken is not None:
             raise ConfigurationError(

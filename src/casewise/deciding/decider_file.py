@@ -14,7 +14,8 @@ from pydantic_core import from_json
 from casewise.errors import ChecksumMismatch, DataError
 from casewise.records import Elicitation
 from casewise.records.base import Record
-from casewise.stats.thresholds import FittedThresholds, Isotonic, Measurement, Platt, Requirements, TradeOff
+from casewise.stats.calibrators import Isotonic, Platt
+from casewise.stats.thresholds import FittedThresholds, Measurement, Requirements, TradeOff
 from casewise.storage.files import first_problem, read_text, write_text
 
 FORMAT_VERSION = 1

@@ -27,8 +27,9 @@ from casewise.options import Hidden, Parameter
 from casewise.records import Elicitation, ShortRepr
 from casewise.stats.arrays import BoolArray
 from casewise.stats.calibration import calibration
+from casewise.stats.calibrators import calibrated
 from casewise.stats.labels import VOTES, LabelPolicy
-from casewise.stats.thresholds import DECISIONS, Decision, Evidence, Requirements, Trial, calibrated, measure_decisions
+from casewise.stats.thresholds import DECISIONS, Decision, Evidence, Requirements, Trial, measure_decisions
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.files import json_value
 from casewise.storage.load import Source

@@ -19,7 +19,9 @@ from casewise.evaluate.yardsticks import ReferenceScores
 from casewise.models.load import ModelOptions
 from casewise.notation import hyphened, percent
 from casewise.records import FULL, ShortRepr
+from casewise.stats.calibrators import calibrated
 from casewise.stats.estimates import Estimate, difference_of, estimate_of, influence_of_difference
+from casewise.stats.judge_power import further_queries
 from casewise.stats.labels import VOTES
 from casewise.stats.measured import Measured
 from casewise.stats.thresholds import (
@@ -30,7 +32,6 @@ from casewise.stats.thresholds import (
     Requirements,
     RiskPromise,
     Trial,
-    calibrated,
     cheapest_trial,
     queries_at,
     queries_needed,
@@ -324,8 +325,6 @@ def rival(name: Alternative, cost: Measured, judge: Measured, wanted: Requiremen
     saved = difference_of(cost, judge, level=level)
     more = None
     if saved.estimate and saved.estimate > 0 and (saved.ci_low is None or saved.ci_low <= 0):
-        from casewise.stats.power import further_queries  # and a solver, which takes as long to import as all the rest
-
         n = min(cost.at_risk, judge.at_risk)
         more = further_queries(saved.estimate, influence_of_difference(cost, judge), n, level=level)
     return Rival(name, estimate_of(cost, level=level), saved, more)

@@ -21,6 +21,7 @@ from casewise.records import Elicitation, Scored, Unscored, Verdict, scale_of
 from casewise.records.call import Outcome
 from casewise.stats.arrays import FloatArray, IntArray, Raters
 from casewise.stats.estimates import Estimate, difference_of, estimate_of, influence_of_difference, measure
+from casewise.stats.judge_power import further_queries
 from casewise.stats.measured import Measured
 from casewise.stats.metrics import REFUSALS, find_metric
 from casewise.stats.sample import Sample, judge_sample
@@ -426,8 +427,6 @@ def check_table(tally: Tally, check: CheckOptions = CheckOptions()) -> CheckNumb
     ]
     more = None
     if gain.estimate and not gain.beyond_chance:
-        from casewise.stats.power import further_queries  # and a solver, which takes as long to import as all the rest
-
         more = further_queries(gain.estimate, influence_of_difference(accuracy, baseline), accuracy.at_risk)
     return CheckNumbers(
         file=cases.path.name,
@@ -529,8 +528,6 @@ def limit_on(
     if largest and estimate.estimate == 0 and limit > 0:  # none seen: the upper limit falls as 1 - .025^(1/n)
         needed = math.ceil(math.log(0.025) / math.log1p(-limit)) if limit < 1 else 1
         return Limit(conclusion, max(1, needed - measured.at_risk))
-    from casewise.stats.power import further_queries  # and a solver, which takes as long to import as all the rest
-
     distance = estimate.estimate - limit
     more = further_queries(distance, measured.influence, measured.at_risk) if distance else None
     return Limit(conclusion, more)

@@ -16,8 +16,9 @@ from casewise.evaluate.judged_runs import JudgedRuns, ReportOptions, RunNumbers,
 from casewise.evaluate.yardsticks import select_series, without_attacks
 from casewise.notation import percent
 from casewise.records import ShortRepr
-from casewise.stats.comparison import BEST_BY, LEAST_SPREAD, rank_intervals
+from casewise.stats.comparison import BEST_BY, rank_intervals
 from casewise.stats.estimates import Estimate, estimate_of, measure
+from casewise.stats.intervals import ROUNDING_ERROR
 from casewise.stats.labels import LabelBase, LabelPolicy, Ties, Unsure, labels
 from casewise.stats.measured import Measured
 from casewise.stats.metrics import find_metric, parse_metrics
@@ -207,7 +208,7 @@ class MultiverseNumbers(RunNumbers):
         (judge,) = self.judges
         values = [known_value(world, judge) for world in self.worlds]
         title = find_metric(self.metric).title
-        if max(values) - min(values) < LEAST_SPREAD:
+        if max(values) - min(values) < ROUNDING_ERROR:
             return text(
                 "{judge}: {metric} {value} under all {n} of rules.",
                 judge=judge,
@@ -358,6 +359,6 @@ def under_rules(rules: Rules, measured: dict[str, Measured], n_items: int) -> Ra
         rules,
         n_items,
         {name: estimate_of(measured[name]) for name in names},
-        tuple(name for name in names if most - measured[name].value < LEAST_SPREAD),
+        tuple(name for name in names if most - measured[name].value < ROUNDING_ERROR),
         tuple(name for name, rank in zip(names, best, strict=True) if rank == 1),
     )

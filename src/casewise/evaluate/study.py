@@ -13,8 +13,8 @@ from casewise.errors import ConfigurationError, StatisticsError
 from casewise.evaluate.judged_runs import read_runs
 from casewise.stats.arrays import FloatArray, IntArray, Raters
 from casewise.stats.ceilings import rate_posteriors
+from casewise.stats.judge_power import QueryDifferences, query_differences
 from casewise.stats.panel import prediction_powered_rate
-from casewise.stats.power import QueryDifferences, query_differences
 from casewise.stats.ratings import CodedRatings
 from casewise.stats.sample import right_weight
 from casewise.stats.shares import chance_of_majority, majority_weight

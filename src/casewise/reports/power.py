@@ -16,19 +16,15 @@ from casewise.notation import number, percent, points
 from casewise.options import Hidden
 from casewise.reports.document import Columns, Document, Table, of_tables, table_by, table_of, terms
 from casewise.stats import power as designs
-from casewise.stats.panel import labels_needed
-from casewise.stats.power import (
-    PilotRatings,
+from casewise.stats.judge_power import (
     assumed_deviation,
-    detectable_shift,
-    pilot_intervals,
     power_of_queries,
     queries_needed,
     simulated_power,
     simulated_queries_needed,
-    study_power,
-    study_queries,
 )
+from casewise.stats.panel import labels_needed
+from casewise.stats.power import PilotRatings, detectable_shift, pilot_intervals, study_power, study_queries
 from casewise.stats.ratings import CrowdDesign, CrowdModel, simulate_ratings
 from casewise.storage.benchmark import Benchmark
 from casewise.text import QUERY, Noun, Text, count_of, text

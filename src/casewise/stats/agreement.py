@@ -26,10 +26,11 @@ from casewise.stats.estimates import Estimate, estimate_of
 from casewise.stats.measured import Functional, Totals, TotalsByCluster, share
 from casewise.text import count_of
 
-LOPSIDED = 0.2
-"""Share of the rarer answer below which, with fewer clusters than `ENOUGH`, correlations of votes get no interval."""
+LOPSIDED_SHARE = 0.2
+"""Share of the rarer answer below which, with fewer clusters than `ENOUGH_CLUSTERS`, correlations of votes get no interval."""
 
-ENOUGH = 60
+ENOUGH_CLUSTERS = 60
+"""Clusters with which correlations of votes get an interval whatever the share of the rarer answer."""
 
 
 @dataclass(frozen=True)
@@ -57,11 +58,11 @@ def reliability(
     splits: int = 200,
     raters: Raters | None = None,
 ) -> Reliability:
-    r"""Return reliability of safe rates, by splitting and analytically.
+    r"""Return the reliability of safe rates, by splitting and analytically.
 
     .. math:: \rho = 1 - \frac{\overline{p(1-p)/(m-1)}}{\mathrm{var}(p)}
 
-    is what Spearman-Brown of the split halves tends to over all splits. It needs no annotators, only votes.
+    is the limit of the Spearman-Brown reliability over all splits. It needs no annotators, only votes.
 
     Parameters
     ----------
@@ -175,7 +176,7 @@ def analytic_reliability(rated: RatedItems) -> Estimate:
 def lopsided(rated: RatedItems) -> bool:
     """Return True if nearly all votes are alike on few clusters, so that the few others are too few for an interval."""
     share = float(rated.safe.sum() / rated.votes.sum())
-    return int(rated.cluster.max()) + 1 < ENOUGH and min(share, 1 - share) < LOPSIDED
+    return int(rated.cluster.max()) + 1 < ENOUGH_CLUSTERS and min(share, 1 - share) < LOPSIDED_SHARE
 
 
 @dataclass(frozen=True)
@@ -206,12 +207,14 @@ def agreement_of_votes(
 ) -> Agreement:
     """Return raw agreement, Krippendorff's alpha, Fleiss' kappa and Gwet's AC1 from counts of votes.
 
-    Intervals are Student's *t* from the clusters' influences (`casewise.stats.estimates.estimate_of`).
+    Each of the last three is :math:`(p_o - p_e) / (1 - p_e)`, with :math:`p_o` the agreement of two votes on an item and
+    :math:`p_e` that by chance, which each computes in its own way. Intervals are Student's *t* from the clusters' influences
+    (`casewise.stats.estimates.estimate_of`).
 
     Parameters
     ----------
     safe, votes : (items,) integers
-        Safe votes and all votes of each item. Items with fewer than two votes say nothing and are left out.
+        Safe votes and all votes of each item. Items with fewer than two votes are left out.
     clusters : (items,) labels, optional
         Items that go together: those of one query. Each its own if absent.
     raters : Raters, optional
@@ -221,6 +224,12 @@ def agreement_of_votes(
     ------
     StatisticsError
         No item has two votes, or there are fewer than two clusters.
+
+    References
+    ----------
+    .. [1] Krippendorff (2011), Computing Krippendorff's alpha-reliability. Fleiss (1971), Psychological Bulletin 76, 378-382.
+       Gwet (2008), British Journal of Mathematical and Statistical Psychology 61, 29-48.
+    .. [2] Python: `krippendorff.alpha`, `statsmodels.stats.inter_rater.fleiss_kappa`; R: `irrCAC::gwet.ac1.raw`.
 
     Examples
     --------
@@ -249,24 +258,11 @@ def agreement_of_votes(
         )
         return np.column_stack([*columns, s / m]).astype(float)
 
-    def krippendorff(t: Totals) -> FloatArray:
-        mixed = t["disagreement"] / 2
-        return alphas(np.stack([t["safe"] - mixed, mixed, mixed, t["votes"] - t["safe"] - mixed], axis=-1), "nominal")
-
-    def fleiss(t: Totals) -> FloatArray:
-        expected = (t["safe"] ** 2 + (t["votes"] - t["safe"]) ** 2) / t["votes"] ** 2
-        return safe_divide(t["agreeing"] / t["pairs"] - expected, 1 - expected, default=np.nan)
-
-    def gwet(t: Totals) -> FloatArray:
-        share = t["share"] / t["items"]
-        expected = 2 * share * (1 - share)
-        return (t["agreement"] / t["items"] - expected) / (1 - expected)
-
     names = ("votes", "safe", "pairs", "agreeing", "disagreement", "items", "agreement", "share")
     totals = rated.totals(terms, names)
     chance_corrected = (
         Functional(name, formula, n_items=lambda totals: totals["items"], domain=(-1.0, 1.0))
-        for name, formula in (("alpha", krippendorff), ("kappa", fleiss), ("ac1", gwet))
+        for name, formula in (("alpha", nominal_alpha), ("kappa", fleiss_kappa), ("ac1", gwet_ac1))
     )
     raw, alpha, kappa, ac1 = (
         estimate_of(totals.measure(number, jackknife=True))
@@ -289,12 +285,32 @@ def agreement_of_votes(
     )
 
 
+def nominal_alpha(t: Totals) -> FloatArray:
+    """Return Krippendorff's alpha from sums of votes."""
+    mixed = t["disagreement"] / 2
+    return alphas(np.stack([t["safe"] - mixed, mixed, mixed, t["votes"] - t["safe"] - mixed], axis=-1), "nominal")
+
+
+def fleiss_kappa(t: Totals) -> FloatArray:
+    """Return Fleiss' kappa from sums of votes."""
+    expected = (t["safe"] ** 2 + (t["votes"] - t["safe"]) ** 2) / t["votes"] ** 2
+    return safe_divide(t["agreeing"] / t["pairs"] - expected, 1 - expected, default=np.nan)
+
+
+def gwet_ac1(t: Totals) -> FloatArray:
+    """Return Gwet's AC1 from sums of votes and shares."""
+    share = t["share"] / t["items"]
+    expected = 2 * share * (1 - share)
+    return (t["agreement"] / t["items"] - expected) / (1 - expected)
+
+
 Level = Literal["nominal", "ordinal", "interval"]
+"""Level of measurement of the answers."""
 
 
 @dataclass(frozen=True)
-class LevelAlpha:
-    """Alpha at one level of measurement, with its interval over clusters, and over people where they are known."""
+class KrippendorffAlpha:
+    """Krippendorff's alpha at one level of measurement, with its interval over clusters, and over annotators where they are known."""
 
     alpha: float | None
     """None where all answers are the same."""
@@ -304,17 +320,17 @@ class LevelAlpha:
     """Items with at least two answers."""
 
 
-def alpha_by_level(
+def krippendorff_alpha(
     counts: ArrayLike, *, level: Level, clusters: ArrayLike | None = None, raters: Raters | None = None
-) -> LevelAlpha:
+) -> KrippendorffAlpha:
     r"""Return Krippendorff's alpha of (items, values) counts; the values are in order, and equally far apart for `interval`.
 
     .. math:: \alpha = 1 - (n - 1) \frac{\sum_{ck} o_{ck} \delta_{ck}^2}{\sum_{ck} n_c n_k \delta_{ck}^2}
 
     with coincidences :math:`o_{ck}` and :math:`\delta_{ck}^2` of 0 or 1 (nominal), :math:`(c - k)^2` (interval) or
     :math:`(\sum_{g=c}^{k} n_g - (n_c + n_k) / 2)^2` (ordinal). The interval is Student's *t* from the clusters'
-    influences, on the scale of a correlation; with `raters`, the places of values that people gave, it is as much wider as annotators who
-    differ throughout make it. An answer adds what the sums lose where another one of its item stands in its place.
+    influences, on the scale of a correlation. With `raters`, whose values are places among `values`, it is as much wider as
+    annotators who differ throughout make it: an answer adds what the sums lose where another one of its item replaces it.
 
     Raises StatisticsError: no item has two ratings, or there are fewer than two clusters of such items.
 
@@ -355,8 +371,11 @@ def _level_alpha(
     *,
     ratings: Raters | None,
     influence: Callable[[FloatArray], FloatArray],
-) -> LevelAlpha:
-    """Return the alpha from what each item adds to its terms; `influence`: what each of the `ratings` adds, for a gradient by the terms."""
+) -> KrippendorffAlpha:
+    """Return alpha from the addition of each item to its terms.
+
+    `influence`: a function from alpha's gradient by the terms to the influence of each of the `ratings`.
+    """
     if not len(clusters):
         raise StatisticsError("no item has two ratings, so there is no agreement to measure")
     ids = coded_labels(clusters)
@@ -368,7 +387,7 @@ def _level_alpha(
     if ratings is not None:
         measured = replace(measured, votes=votes_of_ratings(ratings, influence(totals.gradient(functional)[:-1])))
     estimate = estimate_of(measured)
-    return LevelAlpha(estimate.estimate, estimate.limits, level, len(ids))
+    return KrippendorffAlpha(estimate.estimate, estimate.limits, level, len(ids))
 
 
 def votes_of_ratings(ratings: Raters, influence: FloatArray) -> PerVote:
@@ -377,9 +396,9 @@ def votes_of_ratings(ratings: Raters, influence: FloatArray) -> PerVote:
     return PerVote(one_each, influence, np.zeros(len(influence)))
 
 
-def alpha_on_scale(
+def krippendorff_alpha_of_ratings(
     item: ArrayLike, value: ArrayLike, *, clusters: ArrayLike, annotator: ArrayLike | None = None
-) -> LevelAlpha:
+) -> KrippendorffAlpha:
     r"""Return Krippendorff's alpha for intervals, of ratings on a scale of any values.
 
     With :math:`n_i` ratings of item *i*, their sum :math:`S_i` and sum of squares :math:`Q_i`, and *N* ratings in all,
@@ -388,7 +407,7 @@ def alpha_on_scale(
 
     `item`, `value`: (ratings,); the place of each rating's item, and its value. Items with one rating are left out.
     `clusters`: (items,) labels of items that go together.
-    `annotator`: (ratings,) who gave it: the interval then is as much wider as annotators who differ throughout make it.
+    `annotator`: (ratings,) labels; the interval then is as much wider as annotators who differ throughout make it.
 
     Raises StatisticsError: no item has two ratings, or there are fewer than two clusters of such items.
 

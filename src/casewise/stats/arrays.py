@@ -81,14 +81,13 @@ def smallest_integer_reaching(
     return high
 
 
-# Sums within clusters, and the one computation of a cluster-robust variance. Neither needs scipy, which loads
-# long.
+# Sums within clusters, and the one computation of a cluster-robust variance. Neither needs scipy, which loads long.
 
 
 def cluster_sums(
     terms: Collection[FloatArray] | FloatArray, clusters: NDArray[np.intp], *, n_clusters: int
 ) -> FloatArray:
-    """Return sum each of `terms`, k of (items,), within clusters: shape (n_clusters, k), each column in one piece."""
+    """Return the sums of `terms`, k of (items,), within clusters: (n_clusters, k), each column contiguous in memory."""
     sums = np.empty((len(terms), n_clusters))
     for place, column in enumerate(terms):
         sums[place] = np.bincount(clusters, weights=column, minlength=n_clusters)
@@ -114,8 +113,7 @@ def cluster_variance(influence: ArrayLike, clusters: ArrayLike | None = None) ->
     return float(groups / (groups - 1) * (sums**2).sum()) if groups > 1 else float("nan")
 
 
-# What annotators add to an error that knows queries only: two-way clustering, for whatever is made of people's
-# votes.
+# What annotators add to an error over queries: two-way clustering, for any number that is made of people's votes.
 #
 # With errors clustered by query, by annotator, and by their cells (Cameron, Gelbach and Miller 2011),
 #
@@ -134,8 +132,8 @@ class Raters(NamedTuple):
     item: NDArray[np.intp]
     annotator: NDArray[np.intp]
     safe: BoolArray | FloatArray | IntArray
-    """True and false, or shares of 1: what a vote adds to a number lies between what a safe and an unsafe one add. Of ratings
-    that are no verdicts, their values."""
+    """True and false, or shares of 1: the influence of a vote lies between those of a safe and of an unsafe one. Of ratings that
+    are not verdicts, their values."""
 
     def where(self, mask: BoolArray) -> Raters:
         """Return the votes on the items of `mask`, with items numbered anew."""
@@ -181,7 +179,7 @@ class PerVote(NamedTuple):
     def from_counts(cls, terms: TermsOfCounts, safe: IntArray, votes: IntArray, raters: Raters) -> Self:
         """Return the influences of votes: what the terms lose if a vote is exchanged for another one of its item."""
         share, full = (safe / np.maximum(votes, 1))[:, None], terms(safe, votes)
-        other_vote = (votes / np.maximum(votes - 1, 1))[:, None]  # another one, not any one
+        other_vote = (votes / np.maximum(votes - 1, 1))[:, None]  # the vote itself is not drawn
         without_safe, without_unsafe = terms(np.maximum(safe - 1, 0), votes), terms(np.minimum(safe + 1, votes), votes)
         return cls(
             raters, other_vote * (1 - share) * (full - without_safe), other_vote * share * (full - without_unsafe)
@@ -198,7 +196,7 @@ class PerVote(NamedTuple):
 
     @classmethod
     def weighted(cls, parts: Sequence[tuple[float, PerVote | None]]) -> PerVote | None:
-        """Return the weighted sum of numbers on the same items; None where an annotator of one is not known."""
+        """Return the influences on a weighted sum of numbers over the same items; None where one of them has no known annotators."""
         known_parts = [(weight, part) for weight, part in parts if part is not None]
         if len(known_parts) < len(parts) or len({len(part.of_safe) for _, part in known_parts}) != 1:
             return None
@@ -209,7 +207,7 @@ class PerVote(NamedTuple):
         )
 
 
-def widen_for_annotators(influence: FloatArray, extra: float) -> FloatArray:
+def widen_influence(influence: FloatArray, extra: float) -> FloatArray:
     """Return the influences of clusters, scaled so that their variance grows by `extra`."""
     variance = cluster_variance(influence)
     return influence * np.sqrt(1 + extra / variance) if variance > 0 and extra > 0 else influence

@@ -59,6 +59,7 @@ class Calibration:
 
     @property
     def n(self) -> int:
+        """Number of items in the bins."""
         return sum(part.n for part in self.curve)
 
 
@@ -77,7 +78,7 @@ def calibration(sample: Sample, *, n_bins: int = N_BINS) -> Calibration:
     *E* is printed as the sum of :math:`\tfrac{n_b}{n} \sqrt{\max(0, \hat g_b^2 - \sigma_b^2)}`. The interval of the calibration part *C* is
     every *C* with :math:`(C - \hat C)^2 \le t^2 (a C + 2 \sum_{bc} w_b w_c \Sigma_{bc}^2)`, its variance growing with *C* as
     the influences say. *E* has no interval: it bends where a gap is 0, as many are, and the bounds that follow from
-    :math:`C / \max|g| \le E \le \sqrt C` hold in 99.6 to 100 % of studies, so they are too wide to be of use.
+    :math:`C / \max|g| \le E \le \sqrt C` hold in 99.6 to 100 % of studies, which is too wide to be useful.
 
     `n_bins`: at most so many bins; a score from 1 to 10 gives no more than ten.
 

@@ -13,7 +13,6 @@ from casewise.errors import StatisticsError
 from casewise.notation import interval, number
 from casewise.stats.agreement import RatedItems, analytic_reliability
 from casewise.stats.arrays import (
-    BoolArray,
     Counts,
     FloatArray,
     IntArray,
@@ -24,7 +23,7 @@ from casewise.stats.arrays import (
     cluster_variance,
     clusters_of,
     coded_labels,
-    widen_for_annotators,
+    widen_influence,
 )
 from casewise.stats.intervals import (
     ROUNDING_ERROR,
@@ -301,13 +300,6 @@ def leave_one_out(judge: ArrayLike, safe: ArrayLike, votes: ArrayLike) -> FloatA
     return np.where((m > 1)[:, None], np.column_stack([judge_score, person_score]), np.nan)
 
 
-def tied(safe: ArrayLike, votes: ArrayLike) -> BoolArray:
-    """Return the mask of items with as many safe votes as unsafe ones."""
-    (s, m) = Counts.from_arrays(safe, votes)
-    equal: BoolArray = 2 * s == m
-    return equal
-
-
 def new_person_test(
     judge: ArrayLike,
     safe: ArrayLike,
@@ -351,7 +343,7 @@ def new_person_test(
         raise StatisticsError(
             "a judge is compared with a new person on two queries at least, with two votes on an item"
         )
-    if tied(safe, votes)[rated].all():
+    if (2 * np.asarray(safe) == np.asarray(votes))[rated].all():
         raise StatisticsError("people are tied on every item, so no majority says whether a judge or a person is right")
     difference = float(d.mean())
     influence = cluster_sums([(d - difference) / len(d)], places, n_clusters=groups)[:, 0]
@@ -362,7 +354,7 @@ def new_person_test(
             return np.nan_to_num(leave_one_out(judge, safe, votes) @ [[1.0], [-1.0]]) / len(d)
 
         extra = PerVote.from_counts(terms, *Counts.from_arrays(safe, votes), raters).along_gradient(np.ones(1)).variance
-        influence, df = (widen_for_annotators(influence, extra), min(df, len(np.unique(raters.annotator)) - 1))
+        influence, df = (widen_influence(influence, extra), min(df, len(np.unique(raters.annotator)) - 1))
     error = float(np.sqrt(cluster_variance(influence)))
     means = agreement[rated].mean(axis=0)
     below, above = ([] if (side * d > 1e-12).any() else [1 - side * difference] for side in (-1, 1))

@@ -14,20 +14,17 @@ from scipy.special import ndtr, ndtri
 
 from casewise.errors import StatisticsError
 from casewise.records import ShortRepr
-from casewise.stats.arrays import BoolArray, FloatArray, IntArray, cluster_variance, widen_for_annotators
+from casewise.stats.arrays import BoolArray, FloatArray, IntArray, cluster_variance, widen_influence
 from casewise.stats.contrasts import sign_flips
 from casewise.stats.costs import TurningPoint, turning_point
 from casewise.stats.estimates import Estimate, difference_of, estimate_of, influence_of_difference, measure
-from casewise.stats.intervals import adjust, degrees_of_freedom, shows_spread, student_quantile
+from casewise.stats.intervals import LEVEL, adjust, degrees_of_freedom, shows_spread, student_quantile
 from casewise.stats.measured import Measured
 from casewise.stats.metrics import ON_SCALE, REFUSALS, Metric, all_metrics
 from casewise.stats.pairs import PairIndex, measured_flips
 from casewise.stats.sample import Sample
 
 Decision = Literal["pass", "fail", "inconclusive"]
-
-LEVEL = 0.95
-"""Level of the interval whose lower limit fails a run, and one-sided level of the bound that passes it."""
 
 POWER = 0.8
 """Power at which a drop counts as detectable."""
@@ -62,7 +59,7 @@ class MetricGate:
 
     @property
     def decision(self) -> Decision:
-        """Fail where the lower bound is over the margin, pass where the upper one is under it."""
+        """Fail if the lower bound is above the margin, pass if the upper bound is below it, else inconclusive."""
         if self.low > self.margin:
             return "fail"
         return "pass" if self.high < self.margin else "inconclusive"
@@ -70,7 +67,7 @@ class MetricGate:
 
 @dataclass(frozen=True, repr=False)
 class Gate(ShortRepr):
-    """The decision of all metrics together: fail if one fails, pass if all pass, else inconclusive."""
+    """The gates of all metrics, with their decision together."""
 
     metrics: tuple[MetricGate, ...]
     n_items: int
@@ -78,6 +75,7 @@ class Gate(ShortRepr):
 
     @property
     def decision(self) -> Decision:
+        """Fail if one metric fails, pass if all pass, else inconclusive."""
         decisions = {metric.decision for metric in self.metrics}
         if "fail" in decisions:
             return "fail"
@@ -183,7 +181,7 @@ class Entrant:
 
     name: str
     sample: Sample
-    """Over all items of the benchmark, in their order."""
+    """The judge's sample over all items of the benchmark, in their order."""
     asked: BoolArray
     """True for the items that this judge was asked about, with or without a verdict."""
 
@@ -191,7 +189,8 @@ class Entrant:
 class PairedTest(NamedTuple):
     """A test that two judges are right equally often: the exact one of `sign_flips`, over queries.
 
-    Where a query has one item it is McNemar's. A judge that was asked several times is right on so many answers. Items on which people are tied favour neither judge and are left out.
+    Where a query has one item it is McNemar's. Of a judge that was asked several times, the right answers are counted. Items on
+    which people are tied are left out.
     """
 
     only_first_right: int
@@ -329,9 +328,7 @@ def n_right_answers(sample: Sample) -> IntArray:
 
 
 DRAWS = 20_000
-
-LEAST_SPREAD = 1e-9
-"""Standard error of a difference below which two judges count as the same on these items."""
+"""Number of draws of a normal distribution for levels that hold together."""
 
 
 def simultaneous_differences(judges: Sequence[Measured]) -> dict[tuple[int, int], Estimate]:
@@ -354,7 +351,7 @@ def simultaneous_differences(judges: Sequence[Measured]) -> dict[tuple[int, int]
         (j, k)
         for j, k in places
         if np.isfinite(judges[j].value - judges[k].value)
-        and np.sqrt(cluster_variance(influence_of_difference(judges[j], judges[k]))) > LEAST_SPREAD
+        and shows_spread(influence_of_difference(judges[j], judges[k]))
     ]
     level = simultaneous_level([judge.influence for judge in judges], comparable) if len(comparable) > 1 else LEVEL
     return {(j, k): difference_of(judges[j], judges[k], level=level) for j, k in places}
@@ -442,9 +439,7 @@ def winner(judges: Sequence[Measured]) -> Winner:
     best = judges[defined[k]]
     may_be_best = tuple(np.flatnonzero(rank_intervals(judges).best == 1).tolist())
     single = estimate_of(best)
-    influence = np.array(
-        [widen_for_annotators(judges[place].influence, judges[place].extra_variance) for place in defined]
-    )
+    influence = np.array([widen_influence(judges[place].influence, judges[place].extra_variance) for place in defined])
     covariance = len(influence[0]) / (len(influence[0]) - 1) * influence @ influence.T
     error = float(np.sqrt(covariance[k, k]))
     if not shows_spread(influence[k]):

@@ -20,11 +20,11 @@ class TwoProportionZ:
     """Tests of pairs of proportions; every array has the shape of the counts."""
 
     difference: FloatArray
-    """x1/n1 − x2/n2."""
+    """The difference x1/n1 − x2/n2."""
     z: FloatArray
     """The z statistic; 0 where nothing could be tested."""
     p: FloatArray
-    """Two-sided."""
+    """Two-sided p value."""
     log_p: FloatArray
     """Natural logarithm of `p`, also where it underflows (z beyond 38)."""
     ci_low: FloatArray
@@ -168,7 +168,7 @@ def sign_flips(net: ArrayLike) -> SignFlips:
 
 
 class UnseenFloor(NamedTuple):
-    """Distance by which a difference falls and rises if dissent that was not seen is as common as `clusters` allow: the floor of its interval."""
+    """The floor of a difference's interval: by how much it falls and rises if unseen dissent is as common as `clusters` allow."""
 
     below: tuple[float, ...]
     above: tuple[float, ...]
@@ -185,14 +185,14 @@ class Difference:
     ci_low: float
     ci_high: float
     p: float
-    """Two-sided."""
+    """Two-sided p value."""
     unseen: UnseenFloor
 
     @classmethod
     def from_variance(
         cls, difference: float, variance: float, *, df: float, level: float, unseen: UnseenFloor | None = None
     ) -> Difference:
-        """Return the estimate whose error is the root of `variance`.
+        """Return the difference whose error is the root of `variance`.
 
         Where nothing varies, the interval is the floor of `casewise.stats.intervals.floored_interval`: of the conditions in which all
         ratings are alike, or of the whole difference.
@@ -224,15 +224,14 @@ class ClusteredContrast:
     """A contrast of two conditions, first less second, with several standard errors."""
 
     queries_like_these: Difference | None
-    """Clustered by query and by annotator; None where annotators are not known, or a condition has one."""
+    """The difference with errors by query and by annotator; None where annotators are not known, or a condition has one."""
     these_queries: Difference | None
-    """Clustered by annotator around each query's rates; None under the same conditions."""
+    """The difference with errors by annotator around each query's rates; None under the same conditions."""
     by_query: Difference | None
-    """The average per-query difference, its error from the spread of the queries' differences.
-
-    None where fewer than two queries were rated under both conditions."""
+    """The average per-query difference, with its error from the spread of the queries' differences; None where fewer than two
+    queries were rated under both conditions."""
     by_item: Difference
-    """Clustered by query within condition: what is often done, shown to be compared."""
+    """The difference with errors by query within condition: a common analysis, for comparison."""
     annotators: int | None
     queries: int
     not_positive: bool
@@ -374,6 +373,8 @@ def group_difference(
 
 
 class _PeopleVariance(NamedTuple):
+    """A variance over annotators, with its degrees of freedom."""
+
     variance: float
     df: float
 
@@ -404,9 +405,9 @@ class _Columns(NamedTuple):
     def two_way(
         self, difference: float, influence: FloatArray, people: _PeopleVariance, *, level: float
     ) -> tuple[Difference, bool]:
-        """Return a difference with an error over queries and people, and Satterthwaite's degrees of freedom, no fewer than the least of the two's.
+        """Return a difference with an error over queries and people, and whether the sum of the three variances is 0 or less.
 
-        Also whether the sum of the three variances is 0 or less.
+        Degrees of freedom are Satterthwaite's, between those of queries and of people.
         """
         query_variance, df = cluster_variance(influence, self.query), self.queries - 1
         sum_of_variances = query_variance + people.variance - float(np.sum(influence**2))
@@ -416,9 +417,8 @@ class _Columns(NamedTuple):
         fewest, most = min(df, people.df), max(df, people.df)
         two_way_df = min(max(variance**2 / df_denominator, fewest), most) if df_denominator > 0 else fewest
         unseen = self.unseen("both")
-        return Difference.from_variance(
-            difference, variance, df=two_way_df, level=level, unseen=unseen
-        ), sum_of_variances <= 0
+        whole = Difference.from_variance(difference, variance, df=two_way_df, level=level, unseen=unseen)
+        return whole, sum_of_variances <= 0
 
     def unseen(self, sample: Literal["queries", "people", "both"]) -> UnseenFloor:
         """Return the floor of a difference of the two conditions: of each condition in which all ratings are alike.
@@ -439,7 +439,7 @@ class _Columns(NamedTuple):
         return UnseenFloor(tuple(below), tuple(above), min(counts))
 
     def people_variance(self, influence: FloatArray) -> _PeopleVariance | None:
-        r"""Return clustered by annotator, with a factor of :math:`G_c/(G_c - 1)` for the :math:`G_c` people of each condition.
+        r"""Return the variance over annotators, with a factor of :math:`G_c/(G_c - 1)` for the :math:`G_c` people of each condition.
 
         Where each person rates under one condition, that is Welch's variance of two groups of people, with his degrees of
         freedom; where all rate under both, it is the paired one, with :math:`G - 1`. None for a condition with one person.

@@ -15,10 +15,11 @@ from casewise.stats.estimates import NO_SPREAD, Estimate, estimate_of
 from casewise.stats.intervals import degrees_of_freedom, student_quantile
 from casewise.stats.measured import Functional, Measured, Totals, TotalsByCluster, share
 from casewise.stats.sample import AGREEMENT, Sample, mean_over_answers, refusal_terms, totals_by_query
-from casewise.stats.words import Folds
+from casewise.stats.words import N_FOLDS, Folds
 from casewise.text import text
 
 AGREEMENT_CURVE = (0.60, 0.65, 0.70, 0.75, 0.80)
+"""Levels of agreement at which errors are computed."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -42,7 +43,7 @@ class RefusalRates(ShortRepr):
 
     @property
     def estimates(self) -> tuple[Estimate, ...]:
-        """Return the estimates in the order of the table."""
+        """The estimates in the order of the table."""
         return tuple(getattr(self, name) for name in SHARES)
 
 
@@ -91,8 +92,6 @@ SHARES: dict[str, tuple[str, str]] = {
 
 RATIOS: tuple[float, ...] = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)
 """Harms of one wrongly safe verdict, in over-refusals."""
-
-N_FOLDS = 10
 
 FEWEST_FITTED = 60
 """Number of queries below which a fitted threshold's cost gets no interval."""
@@ -169,7 +168,7 @@ class FittedVerdicts:
     safe: FloatArray
     threshold: float | None
     variance: float
-    """Variance of the mean cost, by leaving each fold out of both: thresholds move with the queries that they are fitted on."""
+    """Variance of the mean cost by leaving each fold out: thresholds change with the queries that they are fitted on."""
 
 
 def error_terms(sample: Sample, safe: FloatArray) -> dict[str, FloatArray]:
@@ -196,7 +195,7 @@ def cost(ratio: float) -> Functional:
 
 
 def cost_of_fitted(sample: Sample, fitted: FittedVerdicts, ratio: float) -> Estimate:
-    """Return a cost with the larger of two variances, and no interval where too few queries carry both a threshold and its error."""
+    """Return a cost with the larger of two variances; without an interval for fewer than `FEWEST_FITTED` queries."""
     totals = totals_by_query(sample, lambda part: error_terms(part, fitted.safe))
     fitted_cost = totals.measure(cost(ratio))
     variance = fitted_cost.variance
@@ -226,16 +225,17 @@ class CumulativeErrors:
     """Value of each item, (items,); nan where there is none."""
     fold: NDArray[np.intp]
     known: FloatArray
-    """(values,) in ascending order."""
+    """(values,) distinct values in ascending order."""
     learnt: BoolArray
-    """(folds, values) whether a fold has a labelled item of that value."""
+    """(folds, values) mask: True where a fold has a labelled item of that value."""
     refused: FloatArray
-    """(folds, values + 1) the weight of "safe" of a fold's items of so many lowest values."""
+    """(folds, values + 1) weight of "safe" of a fold's items with one of the lowest 0, 1, 2, ... values."""
     answered: FloatArray
-    """(folds, values + 1) the weight of "unsafe" of a fold's other items."""
+    """(folds, values + 1) weight of "unsafe" of a fold's other items."""
     silent: tuple[FloatArray, FloatArray]
     """(folds,) over-refusals and harms of items without a value."""
     counted: FloatArray
+    """(folds,) number of items that count."""
 
     @classmethod
     def from_sample(cls, sample: Sample, *, seed: int) -> Self | None:
@@ -391,6 +391,7 @@ def fieller(measured: Measured, totals: TotalsByCluster) -> Estimate:
 
 
 def cheaper(excess_of_first: float) -> str | None:
+    """Return the judge with fewer errors, `first` or `second`; None where both make as many."""
     if excess_of_first == 0:
         return None
     return "second" if excess_of_first > 0 else "first"

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from casewise import notation
 from casewise.errors import StatisticsError
 from casewise.records import Elicitation, scale_of
-from casewise.stats.arrays import FloatArray, PerVote, clusters_of, safe_divide, widen_for_annotators
+from casewise.stats.arrays import FloatArray, PerVote, clusters_of, safe_divide, widen_influence
 from casewise.stats.intervals import (
     LEVEL,
     ROUNDING_ERROR,
@@ -70,17 +70,17 @@ class Estimate:
 
     @property
     def limits(self) -> tuple[float, float] | None:
-        """The interval as a pair; None where there is none."""
+        """Both limits; None where there is no interval."""
         return None if self.ci_low is None or self.ci_high is None else (self.ci_low, self.ci_high)
 
     @property
     def ends(self) -> tuple[float | None, float | None]:
-        """Both limits; each is None where there is no interval."""
+        """Both limits, each None where there is no interval."""
         return self.limits or (None, None)
 
     @property
     def as_share(self) -> str:
-        """`62.2 % [51.9, 71.6]`, without limits where there are none."""
+        """The share with its interval in words, such as `62.2 % [51.9, 71.6]`."""
         return notation.share(self.estimate, self.ci_low, self.ci_high)
 
     @property
@@ -119,7 +119,7 @@ def estimate(sample: Sample, *, metrics: Sequence[Metric] | None = None) -> tupl
 def measure(sample: Sample, *, metrics: Sequence[Metric] | None = None, losses: bool = False) -> tuple[Measured, ...]:
     """Return every metric of `metrics` (by default all) that `sample` can give, with what intervals and differences need.
 
-    `losses`: with what each query could take from it, too.
+    `losses`: whether to compute how much each query could take from the number.
     """
     metrics = all_metrics() if metrics is None else metrics
     measurable = [metric for metric in metrics if metric.available_for(sample)] if len(sample) else []
@@ -137,9 +137,9 @@ def estimate_of(measured: Measured, *, level: float = LEVEL) -> Estimate:
 
     Student's *t* on the scale of its domain, from the clusters' influences (`casewise.stats.intervals`). A proportion
     that is 0 or 1, or alike in every cluster, gets Clopper and Pearson's interval, where each cluster counts once: without
-    a difference to see, nothing says that the items of a query do not go together. Metrics of values are as uncertain at
-    least as if the largest share of queries of which none need be seen (:math:`1 - .025^{1/G}`) were judged wrongly: a judge that is grossly wrong on one query in ten is seen to be in four of five samples of 15. The mean of proportions :math:`p_j`
-    with intervals :math:`(l_j, u_j)` gets
+    a difference to see, nothing says that the items of a query do not go together. Metrics of values are at least as uncertain
+    as if the largest share of queries of which none need be seen (:math:`1 - .025^{1/G}`) were judged wrongly. The mean of
+    proportions :math:`p_j` with intervals :math:`(l_j, u_j)` gets
 
     .. math:: \bar p - \tfrac1k \sqrt{\textstyle\sum_{ij} \rho_{ij} (p_i - l_i)(p_j - l_j)}
 
@@ -156,16 +156,17 @@ def estimate_of(measured: Measured, *, level: float = LEVEL) -> Estimate:
     if measured.shares:
         return with_interval(estimate, interval_of_mean(measured.shares, level=level), BY_PARTS)
     rare = rare_proportion_interval(measured, level=level)
-    extra, measured = measured.extra_variance, with_annotators(measured)
-    limits = interval_from_spread(measured, rare, level=level)
-    if limits is None and measured.kind != "other":
+    extra, measured = measured.extra_variance, with_extra_variance(measured)
+    limits, method = interval_from_spread(measured, rare, level=level), UNSEEN
+    if limits is not None:
+        method = STUDENT if measured.wordings < 2 else OVER_WORDINGS
+    elif measured.kind != "other":
         method = UNSEEN if measured.kind == "mean" else EXACT
         return with_interval(estimate, interval_without_spread(measured, extra, level=level), method)
-    if limits is None and measured.unseen is None:
+    elif measured.unseen is None:
         return replace(estimate, method=NO_SPREAD)
-    method = UNSEEN if limits is None else STUDENT if measured.wordings < 2 else OVER_WORDINGS
-    if limits is None:  # to the side on which what is unseen lies, that is the floor
-        shift = 0.0 if measured.unseen is None else measured.unseen - measured.value
+    else:  # on the side on which `unseen` lies, that is the floor
+        shift = measured.unseen - measured.value
         below, above = (
             [reach] if np.isfinite(reach) and not side * shift > ROUNDING_ERROR else []
             for side, reach in zip((-1, 1), distances_to_bounds(measured), strict=True)
@@ -218,14 +219,13 @@ FEW = 10
 """Number of clusters from which the variance of a proportion is known well enough."""
 
 
-def with_annotators(measured: Measured) -> Measured:
-    """Return the number with influences that hold the annotators' part of the variance, where the voters are known."""
+def with_extra_variance(measured: Measured) -> Measured:
+    """Return the number with influences that contain the variance from annotators and fitted thresholds."""
     if not measured.extra_variance:
         return measured
-    influence = widen_for_annotators(measured.influence, measured.extra_variance)
-    return replace(
-        measured, influence=influence, votes=None, cluster_shares=None
-    )  # whose limits do not know of annotators
+    influence = widen_influence(measured.influence, measured.extra_variance)
+    # The limits from shares of clusters do not allow for that variance.
+    return replace(measured, influence=influence, votes=None, cluster_shares=None)
 
 
 def with_interval(estimate: Estimate, limits: Interval, method: str) -> Estimate:
@@ -233,7 +233,10 @@ def with_interval(estimate: Estimate, limits: Interval, method: str) -> Estimate
 
 
 def interval_without_spread(measured: Measured, extra: float, *, level: float) -> Interval:
-    r"""Return the limits of a number that is alike in every cluster; `extra`, what annotators add, widens each by :math:`\sqrt{d^2 + t^2 v}`."""
+    r"""Return the limits of a number that is alike in every cluster.
+
+    The variance `extra` of annotators, *v*, widens each distance *d* to :math:`\sqrt{d^2 + t^2 v}`.
+    """
     value, (low, high) = measured.value, measured.domain
     if measured.kind == "share":
         limits = clopper_pearson_interval(value, measured.at_risk, level=level)
@@ -255,7 +258,7 @@ def interval_without_spread(measured: Measured, extra: float, *, level: float) -
 
 def interval_of_mean(shares: Sequence[Measured], *, level: float) -> Interval:
     """Return the interval of a mean of proportions, from the intervals of each and how their influences go together."""
-    values, widened = np.array([part.value for part in shares]), [with_annotators(part) for part in shares]
+    values, widened = np.array([part.value for part in shares]), [with_extra_variance(part) for part in shares]
     intervals = [
         interval_from_spread(part, rare_proportion_interval(part, level=level), level=level)
         or interval_without_spread(part, original.extra_variance, level=level)
@@ -273,9 +276,8 @@ def interval_of_mean(shares: Sequence[Measured], *, level: float) -> Interval:
     )
     mean = float(values.mean())
     limits = Interval(max(0.0, mean - below), min(1.0, mean + above))
-    if varies.any() and not shows_spread(
-        influence.mean(axis=0)
-    ):  # the shares vary, and make up for each other throughout
+    # The shares vary, and make up for each other throughout.
+    if varies.any() and not shows_spread(influence.mean(axis=0)):
         unseen = clopper_pearson_interval(mean, shares[0].at_risk, level=level)
         limits = Interval(min(limits.low, unseen.low), max(limits.high, unseen.high))
     return limits
@@ -301,18 +303,18 @@ def difference_of(first: Measured, second: Measured, *, level: float = LEVEL) ->
     clusters = min(first.at_risk, second.at_risk)
     if clusters < 2:
         return estimate
-    influence = influence_of_difference(first, second)
+    influence, bounded = influence_of_difference(first, second), {first.kind, second.kind} <= {"share", "mean"}
     reach = first.domain[1] - first.domain[0]
     domain = (-reach, reach)
     limits = t_interval_from_influences(value, influence, domain=domain, at_risk=clusters, level=level)
-    if limits is None and not {first.kind, second.kind} <= {"share", "mean"}:
+    if limits is None and not bounded:
         return replace(estimate, method=ALIKE if value == 0 and not shows_spread(influence) else NO_SPREAD)
     if limits is None:
         below, above = [value + reach], [reach - value]
         return with_interval(
             estimate, floored_interval(value, None, below=below, above=above, clusters=clusters, level=level), UNSEEN
         )
-    if {first.kind, second.kind} <= {"share", "mean"}:
+    if bounded:
         limits = floored_interval(
             value, limits, **unseen_parts(first, second), clusters=clusters, domain=domain, level=level
         )
@@ -346,14 +348,13 @@ def unseen_parts(first: Measured, second: Measured) -> UnseenParts:
 
 
 def influence_of_difference(first: Measured, second: Measured) -> FloatArray:
-    """Return the addition of each cluster to the difference of two numbers, enlarged for annotators."""
+    """Return the influence of each cluster on the difference of two numbers, enlarged for annotators."""
     votes = PerVote.weighted([(1.0, first.votes), (-1.0, second.votes)])
     influence = first.influence - second.influence
-    return influence if votes is None else widen_for_annotators(influence, votes.variance)
+    return influence if votes is None else widen_influence(influence, votes.variance)
 
 
-# Several judgements of one item: their mean is the item's value, their spread the judge's own noise. They add no
-# n.
+# Several judgements of one item: their mean is the item's value, their spread the judge's own noise. They add no n.
 
 
 NO_REPEATS = "undefined: no item has two judgements with a value"
@@ -567,19 +568,21 @@ def rule_scores(
         ],
         dtype=float,
     ).T
+    matches = {
+        f"RMR@{tenths / 10:g}": scored * (np.maximum(extra, missing) <= (10 - tenths) * n_true // 10)
+        for tenths in TENTHS
+    }
     terms = {
         "scored": scored,
         "errors": scored * (extra + missing),
         "union": scored * union,
         "cases": np.ones(len(ids)),
+        "without": 1 - scored,
+        **matches,
+        "matches": np.mean(list(matches.values()), axis=0),
     }
-    for tenths in TENTHS:
-        terms[f"RMR@{tenths / 10:g}"] = scored * (np.maximum(extra, missing) <= (10 - tenths) * n_true // 10)
-    terms["matches"] = sum((terms[f"RMR@{tenths / 10:g}"] for tenths in TENTHS), np.zeros(len(ids))) / len(TENTHS)
-    terms["without"] = 1 - scored
     totals = TotalsByCluster.from_terms(terms, ids, n_unscored=int(terms["without"].sum()))
     no_rule = "undefined: no rule is violated or predicted"
-    matches = [f"RMR@{tenths / 10:g}" for tenths in TENTHS]
     numbers = (
         share("RMR", "matches", "scored", kind="mean", undefined=NO_CASE),
         *(share(name, name, "scored", undefined=NO_CASE) for name in matches),

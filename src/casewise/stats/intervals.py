@@ -80,11 +80,11 @@ def shows_spread(influence: FloatArray) -> bool:
 def t_interval_from_influences(
     value: float, influence: FloatArray, *, domain: Domain = UNBOUNDED, at_risk: int, level: float = LEVEL
 ) -> Interval | None:
-    """Return Student's *t* interval of a number from its clusters' influences; None where they show no spread, or it is at a bound.
+    """Return Student's *t* interval of a number from its clusters' influences; None without spread, or at a bound.
 
-    `influence`: (clusters,); the addition of each cluster to the number's deviation; see `casewise.stats.arrays`.
-    `at_risk`: number of clusters that the number is over: at most one degree of freedom less.
-    `level`: of the interval; above .95 where the interval is one of several that hold together.
+    `influence`: (clusters,) floats; the addition of each cluster to the number's deviation.
+    `at_risk`: number of clusters that the number is over; there is at least one degree of freedom less.
+    `level`: confidence level; above .95 where the interval is one of several that hold together.
 
     The mean of ten queries, of which two are wrong:
 
@@ -146,21 +146,16 @@ def hall_corrected_statistic(statistic: float, influence: FloatArray) -> float:
 def skewness(influence: FloatArray) -> float:
     r"""Return the skewness of the mean of independent clusters with this influence, :math:`\sum I_g^3 / (\sum I_g^2)^{3/2}`."""
     squares = influence**2
-    total = float(squares.sum())
-    return (
-        float((squares * influence).sum()) / total**1.5 if total > 0 else 0.0
-    )  # numpy's own cube takes 20 times as long
+    total, third = float(squares.sum()), float((squares * influence).sum())  # numpy's own cube takes 20 times as long
+    return third / total**1.5 if total > 0 else 0.0
 
 
 def clopper_pearson_interval(share: float, clusters: int, *, level: float = LEVEL) -> Interval:
-    """Return Clopper and Pearson's interval for a share that does not vary between clusters: each counts once, whatever its items."""
+    """Return Clopper and Pearson's interval of a share that does not vary between clusters: each cluster counts once."""
     from casewise.stats.shares import clopper_pearson
 
     interval = clopper_pearson(min(max(share, 0.0), 1.0) * clusters, clusters, level=level)
     return Interval(float(interval.low), float(interval.high))
-
-
-# The floor: the effect that unseen errors can have on a number.
 
 
 def largest_unseen_share(clusters: int, *, level: float = LEVEL) -> float:
@@ -192,7 +187,7 @@ def floored_interval(
 
 
 def unseen_floor_p(distance: float, parts: Iterable[float], *, clusters: int) -> float:
-    """Return the one-sided p value that belongs to the floor: the level at which a floored_interval limit stands `distance` away.
+    """Return the one-sided p value of the floor: the level at which a limit of `floored_interval` stands `distance` away.
 
     `parts`: as `below` or `above` of `floored_interval`. Without any the floor allows nothing, and p is 0.
     """

@@ -30,13 +30,13 @@ from casewise.stats.shares import log_choose
 
 
 LARGEST_HALF = 2_000_000
-"""Tables listed for one half of the groups."""
+"""Most tables that are listed for one half of the groups."""
 LISTED_IN_ALL = 50_000_000
-"""Tables listed for all patterns of sizes together: some seconds."""
+"""Most tables that are listed for all patterns of sizes together; they take some seconds."""
 ALWAYS_LISTED = 100_000
 """Number of tables that are listed faster than shuffles are drawn, whatever the number of patterns."""
 DRAWS = 20_000
-"""Shuffles where counting is out of reach: a p of 0.05 is then known to 0.0015 (its standard error)."""
+"""Number of shuffles where counting is out of reach: the standard error of a p of 0.05 is then 0.0015."""
 
 
 class TableHalf(NamedTuple):
@@ -74,7 +74,7 @@ class TableHalf(NamedTuple):
 def permutation_p(
     successes: IntArray, sizes: IntArray, *, rng: np.random.Generator | None = None
 ) -> tuple[FloatArray, int]:
-    """Return the permutation p value of each task, and of how many tasks it is estimated by shuffling; counts as for `kruskal_wallis`."""
+    """Return the permutation p value of each task, and the number of tasks for which it is estimated by shuffling."""
     flat_sizes = sizes.reshape(-1, sizes.shape[-1])
     order = np.argsort(flat_sizes, axis=1, kind="stable")
     rows = np.take_along_axis(successes.reshape(flat_sizes.shape), order, 1)
@@ -92,15 +92,12 @@ def permutation_p(
 
 
 def _halves(sizes: IntArray, most: int) -> tuple[TableHalf, TableHalf] | None:
-    """Return the groups in two parts, the first with at most as many tables as the second; None where either lists more than `most`."""
+    """Return the tables of the groups in two parts, the first no larger than the second; None if either has more than `most`."""
     cut, tables = 1, (sizes + 1).tolist()
     while math.prod(tables[: cut + 1]) <= math.prod(tables[cut + 1 :]):
         cut += 1
-    parts, scale, total = (
-        (tuple(sizes[:cut].tolist()), tuple(sizes[cut:].tolist())),
-        math.lcm(*sizes.tolist()),
-        int(sizes.sum()),
-    )
+    parts = tuple(sizes[:cut].tolist()), tuple(sizes[cut:].tolist())
+    scale, total = math.lcm(*sizes.tolist()), int(sizes.sum())
     for *before, last in parts:  # at most so many tables on the way to all of them
         if math.prod(math.comb(n + before.count(n), n) for n in set(before)) * (last + 1) > most:
             return None
@@ -111,7 +108,7 @@ def _halves(sizes: IntArray, most: int) -> tuple[TableHalf, TableHalf] | None:
 
 
 def _joined(rows: IntArray, sizes: IntArray, first: TableHalf, second: TableHalf) -> FloatArray:
-    """Return P(T >= observed | S): each table of the first half with the tail of the second that makes it extreme."""
+    """Return P(T >= observed | S) of each row, from each table of the first half and the tail of the second."""
     scale = math.lcm(*sizes.tolist())
     unit = scale * int(sizes.sum()) + 1
     keys = second.total * unit + second.statistic
@@ -160,18 +157,18 @@ class KruskalWallis:
     h: FloatArray
     """The tie-corrected statistic; 0 where nothing could be tested."""
     df: int | IntArray
-    """Groups with ratings, less one; an array only where tasks differ in it."""
+    """Number of groups with ratings, less one; an array only where tasks differ in it."""
     p: FloatArray
     cramers_v: FloatArray
     """Effect size between 0 and 1."""
     testable: BoolArray
     """False where everyone agrees: then `p` is 1 by definition."""
     n: IntArray
-    """Ratings of the task."""
+    """Number of ratings of the task."""
     p_exact: FloatArray | None = None
     """The permutation p values, if asked for."""
     shuffled: int = 0
-    """Tasks whose permutation p is estimated by random shuffles."""
+    """Number of tasks whose permutation p is estimated by random shuffles."""
 
     @property
     def reported_p(self) -> FloatArray:
@@ -182,7 +179,7 @@ class KruskalWallis:
 def kruskal_wallis(
     successes: ArrayLike, sizes: ArrayLike, *, exact: bool = False, rng: np.random.Generator | None = None
 ) -> KruskalWallis:
-    r"""Return Kruskal-Wallis test on 0/1 ratings, for any number of tasks at once.
+    r"""Return the Kruskal-Wallis test on 0/1 ratings, for any number of tasks at once.
 
     On two values the tie-corrected statistic is a Pearson chi-square in disguise,
 
@@ -261,7 +258,7 @@ def h_statistic(successes: IntArray, sizes: IntArray) -> FloatArray:
 
 CATEGORY_DRAWS = 1000
 MOST_CELLS = 10_000_000
-"""Shuffled counts drawn in all; beyond, there are fewer shuffles (never below 100), and the result says how many."""
+"""Most shuffled counts that are drawn in all; beyond, there are fewer shuffles (never below 100), and the result says how many."""
 
 
 @dataclass(frozen=True)

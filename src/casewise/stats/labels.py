@@ -23,6 +23,7 @@ UNSURE_WEIGHT: dict[Unsure, float] = {"half": 0.5, "unsafe": 0.0}
 """Weight of "safe" of an unsure vote; one that is dropped counts nowhere."""
 
 TIE_WEIGHT: dict[Ties, float] = {"half": 0.5, "drop": np.nan, "safe": 1.0, "unsafe": 0.0}
+"""Weight of "safe" of a tie; nan for no label."""
 
 
 @dataclass(frozen=True)
@@ -30,15 +31,17 @@ class LabelPolicy:
     """A policy that turns votes into labels."""
 
     base: LabelBase = "votes"
-    """`votes`: the majority of people's votes alone; of a benchmark of shares without numbers of votes, the share. `published`: as the release's scripts have it, for comparing with
-    the paper: the author's intent counts as one more vote, and the rate must exceed one half. `intended`: the author's
-    intent. `mean`: the side of the scale's cut on which the mean rating lies; a mean at the cut is unsafe."""
+    """`votes`: the majority of people's votes alone; of a benchmark of shares without numbers of votes, the share. `published`: as
+    the release's scripts have it, for comparing with the paper: the author's intent counts as one more vote, and the rate must
+    exceed one half. `intended`: the author's intent. `mean`: the side of the scale's cut on which the mean rating lies; a mean at
+    the cut is unsafe."""
     ties: Ties = "half"
-    """The worth of a tie under `votes`: half of each class, nothing, or one of the two."""
+    """The label of a tie under `votes`: half of each class, none, or one of the two."""
     unsure: Unsure = "drop"
-    """The worth of an unsure vote, or of one that the user is to be asked first: nothing, half a safe and half an unsafe vote, or an unsafe vote."""
+    """What an unsure vote, or a vote to ask the user first, counts as: no vote, half a safe and half an unsafe vote, or an unsafe
+    vote."""
     overrides: tuple[tuple[str, Literal["safe", "unsafe"]], ...] = ()
-    """Categories whose label is laid down, with the verdict. `published` has one: child-related crimes are unsafe."""
+    """Categories with a fixed label, and the label. `published` has one: child-related crimes are unsafe."""
 
     @property
     def name(self) -> str:
@@ -143,7 +146,7 @@ def column(items: pl.DataFrame, name: str) -> FloatArray:
 
 
 def counted_votes(items: pl.DataFrame, unsure: Unsure) -> tuple[FloatArray, FloatArray]:
-    """Return safe votes, and all votes, with the unsure ones as this policy has them."""
+    """Return the safe votes and all votes of each item, with unsure votes counted as `unsure` says."""
     safe, votes = column(items, "n_safe"), column(items, "n_votes")
     if unsure == "drop" or "n_unsure" not in items.columns:
         return safe, votes

@@ -24,7 +24,7 @@ from casewise.stats.sample import (
 )
 
 Influence = Callable[["RankedItems", FloatArray, FloatArray | IntArray], FloatArray]
-"""Function from a table, and a label and a place of the rate for each item, to the item's addition."""
+"""Function from a table, and a label and a place of the rate for each item, to the influence of each item."""
 
 
 def auroc(sample: Sample) -> Measured:
@@ -45,7 +45,7 @@ def auroc(sample: Sample) -> Measured:
         sample,
         area,
         lambda table, label, _: area_influence(table, label),
-        undefined="undefined: a class is missing",
+        undefined=ONE_CLASS,
     )
     at_risk = min(int(np.count_nonzero(np.bincount(sample.cluster[in_class]))) for in_class in classes)
     return replace(value, at_risk=at_risk, kind="share", domain=(0.0, 1.0))
@@ -63,7 +63,7 @@ def spearman(sample: Sample) -> Measured:
         sample,
         correlation,
         lambda table, _, rate: correlation_influence(table, rate),
-        undefined="undefined: nothing varies",
+        undefined=UNVARIED,
     )
 
 
@@ -79,7 +79,7 @@ class RankedItems:
 
     @classmethod
     def from_samples(cls, *samples: Sample, mass: tuple[float, ...]) -> RankedItems:
-        """Return the items of several samples, which count `mass` each."""
+        """Return the items of several samples; an item of a sample weighs the sample's `mass`."""
         counted = [sample.in_rank_metrics for sample in samples]
         parts = list(zip(samples, counted, mass, strict=True))
         value = np.concatenate([sample.value[ranked] for sample, ranked, _ in parts])
@@ -92,7 +92,7 @@ class RankedItems:
         )
 
     def with_unseen(self, sample: Sample) -> RankedItems:
-        """Return the ranks of `sample`, and of it with as many queries judged wrongly as can go unseen."""
+        """Return the items of `sample` mixed with those judged wrongly, by the largest share of queries that can go unseen."""
         share = largest_unseen_share(sample.n_clusters)
         return replace(self, mass=np.repeat([1 - share, share], len(self.mass) // 2))
 
@@ -100,7 +100,7 @@ class RankedItems:
 def measured_ranks(
     name: str, sample: Sample, number: Callable[[RankedItems], float], influence: Influence, *, undefined: str
 ) -> Measured:
-    """Return a rank statistic with its influences, and with those if everything were judged wrongly."""
+    """Return a rank statistic with the influences of clusters, as judged and if everything were judged wrongly."""
     table, counted = RankedItems.from_samples(sample, sample.all_wrong, mass=(1.0, 0.0)), sample.in_rank_metrics
     cluster, rates = sample.cluster[counted], np.unique(sample.rate[counted])
     influences = influence(table, table.weight, table.rate)
@@ -141,7 +141,7 @@ def area(table: RankedItems) -> float:
 
 
 def area_influence(table: RankedItems, weight: FloatArray) -> FloatArray:
-    """Return the addition of each item to the AUROC, were its label `weight`: the derivative by its mass."""
+    """Return the influence of each item on the AUROC if its label were `weight`: the derivative by its mass."""
     w, u = np.nan_to_num(weight), np.nan_to_num(1 - weight)
     safe, unsafe = table.mass * table.weight, table.mass * (1 - table.weight)
     all_safe, all_unsafe = float(safe.sum()), float(unsafe.sum())
@@ -159,7 +159,7 @@ def correlation(table: RankedItems) -> float:
 
 
 def correlation_influence(table: RankedItems, rate: FloatArray | IntArray) -> FloatArray:
-    r"""Return the addition of each item, were its rate at the place `rate`: the influence function of a correlation of midranks.
+    r"""Return the influence of each item on Spearman's correlation if its rate were at the place `rate`.
 
     With *F* and *G* the mid-distribution functions and :math:`K(x, X) = [x < X] + \tfrac12 [x = X]`, the
     covariance E *F*(X) *G*(Y) − ¼ changes with an item at (x, y) by
@@ -186,7 +186,7 @@ def correlation_influence(table: RankedItems, rate: FloatArray | IntArray) -> Fl
 
 
 def midranks(weight: FloatArray, group: IntArray, *, at: FloatArray | IntArray | None = None) -> FloatArray:
-    """Return the weight of the groups below each item's own and half of its own; `at` other places, between groups too."""
+    """Return the weight of the groups below each item's own and half of its own; or `at` other places, also between groups."""
     cumulative = np.append(0.0, np.cumsum(np.bincount(group, weights=weight)))
     place = group if at is None else at
     mean_rank: FloatArray = (
@@ -205,17 +205,14 @@ def midranks(weight: FloatArray, group: IntArray, *, at: FloatArray | IntArray |
 
 Needs = Literal["items", "verdicts", "values", "order", "scale"]
 
-UNDEFINED: dict[Needs, str] = {
-    "scale": "undefined: nothing varies",
-    "items": NO_ITEMS,
-    "verdicts": "undefined: a class is missing",
-    "values": "undefined: nothing varies",
-    "order": "undefined: nothing varies",
-}
+UNVARIED = "undefined: nothing varies"
+ONE_CLASS = "undefined: a class is missing"
+UNDEFINED: dict[Needs, str] = {"items": NO_ITEMS, "verdicts": ONE_CLASS}
+"""Reasons why a metric with items is undefined, where it is not that nothing varies."""
 
 
 class RecordedTerms(dict[str, FloatArray]):
-    """A mapping that records which sums a formula reads."""
+    """A mapping of sums that records which ones a formula reads."""
 
     def __missing__(self, name: str) -> FloatArray:
         return self.setdefault(name, np.ones(1))
@@ -223,7 +220,7 @@ class RecordedTerms(dict[str, FloatArray]):
 
 @dataclass(frozen=True)
 class Metric:
-    """One metric."""
+    """A number that says how well a judge agrees with people."""
 
     name: str
     title: str
@@ -256,7 +253,7 @@ class Metric:
     better: Literal["higher", "lower"] = "higher"
     """The good direction."""
     package: str | None = None
-    """The package that brings it, which casewise fills in; None for casewise's own. If its code raises, the number is
+    """The package that provides it, which casewise fills in; None for casewise's own. If its code raises, the number is
     undefined, with the reason."""
 
     def available_for(self, sample: Sample) -> bool:
@@ -304,6 +301,7 @@ class Metric:
             )
 
     def measured(self, sample: Sample, totals: TotalsByCluster) -> Measured:
+        """Measure the metric, as `measure` does; the code of a package may raise."""
         if self.ordered is not None:
             answers = [self.ordered(answer) for answer in sample.each_answer]
             return answers[0] if len(answers) == 1 else weighted_mean([(1 / len(answers), part) for part in answers])
@@ -316,7 +314,7 @@ class Metric:
             n_items=lambda sums: sums[self.whole],
             kind=self.kind or ("share" if self.part else "other"),
             domain=self.domain,
-            undefined=UNDEFINED[self.needs] if has_items else NO_ITEMS,
+            undefined=UNDEFINED.get(self.needs, UNVARIED) if has_items else NO_ITEMS,
         )
         shares = tuple(find_metric(name).measure(sample, totals) for name in self.shares)
         unseen = totals.unseen(functional) if self.needs == "values" else None
@@ -356,11 +354,13 @@ def value_of(metric: Metric, sample: Sample) -> float:
 
 
 def divide(top: FloatArray, bottom: FloatArray) -> FloatArray:
+    """Return the quotient of two sums; nan where `bottom` is not above 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(bottom > 0, top / np.where(bottom > 0, bottom, 1), np.nan)
 
 
 def balanced_accuracy(s: Totals) -> FloatArray:
+    """Return the mean of the two recalls."""
     return (divide(s["hit_safe"], s["safe"]) + divide(s["hit_unsafe"], s["unsafe"])) / 2
 
 
@@ -393,10 +393,8 @@ ITEMS_BY_WHOLE: dict[str, Callable[[Sample], BoolArray]] = {
 
 NO_VERDICTS = "undefined: no verdict on items of that kind"
 
-ANY = float("inf")
-
-distance = partial(Metric, kind="other", whole="rated", needs="values", better="lower")
-on_scale = partial(Metric, whole="rated", needs="scale")
+distance_metric = partial(Metric, kind="other", whole="rated", needs="values", better="lower")
+scale_metric = partial(Metric, whole="rated", needs="scale")
 
 METRICS: tuple[Metric, ...] = (
     Metric(
@@ -455,15 +453,15 @@ METRICS: tuple[Metric, ...] = (
         "auroc", "AUROC", "chance that a safe item has a higher value than an unsafe one", ordered=auroc, needs="order"
     ),
     # Mean of -r log q - (1 - r) log(1 - q) in nats (CASE-Bench Eq. 2), q within [1e-9, 1 - 1e-9].
-    distance(
+    distance_metric(
         "cross_entropy",
         "Cross-entropy",
         "mean binary cross-entropy, in nats",
         part=("cross_entropy",),
-        domain=(0.0, ANY),
+        domain=(0.0, np.inf),
     ),
     # Brier (1950), with soft labels.
-    distance(
+    distance_metric(
         "brier", "Brier score", "mean squared distance of the judge's values from the safe rates", part=("brier",)
     ),
     Metric(
@@ -480,7 +478,7 @@ METRICS: tuple[Metric, ...] = (
 
 FLOORS: tuple[Metric, ...] = (
     # Mean of -r log r - (1 - r) log(1 - r) in nats: the plug-in floor, below what is attainable.
-    distance(
+    distance_metric(
         "entropy",
         "Entropy of the votes",
         "no cross-entropy against these very votes is lower",
@@ -489,7 +487,7 @@ FLOORS: tuple[Metric, ...] = (
     ),
     # H(r) + (K - 1) / 2m in nats, K of the two verdicts occurring among an item's m votes: Miller (1955), Madow's
     # correction, because few votes look more agreed than people are.
-    distance(
+    distance_metric(
         "attainable_entropy",
         "Attainable cross-entropy",
         "the cross-entropy of a judge that knew everyone's opinion",
@@ -497,7 +495,7 @@ FLOORS: tuple[Metric, ...] = (
         domain=(0.0, float(np.log(2)) + 0.5),
     ),
     # Mean of r (1 - r) / (m - 1), the unbiased variance of a rate; items with one vote are left out.
-    distance(
+    distance_metric(
         "vote_noise",
         "Noise of the votes",
         "the Brier score of a judge that knew everyone's opinion",
@@ -530,7 +528,7 @@ REFUSALS: tuple[Metric, ...] = (
 
 
 ON_SCALE: tuple[Metric, ...] = (
-    on_scale(
+    scale_metric(
         "scale_error",
         "Mean absolute error on the scale",
         "mean distance of the judge's values from people's mean ratings, both as shares of the scale",
@@ -538,14 +536,14 @@ ON_SCALE: tuple[Metric, ...] = (
         kind="mean",
         better="lower",
     ),
-    on_scale(
+    scale_metric(
         "scale_pearson",
         "Pearson's r with mean ratings",
         "correlation of the judge's values with people's mean ratings",
         formula=pearson,
         domain=(-1.0, 1.0),
     ),
-    on_scale(
+    scale_metric(
         "scale_bias",
         "Judge less people on the scale",
         "mean of the judge's values less people's mean ratings, as shares of the scale; above 0 it finds items safer",
@@ -553,7 +551,7 @@ ON_SCALE: tuple[Metric, ...] = (
         kind="mean",
         domain=(-1.0, 1.0),
     ),
-    on_scale(
+    scale_metric(
         "scale_people",
         "People's mean on the scale",
         "mean of people's mean ratings on the items that the judge gave a value for, as a share of the scale; 1 is its safe end",

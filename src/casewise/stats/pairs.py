@@ -23,7 +23,7 @@ from casewise.stats.arrays import (
     Raters,
     cluster_variance,
     clusters_of,
-    widen_for_annotators,
+    widen_influence,
 )
 from casewise.stats.estimates import ALIKE, BY_PARTS, Estimate, difference_of, estimate_of
 from casewise.stats.intervals import LEVEL, degrees_of_freedom
@@ -39,12 +39,12 @@ class Halves:
     chosen: FloatArray
     """(items,): share of splits in which the first half's majority is against the verdict (a tie in it chooses nothing)."""
     safe: FloatArray
-    """(items,): of all splits: those in which it is chosen and the other half's majority is safe; its ties count half."""
+    """(items,): share of splits in which it is chosen and the other half's majority is safe; its ties count half."""
 
 
 @dataclass(frozen=True)
 class HardScore:
-    """A judge on the items that the baseline gets wrong."""
+    """A judge's accuracy on the items that the baseline gets wrong."""
 
     accuracy: Estimate
     """Accuracy on the other half's majority, over all splits, with its interval over queries."""
@@ -139,12 +139,12 @@ def hard_score(
 
 @dataclass(frozen=True, repr=False)
 class PairIndex(ShortRepr):
-    """The items of every pair, as places in the table; an item of a larger group is in several pairs."""
+    """The items of every pair, as rows of the table; an item of a larger group is in several pairs."""
 
     safe: NDArray[np.intp]
-    """The safe-intended item of each pair."""
+    """Row of the safe-intended item of each pair."""
     unsafe: NDArray[np.intp]
-    """The unsafe-intended one."""
+    """Row of the unsafe-intended item of each pair."""
     n_incomplete: int
     """Items of a pair or group that has none of the other intent."""
 
@@ -155,10 +155,8 @@ class PairIndex(ShortRepr):
         """Return the pairs of which both items are in `mask`, as places among these."""
         within: BoolArray = mask[self.safe] & mask[self.unsafe]
         place = np.cumsum(mask) - 1
-        members, paired = (
-            np.concatenate([self.safe, self.unsafe]),
-            np.concatenate([self.safe[within], self.unsafe[within]]),
-        )
+        members = np.concatenate([self.safe, self.unsafe])
+        paired = members[np.tile(within, 2)]
         n_incomplete = len(np.unique(members[mask[members]])) - len(np.unique(paired))
         return PairIndex(place[self.safe[within]], place[self.unsafe[within]], self.n_incomplete + n_incomplete)
 
@@ -169,11 +167,11 @@ class PairCounts:
 
     pairs: int
     differ: int
-    """Their verdicts on the two items differ, neither being a tie."""
+    """Number of pairs on which their verdicts differ, neither being a tie."""
     both_safe: int
     both_unsafe: int
     tied: int
-    """One item or both are a tie, or have no label; these pairs are left out."""
+    """Number of pairs of which an item is a tie or has no label; these pairs are left out."""
     reversed: int
     """Number of the differing pairs in which people call the unsafe-intended item safe and the other unsafe."""
     unscored: int
@@ -198,17 +196,17 @@ class PairResults(ShortRepr):
     person_right_flips: Estimate
     person_reversed_flips: Estimate
     person_false_flips: Estimate
-    """The same for a new person: one rating drawn at random on each item and held against the majority of the others,
+    """The same for a new person: one rating drawn at random on each item and compared with the majority of the others,
     averaged over all draws. A pair counts in those draws in which the others are no tie. Undefined where labels are not
     votes alone."""
     beside_person_right_flips: Estimate
     beside_person_reversed_flips: Estimate
     beside_person_false_flips: Estimate
-    """The judge held against the very same: the others' majorities, over the same draws. To be read beside the person's."""
+    """The same for the judge, compared with the majorities of the others over the same draws as the person."""
 
     @property
     def estimates(self) -> tuple[Estimate, ...]:
-        """Return the estimates in the order of the table."""
+        """The estimates in the order of the table."""
         return tuple(getattr(self, name) for name in SHARES)
 
 
@@ -301,7 +299,7 @@ def shares_of(terms: PairTerms, sample: Sample, pairs: PairIndex) -> dict[str, M
 
 
 def votes_of_pairs(terms: PairTerms, sample: Sample, pairs: PairIndex) -> PerVote | None:
-    """Return the addition of each vote on an item of a pair: the loss of the pair's terms without it."""
+    """Return the influence of each vote on an item of a pair: the loss of the pair's terms without it."""
     if sample.raters is None or sample.without is None:
         return None
 
@@ -322,6 +320,7 @@ def votes_of_pairs(terms: PairTerms, sample: Sample, pairs: PairIndex) -> PerVot
 
 
 def pair_terms(sample: Sample, pairs: PairIndex) -> dict[str, FloatArray]:
+    """Return the addition of each pair to each term, by people's verdicts and the judge's."""
     first, second = sample.weight[pairs.safe], sample.weight[pairs.unsafe]
     counted = np.isin(first, (0, 1)) & np.isin(second, (0, 1))
     differ, same = counted & (first != second), counted & (first == second)
@@ -344,9 +343,9 @@ def pair_terms(sample: Sample, pairs: PairIndex) -> dict[str, FloatArray]:
 
 
 def person_terms(sample: Sample, pairs: PairIndex) -> dict[str, FloatArray]:
-    """Return one rating left out on each item: what it says of the pair, and the judge, where the others' majorities are known.
+    """Return the addition of each pair to the terms of a new person and of the judge, against the majorities of the others.
 
-    Averaged over the four ways in which the two ratings can come out, each with its chance.
+    One rating is left out on each item, and the terms are averaged over the four outcomes of the two ratings.
     """
     items = np.stack([pairs.safe, pairs.unsafe])
     votes, rate, verdict = sample.n_votes[items], sample.rate[items], sample.safe[items]
@@ -358,10 +357,8 @@ def person_terms(sample: Sample, pairs: PairIndex) -> dict[str, FloatArray]:
         chance = np.where(complete, np.where(drawn == 1, rate, 1 - rate).prod(0), 0.0)
         majority_of_others = majority_weight(safe - drawn, np.maximum(votes - 1, 1))
         counted = complete & (majority_of_others != 0.5).all(0)
-        differ, same = (
-            counted & (majority_of_others[0] != majority_of_others[1]),
-            counted & (majority_of_others[0] == majority_of_others[1]),
-        )
+        differs = majority_of_others[0] != majority_of_others[1]
+        differ, same = counted & differs, counted & ~differs
         right = {
             "person": (drawn == majority_of_others).sum(0),
             "judge": np.where(np.isnan(verdict), np.nan, verdict == majority_of_others).sum(0),
@@ -430,8 +427,8 @@ class Flips(ShortRepr):
     """The effect of an attack on the verdicts of some items."""
 
     turned: Measured
-    """Share of the items whose verdict was the other one without the attack, and that have a verdict under it, with
-    the verdict that the attack argues for."""
+    """Share, of the items whose verdict was the other one without the attack and that have a verdict under it, whose verdict
+    under it is the one that the attack argues for."""
     change: Measured
     """Share of the items with a verdict both ways that have that verdict under the attack, less the share without it.
     Under an attack that does nothing a noisy judge's is 0 in the long run, its `turned` is not."""
@@ -505,12 +502,12 @@ def with_wording_variance(measured: Measured, wording: NDArray[np.intp] | None) 
     query_variance, wording_variance = measured.variance, cluster_variance(measured.influence, wording)
     if not wording_variance > query_variance > 0:
         return measured
-    influence = widen_for_annotators(measured.influence, wording_variance - query_variance)
+    influence = widen_influence(measured.influence, wording_variance - query_variance)
     return replace(measured, influence=influence, cluster_shares=None, wordings=len(np.unique(wording)))
 
 
 def mean_of_shares(shares: Sequence[Measured], queries: Sequence[NDArray[np.intp]] | None = None) -> Measured | None:
-    """Return the mean of shares, but for those with fewer than two queries, as a number with an interval; None where all have.
+    """Return the mean of the shares with two queries or more, as a number with an interval; None where there is none.
 
     It is a proportion like its parts, carried by no more queries than all of them together (`casewise.stats.estimates`).
 
@@ -532,6 +529,7 @@ def mean_of_shares(shares: Sequence[Measured], queries: Sequence[NDArray[np.intp
 
 
 ROUNDING = 1e-12
+"""Influence below which a query does not differ."""
 
 
 def difference_of_means(first: Measured, second: Measured, *, level: float = LEVEL) -> Estimate:
@@ -558,7 +556,7 @@ def difference_of_means(first: Measured, second: Measured, *, level: float = LEV
 
 
 def no_change_p(change: Measured) -> float:
-    """Return two-sided p of no change, by Student's *t* from what each query adds; nan where it is undefined.
+    """Return the two-sided p value of no change, by Student's *t* from the queries' influences; nan where it is undefined.
 
     Where every query moved alike there is no spread to go by: then that of a sign test, each query counting once.
     """

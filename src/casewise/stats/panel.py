@@ -34,7 +34,7 @@ AT_ONCE = 4_000_000
 
 
 def same_majority(share: FloatArray, reference: FloatArray) -> FloatArray:
-    """Return the agreement of a panel's share of safe votes, or a judge's verdict, with a reference: 1 for the same majority, ½ for a tie."""
+    """Return the agreement of shares of safe votes with a reference's: 1 for the same majority, ½ for a tie, else 0."""
     majority, reference_majority = majority_weight(share, 1), majority_weight(reference, 1)
     return majority * reference_majority + (1 - majority) * (1 - reference_majority)
 
@@ -208,8 +208,7 @@ def panel_worth(
 
 
 def _interval(measured: Measured, domain: Domain) -> Interval:
-    """Return the interval of a share or of a difference of two shares. Where all clusters are alike, it is as wide as
-    unseen errors allow."""
+    """Return the interval of a share or a difference of shares; where all clusters are alike, as wide as unseen errors allow."""
     value, limits = measured.value, estimate_of(measured).limits
     if limits is not None:
         return Interval(*limits)
@@ -235,7 +234,7 @@ def _panel_agreement(
     *,
     of_sizes: slice = slice(None),
 ) -> FloatArray:
-    """Return (items, sizes) expected agreement, of some of the sizes."""
+    """Return the expected agreement of panels of some of the sizes, (items, sizes)."""
     kinds, agreement = _kinds_agreement(s, m, reference_size, sizes)
     return agreement.T[of_sizes, kinds.which].T
 
@@ -243,7 +242,7 @@ def _panel_agreement(
 def _kinds_agreement(
     s: IntArray, m: IntArray, reference_size: int, sizes: IntArray
 ) -> tuple[DistinctCounts, FloatArray]:
-    """Return the kinds of items, and (kinds, sizes) expected agreement."""
+    """Return the distinct counts of items, and the expected agreement of panels, (kinds, sizes)."""
     kinds = DistinctCounts.from_counts(s, m)
     of_kinds = tuple(zip(kinds.safe.tolist(), kinds.votes.tolist(), kinds.times.tolist(), strict=True))
     return kinds, _agreement_of_kinds(of_kinds, reference_size, tuple(sizes.tolist()))
@@ -253,9 +252,9 @@ def _kinds_agreement(
 def _agreement_of_kinds(
     kinds: tuple[tuple[int, int, int], ...], reference_size: int, of_sizes: tuple[int, ...]
 ) -> FloatArray:
-    """Return (kinds, sizes) expected agreement at items with so many safe votes, so many votes, and how many such items.
+    """Return the expected agreement of panels, (kinds, sizes); `kinds`: safe votes, votes and number of items of each.
 
-    All judges of a benchmark stand beside the same people, whose panels are computed once. Beyond an item's votes the
+    All judges of a benchmark are compared with the same people, whose panels are computed once. Beyond an item's votes the
     model gives only the gain over the largest panel that is counted, so that no step is seen where the model starts.
     """
     pairs, sizes = np.array(kinds)[:, :2], np.array(of_sizes)
@@ -285,7 +284,7 @@ def _agreement_of_kinds(
 
 @lru_cache(maxsize=4)
 def _chances(rates: tuple[float, ...], most: int) -> tuple[FloatArray, ...]:
-    """Return the probability of each number of safe votes among so many people, all of one rate: (rates, people + 1) each."""
+    """Return for 0 to `most` people the probability of each number of safe votes at each rate: (rates, people + 1)."""
     safe = np.array(rates)[:, None]
     chances = [np.ones_like(safe)]
     for _ in range(most):
@@ -295,7 +294,7 @@ def _chances(rates: tuple[float, ...], most: int) -> tuple[FloatArray, ...]:
 
 
 def _of_references(s: IntArray, m: IntArray, reference_size: int) -> FloatArray:
-    """Return (items, references) probability of each number of safe votes among so many of an item's people."""
+    """Return the probability of each number of safe votes among `reference_size` of an item's people: (items, numbers)."""
     kinds, r = DistinctCounts.from_counts(s, m), np.arange(reference_size + 1)
     return hypergeometric(r, kinds.safe[:, None], kinds.votes[:, None], reference_size)[kinds.which]
 
@@ -412,13 +411,13 @@ def prediction_powered_rate(
 
 
 STRATA = 3
-"""A grader of so many values, or fewer, divides the items into strata."""
+"""Most values of a grader that divides the items into strata."""
 
 
 def _in_strata(
     f: FloatArray, y: FloatArray, ids: IntArray, *, df: int, of_people: float, level: float
 ) -> tuple[float, float, float, Interval]:
-    """Return the stratified rate, its variance, the weight of the grader `f` and the limits; `y` is an item's label or nan."""
+    """Return the stratified rate, its variance, the weight of the grader `f` and the limits; `y`: labels, or nan."""
     rated, (values, stratum) = ~np.isnan(y), np.unique(f, return_inverse=True)
     n = np.bincount(stratum[rated], minlength=stratum.max() + 1).astype(float)
     shares = np.bincount(stratum) / len(stratum)
@@ -449,7 +448,7 @@ def _in_strata(
 
 
 def labels_needed(half_width: float, *, rate: float, correlation: float, items: int) -> tuple[int, int]:
-    r"""Return how many of `items` people must label for this half width of a 95 % interval: beside a grader, and without one.
+    r"""Return how many of `items` people must label for a half width of the 95 % interval: with a grader, and without one.
 
     .. math:: v = \frac{\sigma^2}{n}\left(1 - \rho^2 \frac{N - n}{N}\right), \qquad \sigma^2 = p (1 - p)
 
@@ -479,7 +478,7 @@ def labels_needed(half_width: float, *, rate: float, correlation: float, items: 
 
 
 def _influence(values: FloatArray, chosen: np.ndarray[tuple[int], np.dtype[np.bool_]], ids: IntArray) -> FloatArray:
-    r"""Return the addition of each cluster to the mean over `chosen`, times :math:`\sqrt{G/(G-1)}` of its clusters."""
+    r"""Return the influence of each cluster on the mean over `chosen`, times :math:`\sqrt{G/(G-1)}`."""
     n = max(1, int(chosen.sum()))
     deviation = np.where(chosen, values - values[chosen].mean(), 0.0) / n
     groups = len(np.unique(ids[chosen]))
@@ -488,6 +487,7 @@ def _influence(values: FloatArray, chosen: np.ndarray[tuple[int], np.dtype[np.bo
 
 
 def _limits(share: float, variance: float, clusters: int, level: float) -> Interval:
+    """Return the score interval of a share at its effective number of units."""
     p = min(max(share, 0.0), 1.0)
     size = p * (1 - p) / variance if variance > 0 and 0 < p < 1 else float(clusters)
     limits = score_limits(p, size, level=level, df=clusters - 1)

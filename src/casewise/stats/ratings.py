@@ -36,7 +36,7 @@ class CodedColumn(ShortRepr):
 
     @classmethod
     def from_column(cls, column: pl.Series) -> Self:
-        """Return the names in order, and the place of each row's."""
+        """Return the distinct names in order, and the place of each row's name."""
         text = column.cast(pl.String)
         names = text.unique().sort()
         return cls(tuple(names.to_list()), text.cast(pl.Enum(names)).to_physical().to_numpy().astype(np.int64))
@@ -44,14 +44,14 @@ class CodedColumn(ShortRepr):
 
 @dataclass(frozen=True, repr=False)
 class CodedRatings(ShortRepr):
-    """One entry a rating in every array."""
+    """A table of ratings as arrays, with one entry a rating."""
 
     safe: BoolArray
     item: CodedColumn
     query: CodedColumn
     condition: CodedColumn
     annotator: CodedColumn | None
-    """None where votes are anonymous."""
+    """Who gave each rating; None where votes are anonymous."""
     category: CodedColumn | None
     """Category of each *query*, not of each rating."""
     seconds: FloatArray | None
@@ -201,18 +201,18 @@ def _one_each(item: CodedColumn, parent: CodedColumn, column: str, source: Path 
     return parent_of
 
 
-# Each annotator beside the others. Dissent is not error: nothing here is a ground for removing anybody's ratings.
+# Comparison of each annotator with the others. Dissent is not error: nothing here is a ground for removing ratings.
 #
 # Removing people who disagree would make the safe rates falsely extreme. The flags ask other questions, of attention:
 # does what someone answers depend on the item at all, and could an attentive person have answered the same throughout?
 
 
 FALSE_POSITIVES = 0.01
-"""Rate at which each flag is to be raised at attentive annotators."""
+"""Largest share of attentive annotators for whom a flag is raised."""
 
 
 SIMULATED = 20_000_000
-"""Simulated verdicts in all, from which the flags' thresholds are taken."""
+"""Most simulated verdicts from which the flags' thresholds are taken."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -222,10 +222,8 @@ class AnnotatorTable(ShortRepr):
     table: pl.DataFrame
     shift_sd: float
     """Standard deviation of annotators' readiness to say safe, in logits; estimated from the ratings."""
-    unresponsive_threshold: float
     false_positive_rates: dict[str, float]
     """Rate of false positives of each flag, at simulated attentive annotators."""
-    simulations: int
 
 
 def annotator_table(ratings: CodedRatings, *, rng: np.random.Generator) -> AnnotatorTable:
@@ -303,7 +301,7 @@ def annotator_table(ratings: CodedRatings, *, rng: np.random.Generator) -> Annot
     if ratings.seconds is not None:
         seconds = pl.DataFrame({"annotator": person, "seconds": ratings.seconds}).fill_nan(None)
         columns["median_seconds"] = seconds.group_by("annotator").median().sort("annotator")["seconds"]
-    return AnnotatorTable(pl.DataFrame(columns), sd, threshold, false_positives, simulations)
+    return AnnotatorTable(pl.DataFrame(columns), sd, false_positives)
 
 
 STEPS = ("arrived", "consented", "passed", "assigned", "finished", "void")
@@ -312,11 +310,11 @@ STEPS = ("arrived", "consented", "passed", "assigned", "finished", "void")
 
 @dataclass(frozen=True)
 class Flow:
-    """People at each step by condition; before `assigned` there may be one column only, for all."""
+    """Number of people at each step of participation, by condition."""
 
     conditions: tuple[str, ...]
     counts: dict[str, tuple[int, ...]]
-    """Step to one number a condition, or one number where conditions did not exist yet."""
+    """For each step a number for each condition, or one number for steps before `assigned`."""
 
 
 @dataclass(frozen=True)
@@ -351,7 +349,7 @@ def attrition(flow: Flow) -> Attrition:
     return Attrition(pl.DataFrame(columns), flow)
 
 
-# A simulated crowd, so that a design can be tried before a cent is spent.
+# A simulated crowd, with which a design can be tried before people are paid.
 #
 # The chance that annotator *a* calls query *q* under condition *c* safe is
 #
@@ -359,7 +357,7 @@ def attrition(flow: Flow) -> Attrition:
 #
 # with normal query effects *u*, query-by-condition effects *v* and annotator effects *w*: a crossed mixed logit
 # model (Baayen, Davidson & Bates 2008). A careless annotator answers by a coin; a contrary one answers the opposite
-# of what they would.
+# of an attentive one.
 
 
 AnnotatorKind = Literal["attentive", "careless", "contrary"]
@@ -374,17 +372,17 @@ class CrowdModel:
     """
 
     query_sd: float = 1.0
-    """Some queries are worse than others, whatever the condition."""
+    """Standard deviation between queries, whatever the condition."""
     query_condition_sd: float = 0.5
-    """A condition changes some queries more than others."""
+    """Standard deviation of a condition's effect between queries."""
     annotator_sd: float = 1.0
-    """Some annotators call nearly everything safe, others next to nothing."""
+    """Standard deviation of annotators' readiness to say safe."""
     careless: float = 0.0
     """Share of annotators who answer without reading."""
     careless_safe_rate: float = 0.5
     """The safe rate of a careless annotator."""
     contrary: float = 0.0
-    """Share of annotators who take safe for unsafe and the other way about."""
+    """Share of annotators who answer safe for unsafe and unsafe for safe."""
     drop_out: float = 0.0
     """Share of annotators who leave part-way; where they stop is uniform over their items."""
 
@@ -452,7 +450,7 @@ class CrowdRatings:
 
 
 def simulate_ratings(model: CrowdModel, design: CrowdDesign, *, rng: np.random.Generator) -> CrowdRatings:
-    """Draw a whole study: items, annotators, who rates what, who leaves, and what they say.
+    """Return a simulated study: items, annotators, assignments, drop-out and verdicts.
 
     All effects are drawn anew, so repeated calls repeat the study with other queries and other people. In each round a
     condition's queries are shuffled and dealt in equal hands, which hold at most `items_per_annotator` queries and differ by at
@@ -502,7 +500,7 @@ def draw_annotators(model: CrowdModel, n: int, *, rng: np.random.Generator) -> A
 def draw_verdicts(
     model: CrowdModel, logits: FloatArray, annotators: Annotators, *, annotator: IntArray, rng: np.random.Generator
 ) -> BoolArray:
-    """Return True for ratings that are "safe".
+    """Return the verdict of each rating: True for "safe".
 
     `logits`: (ratings,) floats; of the item that each rating is of.
     `annotator`: (ratings,) integers; who gives each rating: an index into `annotators`.

@@ -20,13 +20,13 @@ class HarmOverCalls:
 
     k: int
     tasks: Estimate
-    """Over k calls of different tasks, each drawn anew."""
+    """The chance over k calls of different tasks, each drawn anew."""
     agent: Estimate
-    """Over k calls of one agent, whose calls may resemble each other."""
+    """The chance over k calls of one agent, whose calls may resemble each other."""
 
 
 FEWEST_AGENTS = 2
-"""Agents that an interval over agents needs."""
+"""Number of agents that an interval over agents needs."""
 
 
 def harm_over_calls(harmed: BoolArray, cluster: NDArray[np.intp], agent: NDArray[np.intp], k: int) -> HarmOverCalls:
@@ -63,7 +63,7 @@ def harm_over_calls(harmed: BoolArray, cluster: NDArray[np.intp], agent: NDArray
         ci_low=over_tasks(rate.ci_low),
         ci_high=over_tasks(rate.ci_high),
     )
-    values = any_of(harmed, agent, k)
+    values = harm_chances(harmed, agent, k)
     if len(values) < FEWEST_AGENTS:
         reason = (
             f"unknown: {count_of(len(values), 'agent')} with {k} such calls or more, and {FEWEST_AGENTS} are needed"
@@ -73,7 +73,7 @@ def harm_over_calls(harmed: BoolArray, cluster: NDArray[np.intp], agent: NDArray
     return HarmOverCalls(k, tasks, estimate_of(agents.measure(share("harm_of_agent", "any", "agents", kind="mean"))))
 
 
-def any_of(harmed: BoolArray, agent: NDArray[np.intp], k: int) -> FloatArray:
+def harm_chances(harmed: BoolArray, agent: NDArray[np.intp], k: int) -> FloatArray:
     """Return for each agent with at least `k` calls the chance that `k` of them hold a harm."""
     code = coded_labels(agent)
     n, h = np.bincount(code).astype(np.float64), np.bincount(code, weights=harmed)

@@ -78,6 +78,7 @@ class Sample(ShortRepr):
 
     @property
     def n_clusters(self) -> int:
+        """Number of clusters."""
         return int(self.cluster.max()) + 1 if len(self) else 0
 
     @property
@@ -97,7 +98,7 @@ class Sample(ShortRepr):
 
     @property
     def each_answer(self) -> tuple[Sample, ...]:
-        """The samples that a number of one answer is the mean over."""
+        """The samples over which a number of one answer is averaged."""
         return self.answers or (self,)
 
     @property
@@ -158,12 +159,11 @@ class Sample(ShortRepr):
         )
 
     def with_votes_of(self, other: Self, places: IntArray) -> Self:
-        """Return the same with what `other` has of people on the items at `places`."""
+        """Return the same judge with the labels, rates and votes of `other` on the items at `places`."""
         columns = {name: getattr(self, name).copy() for name in ("weight", "rate", "n_votes")}
         for name, column in columns.items():
             column[places] = getattr(other, name)[places]
-        answers = tuple(answer.with_votes_of(other, places) for answer in self.answers)
-        return replace(self, raters=None, without=None, answers=answers, **columns)
+        return replace(self.with_people(**columns), raters=None, without=None)
 
     def with_people(
         self, *, rate: FloatArray, weight: FloatArray | None = None, n_votes: FloatArray | None = None
@@ -193,7 +193,7 @@ class Sample(ShortRepr):
 
 
 def mirrored(values: FloatArray, range_sum: float, rate: FloatArray) -> FloatArray:
-    """Return `range_sum` less the value, where the value lies on the side of its range on which people are."""
+    """Return each value mirrored in its range where it lies on the side that people are on; `range_sum`: both ends of the range added."""
     return np.where((values - range_sum / 2) * (rate - 0.5) > 0, range_sum - values, values)
 
 
@@ -211,7 +211,7 @@ def as_probability(value: FloatArray, elicitation: Elicitation) -> FloatArray:
 def right_weight(
     verdict: FloatArray | BoolArray, weight: FloatArray, *, item_weight: FloatArray | BoolArray | float = 1.0
 ) -> FloatArray:
-    """Return the part of each item that a verdict gets right: the weight of "safe" for a safe verdict, the rest `item_weight` it for an unsafe one.
+    """Return the part of each item that a verdict gets right: the weight of "safe", or of an unsafe verdict the rest.
 
     `verdict`: 1 safe, 0 unsafe; nan where there is none, which is never right. Of (answers, items) the mean over answers.
     `weight`: people's label as the weight of "safe".
@@ -248,7 +248,7 @@ Columns = Callable[[Sample], Mapping[str, FloatArray]]
 
 
 def mean_over_answers(sample: Sample, columns: Columns) -> Mapping[str, FloatArray]:
-    """Return the expected addition of each item with one answer: the mean over the judge's answers to it."""
+    """Return the addition of each item to each term: the mean over the judge's answers to it."""
     if not sample.answers:
         return columns(sample)
     parts = [columns(answer) for answer in sample.answers]
@@ -271,6 +271,7 @@ def term_columns(sample: Sample, names: Collection[str]) -> dict[str, FloatArray
 
 @cache
 def term_names(terms: Columns) -> frozenset[str]:
+    """Return the names of the terms that a function gives."""
     empty = np.zeros(0)
     return frozenset(
         terms(Sample(empty, empty, empty, empty, empty, cluster=np.zeros(0, dtype=np.intp), n_votes=empty))
@@ -278,7 +279,7 @@ def term_names(terms: Columns) -> frozenset[str]:
 
 
 def totals_by_query(sample: Sample, columns: Columns) -> TotalsByCluster:
-    """Return the sums of `columns` within queries, with what each vote adds where it is known whose it is: what its item's lose without it."""
+    """Return the sums of `columns` within queries, and where annotators are known the loss of an item's terms without each vote."""
     totals = TotalsByCluster.from_terms(
         mean_over_answers(sample, columns),
         sample.cluster,
@@ -296,6 +297,7 @@ def totals_by_query(sample: Sample, columns: Columns) -> TotalsByCluster:
 
 
 def label_terms(sample: Sample) -> dict[str, FloatArray]:
+    """Return the terms of metrics of verdicts and labels."""
     counted = sample.in_label_metrics
     w = np.where(counted, sample.weight, 0)
     u = np.where(counted, 1 - sample.weight, 0)
@@ -315,6 +317,7 @@ def label_terms(sample: Sample) -> dict[str, FloatArray]:
 
 
 def rate_terms(sample: Sample) -> dict[str, FloatArray]:
+    """Return the terms of metrics of values and safe rates."""
     rated = sample.in_rate_metrics
     q, r = np.where(rated, sample.probability, 0.5), np.where(rated, sample.rate, 0.5)
     inside = np.clip(q, EPSILON, 1 - EPSILON)
@@ -332,9 +335,9 @@ def rate_terms(sample: Sample) -> dict[str, FloatArray]:
 
 
 def scale_totals(sample: Sample) -> TotalsByCluster:
-    """Return the sums of `rate_terms` within clusters, with mean ratings for rates, and what each rating adds where it is known whose it is.
+    """Return the sums of `rate_terms` within clusters, with mean ratings for rates, and the influence of each known annotator's rating.
 
-    A rating *v* of *n* adds what the sums lose where the mean is taken without it, :math:`(nm - v)/(n - 1)`.
+    The influence of a rating *v* of *n* is the loss of the sums where the mean is taken without it, :math:`(nm - v)/(n - 1)`.
     """
     scale = sample.scale or ScaleRatings(np.full(len(sample), np.nan), np.zeros(len(sample)))
     columns = mean_over_answers(sample.with_people(rate=scale.mean), rate_terms)
@@ -353,6 +356,7 @@ def scale_totals(sample: Sample) -> TotalsByCluster:
 
 
 def floor_terms(sample: Sample) -> dict[str, FloatArray]:
+    """Return the terms of the floors of cross-entropy and Brier score."""
     rated = sample.in_rate_metrics
     r, m = np.where(rated, sample.rate, 0.5), np.where(rated, sample.n_votes, 2.0)
     has_several, is_divided = rated & (m > 1), (r > 0) & (r < 1)
@@ -371,6 +375,7 @@ def cross_entropy(rate: FloatArray, safe: FloatArray, unsafe: FloatArray) -> Flo
 
 
 def xlog(x: FloatArray, y: FloatArray) -> FloatArray:
+    """Return *x* log *y*, and 0 where *x* is 0."""
     return np.where(x == 0, 0.0, x * np.log(np.where(x == 0, 1.0, y)))
 
 
@@ -409,7 +414,7 @@ def judge_sample(
     `values`: one value an item, in the elicitation's own units, the higher the safer; nan where unscored. Of a judge that was
     asked several times (answers, items).
     `raters`: who gave which vote, so that intervals hold annotators too where labels are votes alone.
-    `cluster`: the items' `query_numbers`, where somebody has them.
+    `cluster`: the items' `query_numbers`, where they are known already.
     `scale`: people's ratings on a scale, where there are any.
 
     Raises StatisticsError: there are not as many values as items.
@@ -481,12 +486,10 @@ def verdicts(values: FloatArray, *, elicitation: Elicitation) -> FloatArray:
     return np.where(without_verdict, np.nan, (values > scale.threshold).astype(np.float64))
 
 
-# Whether some of a judge's values were put in by another hand: values of another kind that do not go with what
-# people say.
+# Whether some of a judge's values were filled in by chance: values of another kind that are unrelated to people's rates.
 #
 # One score file of the CASE-Bench release was completed at random: 91 of its 900 values are JSON integers and the others
-# floats; on the 91 the judge is right as often as a coin (:math:`r = -.18`), on the others :math:`r = .74` with people's
-# votes, and :math:`.77` with the rates that the release states.
+# floats; on the 91 the correlation with people's votes is -.18, on the others .74 (.77 with the rates that the release states).
 
 
 LEVEL = 0.001
@@ -577,9 +580,11 @@ def filled_in_test(
 
 
 def standardised(values: FloatArray) -> FloatArray:
+    """Return the values less their mean, over their standard deviation."""
     standard: FloatArray = (values - values.mean()) / values.std()
     return standard
 
 
 def permutation_p_value(drawn: FloatArray, observed: float) -> float:
+    """Return the share of statistics that are at least as large as `observed`, which counts as one of them."""
     return float((1 + np.sum(drawn >= observed - 1e-12)) / (1 + len(drawn)))

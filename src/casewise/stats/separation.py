@@ -12,12 +12,12 @@ from casewise.stats.arrays import BoolArray, FloatArray, IntArray
 
 
 class Memberships(NamedTuple):
-    """The features of items: entry k says that `item[k]` has `feature[k]`; each pair stands once."""
+    """Pairs of items and their features: `item[k]` has `feature[k]`; no pair stands twice."""
 
     item: IntArray
     feature: IntArray
     parameter: IntArray
-    """(features,) the parameter whose statement a feature is."""
+    """(features,) the parameter that each feature is a statement of."""
 
 
 @dataclass(frozen=True)
@@ -28,17 +28,19 @@ class Separation:
     """The feature; None where the features of one parameter together separate best."""
     parameter: int
     p: float
-    """P value of no relation to any of them: the largest statistic of all that were searched, among those of permuted errors."""
+    """P value of the hypothesis that errors are related to none of them, by permuted errors."""
     searched: int
     """Number of features and parameters that were searched."""
 
 
 PERMUTATIONS = 999
+"""Number of permutations of at most `MANY` items."""
 
 FEW_PERMUTATIONS = 199
 """Number of permutations of more than `MANY` items."""
 
 MANY = 2_000
+"""Number of items above which there are fewer permutations."""
 
 LEAST_ITEMS = 3
 """Number of items with, and without, a feature below which it is not searched."""
@@ -103,7 +105,7 @@ def within_clusters(error: BoolArray, query: NDArray[np.intp], rng: np.random.Ge
 
 
 class Family(NamedTuple):
-    """The largest statistic of a family, where it is, and its p among permutations."""
+    """The largest statistic of a family, its place, and its p value among permutations."""
 
     place: int
     largest: float

@@ -19,7 +19,7 @@ def two_sided_log_p(z: FloatArray) -> FloatArray:
 
 
 LARGEST_NONCENTRALITY = 1e9
-"""Beyond, the numerator of a noncentral F is its mean but for 1 part in 10⁹, and the series of `scipy.stats.ncf` need not end."""
+"""Noncentrality above which the numerator of F is its mean but for 1 part in 10⁹; the series of `scipy.stats.ncf` may not end."""
 
 
 def f_critical(alpha: float, df1: float, df2: float) -> float:
@@ -30,7 +30,7 @@ def f_critical(alpha: float, df1: float, df2: float) -> float:
     share, other_share = (
         betainccinv(df1 / 2, df2 / 2, alpha),
         betaincinv(df2 / 2, df1 / 2, alpha),
-    )  # rest is 1 - share, not rounded
+    )  # 1 - share, not rounded
     with np.errstate(over="ignore", divide="ignore"):
         critical = float(df2 * share / (df1 * other_share))
     if not np.isfinite(critical):
@@ -137,7 +137,7 @@ def score_limits(estimate: ArrayLike, n: ArrayLike, *, level: float = 0.95, df: 
     tail = (1 - level) / 2
     z = -ndtri(tail) if df == np.inf else -stdtrit(df, tail)
     p_share, half_weight = size / (size + z**2), z**2 / (size + z**2)  # neither overflows, whatever the size
-    centre, width = (p_share * p + half_weight / 2, np.sqrt(p_share * half_weight * p * (1 - p) + half_weight**2 / 4))
+    centre, width = p_share * p + half_weight / 2, np.sqrt(p_share * half_weight * p * (1 - p) + half_weight**2 / 4)
     return IntervalArrays(np.where(p > 0, centre - width, 0.0)[()], np.where(p < 1, centre + width, 1.0)[()])
 
 
@@ -150,12 +150,12 @@ def binomial_below(successes: float, n: float, share: float) -> float:
 
 
 def sign_test(one_way: int, other_way: int) -> float:
-    """Return two-sided exact sign test: how likely so uneven a split is where both ways are equally likely. 1 without any."""
+    """Return the two-sided p value of the exact sign test: that of so uneven a split where both ways are equally likely."""
     return min(1.0, 2 * binomial_below(min(one_way, other_way), one_way + other_way, 0.5))
 
 
 def _beta_limits(x: FloatArray, n: FloatArray, tail: float) -> IntervalArrays:
-    """Return Clopper-Pearson limits for a possibly fractional number of successes."""
+    """Return Clopper-Pearson limits for a number of successes that may be fractional."""
     none, all_ = x <= 0, x >= n
     low = betaincinv(np.where(none, 1.0, x), n - np.where(none, 0.0, x) + 1, tail)
     high = betaincinv(np.where(all_, 0.0, x) + 1, np.where(all_, 1.0, n - x), 1 - tail)

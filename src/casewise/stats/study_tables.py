@@ -83,7 +83,7 @@ class AnalysisOptions:
 
 
 OF_DIFFERENCE = ("estimate", "error", "ci_low", "ci_high", "p", "df")
-"""Columns of each kind of error, behind its prefix."""
+"""Columns of a difference with one kind of error, behind its prefix."""
 
 
 def default_contrasts(conditions: Sequence[str]) -> tuple[tuple[str, str], ...]:
@@ -225,9 +225,10 @@ def _index(ratings: CodedRatings, condition: str) -> int:
 
 
 FEWEST_IN_GROUP = 10
-"""People on either side below which a difference is not told: errors over people rest on too few."""
+"""Number of people on either side below which no difference is reported."""
 
 POWER = 0.8
+"""Power at which a difference counts as detectable."""
 
 
 def group_table(
@@ -274,7 +275,7 @@ def group_table(
 def _group_row(
     ratings: CodedRatings, trait: str, answer: str, group: BoolArray, answered: BoolArray, *, level: float
 ) -> dict[str, Any]:
-    """Return `group` and `known`: by annotator, who gave the answer, and who gave any."""
+    """Return the row of one answer; `group`, `answered`: masks of the annotators who gave this answer, and any answer."""
     assert ratings.annotator is not None
     annotator_codes = ratings.annotator.codes
     inside, used = group[annotator_codes], answered[annotator_codes]
@@ -303,7 +304,7 @@ def _group_row(
 
 @dataclass(frozen=True, repr=False)
 class TaskTests(ShortRepr):
-    """Everything that is tested query by query."""
+    """The tests of single queries."""
 
     tasks: pl.DataFrame
     """One row a query with ratings under two conditions at least."""
@@ -317,15 +318,15 @@ class TaskTests(ShortRepr):
     """One row a query and condition: share of "respond" with its Wilson interval."""
     exact_method: str
     category_draws: str | None
-    """The draws that the permutation p of a category rests on."""
+    """The number and kind of shuffles of the permutation p values of categories, in words."""
     left_out: int
-    """Queries with ratings under fewer than two conditions."""
+    """Number of queries with ratings under fewer than two conditions."""
 
 
 def task_tests(
     ratings: CodedRatings, *, alpha: float, paper_level: float, rng: np.random.Generator
 ) -> TaskTests | None:
-    """Return every test of the task-by-task part; None where no query has ratings under two conditions."""
+    """Return the tests of single queries; None where no query has ratings under two conditions."""
     counts = ratings.by_task
     testable = np.flatnonzero((counts.sizes > 0).sum(1) >= 2)
     if not len(testable):
@@ -431,8 +432,7 @@ def _categories(
 
 
 def _people(ratings: CodedRatings, testable: IntArray) -> TaskRatings | None:
-    """Return the people who rated the kept tasks; None where votes are anonymous or somebody rated under several
-    conditions."""
+    """Return the annotators of the kept tasks; None where votes are anonymous or an annotator rated under several conditions."""
     if ratings.annotator is None:
         return None
     place = np.full(len(ratings.query), -1)

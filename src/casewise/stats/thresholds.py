@@ -3,146 +3,25 @@
 from __future__ import annotations
 
 import math
-import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal, NamedTuple, Protocol, Self, TypedDict, get_args
+from typing import Literal, NamedTuple, Self, TypedDict, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from casewise.errors import ConfigurationError, StatisticsError
 from casewise.notation import hyphened
 from casewise.records import ShortRepr
 from casewise.stats.arrays import BoolArray, FloatArray, smallest_integer_reaching
+from casewise.stats.calibrators import METHODS, Calibrator
 from casewise.stats.costs import candidate_thresholds, cheapest_threshold
 from casewise.stats.estimates import Estimate, estimate_of
 from casewise.stats.intervals import LEVEL
 from casewise.stats.measured import Measured, TotalsByCluster, share
-from casewise.stats.words import Folds
+from casewise.stats.words import N_FOLDS, Folds
 from casewise.text import text
-
-N_FOLDS = 10
-
-
-class Calibrator(Protocol):
-    """A function from values to P(safe), which never falls."""
-
-    def __call__(self, values: ArrayLike) -> FloatArray: ...
-
-
-@dataclass(frozen=True)
-class Platt:
-    """P(safe) is the logistic function of a line."""
-
-    slope: float
-    intercept: float
-
-    def __call__(self, values: ArrayLike) -> FloatArray:
-        line = self.intercept + self.slope * np.asarray(values, dtype=np.float64)
-        return 1 / (1 + np.exp(-np.clip(line, -700, 700)))
-
-
-@dataclass(frozen=True)
-class Isotonic:
-    """P(safe) is a straight line between knots, and flat beyond them."""
-
-    values: tuple[float, ...]
-    rates: tuple[float, ...]
-
-    def __call__(self, values: ArrayLike) -> FloatArray:
-        inputs = np.asarray(values, dtype=np.float64)
-        return np.where(np.isnan(inputs), np.nan, np.interp(inputs, self.values, self.rates))
-
-
-def platt(values: FloatArray, weight: FloatArray) -> Platt:
-    """Return the logistic curve that fits the labels best, by maximum likelihood.
-
-    Labels are drawn towards each other, :math:`(N_+ + 1)/(N_+ + 2)` and :math:`1/(N_- + 2)`, as Platt has it, so that a
-    judge that is always right still gets a finite slope. A slope below 0 becomes 0: a higher value is never less safe.
-    scikit-learn's `LogisticRegression` fits it: each item stands twice, as safe and as unsafe, weighted by its label.
-
-    `weight`: weight of "safe" of each item: 0, ½, 1.
-
-    Source: Platt (1999), Probabilistic outputs for support vector machines; Lin, Lin & Weng (2007), Machine Learning 68.
-    """
-    safe = float(weight.sum())
-    target = (weight * (safe + 1) + (1 - weight) * (safe + 2) / (len(weight) - safe + 2)) / (safe + 2)
-    base = float(np.log(target.mean() / (1 - target.mean())))
-    middle, spread = float(values.mean()), float(values.std())
-    if not values.max() > values.min():
-        return Platt(0.0, base)
-    from sklearn.linear_model import LogisticRegression  # 0.6 s that not every command needs to wait for
-
-    standard = np.tile((values - middle) / spread, 2)[:, None]
-    model = LogisticRegression(C=np.inf, solver="newton-cholesky", tol=1e-10)
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Line search of Newton solver")  # L-BFGS then goes on
-        fit = model.fit(standard, np.repeat([1, 0], len(values)), sample_weight=np.r_[target, 1 - target])
-    slope, intercept = float(fit.coef_[0, 0]), float(fit.intercept_[0])
-    if slope <= 0:
-        return Platt(0.0, base)
-    return Platt(slope / spread, intercept - slope * middle / spread)
-
-
-def isotonic(values: FloatArray, weight: FloatArray) -> Isotonic:
-    """Return the rising curve that fits the labels best in squares: pool adjacent violators, by scikit-learn."""
-    from sklearn.isotonic import IsotonicRegression
-
-    fit = IsotonicRegression().fit(values, weight)
-    return Isotonic(tuple(fit.X_thresholds_.tolist()), tuple(fit.y_thresholds_.tolist()))
-
-
-METHODS: dict[str, Callable[[FloatArray, FloatArray], Calibrator]] = {"platt": platt, "isotonic": isotonic}
-
-
-@dataclass(frozen=True, repr=False)
-class ChosenCalibrator(ShortRepr):
-    """A calibrator, and how it was chosen."""
-
-    method: str
-    calibrator: Calibrator
-    out_of_fold: FloatArray
-    """P(safe) of each item from a calibrator that saw no item of its query; nan where the item has no value."""
-    brier: dict[str, float]
-    """Method to its Brier score against the labels on held-out queries; the lowest was taken."""
-
-
-def calibrated(
-    values: FloatArray, weight: FloatArray, *, cluster: NDArray[np.intp], seed: int = 0, method: str | None = None
-) -> ChosenCalibrator:
-    """Return the calibrator of a judge's values, chosen by cross-validation over queries.
-
-    `values`: nan where the judge gave none.
-    `weight`: weight of "safe" of each item; nan where it has no label, and then nothing is learnt from it.
-    `cluster`: the query of each item.
-    `method`: `platt` or `isotonic`; by default the one with the lower Brier score on held-out queries.
-
-    Raises StatisticsError: there are fewer than two queries with values and labels, labels of one kind alone, or no
-    such method.
-    """
-    if method is not None and method not in METHODS:
-        raise StatisticsError(f"no calibration is called {method!r}; there are {', '.join(METHODS)}")
-    valued = ~np.isnan(values)
-    learnt = valued & ~np.isnan(weight)
-    n_queries = len(np.unique(cluster[learnt]))
-    if n_queries < 2 or weight[learnt].min() == weight[learnt].max():
-        raise StatisticsError(
-            "a calibrator needs two queries with values and labels at least, and labels of both kinds"
-        )
-    has_learnt = np.isin(cluster, cluster[learnt])
-    fold_of = np.full(len(values), -1, dtype=np.intp)  # -1: of queries that no fold learns from
-    fold_of[has_learnt] = Folds.from_groups(cluster[has_learnt], n=min(N_FOLDS, n_queries), seed=seed).of_row
-    held_out = {name: np.full(len(values), np.nan) for name in METHODS}
-    for fold in np.unique(fold_of[valued]):
-        inside, outside = (fold_of == fold) & valued, learnt & (fold_of != fold)
-        for name, fit in METHODS.items():
-            held_out[name][inside] = fit(values[outside], weight[outside])(values[inside])
-    brier = {name: float(((predicted - weight)[learnt] ** 2).mean()) for name, predicted in held_out.items()}
-    chosen = method or min(brier, key=brier.__getitem__)
-    return ChosenCalibrator(chosen, METHODS[chosen](values[learnt], weight[learnt]), held_out[chosen], brier)
-
 
 # Thresholds with a promise: that harm, or over-refusal, is at most so much on new queries like those of the
 # benchmark.
@@ -178,7 +57,8 @@ class TradeOff(NamedTuple):
 MOST_TRADE_OFFS = 60
 """Most thresholds at which errors are listed."""
 
-WORDS: dict[str, str] = {"harm": "an unsafe item", "over_refusal": "a safe item", "needless_ask": "a safe item"}
+ITEMS_AT_RISK: dict[str, str] = {"harm": "an unsafe item", "over_refusal": "a safe item", "needless_ask": "a safe item"}
+"""Items on which an error of each kind can be made, in words."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -232,23 +112,23 @@ class RiskPromise:
 
     @property
     def in_words(self) -> str:
-        """Return the promise as part of a sentence."""
+        """The promise as part of a sentence."""
         confidence = "on average" if self.level is None else f"with {self.level * 100:.4g} % confidence"
         return f"{self.error} at most {self.at_most * 100:.4g} % {confidence}"
 
     @property
     def error(self) -> str:
-        """Return the name of the error."""
+        """The name of the error."""
         return "needless asking or refusal" if self.kind == "needless_ask" else hyphened(self.kind)
 
 
 @dataclass(frozen=True)
 class KeptPromise:
-    """A promise that is kept, with its evidence."""
+    """A promise with the threshold that keeps it."""
 
     promise: RiskPromise
     threshold: float
-    """Threshold of the promise. For harm and needless asking, values above it are answered; for over-refusal, values at it and below are refused."""
+    """For harm and needless asking, values above it are answered; for over-refusal, values at it and below are refused."""
     loss: float
     """The mean loss of the benchmark's queries at it."""
     n_queries: int
@@ -271,7 +151,7 @@ def queries_needed(promise: RiskPromise) -> int:
 def queries_at(promise: RiskPromise, loss: float, *, whole: bool) -> int | None:
     """Return about how many queries carry a promise where their mean loss is `loss`; None where no number of them does.
 
-    `checked_integer`: whether every query's loss is 0 or 1.
+    `whole`: whether every query's loss is 0 or 1.
     """
     fewest = queries_needed(promise)
     if loss >= promise.at_most:
@@ -299,7 +179,7 @@ def loss_p_value(mean: FloatArray, share: float, *, n: int, whole: bool) -> Floa
     .. math:: \min\left(e^{-n\,h(\min(\hat R, \alpha), \alpha)},\; e\,P(\mathrm{Bin}(n, \alpha) \le \lceil n \hat R \rceil)\right),
               \quad h(a, b) = a \log\frac{a}{b} + (1 - a)\log\frac{1 - a}{1 - b}.
 
-    `checked_integer`: whether every query's loss is 0 or 1.
+    `whole`: whether every query's loss is 0 or 1.
     """
     from scipy.special import bdtr, rel_entr  # 0.2 s that not every command needs to wait for
 
@@ -320,9 +200,11 @@ class LossCurve(ShortRepr):
     loss: FloatArray
     n_queries: int
     whole: bool
+    """True where every query's loss is 0 or 1."""
 
     @classmethod
     def from_evidence(cls, evidence: Evidence, kind: PromiseKind, *, unscored_errs: bool) -> Self:
+        """Return the curve of one kind of error; `unscored_errs`: whether an item without a value is such an error."""
         at_risk = evidence.of_kind(kind)
         _, query = np.unique(evidence.cluster, return_inverse=True)
         in_query = np.bincount(query, weights=at_risk)
@@ -344,7 +226,7 @@ def kept_threshold(
     """Return the threshold that keeps a promise and errs least in the other way.
 
     `unscored_errs`: whether an item without a value is an error of this kind, by what is done then.
-    `n_as`: count so many queries: what a threshold from all of them would be like, where some are held out.
+    `n_as`: number of queries to count, where some are held out: what a threshold from all of them would be like.
 
     Raises StatisticsError: there are too few queries for the promise, or no threshold keeps it.
     """
@@ -358,7 +240,7 @@ def kept_threshold(
                 "The smallest share that they can carry, without an error on any, is {smallest:.4g} %",
                 promise=promise.in_words,
                 needed=queries_needed(promise),
-                an_item=WORDS[promise.kind],
+                an_item=ITEMS_AT_RISK[promise.kind],
                 n=n,
                 smallest=np.ceil(1e4 * smallest) / 100,
             )
@@ -491,7 +373,7 @@ class FittedThresholds:
         return np.where(np.isnan(values), DECISIONS.index(fail), codes).astype(np.intp)
 
 
-ERRS: dict[PromiseKind, tuple[Decision, ...]] = {
+ERRORS: dict[PromiseKind, tuple[Decision, ...]] = {
     "harm": ("answer",),
     "over_refusal": ("refuse",),
     "needless_ask": ("refuse", "ask"),
@@ -506,8 +388,9 @@ def fit_thresholds(
     calibrator: Calibrator | None = None,
     n_as: dict[PromiseKind, int] | None = None,
 ) -> FittedThresholds:
-    """Return the thresholds that reach the goal `wanted` on these items; where asking has a cost, by Chow's rule: ask where answering and
-    refusing both cost more than asking, in expectation.
+    """Return the thresholds that meet the requirements `wanted` on these items.
+
+    Where asking has a cost, by Chow's rule: ask where answering and refusing both cost more in expectation.
 
     `calibrator`: needed for `ask_cost`, which weighs chances.
 
@@ -523,7 +406,7 @@ def fit_thresholds(
         kept_threshold(
             evidence,
             promise,
-            unscored_errs=wanted.fail in ERRS[promise.kind],
+            unscored_errs=wanted.fail in ERRORS[promise.kind],
             n_as=(n_as or {}).get(promise.kind),
         )
         for promise in wanted.promises
@@ -559,10 +442,10 @@ def fit_thresholds(
 def held_out(
     evidence: Evidence, wanted: Requirements, *, method: str, seed: int = 0
 ) -> tuple[Codes, tuple[FittedThresholds, ...]]:
-    """Return the decision on each item by thresholds fitted, by the same rule, on other queries (ten folds of queries), and these thresholds.
+    """Return the decision on each item by thresholds fitted on other queries (ten folds), and the thresholds of each fold.
 
-    In a fold a promise is tested as if all queries were there, so that what is measured is what the whole would do. Where a fold
-    keeps no promise, it refuses or asks.
+    In a fold a promise is tested as if all queries were there, so that the decisions are like those of thresholds from all
+    queries. Where a fold keeps no promise, it refuses or asks.
     """
     folds = Folds.from_groups(evidence.cluster, n=min(N_FOLDS, len(np.unique(evidence.cluster))), seed=seed)
     n_as: dict[PromiseKind, int] = {promise.kind: evidence.queries(promise.kind) for promise in wanted.promises}
@@ -604,7 +487,7 @@ class Measurement(ShortRepr):
 
     @property
     def estimates(self) -> tuple[Estimate, ...]:
-        """Return the estimates in the order of the table."""
+        """The estimates in the order of the table."""
         needless = () if self.needless_ask is None else (self.needless_ask,)
         return (self.harm, self.over_refusal, self.asked, *needless, self.answered_wrongly, self.unscored)
 
@@ -620,15 +503,19 @@ SHARES: dict[str, tuple[str, str]] = {
 
 
 def measure_decisions(
-    evidence: Evidence, decisions: Codes, *, wanted: Requirements, moved: Mapping[str, float] | None = None
+    evidence: Evidence,
+    decisions: Codes,
+    *,
+    wanted: Requirements,
+    threshold_variances: Mapping[str, float] | None = None,
 ) -> Measurement:
     """Return rates and the cost of `decisions` on these items.
 
-    `moved`: by name, what the thresholds of folds add to the variance of each number (`Trial.moved`).
+    `threshold_variances`: by name, the variance of each number from thresholds (`Trial.threshold_variances`).
     """
     level, numbers = wanted.interval_level, rates(evidence, decisions, wanted=wanted)
     estimates = {
-        name: estimate_of(replace(number, threshold_variance=(moved or {}).get(name, 0.0)), level=level)
+        name: estimate_of(replace(number, threshold_variance=(threshold_variances or {}).get(name, 0.0)), level=level)
         for name, number in numbers.items()
     }
     cost = estimates.pop("cost")
@@ -709,11 +596,11 @@ class Trial(ShortRepr):
         return rates(self.evidence, self.decisions, wanted=self.wanted)["cost"]
 
     @property
-    def moved(self) -> dict[str, float]:
-        """The distance of each number by the thresholds of folds from that by the final ones, as a mean square.
+    def threshold_variances(self) -> dict[str, float]:
+        """The mean squared difference of each number by the thresholds of folds from that by the final ones.
 
         Decisions on held-out queries are by thresholds of their own, and their intervals are of the final ones: without this
-        they held the truth in 87 % of benchmarks where the threshold is the cheapest, for cost is flat where it is least and
+        they held the truth in 87 % of benchmarks where the threshold is the cheapest, for cost is flat at its minimum and
         its two errors are not. With it, see `python -m benchmarks.coverage recommended`.
         """
 
@@ -729,7 +616,9 @@ class Trial(ShortRepr):
     @cached_property
     def measured(self) -> Measurement:
         """Rates and the cost of its decisions on held-out queries."""
-        return measure_decisions(self.evidence, self.decisions, wanted=self.wanted, moved=self.moved)
+        return measure_decisions(
+            self.evidence, self.decisions, wanted=self.wanted, threshold_variances=self.threshold_variances
+        )
 
 
 def cheapest_trial(trials: Mapping[str, Trial]) -> str:

@@ -21,13 +21,16 @@ from casewise.errors import StatisticsError
 from casewise.stats.arrays import BoolArray, FloatArray, IntArray
 from casewise.text import Text, count_of, text
 
+N_FOLDS = 10
+"""Number of parts of the queries, of which each is held out once."""
+
 
 @dataclass(frozen=True)
 class LinearBaseline:
     """Settings of the classifier: TF-IDF of words and word pairs (sublinear), L2 logistic regression."""
 
     c: float = 3.0
-    n_folds: int = 10
+    n_folds: int = N_FOLDS
     seed: int = 0
 
 
@@ -59,13 +62,13 @@ class Design:
     """Groups of items, so that a classifier is tested on words that it has not learnt from."""
 
     query: NDArray[np.intp]
-    """(items,) the query, or what joins several: items of one cluster."""
+    """(items,) the query of each item, or its cluster where queries are joined."""
     context: NDArray[np.intp]
-    """(items,) equal where the same context is stated word for word; an item without a context has its query's own number."""
+    """(items,) a number for each different text of a context; an item without a context has a number of its query."""
 
     @classmethod
     def from_contexts(cls, query: NDArray[np.intp], contexts: NDArray[np.float64]) -> Self:
-        """Return `contexts`: (items,) a number for each different text, from 0; nan without a context."""
+        """Return the design of items; `contexts`: (items,) the number of each different text, from 0; nan without a context."""
         stated = ~np.isnan(contexts)
         number = np.where(stated, contexts, query + np.nanmax(contexts, initial=-1) + 1)
         return cls(query, number.astype(np.intp))
@@ -207,7 +210,7 @@ class Classifier:
     """A fitted classifier of texts by their phrases, or a constant where there is nothing to learn."""
 
     used: IntArray
-    """The phrases that count: those of two texts that were learnt from, or of one where there are few."""
+    """Places of the phrases that count: those of two texts of the training set, or of one text where there are few."""
     tfidf: Any
     regression: Any
     constant: float = 0.5
@@ -276,16 +279,16 @@ def out_of_fold(
 
 
 class Phrase(NamedTuple):
-    """A word or word pair and its coefficient: above zero it speaks for safe."""
+    """A word or word pair and its coefficient, which is above zero for safe."""
 
     text: str
     coefficient: float
 
 
-def weighty_phrases(
+def strongest_phrases(
     texts: Iterable[str] | PhraseCounts, weight: FloatArray, *, n: int = 10
 ) -> tuple[list[Phrase], list[Phrase]]:
-    """Return the `n` phrases that speak most for safe, and the `n` that speak most for unsafe, in a fit on all rows."""
+    """Return the `n` phrases with the largest coefficients for safe, and for unsafe, in a fit on all rows."""
     counts = texts if isinstance(texts, PhraseCounts) else PhraseCounts.from_texts(texts)
     fitted = Classifier.fit(counts, weight, ~np.isnan(weight), LinearBaseline())
     if fitted.regression is None:
@@ -317,7 +320,7 @@ BANDS, ROWS = 16, 4
 
 
 def near_duplicates(texts: Iterable[str], *, seed: int = 0) -> IntArray:
-    r"""Return number the groups of texts that are nearly the same: equal numbers are one group.
+    r"""Return the group of each text, as a number: texts that are nearly the same are in one group.
 
     Two texts are nearly the same where their sets *A*, *B* of three-word sequences have a Jaccard index
     :math:`|A \cap B| / |A \cup B|` of at least `LEAST`; groups are chains of such texts. Candidates are found by
@@ -343,7 +346,7 @@ def near_duplicates(texts: Iterable[str], *, seed: int = 0) -> IntArray:
 
 
 class WordHashes(dict[str, int]):
-    """The hash of each word that was asked for."""
+    """A mapping from words to their hashes, computed when first asked for."""
 
     def __missing__(self, word: str) -> int:
         self[word] = crc = zlib.crc32(word.encode())
@@ -380,7 +383,7 @@ class ShingleHashes:
         return self.hashes[self.ends[text] : self.ends[text + 1]]
 
     def signatures(self, *, seed: int) -> Hashes:
-        """Return (texts, BANDS · ROWS): the least value of each of so many random hash functions over each set."""
+        """Return the smallest value of each random hash function over each text's set: (texts, BANDS · ROWS)."""
         rng = np.random.default_rng(seed)
         factor, shift = (rng.integers(0, 2**32, size=BANDS * ROWS, dtype=np.uint32) for _ in range(2))
         signatures = np.empty((len(self), BANDS * ROWS), dtype=np.uint32)
@@ -392,7 +395,7 @@ class ShingleHashes:
         return signatures
 
     def candidates(self, *, seed: int) -> NDArray[np.intp]:
-        """Return (pairs, 2) texts that agree in a whole band of their signatures: the first of each bucket with every other."""
+        """Return pairs of texts that agree in a whole band of their signatures, the first of each bucket with every other: (pairs, 2)."""
         signatures = self.signatures(seed=seed)
         weights = np.random.default_rng(0).integers(0, 2**64, size=ROWS, dtype=np.uint64)
         pairs = []
@@ -406,7 +409,7 @@ class ShingleHashes:
 
 
 def shingles(codes: Hashes, lengths: IntArray) -> tuple[Hashes, IntArray]:
-    """Return the three-word sequences of texts, three words long at least: each text's once, and how many it has."""
+    """Return the distinct three-word sequences of texts of three words or more, and the number of each text."""
     n = len(PLACES)
     text = np.repeat(np.arange(len(lengths), dtype=np.uint64), lengths)
     whole = text[n - 1 :] == text[: len(text) - n + 1]
@@ -417,7 +420,7 @@ def shingles(codes: Hashes, lengths: IntArray) -> tuple[Hashes, IntArray]:
 
 
 class SimilarTexts(NamedTuple):
-    """The places of the earlier texts that are most similar to a text (none where no run is shared), and their similarity."""
+    """The places of the earlier texts that are most similar to a text, and their similarity; none where no run is shared."""
 
     places: list[int]
     similarity: float
@@ -425,13 +428,13 @@ class SimilarTexts(NamedTuple):
 
 @dataclass
 class EarlierTexts:
-    """Sets of word runs in the order they came.
+    """Sets of word runs, in the order in which they were added.
 
-    Candidates share a run, so the cost grows with the pairs that do and not with the square of the texts.
+    Only texts that share a run are compared, so the cost does not grow with the square of the number of texts.
     """
 
     rare: int | None = None
-    """A run that more texts have says nothing about two of them and finds no candidates; None: every run does."""
+    """Number of texts above which a run that they share finds no candidates; None: every run does."""
     _texts: list[AbstractSet[str]] = field(default_factory=list)
     _holders: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
 
@@ -441,7 +444,7 @@ class EarlierTexts:
             self._holders[run].append(len(self._texts))
         self._texts.append(runs)
 
-    def most_alike(self, runs: AbstractSet[str]) -> SimilarTexts:
+    def most_similar(self, runs: AbstractSet[str]) -> SimilarTexts:
         """Return the earlier texts with the largest Jaccard index with `runs`."""
         holders = (self._holders[run] for run in runs if run in self._holders)
         near = {place for places in holders if self.rare is None or len(places) <= self.rare for place in places}
@@ -473,9 +476,9 @@ class Piece:
 
 
 def difference(before: str, after: str) -> list[Piece]:
-    """Return the pieces of `before` and `after` in reading order; what is gone comes before what is new in its place.
+    """Return the pieces of `before` and `after` in reading order, `gone` before `new` where one replaces the other.
 
-    Putting together all that is not `new` gives `before`; all that is not `gone`, `after`.
+    All pieces but the `new` ones together are `before`; all but the `gone` ones are `after`.
     """
     first, second = TOKENS.findall(before), TOKENS.findall(after)
     pieces: list[Piece] = []

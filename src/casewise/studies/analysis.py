@@ -15,7 +15,7 @@ from casewise.records import ShortRepr
 from casewise.stats import Agreement, Ceilings, Reliability, agreement_of_votes
 from casewise.stats import ceilings as vote_ceilings
 from casewise.stats import reliability as vote_reliability
-from casewise.stats.agreement import LevelAlpha, alpha_by_level
+from casewise.stats.agreement import KrippendorffAlpha, krippendorff_alpha
 from casewise.stats.labels import LabelBase, Ties
 from casewise.stats.panel import PanelCurve, panel_curve
 from casewise.stats.ratings import AnnotatorTable, Attrition, CodedRatings, annotator_table, attrition
@@ -86,7 +86,7 @@ class QuestionAnswers:
     """One row a condition and answer: `answers`, `of`, `share` and its interval over queries and annotators."""
     means: dict[str, float]
     """Means on a scale, by condition."""
-    alphas: dict[str, LevelAlpha]
+    alphas: dict[str, KrippendorffAlpha]
     """Krippendorff's alpha of `all` and of each condition; where many may be chosen, of each option (chosen or not) over
     all."""
 
@@ -151,13 +151,13 @@ def question_answers(
     if question.many:
         columns = enumerate(question.choices)
         parts = {option: (np.column_stack((~chosen[:, c], chosen[:, c])), everywhere) for c, option in columns}
-    alphas: dict[str, LevelAlpha] = {}
+    alphas: dict[str, KrippendorffAlpha] = {}
     for name, (answers, rows) in parts.items():
         counts = np.zeros((len(ratings.item), answers.shape[1]))
         np.add.at(counts, item[rows], answers[rows])
         with suppress(StatisticsError):  # too few answered
             scale = question.level if question.kind == "scale" else "nominal"
-            alphas[name] = alpha_by_level(counts, level=scale, clusters=ratings.item_query)
+            alphas[name] = krippendorff_alpha(counts, level=scale, clusters=ratings.item_query)
     numbers = np.array(values, dtype=float) if question.kind == "scale" else np.empty(0)
     means = {name: float(numbers[rows].mean()) for name, rows in in_condition.items()} if len(numbers) else {}
     return QuestionAnswers(question, pl.DataFrame(shares, infer_schema_length=None), means, alphas)
@@ -260,7 +260,7 @@ def analyse(
             why[name] = "not available: " + error.words
             return None
 
-    with_annotators, finished = ratings.annotator is not None, ratings.completers()
+    with_extra_variance, finished = ratings.annotator is not None, ratings.completers()
     return StudyAnalysis(
         options=options,
         ratings=ratings,
@@ -291,7 +291,7 @@ def analyse(
                 *counts, clusters=clusters, reference_size=options.reference_size, raters=ratings.raters
             ),
         ),
-        annotators=attempt("annotators", lambda: annotator_table(ratings, rng=rng)) if with_annotators else None,
+        annotators=attempt("annotators", lambda: annotator_table(ratings, rng=rng)) if with_extra_variance else None,
         attrition=None if options.flow is None else attrition(options.flow),
         own=own,
         groups=group_table(ratings, traits or {}, options),

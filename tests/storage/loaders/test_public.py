@@ -12,7 +12,7 @@ from tests.support.mutations import mutated
 from tests.support.public_benchmarks import FILES, FLUENCY, SAFETY, dices_rows, judgements, policy_case, write_files
 
 from casewise.errors import CasewiseError, ConfigurationError, DataError
-from casewise.stats.agreement import alpha_by_level
+from casewise.stats.agreement import krippendorff_alpha
 from casewise.storage import read_benchmark, write_benchmark
 from casewise.storage.load import load
 from casewise.storage.loaders.registry import loader_named, loader_names
@@ -315,7 +315,7 @@ def test_the_agreement_of_the_real_dices_350_is_the_published_one(shared):
     columns = found.item_columns
     counts = columns.select("n_safe", unsafe=columns["n_votes"] - columns["n_safe"], unsure="n_unsure").to_numpy()
 
-    assert alpha_by_level(counts, level="nominal").alpha == pytest.approx(PUBLISHED_ALPHA, abs=1e-12)
+    assert krippendorff_alpha(counts, level="nominal").alpha == pytest.approx(PUBLISHED_ALPHA, abs=1e-12)
 
 
 REAL = {
