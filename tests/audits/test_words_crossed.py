@@ -12,7 +12,7 @@ from casewise.audits.words import SOLVED, audit_baseline, find_solution
 from casewise.evaluate.judged_runs import ReportOptions
 from casewise.evaluate.yardsticks import notes_on_items
 from casewise.judges.baselines import LinearJudge
-from casewise.stats.words import Design, Folds, HeldOut, out_of_fold
+from casewise.stats.words import Folds, HeldOut, out_of_fold
 
 
 def crossed(rng, *, requests=30, profiles=8, label="request"):
@@ -109,23 +109,6 @@ def test_a_benchmark_without_contexts_is_read_by_the_words_of_its_queries():
     solution = find_solution(subject)
     assert solution is not None
     assert solution.reads == "query"
-
-
-@pytest.mark.parametrize(
-    ("query", "context", "groups"),
-    [
-        ([0, 1, 2, 3] * 10, list(range(40)), "queries"),
-        ([*range(40)], [0] * 40, "queries"),
-        ([0] * 40, [*range(20)] * 2, "contexts"),
-        ([*range(40)], [place // 2 for place in range(40)], "groups of queries that share contexts"),
-        ([place % 5 for place in range(40)], [place // 5 for place in range(40)], "queries and contexts"),
-    ],
-)
-def test_items_are_held_out_by_what_they_share(query, context, groups):
-    plan = Design(np.array(query), np.array(context)).held_out(np.ones(40, dtype=bool), folds=4)
-
-    assert isinstance(plan, HeldOut)
-    assert plan.groups == groups
 
 
 def test_items_of_one_cluster_are_held_out_together():

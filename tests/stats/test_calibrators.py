@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from casewise.errors import StatisticsError
-from casewise.stats.calibrators import Isotonic, Platt, calibrated, isotonic, platt
+from casewise.stats.calibrators import METHODS, Isotonic, Platt, calibrated, isotonic, platt
+from casewise.stats.words import Folds
 
 
 def likelihood_of(curve, value, weight):
@@ -69,10 +70,13 @@ def test_a_judge_that_points_the_wrong_way_is_not_turned_about():
 
 def test_a_judge_that_always_says_the_same_is_worth_the_mean_label():
     """Nine tenths have no exact binary fraction, so that their spread is not quite nought."""
-    curve = platt(np.full(90, 0.9), np.tile([1.0, 0.0, 0.0], 30))
+    label = np.tile([1.0, 0.0, 0.0], 30)
+    drawn = (30 * 31 / 32 + 60 / 62) / 90
 
-    assert curve.slope == 0
-    assert curve([0.1, 0.9]) == pytest.approx([1 / 3, 1 / 3], abs=0.02)
+    for values in (np.full(90, 0.9), 1 - label):
+        curve = platt(values, label)
+        assert curve.slope == 0
+        assert curve([0.1, 0.9]) == pytest.approx([drawn, drawn])
 
 
 def test_a_value_that_is_missing_stays_missing():
@@ -119,3 +123,28 @@ def test_queries_without_values_take_no_part_in_the_folds():
 def test_what_no_calibrator_can_learn_from_is_an_error(weight, cluster, method, why):
     with pytest.raises(StatisticsError, match=why):
         calibrated(np.array([0.1, 0.9]), np.array(weight), cluster=np.array(cluster), method=method)
+
+
+@pytest.mark.parametrize("method", ["platt", "isotonic"])
+def test_a_method_is_scored_on_queries_that_it_has_not_learnt_from(method):
+    """Some items have no value, some no label, and the labels of the last two queries are not known at all."""
+    rng = np.random.default_rng(6)
+    cluster = np.repeat(np.arange(30), 4)
+    weight = rng.choice([0.0, 0.5, 1.0], 120)
+    value = np.where(rng.random(120) < 0.1, np.nan, weight + rng.normal(size=120))
+    weight = np.where((rng.random(120) < 0.1) | (cluster >= 28), np.nan, weight)
+    found = calibrated(value, weight, cluster=cluster, method=method)
+
+    learnt = ~np.isnan(value) & ~np.isnan(weight)
+    fold = np.append(np.repeat(Folds.from_groups(np.arange(28), n=10, seed=0).of_row, 4), np.full(8, -1))
+    expected = np.full(120, np.nan)
+    for held in np.unique(fold):
+        inside, outside = (fold == held) & ~np.isnan(value), learnt & (fold != held)
+        expected[inside] = METHODS[method](value[outside], weight[outside])(value[inside])
+    assert found.out_of_fold == pytest.approx(expected, nan_ok=True)
+    assert found.brier[method] == pytest.approx(np.mean((expected - weight)[learnt] ** 2))
+    assert (found.method, found.calibrator) == (method, METHODS[method](value[learnt], weight[learnt]))
+
+
+def test_chances_beyond_what_a_number_can_hold_are_nought_and_one():
+    assert Platt(1e6, 0.0)([-1.0, 0.0, 1.0]).tolist() == pytest.approx([0, 0.5, 1])

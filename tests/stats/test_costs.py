@@ -7,10 +7,24 @@ import scipy.stats
 from tests.support.judges import wrong_at_random
 from tests.support.samples import NAN, random_sample, released_items, sample_of, some
 
-from casewise.stats.costs import cheapest_threshold, cost_curve, fitted_verdicts, refusals, turning_point
-from casewise.stats.estimates import NO_SPREAD
+from casewise.stats.arrays import PerVote, Raters
+from casewise.stats.costs import (
+    CumulativeErrors,
+    FittedVerdicts,
+    cheapest_threshold,
+    cost,
+    cost_curve,
+    cost_of_fitted,
+    error_terms,
+    fieller,
+    fitted_verdicts,
+    refusals,
+    turning_point,
+)
+from casewise.stats.estimates import NO_SPREAD, ONE_QUERY, estimate_of
 from casewise.stats.intervals import degrees_of_freedom
-from casewise.stats.sample import judge_sample
+from casewise.stats.measured import Functional, TotalsByCluster
+from casewise.stats.sample import judge_sample, totals_by_query
 from casewise.stats.words import Folds
 
 
@@ -259,3 +273,125 @@ def test_a_judge_of_verdicts_or_of_one_query_has_no_fitted_thresholds():
     assert fitted_verdicts(verdicts, 1, seed=0) is None
     assert fitted_verdicts(one_query, 1, seed=0) is None
     assert fitted_verdicts(replace(one_query, cluster=np.array([0, 1])), 1, seed=0) is not None
+
+
+def test_the_curves_are_over_these_ratios_and_levels_of_agreement():
+    sample = sample_of([1, 0], [1, 0])
+    found = refusals(sample)
+
+    assert [point.ratio for point in cost_curve(sample)] == [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100]
+    assert [rates.agreement for rates in found.curve] == [0.6, 0.65, 0.7, 0.75, 0.8]
+    assert found.at == found.curve[2]
+
+
+def test_without_labels_nothing_has_a_cost():
+    (point,) = cost_curve(sample_of([NAN, NAN], [1, 0], rate=[0.5, 0.5]), ratios=(1,))
+
+    assert (some(point.cost).estimate, point.refuse_all, point.answer_all) == (None, None, None)
+
+
+def test_the_cost_of_fitted_thresholds_has_the_larger_of_two_variances():
+    sample = random_sample(np.random.default_rng(6), queries=80)
+    plain = some(cost_curve(sample, ratios=(2,))[0].cost)
+    totals = totals_by_query(sample, lambda part: error_terms(part, part.safe)).measure(cost(2))
+    narrow, wide = (
+        cost_of_fitted(sample, FittedVerdicts(sample.safe, 0.5, totals.variance * times), 2) for times in (0.5, 4)
+    )
+
+    assert narrow == plain
+    assert wide == estimate_of(replace(totals, influence=2 * totals.influence))
+    perfect = replace(sample, safe=np.where(sample.weight == 0.5, NAN, sample.weight), unscored_policy="exclude")
+    assert (
+        cost_of_fitted(perfect, FittedVerdicts(perfect.safe, 0.5, 0.1), 2) == cost_curve(perfect, ratios=(2,))[0].cost
+    )
+
+
+@pytest.mark.parametrize("ratio", [0.1, 1, 7])
+def test_the_threshold_of_a_fold_is_the_cheapest_on_all_others(ratio):
+    """Of values with ties, some missing, and of labels of which some are missing."""
+    sample = random_sample(np.random.default_rng(12), queries=40, unscored=0.1)
+    sample = replace(sample, weight=np.where(np.arange(80) % 9 == 0, NAN, sample.weight))
+    errors = some(CumulativeErrors.from_sample(sample, seed=3))
+    learnt = sample.labelled & ~np.isnan(sample.value)
+
+    for fold in range(10):
+        others = learnt & (errors.fold != fold)
+        expected = cheapest_threshold(sample.value[others], sample.weight[others], ratio)
+        assert errors.threshold(ratio, fold=fold) == pytest.approx(expected)
+
+
+def test_a_value_at_the_threshold_of_the_others_is_refused():
+    """Between 0.4, unsafe, and 0.6, safe, the threshold is 0.5."""
+    sample = sample_of([0, 1, 1], [0, 1, 1], probability=[0.4, 0.5, 0.6])
+    errors = some(CumulativeErrors.from_sample(sample, seed=0))
+
+    assert errors.threshold(1, fold=errors.fold[1]) == 0.5
+    assert errors.cheapest(1).safe[1] == 0
+
+
+def test_without_a_value_in_the_other_folds_everything_is_refused():
+    sample = sample_of([1, 0], [1, 0], probability=[0.9, NAN])
+    fitted = some(fitted_verdicts(sample, 1, seed=0))
+
+    assert fitted.safe.tolist() == pytest.approx([0, NAN], nan_ok=True)
+
+
+def test_the_threshold_of_a_judge_whose_items_are_all_unsafe_is_beyond_all_values():
+    sample = sample_of([0, 0, 0], [1, 0, 1], probability=[0.9, 0.2, 0.7])
+
+    assert some(fitted_verdicts(sample, 1, seed=0)).threshold is None
+
+
+def test_two_queries_are_two_folds_of_which_each_is_left_out():
+    """With one query left, everything is answered: an unsafe one costs 0.1 of 1.1."""
+    errors = some(CumulativeErrors.from_sample(sample_of([0, 1], [0, 1], probability=[0.2, 0.8]), seed=0))
+
+    assert errors.counted.tolist() == [1, 1]
+    assert errors.left_out_variance(0.1) == pytest.approx(0.5 * 2 * (0.1 / 1.1 / 2) ** 2)
+
+
+@pytest.mark.parametrize(("first", "second"), [([1, 0, 1], [1, 1, 1]), ([1, 0, 1], [0, 0, 1])])
+def test_judges_that_differ_in_one_error_have_no_ratio(first, second):
+    """The second has one harm, or one over-refusal, more."""
+    found = turning_point(sample_of([1, 0, 1], first), sample_of([1, 0, 1], second))
+
+    assert found.ratio.method == "undefined: one is at least as good at both errors"
+    assert (found.cheaper_below, found.cheaper_above) == ("first", "first")
+
+
+def test_a_turning_point_of_few_queries_has_no_interval():
+    people, strict, lenient = [1, 1, 0, 0], [0, 1, 0, 0], [1, 1, 1, 0]
+    one, two = (
+        turning_point(*(sample_of(people, safe, cluster=cluster) for safe in (strict, lenient))).ratio
+        for cluster in ([0] * 4, [0, 1, 0, 1])
+    )
+
+    assert (one.estimate, one.method) == (1, ONE_QUERY)
+    assert (two.estimate, two.method) == (1, "no interval: their harms are not told apart")
+
+
+def test_of_judges_asked_several_times_a_turning_point_is_of_their_mean_errors():
+    people = [1] * 4 + [0] * 4
+    strict, lenient = sample_of(people, [0, 1, 1, 1] + [0] * 4), sample_of(people, [1] * 4 + [1, 0, 0, 0])
+    worse = sample_of(people, [0, 0, 0, 1] + [0] * 4)
+
+    assert turning_point(replace(strict, answers=(strict, worse)), lenient).ratio.estimate == 2
+
+
+def test_the_interval_of_a_turning_point_holds_what_annotators_add():
+    """At both limits c the squared difference is t squared times its variance over queries and annotators."""
+    rng = np.random.default_rng(7)
+    over, harm = rng.normal(2, 1, 50), rng.normal(1, 0.5, 50)
+    item, annotator = (place.ravel() for place in np.indices((50, 4)))
+    raters = Raters(item, annotator, rng.random(200) < 0.5)
+    votes = PerVote(raters, rng.normal(0.2, 0.3, (50, 3)), rng.normal(-0.2, 0.3, (50, 3)))
+    totals = TotalsByCluster(("over", "harm", "counted"), np.column_stack([over, harm, np.ones(50)]), 0, votes=votes)
+    number = Functional("turning_point", lambda t: t["over"] / t["harm"], n_items=lambda t: t["counted"])
+    found = fieller(totals.measure(number), totals)
+
+    df = min(degrees_of_freedom(column - column.mean()) for column in (over, harm))
+    quantile = scipy.stats.t.ppf(0.975, min(df, 49))
+    for c in some(found.limits):
+        gradient = np.array([[1.0], [-c], [0.0]])
+        variance = 50 * np.var(over - c * harm, ddof=1) + totals.added_by_annotators(gradient)[0, 0]
+        assert (over.sum() - c * harm.sum()) ** 2 == pytest.approx(quantile**2 * variance)

@@ -165,3 +165,64 @@ def test_what_fitted_thresholds_add_is_a_part_of_the_variance_besides_clusters()
 
     assert (found.extra_variance, TWO.measure(RIGHT).extra_variance) == (0.25, 0.0)
     assert found.variance == TWO.measure(RIGHT).variance
+
+
+RATERS = Raters(np.repeat(np.arange(3), 2), np.tile([0, 1], 3), np.tile([True, False], 3))
+"""Two votes an item: the first person says safe throughout, and the second unsafe."""
+
+
+def counts(safe, votes):
+    return np.column_stack([safe, votes]).astype(float)
+
+
+def test_terms_of_counts_are_summed_within_clusters_with_the_votes_of_known_people():
+    numbers = (np.ones(3, dtype=int), np.full(3, 2))
+    anonymous, known = (
+        TotalsByCluster.from_counts(counts, numbers, np.array([1, 0, 1]), names=("right", "all"), raters=raters)
+        for raters in (None, RATERS)
+    )
+    votes = PerVote.from_counts(counts, *numbers, RATERS)
+
+    assert (anonymous.names, anonymous.sums.tolist(), anonymous.n_unscored) == (("right", "all"), [[1, 2], [2, 4]], 0)
+    assert anonymous.votes is None
+    assert known.votes is not None
+    assert known.votes.of_safe.tolist() == votes.of_safe.tolist()
+    assert known.votes.of_unsafe.tolist() == votes.of_unsafe.tolist()
+
+
+def test_votes_add_to_the_variance_of_a_number_and_to_the_covariance_of_several():
+    votes = PerVote(RATERS, np.array([[2.0, 0], [1, 0], [3, 0]]), np.array([[-1.0, 1], [-2, 0], [0, 2]]))
+    totals = replace(TWO, votes=votes)
+    found, gradient = totals.measure(RIGHT), totals.gradient(RIGHT)
+
+    assert found.votes is not None
+    assert found.votes.of_safe == pytest.approx(votes.of_safe @ gradient)
+    assert found.votes.variance > 0
+    assert replace(found, threshold_variance=0.25).extra_variance == pytest.approx(0.25 + found.votes.variance)
+    both = totals.added_by_annotators(np.column_stack([gradient, 2 * gradient]))
+    assert both == pytest.approx(found.votes.variance * np.array([[1, 2], [2, 4]]))
+
+
+def test_totals_without_votes_stay_without_when_terms_are_joined():
+    votes = PerVote(RATERS, np.zeros((3, 2)), np.zeros((3, 2)))
+
+    assert TWO.join(replace(TWO, names=("a", "b"), votes=votes)).votes is None
+
+
+def test_totals_are_named_by_their_last_axis():
+    named = TWO.by_name(np.arange(12.0).reshape(3, 2, 2))
+
+    assert named["all"].tolist() == [[1, 3], [5, 7], [9, 11]]
+
+
+def test_without_items_there_are_no_clusters():
+    nothing = TotalsByCluster.from_terms({"right": np.zeros(0), "all": np.zeros(0)}, np.zeros(0, dtype=np.intp))
+
+    assert nothing.sums.shape == (0, 2)
+    assert nothing.n_unscored == 0
+    assert np.isnan(nothing.measure(RIGHT).value)
+
+
+def test_only_a_proportion_has_shares_of_clusters():
+    assert TWO.measure(share("mean", "right", "all", kind="mean", domain=(0.0, 5.0))).cluster_shares is None
+    assert share("mean", "right", "all", kind="mean", domain=(0.0, 5.0)).domain == (0, 5)

@@ -2,27 +2,34 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from scipy.stats import spearmanr
 from sklearn import metrics as sklearn
 from sklearn.metrics import roc_auc_score
-from tests.support.samples import NAN, named, random_sample, released_items, sample_of
+from tests.support.samples import NAN, named, random_sample, released_items, sample_of, some
 
+from casewise.stats.arrays import Raters
 from casewise.stats.ceilings import ceilings
-from casewise.stats.estimates import estimate, estimate_of
+from casewise.stats.estimates import estimate, estimate_of, measure
+from casewise.stats.intervals import largest_unseen_share
 from casewise.stats.metrics import (
     FLOORS,
     METRICS,
+    ON_SCALE,
     REFUSALS,
     Metric,
     auroc,
+    divide,
     find_metric,
     parse_metrics,
+    problem_with,
     published_cross_entropy,
     spearman,
+    totals_of,
     value_of,
 )
-from casewise.stats.sample import judge_sample
+from casewise.stats.sample import ScaleRatings, judge_sample
 
 FOUR: dict[str, Any] = {
     "weight": [1, 1, 0, 0.5],
@@ -243,3 +250,247 @@ def test_a_monotone_change_of_scale_changes_no_rank(statistic):
     stretched = sample_of(sample.weight, sample.safe, rate=sample.rate, probability=sample.value**3 / 7)
 
     assert statistic(sample).value == pytest.approx(statistic(stretched).value, rel=1e-12)
+
+
+def weighted_area(sample, share):
+    """AUROC of the judge mixed with one that is wrong throughout."""
+    mixed = [np.r_[sample.value, sample.all_wrong.value]] * 2
+    truth = np.repeat([1, 0], 2 * len(sample))
+    mass = np.repeat([1 - share, share], len(sample))
+    weight = np.r_[sample.weight, sample.weight]
+    return roc_auc_score(truth, np.r_[*mixed], sample_weight=np.r_[mass * weight, mass * (1 - weight)])
+
+
+def weighted_rank_correlation(sample, share):
+    """Spearman's correlation of the judge mixed with one that is wrong throughout."""
+    mass = np.repeat([1 - share, share], len(sample)) / len(sample)
+    columns = np.r_[sample.value, sample.all_wrong.value], np.r_[sample.rate, sample.rate]
+    ranks = np.array([((x[:, None] > x) + 0.5 * (x[:, None] == x)) @ mass for x in columns])
+    covariance = np.cov(ranks, aweights=mass)
+    return covariance[0, 1] / np.sqrt(covariance[0, 0] * covariance[1, 1])
+
+
+@pytest.mark.parametrize(("statistic", "oracle"), [(auroc, weighted_area), (spearman, weighted_rank_correlation)])
+def test_what_goes_unseen_of_a_rank_statistic_is_a_mixture_with_everything_judged_wrongly(statistic, oracle):
+    sample = random_sample(np.random.default_rng(9), queries=30)
+
+    assert statistic(sample).unseen == pytest.approx(oracle(sample, largest_unseen_share(30)), rel=1e-9)
+
+
+@pytest.mark.parametrize(("weight", "at_risk"), [([1, 0, 0, 0.5, 1], 2), ([0, 1, 1, 0.5, 0], 2), ([1, 1, 0, 0, 1], 2)])
+def test_an_area_is_known_from_the_queries_of_the_rarer_class(weight, at_risk):
+    """The last item has no value; each item is a query of its own."""
+    found = auroc(sample_of(weight, [1] * 5, probability=[0.9, 0.4, 0.2, 0.6, NAN]))
+
+    assert (found.at_risk, found.kind, found.domain) == (at_risk, "share", (0, 1))
+
+
+def test_a_rank_correlation_is_known_from_the_queries_with_a_value():
+    found = spearman(
+        sample_of(
+            [1, 0, 1, 0], [1] * 4, probability=[0.9, 0.4, 0.2, NAN], rate=[0.9, 0.3, 0.6, 0.1], cluster=[0, 0, 1, 2]
+        )
+    )
+
+    assert (found.at_risk, found.kind, found.domain, found.n) == (2, "other", (-1, 1), 3)
+
+
+def voted_sample(answers=1):
+    """Items with five known votes each, one of them with a single vote."""
+    rng = np.random.default_rng(3)
+    n_votes = np.r_[1, np.full(299, 5)]
+    safe = rng.binomial(n_votes, rng.random(300))
+    items = pl.DataFrame(
+        {
+            "query_id": [f"q{i // 2}" for i in range(300)],
+            "n_safe": safe,
+            "n_votes": n_votes,
+            "intended_safe": [None] * 300,
+            "published_rate": [None] * 300,
+            "category": ["none"] * 300,
+        }
+    )
+    item = np.repeat(np.arange(300), n_votes)
+    place = np.arange(len(item)) - np.repeat(np.cumsum(n_votes) - n_votes, n_votes)
+    raters = Raters(item, place, place < safe[item])
+    values = np.round(np.clip(safe / n_votes + rng.normal(0, 0.3, (answers, 300)), 0, 1), 2)
+    return judge_sample(items, values if answers > 1 else values[0], raters, elicitation="probability")
+
+
+@pytest.mark.parametrize("statistic", [auroc, spearman])
+def test_the_influence_of_a_vote_is_what_the_statistic_loses_without_it(statistic):
+    sample = voted_sample()
+    measured = statistic(sample)
+    assert measured.votes is not None
+    assert sample.without is not None
+
+    for fewer, found in zip(sample.without, measured.votes[1:], strict=True):
+        items = np.flatnonzero(~np.isclose(found, 0, atol=1e-4))[:12]
+        lost = [measured.value - statistic(sample.with_votes_of(fewer, np.array([item]))).value for item in items]
+        assert found[items] == pytest.approx(lost, rel=0.1, abs=1e-5)
+    assert statistic(replace(sample, raters=None)).votes is None
+    assert statistic(replace(sample, without=None)).votes is None
+
+
+@pytest.mark.parametrize("statistic", [auroc, spearman])
+def test_of_several_answers_a_rank_statistic_is_the_mean(statistic):
+    sample = voted_sample(answers=3)
+    (found,) = measure(sample, metrics=[find_metric(statistic.__name__)])
+
+    assert found.value == pytest.approx(np.mean([statistic(answer).value for answer in sample.answers]))
+
+
+def test_an_item_whose_only_vote_is_left_out_adds_all_its_influence():
+    sample = voted_sample()
+    measured = spearman(sample)
+    assert measured.votes is not None
+
+    single = measured.votes[1 if sample.rate[0] == 1 else 2][0]
+    alone = spearman(replace(sample, raters=None, cluster=np.arange(300))).influence[0]
+    assert single == pytest.approx(alone)
+
+
+def broken(s):
+    raise KeyError("no such sum")
+
+
+CAUTION = Metric("caution", "Caution", "share of unsafe verdicts", part=("hit_unsafe",), package="cautious")
+BROKEN = Metric("broken", "Broken", "never", formula=broken, package="brittle", domain=(-2.0, 2.0))
+
+
+def test_a_metric_of_a_package_that_fails_is_undefined_and_says_why():
+    sample = sample_of(**FOUR)
+    totals = totals_of(sample, [CAUTION])
+    found = BROKEN.measure(sample, totals)
+
+    assert CAUTION.measure(sample, totals).value == 0.25
+    assert np.isnan(found.value)
+    assert (found.n, found.n_unscored, found.at_risk, found.domain) == (0, 0, 0, (-2, 2))
+    assert found.influence.tolist() == [0] * 4
+    assert found.undefined == "undefined: brittle failed (KeyError: 'no such sum')"
+    with pytest.raises(KeyError):
+        replace(BROKEN, package=None).measure(sample, totals)
+
+
+@pytest.mark.parametrize(
+    ("metric", "problem"),
+    [
+        (CAUTION, None),
+        (replace(CAUTION, ordered=auroc), None),
+        (replace(CAUTION, name="other"), "its name is 'other', and its entry point's 'caution'"),
+        (replace(BROKEN, name="caution"), "it fails (KeyError: 'no such sum')"),
+        (
+            replace(BROKEN, name="caution", formula=lambda s: s["safe"].sum(axis=0)),
+            "from sums of shape (2, 3) it gives shape (3,): it has to work elementwise",
+        ),
+    ],
+)
+def test_a_metric_of_a_package_is_tried_with_made_up_sums(metric, problem):
+    assert problem_with(metric, "caution") == problem
+
+
+def needing(needs, **columns: Any):
+    """Whether a metric that needs this can be measured on two items."""
+    arrays: dict[str, Any] = {name: np.array(column) for name, column in columns.items()}
+    sample = replace(sample_of([1, 0], [NAN, NAN]), **arrays)
+    return Metric("m", "M", "", part=("safe",), needs=needs).available_for(sample)
+
+
+def test_a_metric_is_available_where_one_item_has_what_it_needs():
+    half, scale = [0.4, NAN], ScaleRatings(np.array([0.5, NAN]), np.array([3.0, 0.0]))
+
+    assert [needing(needs, value=half) for needs in ("items", "verdicts", "values", "order", "scale")] == [
+        True,
+        False,
+        False,
+        True,
+        False,
+    ]
+    assert needing("verdicts", safe=[1.0, NAN], value=half)
+    assert needing("values", probability=half)
+    assert find_metric("accuracy").available_for(sample_of([1, 0], [NAN, NAN])), "a judge without a reply decides, too"
+    rated = replace(sample_of([1, 0], [1, 1], probability=half), scale=scale)
+    assert ON_SCALE[0].available_for(rated)
+
+
+@pytest.mark.parametrize(
+    ("name", "columns", "why"),
+    [
+        ("recall_safe", {"weight": [0, 0], "safe": [1, 0]}, "no items of that kind"),
+        ("balanced_accuracy", {"weight": [0, 0], "safe": [1, 0]}, "a class is missing"),
+        ("pearson", {"weight": [1, 0], "safe": [1, 0], "probability": [0.4, 0.4]}, "nothing varies"),
+        ("over_refusal", {"weight": [1, 1, 0], "safe": [NAN, NAN, 1]}, "no verdict on items of that kind"),
+    ],
+)
+def test_a_metric_without_a_number_says_why(name, columns, why):
+    metric = next(metric for metric in (*METRICS, *REFUSALS) if metric.name == name)
+
+    assert estimate(sample_of(**columns), metrics=[metric])[0].method == f"undefined: {why}"
+
+
+def test_an_error_that_some_verdicts_avoid_has_a_number_and_recall_has_one_without_any():
+    (harm,) = estimate(sample_of([0, 0, 1], [NAN, 0, 1]), metrics=[REFUSALS[1]])
+    (recall,) = estimate(sample_of([1, 1, 0], [NAN, NAN, 1]), metrics=[find_metric("recall_safe")])
+
+    assert (harm.estimate, harm.n_unscored) == (0, 1)
+    assert (recall.estimate, recall.n_unscored) == (0, 2)
+
+
+def test_seventy_per_cent_of_the_votes_are_agreement():
+    rate = [14 / 20, 13 / 20, 6 / 20, 7 / 20]
+    found = estimate(sample_of([1, 1, 0, 0], [NAN, 1, NAN, 0], rate=rate), metrics=REFUSALS)
+
+    assert [number.n for number in found] == [1, 1]
+    assert [number.n_unscored for number in found] == [1, 1]
+
+
+def test_what_everything_judged_wrongly_comes_to_is_summed_where_it_is_needed():
+    sample = random_sample(np.random.default_rng(2), queries=5, unscored=0.2)
+    plain, valued = parse_metrics("accuracy", "unscored_rate"), parse_metrics("accuracy", "brier")
+
+    assert totals_of(sample, plain).all_wrong is None
+    assert [len(some(totals_of(sample, valued, losses=losses).all_wrong)) for losses in (False, True)] == [1, 5]
+    lost = totals_of(sample, plain, losses=True)
+    assert some(lost.all_wrong)[:, lost.names.index("unscored")].tolist() == [2] * 5
+    assert (totals_of(sample, ON_SCALE).names, totals_of(sample, ON_SCALE).sums.shape) == ((), (5, 0))
+    assert measure(sample, metrics=plain)[0].unseen is None
+    assert measure(sample, metrics=valued)[1].unseen is not None
+
+
+def test_a_quotient_of_sums_is_undefined_where_the_lower_one_is_not_above_nought():
+    found = divide(np.array([1.0, 1.0, 0.0, 3.0]), np.array([0.0, -1e-17, 0.5, 2.0]))
+
+    assert found.tolist() == pytest.approx([NAN, NAN, 0, 1.5], nan_ok=True)
+
+
+def test_domains_are_those_of_the_formulas():
+    domains = {metric.name: metric.domain for metric in (*EVERY, *ON_SCALE) if metric.domain != (0, 1)}
+
+    assert domains == {
+        "pearson": (-1, 1),
+        "spearman": (-1, 1),
+        "cross_entropy": (0, np.inf),
+        "entropy": (0, np.log(2)),
+        "attainable_entropy": (0, np.log(2) + 0.5),
+        "vote_noise": (0, 0.25),
+        "scale_pearson": (-1, 1),
+        "scale_bias": (-1, 1),
+    }
+
+
+def test_on_a_scale_a_judge_is_compared_with_the_mean_ratings():
+    scale = ScaleRatings(np.array([0.8, 0.5, 0.2, NAN]), np.array([5.0, 5, 5, 0]))
+    sample = replace(sample_of([1, 1, 0, 1], [1, 1, 0, 1], probability=[0.9, 0.4, 0.3, 0.7]), scale=scale)
+    found = {number.name: number.estimate for number in estimate(sample, metrics=ON_SCALE)}
+
+    assert found["scale_error"] == pytest.approx(0.1)
+    assert found["scale_bias"] == pytest.approx(0.1 / 3)
+    assert found["scale_people"] == pytest.approx(0.5)
+    assert found["scale_pearson"] == pytest.approx(np.corrcoef([0.9, 0.4, 0.3], [0.8, 0.5, 0.2])[0, 1])
+
+
+def test_the_published_cross_entropy_is_over_rated_values():
+    sample = sample_of([1, 0, 1], [1, 1, 1], rate=[1, NAN, 1], probability=[0.5, 0.2, NAN])
+
+    assert published_cross_entropy(sample) == pytest.approx(np.log(2))
+    assert np.isnan(published_cross_entropy(sample.where(np.array([False, True, True]))))

@@ -4,14 +4,15 @@ from itertools import permutations
 import numpy as np
 import polars as pl
 import pytest
+import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support.samples import NAN, released_items, sample_of, some
+from tests.support.samples import NAN, released_items, sample_of, some, width
 
 from casewise.errors import StatisticsError
 from casewise.stats.arrays import Raters
-from casewise.stats.estimates import ALIKE, BY_PARTS, estimate_of
-from casewise.stats.intervals import t_interval_from_influences
+from casewise.stats.estimates import ALIKE, BY_PARTS, ONE_QUERY, estimate_of
+from casewise.stats.intervals import degrees_of_freedom, t_interval_from_influences
 from casewise.stats.measured import Measured, TotalsByCluster, weighted_mean
 from casewise.stats.pairs import (
     TURNED,
@@ -21,12 +22,14 @@ from casewise.stats.pairs import (
     halves,
     hard_score,
     mean_of_shares,
+    measured_flips,
     no_change_p,
     pair_results,
     pair_terms,
     shapley_values,
     subsets,
     votes_of_pairs,
+    with_wording_variance,
 )
 from casewise.stats.sample import judge_sample
 
@@ -152,6 +155,10 @@ def test_a_group_pairs_every_safe_intended_item_with_every_unsafe_intended_one()
 
     large = find_pairs(pl.DataFrame({"pair_id": ["a"] * 40, "intended_safe": [True] * 10 + [False] * 30}))
     assert (len(large), len(set(large.unsafe)), len(set(large.safe))) == (30, 30, 10)
+    sizes = {
+        n: pl.DataFrame({"pair_id": ["a"] * (10 + n), "intended_safe": [True] * 10 + [False] * n}) for n in (10, 11)
+    }
+    assert {n: len(find_pairs(items)) for n, items in sizes.items()} == {10: 100, 11: 11}
 
 
 def test_a_vote_on_an_item_of_several_pairs_adds_to_each_of_them():
@@ -174,6 +181,33 @@ def test_where_there_are_no_pairs_there_are_no_results():
     )
 
     assert pair_results(sample_of([1, 0], [1, 0]), find_pairs(items)) is None
+
+
+def test_the_flips_of_a_comparison_are_those_of_the_results():
+    sample = sample_of(PEOPLE, [1, 0, 0, 1, 1, 0, 1, 1, 1, 1, 1, 1], cluster=np.repeat(np.arange(6), 2))
+    found = some(pair_results(sample, pairs_of(6)))
+
+    assert [estimate_of(value) for value in measured_flips(sample, pairs_of(6))] == [
+        found.right_flips,
+        found.false_flips,
+    ]
+    assert measured_flips(sample, pairs_of(6).where(np.zeros(12, dtype=bool))) == ()
+    assert measured_flips(replace(sample, safe=np.full(12, NAN), value=np.ones(12)), pairs_of(6)) == ()
+
+
+def test_votes_that_are_anonymous_add_nothing():
+    sample = sample_of(PEOPLE, PEOPLE, cluster=np.repeat(np.arange(6), 2))
+    raters = Raters(np.arange(12), np.arange(12), np.ones(12, dtype=bool))
+
+    assert votes_of_pairs(pair_terms, replace(sample, without=(sample, sample)), pairs_of(6)) is None
+    assert votes_of_pairs(pair_terms, replace(sample, raters=raters), pairs_of(6)) is None
+
+
+def test_a_person_is_not_compared_with_others_where_an_item_has_one_vote():
+    found = some(pair_results(sample_of([1, 0], [1, 0], cluster=[0, 0], n_votes=1), pairs_of(1)))
+
+    assert found.person_right_flips.estimate is None
+    assert found.right_flips.estimate == 1
 
 
 def test_people_turn_on_317_pairs_of_the_release(shared):
@@ -255,6 +289,31 @@ def test_no_verdict_is_a_miss():
     assert found.accuracy.n_unscored == 40
 
 
+def test_hard_scores_by_hand():
+    """Of 1 of 2, 0 of 2 and 1 of 3 safe votes the shares chosen are 1/2, 1 and 2/3, of which 1/2, 0 and 1/3 are safe."""
+    answers = np.array([[1, 0, 0, NAN], [1, NAN, 1, NAN]])
+    found = hard_score([1, 0, 1, 2], [2, 2, 3, 2], baseline=[1] * 4, judge=answers, cluster=np.arange(4))
+
+    assert found.n == found.accuracy.n == pytest.approx(13 / 6)
+    assert found.accuracy.estimate == pytest.approx((11 / 13 + 5 / 13) / 2)
+    assert (found.best, found.baseline) == pytest.approx((11 / 13, 5 / 13))
+    assert found.accuracy.n_unscored == 1, "an item without a verdict in any answer"
+    assert hard_score([1], [2], baseline=[1], judge=[0.0], cluster=[0]).accuracy.estimate == 0
+
+
+def test_hard_scores_are_less_certain_where_annotators_differ_throughout():
+    item, annotator = (place.ravel() for place in np.indices((40, 6)))
+    vote = np.random.default_rng(4).random(240) < np.where(annotator < 3, 0.9, 0.1)
+    safe, judge = np.bincount(item, vote).astype(int), np.tile([1.0, 0.0], 20)
+    alone, known = (
+        hard_score(safe, [6] * 40, baseline=1 - judge, judge=judge, cluster=np.arange(40), raters=raters).accuracy
+        for raters in (None, Raters(item, annotator, vote))
+    )
+
+    assert known.estimate == alone.estimate
+    assert width(known) > 1.2 * width(alone)
+
+
 PLAYERS = ("recipient", "sender", "terms")
 
 
@@ -326,6 +385,7 @@ def test_the_interval_is_that_of_the_combined_influences():
     [
         (lambda: weighted_mean([(0.5, measured(1.0)), (0.5, measured(1.0, clusters=7))]), "different queries"),
         (lambda: shapley_values(dict(list(game([0.0] * 8).items())[:-1])), "missing: recipient, sender, terms"),
+        (lambda: shapley_values(dict(list(game([0.0] * 8).items())[1:])), "missing: none"),
         (lambda: hard_score([20] * 5, [20] * 5, baseline=[1] * 5, judge=[1] * 5, cluster=np.arange(5)), "no hard ones"),
     ],
 )
@@ -345,6 +405,7 @@ def test_of_what_was_right_and_has_a_verdict_the_share_that_turned():
     assert (found.turned.value, found.turned.n) == (2 / 3, 3)  # items 0, 1, 4
     assert found.change.value == (2 - 1) / 4  # items 0, 1, 3, 4
     assert (found.silenced.value, found.silenced.n) == (1 / 5, 5)
+    assert found.turned.n_unscored == 1
 
 
 def test_towards_unsafe_is_the_same_seen_from_the_other_side():
@@ -417,7 +478,17 @@ def test_p_is_that_of_students_t_over_queries():
     by_query = np.bincount(cluster, after - before) / 2
     t = by_query.mean() / (by_query.std(ddof=1) / np.sqrt(60))
     assert change.value / np.sqrt(change.variance) == pytest.approx(t)
-    assert 0 < no_change_p(change) < 0.01
+    assert no_change_p(change) == pytest.approx(2 * scipy.stats.t.sf(t, degrees_of_freedom(change.influence)))
+    assert no_change_p(replace(change, value=-change.value)) == no_change_p(change)
+    assert no_change_p(replace(change, wordings=3)) == pytest.approx(2 * scipy.stats.t.sf(t, 2))
+
+
+def test_a_change_of_no_item_or_of_one_query_has_no_p():
+    change = flips(np.zeros(6), np.ones(6), CLUSTER, mask=EVERY, towards="safe").change
+
+    assert np.isnan(no_change_p(replace(change, value=NAN)))
+    assert np.isnan(no_change_p(replace(change, at_risk=1)))
+    assert no_change_p(replace(change, at_risk=2)) == 0.5
 
 
 def of_wordings(rates, queries, rng):
@@ -476,6 +547,53 @@ def test_a_difference_of_shares_has_its_limits_from_those_of_both():
     )
     assert (found.method, found.n) == (BY_PARTS, 10)
     assert difference_of_means(first, of_ten(8)).method == ALIKE
+    assert difference_of_means(first, of_ten(8)).limits is None
+    assert difference_of_means(replace(of_ten(0), n=5.0), of_ten(10)).n == 5
+
+
+def test_a_difference_of_shares_stays_within_its_range():
+    """All of ten less none of ten: the limits reach beyond 1 on the way."""
+    reach = np.hypot(*[1 - 0.025**0.1] * 2)
+
+    assert difference_of_means(of_ten(10), of_ten(0)).limits == pytest.approx((1 - reach, 1))
+    assert difference_of_means(of_ten(0), of_ten(10)).limits == pytest.approx((-1, reach - 1))
+
+
+def test_shares_that_are_alike_and_show_no_spread_have_an_interval():
+    reach = 1 - 0.025**0.1
+
+    assert difference_of_means(of_ten(10), of_ten(10)).limits == pytest.approx((-reach, reach))
+
+
+def test_a_difference_from_a_share_without_an_interval_has_none_for_the_same_reason():
+    short = replace(of_ten(1), at_risk=1)
+
+    for found in (difference_of_means(of_ten(8), short), difference_of_means(short, of_ten(8))):
+        assert (found.limits, found.method) == (None, ONE_QUERY)
+
+
+def test_a_mean_of_shares_over_queries_of_their_own_has_the_influence_of_each():
+    first, second = of_ten(8), of_ten(3, n=5)
+    mean = some(mean_of_shares([first, second], [np.arange(10), np.array([11, 9, 0, 1, 2])]))
+
+    expected = np.zeros(12)
+    expected[:10] += first.influence / 2
+    expected[[11, 9, 0, 1, 2]] += second.influence / 2
+    assert mean.value == pytest.approx((0.8 + 0.6) / 2)
+    assert mean.influence == pytest.approx(expected)
+
+
+def test_a_mean_of_shares_whose_queries_are_not_known_may_be_carried_by_all():
+    mean = some(mean_of_shares([replace(of_ten(8), cluster_shares=None), of_ten(3)]))
+
+    assert mean.cluster_shares == (1.0, 1.0)
+    assert mean_of_shares([]) is None
+
+
+def test_a_number_that_is_undefined_has_no_variance_over_wordings():
+    undefined = replace(of_ten(8), value=NAN)
+
+    assert with_wording_variance(undefined, np.arange(10) % 5) is undefined
 
 
 def test_a_mean_of_shares_is_carried_by_no_more_queries_than_all_of_them_together():

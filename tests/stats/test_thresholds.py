@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import binom
@@ -8,8 +10,11 @@ from casewise.errors import ConfigurationError, StatisticsError
 from casewise.stats.calibrators import Platt
 from casewise.stats.estimates import Estimate
 from casewise.stats.thresholds import (
+    DECISIONS,
     Evidence,
     FittedThresholds,
+    LossCurve,
+    RequirementFields,
     Requirements,
     RiskPromise,
     Trial,
@@ -21,7 +26,9 @@ from casewise.stats.thresholds import (
     measure_decisions,
     queries_at,
     queries_needed,
+    rates,
 )
+from casewise.stats.words import Folds
 
 
 def evidence(rng: np.random.Generator, queries: int, *, each: int = 2) -> Evidence:
@@ -42,13 +49,75 @@ def test_losses_of_nought_and_one_are_tested_by_the_binomial():
 
     assert found == pytest.approx(binom.cdf([0, 2, 10], 100, 0.1))
 
+    assert loss_p_value(np.array(0.07), 0.1, n=100, whole=True) == pytest.approx(binom.cdf(7, 100, 0.1)), "not 8"
 
-def test_fractions_are_tested_by_a_bound_that_is_the_binomials_at_nought():
-    found = loss_p_value(np.array([0.0, 0.05, 0.5]), 0.1, n=100, whole=False)
 
-    assert found[0] == pytest.approx(0.9**100)
-    assert binom.cdf(5, 100, 0.1) < found[1] < 1
-    assert found[2] == 1
+def test_fractions_are_tested_by_the_smaller_bound_of_hoeffding_and_bentkus():
+    means = np.array([0.0, 0.05, 0.099, 0.5])
+    found = loss_p_value(means, 0.1, n=100, whole=False)
+    hoeffding = [
+        np.exp(-100 * (m * np.log(m / 0.1) + (1 - m) * np.log((1 - m) / 0.9))) if m else 0.9**100
+        for m in (0, 0.05, 0.099)
+    ]
+    bentkus = np.e * binom.cdf(np.ceil(means * 100), 100, 0.1)
+
+    assert found[:3] == pytest.approx(np.minimum(hoeffding, bentkus[:3]))
+    assert hoeffding[0] < bentkus[0]
+    assert loss_p_value(np.array(0.02), 0.1, n=20, whole=False) == pytest.approx(
+        min(np.exp(-20 * (0.02 * np.log(0.2) + 0.98 * np.log(0.98 / 0.9))), np.e * binom.cdf(1, 20, 0.1), 1)
+    )
+    assert found[3] == 1
+
+
+@pytest.mark.parametrize(
+    ("promise", "words"),
+    [
+        (RiskPromise("harm", 0.05), "harm at most 5 % with 95 % confidence"),
+        (RiskPromise("over_refusal", 0.125, None), "over-refusal at most 12.5 % on average"),
+        (RiskPromise("needless_ask", 0.1, 0.9), "needless asking or refusal at most 10 % with 90 % confidence"),
+    ],
+)
+def test_a_promise_says_what_it_promises_and_how_surely(promise, words):
+    assert promise.in_words == words
+
+
+def test_errors_at_each_threshold_by_hand():
+    some = Evidence(np.array([0.2, 0.4, np.nan, 0.8]), np.array([0.0, 1.0, 0.5, 1.0]), np.arange(4))
+    refused, answered = (np.array(some.trade_offs(fail=fail)).T for fail in ("refuse", "answer"))
+
+    assert refused[0].tolist() == pytest.approx([-np.inf, 0.3, 0.6, np.inf])
+    assert refused[1] == pytest.approx([1 / 1.5, 0, 0, 0])
+    assert refused[2] == pytest.approx([0.2, 0.2, 0.6, 1])
+    assert answered[1] == pytest.approx([1, 1 / 3, 1 / 3, 1 / 3])
+    assert answered[2] == pytest.approx([0, 0, 0.4, 0.8])
+    tie = Evidence(np.array([0.5]), np.array([0.5]), np.array([0])).trade_offs(fail="refuse")
+    assert [(errors.harm, errors.over_refusal) for errors in tie] == [(1, 0), (0, 1)]
+
+
+def test_of_many_thresholds_sixty_are_listed_from_end_to_end():
+    found = Evidence(np.arange(200.0), np.tile([0.0, 1.0], 100), np.arange(200)).trade_offs(fail="refuse")
+
+    assert (len(found), found[0].threshold, found[-1].threshold) == (60, -np.inf, np.inf)
+
+
+def test_the_loss_of_a_query_is_the_share_of_its_items_that_err():
+    some = Evidence(np.array([0.2, 0.4, 0.6, 0.9]), np.array([0.0, 0.0, 0.0, 1.0]), np.array([0, 0, 1, 2]))
+    harm, refusal = (LossCurve.from_evidence(some, kind, unscored_errs=False) for kind in ("harm", "over_refusal"))
+
+    assert harm.thresholds.tolist() == pytest.approx([-np.inf, 0.3, 0.5, 0.75, np.inf])
+    assert (harm.loss.tolist(), harm.n_queries, harm.whole) == ([1, 0.75, 0.5, 0, 0], 2, False)
+    assert (refusal.loss.tolist(), refusal.n_queries, refusal.whole) == ([0, 0, 0, 0, 1], 1, True)
+    assert (some.queries("harm"), some.queries("over_refusal"), some.queries("needless_ask")) == (2, 1, 1)
+
+
+def test_the_loss_counts_items_without_a_value_where_they_err_and_a_tie_as_a_whole_query():
+    some = Evidence(np.array([0.2, np.nan]), np.array([0.5, 0.0]), np.arange(2))
+    silent, counted = (LossCurve.from_evidence(some, "harm", unscored_errs=errs) for errs in (False, True))
+    without = LossCurve.from_evidence(replace(some, value=np.full(2, np.nan)), "harm", unscored_errs=True)
+
+    assert silent.loss.tolist() == [0.5, 0]
+    assert counted.loss.tolist() == [1, 0.5]
+    assert (without.thresholds.tolist(), without.loss.tolist()) == ([np.inf], [1])
 
 
 def test_the_threshold_is_the_last_one_that_every_stricter_one_allows():
@@ -94,6 +163,15 @@ def test_on_average_means_that_the_mean_harm_is_at_most_that():
     assert 0.07 < np.mean(harms) < 0.1 + 4 * np.std(harms) / np.sqrt(600)
 
 
+def test_a_promise_on_average_of_a_tenth_allows_one_error_in_nineteen_queries():
+    some = Evidence(np.arange(1.0, 20), np.zeros(19), np.arange(19))
+    found = kept_threshold(some, RiskPromise("harm", 0.1, None))
+
+    assert (found.threshold, found.n_queries) == (18.5, 19)
+    assert found.loss == pytest.approx(1 / 19)
+    assert kept_threshold(some, RiskPromise("harm", 0.1, None), n_as=9).threshold == np.inf
+
+
 def test_items_without_a_value_count_where_they_would_be_answered():
     some = evidence(np.random.default_rng(6), 100)
     silent = Evidence(np.where(np.arange(200) % 4 == 0, np.nan, some.value), some.weight, some.cluster)
@@ -132,6 +210,18 @@ def test_what_decisions_come_to_is_counted_by_hand():
     assert found.over_refusal.estimate == pytest.approx(1 / 2.5)
     assert (found.asked.estimate, found.answered_wrongly.estimate, found.unscored.estimate) == (0.2, 0.5, 0.2)
     assert ends(found.cost)[1] == pytest.approx((1 + 4 + 0.5) / 5)
+    assert ends(found.needless_ask)[1] == pytest.approx(0.5 / 2.5)
+    names = ["harm", "over_refusal", "asked", "needless_ask", "answered_wrongly", "unscored"]
+    assert [estimate.name for estimate in found.estimates] == names
+    assert [estimate.name for estimate in replace(found, needless_ask=None).estimates] == [*names[:3], *names[4:]]
+    assert measure_decisions(some, np.array([2, 0, 2, 1, 0]), wanted=Requirements(max_harm=0.1)).cost is None
+
+
+@pytest.mark.parametrize(("costs", "most"), [({"ratio": 4}, 4), ({"ratio": 0.5}, 1), ({"ratio": 2, "ask_cost": 7}, 7)])
+def test_an_item_costs_no_more_than_the_dearest_decision(costs: RequirementFields, most):
+    found = rates(decisions_evidence(1, queries=5), np.ones(10, dtype=np.intp), wanted=Requirements(**costs))
+
+    assert found["cost"].domain == (0, most)
 
 
 def test_two_promises_ask_between_and_share_the_chance_of_failing():
@@ -167,6 +257,66 @@ def test_asking_is_for_those_of_whom_both_errors_cost_more():
     assert asked.tolist() == (np.minimum(4 * (1 - p), p) > 0.4).tolist()
 
 
+def test_a_question_that_costs_more_than_both_errors_is_not_asked():
+    some = Evidence(np.array([-1.0, 0.0, 1.0, 2.0]), np.array([0.0, 0.0, 1.0, 1.0]), np.arange(4))
+    even, dear = (
+        fit_thresholds(some, Requirements(ratio=ratio, ask_cost=10), calibrator=Platt(1.0, 0.0)) for ratio in (1, 4)
+    )
+
+    assert (even.answer_above, even.refuse_up_to) == (0.5, 0.5), "at 0 both errors cost the same, and it is refused"
+    assert (dear.answer_above, dear.refuse_up_to) == (1.5, 1.5), "above a chance of 4 in 5"
+    assert fit_thresholds(some, Requirements(ratio=1, ask_cost=0.1)) == fit_thresholds(some, Requirements(ratio=1))
+
+
+def test_a_promise_of_needless_asking_alone_refuses_nothing():
+    some = decisions_evidence(1, signal=4)
+    fitted = fit_thresholds(some, Requirements(max_needless_ask=0.3))
+
+    assert fitted.answer_above == kept_threshold(some, RiskPromise("needless_ask", 0.3)).threshold
+    assert fitted.refuse_up_to == -np.inf
+
+
+def test_items_without_a_value_break_the_promise_that_their_decision_errs_against():
+    some = decisions_evidence(1, signal=3)
+    silent = replace(some, value=np.where(np.arange(600) % 4 == 1, np.nan, some.value))
+
+    assert fit_thresholds(silent, Requirements(max_harm=0.2)).answer_above < np.inf
+    with pytest.raises(StatisticsError, match="items without a value alone break it"):
+        fit_thresholds(silent, Requirements(max_harm=0.2, fail="answer"))
+
+
+def test_thresholds_of_a_fold_are_fitted_on_the_other_queries_and_decide_on_its_own():
+    some, wanted = decisions_evidence(9, queries=40), Requirements(ratio=3)
+    decisions, by_fold = held_out(some, wanted, method="platt", seed=0)
+    folds = Folds.from_groups(some.cluster, n=10, seed=0)
+
+    assert len(by_fold) == folds.n
+    for fold, fitted in enumerate(by_fold):
+        inside = folds.of_row == fold
+        assert fitted == fit_thresholds(some.where(~inside), wanted)
+        assert decisions[inside].tolist() == fitted.decide(some.value[inside], fail="refuse").tolist()
+    assert decisions.tolist() == held_out(some, wanted, method="platt")[0].tolist()
+    assert len(held_out(decisions_evidence(9, queries=4), wanted, method="platt")[1]) == 4
+
+
+@pytest.mark.parametrize(
+    ("limit", "decision"),
+    [({"max_harm": 0.01}, "refuse"), ({"max_over_refusal": 0.01}, "ask"), ({"max_needless_ask": 0.01}, "ask")],
+)
+def test_a_fold_that_keeps_no_promise_refuses_or_asks(limit: RequirementFields, decision):
+    some = decisions_evidence(9, queries=12)
+    silent = replace(some, value=np.where(np.arange(24) == 0, np.nan, some.value))
+    decisions, _ = held_out(silent, replace(Requirements(**limit), fail="answer"), method="platt")
+
+    assert [DECISIONS[code] for code in decisions] == ["answer", *[decision] * 23]
+
+
+def test_held_out_thresholds_ask_where_asking_has_a_cost():
+    decisions, _ = held_out(decisions_evidence(9), Requirements(ratio=4, ask_cost=0.2), method="platt")
+
+    assert 0.1 < (decisions == DECISIONS.index("ask")).mean() < 0.9
+
+
 def test_a_judge_that_knows_nothing_does_not_look_useful_on_held_out_queries():
     some = decisions_evidence(4, queries=60, signal=0)
     wanted = Requirements(ratio=1)
@@ -183,6 +333,8 @@ def test_a_judge_that_knows_nothing_does_not_look_useful_on_held_out_queries():
         ({"ask_cost": 0.1}, "--ratio"),
         ({"ask_cost": 0.1, "ratio": 2, "max_harm": 0.1}, "no promise"),
         ({"ratio": -1}, "above 0"),
+        ({"ratio": 0}, "--ratio is 0"),
+        ({"ratio": 1, "ask_cost": 0}, "--ask-cost is 0"),
         ({"max_harm": 0.1, "chosen_from": 0}, "--chosen-from"),
         ({"max_harm": 0.1, "chosen_from": 3, "level": None}, "best of several"),
         ({"ratio": 1, "fail": "perhaps"}, "--fail"),
@@ -191,6 +343,16 @@ def test_a_judge_that_knows_nothing_does_not_look_useful_on_held_out_queries():
 def test_a_wish_that_makes_no_sense_is_refused(wish, problem):
     with pytest.raises(ConfigurationError, match=problem):
         Requirements(**wish)
+
+
+def test_a_wish_that_makes_sense_is_taken():
+    Requirements(ratio=1, ask_cost=0.5, chosen_from=3, level=None)
+    Requirements(max_harm=0.1, chosen_from=1, level=None)
+
+    assert Requirements(max_harm=0.1).costs == (1, 1)
+    assert Requirements(ratio=4, max_harm=0.1, fail="ask").without_promises == Requirements(ratio=4, fail="ask")
+    assert [promise.level for promise in Requirements(max_harm=0.1, level=None).promises] == [None]
+    assert Requirements(ratio=1, chosen_from=10).interval_level == pytest.approx(0.995)
 
 
 def test_judges_that_are_compared_share_the_chance_of_breaking_a_promise():
@@ -222,6 +384,18 @@ def test_an_interval_grows_by_what_the_folds_thresholds_move_its_number():
     (_, value, high), (_, same, higher) = ends(bare.over_refusal), ends(trial.measured.over_refusal)
     assert value == same
     assert high < higher
+
+
+def test_the_variance_of_thresholds_is_the_mean_square_from_the_final_ones():
+    some = Evidence(np.array([0.1, 0.3, 0.6, 0.9]), np.array([0.0, 1.0, 0.0, 1.0]), np.arange(4))
+    by_fold = tuple(FittedThresholds(cut, cut) for cut in (0.2, 0.5, np.inf))
+    trial = Trial(some, Requirements(ratio=1), FittedThresholds(0.5, 0.5), np.zeros(4, dtype=np.intp), by_fold)
+
+    found = trial.threshold_variances
+    assert found["over_refusal"] == pytest.approx((0.5**2 + 0 + 0.5**2) / 3)
+    assert found["harm"] == pytest.approx((0 + 0 + 0.5**2) / 3)
+    assert found["answered_wrongly"] == pytest.approx((1 / 2 - 1 / 3) ** 2 / 2), "the last fold answers nothing"
+    assert replace(trial, evidence=replace(some, weight=np.ones(4))).threshold_variances["harm"] == 0
 
 
 def test_a_trial_that_cannot_carry_its_promise_says_so_and_minimises_cost():
@@ -266,7 +440,8 @@ def test_so_many_queries_as_are_said_carry_a_promise_at_that_rate_and_half_as_ma
 
 
 @pytest.mark.parametrize(
-    ("rate", "level", "queries"), [(0.05, 0.95, None), (0.2, None, None), (0.0, None, 19), (0.04, None, 95)]
+    ("rate", "level", "queries"),
+    [(0.05, 0.95, None), (0.0499, 0.95, None), (0.2, None, None), (0.0, None, 19), (0.04, None, 95)],
 )
 def test_no_number_of_queries_carries_a_promise_that_the_rate_breaks(rate, level, queries):
     assert queries_at(RiskPromise("harm", 0.05, level), rate, whole=True) == queries
@@ -275,6 +450,10 @@ def test_no_number_of_queries_carries_a_promise_that_the_rate_breaks(rate, level
 def test_what_these_queries_cannot_carry_is_refused():
     with pytest.raises(StatisticsError, match=r"299 queries with an unsafe item .* here are 50\. .* 5\.82 %"):
         kept_threshold(evidence(np.random.default_rng(1), 50), RiskPromise("harm", 0.01))
+    with pytest.raises(StatisticsError, match=r"on average cannot .* 99 queries .* here are 50\. .* 1\.97 %"):
+        kept_threshold(evidence(np.random.default_rng(1), 50), RiskPromise("harm", 0.01, None))
+    with pytest.raises(StatisticsError, match=r"a safe item .* here are 0\. .* 95 %"):
+        kept_threshold(Evidence(np.ones(3), np.zeros(3), np.arange(3)), RiskPromise("over_refusal", 0.1))
 
 
 def test_needless_asking_is_promised_beside_harm_and_the_rest_is_asked_about():

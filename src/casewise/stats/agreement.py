@@ -434,8 +434,7 @@ def krippendorff_alpha_of_ratings(
         square = rest**2 + 2 * rest * mean + mean_square
         replaced = (count * (rest_squares + mean_square) - square) / (count - 1)
         losses = (np.zeros(len(own)), own - mean, own**2 - mean_square, within[ratings.item] - replaced)
-        result: FloatArray = gradient @ np.stack(losses)
-        return result
+        return gradient @ np.stack(losses)
 
     terms = {"n": n, "total": total, "squares": squares, "within": within}
     return _level_alpha(
@@ -470,7 +469,6 @@ def distances(n: FloatArray, level: Level) -> FloatArray:
     place = np.arange(values)
     if level == "ordinal":
         middle = n.cumsum(1) - n / 2
-        squared: FloatArray = (middle[:, :, None] - middle[:, None, :]) ** 2
-        return squared
+        return (middle[:, :, None] - middle[:, None, :]) ** 2
     differences = 1.0 - np.eye(values) if level == "nominal" else (place[:, None] - place) ** 2.0
     return np.tile(differences, (len(n), 1, 1)).astype(np.float64)

@@ -31,8 +31,7 @@ def coded_labels(values: ArrayLike) -> NDArray[np.intp]:
     """Return `values` as the numbers 0, 1, 2, ... in their order. Integers that lie close are counted, which takes a tenth of sorting."""
     labels = np.asarray(values)
     if labels.dtype.kind not in "iu" or not len(labels) or labels.min() < 0 or labels.max() >= 4 * len(labels):
-        sorted_codes: NDArray[np.intp] = np.unique(labels, return_inverse=True)[1].ravel()
-        return sorted_codes
+        return np.unique(labels, return_inverse=True)[1].ravel()
     present = np.zeros(int(labels.max()) + 1, dtype=np.bool_)
     present[labels] = True
     codes: NDArray[np.intp] = (np.cumsum(present) - 1)[labels]

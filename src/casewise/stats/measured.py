@@ -303,5 +303,4 @@ class TotalsByCluster:
         shifted = totals + np.concatenate([np.diag(step), -np.diag(step_down)])
         values = functional.formula(self.by_name(shifted))
         n_terms = len(totals)
-        slopes: FloatArray = np.nan_to_num((values[:n_terms] - values[n_terms:]) / (step + step_down))
-        return slopes
+        return np.nan_to_num((values[:n_terms] - values[n_terms:]) / (step + step_down))

@@ -79,7 +79,7 @@ def halves(safe: ArrayLike, votes: ArrayLike, *, verdict: ArrayLike) -> Halves:
         rows = code == kind
         n_safe, n = divmod(kind // 2, past)
         first = n // 2
-        a = np.arange(max(0, n_safe + first - n), min(n_safe, first) + 1)
+        a = np.arange(min(n_safe, first) + 1)
         chance = hypergeometric(a, n_safe, n, first)
         against = (2 * a < first) if kind % 2 else (2 * a > first)
         chosen[rows] = (chance * against).sum()
@@ -355,7 +355,7 @@ def person_terms(sample: Sample, pairs: PairIndex) -> dict[str, FloatArray]:
     for draw in product((0, 1), repeat=2):
         drawn = np.array(draw)[:, None]
         chance = np.where(complete, np.where(drawn == 1, rate, 1 - rate).prod(0), 0.0)
-        majority_of_others = majority_weight(safe - drawn, np.maximum(votes - 1, 1))
+        majority_of_others = majority_weight(safe - drawn, votes - 1)
         counted = complete & (majority_of_others != 0.5).all(0)
         differs = majority_of_others[0] != majority_of_others[1]
         differ, same = counted & differs, counted & ~differs
@@ -564,7 +564,7 @@ def no_change_p(change: Measured) -> float:
         return float("nan")
     spread = float(np.sqrt(change.variance))
     if spread < ROUNDING:
-        return 1.0 if change.value == 0 else min(1.0, 2 * 0.5**change.at_risk)
+        return 1.0 if change.value == 0 else 2 * 0.5**change.at_risk
     from scipy.special import stdtr  # loading it takes long
 
     return float(

@@ -77,5 +77,4 @@ def harm_chances(harmed: BoolArray, agent: NDArray[np.intp], k: int) -> FloatArr
     """Return for each agent with at least `k` calls the chance that `k` of them hold a harm."""
     code = coded_labels(agent)
     n, h = np.bincount(code).astype(np.float64), np.bincount(code, weights=harmed)
-    chance: FloatArray = 1 - hypergeometric(0, h[n >= k], n[n >= k], k)
-    return chance
+    return 1 - hypergeometric(0, h[n >= k], n[n >= k], k)
