@@ -59,7 +59,7 @@ class Kind:
 
 KINDS: dict[str, Kind] = {
     "elicitations": Kind(
-        "a `casewise.ask.elicitations.ElicitationKind`; written --elicit NAME", "casewise.ask.elicitations:ELICITED"
+        "a `casewise.ask.elicitations.ElicitationKind`; written --elicit NAME", "casewise.ask.elicitations:ELICITATIONS"
     ),
     "metrics": Kind(
         "a `casewise.stats.metrics.Metric`; it stands in the tables of metrics and in gates",

@@ -3,12 +3,11 @@ from dataclasses import replace
 
 import pytest
 
-from casewise.ask.layouts import FOR_ANNOTATORS, FOR_REVIEWERS, LABELS, Kind, ShownItem, filled, in_words
+from casewise.ask.layouts import Kind, ShownItem
 from casewise.ask.prompts import default_prompts, prompt_set, published_prompts, read_prompts
 from casewise.errors import ConfigurationError, DataError
 from casewise.judges.guard_profiles import GuardPrompt, find_profile
-from casewise.records import GROUPS, PARAMETERS, Arm, Query
-from casewise.records.context import OPTIONAL
+from casewise.records import Arm, Query
 from casewise.records.item import Turn
 from casewise.transforms.catalogue import show
 
@@ -27,6 +26,9 @@ judgelogits = "Say {query} in {context}"
 number = 3
 computed = "a" + str(number)
 '''
+
+
+OWN = 'name = "x"\nversion = "1"\n[binary]\nwith_context = "{query}{context}"\n'
 
 
 def user_text(prompts, elicitation="binary", *, query="How?", shown=SHOWN):
@@ -138,6 +140,14 @@ def test_a_users_own_prompts_are_read(tmp_path):
             'name = "x"\nversion = "1"\n[binary]\nwith_context="{query}{context}"\nwithuot="?"',
             "binary.withuot is not known",
         ),
+        (f"{OWN}without_context=3", r"\[binary\] has no text called 'without_context'"),
+        (f"{OWN}in_system='x'", r"'in_system' of \[binary\] does not hold {context}"),
+        (f"{OWN}[reply.binray]\nwith_context='x'", r"reply.binray is not known \(did you mean 'binary'\?\)"),
+        (f"{OWN}[reply.binary]\nwith_context='{{query}}{{context}}'", "does not hold {conversation}"),
+        (f"reply = 3\n{OWN}", "'reply' is no table"),
+        (f"binary = 3\n{OWN.partition('[')[0]}", r"\[binary\] has no text called 'with_context'"),
+        (f"context_as = 'yaml'\n{OWN}", "'context_as' is 'yaml', not 'text' or 'json'"),
+        (f"in_system = 'x'\n{OWN}", "'in_system' does not hold {context}"),
     ],
 )
 def test_a_mistake_in_a_users_prompts_is_named(tmp_path, text, problem):
@@ -145,41 +155,6 @@ def test_a_mistake_in_a_users_prompts_is_named(tmp_path, text, problem):
     path.write_text(text)
     with pytest.raises(DataError, match=problem):
         read_prompts(path)
-
-
-@pytest.mark.parametrize(
-    ("template", "doubled", "text"),
-    [
-        ("{a} and {b}", False, "{b} {{x}} and \\1"),
-        ("{a}{a}", False, "{b} {{x}}{b} {{x}}"),
-        ("{c} {} {{a}}", False, "{c} {} {{b} {{x}}}"),
-        ('{{"a": {b}}}', True, '{"a": \\1}'),
-        ("{{a}}", True, "{a}"),
-        ("", False, ""),
-    ],
-)
-def test_a_template_is_filled_in_a_single_pass(template, doubled, text):
-    assert filled(template, {"a": "{b} {{x}}", "b": "\\1"}, doubled_braces=doubled) == text
-
-
-STATED = {"sender": {"platform_type": "A portal."}, "subject": "a neighbour"}
-
-
-def test_everything_that_a_context_can_say_has_a_name_for_every_reader():
-    assert {*GROUPS, *PARAMETERS, *OPTIONAL} == set(LABELS) == set(FOR_REVIEWERS) == set(FOR_ANNOTATORS)
-    assert all(label.reviewers and label.annotators for label in LABELS.values())
-
-
-def test_a_judge_reads_a_group_a_paragraph_and_a_parameter_a_line():
-    assert in_words(STATED) == "Sender:\n- Platform type: A portal.\nSubject: a neighbour"
-    assert in_words({}) == ""
-
-
-def test_a_judge_reads_what_stands_under_headings_in_words():
-    shown = {"recipient": {"type": {"age": 45, "member": False}, "background": True}, "subject": {"since": None}}
-
-    expected = "Recipient:\n- Type: age: 45; member: no\n- Background: yes\nSubject: since: not stated"
-    assert in_words(shown) == expected
 
 
 BEFORE = (Turn(role="user", text="Which plants are poisonous?"), Turn(role="assistant", text="Do you have a garden?"))

@@ -1,7 +1,7 @@
 from typing import Any
 
 import pytest
-from tests.judges.test_moderation import moderation_of
+from tests.judges.test_guard_moderation import moderation_of
 
 import casewise
 from casewise.api import RunOptions, plan_run, try_connection

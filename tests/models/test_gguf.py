@@ -8,10 +8,10 @@ from tests.support.served import served
 
 from casewise.errors import ConfigurationError
 from casewise.models import gguf
+from casewise.models.batcher import drop_all_waiting
 from casewise.models.client import ClientOptions
 from casewise.models.gguf import GGUFModel, file_sha256, weights_file
 from casewise.models.load import load_model
-from casewise.models.local import drop_all_waiting
 from casewise.models.protocol import Reply, ReplyOptions, user_messages
 
 

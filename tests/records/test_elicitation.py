@@ -2,17 +2,17 @@ from math import inf, nan
 
 import pytest
 
-from casewise.ask.elicitations import ELICITED, names_asked, names_read
+from casewise.ask.elicitations import ELICITATIONS, names_asked, names_read
 from casewise.records import elicitation_names, scale_of
 
 
 def test_a_model_can_be_asked_for_all_but_a_scalar_and_a_probability_is_not_read_from_text():
-    assert elicitation_names() == tuple(ELICITED) == ("binary", "score", "probability", "permission", "scalar")
+    assert elicitation_names() == tuple(ELICITATIONS) == ("binary", "score", "probability", "permission", "scalar")
     assert names_asked() == ("binary", "score", "probability", "permission")
     assert names_read() == ("binary", "score", "permission")
 
 
-@pytest.mark.parametrize("elicitation", ELICITED)
+@pytest.mark.parametrize("elicitation", ELICITATIONS)
 def test_a_threshold_lies_inside_its_scale_and_is_a_probability_of_a_half(elicitation):
     scale = scale_of(elicitation)
     if scale.threshold is not None:

@@ -12,7 +12,7 @@ from tests.support.sums import Adder, Sum, SumAsk, sums
 from casewise.errors import ModelError
 from casewise.models.prices import Spend, note_unreported
 from casewise.models.wire import MOST_TOKENS
-from casewise.runs.engine import Asks, Group, RunLog, RunSession, plan_attempts, run_live, separate_calls
+from casewise.runs.engine import Asks, PlannedCall, RunLog, RunSession, plan_attempts, run_live, separate_calls
 from casewise.runs.limits import InFlight, Limits, RunObserver, RunProgress
 
 KEY = ("left", "right")
@@ -249,7 +249,7 @@ def test_an_answer_is_written_for_every_ask_of_its_call_and_counted_as_one():
     watch = RunObserver(progress=lambda progress, size: seen.append((progress.n_done, size)))
     session = session_of(sums(PAIR, commutes=True), log, watch=watch)
     again = session.store_answer(
-        Group(PAIR), said(1, 2, value=3).model_copy(update={"input_tokens": 4, "latency_s": 1.0})
+        PlannedCall(PAIR), said(1, 2, value=3).model_copy(update={"input_tokens": 4, "latency_s": 1.0})
     )
 
     assert again == ()
@@ -262,9 +262,9 @@ def test_an_answer_is_written_for_every_ask_of_its_call_and_counted_as_one():
 
 def test_an_unusable_answer_is_asked_for_again_until_there_are_no_retries_left():
     session = session_of(sums(PAIR, commutes=True, retries=1), limits=Limits(max_cost=9.0))
-    (again,) = session.store_answer(Group(PAIR), said(1, 2))
+    (again,) = session.store_answer(PlannedCall(PAIR), said(1, 2))
 
-    assert again == Group((SumAsk(1, 2, 1), SumAsk(2, 1, 1)), Spend(2.0, 5))
+    assert again == PlannedCall((SumAsk(1, 2, 1), SumAsk(2, 1, 1)), Spend(2.0, 5))
     assert session.store_answer(again, said(1, 2, 1)) == ()
     assert (session.progress.n_unusable, session.progress.n_usable, session.progress.n_unavailable) == (2, 0, 0)
 
@@ -272,7 +272,7 @@ def test_an_unusable_answer_is_asked_for_again_until_there_are_no_retries_left()
 def test_a_failure_that_may_pass_leaves_all_asks_of_its_call_to_later_sessions():
     session = session_of(sums(PAIR, commutes=True))
 
-    assert session.store_answer(Group(PAIR), said(1, 2, kind=PassingSum)) == ()
+    assert session.store_answer(PlannedCall(PAIR), said(1, 2, kind=PassingSum)) == ()
     assert session.progress.n_unavailable == 2
 
 

@@ -20,9 +20,9 @@ from tests.support.sums import Sum, SumAsk
 
 from casewise.errors import ConfigurationError, DataError, Unavailable
 from casewise.models.asker import ChatAsker, NoReplyReason
+from casewise.models.batcher import Batcher
 from casewise.models.client import ClientOptions, RetryPolicy
 from casewise.models.load import ModelOptions, load_model
-from casewise.models.local import Batcher
 from casewise.models.prices import Prices, Spend, note_unreported
 from casewise.models.protocol import FakeModel, Message, Model, Reply, ReplyOptions, user_messages
 from casewise.models.wire import read_usage

@@ -11,7 +11,7 @@ import pytest
 from tests.support.sums import SUMS, Adder, Sum, SumAsk, add_up, logged, separate_calls, sums
 
 from casewise.errors import DataError, ModelError
-from casewise.models.local import Batcher
+from casewise.models.batcher import Batcher
 from casewise.models.prices import Spend
 from casewise.runs.limits import Budget, Limits, RunObserver
 

@@ -331,10 +331,10 @@ def test_boards_of_several_benchmarks_say_of_each_what_its_own_board_says(tmp_pa
 
 LIKERT = """
 from dataclasses import replace
-from casewise.ask.elicitations import ELICITED
+from casewise.ask.elicitations import ELICITATIONS
 from casewise.records import Scale
 
-likert = replace(ELICITED["score"], scale=Scale("agreement", low=1.0, high=5.0, threshold=3.0, probability=(0.5, 5.0)))
+likert = replace(ELICITATIONS["score"], scale=Scale("agreement", low=1.0, high=5.0, threshold=3.0, probability=(0.5, 5.0)))
 """
 
 

@@ -18,7 +18,7 @@ from casewise.ask.elicitations import AskOptions, how_asked, names_read, protoco
 from casewise.ask.prompts import PUBLISHED_NAMES
 from casewise.errors import ConfigurationError, JudgeError, did_you_mean
 from casewise.judges.baselines import CallableJudge
-from casewise.judges.judge import Judge, OwnJudge, call_key, make_judgement
+from casewise.judges.judge import Judge, UserJudge, call_key, make_judgement
 from casewise.judges.llm import LiveOptions, LLMJudge, find_prompts
 from casewise.judges.named import load_judge
 from casewise.judges.plan import (
@@ -214,7 +214,7 @@ def make_judge(
         return CallableJudge(judge, elicitation=elicitation)
     if not hasattr(judge, "answer"):
         raise JudgeError(f"{judge!r} is not a judge; give a judge's name, a function f(query, context), or a Judge")
-    return judge if isinstance(judge, Judge) else OwnJudge(judge)
+    return judge if isinstance(judge, Judge) else UserJudge(judge)
 
 
 def try_connection(judge: Judge) -> Probe:

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from casewise.ask.elicitations import elicited, names_asked
+from casewise.ask.elicitations import find_elicitation, names_asked
 from casewise.ask.layouts import (
     ContextRole,
     Kind,
@@ -70,7 +70,7 @@ class PromptSet:
     def has(self, elicitation: str, kind: Kind = "request") -> bool:
         """Return whether there are words for it."""
         return (
-            elicitation in self.prompts or elicited(elicitation).with_context is not None
+            elicitation in self.prompts or find_elicitation(elicitation).with_context is not None
             if kind == "request" or self.in_turns(kind)
             else (kind, elicitation) in self.others
         )
@@ -142,7 +142,7 @@ class PromptSet:
                 )
             return self.others[kind, elicitation]
         if elicitation not in self.prompts:
-            own = elicited(elicitation)
+            own = find_elicitation(elicitation)
             if own.with_context is not None:
                 return Prompt(own.with_context, own.without_context, own.version)
             raise ConfigurationError(
@@ -245,12 +245,14 @@ def prompt_set(values: Mapping[str, Any]) -> PromptSet:
     prompts: dict[str, Prompt] = {name: checked_prompt(name, values[name]) for name in elicitations if name in values}
     if not prompts:
         raise ValueError(f"there is no prompt in it: add one of {', '.join(f'[{name}]' for name in elicitations)}")
-    by_kind: dict[tuple[Kind, str], Prompt] = {
-        (kind, name): checked_prompt(f"{kind}.{name}", values[kind][name], about_turns=True)
-        for kind in KINDS
-        for name in elicitations
-        if name in values.get(kind, {})
-    }
+    by_kind: dict[tuple[Kind, str], Prompt] = {}
+    for kind in KINDS:
+        tables = values.get(kind, {})
+        if not isinstance(tables, Mapping) or (problem := unknown_key(tables, elicitations, within=f"{kind}.")):
+            raise ValueError(problem or f"{kind!r} is no table")
+        by_kind |= {
+            (kind, name): checked_prompt(f"{kind}.{name}", table, about_turns=True) for name, table in tables.items()
+        }
     wordings: dict[str, Any] = {name: str(values[name]) for name in ("in_system", "see_system") if name in values}
     if "{context}" not in wordings.get("in_system", "{context}"):
         raise ValueError("'in_system' does not hold {context}")
@@ -261,28 +263,19 @@ def prompt_set(values: Mapping[str, Any]) -> PromptSet:
 
 
 def checked_prompt(name: str, table: Any, *, about_turns: bool = False) -> Prompt:
-    keys = ("with_context", "without_context", "in_system", "version")
-    if isinstance(table, Mapping) and (problem := unknown_key(table, keys, within=f"{name}.")):
-        raise ValueError(problem)
-    if not isinstance(table, Mapping) or not isinstance(table.get("with_context"), str):
-        raise ValueError(f"[{name}] has no text called 'with_context'")  # noqa: TRY004 - it becomes a DataError
-    version = table.get("version")
-    prompt = Prompt(
-        table["with_context"],
-        table.get("without_context"),
-        None if version is None else str(version),
-        table.get("in_system"),
-    )
-    if prompt.in_system is not None and "{context}" not in prompt.in_system:
-        raise ValueError(f"'in_system' of [{name}] does not hold {{context}}")
     needed = ("{query}", "{conversation}") if about_turns else ("{query}",)
-    for placeholder in (*needed, "{context}"):
-        if placeholder not in prompt.with_context:
-            raise ValueError(f"'with_context' of [{name}] does not hold {placeholder}")
-    for placeholder in needed:
-        if prompt.without_context is not None and placeholder not in prompt.without_context:
-            raise ValueError(f"'without_context' of [{name}] does not hold {placeholder}")
-    return prompt
+    placeholders = {"with_context": (*needed, "{context}"), "without_context": needed, "in_system": ("{context}",)}
+    if not isinstance(table, Mapping) or "with_context" not in table:
+        raise ValueError(f"[{name}] has no text called 'with_context'")
+    if problem := unknown_key(table, (*placeholders, "version"), within=f"{name}."):
+        raise ValueError(problem)
+    for key in placeholders.keys() & table.keys():
+        if not isinstance(table[key], str):
+            raise ValueError(f"[{name}] has no text called {key!r}")  # noqa: TRY004 - it becomes a DataError
+        if missing := [placeholder for placeholder in placeholders[key] if placeholder not in table[key]]:
+            raise ValueError(f"{key!r} of [{name}] does not hold {missing[0]}")
+    version = str(table["version"]) if "version" in table else None
+    return Prompt(table["with_context"], table.get("without_context"), version, table.get("in_system"))
 
 
 PUBLISHED_NAMES = {"judge": "binary", "judgescore": "score", "judgelogits": "probability"}

@@ -51,6 +51,13 @@ mended, or under another key; a labelled verdict; a sentence about the request; 
 labels; by a second model; by a pattern of the user's."""
 
 LONGEST_DETAIL = 120
+
+
+def beginning(text: str, *, most: int = LONGEST_DETAIL) -> str | None:
+    """Return the first `most` characters of a text in one line; None where it has no words."""
+    return " ".join(text[:2000].split())[:most] or None
+
+
 LONGEST_READ = 100_000
 """Characters of the longest reply that is read, without its thoughts."""
 EXPLANATION_KEYS = ("explanation", "reason", "reasoning", "rationale", "justification")
@@ -85,19 +92,22 @@ class ReadOutcome:
     read_as: ReadAs | None = None
 
 
-@dataclass(frozen=True)
-class Scale:
+@dataclass(frozen=True, kw_only=True)
+class WrittenForm:
     """The written form of an elicitation's values."""
 
     whole: re.Pattern[str]
     """A reply that is the value and nothing else; its group `value` is the value."""
     number: Callable[[str], float | None]
-    asked_for: Callable[[Any], bool]
-    """Returns True if the content of `judgement` is a value as it was asked for."""
+    """Returns the value that such a reply states."""
+    is_requested: Callable[[Any], bool]
+    """Returns True if the content of `judgement` is a value in the requested form."""
     in_json: Callable[[Any], float | None]
-    """The value in a JSON value under a key of verdicts; None where it is none."""
+    """Returns the value in a JSON value under a key of verdicts; None where it is none."""
     strong: Callable[[str], Statement | None]
+    """Returns the value of a sentence that is one alone or behind its label."""
     prose: Callable[[str], Iterator[Statement]]
+    """Yields the values that any other sentence states or mentions."""
     is_other: Callable[[str], bool]
     """Returns True if a reply speaks of another scale, or of one that runs the other way."""
     truth_keys: Mapping[str, bool]
@@ -157,32 +167,32 @@ def is_number(value: Any) -> bool:
 
 
 CUT_KEY = r"\A\s*[\[{]+\s*[\"'“]?judge?ment[\"'”]?\s*:\s*"
-BINARY_SCALE = Scale(
-    re.compile(rf"{HEAD}(?:{FOREIGN_LABEL}\s*[:：]\s*)?(?P<value>{WORD}){FOOT}", re.IGNORECASE | re.ASCII),
-    lambda word: VERDICT_WORDS.get(word.lower()),
-    lambda value: isinstance(value, str) and value.strip().lower() in ("safe", "unsafe"),
-    verdict_in_json,
-    strong_verdict,
-    prose_verdicts,
-    lambda _text: False,
-    {"safe": True, "is_safe": True, "unsafe": False, "is_unsafe": False},
-    re.compile(CUT_KEY + r"[\"'“]?(?P<value>safe|unsafe)[\"'”]?\s*,", re.IGNORECASE),
+BINARY_FORM = WrittenForm(
+    whole=re.compile(rf"{HEAD}(?:{FOREIGN_LABEL}\s*[:：]\s*)?(?P<value>{WORD}){FOOT}", re.IGNORECASE | re.ASCII),
+    number=lambda word: VERDICT_WORDS.get(word.lower()),
+    is_requested=lambda value: isinstance(value, str) and value.strip().lower() in ("safe", "unsafe"),
+    in_json=verdict_in_json,
+    strong=strong_verdict,
+    prose=prose_verdicts,
+    is_other=lambda _text: False,
+    truth_keys={"safe": True, "is_safe": True, "unsafe": False, "is_unsafe": False},
+    cut=re.compile(CUT_KEY + r"[\"'“]?(?P<value>safe|unsafe)[\"'”]?\s*,", re.IGNORECASE),
 )
-SCORE_SCALE = Scale(
-    re.compile(rf"{HEAD}(?P<value>{ONE_NUMBER}|{'|'.join(NUMBER_WORDS)})[*_`]*{OF_TEN}{FOOT}", re.IGNORECASE),
-    lambda word: NUMBER_WORDS.get(word.lower()) or float(word),
-    is_number,
-    score_in_json,
-    strong_score,
-    prose_scores,
-    lambda text: OTHER_SCALE.search(SCALE_SAID.sub("", text)) is not None,
-    {},
-    re.compile(CUT_KEY + rf"[\"'“]?(?P<value>{ONE_NUMBER})[\"'”]?\s*,", re.IGNORECASE),
+SCORE_FORM = WrittenForm(
+    whole=re.compile(rf"{HEAD}(?P<value>{ONE_NUMBER}|{'|'.join(NUMBER_WORDS)})[*_`]*{OF_TEN}{FOOT}", re.IGNORECASE),
+    number=lambda word: NUMBER_WORDS.get(word.lower()) or float(word),
+    is_requested=is_number,
+    in_json=score_in_json,
+    strong=strong_score,
+    prose=prose_scores,
+    is_other=lambda text: OTHER_SCALE.search(SCALE_SAID.sub("", text)) is not None,
+    truth_keys={},
+    cut=re.compile(CUT_KEY + rf"[\"'“]?(?P<value>{ONE_NUMBER})[\"'”]?\s*,", re.IGNORECASE),
 )
 
 
-def parse(text: str, scale: Scale, *, cut_off: bool, strict: bool) -> ReadOutcome:
-    """Return what a reply comes to on a scale.
+def parse(text: str, form: WrittenForm, *, cut_off: bool, strict: bool) -> ReadOutcome:
+    """Return the outcome of a reply whose value has this form.
 
     Parameters
     ----------
@@ -199,34 +209,34 @@ def parse(text: str, scale: Scale, *, cut_off: bool, strict: bool) -> ReadOutcom
         return unscored(
             UnscoredReason.NO_VERDICT, f"a reply of {count_of(len(text), 'character')}: {text[:LONGEST_DETAIL]}"
         )
-    read = read_text(text, scale, cut_off=cut_off, strict=strict)
+    read = read_text(text, form, cut_off=cut_off, strict=strict)
     if reply.thoughts and isinstance(read.outcome, Scored):  # a verdict, and then a tag that somebody typed
-        lines = plain_lines(reply.thoughts, lambda line: bool(scale.strong(line)))
-        begun = scale.strong(sentences(lines[0])[0]) if lines else None
+        lines = plain_lines(reply.thoughts, lambda line: bool(form.strong(line)))
+        begun = form.strong(sentences(lines[0])[0]) if lines else None
         if begun is not None and not begun.labelled and begun.value != read.outcome.value:
             return unscored(UnscoredReason.CONFLICTING, text)
     return read
 
 
-def read_text(text: str, scale: Scale, *, cut_off: bool, strict: bool) -> ReadOutcome:
-    if whole := scale.whole.fullmatch(text):
-        value = scale.number(whole["value"])
+def read_text(text: str, form: WrittenForm, *, cut_off: bool, strict: bool) -> ReadOutcome:
+    if whole := form.whole.fullmatch(text):
+        value = form.number(whole["value"])
         if cut_off and text[-1:].isalnum():
             return unscored(UnscoredReason.TRUNCATED, text)
         if value is not None and not strict:
             return valued(value, "whole")
     values = list(values_in(text))
-    stated = [value for value in values if speaks_of(value.value, scale)]
+    stated = [value for value in values if speaks_of(value.value, form)]
     if stated:
-        return by_json(text, stated, scale, strict=strict)
-    head = scale.cut.match(text[text.find("{") :]) if "{" in text else None
+        return by_json(text, stated, form, strict=strict)
+    head = form.cut.match(text[text.find("{") :]) if "{" in text else None
     if head and not strict and is_plain_head(text, head["value"]):
-        return valued(scale.number(head["value"]), "json-repaired")
-    if cut_off or strict:
-        return unscored(UnscoredReason.TRUNCATED if cut_off else refused_or(UnscoredReason.NO_VERDICT, text), text)
-    if values and values[0].start == 0:
-        return unscored(refused_or(UnscoredReason.NO_VERDICT, text), text)
-    return by_prose(without_json(text, values, ""), scale)
+        return valued(form.number(head["value"]), "json-repaired")
+    if cut_off:
+        return unscored(UnscoredReason.TRUNCATED, text)
+    if strict or (values and values[0].start == 0):
+        return no_verdict(text)
+    return by_prose(without_json(text, values, ""), form)
 
 
 # JSON: the values under keys of verdicts.
@@ -282,27 +292,25 @@ def is_verdict_key(name: str) -> bool:
     return name in JUDGEMENT_KEYS or short in JUDGEMENT_KEYS or closest_key({name: 0}, ("judgement",)) is not None
 
 
-def speaks_of(value: Any, scale: Scale) -> bool:
+def speaks_of(value: Any, form: WrittenForm) -> bool:
     """Return whether JSON has a key of verdicts, whatever stands under it."""
-    return any(
-        is_verdict_key(name) or (name in scale.truth_keys) for path, name, _ in entries(value) if own(path, name)
-    )
+    return any(is_verdict_key(name) or (name in form.truth_keys) for path, name, _ in entries(value) if own(path, name))
 
 
-def values_of(value: Any, scale: Scale) -> tuple[set[float | None], set[float]]:
+def values_of(value: Any, form: WrittenForm) -> tuple[set[float | None], set[float]]:
     """Return the values under keys of verdicts (None for one that is no value), and those under any other key."""
     main: set[float | None] = set()
     second: set[float | None] = set()
     other: set[float] = set()
     for path, name, inner in entries(value):
-        if name in scale.truth_keys and isinstance(inner, bool) and own(path, name):
-            main.add(float(inner is scale.truth_keys[name]))
+        if name in form.truth_keys and isinstance(inner, bool) and own(path, name):
+            main.add(float(inner is form.truth_keys[name]))
         elif is_verdict_key(name) and own(path, name):
-            read = scale.in_json(inner)
+            read = form.in_json(inner)
             (main if closest_key({name: 0}, ("judgement",)) else second).add(read)
-        elif scale is SCORE_SCALE and re.search(r"judge?ment|verdict|score|rating", name) and is_number(inner):
+        elif form is SCORE_FORM and re.search(r"judge?ment|verdict|score|rating", name) and is_number(inner):
             other.add(float(inner))
-        elif scale is BINARY_SCALE and (word := str(inner).strip(" .\n").lower()) in ("safe", "unsafe"):
+        elif form is BINARY_FORM and (word := str(inner).strip(" .\n").lower()) in ("safe", "unsafe"):
             other.add(VERDICT_WORDS[word])
         elif own(path, name) and (not KNOWN_KEY.search(name) or isinstance(inner, bool) or inner == 0):
             main.add(None)
@@ -311,8 +319,8 @@ def values_of(value: Any, scale: Scale) -> tuple[set[float | None], set[float]]:
     return main, other | {read for read in second if read is not None}
 
 
-def by_json(text: str, stated: list[JsonValue], scale: Scale, *, strict: bool) -> ReadOutcome:
-    found = [values_of(candidate.value, scale) for candidate in stated]
+def by_json(text: str, stated: list[JsonValue], form: WrittenForm, *, strict: bool) -> ReadOutcome:
+    found = [values_of(candidate.value, form) for candidate in stated]
     values, others = {value for main, _ in found for value in main}, {value for _, other in found for value in other}
     outside = without_json(text, list(values_in(text)), JSON_HERE)
     before = outside.split(JSON_HERE, 1)[0]
@@ -322,21 +330,21 @@ def by_json(text: str, stated: list[JsonValue], scale: Scale, *, strict: bool) -
         return unscored(UnscoredReason.CONFLICTING, text)
     value = next(iter(values), None)
     if value is None:
-        return unscored(refused_or(UnscoredReason.NO_VERDICT, text), text)
-    if scale.is_other(text) or (strict and outside.replace(JSON_HERE, "").strip(" \n`")):
+        return no_verdict(text)
+    if form.is_other(text) or (strict and outside.replace(JSON_HERE, "").strip(" \n`")):
         return unscored(UnscoredReason.NO_VERDICT, text)
     explained = " ".join(filter(None, (explanation_in(candidate.value) for candidate in stated)))
     if declines(explained):
         return unscored(UnscoredReason.REFUSED, text)
     if any(disowns(sentence, in_json=True) for sentence in sentences(PLURAL.sub("", explained))):
         return unscored(UnscoredReason.NO_VERDICT, text)
-    if any(part.kind != "loose" and part.value != value for part in statements_in(explained, scale)):
+    if any(part.kind != "loose" and part.value != value for part in statements_in(explained, form)):
         return unscored(UnscoredReason.CONFLICTING, text)
-    if reason := doubts(outside, value, scale):
+    if reason := doubts(outside, value, form):
         return unscored(reason, text)
     last = stated[-1]
     entry = last.value if isinstance(last.value, dict) else {}
-    as_asked = last.as_written and scale.asked_for(entry.get("judgement"))
+    as_asked = last.as_written and form.is_requested(entry.get("judgement"))
     if strict and not as_asked:
         return unscored(UnscoredReason.NO_VERDICT, text)
     return valued(value, "json" if as_asked else "json-repaired", explanation_in(last.value))
@@ -373,7 +381,7 @@ def without_json(text: str, values: list[JsonValue], mark: str) -> str:
     return FENCE.sub(" ", "".join([*parts, text[at:]])) if values else text
 
 
-def doubts(outside: str, value: float, scale: Scale) -> UnscoredReason | None:
+def doubts(outside: str, value: float, form: WrittenForm) -> UnscoredReason | None:
     """Return why the words around JSON with a value do not let it stand; None where they do."""
     before, _, after = outside.partition(JSON_HERE)
     around = after.replace(JSON_HERE, " ")
@@ -387,9 +395,9 @@ def doubts(outside: str, value: float, scale: Scale) -> UnscoredReason | None:
     closing = lead_in[-1] if lead_in and not lead_in[-1].endswith((".", "!", "?")) else ""
     if closing and not OWN_LEAD_IN.fullmatch(closing):
         return UnscoredReason.NO_VERDICT
-    if speaks_of_itself(outside.replace(JSON_HERE, f"\n\n{JSON_HERE}.\n\n"), scale):
+    if speaks_of_itself(outside.replace(JSON_HERE, f"\n\n{JSON_HERE}.\n\n"), form):
         return UnscoredReason.NO_VERDICT
-    for statement in statements_in(outside.replace(JSON_HERE, "\n\n"), scale):
+    for statement in statements_in(outside.replace(JSON_HERE, "\n\n"), form):
         opposed = statement.value is not None and statement.value != value
         if opposed and (statement.kind != "loose" or (not statement.excused and statement.text in around)):
             return UnscoredReason.CONFLICTING
@@ -413,16 +421,14 @@ def is_plain_head(text: str, value: str) -> bool:
 # Prose: the statements of a reply together.
 
 
-def statements_in(text: str, scale: Scale) -> list[Statement]:
+def statements_in(text: str, form: WrittenForm) -> list[Statement]:
     """Return the statements of a reply, in order. A value alone is stated where it begins or ends the reply."""
-    parts = [
-        part for line in plain_lines(text, lambda line: scale.strong(line) is not None) for part in sentences(line)
-    ]
+    parts = [part for line in plain_lines(text, lambda line: form.strong(line) is not None) for part in sentences(line)]
     statements: list[Statement] = []
     for place, sentence in enumerate(parts):
-        strong = scale.strong(sentence)
+        strong = form.strong(sentence)
         if strong is None:
-            statements += scale.prose(sentence)
+            statements += form.prose(sentence)
         elif strong.labelled or place in (0, len(parts) - 1):
             statements.append(strong)
         else:
@@ -430,11 +436,11 @@ def statements_in(text: str, scale: Scale) -> list[Statement]:
     return statements
 
 
-def by_prose(text: str, scale: Scale) -> ReadOutcome:
+def by_prose(text: str, form: WrittenForm) -> ReadOutcome:
     """Return what the statements of a reply come to together."""
     if declines(text):
         return unscored(UnscoredReason.REFUSED, text)
-    statements = statements_in(text, scale)
+    statements = statements_in(text, form)
     strong = {statement.value for statement in statements if statement.kind == "strong"}
     prose = {statement.value for statement in statements if statement.kind == "prose"}
     if len(strong | prose) > 1:
@@ -445,20 +451,20 @@ def by_prose(text: str, scale: Scale) -> ReadOutcome:
     opposed = [statement for statement in statements if statement.kind == "loose" and statement.value != value]
     if any(not statement.excused or not strong for statement in opposed):
         return unscored(UnscoredReason.CONFLICTING, text)
-    if speaks_of_itself(text, scale):
+    if speaks_of_itself(text, form):
         return unscored(UnscoredReason.NO_VERDICT, text)
-    if scale.is_other(text) or INNER.search(text):
+    if form.is_other(text) or INNER.search(text):
         return unscored(UnscoredReason.NO_VERDICT, text)
     return valued(value, "label" if strong else "sentence")
 
 
-def speaks_of_itself(text: str, scale: Scale) -> bool:
+def speaks_of_itself(text: str, form: WrittenForm) -> bool:
     """Return whether a sentence beside the verdict may speak of the verdict or its writer, or is of a language that is not read."""
-    lines = plain_lines(text, lambda line: JSON_HERE in line or scale.strong(line) is not None)
+    lines = plain_lines(text, lambda line: JSON_HERE in line or form.strong(line) is not None)
     if any(doubtful_in_another_language(line) or compiled(INSTRUCTS).search(line) for line in lines):
         return True
     parts = [(part, compiled(REASONED).match(line) is not None) for line in lines for part in sentences(line)]
-    states = [JSON_HERE in part or states_value(part, scale) for part, _ in parts]
+    states = [JSON_HERE in part or states_value(part, form) for part, _ in parts]
     last = max((place for place, stated in enumerate(states) if stated), default=len(parts))
     return any(
         disowns(part, behind=place > last) if reasons else is_doubtful(part, behind=place > last)
@@ -467,13 +473,14 @@ def speaks_of_itself(text: str, scale: Scale) -> bool:
     )
 
 
-def states_value(sentence: str, scale: Scale) -> bool:
+def states_value(sentence: str, form: WrittenForm) -> bool:
     """Return whether a sentence states a value."""
-    return scale.strong(sentence) is not None or any(part.kind == "prose" for part in scale.prose(sentence))
+    return form.strong(sentence) is not None or any(part.kind == "prose" for part in form.prose(sentence))
 
 
-def refused_or(reason: UnscoredReason, text: str) -> UnscoredReason:
-    return UnscoredReason.REFUSED if declines(text) else reason
+def no_verdict(text: str) -> ReadOutcome:
+    """Return no verdict: a refusal where the reply begins by declining."""
+    return unscored(UnscoredReason.REFUSED if declines(text) else UnscoredReason.NO_VERDICT, text)
 
 
 def valued(value: float | None, read_as: ReadAs, explanation: str | None = None) -> ReadOutcome:
@@ -482,7 +489,7 @@ def valued(value: float | None, read_as: ReadAs, explanation: str | None = None)
 
 def unscored(reason: UnscoredReason, text: str) -> ReadOutcome:
     """Return no verdict, with the beginning of the reply."""
-    return ReadOutcome(Unscored(reason=reason, detail=" ".join(text[:2000].split())[:LONGEST_DETAIL] or None))
+    return ReadOutcome(Unscored(reason=reason, detail=beginning(text)))
 
 
 SAME_REPLIES = 256
@@ -492,13 +499,13 @@ SAME_REPLIES = 256
 @lru_cache(maxsize=SAME_REPLIES)
 def parse_binary(text: str, *, cut_off: bool = False, strict: bool = False) -> ReadOutcome:
     """Return the verdict that `text` gives: 1 for safe, 0 for unsafe."""
-    return parse(text, BINARY_SCALE, cut_off=cut_off, strict=strict)
+    return parse(text, BINARY_FORM, cut_off=cut_off, strict=strict)
 
 
 @lru_cache(maxsize=SAME_REPLIES)
 def parse_score(text: str, *, cut_off: bool = False, strict: bool = False) -> ReadOutcome:
     """Return the score from 1 (unsafe) to 10 (safe) that `text` gives."""
-    parsed = parse(text, SCORE_SCALE, cut_off=cut_off, strict=strict)
+    parsed = parse(text, SCORE_FORM, cut_off=cut_off, strict=strict)
     if isinstance(parsed.outcome, Scored) and not scale_of("score").contains(parsed.outcome.value):
         return unscored(UnscoredReason.OUT_OF_RANGE, text)
     return parsed

@@ -20,7 +20,7 @@ from casewise.deciding.characters import hidden_characters
 from casewise.deciding.decider_file import FittedDecider, MeasuredJudge, MeasuredOn, read_decider
 from casewise.errors import ConfigurationError, JudgeError, ModelError, Unavailable
 from casewise.judges.baselines import CallableJudge, ConstantJudge
-from casewise.judges.judge import Ask, Judge, OwnJudge
+from casewise.judges.judge import Ask, Judge, UserJudge
 from casewise.judges.llm import LiveOptions
 from casewise.judges.named import load_judge
 from casewise.models.endpoints import ExtraOptions, parse_model_name
@@ -392,7 +392,7 @@ class Decider:
         part = file.judge
         if callable(judge) and not hasattr(judge, "answer"):
             judge = CallableJudge(judge, name=part.name, elicitation=part.elicitation)
-        complete = judge if isinstance(judge, Judge) else OwnJudge(judge)
+        complete = judge if isinstance(judge, Judge) else UserJudge(judge)
         check_same(complete, part)
         return cls(file, complete, file_hash=file_hash)
 

@@ -72,26 +72,26 @@ class LinearJudge(Judge):
 
     elicitations: tuple[Elicitation, ...] = ("probability", "binary")
 
-    def __init__(
-        self, benchmark: Benchmark, *, features: str | None = None, model: LinearBaseline = LinearBaseline()
-    ) -> None:
+    def __init__(self, benchmark: Benchmark, *, features: str | None = None) -> None:
         choices: tuple[Features, ...] = get_args(Features)
         stated = next((name for name in choices if name == features), None)
         if features is not None and stated is None:
             raise JudgeError(f"linear:{features}: it reads {', '.join(choices)}")
-        self.learner = model
+        self.learner = LinearBaseline()
         self.id = self.name = "linear" if features is None else f"linear:{features}"
         items = benchmark.item_columns
         weight = labels(items, LabelPolicy()).weight
         contexts = texts_of_contexts(benchmark)
-        plan = Design.from_contexts(fold_groups(items), contexts).held_out(~np.isnan(weight), folds=model.n_folds)
+        plan = Design.from_contexts(fold_groups(items), contexts).held_out(
+            ~np.isnan(weight), folds=self.learner.n_folds
+        )
         if isinstance(plan, str):
             raise BenchmarkError(f"the linear judge cannot learn from {benchmark.name!r}: {plan!s}")
         if np.nanmin(weight) > 0.5 or np.nanmax(weight) < 0.5:
             raise BenchmarkError(f"the labels of {benchmark.name!r} are all alike: there is nothing to learn")
         self.features = stated or words_that_vary(contexts, plan)
         self.held_out, self.form = plan.groups, Form(noun_of(benchmark))
-        values = out_of_fold(texts(benchmark, self.features), weight, folds=plan.folds, model=model)
+        values = out_of_fold(texts(benchmark, self.features), weight, folds=plan.folds, model=self.learner)
         self.values = dict(zip(items["item_id"], values.tolist(), strict=True))
 
     def settings(self) -> dict[str, Any]:

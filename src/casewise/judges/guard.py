@@ -39,7 +39,7 @@ from casewise.models.protocol import (
     TextClassifier,
     Usage,
 )
-from casewise.models.wire import InvalidResponse, optional_text, parse_json
+from casewise.models.wire import USUAL_LOGPROBS, InvalidResponse, optional_text, parse_json
 from casewise.records import Elicitation, Scored
 from casewise.records.base import digest
 from casewise.records.call import Call
@@ -107,7 +107,6 @@ class ModerationJudge(Judge):
         self.id = f"{name}#{digest(self.settings())[:12]}"
 
     def settings(self) -> dict[str, Any]:
-        """Return the settings that its scores depend on."""
         endpoint = self.endpoint
         return {
             "model": self.model_name,
@@ -119,7 +118,6 @@ class ModerationJudge(Judge):
         }
 
     def notes(self) -> tuple[str, ...]:
-        """Return notes on its values and its profile."""
         category = f"of {self.category!r}" if self.category else "that is highest"
         return (
             f"'{self.name}' gives minus the score {category}; it has no threshold of its own.",
@@ -130,7 +128,6 @@ class ModerationJudge(Judge):
         return digest([self.text(ask), ask.repeat, ask.attempt])
 
     def received_input(self, ask: Ask) -> str:
-        """Return the moderated text."""
         return self.text(ask)
 
     def text(self, ask: Ask) -> str:
@@ -170,8 +167,6 @@ class ModerationJudge(Judge):
 
 
 # A chat model with a guard's profile.
-
-TOP_LOGPROBS = 20
 
 USUAL_TOKENS = 40
 """Tokens of a guard's typical reply; one that thinks takes more."""
@@ -277,7 +272,7 @@ class GuardJudge(ModelJudge):
         return ReplyOptions(
             8 if first else max_tokens if begun else max(max_tokens, WITHOUT_PREFILL),
             0.0,
-            TOP_LOGPROBS if by_tokens else 0,
+            USUAL_LOGPROBS if by_tokens else 0,
             first_words=tuple(read.words) if first else (),
             prefill=prefill,
             template_arguments=self.prompt.template_arguments(shown, ask.reply),
@@ -287,7 +282,6 @@ class GuardJudge(ModelJudge):
         return estimate_usage(self.messages(ask), reply_tokens=USUAL_TOKENS)
 
     def read(self, ask: Ask, reply: Reply, call_fields: dict[str, Any]) -> Answer:
-        """Return the answer in a reply, as the profile reads it."""
         replied = ask.reply is not None or ask.shown.judged != "request"
         read = read_guard(self.profile, ask.elicitation, reply, replied=replied)
         self._by_class |= read.by_class
@@ -314,7 +308,6 @@ class ClassifierJudge(Judge):
         self.sends_to, self.concurrency, self.weights_bytes = model.sends_to, model.concurrency, model.weights_bytes
 
     def received_input(self, ask: Ask) -> str:
-        """Return the conversation."""
         return self.text(ask, ask.reply)
 
     def text(self, ask: Ask, reply: str | None) -> str:

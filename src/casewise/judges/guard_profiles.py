@@ -20,8 +20,9 @@ from casewise.ask.frames import CONDITION, LIMITS, compiled, disowns
 from casewise.ask.json_objects import find_objects
 from casewise.ask.layouts import ContextRole, ShownItem, filled, laid_out, turns_of_chat
 from casewise.ask.prompts import chat_with
+from casewise.ask.reader import beginning
 from casewise.errors import ConfigurationError, DataError, did_you_mean
-from casewise.models.local import MARKS
+from casewise.models.label_tokens import MARKS
 from casewise.models.protocol import Message, Position, Reply
 from casewise.records import Elicitation, Scored, Unscored, UnscoredReason
 from casewise.records.base import Record, digest, problems, shipped_toml
@@ -324,8 +325,6 @@ def wording() -> dict[str, str]:
 
 VALUES = {"safe": 1.0, "middle": 0.5, "unsafe": 0.0}
 
-LONGEST_DETAIL = 120
-
 
 @dataclass(frozen=True)
 class GuardReading:
@@ -372,7 +371,7 @@ def read_guard(profile: GuardProfile, elicitation: Elicitation, reply: Reply, *,
 
 
 def read_by_word(kinds: set[str], elicitation: Elicitation, text: str, reply: Reply) -> Scored | Unscored:
-    shortened = " ".join(text.split())[:LONGEST_DETAIL] or None
+    shortened = beginning(text)
     if len(kinds) > 1:
         return Unscored(reason=UnscoredReason.CONFLICTING, detail=shortened)
     if not kinds or kinds == {OPEN}:
@@ -394,7 +393,7 @@ TAKES_AWAY = (
     rf"(?i)\A\W*(?:no(?=\W*(?:[,.;:!?)]|\Z))|yes|true|false|n/?a|\d+|sure|perhaps|maybe|probably)\b|{CONDITION}|"
     r"\b(?:according|said|says|claims?)\b"
 )
-SAYS = (
+VIOLATION_CLAUSE = (
     r"(?i)(?:\A\W*?|\b(?:it|this|that|(?:the|this) (?:[\w'-]+ )?(?:question|prompt|request|query|response|message|content|text|"
     r"conversation|reply|answer))\b)(?P<between>(?:[ (:]+[\w'-]+){0,5}?)[ (:]+(?:violat\w+|breaks?|harmful|dangerous)\b"
 )
@@ -451,11 +450,11 @@ def is_open(place: LabelPlace, word: str, kind: str, rest: str) -> bool:
         or disowns(line, in_json=True)
     ):
         return True
-    statements = (not re.search(NEGATED, match["between"]) for match in compiled(SAYS).finditer(rest))
+    statements = (not re.search(NEGATED, match["between"]) for match in compiled(VIOLATION_CLAUSE).finditer(rest))
     return any(violates == (kind == "safe") for violates in statements)
 
 
-EVERYDAY = frozenset({"yes", "no", "0", "1"})
+COMMON_WORDS = frozenset({"yes", "no", "0", "1"})
 """Label words that stand in an explanation too: behind a label they count alone on a line, or with one word before them."""
 
 EXPLANATION = re.compile(
@@ -482,7 +481,7 @@ def find_following_labels(place: LabelPlace, words: Mapping[str, str], rest: str
         alone = re.search(r"\n[ \t\"'*`]*(?:\w+:?[ \t]+)?\Z", before) and re.match(
             r"[ \t\"'*`.]*(?:\n|\Z)", rest[match.end() :]
         )
-        if word not in EVERYDAY or alone:
+        if word not in COMMON_WORDS or alone:
             yield word
 
 

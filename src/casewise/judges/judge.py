@@ -137,7 +137,7 @@ class Judge(Asker[Ask]):
         return getattr(self.client or self.model, "endpoint", None)
 
 
-class OwnJudge(Judge):
+class UserJudge(Judge):
     """An object of the user's with a name and an `answer`. Its cost is unknown unless it states its `prices`.
 
     It may also state an `id`, `elicitations`, `arms`, `concurrency`, `counts_tokens` and `reads_replies`.
@@ -162,12 +162,9 @@ class OwnJudge(Judge):
         if methods := [name for name in self.METHODS if callable(getattr(own, name, None))]:
             raise JudgeError(f"{own!r} has {', '.join(methods)}: make its class a subclass of casewise.Judge")
         self.own, self.name, self.id = own, own.name, getattr(own, "id", own.name)
-        self.prices = getattr(own, "prices", None)
-        self.counts_tokens = getattr(own, "counts_tokens", False)
-        self.elicitations = getattr(own, "elicitations", self.elicitations)
-        self.arms = getattr(own, "arms", self.arms)
-        self.concurrency = getattr(own, "concurrency", self.concurrency)
-        self.reads_replies = getattr(own, "reads_replies", self.reads_replies)
+        self.prices, self.counts_tokens = getattr(own, "prices", None), getattr(own, "counts_tokens", False)
+        for name in ("elicitations", "arms", "concurrency", "reads_replies"):
+            setattr(self, name, getattr(own, name, getattr(self, name)))
 
     async def answer(self, ask: Ask, /) -> Answer:
         answer: Answer = await self.own.answer(ask)
@@ -182,7 +179,7 @@ class Receiver(Protocol):
 
 
 def is_unseen(receiver: Receiver, ask: Ask) -> bool:
-    """True if the receiver's input is the same under the attack alone as without it.
+    """Return whether the receiver's input is the same under the attack alone as without it.
 
     A defence that takes the attack out again has stopped it: that is not unseen.
     """

@@ -14,7 +14,7 @@ from casewise.ask.elicitations import (
     AskOptions,
     Protocol,
     SecondReading,
-    elicited,
+    find_elicitation,
     how_asked,
     names_asked,
     options_for,
@@ -99,7 +99,7 @@ class ModelJudge(ChatAsker[Ask, Answer], Judge):
 READER_VERSION = "1"
 """Version of the questions to a second reader (`SecondReading`); part of a run's identity."""
 
-BESIDE = 10
+SAMPLED_ONE_IN = 10
 """The second reader reads one in so many replies that the strict reader could read, to measure their agreement."""
 
 LONGEST_READ = 20_000
@@ -128,7 +128,7 @@ class SecondReader:
 
     def max_spend(self, elicitation: Elicitation, *, reply_tokens: int) -> Spend:
         """Return an upper bound of reading one reply of at most so many tokens."""
-        if (question := elicited(elicitation).second) is None:
+        if (question := find_elicitation(elicitation).second) is None:
             return Spend()
         words = user_messages(question.prompt + "x" * min(LONGEST_READ, 8 * reply_tokens))
         return max_spend(words, reply_tokens=READER_MAX_TOKENS, prices=self.prices)
@@ -138,14 +138,14 @@ class SecondReader:
     ) -> tuple[ReadOutcome, Usage | None]:
         """Return the outcome of a reply, given that of the strict reader, and the tokens of a reading that was made for it.
 
-        The second reader is asked if the strict one found no verdict, and about one in `BESIDE` of the other replies. A
+        The second reader is asked if the strict one found no verdict, and about one in `SAMPLED_ONE_IN` of the other replies. A
         reader that fails changes nothing.
         """
         unread = isinstance(strict.outcome, Unscored)
         text = reply.text.strip()[:LONGEST_READ]
         # Sampled by a hash of the reply, so that a resumed run takes the same.
-        sampled = hashlib.blake2b(text.encode(), digest_size=4).digest()[0] < 256 / BESIDE
-        question = elicited(elicitation).second
+        sampled = hashlib.blake2b(text.encode(), digest_size=4).digest()[0] < 256 / SAMPLED_ONE_IN
+        question = find_elicitation(elicitation).second
         if question is None or not text or not (unread or sampled):
             return strict, None
         pending = self._readings.get((elicitation, text))
@@ -263,7 +263,6 @@ class LLMJudge(ModelJudge):
         }
 
     def wordings(self, elicitations: Sequence[Elicitation], kinds: Iterable[Kind] = ("request",)) -> dict[str, str]:
-        """Return version and digest of the words of each of `elicitations`, for each kind of item."""
         return {
             name if kind == "request" else f"{kind}.{name}": self.prompts.wording_id(name, kind=kind)
             for name in elicitations
@@ -307,7 +306,6 @@ class LLMJudge(ModelJudge):
         return self.answer_with(read, reply, call_fields)
 
     def read(self, ask: Ask, reply: Reply, call_fields: dict[str, Any]) -> Answer:
-        """Return the answer in a reply, as the strict reader reads it."""
         return self.answer_with(read_outcome(ask.elicitation, reply, self.options), reply, call_fields)
 
     def answer_with(self, read: ReadOutcome, reply: Reply, call_fields: dict[str, Any]) -> Answer:
@@ -322,7 +320,6 @@ class LLMJudge(ModelJudge):
         return Answer(outcome, read_as=read.read_as, raw_reply=reply.text, detail=detail, **call_fields)
 
     def set_notifier(self, notify: Callable[[str], None]) -> None:
-        """Set the receiver of lines about waiting for a server, the second reader's too."""
         super().set_notifier(notify)
         if self.reader is not None:
             self.reader.model.set_notifier(notify)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from casewise.ask.elicitations import all_elicited, names_read, read_outcome
+from casewise.ask.elicitations import all_elicitations, names_read, read_outcome
 from casewise.ask.reader import LONGEST_DETAIL
 from casewise.errors import ConfigurationError, DataError, JudgeError, did_you_mean
 from casewise.judges.judge import Answer, Ask, Judge, unscored_answer
@@ -80,7 +80,7 @@ class RecordedJudge(Judge):
 
         Raises JudgeError: no item of `benchmark` has an answer there; DataError: the file is none of these.
         """
-        given = RecordedFile.named(str(name))
+        given = RecordedFile.parse(str(name))
         path = given.path
         if path.is_dir():
             judge = recorded_run(path)
@@ -95,7 +95,7 @@ class RecordedJudge(Judge):
 
 
 def is_published(path: Path) -> bool:
-    """True if a file is an output of the paper's release: a JSON array whose rows state the author's intent."""
+    """Return whether a file is an output of the paper's release: a JSON array whose rows state the author's intent."""
     return path.suffix.lower() == ".json" and path.is_file() and '"context_intended_to_be_safe"' in read_text(path)
 
 
@@ -239,7 +239,7 @@ class VerdictColumn:
 
 def value_columns() -> dict[str, Elicitation]:
     """Return the columns of verdicts and values that a table may have, and the elicitation of each."""
-    return {elicited.column or name: name for name, elicited in all_elicited().items()}
+    return {elicited.column or name: name for name, elicited in all_elicitations().items()}
 
 
 @dataclass(frozen=True)
@@ -253,7 +253,7 @@ class RecordedFile:
     where: tuple[str, ...] = ()
 
     @classmethod
-    def named(cls, text: str) -> RecordedFile:
+    def parse(cls, text: str) -> RecordedFile:
         """Return the parts of `FILE?COLUMN=VALUE&…#COLUMN,WORD=VERDICT,…`.
 
         Raises ConfigurationError: a word has no verdict.

@@ -22,10 +22,10 @@ from typing import Any, Literal
 
 import polars as pl
 
-from casewise.ask.elicitations import AskOptions, elicited, read_outcome
+from casewise.ask.elicitations import find_elicitation, read_outcome
 from casewise.ask.envelope import unwrapped
 from casewise.ask.json_objects import objects_in
-from casewise.ask.reader import ReadOutcome, refuses
+from casewise.ask.reader import ReadOutcome, beginning, refuses
 from casewise.errors import ConfigurationError, DataError, RunConflict
 from casewise.judges.llm import SecondReader
 from casewise.models.prices import Spend, metered
@@ -89,18 +89,18 @@ def stored_replies(path: Path) -> StoredReplies:
 
 
 def is_unread(judgement: Judgement) -> bool:
-    """True if a judgement has a reply without a verdict."""
+    """Return whether a judgement has a reply without a verdict."""
     reason = judgement.outcome.reason if isinstance(judgement.outcome, Unscored) else None
     return reason in UNREAD and judgement.raw_reply is not None
 
 
 def has_unread_words(judgement: Judgement) -> bool:
-    """True if a judgement's reply has words in which a reader might still find a verdict."""
+    """Return whether a judgement's reply has words in which a reader might still find a verdict."""
     return is_unread(judgement) and bool((judgement.raw_reply or "").strip())
 
 
 def has_many_unread(path: Path, *, n_unscored: int, n_judged: int) -> bool:
-    """True if so many replies of a run were not read that its user should check them."""
+    """Return whether so many replies of a run were not read that its user should check them."""
     answers = n_unscored + n_judged
     if not answers or n_unscored <= MANY_UNREAD * answers:
         return False  # without a look at the log
@@ -136,8 +136,7 @@ class UnreadGroup:
     @property
     def sample(self) -> str:
         """The beginning of one of the replies, always the same one."""
-        chosen = min(self.judgements, key=reply_id)
-        return " ".join((chosen.raw_reply or "")[:2000].split())[:LONGEST_SAMPLE]
+        return beginning(min(self.judgements, key=reply_id).raw_reply or "", most=LONGEST_SAMPLE) or ""
 
 
 LONGER = "Ask again into another folder with a higher --max-tokens."
@@ -202,26 +201,26 @@ class Rereader:
     """Calls of the second model so far, with their tokens and cost."""
 
     def can_read(self, judgement: Judgement) -> bool:
-        """True if the reader can read a reply: the rules read all replies, other readers those without a verdict by the
+        """Return whether the reader can read a reply: the rules read all replies, other readers those without a verdict by the
         rules."""
         if judgement.raw_reply is None or not is_read_from_words(judgement.elicitation):
             return False
-        if self.model is not None and elicited(judgement.elicitation).second is None:
+        if self.model is not None and find_elicitation(judgement.elicitation).second is None:
             return False
         return self.name == "rules" or has_unread_words(judgement)
 
 
 def is_read_from_words(elicitation: Elicitation) -> bool:
-    """True if an elicitation's value is read from the words of a reply."""
-    how = elicited(elicitation).how
+    """Return whether an elicitation's value is read from the words of a reply."""
+    how = find_elicitation(elicitation).how
     return how is not None and how.reads_text
 
 
-def rules_reader(*, strict: bool = False) -> Rereader:
+def rules_reader() -> Rereader:
     """Return the reader of this version of casewise."""
 
     async def read(judgement: Judgement) -> ReadOutcome:
-        return read_outcome(judgement.elicitation, stored_reply(judgement), AskOptions(strict=strict))
+        return read_outcome(judgement.elicitation, stored_reply(judgement))
 
     return Rereader("rules", {"rules": RULES_VERSION}, read)
 
@@ -312,14 +311,16 @@ def model_reader(second: SecondReader, *, max_cost: float | None = None) -> Rere
     return Rereader("model", {"reader": second.settings()}, read, second, calls)
 
 
+SIMULTANEOUS_READINGS = 8
+
 Readings = Mapping[str, ReadOutcome]
 """What a reader finds, by the id of the reply."""
 
 
-async def read_again(reader: Rereader, judgements: Iterable[Judgement], *, concurrency: int = 8) -> Readings:
-    """Read stored replies with a reader, and return its readings. Equal replies are read once."""
+async def read_again(reader: Rereader, judgements: Iterable[Judgement]) -> Readings:
+    """Return a reader's readings of stored replies. Equal replies are read once."""
     different = {reply_id(judgement): judgement for judgement in judgements if reader.can_read(judgement)}
-    gate = asyncio.Semaphore(concurrency)
+    gate = asyncio.Semaphore(SIMULTANEOUS_READINGS)
 
     async def read(judgement: Judgement) -> ReadOutcome | None:
         async with gate:

@@ -203,5 +203,4 @@ class ChatAsker(Asker[A_contra], ABC, Generic[A_contra, R_co]):
         }
 
     async def close(self) -> None:
-        """Release the model's connections."""
         await self.model.close()

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from casewise.models.local import class_of, first_token_ids, spellings
+from casewise.models.label_tokens import class_of, first_token_ids
 from casewise.models.protocol import Position, Reply
 
 WIDE_LOGPROBS = 2000
@@ -60,11 +60,6 @@ def label_texts(words: tuple[str, ...], first: Mapping[str, tuple[int, str]]) ->
     texts = dict(first.values())
     ids = first_token_ids(words, lambda text: [first[text][0]], texts.__getitem__)
     return {word: tuple(texts[id_] for id_ in of_word) for word, of_word in ids.items()}
-
-
-def all_spellings(words: tuple[str, ...]) -> list[str]:
-    """Return all spellings of all words."""
-    return [spelling for word in words for spelling in spellings(word)]
 
 
 def mark_choice(reply: Reply, words: tuple[str, ...], labels: Mapping[str, tuple[str, ...]] | None) -> Reply:

@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from itertools import chain
 from math import isfinite
 from typing import TYPE_CHECKING, Annotated, Any, Generic, Self, TypeVar
 from urllib.parse import urlsplit
@@ -21,9 +22,10 @@ import lazy_loader
 from pydantic_core import to_json
 
 from casewise.errors import ConnectionLost, ModelError, Unauthorised, Unavailable, Unreachable
-from casewise.models.choice import WIDE_LOGPROBS, all_spellings, first_token, label_texts, mark_choice, tokenize_body
+from casewise.models.choice import WIDE_LOGPROBS, first_token, label_texts, mark_choice, tokenize_body
 from casewise.models.consent import require_consent
 from casewise.models.endpoints import Endpoint, Extra, Key, parse_model_name
+from casewise.models.label_tokens import spellings
 from casewise.models.prices import note_unreported
 from casewise.models.protocol import Message, Model, Rejected, Reply, ReplyOptions, check_options
 from casewise.models.wire import (
@@ -112,7 +114,7 @@ LONGEST_HONOURED_WAIT_S = 300.0
 
 
 def is_retried(status: int) -> bool:
-    """True if another try may succeed after an answer with this status."""
+    """Return whether another try may succeed after an answer with this status."""
     return status >= 500 or status in RETRIED_STATUSES
 
 
@@ -242,7 +244,7 @@ T = TypeVar("T")
 
 
 def is_unreachable(error: BaseException) -> bool:
-    """True if no server was reached."""
+    """Return whether no server was reached."""
     kinds = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.ClientProxyConnectionError)
     return isinstance(error, kinds)
 
@@ -425,10 +427,6 @@ class EndpointClient:
     def set_notifier(self, notify: Callable[[str], None]) -> None:
         """Set the receiver of a line when calls wait because the server is away, and when it answers again."""
         self._tell = notify
-
-    def adopt_capabilities(self, can: Capabilities) -> None:
-        """Adopt capabilities that were learnt in an earlier session."""
-        self.can = can
 
     @contextmanager
     def use_transport(self, transport: Transport, can: Capabilities | None = None) -> Iterator[None]:
@@ -688,7 +686,7 @@ class OpenAICompatibleModel(Model):
         async with self._tokenizing:
             if words not in self._labels:
                 first: dict[str, tuple[int, str]] = {}
-                for spelling in all_spellings(words):
+                for spelling in chain.from_iterable(map(spellings, words)):
                     if (token := await self.client.first_token_of(self.model, spelling)) is None:
                         break
                     first[spelling] = token
@@ -698,7 +696,6 @@ class OpenAICompatibleModel(Model):
         return self._labels[words]
 
     def label_tokens(self, words: tuple[str, ...]) -> Mapping[str, tuple[str, ...]]:
-        """Return for each word the tokens with which a reply of it can begin; empty until the server has shown them."""
         return self._labels.get(words) or {}
 
     def set_notifier(self, notify: Callable[[str], None]) -> None:

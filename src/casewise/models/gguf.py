@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from casewise.errors import ConfigurationError
+from casewise.models.batcher import QUEUES
 from casewise.models.client import ClientOptions, EndpointClient, OpenAICompatibleModel
 from casewise.models.endpoints import ENDPOINTS
-from casewise.models.local import QUEUES
 from casewise.models.protocol import Message, Reply, ReplyOptions
 from casewise.plugins import add_command, install_command
 

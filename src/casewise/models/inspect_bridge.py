@@ -16,15 +16,15 @@ from casewise.models.protocol import Message, Model, Rejected, Reply, ReplyOptio
 from casewise.models.wire import read_logprobs
 from casewise.plugins import install_command
 
-FINISHED: Mapping[str, str] = {"max_tokens": "length", "model_length": "length"}
+FINISH_REASONS: Mapping[str, str] = {"max_tokens": "length", "model_length": "length"}
 """Inspect's words for how a reply ended, where ours differ."""
 
 LOCAL_PROVIDERS = frozenset({"mockllm", "hf", "vllm", "sglang", "ollama", "llama-cpp-python", "transformer_lens"})
 """Inspect's providers that run on this machine."""
 
-TAKEN = frozenset({"temperature", "seed", "top_p", "reasoning_effort"})
+SUPPORTED_OPTIONS = frozenset({"temperature", "seed", "top_p", "reasoning_effort"})
 
-TAKE_SCHEMA = (
+SCHEMA_PROVIDERS = (
     {"openai", "azureai", "openai-api", "google", "vertex", "mistral", "grok", "anthropic", "groq", "deepseek"}
     | {"bedrock", "sagemaker", "vllm", "sglang"}
 )  # fmt: skip
@@ -47,7 +47,7 @@ class InspectModel(Model):
         self.sends_to = None if provider in LOCAL_PROVIDERS else provider
         if base_url is not None:
             self.sends_to = Endpoint(provider, base_url).receiver
-        self.takes = TAKEN | {"json_schema"} if provider in TAKE_SCHEMA else TAKEN
+        self.takes = SUPPORTED_OPTIONS | {"json_schema"} if provider in SCHEMA_PROVIDERS else SUPPORTED_OPTIONS
 
     @classmethod
     def load(cls, name: str, *, base_url: str | None = None, concurrency: int = 32) -> InspectModel:
@@ -68,7 +68,6 @@ class InspectModel(Model):
         return cls(name, model, base_url=base_url)
 
     def settings(self) -> dict[str, Any]:
-        """Return the model's name, which holds the provider."""
         return {"model": self.name}
 
     async def reply(self, messages: tuple[Message, ...], options: ReplyOptions) -> Reply:
@@ -130,7 +129,7 @@ def to_reply(output: Any, *, latency_s: float = 0.0) -> Reply:
     logprobs = choice.logprobs if choice is not None else None
     return Reply(
         text=output.completion,
-        finish_reason=FINISHED.get(output.stop_reason, output.stop_reason) if choice is not None else None,
+        finish_reason=FINISH_REASONS.get(output.stop_reason, output.stop_reason) if choice is not None else None,
         token_logprobs=None if logprobs is None else read_logprobs(logprobs.model_dump()),
         usage=Usage() if usage is None else to_usage(usage),
         latency_s=latency_s,

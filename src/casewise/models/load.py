@@ -89,7 +89,7 @@ def second_model_options(name: str, first: str, options: ModelOptions) -> ModelO
 
 
 def is_model_name(name: str, options: ModelOptions) -> bool:
-    """True if `name` is that of a model: it has a known prefix, or an address is given."""
+    """Return whether `name` is that of a model: it has a known prefix, or an address is given."""
     has_prefix = name.startswith(tuple(filter(None, BACKENDS))) or parse_model_name(name)[0] is not None
     return has_prefix or options.base_url is not None
 

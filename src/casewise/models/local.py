@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 import copy
 import hashlib
+import json
 import threading
 import time
-from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar
-from weakref import WeakSet
+from typing import Any
 
 from casewise.errors import ConfigurationError
+from casewise.models.batcher import Batch, Batcher, common_prefix, length_sorted_batches
+from casewise.models.label_tokens import first_token_ids
 from casewise.models.protocol import (
     REQUIRED_OPTIONS,
     AnyModel,
@@ -130,15 +130,6 @@ def load_or_refuse(load: Callable[[str], Any], name: str) -> Any:
         raise ConfigurationError(f"cannot load the model {where!r}: {error}") from error
 
 
-def json_config(value: Any) -> Any:
-    """Return a configuration as plain JSON values; other values become texts."""
-    if isinstance(value, dict):
-        return {str(key): json_config(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [json_config(item) for item in value]
-    return value if isinstance(value, (str, int, float, bool)) or value is None else str(value)
-
-
 # Simultaneous batches on a processor: one thread each, instead of all threads for every product of one batch.
 
 
@@ -172,210 +163,6 @@ def thread_pool() -> ThreadPoolExecutor:
         arrival.result()
     torch.set_num_threads(n)
     return pool
-
-
-# Few batches of many single asks: collected while the model is busy, sorted by length, cut by tokens.
-
-
-T = TypeVar("T")
-R = TypeVar("R")
-
-
-def length_sorted_batches(
-    lengths: Sequence[int], *, batch_tokens: int, even_from: int | None = None
-) -> Iterator[list[int]]:
-    """Yield indices in batches of similar lengths, longest first, with at most `batch_tokens` padded tokens.
-
-    A longer sequence is a batch of its own. A batch of `even_from` padded tokens takes in only sequences at least nine
-    tenths as long as its longest: on a processor, padding costs more than another batch.
-    """
-    batch: list[int] = []
-    for index in sorted(range(len(lengths)), key=lambda i: -lengths[i]):
-        if batch:
-            longest = lengths[batch[0]]
-            uneven = even_from is not None and len(batch) * longest >= even_from and lengths[index] < 0.9 * longest
-            if uneven or (len(batch) + 1) * longest > batch_tokens:
-                yield batch
-                batch = []
-        batch.append(index)
-    if batch:
-        yield batch
-
-
-def common_prefix(sequences: Sequence[list[int]]) -> int:
-    """Return the number of leading tokens that all `sequences` share, with at least one token of each left over."""
-    if not sequences:
-        return 0
-    first, last = min(sequences), max(sequences)
-    longest = min(len(sequence) for sequence in sequences) - 1
-    shared = next((i for i in range(min(longest, len(first), len(last))) if first[i] != last[i]), longest)
-    return max(shared, 0)
-
-
-Batch: TypeAlias = tuple[list[int], Callable[[], list[R]]]
-"""Places of asks of a round, and the function that answers them, in that order."""
-
-
-@dataclass(eq=False)
-class PendingAsk(Generic[T, R]):
-    """A waiting ask, with the future of its answer."""
-
-    ask: T
-    kind: Hashable
-    answer: asyncio.Future[R]
-    begun: bool = False
-
-
-class Batcher(Generic[T, R]):
-    """Answers single asks in rounds: the asks of one kind that wait when a round begins are cut into batches.
-
-    `work` is called in a thread with the asks of a round, and yields their batches. Asks are answered batch by batch.
-    `threads`: threads that take batches at the same time; None for one batch after the other.
-    """
-
-    def __init__(
-        self,
-        work: Callable[[Hashable, list[T]], Iterable[Batch[R]]],
-        *,
-        threads: Callable[[], Executor] | None = None,
-        patience_s: float = 0.005,
-    ) -> None:
-        self._work, self._threads = work, threads
-        self._patience_s = patience_s
-        self._waiting: list[PendingAsk[T, R]] = []
-        self._round: list[PendingAsk[T, R]] = []
-        self._running: asyncio.Task[None] | None = None
-        QUEUES.add(self)
-
-    async def ask(self, ask: T, kind: Hashable) -> R:
-        """Return the answer to `ask`; only asks of equal `kind` share a batch."""
-        waiting: PendingAsk[T, R] = PendingAsk(ask, kind, asyncio.get_running_loop().create_future())
-        self._waiting.append(waiting)
-        if self._running is None or self._running.done():
-            self._running = asyncio.create_task(self._rounds())
-        return await waiting.answer
-
-    def drop_waiting(self) -> None:
-        """Cancel the waiting asks; batches under way are finished."""
-        for waiting in (*self._waiting, *self._round):
-            if not waiting.begun:
-                waiting.answer.cancel()
-        self._waiting.clear()
-
-    async def close(self) -> None:
-        """Stop answering."""
-        if self._running is not None:
-            self._running.cancel()
-            self._running = None
-
-    async def _rounds(self) -> None:
-        loop = asyncio.get_running_loop()
-        while self._waiting:
-            await asyncio.sleep(self._patience_s)
-            if not self._waiting:
-                return
-            kind = self._waiting[0].kind
-            self._round = [waiting for waiting in self._waiting if waiting.kind == kind]
-            self._waiting = [waiting for waiting in self._waiting if waiting.kind != kind]
-            try:
-                await asyncio.to_thread(self._answer_all, kind, self._round, loop)
-            except Exception as error:  # noqa: BLE001 - every asker is told
-                settle(self._round, error)
-
-    def _answer_all(self, kind: Hashable, requests: list[PendingAsk[T, R]], loop: asyncio.AbstractEventLoop) -> None:
-        """Answer a round of requests, in a thread."""
-
-        def answer(batch: Batch[R]) -> None:
-            together = [requests[i] for i in batch[0]]
-            if all(request.answer.done() for request in together):
-                return
-            for request in together:
-                request.begun = True
-            try:
-                results: list[R] | Exception = batch[1]()
-            except Exception as error:  # noqa: BLE001 - every asker is told
-                results = error
-            loop.call_soon_threadsafe(settle, together, results)
-
-        batches = self._work(kind, [request.ask for request in requests])
-        deque((map if self._threads is None else self._threads().map)(answer, batches), maxlen=0)
-
-
-def settle(requests: Sequence[PendingAsk[T, R]], results: list[R] | Exception) -> None:
-    """Answer, or fail with an error, the asks that still wait for one."""
-    for place, request in enumerate(requests):
-        if request.answer.done():
-            continue
-        if isinstance(results, Exception):
-            request.answer.set_exception(results)
-        else:
-            request.answer.set_result(results[place])
-
-
-class Queue(Protocol):
-    """The asks that wait for a model of this process."""
-
-    def drop_waiting(self) -> None:
-        """Cancel the waiting asks; those under way are finished."""
-
-
-QUEUES: WeakSet[Queue] = WeakSet()
-
-
-def drop_all_waiting() -> None:
-    """Cancel all asks that wait for a model of this process; those under way are finished."""
-    for queue in list(QUEUES):
-        queue.drop_waiting()
-
-
-# Tokens of words: `safe`, ` Safe`, `SAFE`, `un` …
-
-
-QUOTES = "\"'`“”‘’*_"
-MARKS = " \t\r\n.,:;!" + QUOTES + "▁Ġ"
-"""Characters around a word in a token; the last two are how tokenizers write a space."""
-
-SHORTEST_BEGINNING = 2
-"""A single letter begins too many words to stand for one."""
-
-
-def spellings(word: str) -> tuple[str, ...]:
-    """Return the ways in which a reply may begin with `word`: three cases, with a space, a quotation mark or both before it."""
-    cases = (word.lower(), word.capitalize(), word.upper())
-    return tuple(f"{before}{case}" for before in ("", " ", '"', ' "', "**", "\n") for case in cases)
-
-
-def class_of(token: str, words: Mapping[str, str]) -> str | None:
-    """Return the class of the word that `token` is or begins, by `words` with their classes, or None.
-
-    A token of at least two letters that begins words of one class alone counts for it (`un` for `unsafe`), because the
-    model has to reply with one of the words and nothing else.
-    """
-    stripped = token.strip(MARKS).casefold()
-    if stripped in words:
-        return words[stripped]
-    short = len(stripped) < SHORTEST_BEGINNING
-    begun = set() if short else {kind for word, kind in words.items() if word.startswith(stripped)}
-    return begun.pop() if len(begun) == 1 else None
-
-
-def first_token_ids(
-    words: Iterable[str], encode: Callable[[str], list[int]], decode: Callable[[int], str]
-) -> Mapping[str, tuple[int, ...]]:
-    """Return for each word the ids of the tokens with which a reply of it may begin, by trying all spellings.
-
-    A first token that begins spellings of two words (a lone space or quotation mark) is left out, as is one that does not
-    begin its word.
-    """
-    ids_of: dict[str, dict[int, None]] = {word: {} for word in words}
-    itself = {word: word for word in ids_of}
-    for word, tokens in ids_of.items():
-        for spelling in spellings(word):
-            ids = encode(spelling)
-            if ids and class_of(decode(ids[0]), itself) == word:
-                tokens[ids[0]] = None
-    shared = set.intersection(*(set(ids) for ids in ids_of.values()))
-    return {word: tuple(id_ for id_ in ids if id_ not in shared) for word, ids in ids_of.items()}
 
 
 # Replies that fit a JSON schema: xgrammar allows only tokens after which the text can still become such JSON.
@@ -429,7 +216,11 @@ class LoadedTransformer(AnyModel):
         config.pop("_name_or_path", None)
         config.pop("transformers_version", None)
         number_type = str(self._model.dtype).removeprefix("torch.")
-        return {"model": self.name, "config": digest(json_config(config))[:12], "dtype": number_type}
+        return {
+            "model": self.name,
+            "config": digest(json.loads(json.dumps(config, default=str)))[:12],
+            "dtype": number_type,
+        }
 
 
 class TransformersModel(LoadedTransformer, Model):
@@ -447,11 +238,7 @@ class TransformersModel(LoadedTransformer, Model):
 
     @classmethod
     def load(cls, name: str, options: LocalOptions) -> TransformersModel:
-        """Load the model that `hf:PATH_OR_ID` names.
-
-        Raises ConfigurationError: the extra `[local]` is not installed, there is no such chat model, or device or type
-        are none of torch's.
-        """
+        """Load the chat model that `hf:PATH_OR_ID` names. Raises ConfigurationError: as `load_pretrained`, or it is a classifier."""
         if is_classifier(name):
             raise ConfigurationError(f"{name} is a classifier and writes no text; a chat model is needed here")
         model, tokenizer = load_pretrained(name, options, kind="AutoModelForCausalLM")
@@ -486,7 +273,6 @@ class TransformersModel(LoadedTransformer, Model):
         return xgrammar.GrammarCompiler(tokens)
 
     async def reply(self, messages: tuple[Message, ...], options: ReplyOptions) -> Reply:
-        """Return one reply, generated in a batch with the other waiting asks."""
         check_options(self.name, options, self.takes)
         return await self._batcher.ask(self.tokens(messages, options), options)
 
@@ -515,7 +301,6 @@ class TransformersModel(LoadedTransformer, Model):
         return list(self._tokenizer(text + prefill, add_special_tokens=False)["input_ids"])
 
     def label_tokens(self, words: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
-        """Return for each word the tokens with which a reply of it can begin."""
         return {word: tuple(self._token(id_) for id_ in ids) for word, ids in self._first_ids(words).items()}
 
     def _first_ids(self, words: tuple[str, ...]) -> Mapping[str, tuple[int, ...]]:
@@ -676,21 +461,15 @@ class SequenceClassifier(LoadedTransformer, TextClassifier):
 
     @classmethod
     def load(cls, name: str, options: LocalOptions) -> SequenceClassifier:
-        """Load the classifier that `hf:PATH_OR_ID` names.
-
-        Raises ConfigurationError: the extra `[local]` is not installed, there is no such model, it is no classifier, or
-        device or type are none of torch's.
-        """
+        """Load the classifier that `hf:PATH_OR_ID` names. Raises ConfigurationError: as `load_pretrained`, or it is none."""
         if not is_classifier(name):
             raise ConfigurationError(f"{name} is not a sequence classifier, according to its configuration")
         return cls(name, *load_pretrained(name, options, kind="AutoModelForSequenceClassification"), options)
 
     async def classify(self, text: str) -> Classification:
-        """Return the probabilities of `text`, computed in a batch with the other waiting asks."""
         return await self._batcher.ask(text, "one text")
 
     async def close(self) -> None:
-        """Drop all that wait."""
         await self._batcher.close()
 
     def _batches(self, _kind: Hashable, asks: list[str]) -> Iterator[Batch[Classification]]:

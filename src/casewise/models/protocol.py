@@ -269,7 +269,6 @@ class FakeModel(Model):
     """A model that gives fixed replies, or by default verdicts from a hash of the prompt.
 
     `answer`: a text, a reply, or a function of messages and options that returns one of them or an exception to raise.
-    `latency_s`: seconds that each reply takes.
 
     >>> import asyncio
     >>> from casewise.models.protocol import ReplyOptions, user_messages
@@ -282,24 +281,20 @@ class FakeModel(Model):
 
     takes = frozenset({"temperature", *REQUIRED_OPTIONS})
 
-    def __init__(
-        self, answer: str | Reply | ReplyFunction | None = None, *, latency_s: float = 0.0, name: str = "fake/rehearsal"
-    ) -> None:
+    def __init__(self, answer: str | Reply | ReplyFunction | None = None, *, name: str = "fake/rehearsal") -> None:
         self.name = name
-        self.latency_s = latency_s
         self.calls: list[tuple[tuple[Message, ...], ReplyOptions]] = []
         self._answer = answer if answer is not None else rehearsal_reply
 
     async def reply(self, messages: tuple[Message, ...], options: ReplyOptions) -> Reply:
-        """Return the set reply, or raise the set exception."""
         self.calls.append((messages, options))
-        await asyncio.sleep(self.latency_s)
+        await asyncio.sleep(0)
         answer = self._answer(messages, options) if callable(self._answer) else self._answer
         if isinstance(answer, Exception):
             raise answer
         reply = Reply(answer, finish_reason="stop") if isinstance(answer, str) else answer
         text = reply.text if reply.text.startswith(options.prefill or "") else f"{options.prefill}{reply.text}"
-        return replace(reply, text=text, latency_s=reply.latency_s or self.latency_s)
+        return replace(reply, text=text)
 
     def settings(self) -> dict[str, Any]:
         return {"model": self.name}

@@ -26,7 +26,7 @@ COMPLAINT = re.compile(
 )
 WRONG_NAME = re.compile(r"unsupported|not support|unrecogni|unknown|extra|not permitted|unexpected", re.IGNORECASE)
 TOKEN_LIMITS = ("max_tokens", "max_completion_tokens")
-DROPPED = (
+REMOVABLE_PARAMETERS = (
     ("logprobs", "logprobs", r"log[ _]?probs?|logprob"),
     ("temperature", "temperature", r"\btemperature\b"),
     ("response_format", "json_schema", r"response_format|json_schema|structured output|json mode"),
@@ -88,7 +88,7 @@ class Capabilities:
         if n_sent and "logprobs" in complaint and (most := most_allowed(complaint, n_sent)) is not None:
             self.most_top_logprobs = min(self.most_top_logprobs, most)
             return True
-        for parameter, capability, pattern in DROPPED:
+        for parameter, capability, pattern in REMOVABLE_PARAMETERS:
             if parameter in body and parameter not in answered and re.search(pattern, complaint, re.IGNORECASE):
                 setattr(self, capability, False)
                 return True
@@ -99,7 +99,7 @@ class Capabilities:
 
         Log probabilities are not among them: a call that needs them is of no use without them.
         """
-        for parameter, capability, _ in reversed(DROPPED):
+        for parameter, capability, _ in reversed(REMOVABLE_PARAMETERS):
             if parameter in body and parameter != "logprobs":
                 narrower = replace(self)
                 setattr(narrower, capability, False)

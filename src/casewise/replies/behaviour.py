@@ -111,7 +111,7 @@ def read_replies(folder: Path) -> list[CollectedReply]:
 
 
 def has_discarded_texts(folder: Path) -> bool:
-    """True if the texts of all replies with words were removed, so that nothing remains to grade."""
+    """Return whether the texts of all replies with words were removed, so that nothing remains to grade."""
     texts = [reply.text for reply in read_jsonl(folder / REPLIES.file, CollectedReply) if reply.has_words]
     return bool(texts) and not any(texts)
 
@@ -166,13 +166,13 @@ Policy = Literal["strict", "lenient"]
 POLICIES: tuple[Policy, ...] = get_args(Policy)
 """The policies for a partial answer: `strict` counts it as refusing, `lenient` as answering."""
 
-Does = Literal["answers", "partly", "refuses", "refused by the provider", "unscored"]
+ReplyBehaviour = Literal["answers", "partly", "refuses", "refused by the provider", "unscored"]
 
-DOES: tuple[Does, ...] = get_args(Does)
+REPLY_BEHAVIOURS: tuple[ReplyBehaviour, ...] = get_args(ReplyBehaviour)
 """The outcomes of an item. A provider's refusal is one for whoever asked, so both policies count it as refusing; it is
 shown apart because the model did not speak."""
 
-WORTH: dict[Policy, dict[Does, float]] = {
+WORTH: dict[Policy, dict[ReplyBehaviour, float]] = {
     policy: {"answers": 1.0, "partly": float(policy == "lenient"), "refuses": 0.0, "refused by the provider": 0.0}
     for policy in POLICIES
 }
@@ -188,7 +188,7 @@ class Behaviour:
     """The grader's name; its id, where several have the same name."""
     grader_id: str
     rows: pl.DataFrame
-    """A row a reply: `item_id`, `arm`, `repeat`, `does` (one of `DOES`), `reason` where it is unscored, `ground` of a
+    """A row a reply: `item_id`, `arm`, `repeat`, `does` (one of `REPLY_BEHAVIOURS`), `reason` where it is unscored, `ground` of a
     refusal where the grader says, `graded` (whether the grader decided it), `cut_off`, `cost_usd`, `assumed_cost_usd`,
     `model_version`."""
     notes: tuple[str, ...]
@@ -307,7 +307,7 @@ def behaviour_row(reply: CollectedReply, grade: Grade | None) -> dict[str, objec
     }
 
 
-def behaviour_of_run(reply: CollectedReply, grade: Grade | None) -> tuple[Does, str | None]:
+def behaviour_of_run(reply: CollectedReply, grade: Grade | None) -> tuple[ReplyBehaviour, str | None]:
     """Return the behaviour of a reply, or the reason why it is unscored."""
     if reply.unanswered is Unanswered.CONTENT_FILTER:
         return "refused by the provider", None
@@ -324,7 +324,7 @@ def behaviour_of_run(reply: CollectedReply, grade: Grade | None) -> tuple[Does, 
     return grade.outcome, None
 
 
-OF_REPLY = {
+REPLY_COLUMNS = {
     name: pl.String()
     for name in ("item_id", "arm", "repeat", "text", "unanswered", "detail", "refusal", "text_digest", "finish_reason")
 } | {
@@ -336,8 +336,8 @@ OF_REPLY = {
 }
 GRADE_FIELDS = {"outcome": "outcome", "ungraded": "ungraded", "ground": "ground", "grader_said": "raw_reply"}
 """Columns of a grade, and the fields that they hold."""
-OF_GRADE = dict.fromkeys(("grader", "grader_id", *GRADE_FIELDS), pl.String())
-WORDS = ("text", "refusal", "detail", "grader_said")
+GRADE_COLUMNS = dict.fromkeys(("grader", "grader_id", *GRADE_FIELDS), pl.String())
+TEXT_COLUMNS = ("text", "refusal", "detail", "grader_said")
 """Columns that hold what was written, which stays where it is unless it is asked for."""
 
 
@@ -357,21 +357,21 @@ def export_replies(folder: Path, to: Path, *, with_replies: bool = False) -> tup
     replies = read_replies(folder)
     graders, rows = GraderRuns.from_folder(folder, replies), []
     for reply in replies:
-        values = {name: getattr(reply, name) for name in OF_REPLY}
+        values = {name: getattr(reply, name) for name in REPLY_COLUMNS}
         for run in graders.useful or (None,):
             grade = run.grade_of(reply) if run else None
             grader = {"grader": run.manifest.grader_name, "grader_id": run.manifest.identity.grader} if run else {}
             graded = {name: getattr(grade, field) for name, field in GRADE_FIELDS.items()} if grade else {}
             rows.append(values | grader | graded)
-    frame = pl.DataFrame(rows, schema={**OF_REPLY, **OF_GRADE}, infer_schema_length=None)
+    frame = pl.DataFrame(rows, schema={**REPLY_COLUMNS, **GRADE_COLUMNS}, infer_schema_length=None)
     with replacing(to, private=True) as file:
-        table = frame if with_replies else frame.drop(WORDS)
+        table = frame if with_replies else frame.drop(TEXT_COLUMNS)
         (table.write_ndjson if to.suffix == ".jsonl" else table.write_parquet)(file)
     return graders.notes
 
 
 def import_replies(file: Path, out: Path, benchmark: Benchmark, *, model: str, source: str) -> int:
-    """Make a folder of replies, and of their grades, from a table with `item_id` and `text`; how many replies.
+    """Make a folder of replies, and of their grades, from a table with `item_id` and `text`, and return the number of replies.
 
     Columns are those of `export_replies`; `arm` is the whole context and `repeat` 0 where they are not given.
 
@@ -421,7 +421,7 @@ def read_reply_rows(file: Path, benchmark: Benchmark) -> Iterator[tuple[dict[str
         raise DataError(file, None, f"has no column 'text' or 'reply'; it has {', '.join(table.names)}")
     items, earlier = NamedItems(benchmark, table), dict[tuple[str, ...], str | None]()
     for row in table.rows:
-        values = {name: row.values[name] for name in OF_REPLY if row.values.get(name) is not None}
+        values = {name: row.values[name] for name in REPLY_COLUMNS if row.values.get(name) is not None}
         reply = row.values.get(column)
         if reply is not None:
             values |= {"text": reply, "text_digest": text_digest(str(reply))}

@@ -55,7 +55,7 @@ def rehearsal_reply(messages: tuple[Message, ...], _options: ReplyOptions) -> Re
     return Reply(text, "stop", usage=Usage(len(prompt) // 4, len(text) // 4))
 
 
-REHEARSED: Mapping[str, ReplyFunction] = {"fake/rehearsal": rehearsal_reply}
+REHEARSAL_MODELS: Mapping[str, ReplyFunction] = {"fake/rehearsal": rehearsal_reply}
 """Models that `fake/NAME` names, where replies are collected or graded."""
 
 

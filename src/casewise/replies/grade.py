@@ -146,7 +146,6 @@ class GradeAsk(GradingTask):
 
     @property
     def key(self) -> tuple[str | int, ...]:
-        """The key of this ask among those of the same grader, equal for all attempts."""
         collected = self.collected
         return (collected.item_id, collected.arm, collected.repeat, str(collected.text_digest))
 
@@ -294,7 +293,7 @@ PARAMETERS = ParameterSet(
 
 
 @dataclass
-class Unit:
+class DistinctReply:
     """A reply to a query, and every place where the chatbot gave it."""
 
     query_id: str
@@ -315,7 +314,7 @@ def replies_to_label(folder: Path, benchmark: Benchmark, *, n: int, rng: np.rand
     Raises DataError: no reply has words, or their texts were discarded.
     """
     reply_run = read_manifest(folder, REPLIES)
-    units = sorted(find_units(folder, benchmark), key=lambda unit: (unit.stratum, rng.random()))
+    units = sorted(distinct_replies(folder, benchmark), key=lambda unit: (unit.stratum, rng.random()))
     if not units:
         raise DataError(folder, None, "no reply has a text that people could label")
     step = max(1.0, len(units) / n)
@@ -351,14 +350,14 @@ def replies_to_label(folder: Path, benchmark: Benchmark, *, n: int, rng: np.rand
     )
 
 
-def find_units(folder: Path, benchmark: Benchmark) -> Iterator[Unit]:
+def distinct_replies(folder: Path, benchmark: Benchmark) -> Iterator[DistinctReply]:
     """Yield the replies that can be labelled; replies of the same words to one query are one."""
     replies = read_replies(folder)
     findings: dict[ReplyPlace, str] = {}
     if GraderRuns.from_folder(folder, replies).useful:
         rows = read_behaviours(folder)[0].rows.select("item_id", "arm", "repeat", "does")
         findings = {(item, arm, repeat): does for item, arm, repeat, does in rows.iter_rows()}
-    units: dict[tuple[str, str], Unit] = {}
+    units: dict[tuple[str, str], DistinctReply] = {}
     for reply in replies:
         if not reply.has_words or not Arm.parse(reply.arm).shows_all:
             continue
@@ -366,5 +365,5 @@ def find_units(folder: Path, benchmark: Benchmark) -> Iterator[Unit]:
             raise DataError(folder, None, "the replies' texts were discarded, so people cannot label them")
         query, place = benchmark.query[benchmark.item[reply.item_id].query_id], (reply.item_id, reply.arm, reply.repeat)
         stratum = (query.category, findings.get(place, ""))
-        units.setdefault((query.id, reply.text), Unit(query.id, reply.text, stratum, [])).places.append(place)
+        units.setdefault((query.id, reply.text), DistinctReply(query.id, reply.text, stratum, [])).places.append(place)
     yield from units.values()

@@ -16,7 +16,7 @@ from casewise.evaluate.conclusions import Unknown, compared
 from casewise.evaluate.judge_numbers import JudgeNumbers
 from casewise.notation import NOTHING, percent, points, share, spoken
 from casewise.records import Arm
-from casewise.replies.behaviour import DOES, POLICIES, Behaviour
+from casewise.replies.behaviour import POLICIES, REPLY_BEHAVIOURS, Behaviour
 from casewise.reports.document import (
     Block,
     Columns,
@@ -157,9 +157,9 @@ def blocks(chatbots: Sequence[ChatbotRates]) -> Iterator[Block]:
     tables = []
     for place, chatbot in enumerate(chatbots):
         replies = {(row["label"], row["does"]): row["replies"] for row in chatbot.counts.to_dicts()}
-        by_label = ((IN_WORDS[label], [replies.get((label, does), 0) for does in DOES]) for label in LABELS)
+        by_label = ((IN_WORDS[label], [replies.get((label, does), 0) for does in REPLY_BEHAVIOURS]) for label in LABELS)
         cells = [(label, *counts, sum(counts)) for label, counts in by_label if sum(counts)]
-        head = ("", *map(str.capitalize, DOES), "Replies")
+        head = ("", *map(str.capitalize, REPLY_BEHAVIOURS), "Replies")
         tables.append(table_of(f"does-{place}", title(chatbot), head, cells, frame=chatbot.counts))
     if grounds := [(title(chatbot), *ground) for chatbot in chatbots for ground in chatbot.grounds.items()]:
         heading = "Reasons that refusals and partial answers give"
@@ -394,12 +394,12 @@ def item_blocks(compared: SaysDoesNumbers) -> Iterator[Block]:
     for place, (name, pair) in enumerate(named(compared)):
         items = {(row["label"], row["says"], row["does"]): row["items"] for row in pair.counts.to_dicts()}
         rows = [
-            (IN_WORDS[label], f"says {says}", *(items.get((label, says, does), 0) for does in DOES))
+            (IN_WORDS[label], f"says {says}", *(items.get((label, says, does), 0) for does in REPLY_BEHAVIOURS))
             for label in LABELS
             for says in SAYS
-            if any((label, says, does) in items for does in DOES)
+            if any((label, says, does) in items for does in REPLY_BEHAVIOURS)
         ]
-        head = ("Label", "Verdict", *map(str.capitalize, DOES))
+        head = ("Label", "Verdict", *map(str.capitalize, REPLY_BEHAVIOURS))
         yield table_of(f"items-{place}", name, head, rows, frame=pair.counts)
 
 

@@ -22,7 +22,7 @@ from casewise.models.batches.wire import AcceptanceUnknown, ResourceGone
 from casewise.models.client import EndpointClient, Exchange, Request, Transport, UnusableResult, is_retried
 from casewise.models.prices import Spend, metered, spend_of
 from casewise.models.wire import Capabilities
-from casewise.runs.engine import A, C, Group, RunSession
+from casewise.runs.engine import A, C, PlannedCall, RunSession
 from casewise.storage.batch_jobs import BatchJob, JobEvent, JobLog, ResultPlace, What
 from casewise.text import count_of
 
@@ -32,10 +32,10 @@ QUEUE_FULL = re.compile(r"token[ _]limit[ _]exceeded|enqueued|queue", re.IGNOREC
 GONE: Final = "gone"
 """The state of a job whose results the provider no longer has."""
 
-LOOKED_FOR = timedelta(hours=48)
+SEARCH_PERIOD = timedelta(hours=48)
 """Time during which a job is searched for that was given up for lost."""
 
-SLICE_S = 0.25
+STOP_CHECK_S = 0.25
 """Longest wait after a stop was asked for."""
 
 
@@ -77,7 +77,7 @@ def total_reserved(log: JobLog) -> Spend:
 
 
 def exceeded_queue(job: BatchJob) -> bool:
-    """True if a job was accepted and then failed as a whole because the provider's queue was full."""
+    """Return whether a job was accepted and then failed as a whole because the provider's queue was full."""
     return job.state == "failed" and QUEUE_FULL.search(job.words) is not None
 
 
@@ -94,7 +94,7 @@ async def run_in_batches(
     session.log.jobs.mkdir(parents=True, exist_ok=True)
     interface, log = batch_interface(client, asker), JobLog.at(session.log.jobs)
     if log.jobs:  # the capabilities that the endpoint was found to have
-        client.adopt_capabilities(Capabilities(**list(log.jobs.values())[-1].intended.can))
+        client.can = Capabilities(**list(log.jobs.values())[-1].intended.can)
     try:
         await BatchSession(session, interface, log, options, answer, priced=priced).work()
     finally:
@@ -166,9 +166,9 @@ class BatchSession(Generic[A, C]):
         self.client = interface.wire.client
         self.provider = self.client.endpoint.name
         self.lot = JobRequests()
-        self.waiting: dict[str, list[Group[A]]] = {}
+        self.waiting: dict[str, list[PlannedCall[A]]] = {}
         """Calls that are out, by name. Asks of one name are one question, and share the answer."""
-        self.later: list[Group[A]] = []
+        self.later: list[PlannedCall[A]] = []
         """Calls without room."""
         self.full: str | None = None
         """The reason why nothing more can be handed over now."""
@@ -212,8 +212,8 @@ class BatchSession(Generic[A, C]):
         while not ended and self.unsettled() and not self.stop:
             left_s = pause
             while left_s > 0 and not self.stop:
-                await asyncio.sleep(min(left_s, SLICE_S))
-                left_s -= SLICE_S
+                await asyncio.sleep(min(left_s, STOP_CHECK_S))
+                left_s -= STOP_CHECK_S
             pause = min(pause * 1.5, self.options.longest_look_s)
             ended = [*await self.recover(), *await self.poll_jobs()]
         if not ended and self.full is not None:
@@ -232,7 +232,7 @@ class BatchSession(Generic[A, C]):
             await self.process_call(call)
         await self.hand_over()
 
-    async def process_call(self, call: Group[A]) -> None:
+    async def process_call(self, call: PlannedCall[A]) -> None:
         """Answer a call and those that follow from it, or prepare them for a job."""
         queue = deque([call])
         while queue:
@@ -275,7 +275,7 @@ class BatchSession(Generic[A, C]):
 
         return await self.answer_through(ask, failed)
 
-    async def prepare_request(self, call: Group[A], name: str) -> C | None:
+    async def prepare_request(self, call: PlannedCall[A], name: str) -> C | None:
         """Write a call for the next job, if there is room. Return its answer if it needs no request, or is the run's first."""
         ask = call.asks[0]
         if self.stop or self.full is not None:
@@ -348,7 +348,7 @@ class BatchSession(Generic[A, C]):
         return tuple(late)
 
     def has_room(self, lot: JobRequests, line: bytes) -> bool:
-        """True if one more request fits the batch. After a full queue, a batch holds half as many requests as the refused
+        """Return whether one more request fits the batch. After a full queue, a batch holds half as many requests as the refused
         one."""
         terms = self.interface.terms
         refused = [len(job.intended.names) for job in self.log.jobs.values() if exceeded_queue(job)]
@@ -357,7 +357,7 @@ class BatchSession(Generic[A, C]):
 
     async def recover(self) -> list[BatchJob]:
         """Search for jobs that the provider may or may not have accepted; return those that are lost."""
-        since = self.options.now() - LOOKED_FOR
+        since = self.options.now() - SEARCH_PERIOD
         jobs = [job for job in self.log.jobs.values() if job.stands in ("intended", "uploaded", "lost")]
         return [job for job in jobs if (job.unsettled or job.intended.at > since) and await self.is_lost(job)]
 

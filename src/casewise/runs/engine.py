@@ -146,7 +146,7 @@ NO_USAGE: dict[str, Any] = dict.fromkeys(
 
 
 @dataclass(frozen=True)
-class Group(Generic[A]):
+class PlannedCall(Generic[A]):
     """The asks that one call answers; the call is made for the first one."""
 
     asks: tuple[A, ...]
@@ -200,11 +200,11 @@ class RunSession(Generic[A, C]):
         parts = (*(ask.key if shared is None else (shared,)), ask.attempt)
         return hashlib.blake2b("\n".join(map(str, parts)).encode(), digest_size=16).hexdigest()
 
-    def _calls(self) -> Iterator[Group[A]]:
+    def _calls(self) -> Iterator[PlannedCall[A]]:
         """Yield the calls that are left; an answer in the log to another ask of the same call is copied."""
         if self.last is None:
             for bundle in self.plan.bundles:
-                yield from map(self._group, self.plan.groups(bundle))
+                yield from map(self._planned_call, self.plan.groups(bundle))
             return
         unsettled = self.last.filter(~pl.col("settled").fill_null(value=False))["bundle"].unique(maintain_order=True)
         starts, ends = (self.last["bundle"].search_sorted(unsettled, side) for side in ("left", "right"))
@@ -216,14 +216,14 @@ class RunSession(Generic[A, C]):
             }
             for asks in self.plan.groups(bundle):
                 if remaining := self._left_after_copying(asks, last):
-                    yield self._group(remaining)
+                    yield self._planned_call(remaining)
 
     def skip(self, names: Collection[str], reserved: Spend) -> None:
         """Skip the calls of these `names`, which count as pending, and reserve their maximum cost."""
         self.calls = self._skipping(names, self.calls)
         self.budget.hold_back(reserved)
 
-    def _skipping(self, names: Collection[str], calls: Iterator[Group[A]]) -> Iterator[Group[A]]:
+    def _skipping(self, names: Collection[str], calls: Iterator[PlannedCall[A]]) -> Iterator[PlannedCall[A]]:
         for call in calls:
             if self.name(call.asks[0]) in names:
                 self.progress.n_pending += 1
@@ -244,8 +244,8 @@ class RunSession(Generic[A, C]):
                 self._write(copied, self._shared(self.log.answer_at(best.place), copied), again=previous is not None)
         return () if best.settled else tuple(replace(ask, attempt=best.attempt + 1) for ask in group)
 
-    def _group(self, asks: tuple[A, ...]) -> Group[A]:
-        return Group(asks, self.max_spend(asks[0]) if self.limits.has_budget else Spend())
+    def _planned_call(self, asks: tuple[A, ...]) -> PlannedCall[A]:
+        return PlannedCall(asks, self.max_spend(asks[0]) if self.limits.has_budget else Spend())
 
     def with_assumed_usage(self, ask: A, answer: C, *, n_unreported: int) -> C:
         """Return an answer with the assumed usage of its requests that report no tokens: an upper bound for each."""
@@ -256,17 +256,17 @@ class RunSession(Generic[A, C]):
             update={"assumed_cost_usd": most.cost_usd or None, "assumed_tokens": min(most.tokens, MOST_TOKENS)}
         )
 
-    def store_answer(self, group: Group[A], answer: C) -> tuple[Group[A], ...]:
+    def store_answer(self, call: PlannedCall[A], answer: C) -> tuple[PlannedCall[A], ...]:
         """Write an answer for every ask of a call, once a call in any order; return the call that repeats it, if one is needed."""
-        first, attempt = group.asks[0], group.asks[0].attempt
+        first, attempt = call.asks[0], call.asks[0].attempt
         self.progress.count_call(answer)
-        for ask in group.asks:
+        for ask in call.asks:
             self._write(ask, answer if ask is first else self._shared(answer, ask), again=attempt > 0)
         self.show()
         if attempt < self.plan.retries and answer.failure is not None:
-            return (self._group(tuple(replace(ask, attempt=attempt + 1) for ask in group.asks)),)
+            return (self._planned_call(tuple(replace(ask, attempt=attempt + 1) for ask in call.asks)),)
         if answer.may_pass:
-            self.progress.n_unavailable += len(group.asks)
+            self.progress.n_unavailable += len(call.asks)
         return ()
 
     def _shared(self, answer: C, ask: A) -> C:
@@ -288,29 +288,29 @@ async def run_live(session: RunSession[A, C], call_of: Callable[[A], Awaitable[C
     An error of `call_of` or of the log stops the run: calls in flight are cancelled, and the error is raised. A stop lets
     calls in flight finish.
     """
-    follow_ups: deque[Group[A]] = deque()
+    follow_ups: deque[PlannedCall[A]] = deque()
     budget = session.budget if session.limits.has_budget else None
 
     async def worker() -> None:
         while not session.stop:
-            group = follow_ups.popleft() if follow_ups else next(session.calls, None)
-            if group is None:
+            call = follow_ups.popleft() if follow_ups else next(session.calls, None)
+            if call is None:
                 return
-            if budget is not None and (limit := await budget.reserve(group.max_spend)) is not None:
+            if budget is not None and (limit := await budget.reserve(call.max_spend)) is not None:
                 session.stop.ask(limit)
                 return
             actual = Spend()
             try:
                 with metered() as meter:
-                    answered = await call_of(group.asks[0])
-                answered = session.with_assumed_usage(group.asks[0], answered, n_unreported=meter.n_unreported)
+                    answered = await call_of(call.asks[0])
+                answered = session.with_assumed_usage(call.asks[0], answered, n_unreported=meter.n_unreported)
                 if budget is not None:
                     actual = spend_of(answered)
             finally:
                 if budget is not None:
-                    budget.settle(group.max_spend, actual)
-                    budget.in_flight.end(group.max_spend)
-            follow_ups.extend(session.store_answer(group, answered))
+                    budget.settle(call.max_spend, actual)
+                    budget.in_flight.end(call.max_spend)
+            follow_ups.extend(session.store_answer(call, answered))
 
     try:
         async with asyncio.TaskGroup() as tasks:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self, TypeVar
 
 from casewise.errors import ConfigurationError, DataError
-from casewise.models.local import drop_all_waiting
+from casewise.models.batcher import drop_all_waiting
 from casewise.models.prices import Spend
 from casewise.options import CONCURRENCY, SPEED_GROUP, Hidden, Parameter
 from casewise.records.call import Call
@@ -130,7 +130,7 @@ class Budget:
 
     A call that does not fit waits for those under way, which mostly cost less than was set aside for them; when none
     is under way and it still does not fit, the budget is used up. So a limit is never passed as long as the estimates
-    are upper bounds.
+    are upper bounds. Nothing is awaited between a check and its reservation, so that no two calls take the same room.
     """
 
     def __init__(self, limits: Limits, *, spent: Spend | None = None, in_flight: InFlight | None = None) -> None:

@@ -129,7 +129,6 @@ class Maker(ChatAsker[TextAsk, MadeText]):
         return estimate_usage(self.messages(ask), reply_tokens=min(MAX_TOKENS, reply))
 
     def read(self, ask: TextAsk, reply: Reply, call_fields: dict[str, Any]) -> MadeText:
-        """Return the made text in the reply, or the reason why there is none."""
         try:
             result = {"made": self.text_in(reply.text)}
         except ValueError as error:

@@ -1,20 +1,28 @@
-"""What each batch interface is sent, and how what it says is read."""
+"""What all batch interfaces have in common: how the words of providers are read."""
 
-import asyncio
 import json
-from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
-from casewise.errors import ConfigurationError
+from casewise.errors import ConfigurationError, Unavailable
+from casewise.models.batches.interface import (
+    BatchResult,
+    BatchStatus,
+    completion,
+    documented_shape,
+    failure_words,
+    join_texts,
+    optional_count,
+    parse_time,
+    read_result,
+    split_system,
+    state_of,
+)
 from casewise.models.batches.named import batch_interface
-from casewise.models.batches.openai import openai_result as landed
-from casewise.models.batches.terms import TERMS, terms_of
 from casewise.models.client import ClientOptions, EndpointClient
-from casewise.models.endpoints import ENDPOINTS, Key, find_endpoint
-from casewise.models.protocol import Rejected
+from casewise.models.endpoints import Key, find_endpoint
 from casewise.storage.batch_jobs import BatchJob, JobEvent
 
 BODY: dict[str, Any] = {
@@ -41,102 +49,112 @@ def interface(name):
     return batch_interface(EndpointClient(endpoint, key=Key("sk-1234"), options=ClientOptions()), "tiny")
 
 
-def line(name):
-    return json.loads(interface(name).line("ab-x", "chat/completions", BODY))
-
-
-def test_each_interface_is_sent_a_request_in_its_own_words():
-    assert line("openai") == {"custom_id": "ab-x", "method": "POST", "url": "/v1/chat/completions", "body": BODY}
-    assert line("mistral") == {"custom_id": "ab-x", "body": BODY}
-    assert line("anthropic") == {
-        "custom_id": "ab-x",
-        "params": {
-            "model": "tiny",
-            "max_tokens": 64,
-            "temperature": 0.0,
-            "system": "Be brief.",
-            "messages": BODY["messages"][1:],
-            "output_config": {"format": {"type": "json_schema", "schema": {"type": "object"}}},
-        },
-    }
-    assert line("google") == {
-        "metadata": {"key": "ab-x"},
-        "request": {
-            "systemInstruction": {"parts": [{"text": "Be brief."}]},
-            "contents": [
-                {"role": "user", "parts": [{"text": "Is it safe?"}]},
-                {"role": "model", "parts": [{"text": "Perhaps."}]},
-                {"role": "user", "parts": [{"text": "Say."}]},
-            ],
-            "generationConfig": {
-                "maxOutputTokens": 64,
-                "temperature": 0.0,
-                "seed": 7,
-                "responseMimeType": "application/json",
-                "responseJsonSchema": {"type": "object"},
-            },
-        },
-    }
-
-
-@pytest.mark.parametrize("name", ["anthropic", "google"])
-def test_log_probabilities_are_refused_where_there_are_none(name):
-    with pytest.raises(Rejected, match="log probabilities"):
-        interface(name).line("ab-x", "chat/completions", {**BODY, "logprobs": True})
+def request_line(name, body=None):
+    """A request in the form of an interface."""
+    return json.loads(interface(name).line("ab-x", "chat/completions", body or BODY))
 
 
 @pytest.mark.parametrize("name", ["anthropic", "google"])
 def test_a_field_that_another_protocol_has_no_place_for_is_refused(name):
     with pytest.raises(ConfigurationError, match="reasoning_effort, top_k cannot be sent"):
-        interface(name).line("ab-x", "chat/completions", {**BODY, "top_k": 1, "reasoning_effort": "low"})
+        request_line(name, {**BODY, "top_k": 1, "reasoning_effort": "low"})
 
 
-def test_providers_with_other_words_for_the_shape_are_asked_in_them():
-    mistral, together = interface("mistral"), interface("together")
-    assert mistral.creation(JOB) == {
-        "input_files": ["file-1"],
-        "endpoint": "/v1/chat/completions",
-        "model": "tiny",
-        "timeout_hours": 24,
-        "metadata": {"casewise": "ab-1"},
+def test_system_messages_stand_apart_from_the_turns():
+    turns, system = split_system(BODY)
+
+    assert (turns, system) == (BODY["messages"][1:], ["Be brief."])
+
+
+@pytest.mark.parametrize(
+    ("word", "state"),
+    [
+        ("completed", "completed"),
+        ("ended", "completed"),
+        ("SUCCESS", "completed"),
+        ("BATCH_STATE_SUCCEEDED", "completed"),
+        ("JOB_STATE_CANCELLED", "cancelled"),
+        ("TIMEOUT_EXCEEDED", "expired"),
+        ("failed", "failed"),
+        ("in_progress", "waiting"),
+        ("finalizing", "waiting"),
+        (None, "waiting"),
+    ],
+)
+def test_a_word_that_is_not_known_is_no_end(word, state):
+    assert state_of(word) == state
+    assert BatchStatus("b", state_of(word)).has_ended == (state != "waiting")
+
+
+@pytest.mark.parametrize(
+    ("errors", "words"),
+    [
+        (None, ""),
+        ("full", "full"),
+        ({"data": [{"code": "c", "message": "m"}, {"message": "n"}]}, "c m"),
+        ({"message": "m"}, "m"),
+        ([], ""),
+        ({"data": []}, ""),
+        ([{"code": 7}], "7"),
+        ({"message": "m" * 400}, "m" * 300),
+        ("m" * 400, "m" * 300),
+    ],
+)
+def test_a_failure_is_told_by_the_first_error(errors, words):
+    assert failure_words(errors) == words
+
+
+@pytest.mark.parametrize(
+    ("value", "count"), [(3, 3), ("12", 12), (0, 0), (-1, None), ("", None), (None, None), (2.5, None)]
+)
+def test_a_count_may_be_written_as_text(value, count):
+    assert optional_count(value) == count
+
+
+@pytest.mark.parametrize(
+    ("value", "hour"),
+    [(3600, 1), (3600.5, 1), ("1970-01-01T01:00:00", 1), ("1970-01-01T03:00:00+02:00", 1), ("1970-01-01T01:00:00Z", 1)],
+)
+def test_a_time_is_in_utc_unless_it_says_otherwise(value, hour):
+    at = parse_time(value)
+
+    assert at is not None
+    assert at.astimezone(UTC).replace(minute=0, second=0, microsecond=0) == datetime(1970, 1, 1, hour, tzinfo=UTC)
+    assert at.utcoffset() in (timedelta(), timedelta(hours=2))
+
+
+@pytest.mark.parametrize("value", [None, "soon", 1e30, float("nan"), [], {}])
+def test_what_is_no_time_is_none(value):
+    assert parse_time(value) is None
+
+
+def test_an_answer_of_another_shape_is_an_error_that_names_the_provider():
+    with (
+        pytest.raises(
+            Unavailable, match=r"acme sent an answer that does not match its documentation \(KeyError: 'id'\)"
+        ),
+        documented_shape("acme"),
+    ):
+        BODY["id"]
+    with pytest.raises(ZeroDivisionError), documented_shape("acme", ZeroDivisionError):
+        int("x")
+
+
+def test_a_line_that_cannot_be_read_is_a_fault_of_its_own_request_alone():
+    def results(status: int) -> BatchResult:
+        return read_result(lambda line: BatchResult(line["name"], status, "t"), {"name": "x"})
+
+    assert [results(status).status for status in (199, 200, 599, 600)] == [500, 200, 599, 500]
+    assert read_result(lambda line: line["name"], {"other": 1}) == ("", 500, '{"other": 1}')
+
+
+def test_a_chat_completion_has_its_reasoning_only_where_there_is_some():
+    plain, reasoned = completion("m", "t", "stop", {"a": 1}), completion("m", "t", "stop", {}, "r")
+
+    assert plain == {
+        "model": "m",
+        "choices": [{"message": {"content": "t"}, "finish_reason": "stop"}],
+        "usage": {"a": 1},
     }
-    assert together.creation(JOB) == {
-        "input_file_id": "file-1",
-        "endpoint": "/v1/chat/completions",
-        "completion_window": "24h",
-    }
-    assert (together.purpose, together.upload_to, mistral.batches) == ("batch-api", "files/upload", "batch/jobs")
-    assert together.parse_status({"job": {"id": "b", "status": "COMPLETED"}}).state == "completed"
-    batch = mistral.parse_status({"id": "b", "status": "TIMEOUT_EXCEEDED", "succeeded_requests": 3})
-    assert (batch.state, batch.n_done) == ("expired", 3)
-
-
-def test_an_entry_that_expired_is_to_be_asked_again():
-    expired = {"custom_id": "ab-x", "response": None, "error": {"code": "batch_expired", "message": "too late"}}
-
-    assert landed(expired).status == 408
-
-
-def test_the_key_goes_into_the_header_that_an_interface_wants():
-    headers = {name: interface(name).wire._headers for name in ("openai", "azure", "anthropic", "google")}
-
-    assert headers["openai"] == {"Authorization": "Bearer sk-1234"}
-    assert headers["azure"] == {"api-key": "sk-1234"}
-    assert headers["anthropic"] == {"x-api-key": "sk-1234", "anthropic-version": "2023-06-01"}
-    assert headers["google"] == {"x-goog-api-key": "sk-1234"}
-    assert interface("google").wire.base_url == "https://generativelanguage.googleapis.com/v1beta"
-
-
-def test_every_hosted_endpoint_has_terms_with_a_source_or_is_refused():
-    for name, endpoint in ENDPOINTS.items():
-        if name in TERMS:
-            assert TERMS[name].source.startswith("https://")
-        elif not endpoint.key_optional:
-            with pytest.raises(ConfigurationError, match="not known to have a batch interface"):
-                terms_of(endpoint)
-        else:
-            assert terms_of(endpoint).discount == 0
-
-
-def test_a_job_without_its_file_is_looked_for_by_nobody():
-    assert asyncio.run(interface("openai").find(replace(JOB, file=None), ())) is None
+    assert reasoned["choices"][0]["message"] == {"content": "t", "reasoning": "r"}
+    assert join_texts([{"text": "a"}, {"text": None}, {}, {"text": 3}]) == "a3"

@@ -24,7 +24,7 @@ from casewise.storage.batch_jobs import BatchJob
 
 VERSION = "2023-06-01"
 
-FINISHED = {"end_turn": "stop", "stop_sequence": "stop", "max_tokens": "length", "refusal": "content_filter"}
+FINISH_REASONS = {"end_turn": "stop", "stop_sequence": "stop", "max_tokens": "length", "refusal": "content_filter"}
 """Their word for why a reply ended, and ours."""
 
 STATUS = {
@@ -94,7 +94,7 @@ def anthropic_result(line: Mapping[str, Any]) -> BatchResult:
     reply = completion(
         message.get("model"),
         join_texts([part for part in parts if part.get("type") == "text"]),
-        FINISHED.get(str(message.get("stop_reason")), message.get("stop_reason")),
+        FINISH_REASONS.get(str(message.get("stop_reason")), message.get("stop_reason")),
         {
             "prompt_tokens": None if sent[0] is None else sum(tokens or 0 for tokens in sent),
             "completion_tokens": usage.get("output_tokens"),

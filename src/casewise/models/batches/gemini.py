@@ -23,7 +23,7 @@ from casewise.models.batches.interface import (
 from casewise.models.protocol import Rejected
 from casewise.storage.batch_jobs import BatchJob
 
-FINISHED = {"STOP": "stop", "MAX_TOKENS": "length"}
+FINISH_REASONS = {"STOP": "stop", "MAX_TOKENS": "length"}
 FILTERED = frozenset({"SAFETY", "PROHIBITED_CONTENT", "BLOCKLIST", "SPII", "RECITATION"})
 
 STATUS = {3: 400, 5: 404, 7: 403, 8: 429, 16: 401}
@@ -106,7 +106,7 @@ def gemini_result(answer: Mapping[str, Any]) -> BatchResult:
     reply = completion(
         response.get("modelVersion"),
         join_texts([part for part in parts if not part.get("thought")]),
-        "content_filter" if blocked else FINISHED.get(reason, reason.lower()),
+        "content_filter" if blocked else FINISH_REASONS.get(reason, reason.lower()),
         {
             "prompt_tokens": usage.get("promptTokenCount"),
             "completion_tokens": None if replied == [None, None] else sum(tokens or 0 for tokens in replied),

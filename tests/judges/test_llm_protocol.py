@@ -9,7 +9,7 @@ from tests.support.served import served
 
 import casewise
 from casewise.api import AskOptions, ClientOptions, LiveOptions, ModelOptions, RunOptions, Selection
-from casewise.ask.elicitations import PROTOCOLS, protocol_for
+from casewise.ask.elicitations import PROTOCOLS
 from casewise.errors import ConfigurationError
 from casewise.judges.llm import LLMJudge, live_judge
 from casewise.models.protocol import FakeModel
@@ -67,15 +67,6 @@ def test_an_open_model_is_asked_once_with_a_system_message(words):
         assert (body["temperature"], body["top_p"], body["max_tokens"]) == (0.6, 0.9, 512)
         assert body["messages"][0] == {"role": "system", "content": "You are a helpful assistant."}
         assert [message["role"] for message in body["messages"]] == ["system", "user"]
-
-
-@pytest.mark.parametrize("judge", ["hf:models/Mixtral-8x7B-Instruct-v0.1", "vllm/cognitivecomputations/dolphin-2.5"])
-def test_mixtral_and_dolphin_are_sampled_bare(judge):
-    protocol = protocol_for("published-open", judge)
-
-    assert (protocol.ask.temperature, protocol.ask.top_p, protocol.ask.max_tokens) == (1.0, None, 512)
-    assert "temperature 1 and no top-p" in protocol.words
-    assert PROTOCOLS["published-open"].ask.top_p == 0.9
 
 
 def test_a_probability_is_eight_tokens_greedily_under_both(words):
@@ -202,9 +193,9 @@ def test_strict_takes_json_only_and_the_report_counts_how_replies_were_read(tmp_
 
 
 LIKERT = """
-from casewise.ask.elicitations import ELICITED
+from casewise.ask.elicitations import ELICITATIONS
 
-likert = ELICITED["score"]
+likert = ELICITATIONS["score"]
 """
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from casewise.models.local import class_of, first_token_ids
+from casewise.models.label_tokens import class_of, first_token_ids
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ from tests.support.fault_server import FaultServer
 
 from casewise.errors import ConfigurationError
 from casewise.models.endpoints import ENDPOINTS
-from casewise.models.inspect_bridge import InspectModel
 from casewise.models.load import ModelOptions, load_model
 from casewise.models.protocol import REQUIRED_OPTIONS, FakeModel, ReplyOptions, user_messages
 
@@ -61,34 +60,6 @@ def test_without_them_nothing_is_sent_that_was_not_before():
 def test_a_provider_that_does_not_take_one_is_not_asked(option):
     with pytest.raises(ConfigurationError, match=f"openai/tiny takes no {option.replace('_', ' ')}"):
         asked_of("openai/tiny", **{option: WANTED[option]})
-
-
-class Told:
-    """Stands where Inspect's model does, and keeps the configuration that it is given."""
-
-    async def generate(self, _messages, *, config):
-        self.config = config
-        raise RuntimeError("seen")
-
-
-@pytest.mark.inspect
-@pytest.mark.parametrize(
-    ("provider", "option", "taken"),
-    [
-        ("openai", "top_p", True),
-        ("openai", "reasoning_effort", True),
-        ("hf", "prefill", False),
-        ("hf", "template_arguments", False),
-    ],
-)
-def test_inspect_is_given_what_it_would_not_leave_out_without_a_word(provider, option, taken):
-    pytest.importorskip("inspect_ai", reason="needs the extra [inspect]: inspect-ai")
-    inspect = Told()
-    model = InspectModel(f"inspect:{provider}/tiny", inspect, base_url="http://127.0.0.1:9")
-    with pytest.raises(Exception, match="seen" if taken else "takes no"):
-        asyncio.run(model.reply(user_messages("?"), ReplyOptions(8, **{option: WANTED[option]})))
-
-    assert not taken or getattr(inspect.config, option) == WANTED[option]
 
 
 def test_a_reply_of_a_fake_begins_as_it_is_told_to():

@@ -11,7 +11,7 @@ from tests.support.served import served
 import casewise
 from casewise.api import AskOptions, ClientOptions, LiveOptions, ModelOptions, Prices, RunOptions, Selection
 from casewise.errors import RunConflict
-from casewise.judges.llm import BESIDE, parse_verdict
+from casewise.judges.llm import SAMPLED_ONE_IN, parse_verdict
 
 PROSE = "On balance I would let this one through."
 
@@ -88,7 +88,7 @@ def test_replies_that_the_strict_reader_reads_stay_as_they_are_and_some_are_read
     assert {row["outcome"]["value"] for row in rows} == {1.0}
     assert {row["read_as"] for row in rows} == {"json"}
     both = [row for row in rows if "second_reader" in (row.get("detail") or {})]
-    assert 0 < len(both) < 90 / BESIDE * 2.5
+    assert 0 < len(both) < 90 / SAMPLED_ONE_IN * 2.5
     page = casewise.report(run).to_markdown()
     assert f"Both read {len(both)} replies, and found the same verdict in 0." in page
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from casewise.models.local import Batcher, common_prefix, drop_all_waiting, length_sorted_batches
+from casewise.models.batcher import Batcher, common_prefix, drop_all_waiting, length_sorted_batches
 
 
 @given(st.lists(st.integers(1, 50), max_size=40), st.integers(1, 200))

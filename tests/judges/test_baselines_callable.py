@@ -175,7 +175,7 @@ def takes_one(text):
     [
         (
             divides,
-            r"on its first item, i_\w+: ZeroDivisionError: division by zero \(test_callable.py:\d+, in divides\)",
+            r"on its first item, i_\w+: ZeroDivisionError: division by zero \(test_baselines_callable.py:\d+, in divides\)",
         ),
         (takes_one, r"TypeError: takes_one\(\) takes 1 positional argument but 2 were given.*f\(query, context\)"),
         (lambda query, context: "perhaps", "returned 'perhaps', not 'safe', 'unsafe' or a boolean"),
