@@ -43,7 +43,7 @@ from tests.support.study import design, material
 
 from casewise import database
 from casewise.database import Database
-from casewise.studies.rounds import load_round, open_round
+from casewise.studies.rounds import open_round
 from casewise.studies.wording import read_wording
 from casewise.web.load_test import Crowd, Rehearsal, RehearsalPlan, arrivals, rehearse_to_the_end
 
@@ -180,12 +180,10 @@ def rate_once(store: Database, address: str, *, name: str, full: bool) -> Rehear
     shown = material(plan, queries=queries)
     with store.write() as connection:
         texts = read_wording(plan, Path())
-        study_id = open_round(connection, plan, phase="rehearsal", wording=texts, material=shown, now=datetime.now(UTC))
-        study = load_round(connection, study_id)
-    assert study is not None
+        study = open_round(connection, plan, phase="rehearsal", wording=texts, material=shown, now=datetime.now(UTC))
     people = len(shown.items) * per_item // 25 + len(PAPER)  # each condition may end with a short batch
     rehearsal = RehearsalPlan(
-        url=f"{address}/study/{study_id}",
+        url=f"{address}/study/{study.id}",
         annotators=people,
         careless=0.0,
         dropout=0.05 if full else 0.0,

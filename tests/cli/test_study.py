@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from tests.support.command import invoke
-from tests.support.prolific import stand_in
 from tests.support.study import begun, finished
 
 from casewise import database
@@ -170,58 +169,11 @@ def test_check_fails_below_the_hourly_floor(casewise, tmp_path):
     assert "pay at least 3.00 a batch" in casewise(f"study check {tmp_path / 's.toml'}", fails=True)
 
 
-def test_prolific_needs_a_token_and_a_prolific_study(casewise, monkeypatch):
-    casewise("study init demo --preset lab")
-    assert "CASEWISE_PROLIFIC_TOKEN" in casewise("prolific create --dry-run", fails=True)
-    casewise("study open --pilot --queries 2")
-    assert "not 'prolific'" in casewise("prolific create --phase pilot", fails=True)
-
-
-@pytest.mark.parametrize(
-    "address",
-    [
-        "http://study.uni.edu",
-        "https://127.0.0.1",
-        "https://localhost:8000",
-        "http://127.0.0.1:8000",
-        "https://10.0.0.4",
-    ],
-)
-def test_strangers_are_sent_to_no_address_that_is_our_own_or_not_encrypted(casewise, monkeypatch, address):
-    monkeypatch.setenv("CASEWISE_PROLIFIC_TOKEN", "secret")
-    casewise("study init demo --preset prolific")
-    casewise("study open --pilot --queries 2")
-
-    said = casewise(f"prolific create --phase pilot --site-url {address}", fails=True)
-    assert f"cannot safely reach {address}" in said
-
-
 def test_nobody_can_be_asked_to_take_part_while_placeholders_stand(casewise):
     casewise("study init demo --email you@example.org --researcher Grace --institution Here")
 
     for command in ("check", "check --freeze", "open --pilot"):
         assert "[contact] still has 'you@example.org'" in casewise(f"study {command}", fails=True)
-
-
-@pytest.mark.slow
-def test_prolific_is_told_what_to_create_publish_and_keep_out(casewise, monkeypatch):
-    casewise("study init demo --preset prolific")
-    casewise("study open --pilot --queries 2")
-    again = "prolific create --phase pilot --again --keep-out pilot --site-url https://study.uni.edu"
-    with stand_in("secret") as server:
-        server.projects = {"w": {"p": "ours"}}
-        monkeypatch.setenv("CASEWISE_PROLIFIC_TOKEN", "secret")
-        monkeypatch.setenv("CASEWISE_PROLIFIC_API", server.url)
-        said = casewise("prolific create --phase pilot --places 5 --site-url https://study.uni.edu")
-        assert "created, unpublished: study-1" in said
-        assert "languages English" in said
-        assert "study-1 is published" in casewise("prolific publish --phase pilot")
-        assert "4 of 10 places taken, 6 more people needed" in casewise("prolific places --phase pilot")
-        assert "needs its --workspace" in casewise(again, fails=True)
-        assert "0 people in the group group-0 cannot take part" in casewise(f"{again} --workspace w")
-
-    assert server.created[0]["total_available_places"] == 5
-    assert "participant_group_blocklist" in str(server.created[1]["filters"])
 
 
 @pytest.mark.slow

@@ -1,11 +1,8 @@
 from datetime import timedelta
 
-from sqlalchemy import select
 from tests.support.app import NOW
 
 from casewise.database.engine import Limit, forget_limit, take
-from casewise.database.tables import staff
-from casewise.database.tables.metadata import insert_if_absent
 
 LIMIT = Limit(burst=3, per_s=30)
 
@@ -22,11 +19,3 @@ def test_a_burst_is_allowed_and_one_more_after_its_share_of_the_time(store):
         assert take(connection, "other", LIMIT, now=NOW), "each key has a limit of its own"
         forget_limit(connection, "key")
     assert attempts(store, 1) == [True]
-
-
-def test_a_row_is_added_once_and_the_first_stays(store):
-    row = {"key": "k", "tokens": 1.0, "updated_at": NOW}
-    with store.write() as connection:
-        assert insert_if_absent(connection, staff.rate_limits, row)
-        assert not insert_if_absent(connection, staff.rate_limits, row | {"tokens": 2.0})
-        assert connection.scalars(select(staff.rate_limits.c.tokens)).all() == [1.0]

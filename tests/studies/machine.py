@@ -20,7 +20,7 @@ from casewise.database.tables import study as tables
 from casewise.studies.answers import SubmittedAnswer, lapse_and_void, take_answer, undo, void
 from casewise.studies.people import Vault, admit, answer_quiz, pass_tutorial
 from casewise.studies.recruiters import RecruiterIds
-from casewise.studies.rounds import load_round, open_round
+from casewise.studies.rounds import open_round
 from casewise.studies.slots import resume
 from casewise.studies.wording import read_wording
 
@@ -51,10 +51,9 @@ class InDatabase:
         plan = design(attention={"checks_per_batch": 0, "may_skip": 1.0}, seed=seed)
         with self.database.write() as connection:
             texts = read_wording(plan, Path())
-            study_id = open_round(connection, plan, phase="main", wording=texts, material=material(plan), now=START)
-            found = load_round(connection, study_id)
-        assert found is not None
-        self.study, self.ids = found, dict[str, str]()
+            shown = material(plan)
+            self.study = open_round(connection, plan, phase="main", wording=texts, material=shown, now=START)
+        self.ids = dict[str, str]()
 
     def arrive(self, name: str) -> bool:
         with self.study.write(self.database, self.now) as live, self.known_id(name):

@@ -650,3 +650,27 @@ def test_who_answered_no_item_left_early_unless_skipping_checks_ended_it(store, 
     with study.write(store, START) as live:
         finish_batch(live, who, outcome=ends)
         assert people_states(live)[0].outcome == outcome
+
+
+def test_who_is_taken_in_again_counts_where_there_is_room_and_never_more(store):
+    study = opened(store, design(ratings={"per_item": 1, "per_annotator": 3}, conditions=["no_context"]), queries=3)
+    ann = finished(store, study, "ann")
+    with study.write(store, START) as live:
+        void(live, ann, reason="a mistake", by="owner")
+    ben = begun(store, study, "ben")
+    for _ in range(2):
+        answer(store, study, ben)
+    with study.write(store, START) as live:
+        void(live, ben, reason="asked us to", by="owner")
+        assert restore(live, ann, reason="it was one", by="owner") == 3
+        assert restore(live, ann, reason="twice", by="owner") == 0
+        assert restore(live, ben, reason="but too late", by="owner") == 0
+    assert seen(store, study).exact
+    with store.read() as connection:
+        states = connection.scalars(select(tables.pages.c.state).where(tables.pages.c.annotator_id == ben)).all()
+        events = connection.execute(
+            select(tables.events.c.detail).where(tables.events.c.kind == "restored").order_by(tables.events.c.id)
+        ).all()
+    assert "surplus" in states
+
+    assert events[0].detail == {"why": "it was one", "counted": 3, "surplus": 0}

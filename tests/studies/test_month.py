@@ -35,8 +35,8 @@ from casewise.studies.people import (
     annotator,
     answer_quiz,
     halt,
-    leave_before_batch,
     pass_tutorial,
+    stop_participation,
 )
 from casewise.studies.prolific import SETTLED, Submission, reconcile
 from casewise.studies.recruiters import RecruiterIds
@@ -247,8 +247,7 @@ class Month:
             if annotator(live, person.id) is None:
                 return
             if person.way == "stops":
-                leave_before_batch(live, person.id)
-                finish_batch(live, person.id, outcome="stopped")
+                stop_participation(live, person.id)
             here = annotator(live, person.id)
         outcome = here.outcome if here else None
         if outcome in {"screened_out", "left_early"} and int(person.name) % 2:
@@ -292,8 +291,7 @@ class Month:
                     elif line.action == "leave out":
                         take_returned(live, who, by="owner")
                     else:
-                        leave_before_batch(live, who)
-                        finish_batch(live, who, outcome="stopped")
+                        stop_participation(live, who)
                 done[str(line.action)] += 1
 
 

@@ -5,8 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import insert, select, update
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy import select
 from tests.support.study import START, VAULT, begun, design, finished, opened, pages_of
 
 from casewise.database.tables import study as tables
@@ -59,46 +58,6 @@ def test_one_page_answered_in_many_tabs_counts_once(store):
         taken = Counter(tabs.map(press, ["respond", "refuse"] * 8))
 
     assert taken == {"rated": 1, "again": 15}
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda page: update(tables.pages).where(tables.pages.c.slot_id == page.slot_id).values(slot_id=None),
-        lambda page: update(tables.slots).where(tables.slots.c.id == page.slot_id).values(holder_id=None),
-        lambda page: update(tables.pages).where(tables.pages.c.slot_id == page.slot_id).values(state="surplus"),
-        lambda page: update(tables.pages).where(tables.pages.c.slot_id == page.slot_id).values(condition="other"),
-        lambda page: (
-            update(tables.annotators).where(tables.annotators.c.id == page.annotator_id).values(condition="other")
-        ),
-        lambda page: insert(tables.slots).values(
-            study_id=page.study_id, item_id=page.item_id, condition=page.condition, number=1
-        ),
-        lambda page: insert(tables.pages).values(
-            **{**page._mapping, "position": 99, "slot_id": None, "state": "lapsed"}
-        ),
-        lambda page: update(tables.events).values(kind="nothing happened"),
-        lambda page: tables.events.delete(),
-    ],
-    ids=[
-        "a rating without a slot",
-        "a slot taken from its page",
-        "a surplus rating that counts",
-        "a page of another condition",
-        "an annotator of another condition",
-        "one promised rating twice",
-        "one item twice",
-        "a changed event",
-        "a deleted event",
-    ],
-)
-def test_the_database_itself_refuses(store, change):
-    study = opened(store)
-    who = begun(store, study, "alice")
-    page = next(page for page in pages_of(store, who) if page.kind == "item")
-
-    with pytest.raises(DBAPIError), store.write() as connection:
-        connection.execute(change(page))
 
 
 def test_forgetting_before_the_date_withdraws_everything(store):

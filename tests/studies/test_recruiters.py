@@ -1,11 +1,7 @@
-from typing import get_args
-
 import pytest
-from tests.support.study import design
 
 from casewise.errors import StudyError
 from casewise.studies.design import RecruiterSettings
-from casewise.studies.prolific import ProlificClient, Transition, study_request
 from casewise.studies.recruiters import RecruiterIds, make_recruiter, new_invitation
 
 KEY = b"a key for invitations"
@@ -72,42 +68,3 @@ def test_an_id_in_capitals_is_the_same_person():
     assert recruiter(kind="invitation").arrive({"participant": invitation.upper()}).person == invitation[:24]
     found = recruiter(kind="prolific", **CODES).arrive(parameters)
     assert (found.person, found.session) == ("5f00ab", "Se1")
-
-
-def request_to_prolific(*, group=None, **changes):
-    plan = design(
-        recruiter={"kind": "prolific", **CODES},
-        quiz={"attempts": 2},
-        eligibility={"approval_rate": 95, "approved_count": 100},
-    )
-    plan, url = plan.model_copy(update=changes), "https://study.example/study/1"
-    return study_request(plan, url=url, places=10, minutes=14.6, group=group)
-
-
-def test_the_request_to_prolific_pays_screen_outs_and_keeps_returners_out():
-    request = request_to_prolific(group="g1")
-
-    assert request["reward"] == 350
-    assert request["estimated_completion_time"] == 15
-    assert {"filter_id": "participant_group_blocklist", "selected_values": ["g1"]} in request["filters"]
-    assert "PROLIFIC_PID={{%PROLIFIC_PID%}}" in request["external_study_url"]
-    screened = next(code for code in request["completion_codes"] if code["code"] == "OUT12345")
-    assert screened["actions"][0]["fixed_screen_out_reward"] == 50
-    assert "REJECT" not in str(request)
-    assert "NO_CONSENT" not in str(request)
-    assert "read what a chatbot replied" in request_to_prolific(rates="replies")["description"]
-
-
-def test_those_who_do_not_consent_have_a_code_that_prolific_knows():
-    settings = RecruiterSettings(kind="prolific", **CODES, no_consent_code="NOTHANKS1")
-
-    assert request_to_prolific(recruiter=settings)["completion_codes"][-1] == {
-        "code": "NOTHANKS1",
-        "code_type": "NO_CONSENT",
-        "actions": [{"action": "REQUEST_RETURN", "return_reason": "Withdrew consent"}],
-    }
-
-
-def test_there_is_no_way_to_reject_anybody():
-    assert set(get_args(Transition)) == {"PUBLISH", "PAUSE", "START", "APPROVE"}
-    assert not [name for name in dir(ProlificClient) if "reject" in name.lower()]

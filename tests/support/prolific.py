@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from json import dumps, loads
 from pathlib import Path
@@ -14,8 +15,16 @@ from typing import Any
 from urllib.parse import parse_qs
 
 import pytest
+from sqlalchemy import Connection, update
 from tests.support.databases import empty_database
-from tests.support.study import SECRET, tea
+from tests.support.study import RIGHT, SECRET, START, design, opened, tea
+
+from casewise import database
+from casewise.database.tables import study as tables
+from casewise.studies.answers import SubmittedAnswer, next_page, take_answer
+from casewise.studies.people import Vault, admit, answer_quiz, pass_tutorial
+from casewise.studies.recruiters import RecruiterIds
+from casewise.studies.rounds import note_at_recruiter
 
 
 @dataclass
@@ -212,3 +221,59 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, Any]:
     sqlite = request.param == "sqlite"
     url = empty_database(tmp_path / "casewise.db") if sqlite else request.getfixturevalue("postgres_copy")
     return {"file": tea(tmp_path / "study.toml", "prolific"), "database": url}
+
+
+@pytest.fixture
+def recruited(place: dict[str, Any]) -> Any:
+    """The main round of a study at Prolific whose id there is on record, in the database at `place`."""
+    plan = design(
+        ratings={"per_item": 60, "per_annotator": 2},
+        recruiter={
+            "kind": "prolific",
+            "completion_code": "GOOD",
+            "screened_out_code": "SHORT",
+            "failed_checks_code": "FAILED",
+        },
+        pay={"per_batch": 4.0, "screen_out": 0.5, "fee_percent": 30.0},
+        quiz={"attempts": 2},
+    )
+    with database.open(str(place["database"])) as store:
+        made = opened(store, plan)
+        with made.write(store, START) as live:
+            for state, name in (("begun", ""), ("made", "study-1")):
+                note_at_recruiter(live, "study", state, name)
+    return made
+
+
+UNDER_WAY = {"tutorial", "reading away", "rating", "rating away"}
+
+
+def comes(connection: Connection, study: Any, name: str, here: str) -> str:
+    """Somebody who stands at `here`, such as `rating away`; their random id."""
+    now = datetime.now(UTC)
+    who = admit(study.at(connection, now), RecruiterIds(f"p-{name}", "study-1", f"s-{name}"), vault=Vault(SECRET))
+    assert who is not None
+    rates = here in {
+        "rating",
+        "rating away",
+        "completed",
+        "stopped",
+        "rated nothing",
+        "too_many_skips",
+        "failed_checks",
+    }
+    if rates:
+        pass_tutorial(study.at(connection), who.id)
+        answer_quiz(study.at(connection, now), who.id, RIGHT)
+        if here != "rated nothing":
+            page = next_page(study.at(connection), who.id)
+            assert page is not None
+            take_answer(study.at(connection, now), who.id, SubmittedAnswer(page.position, page.step, "respond", 5.0))
+    early = now - timedelta(days=1)
+    outcome = {"rated nothing": "stopped"}.get(here, None if here in UNDER_WAY else here)
+    values: dict[str, Any] = {"outcome": outcome, "stage": "done"} if outcome else {}
+    if here.endswith("away"):
+        values = {"lease_until": early} if rates else {"consented_at": early}
+    if values:
+        connection.execute(update(tables.annotators).where(tables.annotators.c.id == who.id).values(**values))
+    return str(who.id)

@@ -17,7 +17,7 @@ from casewise.studies.export import Export, export
 from casewise.studies.freeze import Material, StudyItem
 from casewise.studies.people import Vault, admit, answer_quiz, pass_tutorial
 from casewise.studies.recruiters import RecruiterIds
-from casewise.studies.rounds import StudyPlan, init_study, load_round, open_plan, open_round
+from casewise.studies.rounds import StudyPlan, init_study, open_plan, open_round
 from casewise.studies.wording import read_wording
 
 START = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -45,6 +45,11 @@ def design(**changes: Any) -> Design:
     for section, values in changes.items():
         plain[section] = {**plain.get(section, {}), **values} if isinstance(values, dict) else values
     return Design.model_validate(plain)
+
+
+def big_enough() -> Design:
+    """Ten items a batch, so that a share of answers says something."""
+    return design(ratings={"per_item": 3, "per_annotator": 10}, attention={"checks_per_batch": 0})
 
 
 def material(design: Design, *, queries: int = 4) -> Material:
@@ -77,8 +82,7 @@ def opened(database: Any, plan: Design | None = None, *, queries: int = 4, phase
     plan = plan or design()
     with database.write() as connection:
         texts, shown = read_wording(plan, Path()), material(plan, queries=queries)
-        study_id = open_round(connection, plan, phase=phase, wording=texts, material=shown, now=START)
-        return load_round(connection, study_id)
+        return open_round(connection, plan, phase=phase, wording=texts, material=shown, now=START)
 
 
 def tea(path: Path, preset: str = "lab", *changes: tuple[str, str]) -> Path:
@@ -95,7 +99,7 @@ def tea(path: Path, preset: str = "lab", *changes: tuple[str, str]) -> Path:
 def opened_plan(database: Any, plan: StudyPlan, phase: Any = "main") -> Any:
     """A round of `plan` in `database`, opened now."""
     with database.write() as connection:
-        return load_round(connection, open_plan(connection, plan, phase=phase, now=START))
+        return open_plan(connection, plan, phase=phase, now=START)
 
 
 def exported(database: Any, study: Any, plan: StudyPlan, folder: Path) -> Export:

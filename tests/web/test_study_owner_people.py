@@ -7,129 +7,19 @@ import pytest
 from sqlalchemy import select
 from tests.studies.test_owner_store import seen
 from tests.support.app import signed_in
-from tests.support.study import SECRET, START, answer, begun, design, finished, opened
+from tests.support.study import SECRET, START, begun, big_enough, design, finished, opened
 
 from casewise.database.staff import Role
 from casewise.database.tables import study as tables
-from casewise.studies.answers import restore, void
-from casewise.studies.monitor import PeopleQuery, find_by_submission, find_people
-from casewise.studies.owner import forget
 from casewise.studies.people import Vault, admit
-from casewise.studies.recruiters import RecruiterIds, make_recruiter, new_invitation
+from casewise.studies.recruiters import RecruiterIds
 
 VAULT = Vault(SECRET)
-
-
-def big_enough():
-    """Ten items a batch, so that a share of answers says something."""
-    return design(ratings={"per_item": 3, "per_annotator": 10}, attention={"checks_per_batch": 0})
 
 
 @pytest.fixture
 def study(store):
     return opened(store, big_enough(), queries=10)
-
-
-def found(store, study, **wanted):
-    with study.read(store) as live:
-        return find_people(live, PeopleQuery(**wanted), limit=50)
-
-
-def ids(page):
-    return [person.id for person in page.people]
-
-
-def behind(store, study, typed):
-    with study.read(store) as live:
-        return find_by_submission(live, typed, vault=VAULT)
-
-
-def test_people_are_found_by_number_condition_status_and_flag(store, study):
-    same, away = finished(store, study, "ann"), begun(store, study, "ben")
-    person = found(store, study, search=same[:12]).people[0]
-    assert (person.id, person.rated, person.median_s, person.status) == (same, 10, 5.0, "completed")
-    assert {flag.kind for flag in person.flags} == {"same_answer", "even_timing"}
-    assert ids(found(store, study, search="ben")) == [], "an address holds nobody's id"
-    assert behind(store, study, "ben") == away
-    assert ids(found(store, study, search="%")) == []
-    assert ids(found(store, study, status="rating")) == [away]
-    assert ids(found(store, study, flag="same_answer")) == [same]
-    assert ids(found(store, study, flag="too_fast")) == []
-    assert ids(found(store, study, condition=person.condition or "")) == [same]
-    assert ids(found(store, study, sort="flags")) == [same, away]
-    assert found(store, study).total == 2
-
-
-def test_a_page_of_people_is_cut_from_all_and_says_of_how_many(store, study):
-    for name in ("ann", "ben", "cat"):
-        begun(store, study, name)
-    with study.read(store) as live:
-        page = find_people(live, PeopleQuery(sort="arrival", page=2), limit=2)
-    assert (len(page.people), page.total) == (1, 3)
-
-
-def test_who_differs_from_the_majority_is_shown(store, study):
-    for name, decision in (("a", "respond"), ("b", "refuse"), ("c", "respond"), ("d", "respond"), ("e", "refuse")):
-        finished(store, study, name, decision)
-    assert any(person.disagreement.differs for person in found(store, study).people)
-
-
-def test_who_is_taken_in_again_counts_where_there_is_room_and_never_more(store):
-    study = opened(store, design(ratings={"per_item": 1, "per_annotator": 3}, conditions=["no_context"]), queries=3)
-    ann = finished(store, study, "ann")
-    with study.write(store, START) as live:
-        void(live, ann, reason="a mistake", by="owner")
-    ben = begun(store, study, "ben")
-    for _ in range(2):
-        answer(store, study, ben)
-    with study.write(store, START) as live:
-        void(live, ben, reason="asked us to", by="owner")
-        assert restore(live, ann, reason="it was one", by="owner") == 3
-        assert restore(live, ann, reason="twice", by="owner") == 0
-        assert restore(live, ben, reason="but too late", by="owner") == 0
-    assert seen(store, study).exact
-    with store.read() as connection:
-        states = connection.scalars(select(tables.pages.c.state).where(tables.pages.c.annotator_id == ben)).all()
-        events = connection.execute(
-            select(tables.events.c.detail).where(tables.events.c.kind == "restored").order_by(tables.events.c.id)
-        ).all()
-    assert "surplus" in states
-
-    assert events[0].detail == {"why": "it was one", "counted": 3, "surplus": 0}
-
-
-def test_who_withdraws_leaves_no_flag_and_no_count(store, study):
-    ann = finished(store, study, "ann")
-    assert found(store, study, flag="any").total == 1
-    with study.write(store, START) as live:
-        forget(live, ann, vault=VAULT, by="owner")
-    (person,) = found(store, study).people
-    assert (person.flags, person.rated, person.skipped, person.median_s) == ((), 0, 0, None)
-
-
-@pytest.mark.parametrize(
-    ("kind", "arrived", "typed"),
-    [
-        ("code", {"participant": "Ann.B"}, " Ann.B "),
-        ("code", {"participant": "Ann.B"}, "Ann. B"),
-        ("prolific", {"PROLIFIC_PID": "5F3a", "STUDY_ID": "s", "SESSION_ID": "1"}, "5F3A"),
-        ("invitation", None, None),
-    ],
-)
-def test_an_id_finds_its_person_as_it_was_given_to_them(store, kind, arrived, typed):
-    study = opened(store, design(recruiter={"kind": kind, "failed_checks_code": "FAIL"}, quiz={"attempts": 2}))
-    key = b"of the round"
-    if kind == "invitation":
-        typed = f" {new_invitation(key).upper()}"  # all 48 digits of the link
-        arrived = {"participant": typed.strip()}
-    person = make_recruiter(study.design.recruiter, invitation_key=key).arrive(arrived)
-    with study.write(store, START) as live:
-        who = admit(live, person, vault=VAULT)
-    assert who is not None
-    assert behind(store, study, typed) == who.id
-    with study.write(store, START) as live:
-        forget(live, typed, vault=VAULT, by="owner")
-    assert behind(store, study, typed) is None
 
 
 @pytest.mark.parametrize(("page", "shown"), [("9" * 40, 2), ("2", 2), ("0", 1), ("-1", 1), ("two", 1), ("²", 1)])

@@ -13,7 +13,7 @@ from tests.support.study import START, design, material
 from tests.web.test_study_browser import to_rating
 
 from casewise import database
-from casewise.studies.rounds import load_round, open_round
+from casewise.studies.rounds import open_round
 from casewise.studies.wording import read_wording
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -54,11 +54,9 @@ def served(tmp_path):
     with database.open(path) as store:
         with store.write() as connection:
             texts = read_wording(plan, Path())
-            study_id = open_round(
+            study = open_round(
                 connection, plan, phase="main", wording=texts, material=replace(made, items=items), now=START
             )
-        with store.read() as connection:
-            study = load_round(connection, study_id)
         with served_app(path) as server:
             yield SimpleNamespace(url=server.url, study=study)
 

@@ -1,12 +1,10 @@
 """What nobody may see: another's pages, the intended label, the owner's numbers."""
 
-import asyncio
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import select
-from starlette.exceptions import HTTPException
 from tests.support.app import form_token, signed_in
 from tests.support.study import Walker, opened
 from tests.web.test_routes import ALLOWED, refused
@@ -75,28 +73,6 @@ def test_an_answer_may_come_as_a_form_with_parts(app, study):
 
     with app.state.database.read() as connection:
         assert connection.execute(select(tables.study.pages).where(tables.study.pages.c.state == "rated")).all()
-
-
-def test_a_request_that_stops_in_the_middle_is_not_waited_for(monkeypatch):
-    monkeypatch.setattr(plain_requests, "PATIENCE_S", 0.01)
-
-    async def reads_all(_scope, receive, _send):
-        while (await receive())["more_body"]:
-            pass
-
-    async def half():
-        if arrived:
-            await asyncio.Event().wait()
-        arrived.append(b"x")
-        return {"type": "http.request", "body": b"x", "more_body": True}
-
-    async def nowhere(_message):
-        raise AssertionError("nothing is answered here")
-
-    arrived: list[bytes] = []
-    with pytest.raises(HTTPException) as stopped:
-        asyncio.run(plain_requests.BodyLimit(reads_all)({"type": "http"}, half, nowhere))
-    assert stopped.value.status_code == 408
 
 
 @pytest.mark.slow

@@ -15,7 +15,7 @@ from cyclopts.types import PositiveInt
 from casewise.api.studies import Study, StudyRound
 from casewise.errors import CasewiseError, ConfigurationError, RecruiterRefused, StudyError
 from casewise.runs.limits import run_sync
-from casewise.studies.answers import finish_batch, take_returned
+from casewise.studies.answers import take_returned
 from casewise.studies.ledger import (
     APPROVAL,
     Payment,
@@ -30,7 +30,7 @@ from casewise.studies.ledger import (
 from casewise.studies.monitor import maintain_round
 from casewise.studies.owner import ASKED_TO_RETURN, Standing, round_account, standings
 from casewise.studies.people import annotator as find_annotator
-from casewise.studies.people import leave_before_batch, people_needed, person_of
+from casewise.studies.people import people_needed, person_of, stop_participation
 from casewise.studies.prolific import (
     BUSY,
     RETURN_REASON,
@@ -123,7 +123,7 @@ class StudyAtProlific(Study):
         """
         if self.prolific_study:
             return [self.prolific_study]
-        with self.round() as study_round, study_round.round.read(study_round.store) as live:
+        with self.round() as study_round, study_round.read() as live:
             ids = [name for name in objects_at_recruiter(live, "study") if name]
         if not ids:
             raise StudyError(
@@ -141,13 +141,13 @@ class StudyAtProlific(Study):
     def fit_places(self) -> FittedPlaces:
         """Raise or lower the places there to those taken and as many more as the round needs now.
 
-        Where Prolific lets none be taken away, and nobody is needed, the study is paused there; one that is paused is
-        started again once somebody is needed. A closed round needs nobody.
+        Where Prolific lets none be taken away, and no person is needed, the study is paused there; one that is paused is
+        started again once a person is needed. A closed round needs none.
 
         Raises StudyError: the round is paused.
         """
         study_id, now = self.ids()[-1], datetime.now(UTC)
-        with self.round() as study_round, study_round.round.write(study_round.store, now) as live:
+        with self.round() as study_round, study_round.write(now) as live:
             state = round_state(live)
             if state == "paused":
                 raise StudyError("the round is paused, and people cannot begin; resume it: casewise study set open")
@@ -169,13 +169,13 @@ class StudyAtProlific(Study):
         submissions = call(list_submissions)
         with self.round() as study_round:
             design = study_round.round.design
-            with study_round.round.write(study_round.store) as live:
+            with study_round.write() as live:
                 maintain_round(live)
                 account = round_account(live, vault=study_round.vault)
             lines = reconcile(submissions, account, design, vault=study_round.vault)
             if doubted := {line.submission.id for line in lines if line.doubtful and line.submission}:
                 submissions = call(lambda prolific: prolific.with_bonuses(submissions, doubted))
-            with study_round.round.write(study_round.store) as live:
+            with study_round.write() as live:
                 account = round_account(live, vault=study_round.vault)
                 for payment in seen_payments(
                     reconcile(submissions, account, design, vault=study_round.vault), account, design
@@ -200,7 +200,7 @@ class StudyAtProlific(Study):
 
     def in_doubt(self) -> list[Payment]:
         """Return the payments of which it is not known whether they were made."""
-        with self.round() as study_round, study_round.round.read(study_round.store) as live:
+        with self.round() as study_round, study_round.read() as live:
             return [payment for made in payments(live).values() for payment in made if not payment.settled]
 
     def _carry_out(self, line: ReconciliationLine) -> None:
@@ -219,21 +219,20 @@ class StudyAtProlific(Study):
                 raise
             self._note_asked(submission, standing)
         elif line.action == "leave out" and standing:
-            with self.round() as study_round, study_round.round.write(study_round.store) as live:
+            with self.round() as study_round, study_round.write() as live:
                 take_returned(live, standing.annotator, by="owner")
         elif line.action == "end" and standing:
             self._end(line, standing)
 
     def _note_asked(self, submission: Submission, standing: Standing | None) -> None:
-        with self.round() as study_round, study_round.round.write(study_round.store) as live:
+        with self.round() as study_round, study_round.write() as live:
             asked = {"submission": study_round.vault.fingerprint(study_round.round.name, submission.id)}
             live.note(ASKED_TO_RETURN, by="owner", annotator_id=standing.annotator if standing else None, detail=asked)
 
     def _end(self, line: ReconciliationLine, standing: Standing) -> None:
         """End the participation of a person who left, and pay for its outcome if that can be paid."""
-        with self.round() as study_round, study_round.round.write(study_round.store) as live:
-            leave_before_batch(live, standing.annotator)
-            finish_batch(live, standing.annotator, outcome="stopped")
+        with self.round() as study_round, study_round.write() as live:
+            stop_participation(live, standing.annotator)
             ended, pay = find_annotator(live, standing.annotator), study_round.round.design.pay
         outcome = ended.outcome if ended is not None else None
         if not line.amount or line.submission is None:
@@ -247,7 +246,7 @@ class StudyAtProlific(Study):
         """Approve a submission there; one that timed out and is refused is paid as a bonus instead."""
         payment = Payment(number, APPROVAL, amount, "pay", "begun")
         with self.round() as study_round:
-            with study_round.round.write(study_round.store) as live:
+            with study_round.write() as live:
                 note_payment(live, payment)
             try:
                 pay(
@@ -274,7 +273,7 @@ class StudyAtProlific(Study):
         Raises StudyError: no annotator in the round has that number, or the ids were deleted.
         """
         with self.round() as study_round:
-            with study_round.round.read(study_round.store) as live:
+            with study_round.read() as live:
                 row = find_annotator(live, number)
                 in_round = row is not None and row.study_id == study_round.round.id
                 person = person_of(live, number, vault=study_round.vault) if in_round else None
@@ -308,12 +307,12 @@ class StudyAtProlific(Study):
             raise StudyError(f"a bonus is an amount of 0.01 or more, not {amount}")
         with self._annotator(number) as (study_round, person):
             if not again:
-                with study_round.round.read(study_round.store) as live:
+                with study_round.read() as live:
                     refuse_second(live, number)
             body = {"study_id": person.study, "csv_bonuses": f"{person.session},{amount:.2f}"}
             prepared = call(lambda prolific: prolific.create("/submissions/bonus-payments/", body))
             payment = Payment(number, prepared, amount, purpose, "begun")
-            with study_round.round.write(study_round.store) as live:
+            with study_round.write() as live:
                 lock_round(live)
                 if not again:
                     refuse_second(live, number)
@@ -332,7 +331,7 @@ class StudyAtProlific(Study):
 
         Raises StudyError: none is in doubt, or more than one.
         """
-        with self.round() as study_round, study_round.round.write(study_round.store) as live:
+        with self.round() as study_round, study_round.write() as live:
             lock_round(live)
             return settle(live, number, payment, paid=paid)
 
@@ -359,7 +358,7 @@ def pay(study_round: StudyRound, payment: Payment, work: Callable[[ProlificClien
     """Make a payment that was begun, and record whether it was confirmed or refused, or is in doubt."""
 
     def record(state: PaymentState, why: str = "") -> None:
-        with study_round.round.write(study_round.store) as live:
+        with study_round.write() as live:
             note_payment(live, replace(payment, state=state, why=why))
 
     try:
@@ -379,7 +378,7 @@ def make_once(
     """Make one thing for a round at Prolific and return its id. It is recorded first, and made once unless `again`."""
 
     def record(state: str, name: str = "") -> None:
-        with study_round.round.write(study_round.store) as live:
+        with study_round.write() as live:
             if state == "begun":
                 lock_round(live)
                 refuse_second_object(live, kind, again=again)

@@ -6,7 +6,7 @@ import shlex
 import shutil
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -119,8 +119,16 @@ class StudyRound:
 
     def note(self, kind: str, annotator_id: str, **detail: Any) -> None:
         """Record an action of the owner that concerns an annotator."""
-        with self.round.write(self.store) as live:
+        with self.write() as live:
             live.note(kind, by="owner", annotator_id=annotator_id, detail=detail)
+
+    def read(self, now: datetime | None = None) -> AbstractContextManager[LiveRound]:
+        """Return the round bound to a transaction that changes nothing."""
+        return self.round.read(self.store, now)
+
+    def write(self, now: datetime | None = None) -> AbstractContextManager[LiveRound]:
+        """Return the round bound to a transaction whose changes are made at its end, or none of them."""
+        return self.round.write(self.store, now)
 
     @property
     def vault(self) -> Vault:
@@ -233,8 +241,8 @@ class Study:
         settings = from_environment(database=self.database, site_url=self.site_url)
         with databases.open(settings.database) as store, store.write() as connection:
             erasures_of(settings, store).create()
-            study_id = open_plan(connection, plan, phase=phase, now=datetime.now(UTC))
-        return OpenRound(plan, phase, f"{settings.site_url}/study/{study_id}")
+            opened = open_plan(connection, plan, phase=phase, now=datetime.now(UTC))
+        return OpenRound(plan, phase, f"{settings.site_url}/study/{opened.id}")
 
     @contextmanager
     def round(self) -> Iterator[StudyRound]:
@@ -266,9 +274,9 @@ class Study:
         """Return the progress of each condition, after expired leases have ended and due data has been deleted."""
         with self.round() as study_round:
             now = datetime.now(UTC)
-            with study_round.round.write(study_round.store, now) as live:
+            with study_round.write(now) as live:
                 maintain_round(live)
-            with study_round.round.read(study_round.store, now) as live:
+            with study_round.read(now) as live:
                 state = round_state(live)
                 return RoundStatus(study_round.round, state, monitor(live))
 
@@ -279,7 +287,7 @@ class Study:
 
     def ledger(self) -> list[LedgerLine]:
         """Return what each person is owed, and what of it was begun, confirmed, or is in doubt."""
-        with self.round() as study_round, study_round.round.read(study_round.store) as live:
+        with self.round() as study_round, study_round.read() as live:
             return ledger(live)
 
     def amendment(self) -> owner.Amendment:
@@ -288,7 +296,7 @@ class Study:
         Raises StudyError: there are not more ratings an item, something else is changed, or the round is not paused.
         """
         plan = self.plan()
-        with self.round() as study_round, study_round.round.write(study_round.store) as live:
+        with self.round() as study_round, study_round.write() as live:
             maintain_round(live)  # as `status`: both count the same slots as open
             return owner.amendment_of(live, plan)
 
@@ -298,7 +306,7 @@ class Study:
         Raises StudyError: as `amendment`, or `study.toml` says something else by now.
         """
         plan = self.plan()
-        with self.round() as study_round, study_round.round.write(study_round.store) as live:
+        with self.round() as study_round, study_round.write() as live:
             amendment = owner.amendment_of(live, plan)
             if amendment.change != agreed.change:
                 raise StudyError(f"study.toml changed in the meantime ({amendment.change}); give the command again")
@@ -312,17 +320,17 @@ class Study:
         """
         with self.round() as study_round:
             if state == "open":
-                with study_round.round.read(study_round.store) as live:
+                with study_round.read() as live:
                     wait_s = seconds_to_wait(live)
                 if wait_s:
                     wait(wait_s)
-            with study_round.round.write(study_round.store) as live:
+            with study_round.write() as live:
                 set_state(live, state, by="owner")
         return study_round.round
 
     def set_condition(self, condition: str, *, closed: bool) -> Round:
         """Stop or restart new batches in one condition. Other conditions continue."""
-        with self.round() as study_round, study_round.round.write(study_round.store) as live:
+        with self.round() as study_round, study_round.write() as live:
             set_condition(live, condition, closed=closed, by="owner")
         return study_round.round
 
@@ -340,7 +348,7 @@ class Study:
     @contextmanager
     def _person(self, number: str) -> Iterator[LiveRound]:
         """Yield a transaction about an annotator. Raises StudyError: no annotator in this round has that number."""
-        with self.round() as study_round, study_round.round.write(study_round.store) as study:
+        with self.round() as study_round, study_round.write() as study:
             person = annotator(study, number)
             if person is None or person.study_id != study.id:
                 raise StudyError(f"no person in {study.name} ({study.phase}) has the number {number!r}")
@@ -363,7 +371,7 @@ class Study:
         and nothing of what was deleted stays in the database's files afterwards.
         """
         with self.round() as study_round:
-            with study_round.round.write(study_round.store) as live:
+            with study_round.write() as live:
                 erasure = owner.forget(live, number, vault=study_round.vault, by="owner", erasures=study_round.erasures)
             study_round.store.scrub()
             return erasure, certificate_of(study_round.round, erasure)
@@ -375,7 +383,7 @@ class Study:
         """
         plan = self.plan()
         access = owner_only_files() if plan.design.rates == "replies" else nullcontext()
-        with access, self.round() as study_round, study_round.round.read(study_round.store) as live:
+        with access, self.round() as study_round, study_round.read() as live:
             if not live.count(tables.pages.c.study_id == live.id):
                 raise StudyError(
                     f"no person has begun to rate in the {self.phase} round of {live.name} yet; nothing was written"

@@ -39,7 +39,7 @@ from casewise.text import text
 CHOICES = {"correction": PlannedCorrection, "labels": LabelBase, "ties": Ties, "exclude": Ground}
 
 
-def settle(
+def resolve_options(
     chosen: Mapping[str, Any], planned: Mapping[str, Any], *, frozen: bool
 ) -> tuple[AnalysisOptions, tuple[Departure, ...]]:
     """Return the options that hold, and where those chosen depart from what was frozen.
@@ -92,11 +92,7 @@ class QuestionAnswers:
 
 
 def own_questions(
-    ratings: CodedRatings,
-    questions: Sequence[OwnQuestion],
-    lines: Iterable[dict[str, Any]],
-    *,
-    level: float = 0.95,
+    ratings: CodedRatings, questions: Sequence[OwnQuestion], lines: Iterable[dict[str, Any]], *, level: float = 0.95
 ) -> tuple[QuestionAnswers, ...]:
     """Return each question's analysis, over the ratings that count.
 

@@ -41,11 +41,7 @@ ANNOTATOR_LOCKED = (
 PAGE_AT = select(PAGES).where(PAGES.c.annotator_id == bindparam("who"), PAGES.c.position == bindparam("place"))
 TAKE_ANSWER = (
     update(PAGES)
-    .where(
-        PAGES.c.annotator_id == bindparam("who"),
-        PAGES.c.position == bindparam("place"),
-        PAGES.c.state == "waiting",
-    )
+    .where(PAGES.c.annotator_id == bindparam("who"), PAGES.c.position == bindparam("place"), PAGES.c.state == "waiting")
     .values(state="rated", **{name: bindparam(name) for name in ANSWER_COLUMNS})
 )
 PROGRESS_STATES = ("rated", "skipped", "surplus", "waiting")

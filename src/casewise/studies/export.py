@@ -20,7 +20,7 @@ from casewise.errors import ConfigurationError, StudyError
 from casewise.records import Rating
 from casewise.storage import About, Benchmark, write_benchmark
 from casewise.studies.design import Design, rendered
-from casewise.studies.freeze import Frozen, departures, plain, policy_of, rated_items, read_frozen
+from casewise.studies.freeze import Frozen, departures, policy_of, rated_items
 from casewise.studies.owner import Overview, overview, people_states
 from casewise.studies.rounds import SIGHT, LiveRound, StudyPlan, amendments, read_events, shown_items
 from casewise.studies.wording import FEWEST_ALIKE, PAGES, StudyWording
@@ -188,7 +188,7 @@ def annotator_lines(study: LiveRound) -> list[dict[str, Any]]:
 
 
 def about_study(study: LiveRound, design: Design, counts: Overview) -> dict[str, Any]:
-    frozen = read_frozen(study.frozen, source="the database") if study.frozen else None
+    frozen = Frozen.from_json(study.frozen, source="the database") if study.frozen else None
     return {
         "name": study.name,
         "version": study.version,
@@ -292,7 +292,7 @@ def deposit_files(plan: StudyPlan) -> dict[str, str]:
         "preregistration.md": rendered("preregistration.md", values | {"departures": plan.departures}),
         "codebook.md": rendered("codebook.md", values),
         "design.json": json.dumps(without_codes(plan.design), indent=2, ensure_ascii=False) + "\n",
-        "study.frozen.json": json.dumps(plain(plan.frozen), indent=2, ensure_ascii=False) + "\n",
+        "study.frozen.json": json.dumps(plan.frozen.as_json(), indent=2, ensure_ascii=False) + "\n",
         **shown,
     }
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from math import ceil
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -308,6 +308,21 @@ class Frozen:
     digest: str
     at: datetime
 
+    @classmethod
+    def from_json(cls, value: dict[str, Any], *, source: str) -> Self:
+        """Return a frozen policy from its JSON values.
+
+        Raises StudyError: the policy does not have the digest it claims: it was changed after freezing.
+        """
+        frozen = cls(value["policy"], value["digest"], datetime.fromisoformat(value["at"]))
+        if digest(frozen.policy) != frozen.digest:
+            raise StudyError(f"{source}: the frozen policy was changed: its digest is not {frozen.digest!r}")
+        return frozen
+
+    def as_json(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return {"digest": self.digest, "at": self.at.isoformat(), "policy": self.policy}
+
 
 @dataclass(frozen=True, slots=True)
 class Departure:
@@ -340,7 +355,7 @@ def policy_of(design: Design, wording: StudyWording, items: Sequence[StudyItem])
     return flat | {"items": digest({"shown": shown})}
 
 
-def unflattened(policy: dict[str, Any]) -> dict[str, Any]:
+def nested_settings(policy: dict[str, Any]) -> dict[str, Any]:
     """Return a policy's dotted names as tables, the way a design has them."""
     nested: dict[str, Any] = {}
     for name, value in policy.items():
@@ -357,19 +372,3 @@ def departures(policy: dict[str, Any], frozen: Frozen) -> tuple[Departure, ...]:
     fixed = frozen.policy
     names = [*(name for name in policy if name in fixed), *(name for name in fixed if name not in policy)]
     return tuple(Departure(name, fixed[name], policy.get(name)) for name in names if fixed[name] != policy.get(name))
-
-
-def plain(frozen: Frozen) -> dict[str, Any]:
-    """Return the frozen policy as JSON values."""
-    return {"digest": frozen.digest, "at": frozen.at.isoformat(), "policy": frozen.policy}
-
-
-def read_frozen(value: dict[str, Any], *, source: str) -> Frozen:
-    """Return a frozen policy from its JSON values.
-
-    Raises StudyError: the policy does not have the digest it claims: it was changed after freezing.
-    """
-    frozen = Frozen(value["policy"], value["digest"], datetime.fromisoformat(value["at"]))
-    if digest(frozen.policy) != frozen.digest:
-        raise StudyError(f"{source}: the frozen policy was changed: its digest is not {frozen.digest!r}")
-    return frozen

@@ -96,11 +96,11 @@ class LedgerLine:
     reasons: tuple[str, ...]
 
 
-def note_payment(study: LiveRound, payment: Payment, *, by: str = "owner") -> None:
+def note_payment(study: LiveRound, payment: Payment) -> None:
     """Record the state of a payment."""
     detail = asdict(payment)
     del detail["annotator_id"]
-    study.note(PAYMENT, by=by, annotator_id=payment.annotator_id, detail=detail)
+    study.note(PAYMENT, by="owner", annotator_id=payment.annotator_id, detail=detail)
 
 
 def payments(study: LiveRound) -> Mapping[str, list[Payment]]:

@@ -16,11 +16,7 @@ from casewise.database.erasures import Erasure, ErasureList, Ratings
 from casewise.database.tables import study as tables
 from casewise.errors import StudyError
 from casewise.records import Verdict
-from casewise.studies.answers import (
-    COUNTS_FOR_QUALITY,
-    ITEM_OF_PAGE,
-    as_answer,
-)
+from casewise.studies.answers import COUNTS_FOR_QUALITY, ITEM_OF_PAGE, as_answer
 from casewise.studies.freeze import StudyItem
 from casewise.studies.ledger import Due, Payment, cost_of_more, due_of, note_withdrawn, payments, ratings_by_person
 from casewise.studies.people import Vault, count_stages, open_slots_by_query, people_needed
@@ -102,9 +98,8 @@ class PersonState:
     condition: str | None
     stage: str
     outcome: str | None
-    rated: int
+    answers: tuple[AnsweredPage, ...]
     skipped: int
-    median_s: float | None
     voided_at: datetime | None
     flags: tuple[Flag, ...]
     disagreement: Dissent
@@ -114,6 +109,24 @@ class PersonState:
     def status(self) -> str:
         """The outcome, or else the stage."""
         return self.outcome or self.stage
+
+    @property
+    def ratings(self) -> list[AnsweredPage]:
+        """The answers to items."""
+        return [answer for answer in self.answers if not answer.is_check]
+
+    @property
+    def rated(self) -> int:
+        return len(self.ratings)
+
+    @property
+    def times(self) -> list[float]:
+        """The times for items, in seconds, where they were observed."""
+        return [rating.seconds for rating in self.ratings if rating.seconds is not None]
+
+    @property
+    def median_s(self) -> float | None:
+        return median(self.times) if self.times else None
 
 
 PAGE_STATES = {"valid": "rated", "reserved": "waiting", "surplus": "surplus", "void": "void", "skipped": "skipped"}
@@ -157,19 +170,17 @@ def people_states(study: LiveRound) -> list[PersonState]:
     query = select(ANNOTATORS).where(ANNOTATORS.c.study_id == study.id)
     people = []
     for row in study.execute(query.order_by(ANNOTATORS.c.consented_at, ANNOTATORS.c.id)):
-        rated = {answer.item_id: answer for answer in answers[row.id] if not answer.is_check}
-        times = [answer.seconds for answer in rated.values() if answer.seconds is not None]
-        own_verdicts = {item: answer.verdict for item, answer in rated.items() if answer.verdict is not None}
+        own_answers = tuple(answers[row.id])
+        own_verdicts = {a.item_id: a.verdict for a in own_answers if not a.is_check and a.verdict is not None}
         person = PersonState(
             id=row.id,
             condition=row.condition,
             stage=row.stage,
             outcome=row.outcome,
-            rated=len(rated),
+            answers=own_answers,
             skipped=skipped[row.id],
-            median_s=median(times) if times else None,
             voided_at=row.voided_at,
-            flags=flags(answers[row.id], study.design, skipped=skipped[row.id], pages=pages[row.id]),
+            flags=flags(own_answers, study.design, skipped=skipped[row.id], pages=pages[row.id]),
             disagreement=disagreement(own_verdicts, votes),
             feedback=row.feedback,
         )
@@ -284,23 +295,20 @@ class CheckRow:
 
 def check_rows(study: LiveRound) -> list[CheckRow]:
     """Return a row for everybody who answered something: those who failed most checks first, then the fastest."""
-    answers, _ = all_answers(study)
     least = study.design.ratings.minimum_seconds
     rows = []
     for person in people_states(study):
-        checks = [answer for answer in answers[person.id] if answer.is_check]
-        items = [answer for answer in answers[person.id] if not answer.is_check]
-        times = [answer.seconds for answer in items if answer.seconds is not None]
-        if answers[person.id]:
+        if person.answers:
+            checks = [answer for answer in person.answers if answer.is_check]
             row = CheckRow(
                 person,
                 checks=len(checks),
                 passed=sum(answer.verdict == answer.expected for answer in checks),
                 skipped=sum(answer.verdict is None for answer in checks),
-                timed=len(times),
-                answers=len(items),
-                fastest_s=min(times, default=None),
-                too_fast=sum(time < least for time in times),
+                timed=len(person.times),
+                answers=person.rated,
+                fastest_s=min(person.times, default=None),
+                too_fast=sum(time < least for time in person.times),
             )
             rows.append(row)
     untimed = float("inf")  # those whose times were not observed are not the fastest

@@ -19,6 +19,7 @@ from sqlalchemy.exc import IntegrityError
 
 from casewise.database.tables import study as tables
 from casewise.errors import ConfigurationError
+from casewise.studies.answers import finish_batch, locked_annotator
 from casewise.studies.freeze import most_taken
 from casewise.studies.recruiters import RecruiterIds
 from casewise.studies.rounds import LiveRound, Round, RoundState, closed_conditions, round_state
@@ -148,13 +149,12 @@ def missed_before(study: LiveRound, annotator_id: str) -> tuple[int, ...]:
     return tuple((study.scalars(attempts.order_by(table.c.id.desc()).limit(1)).first() or {}).get("wrong", ()))
 
 
-def leave_before_batch(study: LiveRound, annotator_id: str) -> None:
-    """End the part of a person who stops in the tutorial or the quiz: their time is paid as a screen-out's is."""
-    row = study.execute(
-        select(ANNOTATORS.c.stage).where(ANNOTATORS.c.id == annotator_id).with_for_update(key_share=True)
-    ).one()
-    if row.stage in {"tutorial", "quiz"}:
+def stop_participation(study: LiveRound, annotator_id: str) -> None:
+    """End the part of a person who stops, wherever they are; before the batch their time is paid as a screen-out's is."""
+    row = locked_annotator(study, annotator_id)
+    if row is not None and row.stage in {"tutorial", "quiz"}:
         end(study, annotator_id, outcome="left_early")
+    finish_batch(study, annotator_id, outcome="stopped")
 
 
 def halt(study: LiveRound, annotator: Annotator) -> RoundState:

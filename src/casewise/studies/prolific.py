@@ -430,10 +430,7 @@ RULES: dict[tuple[str, str], tuple[str, Action | None]] = {
     ("screen-out paid", "AWAITING REVIEW"): ("got the screen-out as a bonus: ask them to return it", "ask return"),
     ("screen-out paid", "*"): (SETTLED, None),
     ("failed checks", "AWAITING REVIEW"): ("excluded by the rules for checks or exclusion: decide at Prolific", None),
-    ("decide", "AWAITING REVIEW"): (
-        "skipped too much or rated nothing: decide whether to approve it",
-        "decide",
-    ),
+    ("decide", "AWAITING REVIEW"): ("skipped too much or rated nothing: decide whether to approve it", "decide"),
     ("*", ""): ("no such submission at Prolific: the link was invented, or belongs to another study", None),
     ("*", "*"): ("unexpected state: check it at Prolific", None),
 }

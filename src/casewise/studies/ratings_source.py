@@ -21,7 +21,7 @@ from casewise.storage.files import numbered_lines, parse, read_text
 from casewise.storage.load import load
 from casewise.storage.wording import noun_of
 from casewise.studies.design import Analysis, OwnQuestion, RatedThing
-from casewise.studies.freeze import Frozen, read_frozen, unflattened
+from casewise.studies.freeze import Frozen, nested_settings
 from casewise.studies.quality import FAILED_CHECKS
 from casewise.text import QUERY, Noun, count_of
 
@@ -75,8 +75,8 @@ def read_exported_study(folder: Path) -> ExportedStudy | None:
         raise DataError(folder / "study.json", None, "is not a study: the file is not a JSON object")
     people = _lines(folder / "annotators.jsonl")
     design = about.get("design", {})
-    frozen = read_frozen(about["frozen"], source=str(folder / "study.json")) if about.get("frozen") else None
-    plan = design if frozen is None else unflattened(frozen.policy)
+    frozen = Frozen.from_json(about["frozen"], source=str(folder / "study.json")) if about.get("frozen") else None
+    plan = design if frozen is None else nested_settings(frozen.policy)
     try:
         analysis = Analysis.model_validate(plan.get("analysis", {}))
     except ValidationError as error:

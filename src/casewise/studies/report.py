@@ -39,18 +39,12 @@ from casewise.stats.ratings import code_ratings
 from casewise.stats.study_tables import AnalysisOptions
 from casewise.storage.benchmark_folder import write_table
 from casewise.storage.files import json_text, json_value, parse, read_text, write_text
-from casewise.studies.analysis import (
-    PAPER_LEVEL,
-    StudyAnalysis,
-    analyse,
-    own_questions,
-    settle,
-)
+from casewise.studies.analysis import PAPER_LEVEL, StudyAnalysis, analyse, own_questions, resolve_options
 from casewise.studies.ratings_source import ExportedStudy, RatingsSource, read_ratings
 from casewise.studies.report_parts import (
     CORRECTED,
-    OF_ITEMS,
-    OF_REPLIES,
+    ITEM_WORDS,
+    REPLY_WORDS,
     VerdictWords,
     contrast_name,
     group_blocks,
@@ -83,9 +77,9 @@ def left_out(analysis: StudyAnalysis, words: VerdictWords) -> Iterator[Block]:
     yield table_of("left-out", "Ratings left out, by reason", ("Reason", "Ratings"), excluded.reasons.items())
     columns: Columns = {
         "Contrast": (contrast_name, "0"),
-        "Points without, 95 % interval": (best_points, "1"),
+        "Points without, 95 % interval": (quoted_points, "1"),
         "p": (p_value, "1.recommended_p_corrected"),
-        "Points with, 95 % interval": (best_points, "0"),
+        "Points with, 95 % interval": (quoted_points, "0"),
         "p ": (p_value, "0.recommended_p_corrected"),
     }
     caption = f"Differences of {words.rates} without and with these ratings, p corrected in the same way"
@@ -95,13 +89,13 @@ def left_out(analysis: StudyAnalysis, words: VerdictWords) -> Iterator[Block]:
 Row = dict[str, Any]
 
 
-def best(row: Row) -> str:
+def quoted_estimate(row: Row) -> str:
     """Return the difference to quote: that for queries like these, or the average per query where there is none."""
     return "query" if row["like_estimate"] is None and "query_estimate" in row else "like"
 
 
-def best_points(row: Row | None) -> str:
-    return NOTHING if row is None else in_points(row, best(row))
+def quoted_points(row: Row | None) -> str:
+    return NOTHING if row is None else in_points(row, quoted_estimate(row))
 
 
 def in_points(row: Row, prefix: str) -> str:
@@ -111,18 +105,18 @@ def in_points(row: Row, prefix: str) -> str:
 # The report of a study, laid out: which number to quote first, what the paper would have said beside it.
 
 
-QUOTE_THIS = text("The intervals hold for other {queries} of the same kind and for other people.")
+OVER_QUERIES_AND_PEOPLE = text("The intervals hold for other {queries} of the same kind and for other people.")
 
-ALONE = text(
+OVER_QUERIES_ALONE = text(
     "A condition has one annotator, so the intervals are over {queries} only. They hold for these annotators and for no other people."
 )
 
-ANONYMOUS = text(
+OVER_QUERIES_OF_ANONYMOUS_VOTES = text(
     "The votes are anonymous, so the intervals are over {queries} only. They ignore how annotators differ, "
     "and are too narrow."
 )
 
-POOLED = (
+POOLED_TEST_NOTE = (
     "Use the pooled z test for comparison with the paper only. It treats every rating as independent. If annotators differ as "
     "much as people do, it finds a difference in a quarter to a half of simulated studies without one."
 )
@@ -181,7 +175,13 @@ def answer(study: StudyNumbers) -> Iterator[Block]:
     yield large_figures("study-figures", "Ratings of people", key_figures(study, rows), counted="Ratings")
     if rows:
         has_reason = any(row["why"] for row in rows)
-        yield Prose(ANONYMOUS if analysis.anonymous else ALONE if has_reason else QUOTE_THIS)
+        yield Prose(
+            OVER_QUERIES_OF_ANONYMOUS_VOTES
+            if analysis.anonymous
+            else OVER_QUERIES_ALONE
+            if has_reason
+            else OVER_QUERIES_AND_PEOPLE
+        )
     yield next_step(after_study(study, rows))
     rate = f"{study.words.rate.capitalize()} of each condition"
     drawn = tuple(
@@ -225,7 +225,7 @@ def verdict(study: StudyNumbers, rows: Sequence[Row]) -> str:
 def key_figures(study: StudyNumbers, rows: Sequence[Row]) -> Iterator[LargeFigure]:
     """Yield the largest difference, how often two people agree, and the share of ratings that were left out."""
     analysis = study.analysis
-    known = [row for row in rows if row[f"{best(row)}_estimate"] is not None]
+    known = [row for row in rows if row[f"{quoted_estimate(row)}_estimate"] is not None]
     if not known:
         yield (
             "Difference",
@@ -233,8 +233,8 @@ def key_figures(study: StudyNumbers, rows: Sequence[Row]) -> Iterator[LargeFigur
             len(analysis.ratings),
         )
     else:
-        largest = max(known, key=lambda row: abs(row[f"{best(row)}_estimate"]))
-        value, low, high = (largest[f"{best(largest)}_{part}"] for part in ("estimate", "ci_low", "ci_high"))
+        largest = max(known, key=lambda row: abs(row[f"{quoted_estimate(row)}_estimate"]))
+        value, low, high = (largest[f"{quoted_estimate(largest)}_{part}"] for part in ("estimate", "ci_low", "ci_high"))
         title = "Difference" if len(rows) == 1 else f"Largest difference: {contrast_name(largest)}"
         limits = interval(*(None if end is None else 100 * end for end in (low, high)), digits=1)
         if len(known) > 1:
@@ -274,7 +274,7 @@ def more_contrasts(study: StudyNumbers) -> Iterator[Prose]:
 
 
 def contrast_sentence(
-    row: dict[str, Any], options: AnalysisOptions, *, n_contrasts: int, planned: str, words: VerdictWords = OF_ITEMS
+    row: dict[str, Any], options: AnalysisOptions, *, n_contrasts: int, planned: str, words: VerdictWords = ITEM_WORDS
 ) -> str:
     """Return the result of a contrast and its test in a sentence: a higher rate, equivalence, or neither."""
     result = contrast_found(row, options, words=words)
@@ -290,9 +290,9 @@ def contrast_sentence(
     return text("{subject} {predicate}", **vars(stated)) + f"{also} ({planned}; {p}{correction})."
 
 
-def contrast_found(row: dict[str, Any], options: AnalysisOptions, *, words: VerdictWords = OF_ITEMS) -> Contrast:
+def contrast_found(row: dict[str, Any], options: AnalysisOptions, *, words: VerdictWords = ITEM_WORDS) -> Contrast:
     """Return whether the two conditions of a contrast differ, and whether by less than the margin."""
-    estimate, low, high = (row[f"{best(row)}_{name}"] for name in ("estimate", "ci_low", "ci_high"))
+    estimate, low, high = (row[f"{quoted_estimate(row)}_{name}"] for name in ("estimate", "ci_low", "ci_high"))
     reason = row.get("why") or text("too few {queries} or people")
     known = estimate is not None and row["differs"] is not None
     return contrast(
@@ -329,7 +329,7 @@ def recommended(table: pl.DataFrame, analysis: StudyAnalysis, *, name: str, capt
     p = "p" if options.correction == "none" else f"p ({options.correction.title()})"
     columns: Columns = {
         "Contrast": contrast_name,
-        text("{Queries} like these"): best_points,
+        text("{Queries} like these"): quoted_points,
         p: (p_value, "recommended_p_corrected"),
         f"Differs at {options.alpha:g}": (decision, "differs"),
         "p, alike": (p_value, "equivalent_p_corrected"),
@@ -356,7 +356,7 @@ def other_tests(analysis: StudyAnalysis) -> Iterator[Block]:
     }
     caption = f"As in the paper: pooled z test, level {analysis.bonferroni_level:.4g} (Bonferroni)"
     yield table_by("z-tests", caption, analysis.contrasts.to_dicts(), columns)
-    yield Prose(POOLED)
+    yield Prose(POOLED_TEST_NOTE)
 
 
 def tasks(analysis: StudyAnalysis) -> Iterator[Block]:
@@ -443,7 +443,7 @@ class StudyNumbers(ShortRepr):
     @property
     def words(self) -> VerdictWords:
         """The words for what people said."""
-        return OF_REPLIES if self.study and self.study.rates == "replies" else OF_ITEMS
+        return REPLY_WORDS if self.study and self.study.rates == "replies" else ITEM_WORDS
 
     @property
     def frozen(self) -> str | None:
@@ -582,11 +582,7 @@ FIGURES = {"condition-rates", "category-h", "panel-curve"}
 
 
 def study_report(
-    source: Path | str | RatingsSource,
-    *,
-    crossed: bool = False,
-    judges: Sequence[Path | str] = (),
-    **chosen: Any,
+    source: Path | str | RatingsSource, *, crossed: bool = False, judges: Sequence[Path | str] = (), **chosen: Any
 ) -> StudyReport:
     """Read ratings, analyse them, and give the report.
 
@@ -603,9 +599,9 @@ def study_report(
     study = ratings.study
     if study is not None and chosen.get("flow") is None:
         chosen["flow"] = study.flow
-    options, departures = settle(chosen, study.planned if study else {}, frozen=bool(study and study.frozen))
+    options, departures = resolve_options(chosen, study.planned if study else {}, frozen=bool(study and study.frozen))
     counted, left_out = ratings.split(options.exclude)
-    options, unmade = without_unrated(options, study, counted) if study else (options, ())
+    options, unmade = without_unrated_contrasts(options, study, counted) if study else (options, ())
     code = partial(code_ratings, crossed=crossed, source=ratings.name)
     coded = code(counted)
     analysis = analyse(
@@ -630,7 +626,7 @@ def study_report(
     return StudyReport(numbers, study_page)
 
 
-def without_unrated(
+def without_unrated_contrasts(
     options: AnalysisOptions, study: ExportedStudy, ratings: pl.DataFrame
 ) -> tuple[AnalysisOptions, tuple[str, ...]]:
     """Return the options without the planned contrasts that have too few ratings, and a note on each of these.

@@ -14,16 +14,7 @@ import polars as pl
 from casewise.evaluate.conclusions import Conclusion, group_differs
 from casewise.evaluate.study import RatesWithJudge
 from casewise.notation import count, interval, number, p_value, percent, points, share, spoken
-from casewise.reports.document import (
-    Block,
-    Columns,
-    Forest,
-    ForestRow,
-    Prose,
-    Section,
-    table_by,
-    table_of,
-)
+from casewise.reports.document import Block, Columns, Forest, ForestRow, Prose, Section, table_by, table_of
 from casewise.reports.judge_parts import reachable
 from casewise.stats.estimates import Estimate
 from casewise.stats.ratings import FALSE_POSITIVES, STEPS, CodedRatings
@@ -51,9 +42,9 @@ class VerdictWords:
     notices: tuple[str, ...] = ()
 
 
-OF_ITEMS = VerdictWords("Safe", "Unsafe", "safe rate", "safe rates", "say safe", "People allow")
+ITEM_WORDS = VerdictWords("Safe", "Unsafe", "safe rate", "safe rates", "say safe", "People allow")
 
-OF_REPLIES = VerdictWords(
+REPLY_WORDS = VerdictWords(
     "Answers",
     "Refuses",
     "rate of answering",
@@ -372,7 +363,7 @@ def ceilings(analysis: StudyAnalysis, words: VerdictWords) -> Iterator[Block]:
     if analysis.ceilings is not None:
         rows += reachable(analysis.ceilings)
     if rows:
-        name = "ceilings" if words == OF_ITEMS else "ceilings-of-replies"  # its terms speak of answers
+        name = "ceilings" if words == ITEM_WORDS else "ceilings-of-replies"  # its terms speak of answers
         yield table_of(name, "Ceilings and floors, from the votes alone", ("Metric", "Value", "Method"), rows)
 
 

@@ -51,7 +51,6 @@ from casewise.studies.design import (
     Contact,
     Design,
     RatedThing,
-    Translator,
     read_design,
     study_toml,
 )
@@ -65,10 +64,9 @@ from casewise.studies.freeze import (
     departures,
     estimate,
     pilot_sample,
-    plain,
     policy_of,
-    read_frozen,
 )
+from casewise.studies.language import Translator
 from casewise.studies.wording import StudyWording, read_wording
 from casewise.text import count_of
 
@@ -157,8 +155,6 @@ def read_events(study: LiveRound) -> list[dict[str, Any]]:
 Phase = Literal["pilot", "main", "rehearsal", "preview"]
 RoundState = Literal["open", "paused", "closed"]
 
-WORDING = TypeAdapter(StudyWording)
-
 
 @dataclass(frozen=True)
 class Round:
@@ -197,6 +193,10 @@ class Round:
         """Yield the round bound to a transaction whose changes are made at its end, or none of them."""
         with database.write() as connection:
             yield self.at(connection, now)
+
+
+ROUND = TypeAdapter(Round)
+"""Reads a round from its row, and writes its columns."""
 
 
 @dataclass(frozen=True)
@@ -252,8 +252,8 @@ def open_round(
     material: Material,
     now: datetime,
     frozen: dict[str, Any] | None = None,
-) -> str:
-    """Put a round into the database, with all its slots; returns its id, which is in the annotators' link.
+) -> Round:
+    """Put a round into the database, with all its slots, and return it. Its id is in the annotators' link.
 
     Raises StudyError: there is a round of that name, version and phase already, or nothing to rate.
     """
@@ -264,27 +264,24 @@ def open_round(
             f"the {phase} round of {design.name} {design.version} already exists; set a new `version` in study.toml "
             "for another one"
         )
-    study_id = uuid.uuid4().hex[:20]
-    opened = insert(tables.studies).values(
-        id=study_id,
+    study = Round(
+        id=uuid.uuid4().hex[:20],
         name=design.name,
         version=design.version,
         phase=phase,
-        state="open",
-        design=design.model_dump(mode="json"),
-        wording=WORDING.dump_python(wording, mode="json"),
-        categories=[list(pair) for pair in material.categories],
+        design=design,
+        wording=wording,
+        categories=material.categories,
         benchmark=material.benchmark,
         frozen=frozen,
         created_at=now,
     )
-    connection.execute(opened)
-    connection.execute(insert(tables.items), [asdict(item) | {"study_id": study_id} for item in material.items])
-    add_slots(connection, study_id, material.items, range(1, design.ratings.per_item + 1))
-    detail = {"phase": phase, "items": len(material.items)}
-    event = {"study_id": study_id, "at": now, "by": "system", "kind": "opened", "detail": detail}
-    connection.execute(insert(tables.events).values(event))
-    return study_id
+    columns = ROUND.dump_python(study, mode="json") | {"state": "open", "created_at": now}
+    connection.execute(insert(tables.studies).values(columns))
+    connection.execute(insert(tables.items), [asdict(item) | {"study_id": study.id} for item in material.items])
+    add_slots(connection, study.id, material.items, range(1, design.ratings.per_item + 1))
+    study.at(connection, now).note("opened", detail={"phase": phase, "items": len(material.items)})
+    return study
 
 
 def add_slots(connection: Connection, study_id: str, items: Sequence[StudyItem], numbers: range) -> None:
@@ -300,7 +297,7 @@ def add_slots(connection: Connection, study_id: str, items: Sequence[StudyItem],
 def load_round(connection: Connection, study_id: str) -> Round | None:
     """Return the round with this id, or None."""
     row = connection.execute(select(tables.studies).where(tables.studies.c.id == study_id)).first()
-    return None if row is None else as_round(row)
+    return None if row is None else ROUND.validate_python(row._asdict())
 
 
 def find_round(connection: Connection, name: str, *, version: str | None = None, phase: Phase) -> Round | None:
@@ -310,21 +307,13 @@ def find_round(connection: Connection, name: str, *, version: str | None = None,
     if version is not None:
         query = query.where(table.c.version == version)
     row = connection.execute(query).first()
-    return None if row is None else as_round(row)
+    return None if row is None else ROUND.validate_python(row._asdict())
 
 
 def all_rounds(connection: Connection) -> Sequence[Row[Any]]:
     """Return id, name, version, phase, state and time of opening of all rounds, the newest first."""
     columns = (tables.studies.c[name] for name in ("id", "name", "version", "phase", "state", "created_at"))
     return connection.execute(select(*columns).order_by(tables.studies.c.created_at.desc())).all()
-
-
-def as_round(row: Row[Any]) -> Round:
-    kept_columns = {
-        name: getattr(row, name) for name in ("id", "name", "version", "phase", "benchmark", "frozen", "created_at")
-    }
-    design, wording = Design.model_validate(row.design), WORDING.validate_python(row.wording)
-    return Round(**kept_columns, design=design, wording=wording, categories=tuple(map(tuple, row.categories)))
 
 
 def shown_items(study: LiveRound) -> tuple[StudyItem, ...]:
@@ -501,7 +490,7 @@ def read_plan(path: Path) -> StudyPlan:
     inside = path.parent / design.benchmark
     benchmark = load(inside if inside.exists() else design.benchmark)
     file = path.with_suffix(".frozen.json")
-    frozen = read_frozen(parse(read_text(file), path=file), source=str(file)) if file.exists() else None
+    frozen = Frozen.from_json(parse(read_text(file), path=file), source=str(file)) if file.exists() else None
     return StudyPlan(path, design, read_wording(design, path.parent), benchmark, collect(design, benchmark), frozen)
 
 
@@ -516,7 +505,7 @@ def freeze_plan(plan: StudyPlan, *, at: datetime) -> Path:
     frozen = Frozen(plan.policy, digest(plan.policy), at)
     try:
         with path.open("x", encoding="utf-8") as file:
-            json.dump(plain(frozen), file, indent=2, ensure_ascii=False)
+            json.dump(frozen.as_json(), file, indent=2, ensure_ascii=False)
             file.write("\n")
     except FileExistsError as error:
         raise StudyError(
@@ -525,8 +514,8 @@ def freeze_plan(plan: StudyPlan, *, at: datetime) -> Path:
     return path
 
 
-def open_plan(connection: Connection, plan: StudyPlan, *, phase: Phase, now: datetime) -> str:
-    """Open a round of `plan`; returns its id.
+def open_plan(connection: Connection, plan: StudyPlan, *, phase: Phase, now: datetime) -> Round:
+    """Open a round of `plan` and return it.
 
     Raises StudyError: the main round is not frozen yet, no person can be asked to take part as it is, or it is there
     already.
@@ -537,7 +526,7 @@ def open_plan(connection: Connection, plan: StudyPlan, *, phase: Phase, now: dat
         )
     if phase in {"main", "pilot"} and plan.problem:
         raise StudyError(plan.problem)
-    frozen = plain(plan.frozen) if plan.frozen else None
+    frozen = plan.frozen.as_json() if plan.frozen else None
     return open_round(
         connection, plan.design, phase=phase, wording=plan.wording, material=plan.material, frozen=frozen, now=now
     )

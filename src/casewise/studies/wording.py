@@ -10,7 +10,8 @@ from pathlib import Path
 from casewise.errors import ConfigurationError, DataError
 from casewise.records import Verdict
 from casewise.storage.files import read_text
-from casewise.studies.design import Design, Translator
+from casewise.studies.design import Design
+from casewise.studies.language import Translator
 
 OPTION = re.compile(r"^[-*]\s+\[(?P<mark>[ xX])\]\s+(?P<text>.+)$")
 ANSWER = re.compile(r"^Answer:\s*(?P<verdict>respond|refuse)\s*$", re.IGNORECASE)

@@ -181,6 +181,6 @@ def previewing(study: str | Path, *, port: int = 0) -> Iterator[str]:
             site_url=f"http://127.0.0.1:{port}",
         )
         with databases.open(settings.database) as store, store.write() as connection:
-            study_id = open_plan(connection, plan, phase="preview", now=datetime.now(UTC))
+            opened = open_plan(connection, plan, phase="preview", now=datetime.now(UTC))
         with serving(settings, port=port):
-            yield f"{settings.site_url}/study/{study_id}"
+            yield f"{settings.site_url}/study/{opened.id}"

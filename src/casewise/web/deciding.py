@@ -107,10 +107,7 @@ class Turn(Form):
 
 ONE_OF_TWO: JsonDict = {
     "oneOf": [
-        {
-            "required": ["query"],
-            "properties": {"query": {"type": "string"}, "messages": {"type": "null"}},
-        },
+        {"required": ["query"], "properties": {"query": {"type": "string"}, "messages": {"type": "null"}}},
         {
             "required": ["messages"],
             "properties": {"messages": {"type": "array"}, "query": {"type": "null"}, "reply": {"type": "null"}},
@@ -415,7 +412,7 @@ class Service:
                 return decided.model_copy(update={"decision": "refuse", "why": reason})
         return decided
 
-    def look_at_log(self) -> EventCounts[LogEvent]:
+    def check_log(self) -> EventCounts[LogEvent]:
         """Check what happened to the log, bring the metrics up to it, and return the counts of all events."""
         if self.log is not None:
             with suppress(OSError):  # the next decision that cannot be written is counted
@@ -431,7 +428,7 @@ class Service:
             return
         try:
             self.log.reopen()
-            self.acknowledged, self.unwritten = self.look_at_log(), 0
+            self.acknowledged, self.unwritten = self.check_log(), 0
             print(f"the log {self.log.path} was reopened", file=sys.stderr)
         except OSError as error:
             print(f"the log {self.log.path} could not be reopened: {error}", file=sys.stderr)
@@ -451,7 +448,7 @@ class Service:
 
     def exposition(self) -> bytes:
         """Return the metrics as Prometheus reads them."""
-        self.look_at_log()
+        self.check_log()
         for share in self.recent.shares():
             labels = share.kind, str(share.window)
             self.metrics.recent_share.labels(*labels).set(share.share)
@@ -462,7 +459,7 @@ class Service:
 
     def problems(self) -> list[str]:
         """Return sentences about what is not as it should be, without anything of a request."""
-        hung, log = self.decider.hung_calls, self.look_at_log() - self.acknowledged
+        hung, log = self.decider.hung_calls, self.check_log() - self.acknowledged
         sentences = {
             f"{hung} calls of the judge have not returned": hung,
             "the service does not call the judge until they return; restart the service": hung >= MOST_HUNG,
@@ -489,10 +486,10 @@ class Service:
             raise HTTPException(401, "give one of this service's keys as a bearer token")
         if self.options.per_minute is not None:
             host = request.client.host if request.client else ""
-            if not self.may(digest if self.keys else host, time.monotonic()):
+            if not self.takes_token(digest if self.keys else host, time.monotonic()):
                 raise HTTPException(429, "too many requests; wait a minute", {"Retry-After": "60"})
 
-    def may(self, caller: str, now: float) -> bool:
+    def takes_token(self, caller: str, now: float) -> bool:
         """Return whether a caller may ask once more: a bucket that fills evenly, with a minute's worth in it."""
         most = float(self.options.per_minute or 0)
         left, at = self.callers.pop(caller, (most, now))
@@ -506,7 +503,7 @@ class Service:
         """Return an error, in the one form that they have, counted; nothing of what was sent is repeated."""
         status, message, headers = 500, "The service failed on this request.", None
         if isinstance(error, RequestValidationError):
-            error = what_is_wrong(error)
+            error = validation_problem(error)
         if isinstance(error, StarletteHTTPException):
             status, message, headers = error.status_code, str(error.detail), error.headers
         elif isinstance(error, CasewiseError):
@@ -659,7 +656,7 @@ UNICODE = "string_unicode"
 """The pydantic error type of half of a character in a text: no JSON in UTF-8 has it."""
 
 
-def what_is_wrong(invalid: RequestValidationError) -> HTTPException:
+def validation_problem(invalid: RequestValidationError) -> HTTPException:
     """Return what is wrong with a body, without repeating any of it but the name of an unknown field, where it can be a name."""
     errors = invalid.errors()
     first = next((error for error in errors if error["type"] == "extra_forbidden"), errors[0])

@@ -34,7 +34,7 @@ from casewise.studies.freeze import Material, StudyItem
 from casewise.studies.owner import Overview, overview
 from casewise.studies.people import derived_key
 from casewise.studies.recruiters import PARAMETERS, new_invitation
-from casewise.studies.rounds import RehearsalOptions, Round, load_round, open_plan, read_plan, rehearsal_of
+from casewise.studies.rounds import RehearsalOptions, Round, open_plan, read_plan, rehearsal_of
 from casewise.studies.wording import StudyWording
 from casewise.web.app import free_port, serving
 from casewise.web.study import SCRIPT_HEADER
@@ -334,12 +334,7 @@ def arrivals(study: Round, *, invitation_key: bytes) -> Callable[[int], Mapping[
 
 
 async def rehearse_to_the_end(
-    database: Database,
-    study: Round,
-    plan: RehearsalPlan,
-    crowd: Crowd,
-    *,
-    arrival: Callable[[int], Mapping[str, str]],
+    database: Database, study: Round, plan: RehearsalPlan, crowd: Crowd, *, arrival: Callable[[int], Mapping[str, str]]
 ) -> Rehearsal:
     """Send people in waves: `plan.annotators` first, then as many as the re-opened slots need, until no slot is open.
 
@@ -387,13 +382,11 @@ def rehearse_study(
     plan = rehearsal_of(read_plan(Path(study)), lease_s=options.lease_s, stamp=f"{datetime.now(UTC):%Y%m%d-%H%M%S}")
     with server(url, database) as settings, databases.open(settings.database) as store:
         with store.write() as connection:
-            study_id = open_plan(connection, plan, phase="rehearsal", now=datetime.now(UTC))
-            opened = load_round(connection, study_id)
-        assert opened is not None
-        people = RehearsalPlan(**vars(options), url=f"{settings.site_url}/study/{study_id}")
+            opened = open_plan(connection, plan, phase="rehearsal", now=datetime.now(UTC))
+        people = RehearsalPlan(**vars(options), url=f"{settings.site_url}/study/{opened.id}")
         needed = len(plan.material.items) * plan.design.ratings.per_item // plan.design.ratings.per_annotator + 1
         crowd = Crowd(plan.material, plan.wording, plan=people, people=SPARE * max(options.annotators, needed))
-        key = derived_key(settings.secret_key, f"invitations {study_id}")
+        key = derived_key(settings.secret_key, f"invitations {opened.id}")
         return asyncio.run(
             rehearse_to_the_end(store, opened, people, crowd, arrival=arrivals(opened, invitation_key=key))
         )

@@ -22,7 +22,7 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from casewise.database import Database
 from casewise.database.staff import Person, Role, session_person
 from casewise.errors import CasewiseError
-from casewise.studies.design import ENGLISH, Translator
+from casewise.studies.language import ENGLISH, Translator
 from casewise.web.security import (
     BROWSER_COOKIE,
     SESSION_COOKIE,

@@ -437,7 +437,7 @@ def decide(request: Request, place_id: str, person: ReviewRoom, form: SentForm, 
     return redirect(f"/review/drafts/{draft.name}/next?after={place.position}&{did}&last={place.id}")
 
 
-class TypedSoFar(BaseModel):
+class AutosavedWords(BaseModel):
     """The words that the page's script sends while a person types."""
 
     model_config = ConfigDict(extra="forbid")
@@ -449,7 +449,7 @@ class TypedSoFar(BaseModel):
 
 
 @context_router.post("/autosave")
-def autosave(request: Request, place_id: str, typed: TypedSoFar, person: Worker, at: Now) -> Response:
+def autosave(request: Request, place_id: str, typed: AutosavedWords, person: Worker, at: Now) -> Response:
     """Keep what was typed; 409 with the other words when another tab was faster."""
     with database_of(request).write() as connection:
         place = place_with(connection, place_id)

@@ -88,7 +88,8 @@ async def sent_form(request: Request) -> dict[str, str]:
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() == URLENCODED:
             form = dict(parse_qsl((await request.body()).decode("latin-1"), keep_blank_values=True))
         else:
-            form = {name: value for name, value in (await request.form()).multi_items() if isinstance(value, str)}
+            async with request.form() as sent:  # and closes its files
+                form = {name: value for name, value in sent.multi_items() if isinstance(value, str)}
         request.scope[READ_FORM] = form
     return form
 
@@ -242,7 +243,7 @@ def password_fits(password: str, stored: str | None) -> bool:
 
 @cache
 def placeholder_hash() -> str:
-    return hash_password("a password that belongs to nobody")
+    return hash_password("a password of no account")
 
 
 # What no request of ours holds (NUL bytes, more than any page sends), and answers to what browsers do not ask:

@@ -56,10 +56,10 @@ from casewise.studies.people import (
     derived_key,
     find_returner,
     halt,
-    leave_before_batch,
     missed_before,
     pass_tutorial,
     person_of,
+    stop_participation,
     take_step,
     unanswered,
 )
@@ -125,13 +125,11 @@ ThisRound = Annotated[Round, Depends(round_of)]
 
 
 def vault_of(request: Request) -> Vault:
-    """Return what seals and opens recruiter ids here."""
     vault: Vault = request.app.state.vault
     return vault
 
 
 def recruiter_of(request: Request, study: Round) -> Recruiter:
-    """Return where this round's people come from."""
     key = derived_key(request.app.state.settings.secret_key, f"invitations {study.id}")
     return make_recruiter(study.design.recruiter, invitation_key=key)
 
@@ -217,7 +215,6 @@ STAGE_PAGES: dict[Stage, str] = {"tutorial": "tutorial", "quiz": "quiz", "rating
 
 
 def study_path(study: Round, page: str = "") -> str:
-    """Return the address of one of the study's pages."""
     return f"/study/{study.id}/{page}".rstrip("/")
 
 
@@ -252,7 +249,6 @@ def show(
 
 
 def to_stage(study: Round, annotator: Annotator) -> Response:
-    """Redirect to the annotator's stage."""
     return redirect(study_path(study, STAGE_PAGES[annotator.stage]))
 
 
@@ -405,11 +401,9 @@ def halted_page(request: Request, study: LiveRound, stage: Stage) -> Response | 
     annotator = annotator_at(request, study)
     if annotator.stage != stage or (state := halt(study, annotator)) == "open":
         return None
-    return (
-        show(request, study, "closed", why="paused", finish=Finish())
-        if state == "paused"
-        else redirect(study_path(study, "end"))
-    )
+    if state == "paused":
+        return show(request, study, "closed", why="paused", finish=Finish())
+    return redirect(study_path(study, "end"))
 
 
 @arrival_router.get("/quiz")
@@ -556,7 +550,7 @@ ANSWER_ROUTE = Route("/study/{study_id}/rate", rate, methods=["POST"])
 
 
 def incomplete_page(study: LiveRound, annotator_id: str, answer: SubmittedAnswer, token: str) -> IncompletePage | None:
-    """Return the page that `given` is about, where an answer is still missing on it."""
+    """Return the page that `answer` is about, where an answer is still missing on it."""
     if answer.decision == "skip" or not study.design.questions:
         return None
     page, own_answers = next_page(study, annotator_id), answer.own or {}
@@ -614,10 +608,11 @@ def pause_page(request: Request, study: ThisRound) -> Response:
     """Return a page without an item on it."""
     with study.read(database_of(request)) as live:
         annotator = annotator_at(request, live, "rating")
-        unanswered = not answered_items(live, annotator.id)
-        return show(
-            request, study, "pause", annotator=annotator, progress=progress(live, annotator.id), nothing=unanswered
-        )
+        values: dict[str, Any] = {
+            "progress": progress(live, annotator.id),
+            "nothing": not answered_items(live, annotator.id),
+        }
+    return show(request, study, "pause", annotator=annotator, **values)
 
 
 @rating_router.post("/stop")
@@ -625,8 +620,7 @@ def stop(request: Request, study: ThisRound, form: SentForm, at: Now) -> Respons
     """Stop for good; what was rated counts, the rest re-opens."""
     with study.write(database_of(request), at) as live:
         annotator = make_step(request, live, form, "tutorial", "quiz", "rating", back="pause")
-        leave_before_batch(live, annotator.id)
-        finish_batch(live, annotator.id, outcome="stopped")
+        stop_participation(live, annotator.id)
     return redirect(study_path(study, "end"))
 
 
@@ -660,27 +654,26 @@ def questions(request: Request, study: ThisRound, form: SentForm, at: Now) -> Re
 
 
 @rating_router.get("/data")
-def data_page(request: Request, study: ThisRound) -> Response:
+def data_page(request: Request, study: ThisRound, at: Now) -> Response:
     """Show the data kept about an annotator, and how to have them deleted."""
-    with study.read(database_of(request)) as live:
+    return show_data(request, study, at, problem=False)
+
+
+def show_data(request: Request, study: Round, at: datetime, *, problem: bool) -> Response:
+    with study.read(database_of(request), at) as live:
         annotator = annotator_at(request, live)
-        withdraws = live.now.date() <= study.design.privacy.withdraw_until
-    return show(request, study, "data", annotator=annotator, withdraws=withdraws, certificate=None, problem=False)
+    values = {"withdraws": at.date() <= study.design.privacy.withdraw_until, "certificate": None, "problem": problem}
+    return show(request, study, "data", status=400 if problem else 200, annotator=annotator, **values)
 
 
 @rating_router.post("/data")
 def delete_data(request: Request, study: ThisRound, form: SentForm, at: Now) -> Response:
     """Erase what is known of the annotator in this browser; show the certificate, and the way back to the recruiter."""
     if form.get("delete") != "yes":
-        with study.read(database_of(request), at) as live:
-            annotator = annotator_at(request, live)
-        withdraws = at.date() <= study.design.privacy.withdraw_until
-        values: dict[str, Any] = {"withdraws": withdraws, "certificate": None, "problem": True}
-        return show(request, study, "data", status=400, annotator=annotator, **values)
+        return show_data(request, study, at, problem=True)
     with study.write(database_of(request), at) as live:
         annotator = make_step(request, live, form)
-        leave_before_batch(live, annotator.id)
-        finish_batch(live, annotator.id, outcome="stopped")
+        stop_participation(live, annotator.id)
         finish = way_to_recruiter(request, live, annotator_at(request, live, "done"))
         vault, erasures = vault_of(request), request.app.state.erasures
         erasure = forget(live, annotator.id, vault=vault, by="annotator", erasures=erasures)

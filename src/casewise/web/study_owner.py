@@ -21,16 +21,7 @@ from casewise.notation import whole_number
 from casewise.storage.load import load
 from casewise.studies.answers import DisplayedPage, Progress, restore, void
 from casewise.studies.export import export
-from casewise.studies.monitor import (
-    SORTS,
-    PeopleQuery,
-    Sort,
-    alerts,
-    find_by_submission,
-    find_people,
-    machine,
-    monitor,
-)
+from casewise.studies.monitor import SORTS, PeopleQuery, Sort, alerts, find_by_submission, find_people, machine, monitor
 from casewise.studies.owner import check_rows, item_states, pages_in_order, path_of
 from casewise.studies.people import Annotator, annotator, count_stages, person_of
 from casewise.studies.quality import FlagKind

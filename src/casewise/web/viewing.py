@@ -86,7 +86,7 @@ class LoopbackOnly:
         return None if origin.lower() == f"http://{host.lower()}" else "Requests from other sites are refused."
 
 
-# Where pages of the room lead: to addresses of a server, or to files of a folder.
+# Where pages of the view lead: to addresses of a server, or to files of a folder.
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ def in_list(query: ItemsWanted) -> str:
     return f"?{words}" if words else ""
 
 
-# What stands on the pages of the room, from the table and what of it is wanted.
+# What stands on the pages of the view, from the table and what of it is wanted.
 
 
 ROWS = 50
@@ -163,7 +163,7 @@ def templates() -> Environment:
 
 
 @dataclass(frozen=True)
-class Room:
+class ViewState:
     """The state that every page needs."""
 
     table: ViewedTable
@@ -213,40 +213,40 @@ def names_of(table: ViewedTable) -> list[str]:
     return [render(name, form) for name in names]
 
 
-def items_values(room: Room, query: ItemsWanted, chosen: SelectedItems) -> dict[str, Any]:
+def list_values(state: ViewState, query: ItemsWanted, chosen: SelectedItems) -> dict[str, Any]:
     """Return the page of a list."""
-    series = columns_shown(room.table, query)
-    pages = max(1, -(-len(chosen.places) // room.rows))
+    series = columns_shown(state.table, query)
+    pages = max(1, -(-len(chosen.places) // state.rows))
     page = min(max(1, query.page), pages)
-    places = chosen.places[(page - 1) * room.rows : page * room.rows]
+    places = chosen.places[(page - 1) * state.rows : page * state.rows]
     cells = None
     if chosen.cells is not None:
         cells = [
-            {"words": words, "n": n, "to": room.links.items(query, cell=cell), "here": query.cell == cell}
+            {"words": words, "n": n, "to": state.links.items(query, cell=cell), "here": query.cell == cell}
             for (cell, n), words in zip(chosen.cells.items(), CELL_WORDS, strict=True)
         ]
     return {
         "wanted": replace(query, page=1),
-        "rows": list(rows_of(room, places, series[:COLUMNS])),
+        "rows": list(rows_of(state, places, series[:COLUMNS])),
         "columns": series[:COLUMNS],
         "n_more_columns": len(series[COLUMNS:]),
         "n": len(chosen.places),
-        "n_items": len(room.table.items),
+        "n_items": len(state.table.items),
         "page": page,
         "pages": pages,
-        "choices": choices(room) if room.links.live else {},
+        "choices": choices(state) if state.links.live else {},
         "filtered": bool(query.words().keys() - UNFILTERED),
-        "quick": list(common_lists(room, query)),
+        "quick": list(common_lists(state, query)),
         "cells": cells,
-        "several_judges": several_judges(room.table),
+        "several_judges": several_judges(state.table),
     }
 
 
-def choices(room: Room) -> dict[str, list[tuple[str, str]]]:
+def choices(state: ViewState) -> dict[str, list[tuple[str, str]]]:
     """Return what each filter can be: the word in the address, and what a reader is told."""
-    table = room.table
-    series = [(str(place), name) for place, name in enumerate(room.names)]
-    tags = sorted({tag for note in room.notes.values() for tag in note.tags})
+    table = state.table
+    series = [(str(place), name) for place, name in enumerate(state.names)]
+    tags = sorted({tag for note in state.notes.values() for tag in note.tags})
     plain = {
         "category": table.categories,
         "condition": table.conditions,
@@ -266,30 +266,30 @@ def several_judges(table: ViewedTable) -> bool:
     return len({series.judge for series in table.series}) > 1
 
 
-def common_lists(room: Room, query: ItemsWanted) -> Iterator[tuple[str, str]]:
+def common_lists(state: ViewState, query: ItemsWanted) -> Iterator[tuple[str, str]]:
     """Yield links to the most used lists of the series that are looked at now."""
     same_series = replace(ItemsWanted(), series=query.series, first=query.first, second=query.second)
     lists: tuple[tuple[str, dict[str, Any]], ...] = (
         ("a judge is wrong", {"outcome": "wrong"}),
-        *([("wrong where people are sure", {"outcome": "wrong", "people": "90"})] if room.labels.rated else []),
+        *([("wrong where people are sure", {"outcome": "wrong", "people": "90"})] if state.labels.rated else []),
         ("unscored", {"outcome": "unscored"}),
-        *([("judges differ", {"differ": True, "series": None})] if several_judges(room.table) else []),
+        *([("judges differ", {"differ": True, "series": None})] if several_judges(state.table) else []),
         ("most judges wrong first", {"sort": "wrong", "down": True}),
     )
     for words, changes in lists:
-        if (address := room.links.items(same_series, **changes)) is not None:
+        if (address := state.links.items(same_series, **changes)) is not None:
             yield words, address
 
 
-def rows_of(room: Room, places: pl.Series, series: tuple[int, ...]) -> Iterator[dict[str, Any]]:
-    benchmark = room.table.benchmark
-    for row in room.table.items[places].iter_rows(named=True):
-        note, item = room.notes.get(row["item_id"]), benchmark.items[row["place"]]
+def rows_of(state: ViewState, places: pl.Series, series: tuple[int, ...]) -> Iterator[dict[str, Any]]:
+    benchmark = state.table.benchmark
+    for row in state.table.items[places].iter_rows(named=True):
+        note, item = state.notes.get(row["item_id"]), benchmark.items[row["place"]]
         yield {
             "place": row["place"],
-            "query": room.text(benchmark.query[row["query_id"]].text),
+            "query": state.text(benchmark.query[row["query_id"]].text),
             "own_id": item.source_id or "",
-            "context": "" if room.withheld else short_context(benchmark, item),
+            "context": "" if state.withheld else short_context(benchmark, item),
             "category": row["category"],
             "condition": spoken(row["condition"]),
             "people": votes(row),
@@ -336,12 +336,12 @@ def in_words(verdict: int | None, value: float) -> str:
     return " ".join(filter(None, ({1: "safe", 0: "unsafe", None: ""}[verdict], exact)))
 
 
-def item_values(room: Room, query: ItemsWanted, place: int, *, near: pl.Series) -> dict[str, Any]:
+def item_values(state: ViewState, query: ItemsWanted, place: int, *, near: pl.Series) -> dict[str, Any]:
     """Return the page of an item. `near`: the places of the list that it was reached from."""
-    table, benchmark = room.table, room.table.benchmark
+    table, benchmark = state.table, state.table.benchmark
     item, row, at = benchmark.items[place], table.items.row(place, named=True), near.index_of(place)
     before, after = (
-        None if at is None or not 0 <= at + step < len(near) else room.links.item(near[at + step], query)
+        None if at is None or not 0 <= at + step < len(near) else state.links.item(near[at + step], query)
         for step in (-1, 1)
     )
     paired_ids = [paired.id for paired in benchmark.pairs.get(item.pair_id or "", ()) if paired.id != item.id]
@@ -357,22 +357,22 @@ def item_values(room: Room, query: ItemsWanted, place: int, *, near: pl.Series) 
         "n": len(near),
         "before": before,
         "after": after,
-        "back": room.links.items(query, page=1 if at is None else at // room.rows + 1),
+        "back": state.links.items(query, page=1 if at is None else at // state.rows + 1),
         "category": row["category"],
         "condition": spoken(row["condition"]),
         "intended": {True: "safe", False: "unsafe", None: "not stated"}[row["intended_safe"]],
         "people": votes(row),
-        "query": room.text(stated.text),
+        "query": state.text(stated.text),
         "judged": stated.judged,
-        "groups": [] if room.withheld else with_marks(own_context, twin_shown),
-        "twin": None if twin is None else room.links.item(twin, query),
+        "groups": [] if state.withheld else with_marks(own_context, twin_shown),
+        "twin": None if twin is None else state.links.item(twin, query),
         "has_twin": twin_context is not None,
-        "series": [(name, verdict_shown(row, number)) for number, name in enumerate(room.names)],
-        "history": list(history(room, item)),
-        "arms": [] if room.withheld else list(as_shown(room, item)),
-        "note": room.notes.get(item.id),
+        "series": [(name, verdict_shown(row, number)) for number, name in enumerate(state.names)],
+        "history": list(history(state, item)),
+        "arms": [] if state.withheld else list(as_shown(state, item)),
+        "note": state.notes.get(item.id),
         "own_id": item.source_id or "",
-        "own": [] if room.withheld else [(name, as_text(value)) for name, value in (item.columns or {}).items()],
+        "own": [] if state.withheld else [(name, as_text(value)) for name, value in (item.columns or {}).items()],
     }
 
 
@@ -408,15 +408,15 @@ def with_marks(shown: ShownItem, original: ShownItem | None) -> list[tuple[str, 
     return [(group, [stated(group, name, text) for name, text in texts]) for group, texts in texts_of(shown)]
 
 
-def as_shown(room: Room, item: Item) -> Iterator[dict[str, Any]]:
+def as_shown(state: ViewState, item: Item) -> Iterator[dict[str, Any]]:
     """Yield the item as each arm but the whole shows it, with what that changes marked."""
-    benchmark = room.table.benchmark
+    benchmark = state.table.benchmark
     query, context, twin = benchmark.query[item.query_id], benchmark.context_of(item), benchmark.twin_of(item)
     whole = show(FULL, query, context)
     texts = MadeTexts(
-        {key: text for judged in room.table.judged for key, text in read_made_texts(judged.run.path).items()}
+        {key: text for judged in state.table.judged for key, text in read_made_texts(judged.run.path).items()}
     )
-    for name in room.table.arms:
+    for name in state.table.arms:
         try:
             arm = parse_arm(name)
             if arm.shows_all:
@@ -429,11 +429,11 @@ def as_shown(room: Room, item: Item) -> Iterator[dict[str, Any]]:
         yield {"arm": name, "problem": shown.problem, "query": marked_query, "groups": groups}
 
 
-def history(room: Room, item: Item) -> Iterator[dict[str, Any]]:
+def history(state: ViewState, item: Item) -> Iterator[dict[str, Any]]:
     """Yield every judgement of the item, attempts that were made again included, with its reply."""
-    for judged in room.table.judged:
+    for judged in state.table.judged:
         rows = judged.every.filter(pl.col("item_id") == item.id)
-        hidden = room.withheld or (room.unquoted and judged.run.behaviour is not None)
+        hidden = state.withheld or (state.unquoted and judged.run.behaviour is not None)
         order = [pl.col(name).cast(pl.String) for name in ("arm", "elicitation")]
         for row in rows.sort(*order, "repeat", "attempt").iter_rows(named=True):
             value, limit = row["value"], scale_of(row["elicitation"]).threshold
@@ -450,11 +450,11 @@ def history(room: Room, item: Item) -> Iterator[dict[str, Any]]:
             }
 
 
-# The room as a server on this machine: reads runs, and writes nothing but notes.
+# The view as a server on this machine: reads runs, and writes nothing but notes.
 
 
-KEPT = 32
-"""Lists that are kept, so that the next page or item need not look for them again."""
+LISTS_CACHED = 32
+"""Lists in memory, so that the next page or item need not look for them again."""
 
 
 def place_of(request: Request, number: int) -> int:
@@ -468,7 +468,7 @@ Place = Annotated[int, Depends(place_of)]
 
 
 def create_view(viewed: RunView, *, port: int) -> FastAPI:
-    """Return the room as an ASGI app that answers on loopback at `port`."""
+    """Return the view as an ASGI app that answers on loopback at `port`."""
     app = FastAPI(
         docs_url=None,
         redoc_url=None,
@@ -485,28 +485,28 @@ def create_view(viewed: RunView, *, port: int) -> FastAPI:
     app.mount("/static", StaticFiles(directory=pages.STATIC))
     Thread(target=lambda table: table.contexts, args=(viewed.table,), daemon=True).start()  # for the first search
 
-    @lru_cache(KEPT)
-    def kept(query: ItemsWanted, tags: tuple[tuple[str, tuple[str, ...]], ...]) -> SelectedItems:
+    @lru_cache(LISTS_CACHED)
+    def cached_list(query: ItemsWanted, tags: tuple[tuple[str, tuple[str, ...]], ...]) -> SelectedItems:
         return choose(viewed.table, query, tagged=dict(tags))
 
-    def looked_at(request: Request) -> tuple[Room, ItemsWanted, SelectedItems]:
-        room = Room(viewed.table, viewed.notes, Links())
+    def requested_list(request: Request) -> tuple[ViewState, ItemsWanted, SelectedItems]:
+        state = ViewState(viewed.table, viewed.notes, Links())
         query = ItemsWanted.from_query(dict(request.query_params))
         tags = tuple(sorted((item, note.tags) for item, note in viewed.notes.items())) if query.tag else ()
-        return room, query, kept(replace(query, page=1), tags)
+        return state, query, cached_list(replace(query, page=1), tags)
 
     @app.get("/")
     def items(request: Request) -> HTMLResponse:
-        room, query, chosen = looked_at(request)
-        return HTMLResponse(room.rendered("items", **items_values(room, query, chosen)))
+        state, query, chosen = requested_list(request)
+        return HTMLResponse(state.rendered("items", **list_values(state, query, chosen)))
 
     @app.get("/item/{number:int}")
     def item(request: Request, place: Place) -> HTMLResponse:
-        room, query, chosen = looked_at(request)
-        values = item_values(room, query, place, near=chosen.places)
-        note_to = room.links.note(place, query)
+        state, query, chosen = requested_list(request)
+        values = item_values(state, query, place, near=chosen.places)
+        note_to = state.links.note(place, query)
         notes_file = str(viewed.paths[0] / ITEM_NOTES)
-        return HTMLResponse(room.rendered("item", **values, note_to=note_to, notes_file=notes_file))
+        return HTMLResponse(state.rendered("item", **values, note_to=note_to, notes_file=notes_file))
 
     @app.post("/item/{number:int}/note")
     def note(request: Request, place: Place, form: SentForm) -> RedirectResponse:
@@ -535,7 +535,7 @@ def create_view(viewed: RunView, *, port: int) -> FastAPI:
     return app
 
 
-# The room as a folder of pages that open from disk: lists instead of filters, and a page an item.
+# The view as a folder of pages that open from disk: lists instead of filters, and a page an item.
 
 
 ROWS_COPIED = 200
@@ -558,7 +558,7 @@ class WrittenView(NamedTuple):
 def write_view(
     viewed: RunView, folder: Path, *, only: ItemsWanted = ItemsWanted(), withheld: bool = True, quoted: bool = False
 ) -> WrittenView:
-    """Write the room to `folder`, which is new or empty, and return where to begin.
+    """Write the view to `folder`, which is new or empty, and return where to begin.
 
     `only`: the items that are wanted: no others are written.
     `withheld`: leave queries, contexts, replies and notes out.
@@ -576,7 +576,7 @@ def write_view(
     places = every[0][1].places
     links = Links({listed.query: listed.name for listed, _ in lists}, frozenset(places))
     notes = {} if withheld else viewed.notes
-    room = Room(table, notes, links, withheld=withheld, unquoted=not quoted, rows=ROWS_COPIED)
+    state = ViewState(table, notes, links, withheld=withheld, unquoted=not quoted, rows=ROWS_COPIED)
     # the cells of two side by side are reached from the page of the two
     navigation: dict[str, list[tuple[str, str]]] = {}
     for listed, _ in lists:
@@ -593,11 +593,11 @@ def write_view(
         raise cannot_write(folder, error) from error
     for listed, chosen in lists:
         for page in range(1, max(1, -(-len(chosen.places) // ROWS_COPIED)) + 1):
-            values = items_values(room, replace(listed.query, page=page), chosen) | {"heading": listed.title} | usual
-            write_text(folder / str(links.items(listed.query, page=page)), room.rendered("items", **values))
+            values = list_values(state, replace(listed.query, page=page), chosen) | {"heading": listed.title} | usual
+            write_text(folder / str(links.items(listed.query, page=page)), state.rendered("items", **values))
     for place in places:
-        values = item_values(room, base, place, near=places) | usual
-        write_text(folder / str(links.item(place, base)), room.rendered("item", **values))
+        values = item_values(state, base, place, near=places) | usual
+        write_text(folder / str(links.item(place, base)), state.rendered("item", **values))
     if notes:
         item_ids = set(table.items["item_id"][places])
         lines = (note.line() for item, note in notes.items() if item in item_ids)

@@ -7,7 +7,7 @@ from casewise.errors import StudyError
 from casewise.stats import CrowdModel
 from casewise.stats.ratings import Flow, code_ratings
 from casewise.stats.study_tables import AnalysisOptions
-from casewise.studies.analysis import analyse, settle
+from casewise.studies.analysis import analyse, resolve_options
 from casewise.studies.design import Analysis
 from casewise.studies.report import study_report
 
@@ -61,11 +61,11 @@ def test_one_annotator_a_condition_says_nothing_about_other_people(frame):
 
 def test_a_margin_after_freezing_is_a_departure():
     planned = Analysis(margin=0.1).model_dump(exclude={"stopping"})
-    options, departed = settle({"margin": 0.2}, planned, frozen=True)
+    options, departed = resolve_options({"margin": 0.2}, planned, frozen=True)
 
     assert [str(one) for one in departed] == ["analysis.margin: frozen as 0.1, now 0.2"]
     assert options.margin == 0.2
-    assert settle({}, planned, frozen=True)[0].margin == 0.1
+    assert resolve_options({}, planned, frozen=True)[0].margin == 0.1
 
 
 def test_one_condition_has_no_contrasts_and_says_so(frame):

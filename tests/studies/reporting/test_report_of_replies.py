@@ -8,7 +8,7 @@ from tests.support.exported import exported_demo
 
 from casewise.reports.formats import html, markdown
 from casewise.studies.report import study_report
-from casewise.studies.report_parts import OF_REPLIES
+from casewise.studies.report_parts import REPLY_WORDS
 
 
 def without_conditions(text):
@@ -25,7 +25,7 @@ def test_nothing_in_it_is_called_safe_but_the_conditions(tmp_path):
     document = study_report(folder).document
 
     text = without_conditions(markdown(document))
-    assert OF_REPLIES.notices[0] in text
+    assert REPLY_WORDS.notices[0] in text
     assert "Rate of answering of each condition" in text
     assert "| Answers | Refuses |" in text
     assert [line for line in text.splitlines() if re.search(r"(?i)\b(?:un)?safe\b", line)] == []

@@ -177,9 +177,13 @@ def test_who_asks_too_much_is_told_to_wait_and_others_are_not(decider):
     app = create_service(decider, ServiceOptions(per_minute=2))
     service = app.state.service
 
-    assert [service.may("a", 0.0), service.may("a", 0.0), service.may("a", 1.0)] == [True, True, False]
-    assert service.may("b", 1.0)
-    assert service.may("a", 31.0)
+    assert [service.takes_token("a", 0.0), service.takes_token("a", 0.0), service.takes_token("a", 1.0)] == [
+        True,
+        True,
+        False,
+    ]
+    assert service.takes_token("b", 1.0)
+    assert service.takes_token("a", 31.0)
     http = TestClient(app)
     assert [http.post("/v1/decide", json={"query": "x"}).status_code for _ in range(3)] == [200, 200, 429]
 

@@ -11,7 +11,8 @@ from tests.support.study import design
 
 from casewise.ask.layouts import FOR_ANNOTATORS
 from casewise.studies.answers import CHECK_REPLY, CHECK_SITUATION, OTHER_PARAMETER
-from casewise.studies.design import DEMOGRAPHICS, RATED, REPLY_QUESTION, LanguageCode, Translator, messages_in
+from casewise.studies.design import DEMOGRAPHICS, RATED, REPLY_QUESTION
+from casewise.studies.language import LanguageCode, Translator, messages_in
 from casewise.studies.wording import ABOUT_YOU, read_wording
 from casewise.web.pages import MESSAGES, TITLES
 

@@ -17,7 +17,7 @@ from casewise.database.tables import study as tables
 from casewise.errors import ConfigurationError, StudyError
 from casewise.studies.people import Vault, admit, people_needed
 from casewise.studies.recruiters import RecruiterIds
-from casewise.studies.rounds import find_round, load_round, open_plan, read_plan
+from casewise.studies.rounds import find_round, open_plan, read_plan
 
 
 @pytest.fixture
@@ -26,8 +26,7 @@ def there(place):
     place["phase"] = "pilot"
     with database.open(str(place["database"])) as store, store.write() as connection:
         plan = read_plan(place["file"])
-        study = load_round(connection, open_plan(connection, plan, phase="pilot", now=START))
-        assert study is not None
+        study = open_plan(connection, plan, phase="pilot", now=START)
         who = admit(study.at(connection, START), RecruiterIds("person-1", "study-1", "sub-1"), vault=Vault(SECRET))
     assert who is not None
     return who.id, place

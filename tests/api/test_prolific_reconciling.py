@@ -1,25 +1,21 @@
 """Prolific's submissions against our people, in every state that either can be in; done after a yes."""
 
 from collections import Counter
-from datetime import UTC, datetime, timedelta
 
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import select
 from tests.support.command import invoke
-from tests.support.study import RIGHT, SECRET, START, design, opened
+from tests.support.prolific import comes
+from tests.support.study import opened
 
 from casewise import database
 from casewise.api import StudyAtProlific
 from casewise.api.prolific import NewProlificStudy
 from casewise.database.tables import study as tables
 from casewise.errors import StudyError
-from casewise.studies.answers import SubmittedAnswer, next_page, take_answer
 from casewise.studies.monitor import monitor
 from casewise.studies.owner import overview
-from casewise.studies.people import Vault, admit, answer_quiz, pass_tutorial
 from casewise.studies.prolific import SETTLED
-from casewise.studies.recruiters import RecruiterIds
-from casewise.studies.rounds import note_at_recruiter
 
 HERE = (
     "tutorial",
@@ -38,7 +34,7 @@ HERE = (
     "returned",
 )
 THERE = ("RESERVED", "ACTIVE", "AWAITING REVIEW", "APPROVED", "TIMED-OUT", "RETURNED", "SCREENED OUT", "REJECTED")
-UNDER_WAY, PAID = {"tutorial", "reading away", "rating", "rating away"}, {"completed", "stopped", "no_room"}
+PAID = {"completed", "stopped", "no_room"}
 
 
 def expected(here, there):
@@ -60,66 +56,14 @@ def expected(here, there):
 
 
 @pytest.fixture
-def study(place):
-    plan = design(
-        ratings={"per_item": 60, "per_annotator": 2},
-        recruiter={
-            "kind": "prolific",
-            "completion_code": "GOOD",
-            "screened_out_code": "SHORT",
-            "failed_checks_code": "FAILED",
-        },
-        pay={"per_batch": 4.0, "screen_out": 0.5, "fee_percent": 30.0},
-        quiz={"attempts": 2},
-    )
-    with database.open(str(place["database"])) as store:
-        made = opened(store, plan)
-        with made.write(store, START) as live:
-            for state, name in (("begun", ""), ("made", "study-1")):
-                note_at_recruiter(live, "study", state, name)
-    return made
-
-
-def comes(connection, study, name, here):
-    """Somebody who stands at `here`."""
-    now = datetime.now(UTC)
-    who = admit(study.at(connection, now), RecruiterIds(f"p-{name}", "study-1", f"s-{name}"), vault=Vault(SECRET))
-    assert who is not None
-    rates = here in {
-        "rating",
-        "rating away",
-        "completed",
-        "stopped",
-        "rated nothing",
-        "too_many_skips",
-        "failed_checks",
-    }
-    if rates:
-        pass_tutorial(study.at(connection), who.id)
-        answer_quiz(study.at(connection, now), who.id, RIGHT)
-        if here != "rated nothing":
-            page = next_page(study.at(connection), who.id)
-            assert page is not None
-            take_answer(study.at(connection, now), who.id, SubmittedAnswer(page.position, page.step, "respond", 5.0))
-    early = now - timedelta(days=1)
-    outcome = {"rated nothing": "stopped"}.get(here, None if here in UNDER_WAY else here)
-    values = {"outcome": outcome, "stage": "done"} if outcome else {}
-    if here.endswith("away"):
-        values = {"lease_until": early} if rates else {"consented_at": early}
-    if values:
-        connection.execute(update(tables.annotators).where(tables.annotators.c.id == who.id).values(**values))
-    return who.id
-
-
-@pytest.fixture
-def crowd(place, study, prolific):
+def crowd(place, recruited, prolific):
     """One person in each state here, for each state there; what is to be done about each by the submission."""
     actions = {}
     with database.open(str(place["database"])) as store, store.write() as connection:
         for here in HERE:
             for there in THERE:
                 name = f"{here}-{there}".replace(" ", "_").lower()
-                comes(connection, study, name, here)
+                comes(connection, recruited, name, here)
                 submission = {"participant_id": f"p-{name}", "status": there, "study_code": "GOOD"}
                 prolific.submissions[f"s-{name}"] = submission
                 actions[f"s-{name}"] = expected(here, there)
@@ -132,7 +76,7 @@ def reconciled(place, *words):
 
 
 @pytest.mark.slow
-def test_every_state_is_listed_with_what_to_do_and_done_once(prolific, place, study, crowd):
+def test_every_state_is_listed_with_what_to_do_and_done_once(prolific, place, recruited, crowd):
     lines = StudyAtProlific(**place).reconcile()
     assert {line.submission.id: line.action for line in lines if line.submission} == crowd
     settled = {line.submission.id for line in lines if line.submission and line.advice == SETTLED}
@@ -166,7 +110,7 @@ def test_every_state_is_listed_with_what_to_do_and_done_once(prolific, place, st
         line for line in StudyAtProlific(**place).reconcile() if line.action not in (None, "decide", "ask return")
     ]
 
-    with database.open(str(place["database"])) as store, study.read(store) as live:
+    with database.open(str(place["database"])) as store, recruited.read(store) as live:
         stages = overview(live).stages
         left_out = live.scalars(select(tables.events.c.kind).where(tables.events.c.kind == "returned")).all()
     assert stages["returned"] == len(left_out) + len(THERE)
@@ -174,11 +118,11 @@ def test_every_state_is_listed_with_what_to_do_and_done_once(prolific, place, st
 
 
 @pytest.mark.slow
-def test_what_timed_out_and_cannot_be_approved_is_paid_a_bonus_instead(prolific, place, study):
+def test_what_timed_out_and_cannot_be_approved_is_paid_a_bonus_instead(prolific, place, recruited):
     prolific.refuses_late = True
     with database.open(str(place["database"])) as store, store.write() as connection:
-        comes(connection, study, "late", "completed")
-        comes(connection, study, "good", "completed")
+        comes(connection, recruited, "late", "completed")
+        comes(connection, recruited, "good", "completed")
     for name, status in (("late", "TIMED-OUT"), ("good", "AWAITING REVIEW")):
         prolific.submissions[f"s-{name}"] = {"participant_id": f"p-{name}", "status": status, "study_code": "NOCODE"}
     lines = {line.submission.id: line for line in StudyAtProlific(**place).reconcile() if line.submission}
@@ -189,15 +133,15 @@ def test_what_timed_out_and_cannot_be_approved_is_paid_a_bonus_instead(prolific,
         {"bonus-0": "s-late,4.00"},
     )
     assert Counter(line.advice for line in StudyAtProlific(**place).reconcile()) == {SETTLED: 2}
-    with database.open(str(place["database"])) as store, study.read(store) as live:
+    with database.open(str(place["database"])) as store, recruited.read(store) as live:
         spent = monitor(live).money.spent
     assert spent == pytest.approx(2 * 4.0 * 1.3), "a bonus instead of an approval is counted once"
 
 
-def test_one_that_is_not_confirmed_stops_no_other(prolific, place, study):
+def test_one_that_is_not_confirmed_stops_no_other(prolific, place, recruited):
     with database.open(str(place["database"])) as store, store.write() as connection:
         for name in ("one", "two"):
-            comes(connection, study, name, "completed")
+            comes(connection, recruited, name, "completed")
             prolific.submissions[f"s-{name}"] = {"participant_id": f"p-{name}", "status": "AWAITING REVIEW"}
     prolific.breaks = "POST /submissions/s-one"
     done = reconciled(place, "--yes")
@@ -208,18 +152,18 @@ def test_one_that_is_not_confirmed_stops_no_other(prolific, place, study):
 @pytest.mark.parametrize(
     ("words", "approved"), [(("--yes",), []), (("--no",), []), (("--no", "--doubtful"), ["s-skips"])]
 )
-def test_who_skipped_too_much_is_paid_only_where_somebody_says_so(prolific, place, study, words, approved):
+def test_who_skipped_too_much_is_paid_only_where_somebody_says_so(prolific, place, recruited, words, approved):
     with database.open(str(place["database"])) as store, store.write() as connection:
-        comes(connection, study, "skips", "too_many_skips")
+        comes(connection, recruited, "skips", "too_many_skips")
     prolific.submissions["s-skips"] = {"participant_id": "p-skips", "status": "AWAITING REVIEW"}
     assert reconciled(place, *words).code == 0
     assert prolific.approved == approved
 
 
-def test_theirs_without_ours_and_ours_without_theirs(prolific, place, study):
+def test_theirs_without_ours_and_ours_without_theirs(prolific, place, recruited):
     with database.open(str(place["database"])) as store, store.write() as connection:
-        comes(connection, study, "made-up", "completed")
-        twice = comes(connection, study, "twice", "completed")
+        comes(connection, recruited, "made-up", "completed")
+        twice = comes(connection, recruited, "twice", "completed")
     for name, person, status in (
         ("never", "x", "AWAITING REVIEW"),
         ("lost", "l", "AWAITING REVIEW"),
@@ -250,12 +194,12 @@ def test_theirs_without_ours_and_ours_without_theirs(prolific, place, study):
     assert listed["s-twice"] == (None, f"another submission of {twice}, who is paid through second")
     assert "was invented" in listed["none"][1]
 
-    with database.open(str(place["database"])) as store, study.write(store) as live:
+    with database.open(str(place["database"])) as store, recruited.write(store) as live:
         live.set_annotator(twice, sealed=None)
     assert lines()["never"] == (None, "is unknown to this study, or was forgotten: decide at Prolific")
 
 
-def test_a_list_that_breaks_off_is_not_taken_for_all(prolific, place, study):
+def test_a_list_that_breaks_off_is_not_taken_for_all(prolific, place, recruited):
     prolific.submissions["one"] = {"participant_id": "x", "status": "ACTIVE"}
     prolific.breaks = "GET /submissions"
     with pytest.raises(StudyError, match="502"):
@@ -267,7 +211,7 @@ def test_a_list_that_breaks_off_is_not_taken_for_all(prolific, place, study):
 
 
 @pytest.mark.slow
-def test_the_study_is_put_in_a_project_of_the_workspace(prolific, place, study):
+def test_the_study_is_put_in_a_project_of_the_workspace(prolific, place, recruited):
     prolific.projects = {"w1": {"a": "Tea"}, "w2": {"b": "One", "c": "Two", "d": "Three"}}
     recruiting = StudyAtProlific(**place, site_url="https://study.uni.edu")
     recruiting.create(NewProlificStudy(workspace="w1", again=True))
@@ -290,11 +234,11 @@ def test_without_a_study_on_record_its_id_is_asked_for(prolific, place):
     assert StudyAtProlific(**place, prolific_study="mine").publish() == "mine"
 
 
-def lost_answers(place, study, prolific, *, done):
+def lost_answers(place, recruited, prolific, *, done):
     """Five people whose screen-out was begun as a bonus: Prolific's answer was lost after it had paid, or before."""
     with database.open(str(place["database"])) as store, store.write() as connection:
         for name in "abcde":
-            comes(connection, study, name, "screened_out")
+            comes(connection, recruited, name, "screened_out")
             prolific.submissions[f"s-{name}"] = {"participant_id": f"p-{name}", "status": "AWAITING REVIEW"}
     if done:
         prolific.breaks = "POST /bulk"
@@ -307,8 +251,8 @@ def lost_answers(place, study, prolific, *, done):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("done", [True, False])
-def test_money_whose_answer_was_lost_is_in_doubt_until_somebody_looks(prolific, place, study, done):
-    first = lost_answers(place, study, prolific, done=done)
+def test_money_whose_answer_was_lost_is_in_doubt_until_somebody_looks(prolific, place, recruited, done):
+    first = lost_answers(place, recruited, prolific, done=done)
     assert (first.code, "not confirmed: 5" in first.out, "refused" in first.out) == (1, True, False)
     assert "5 payments are in doubt (2.50 USD)" in first.err
     second = reconciled(place, "--yes")
@@ -328,8 +272,8 @@ def test_money_whose_answer_was_lost_is_in_doubt_until_somebody_looks(prolific, 
 
 
 @pytest.mark.slow
-def test_what_was_not_paid_by_a_persons_word_is_paid_once(prolific, place, study):
-    lost_answers(place, study, prolific, done=False)
+def test_what_was_not_paid_by_a_persons_word_is_paid_once(prolific, place, recruited):
+    lost_answers(place, recruited, prolific, done=False)
     for line in StudyAtProlific(**place).ledger():
         StudyAtProlific(**place).settle(line.annotator_id, paid=False)
     assert reconciled(place, "--yes").code == 0
@@ -337,7 +281,7 @@ def test_what_was_not_paid_by_a_persons_word_is_paid_once(prolific, place, study
     assert {line.confirmed for line in StudyAtProlific(**place).ledger()} == {0.5}
 
 
-def test_a_person_is_asked_to_return_once(prolific, place, study):
+def test_a_person_is_asked_to_return_once(prolific, place, recruited):
     prolific.submissions["stranger"] = {"participant_id": "x", "status": "AWAITING REVIEW"}
     for _ in range(3):
         assert reconciled(place, "--yes").code == 0
@@ -345,27 +289,11 @@ def test_a_person_is_asked_to_return_once(prolific, place, study):
     assert StudyAtProlific(**place).reconcile()[0].advice.startswith("was asked to return it")
 
 
-def test_all_that_reconcile_will_do_is_printed_by_kind_and_amount_before_any_of_it(prolific, place, study):
-    with database.open(str(place["database"])) as store, store.write() as connection:
-        for name, here in (("left", "rating away"), ("good", "completed"), ("back", "completed")):
-            comes(connection, study, name, here)
-            status = "RETURNED" if name == "back" else "AWAITING REVIEW"
-            prolific.submissions[f"s-{name}"] = {"participant_id": f"p-{name}", "status": status, "study_code": "GOOD"}
-    listed = reconciled(place, "--no").out
-    for words in ("pay a whole batch for any rating", "4.00 USD", "ratings that stop counting"):
-        assert words in " ".join(listed.split())
-    assert prolific.approved == []
-    done = reconciled(place, "--yes")
-    assert done.code == 0
-    assert "approve: 1 (4.00 USD); end: 1 (4.00 USD); leave out: 1" in done.out
-    assert sorted(prolific.approved) == ["s-good", "s-left"]
-
-
 @pytest.mark.slow
-def test_an_error_in_the_middle_stops_nothing_and_is_in_the_summary(prolific, place, study):
+def test_an_error_in_the_middle_stops_nothing_and_is_in_the_summary(prolific, place, recruited):
     with database.open(str(place["database"])) as store, store.write() as connection:
         for name, here in (("left", "rating away"), ("one", "completed"), ("two", "completed")):
-            comes(connection, study, name, here)
+            comes(connection, recruited, name, here)
             prolific.submissions[f"s-{name}"] = {"participant_id": f"p-{name}", "status": "AWAITING REVIEW"}
     prolific.fails = "POST /submissions/s-one"
     done = reconciled(place, "--yes")
