@@ -93,10 +93,10 @@ def test_an_error_is_told_as_a_page_or_as_json(app, error, status, title, messag
 
 
 def test_an_address_with_a_value_of_another_kind_is_no_page_and_a_script_is_told_why(app):
-    @app.get("/numbers/{number}")
     def numbers(number: int) -> int:
         return number
 
+    app.add_api_route("/numbers/{number}", numbers)
     guest = visitor(app).client
     page, told = guest.get("/numbers/two"), guest.get("/numbers/two", headers=JSON)
     assert (page.status_code, "The address is wrong, or the page was removed." in page.text) == (422, True)
