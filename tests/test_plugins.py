@@ -76,6 +76,18 @@ def test_parts_are_listed_with_their_package_and_whether_they_load():
     assert "upper" in invoke("show", "plugins").out
 
 
+@pytest.mark.parametrize("kind", plugins.KINDS)
+def test_a_part_of_another_class_is_listed_with_what_is_wrong(install, kind):
+    install("wrong", f"[casewise.{kind}]\nown = wrong_part:part\n", wrong_part="part = 'a text'")
+
+    problems = [problem for plugin, problem in plugins.installed_plugins(kind) if plugin.name == "own"]
+
+    expected = "it is a str, not a " if plugins.KINDS[kind].part else "it is no function"
+    (problem,) = problems
+    assert f"of wrong 0.3 (wrong_part:part) cannot be loaded: {expected}" in str(problem)
+    assert f"{str(problem)[0].upper()}{str(problem)[1:]}. It is left out." in plugins.disabled_reasons(kind)
+
+
 def test_a_judge_of_another_package_judges():
     done = invoke("judge", "demo", "--judge", "same:unsafe", "--out", "run")
     assert done.code == 0, done.output
@@ -133,7 +145,7 @@ def test_a_package_takes_the_name_of_none_of_casewises_own_parts(install, kind):
     install("robber", f"[casewise.{kind}]\n{name} = own_parts:names\n")
 
     assert plugins.find_part(kind, name, object) is own or plugins.find_part(kind, name, object) == own
-    assert any("casewise's own name" in problem for problem in plugins.disabled_reasons(kind, object))
+    assert any("casewise's own name" in problem for problem in plugins.disabled_reasons(kind))
 
 
 def test_a_format_of_another_package_is_written_by_its_name_and_by_its_ending():
@@ -220,4 +232,5 @@ def test_the_guide_names_each_kind_of_part_and_what_its_entry_point_is():
 
     assert rows.keys() == plugins.KINDS.keys()
     for kind, about in plugins.KINDS.items():
-        assert [word for word in re.findall(r"`(\w[\w.]+)`", about.description) if f"`{word}`" not in rows[kind]] == []
+        named = re.findall(r"`(\w[\w.]+)`", about.use) + ([about.part.replace(":", ".")] if about.part else [])
+        assert [word for word in named if f"`{word}`" not in rows[kind]] == []

@@ -16,8 +16,12 @@ from casewise.text import (
     ReferenceLost,
     Text,
     capitalised,
+    count_of,
+    first_few,
+    first_sentence,
     join,
     path_text,
+    paths_in_command,
     plural,
     reference,
     render,
@@ -145,3 +149,100 @@ def test_no_two_series_share_a_name(forms):
 def test_plurals_are_regular_but_for_a_few():
     assert [plural(word) for word in ("day", "category", "judge")] == ["days", "categories", "judges"]
     assert Text() == ""
+
+
+def test_a_noun_follows_its_number_and_its_first_letter():
+    assert [count_of(n, "item is") for n in (0, 1, 1.0, 1200, 2.5, 1234.56)] == [
+        *("0 items are", "1 item is", "1 item is"),
+        *("1,200 items are", "2.5 items are", "1,234.6 items are"),
+    ]
+    assert [Noun(word, "").article for word in ("item", "query", "hour")] == ["an", "a", "a"]
+    assert [plural(words) for words in ("batch", "key", "person has", "match was")] == [
+        *("batches", "keys", "people have", "matches were"),
+    ]
+
+
+CLUSTERS = Form(noun=Noun("reply", "replies"), cluster=Noun("annotator", "annotators"))
+
+
+@pytest.mark.parametrize(
+    ("template", "plain", "clustered"),
+    [
+        ("{clusters}", "queries", "annotators"),
+        ("{cluster}", "query", "annotator"),
+        ("{a_cluster}", "a query", "an annotator"),
+        ("{A_query}", "A query", "A reply"),
+        ("{queries}", "queries", "replies"),
+    ],
+)
+def test_what_intervals_are_over_has_a_noun_of_its_own_where_the_document_says_so(template, plain, clustered):
+    assert (str(text(template)), render(text(template), CLUSTERS)) == (plain, clustered)
+    capital = capitalised(text(template + " count."))
+    assert render(capital, CLUSTERS) == clustered[:1].upper() + clustered[1:] + " count."
+
+
+@pytest.mark.parametrize(
+    ("template", "value", "written"),
+    [
+        ("{x}", 0.5, "0.5"),
+        ("{x!s:>4}", "a", "   a"),
+        ("{x!r}", "a", "'a'"),
+        ("{x:d}", 7, "7"),
+        ("{x:>3}", "a", "  a"),
+        ("{x:item was}", 1, "1 item was"),
+        ("{{{x}}}", 1, "{1}"),
+    ],
+)
+def test_a_field_is_formatted_as_its_author_says(template, value, written):
+    assert text(template, x=value) == written
+
+
+def test_a_text_is_its_parts_without_empty_ones():
+    made = text("{a}{b} {queries}{a}", a="", b=text("x {query}"))
+
+    assert [part if isinstance(part, str) else type(part).__name__ for part in made.parts] == [
+        "x ",
+        "NounRef",
+        " ",
+        "NounRef",
+    ]
+    assert join(", ", []) == ""
+    assert render("plain", REPLIES) == "plain"
+
+
+def test_the_first_sentence_ends_with_its_full_stop():
+    assert first_sentence("Only one.") == "Only one."
+    assert first_sentence(text("Of {n:query} 2.5 %. Then {queries}. End.", n=3)) == "Of 3 queries 2.5 %."
+    assert render(first_sentence(text("{queries}. Then.")), REPLIES) == "replies."
+
+
+@pytest.mark.parametrize(
+    ("names", "row"),
+    [
+        ([], ""),
+        (["a"], "a"),
+        (["a", "b"], "a and b"),
+        (["a", "b", "c"], "a, b and c"),
+        (["a", "b", "c", "d", "e"], "a, b, c and 2 more"),
+    ],
+)
+def test_names_stand_in_a_row_with_a_word_before_the_last(names, row):
+    assert first_few(names) == row
+    assert first_few([str(n) for n in range(1005)], most=1, last="or") == "0 or 1,004 more"
+    assert first_few(["a", "b", "c"], sep="; ") == "a; b and c"
+
+
+def test_a_path_in_a_command_is_quoted_for_the_shell_whatever_its_form():
+    paths = paths_in_command(Path("a b"), Path("c"))
+
+    assert str(paths) == "'a b' c"
+    assert render(paths, Form(path=lambda path: f"/x y/{path}")) == "'/x y/a b' '/x y/c'"
+    assert render(path_text(Path("a b")), Form()) == "a b"
+
+
+def test_series_are_met_once_each_in_their_order():
+    first, second = reference("a", "long a"), reference("b")
+
+    assert [series.full for series in shortest_names([second + first, "x", first])] == ["b", "long a"]
+    assert render(first, Form()) == "long a"
+    assert render(first, Form(names=shortest_names([first]))) == "a"

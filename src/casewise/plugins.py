@@ -51,7 +51,10 @@ __all__ = [
 class Kind:
     """A kind of part: what an entry point of the group `casewise.KIND` names, and where casewise's own parts are."""
 
-    description: str
+    part: str | None
+    """`module:class` of a part; None where a part is a function."""
+    use: str
+    """The place where a user names a part, and what a function takes and returns."""
     builtin: str | None = None
     """`module:attribute` of a mapping from the names of casewise's own parts to the parts, or of a function that returns one;
     None where it has no such objects."""
@@ -59,39 +62,35 @@ class Kind:
 
 KINDS: dict[str, Kind] = {
     "elicitations": Kind(
-        "a `casewise.ask.elicitations.ElicitationKind`; written --elicit NAME", "casewise.ask.elicitations:ELICITATIONS"
+        "casewise.ask.elicitations:ElicitationKind", "written --elicit NAME", "casewise.ask.elicitations:ELICITATIONS"
     ),
     "metrics": Kind(
-        "a `casewise.stats.metrics.Metric`; it stands in the tables of metrics and in gates",
-        "casewise.stats.metrics:BY_NAME",
+        "casewise.stats.metrics:Metric", "in the tables of metrics and in gates", "casewise.stats.metrics:BY_NAME"
     ),
-    "judges": Kind(
-        "a `casewise.judges.named.JudgeKind`: a function of a `JudgeRequest` that returns a `Judge`; written NAME or NAME:REST",
-        "casewise.judges.named:JUDGES",
-    ),
-    "graders": Kind(
-        "a function of the text behind NAME: that returns a `Grader`; written NAME or NAME:REST",
-    ),
+    "judges": Kind("casewise.judges.named:JudgeKind", "written NAME or NAME:REST", "casewise.judges.named:JUDGES"),
+    "graders": Kind(None, "a function of the text behind NAME: that returns a `Grader`; written NAME or NAME:REST"),
     "transforms": Kind(
-        "a `casewise.transforms.catalogue.TransformKind`; written NAME or NAME:REST in an arm",
+        "casewise.transforms.catalogue:TransformKind",
+        "written NAME or NAME:REST in an arm",
         "casewise.transforms.catalogue:TRANSFORMS",
     ),
     "benchmarks": Kind(
-        "a `casewise.storage.loaders.loader.Loader`; written NAME wherever a benchmark is",
+        "casewise.storage.loaders.loader:Loader",
+        "written NAME wherever a benchmark is",
         "casewise.storage.loaders.public:own_loaders",
     ),
     "formats": Kind(
-        "a `casewise.storage.intake.formats.format.Format`; a file of it is recognised by its content",
+        "casewise.storage.intake.formats.format:Format",
+        "a file of it is recognised by its content",
         "casewise.storage.intake.formats.find:own_formats",
     ),
     "report_formats": Kind(
-        "a `casewise.reports.formats.Format`; written --format NAME, or chosen by the ending of a file",
+        "casewise.reports.formats:Format",
+        "written --format NAME, or chosen by the ending of a file",
         "casewise.reports.formats:FORMATS",
     ),
-    "recruiters": Kind(
-        "a function of `RecruiterSettings` that returns a `Recruiter`; [recruiter] kind = NAME",
-    ),
-    "exporters": Kind("a function of a source (text) and a target path that writes there; written --to NAME"),
+    "recruiters": Kind(None, "a function of `RecruiterSettings` that returns a `Recruiter`; [recruiter] kind = NAME"),
+    "exporters": Kind(None, "a function of a source (text) and a target path that writes there; written --to NAME"),
 }
 """Each kind of part, with what an entry point of its group names."""
 
@@ -191,30 +190,29 @@ def all_parts(kind: str, part_type: type[P]) -> dict[str, P]:
     return usable
 
 
-def disabled_reasons(kind: str, part_type: type[P]) -> tuple[str, ...]:
+def disabled_reasons(kind: str) -> tuple[str, ...]:
     """Return a sentence for each part of installed packages that is left out, with the reason."""
-    reasons = []
-    for name in sorted({point.name for point in entry_points_of(kind)}):
-        try:
-            find_plugin(kind, name).load(part_type)
-        except ConfigurationError as error:
-            reasons.append(f"{str(error)[0].upper()}{str(error)[1:]}. It is left out.")
-    return tuple(reasons)
+    problems = dict.fromkeys(problem for _, problem in installed_plugins(kind) if problem)
+    return tuple(f"{problem[0].upper()}{problem[1:]}. It is left out." for problem in problems)
 
 
 def installed_plugins(kind: str) -> Iterator[tuple[Plugin, str | None]]:
     """Yield the parts of one kind that installed packages bring, each with the reason why it cannot be used, if any."""
-    for name in sorted({point.name for point in entry_points_of(kind)}):
-        packages = [
-            Plugin(kind, name, package_of(point), point.value) for point in entry_points_of(kind) if point.name == name
-        ]
-        for plugin in packages:
-            try:
-                find_plugin(kind, name).load(object)
-            except ConfigurationError as error:
-                yield plugin, str(error)
-            else:
-                yield plugin, None
+    for point in sorted(entry_points_of(kind), key=lambda point: point.name):
+        yield Plugin(kind, point.name, package_of(point), point.value), part_problem(kind, point.name)
+
+
+def part_problem(kind: str, name: str) -> str | None:
+    """Return the reason why a package's part cannot be used; None where it can."""
+    part_type = KINDS[kind].part
+    try:
+        if part_type is None:
+            find_function(kind, name)
+        else:
+            find_plugin(kind, name).load(EntryPoint(name, part_type, "casewise").load())
+    except ConfigurationError as error:
+        return str(error)
+    return None
 
 
 @cache

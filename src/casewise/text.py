@@ -19,8 +19,8 @@ import shlex
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from string import Formatter
 from typing import Any, Protocol, Self, runtime_checkable
@@ -201,8 +201,8 @@ class Text(str):
         made.parts = flat
         return made
 
-    def __getnewargs__(self) -> tuple[str | Reference, ...]:  # type: ignore[override]  # str's own names one argument
-        return self.parts
+    def __reduce__(self) -> tuple[type[Self], tuple[str | Reference, ...]]:
+        return type(self), self.parts
 
     def __str__(self) -> str:
         return super().__str__()
@@ -268,8 +268,7 @@ def text(template: str, /, **values: Any) -> Text:
 
 def filled(value: Any, spec: str, conversion: str | None) -> str | Reference:
     """Return what a field of a template becomes."""
-    if conversion:
-        return repr(value) if conversion == "r" else str(value)
+    value = Formatter().convert_field(value, conversion)
     if len(spec) > 1 and all(word.isalpha() for word in spec.split(" ")):
         return NounRef(count=value) if spec == "query" else count_of(value, spec)
     if not spec and isinstance(value, (Text, Reference)):
@@ -309,7 +308,7 @@ def capitalised(words: str) -> Text:
     """Return `words` with a capital first letter."""
     first, *others = parts_of(words)
     if isinstance(first, NounRef):
-        return Text(NounRef(first.many, first.article, capital=True, count=first.count), *others)
+        return Text(replace(first, capital=True), *others)
     return Text(first[:1].upper() + first[1:] if isinstance(first, str) else first, *others)
 
 
@@ -318,13 +317,6 @@ def render(words: str, form: Form) -> str:
     if not isinstance(words, Text):
         return words
     return "".join(part if isinstance(part, str) else part.written(form) for part in words.parts)
-
-
-def series_in(texts: Iterable[str]) -> Iterator[SeriesRef]:
-    """Yield the series that texts refer to, each once."""
-    yield from dict.fromkeys(
-        part for words in texts if isinstance(words, Text) for part in words.parts if isinstance(part, SeriesRef)
-    )
 
 
 def shortest_names(texts: Iterable[str]) -> dict[SeriesRef, str]:
@@ -336,7 +328,8 @@ def shortest_names(texts: Iterable[str]) -> dict[SeriesRef, str]:
     >>> list(shortest_names([sender, recipient]).values()), list(shortest_names([sender]).values())
     (['m −sender.role', 'm −recipient.role'], ['m −role'])
     """
-    level = dict.fromkeys(series_in(texts), 0)
+    parts = (part for words in texts if isinstance(words, Text) for part in words.parts)
+    level = {part: 0 for part in parts if isinstance(part, SeriesRef)}
     while True:
         names = {series: series.forms[place] for series, place in level.items()}
         uses = Counter(names.values())

@@ -40,14 +40,14 @@ def test_what_is_out_is_said_and_collected_by_the_same_command(casewise):
     (job,) = json.loads(jobs.out)["jobs"]
     assert first.code == 4
     assert "89 calls are at the provider (casewise show jobs runs/a)" in first.err
-    assert (job["n_requests"], job["stands"], job["provider"], job["batch"]) == (89, "out", "openai", "b1")
+    assert (job["n_requests"], job["stage"], job["provider"], job["batch"]) == (89, "out", "openai", "b1")
     assert job["cost_at_most_usd"] > 0
     assert job["expires"] > job["since"]
     assert said.out.splitlines()[1].split()[:4] == ["b1", "openai", "tiny", "0/89"]
     assert last.code == 0
     assert "90 verdicts" in last.out
     assert "no batch job is open" in after.err
-    assert [(one["stands"], one["state"]) for one in every] == [("ended", "completed")]
+    assert [(one["stage"], one["state"]) for one in every] == [("ended", "completed")]
 
 
 @pytest.mark.slow

@@ -9,6 +9,8 @@ from tests.support.fault_server import FaultServer
 from tests.support.served import served
 
 import casewise
+from casewise.cli.decider import context_in
+from casewise.errors import ConfigurationError
 
 
 @pytest.fixture
@@ -97,7 +99,7 @@ def test_a_context_is_given_as_text_as_parameters_or_as_json(folder):
         (("--context", "none.json"), "cannot be read: No such file"),
         (("--context", "{nurse"), "--context:1: not JSON"),
         (("--context", "a nurse", "--parameter", "a.b=c"), "not both"),
-        (("--parameter", "a nurse"), "is not NAME=STATEMENT"),
+        (("--parameter", "a nurse"), "write NAME=STATEMENT"),
         (("--reply", "reply.txt"), "reply.txt:1: byte 0xff is not UTF-8"),
         (("--messages", "chat.json"), "give either --query or --messages"),
     ]:
@@ -136,3 +138,30 @@ def test_a_judge_that_raises_is_said_with_its_place_and_no_decision(folder, monk
     assert "failed on its first item" in said.err
     assert "KeyError" in said.err
     assert said.out == ""
+
+
+@pytest.mark.parametrize(
+    ("written", "parameters", "context"),
+    [
+        (None, (), None),
+        ("A nurse asks.", (), "A nurse asks."),
+        (' {"recipient": {"type": "a nurse"}}', (), {"recipient": {"type": "a nurse"}}),
+        ("groups.json", (), {"sender": {"role": "a clinic"}}),
+        ("groups.json", ("caller.role = x=y",), {"sender": {"role": "a clinic"}, "caller.role": " x=y"}),
+        (None, ("a.b=c", "a.d=e"), {"a.b": "c", "a.d": "e"}),
+    ],
+)
+def test_a_context_is_a_text_json_a_file_or_parameters(tmp_path, monkeypatch, written, parameters, context):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "groups.json").write_text('{"sender": {"role": "a clinic"}}')
+
+    assert context_in(written, parameters) == context
+
+
+@pytest.mark.parametrize("written", ["A nurse asks.", "list.json"])
+def test_parameters_add_to_groups_alone(tmp_path, monkeypatch, written):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "list.json").write_text("[1]")
+
+    with pytest.raises(ConfigurationError, match="give a context as a text or by --parameter, not both"):
+        context_in(written, ("a.b=c",))

@@ -12,11 +12,32 @@ import casewise
 from casewise import Decider
 from casewise.deciding import decider_file
 from casewise.deciding.decider_file import FittedDecider, read_decider
-from casewise.records import Judgement, Scored
+from casewise.records import (
+    Annotator,
+    Context,
+    Item,
+    Judgement,
+    Query,
+    Rating,
+    Revision,
+    Scored,
+    Unscored,
+)
 from casewise.storage import benchmark_folder, run_folder
-from casewise.storage.benchmark_folder import read_benchmark
+from casewise.storage.batch_jobs import JobEvent
+from casewise.storage.benchmark import About, BenchmarkCounts, Published
+from casewise.storage.benchmark_folder import Manifest, read_benchmark
 from casewise.storage.files import read_jsonl
-from casewise.storage.run_folder import JUDGEMENTS, RunManifest, Session, judgement_table, last_session, read_run
+from casewise.storage.run_folder import (
+    JUDGEMENTS,
+    ItemNote,
+    RunIdentity,
+    RunManifest,
+    Session,
+    judgement_table,
+    last_session,
+    read_run,
+)
 
 PINNED = Path(__file__).parent
 
@@ -47,13 +68,29 @@ def test_a_pinned_log_states_each_field_of_a_judgement_and_no_other():
     newest = f"run-{run_folder.FORMAT_VERSION}"
 
     assert {name for line in log_of(newest) for name in line} == set(Judgement.model_fields)
-    assert {name for line in log_of(newest) for name in line["outcome"]} == {
-        *("kind", "value", "low", "high", "explanation", "reason", "detail")
-    }
+    outcomes = set(Scored.model_fields) | set(Unscored.model_fields)
+    assert {name for line in log_of(newest) for name in line["outcome"]} == outcomes
 
 
 FIELDS = {
+    Manifest: "format_version about counts taxonomy parameters files",
+    About: "name version description licence terms gated canary synthetic source remarks receipt published labels_by scale",
+    BenchmarkCounts: "queries contexts items ratings revisions annotators",
+    Published: "file rates_count_intent votes_hold_intent",
+    Query: "id text judged before action category source category_as_published",
+    Context: (
+        "id query_id intended_safe sender recipient transmission_principle subject information_type own origin lineage_id provenance"
+    ),
+    Item: ("id query_id context_id condition repeat pair_id published_rate category cluster mean source_id columns"),
+    Rating: "item_id annotator_id position verdict value seconds at",
+    Revision: "id before_id after_id reviewer reason at",
+    Annotator: "id traits",
     RunManifest: "format_version identity judge_name benchmark_name benchmark_source synthetic address wordings created",
+    RunIdentity: "benchmark judge settings seed",
+    ItemNote: "item_id text tags at",
+    JobEvent: (
+        "job stage at provider model path names capabilities cost_at_most_usd tokens_at_most file batch expires state words n_done late"
+    ),
     Session: "started versions options command weights_bytes planned_items planned_asks",
     FittedDecider: (
         "format_version casewise created refuse_unmeasured judge benchmark calibration wanted thresholds measured "

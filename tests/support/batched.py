@@ -51,4 +51,4 @@ def lines_of(out: Path) -> list[dict[str, Any]]:
 
 def steps_of(out: Path) -> list[str]:
     """What was noted of a run's jobs, in order."""
-    return [json.loads(line)["what"] for line in (out / "batches.jsonl").read_text().splitlines()]
+    return [json.loads(line)["stage"] for line in (out / "batches.jsonl").read_text().splitlines()]

@@ -22,7 +22,7 @@ from casewise.reports.formats import Report
 from casewise.stats.labels import LabelPolicy
 from casewise.stats.thresholds import RequirementFields, Requirements
 from casewise.storage.load import Source, loaded_benchmark
-from casewise.storage.run_folder import AnyRun, RunAt
+from casewise.storage.run_folder import AnyRun, StoredRun
 
 __all__ = [
     "Decider",
@@ -89,7 +89,7 @@ def fit_decider(
         raise ConfigurationError("casewise finds this judge by its name; leave `judge` out")
     own_judge = None
     if judge is not None:
-        learnt_from = benchmark or (run.benchmark if isinstance(run, RunAt) else "demo")
+        learnt_from = benchmark or (run.benchmark if isinstance(run, StoredRun) else "demo")
         elicitations = (options.elicitation,) if options.elicitation else ()
         own_judge = make_judge(judge, loaded_benchmark(learnt_from), elicitations=elicitations)
     options = options if labels is None else replace(options, labels=policy_of(labels))

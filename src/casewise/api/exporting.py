@@ -109,7 +109,7 @@ def job_row(run: Path, job: BatchJob) -> dict[str, Any]:
         "batch": job.batch,
         "provider": first.provider,
         "model": first.model,
-        "stands": job.stands,
+        "stage": job.stage,
         "state": job.state or None,
         "words": job.words or None,
         "n_requests": len(first.names),

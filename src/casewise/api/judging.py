@@ -51,7 +51,7 @@ from casewise.runs.texts import makers_spend
 from casewise.stats.labels import LabelPolicy
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.load import Source, loaded_benchmark, source_of
-from casewise.storage.run_folder import JUDGEMENT_LOG, JUDGEMENTS, RunAt, judgement_table
+from casewise.storage.run_folder import JUDGEMENT_LOG, JUDGEMENTS, StoredRun, judgement_table
 from casewise.transforms.catalogue import parse_arm, with_digest
 from casewise.transforms.texts import MakingOptions, load_makers, make_arm_texts, makers_of_arms
 
@@ -248,7 +248,7 @@ class TemporaryFolder:
 
 
 @dataclass(frozen=True)
-class Run(RunAt):
+class Run(StoredRun):
     """A judge's run over a benchmark."""
 
     summary: RunSummary = field(repr=False)

@@ -31,7 +31,7 @@ from casewise.runs.run import CallEstimate, estimate_calls, folder_log, new_sess
 from casewise.runs.texts import makers_spend
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.load import Source, loaded_benchmark, source_of
-from casewise.storage.run_folder import AnyRun, RunAt, folder_of, read_manifest
+from casewise.storage.run_folder import AnyRun, StoredRun, folder_of, read_manifest
 from casewise.text import count_of
 from casewise.transforms.texts import MadeTexts, MakingOptions, estimate_before, make_arm_texts
 
@@ -40,7 +40,7 @@ AnyGrader = str | Grader | Callable[[str, str], Any]
 
 
 @dataclass(frozen=True)
-class Replies(RunAt):
+class Replies(StoredRun):
     """A chatbot's replies over a benchmark, in a run folder."""
 
     summary: ChatSummary = field(repr=False)
@@ -250,7 +250,7 @@ def grade(
     90
     """
     folder = folder_of(replies)
-    own_benchmark = replies.benchmark if isinstance(replies, RunAt) else None
+    own_benchmark = replies.benchmark if isinstance(replies, StoredRun) else None
     loaded = find_benchmark(read_manifest(folder, REPLIES), benchmark or own_benchmark)
     by = make_grader(grader, rubric=rubric, options=ModelOptions(base_url, batch=options.batch is not None))
     return run_sync(grade_into(folder, loaded, by, options=options))

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from cyclopts.types import PositiveInt
 
@@ -16,8 +16,8 @@ from casewise.api.replying import PlannedReplies, chat_model, make_grader
 from casewise.cli import judge as output
 from casewise.cli.calls import Calls, Items
 from casewise.cli.evaluate import Numbers, NumbersOptions, end_with_code
-from casewise.cli.judge import AskingOptions, HowOptions, run_options
-from casewise.cli.options import ASKED, HOW, ITEMS, MACHINE, MODEL, BenchmarkArgument, ElicitOption, RunArgument
+from casewise.cli.judge import AskingOptions, BeforeRunOptions, run_options
+from casewise.cli.options import ASKED, BEFORE_RUN, ITEMS, MACHINE, MODEL, BenchmarkArgument, ElicitOption, RunArgument
 from casewise.cli.printing import (
     DocumentOptions,
     Documents,
@@ -41,7 +41,6 @@ from casewise.replies.grade import GradeOptions, grading_spend
 from casewise.replies.graders import Grader
 from casewise.runs.run import default_folder, run_spend
 from casewise.runs.texts import makers_spend
-from casewise.storage.files import write_text
 from casewise.storage.load import source_of
 from casewise.transforms.texts import AdaptiveAttack
 
@@ -79,7 +78,7 @@ def attack(
     asking: Annotated[AskingOptions, MODEL] = AskingOptions(),
     calls: Flat[Calls] = Calls(),
     local: Annotated[LocalOptions, MACHINE] = LocalOptions(),
-    how: Annotated[HowOptions, HOW] = HowOptions(),
+    before: Annotated[BeforeRunOptions, BEFORE_RUN] = BeforeRunOptions(),
 ) -> None:
     """Judge every item under every attack and defence, or collect a chatbot's replies. The same command resumes the run.
 
@@ -112,13 +111,20 @@ def attack(
     if len(asking.prompts) > 1:
         raise ConfigurationError("--prompts may be repeated in casewise judge only: attack one wording at a time")
     if judge is not None:
-        live = asking.options(calls, local, seed=items.seed, needs_key=not how.dry_run)
+        live = asking.options(calls, local, seed=items.seed, needs_key=not before.dry_run)
         options = run_options(benchmark, loaded, live, items=items, calls=calls)
-        how_often: dict[str, Any] = {"arms": arms, "repeats": wanted.repeats, "options": options}
-        planned = api.plan_run(loaded, judge, out=out or folder, elicitations=elicit or (), **how_often)
-        attack_judge(AttackRun.from_plan(planned, adaptive), how)
+        planned = api.plan_run(
+            loaded,
+            judge,
+            out=out or folder,
+            elicitations=elicit or (),
+            arms=arms,
+            repeats=wanted.repeats,
+            options=options,
+        )
+        attack_judge(AttackRun.from_plan(planned, adaptive), before)
         return
-    reached = calls.model(asking.base_url, local, needs_key=not how.dry_run)
+    reached = calls.model(asking.base_url, local, needs_key=not before.dry_run)
     collecting = CollectOptions(
         temperature=asking.live.ask.temperature,
         max_tokens=asking.live.ask.max_tokens,
@@ -131,36 +137,36 @@ def attack(
     chatbot = chat_model(str(model), reached)
     replies = PlannedReplies(out or Path("replies") / folder.name, loaded, chatbot, plan, options=collecting)
     bare = replace(reached, local=replace(local, adapter=None))  # the adapter is the chatbot's
-    attack_replies(replies, [make_grader(name, options=bare) for name in grader], how)
+    attack_replies(replies, [make_grader(name, options=bare) for name in grader], before)
 
 
-def attack_judge(attack: AttackRun, how: HowOptions) -> None:
+def attack_judge(attack: AttackRun, before: BeforeRunOptions) -> None:
     """Have a judge decide under every attack and defence, and an attacker rewrite its claims where there is one."""
     beyond = attack.beyond_address()
     for host in beyond:
         note(f"--base-url is the address of {attack.judge.name} only; calls to the other provider's model go to {host}")
-    if how.dry_run:
+    if before.dry_run:
         output.print_planned([attack])
-        for before in attack.notes_before():
-            note(before)
+        for line in attack.notes_before():
+            note(line)
         return
     confirm_sending("the benchmark's queries", None, *beyond, remembered=False)
-    confirm_sending("the benchmark's queries", *attack.sends_to(), agreed=how.yes)
+    confirm_sending("the benchmark's queries", *attack.sends_to(), agreed=before.yes)
     (run,) = api.judge_several([attack], watch=lambda _: progress_display(f"attacking {attack.judge.name}"))
     output.print_summary(run.summary, run.path, then="robustness")
     exit_with_status(run.summary)
 
 
-def attack_replies(planned: PlannedReplies, graders: Sequence[Grader], how: HowOptions) -> None:
+def attack_replies(planned: PlannedReplies, graders: Sequence[Grader], before: BeforeRunOptions) -> None:
     """Collect a chatbot's replies under every attack and defence, and have them graded."""
     chatbot = planned.model.model.name
-    if how.dry_run:
+    if before.dry_run:
         print_estimate(planned.estimate(), chatbot, planned.estimate_before(), planned.unseen)
         if unseen := planned.unseen_note():
             note(unseen)
         return
     receivers = (*planned.sends_to(), *(grader.sends_to for grader in graders))
-    confirm_sending("the benchmark's queries and the replies", *receivers, agreed=how.yes)
+    confirm_sending("the benchmark's queries and the replies", *receivers, agreed=before.yes)
     options, folder = planned.options, planned.folder
     limits = options.limits.reduced_by(grading_spend(folder, graders))
     with progress_display(f"attacking {chatbot}") as watch:
@@ -191,8 +197,5 @@ def robustness(
         A run folder of casewise attack.
     """
     report = api.robustness(run, benchmark=numbers.benchmark, options=numbers.options())
-    page = documents.html or run / "robustness.html"
-    write_text(page, report.to_html())
-    replace(documents, html=None).present(report)
-    note(f"page: {shlex.quote(str(page))}")
+    documents.present_with_page(report, run / "robustness.html")
     end_with_code(nothing_scored=report.numbers.nothing_scored)

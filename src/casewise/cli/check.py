@@ -12,7 +12,7 @@ from cyclopts import Parameter
 
 from casewise import api
 from casewise.api.checking import copy_stream
-from casewise.cli.options import FormatOption, HtmlOption, MarkdownOption, ParameterColumns, columns_of_parameters
+from casewise.cli.options import FormatOption, HtmlOption, MarkdownOption, ParameterColumns, values_by_name
 from casewise.cli.printing import DocumentOptions, note
 from casewise.errors import DataError, ExitCode
 from casewise.evaluate.check import CheckNumbers, CheckOptions
@@ -50,7 +50,7 @@ def check(
     out
         Also keep a benchmark and a run in this new folder, for every other command.
     """
-    columns = replace(columns, parameters=columns_of_parameters(parameter))
+    columns = replace(columns, parameters=values_by_name(parameter))
     path = copy_stream(sys.stdin.buffer) if table == "-" else Path(table)
     try:
         report = api.check(

@@ -21,7 +21,7 @@ from casewise.cli.options import (
     DryRunOption,
     ParameterColumns,
     YesOption,
-    columns_of_parameters,
+    values_by_name,
 )
 from casewise.cli.printing import (
     confirm_sending,
@@ -101,7 +101,7 @@ def select(
         queries,
         draft=name,
         options=options,
-        columns=replace(columns, parameters=columns_of_parameters(parameter)),
+        columns=replace(columns, parameters=values_by_name(parameter)),
         vary=[name.strip() for name in vary.split(",") if name.strip()],
         taxonomy=taxonomy,
         parameters=parameters,
@@ -132,7 +132,7 @@ def add(
         draft,
         queries,
         options=options,
-        columns=replace(columns, parameters=columns_of_parameters(parameter)),
+        columns=replace(columns, parameters=values_by_name(parameter)),
         database=database,
     )
     print_selection(draft, chosen, options)

@@ -19,7 +19,7 @@ from casewise.cli.options import (
     ParameterColumns,
     PhaseOption,
     WithTextsOption,
-    columns_of_parameters,
+    values_by_name,
 )
 from casewise.cli.printing import (
     DocumentOptions,
@@ -165,7 +165,7 @@ def import_(
     if out is None and not dry_run:
         raise ConfigurationError("name a new folder with --out, or preview the import with --dry-run")
     given_options: dict[str, Any] = {
-        "columns": replace(columns, parameters=columns_of_parameters(parameter)),
+        "columns": replace(columns, parameters=values_by_name(parameter)),
         "words": words,
         "policies": policies,
         "taxonomy": taxonomy,
@@ -318,7 +318,7 @@ def list_plugins() -> None:
     say("\n".join(lines), plugins=[asdict(part) | {"problem": problem} for part, problem in rows])
 
 
-HEADINGS = ("batch", "provider", "model", "done", "stands", "since", "expires", "at most", "run")
+HEADINGS = ("batch", "provider", "model", "done", "stage", "since", "expires", "at most", "run")
 
 
 def list_jobs(runs: tuple[str, ...], *, ended: bool) -> None:
@@ -339,7 +339,7 @@ def list_jobs(runs: tuple[str, ...], *, ended: bool) -> None:
                 job["provider"],
                 job["model"],
                 f"{job['n_done']:,}/{job['n_requests']:,}",
-                job["state"] or job["stands"],
+                job["state"] or job["stage"],
                 job["since"][:16],
                 (job["expires"] or "")[:16],
                 "unknown" if job["cost_at_most_usd"] is None else f"${job['cost_at_most_usd']:.4f}",

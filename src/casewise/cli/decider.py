@@ -10,11 +10,19 @@ from typing import Annotated, Any
 from cyclopts import App, Parameter
 
 from casewise import api
-from casewise.cli.options import FREE_TEXT, BaseUrlOption, BenchmarkOption, HtmlOption, LabelsOption, MarkdownOption
+from casewise.cli.options import (
+    FREE_TEXT,
+    BaseUrlOption,
+    BenchmarkOption,
+    HtmlOption,
+    LabelsOption,
+    MarkdownOption,
+    values_by_name,
+)
 from casewise.cli.printing import DocumentOptions, Documents, confirm_sending, is_json_output, note, print_json
 from casewise.errors import ConfigurationError
 from casewise.options import Flat
-from casewise.storage.files import parse, read_text, write_text
+from casewise.storage.files import parse, read_text
 
 app = App(name="decider")
 
@@ -92,10 +100,7 @@ def recommend(
     if on_average:
         wanted = replace(wanted, level=None)
     recommendation = api.recommend(*runs, wanted=wanted, benchmark=benchmark, labels=labels)
-    page = documents.html or runs[0] / "recommend.html"
-    write_text(page, recommendation.to_html())
-    replace(documents, html=None).present(recommendation, full=False)
-    note(f"page: {page}")
+    documents.present_with_page(recommendation, runs[0] / "recommend.html", full=False)
 
 
 @app.command
@@ -180,18 +185,13 @@ def monitor(
 
 def context_in(written: str | None, parameters: Sequence[str]) -> dict[str, Any] | str | None:
     """Return the context that is written as a text, as JSON or as the path of a JSON file, and as parameters."""
-    value: Any = written
+    value: dict[str, Any] | str | None = written
     if written is not None and written.endswith(".json"):
         value = parse(read_text(Path(written)), path=Path(written))
     elif written is not None and written.lstrip().startswith("{"):
         value = parse(written, path=Path("--context"))
     if not parameters:
-        return value  # type: ignore[no-any-return]
-    if isinstance(value, str):
+        return value
+    if not isinstance(value, dict | None):
         raise ConfigurationError("give a context as a text or by --parameter, not both")
-    pairs = [option.partition("=") for option in parameters]
-    if wrong := next(
-        (option for option, (name, _, text) in zip(parameters, pairs, strict=True) if not name or not text), None
-    ):
-        raise ConfigurationError(f"--parameter {wrong!r} is not NAME=STATEMENT, such as recipient.type='a nurse'")
-    return {**(value or {}), **{name.strip(): text for name, _, text in pairs}}
+    return (value or {}) | values_by_name(parameters, "NAME=STATEMENT, such as recipient.type='a nurse'")

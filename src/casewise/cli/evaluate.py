@@ -119,7 +119,7 @@ def paper(
 
 
 def rules(sources: list[Path], *, benchmark: str | None) -> None:
-    """SafePyramid's own scores over whole cases, with intervals over conversations."""
+    """Print SafePyramid's own scores over whole cases, with intervals over conversations."""
     reports = [report for source in sources for report in api.rule_match(source, benchmark=benchmark)]
     if is_json_output():
         print_json({"scores": [report.as_json() for report in reports]})
@@ -189,14 +189,12 @@ def report(
         documents.present(api.policies(*runs, benchmark=numbers.benchmark, options=options))
         return
     numbers_report = api.report(*runs, benchmark=numbers.benchmark, options=options)
-    page = documents.html or runs[0] / "report.html"
-    write_text(page, numbers_report.to_html(), private=numbers_report.document.quotes_replies)
     if len(runs) == 1:
         numbers_report.numbers.write_metrics(runs[0])
     if failures is not None:
         note(f"written: {failures}, {count_of(numbers_report.write_failures(failures), 'item')}")
-    replace(documents, html=None).present(numbers_report, full=full)
-    note(f"page: {page}" + ("" if full else " (to print the main tables here: --full)"))
+    hint = "" if full else " (to print the main tables here: --full)"
+    documents.present_with_page(numbers_report, runs[0] / "report.html", full=full, hint=hint)
     end_with_code(nothing_scored=numbers_report.numbers.nothing_scored)
 
 

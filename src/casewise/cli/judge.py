@@ -16,8 +16,8 @@ from casewise.api.judging import PlannedRun, Run, RunOptions
 from casewise.cli.calls import Calls, Items
 from casewise.cli.options import (
     ASKED,
+    BEFORE_RUN,
     BENCHMARK,
-    HOW,
     ITEMS,
     MACHINE,
     MODEL,
@@ -116,7 +116,7 @@ def run_options(source: str, benchmark: Benchmark, live: LiveOptions, *, items: 
 
 
 @dataclass(frozen=True)
-class HowOptions:
+class BeforeRunOptions:
     """Estimate, test or consent before a run."""
 
     dry_run: DryRunOption = False
@@ -183,7 +183,7 @@ def benchmark_folder(planned: PlannedRun) -> str:
 
 
 def all_complete(runs: Sequence[Run], planned: Sequence[PlannedRun]) -> bool:
-    """True if every run is complete."""
+    """Return True if every run is complete."""
     return len(runs) == len(planned) and not any(run.summary.stopped or run.summary.n_pending for run in runs)
 
 
@@ -256,7 +256,7 @@ def judge(
     model: Annotated[AskingOptions, MODEL] = AskingOptions(),
     calls: Flat[Calls] = Calls(),
     local: Annotated[LocalOptions, MACHINE] = LocalOptions(),
-    how: Annotated[HowOptions, HOW] = HowOptions(),
+    before: Annotated[BeforeRunOptions, BEFORE_RUN] = BeforeRunOptions(),
 ) -> None:
     """Have judges decide every item of one or more benchmarks. The same command resumes a run that was stopped.
 
@@ -277,15 +277,15 @@ def judge(
     else:
         folders = {benchmark[0]: {judge[0]: out or default_folder(f"{Path(benchmark[0]).stem}-{judge[0]}")}}
     planned = plan_runs(
-        folders, plan=plan, items=items, model=model, calls=calls, local=local, needs_key=not how.dry_run
+        folders, plan=plan, items=items, model=model, calls=calls, local=local, needs_key=not before.dry_run
     )
-    if how.test_connection:
-        test_connection([plan_of_run.judge for plan_of_run in planned], calls, agreed=how.yes)
+    if before.test_connection:
+        test_connection([plan_of_run.judge for plan_of_run in planned], calls, agreed=before.yes)
         return
-    if how.dry_run:
+    if before.dry_run:
         print_planned(planned)
         return
-    runs = perform_with_consent(planned, agreed=how.yes)
+    runs = perform_with_consent(planned, agreed=before.yes)
     if len(planned) > 1:
         print_several(runs, planned)
     else:
@@ -335,26 +335,26 @@ def plan_runs(
     for source, of_judges in folders.items():
         benchmark = api.load(source)
         options = run_options(source, benchmark, live, items=items, calls=calls)
-        how: dict[str, Any] = {
-            "elicitations": plan.elicit or (),
-            "arms": api.parse_arms(
-                plan.arms,
-                no_context=plan.no_context,
-                omit=plan.omit,
-                ablate=plan.ablate,
-                parameters=benchmark.parameters,
-            ),
-            "repeats": plan.repeats,
-            "options": replace(options, retry_unscored=plan.retry_unscored),
-        }
+        arms = api.parse_arms(
+            plan.arms,
+            no_context=plan.no_context,
+            omit=plan.omit,
+            ablate=plan.ablate,
+            parameters=benchmark.parameters,
+        )
         for (name, folder), prompts in product(of_judges.items(), model.prompts):
-            asked = replace(how["options"], live=replace(live, prompts=prompts))
             wording = default_folder(Path(prompts).stem).name
             alone = len(folders) == len(of_judges) == 1
             out = folder / wording if alone else folder.with_name(f"{folder.name}-{wording}")
             planned.append(
                 api.plan_run(
-                    benchmark, name, out=out if len(model.prompts) > 1 else folder, **(how | {"options": asked})
+                    benchmark,
+                    name,
+                    out=out if len(model.prompts) > 1 else folder,
+                    elicitations=plan.elicit or (),
+                    arms=arms,
+                    repeats=plan.repeats,
+                    options=replace(options, live=replace(live, prompts=prompts), retry_unscored=plan.retry_unscored),
                 )
             )
     return planned

@@ -11,6 +11,7 @@ from cyclopts import Group, Parameter, Token
 from cyclopts.validators import Number
 
 from casewise.errors import ConfigurationError
+from casewise.notation import hyphened
 from casewise.options import SPEED_GROUP
 
 
@@ -25,7 +26,7 @@ MODEL = options_group("Model and prompts", 3)
 MONEY = options_group("Cost", 4)
 SPEED = Parameter(name="*", group=SPEED_GROUP)
 MACHINE = options_group("Models on this machine", 6)
-HOW = options_group("Before the run", 7)
+BEFORE_RUN = options_group("Before the run", 7)
 COUNTED = options_group("How it is counted", 8)
 WRITTEN = options_group("Output", 9)
 
@@ -92,12 +93,14 @@ PhaseOption = Annotated[
     Literal["pilot", "main", "rehearsal", "preview"],
     Parameter(help="The round of the study: main or pilot.", show_choices=False),
 ]
-DryRunOption = Annotated[bool, Parameter(help="Estimate calls, tokens and cost; call no model.", group=HOW.group)]
+DryRunOption = Annotated[
+    bool, Parameter(help="Estimate calls, tokens and cost; call no model.", group=BEFORE_RUN.group)
+]
 YesOption = Annotated[
     bool,
     Parameter(
         help="Agree to send harmful text to the provider of the model that is asked, and of no other model.",
-        group=HOW.group,
+        group=BEFORE_RUN.group,
     ),
 ]
 
@@ -110,12 +113,20 @@ ParameterColumns = Annotated[
 ]
 
 
-def columns_of_parameters(given: tuple[str, ...]) -> dict[str, str]:
-    """Return the context parameter of each column. Raises ConfigurationError: one is not written COLUMN=group.parameter."""
-    of_columns: dict[str, str] = {}
+def given_options(options: object) -> list[str]:
+    """Return the options of a dataclass that differ from their defaults, as they are typed."""
+    default = type(options)()
+    return [
+        f"--{hyphened(name.strip('_'))}" for name, value in vars(options).items() if value != getattr(default, name)
+    ]
+
+
+def values_by_name(given: Sequence[str], form: str = "COLUMN=group.parameter") -> dict[str, str]:
+    """Return the values of a repeated --parameter by name. Raises ConfigurationError: one is not written in this form."""
+    values: dict[str, str] = {}
     for text in given:
-        column, sign, name = text.partition("=")
-        if not (column and sign and name):
-            raise ConfigurationError(f"--parameter is {text!r}; write COLUMN=group.parameter")
-        of_columns[column] = name
-    return of_columns
+        name, _, value = text.partition("=")
+        if not (name and value):
+            raise ConfigurationError(f"--parameter is {text!r}; write {form}")
+        values[name.strip()] = value
+    return values

@@ -13,7 +13,7 @@ from cyclopts.types import PositiveInt
 from cyclopts.validators import Number
 
 from casewise import api
-from casewise.cli.options import BenchmarkOption, options_group
+from casewise.cli.options import BenchmarkOption, given_options, options_group
 from casewise.cli.printing import DocumentOptions, Documents, note
 from casewise.errors import ConfigurationError
 from casewise.options import Flat
@@ -157,10 +157,14 @@ def study(
     chosen = next((question for question, start in starts.items() if start is not None), effect)
     shared_options = SHARED_WITH_PEOPLE if chosen == people else frozenset()
     if extra := [
-        name for unchosen in starts if unchosen != chosen for name in set_in(unchosen) if name not in shared_options
+        name
+        for unchosen in starts
+        if unchosen != chosen
+        for name in given_options(unchosen)
+        if name not in shared_options
     ]:
         raise ConfigurationError(
-            f"{', '.join(set_in(chosen)) or '--n'} and {', '.join(extra)} belong to different questions (see --help-all); give the "
+            f"{', '.join(given_options(chosen)) or '--n'} and {', '.join(extra)} belong to different questions (see --help-all); give the "
             "options of one"
         )
     how = {"alpha": alpha, "power": power}
@@ -201,16 +205,6 @@ def study(
     else:
         answer = answers.anova(effect.groups, effect.effect_size, n=n, **how)
     documents.present(answer)
-
-
-def set_in(question: Question) -> list[str]:
-    """Return the options of a question that were given."""
-    plain = type(question)()
-    return [
-        f"--{name.strip('_').replace('_', '-')}"
-        for name, value in vars(question).items()
-        if value != getattr(plain, name)
-    ]
 
 
 def simulate(crowd: Crowd, design: Path, *, seed: int, documents: DocumentOptions) -> None:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Protocol
@@ -95,7 +95,7 @@ FACTS: ContextVar[dict[str, Any] | None] = ContextVar("FACTS", default=None)
 
 
 def is_json_output() -> bool:
-    """True if standard output must hold one JSON document and nothing else."""
+    """Return True if standard output must hold one JSON document and nothing else."""
     return FACTS.get() is not None
 
 
@@ -220,6 +220,15 @@ class DocumentOptions:
             print(self.written(report), end="")
         else:
             show(report.document, full=full)
+
+    def present_with_page(self, report: HasDocument, page: Path, *, full: bool = True, hint: str = "") -> None:
+        """Print or write `report`, and write its page to `page` unless --html names another place; `hint` follows its path."""
+        from casewise.reports.formats import html
+
+        page = self.html or page
+        write_text(page, html(report.document), private=report.document.quotes_replies)
+        replace(self, html=None).present(report, full=full)
+        note(f"page: {page}{hint}")
 
     @property
     def wants_json(self) -> bool:

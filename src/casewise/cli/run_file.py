@@ -22,7 +22,7 @@ from cyclopts.annotations import resolve_optional
 
 from casewise import api
 from casewise.cli.judge import (
-    HowOptions,
+    BeforeRunOptions,
     all_complete,
     folders_of,
     perform_with_consent,
@@ -32,7 +32,7 @@ from casewise.cli.judge import (
     runs_json,
     test_connection,
 )
-from casewise.cli.options import HOW, WRITTEN
+from casewise.cli.options import BEFORE_RUN, WRITTEN
 from casewise.cli.printing import is_json_output, note, print_json, say
 from casewise.errors import CasewiseError, ConfigurationError, ExitCode, did_you_mean, one_of, unknown_key
 from casewise.evaluate import comparison
@@ -49,7 +49,7 @@ def heading_of(parameter: Parameter) -> str:
     return str(group[0].name)
 
 
-NOT_IN_A_FILE = frozenset(map(heading_of, (HOW, WRITTEN)))
+NOT_IN_A_FILE = frozenset(map(heading_of, (BEFORE_RUN, WRITTEN)))
 """Options of `run` itself, and places of single documents: pages of a run file have places of their own."""
 
 SET_ELSEWHERE = {"report": ("runs", "benchmark", "full"), "gate": ("run", "benchmark")}
@@ -300,7 +300,7 @@ def read_gate(table: Any, judging: Mapping[str, Any], *, where: str) -> Gate:
     return Gate(tokens, baseline, chosen["judge"], chosen["benchmark"])
 
 
-def run(file: Path, /, *, how: Annotated[HowOptions, HOW] = HowOptions()) -> None:
+def run(file: Path, /, *, before: Annotated[BeforeRunOptions, BEFORE_RUN] = BeforeRunOptions()) -> None:
     """Carry out a run file: run the judges, write the reports, check the gates. The same command resumes a run that was
     stopped.
 
@@ -314,16 +314,16 @@ def run(file: Path, /, *, how: Annotated[HowOptions, HOW] = HowOptions()) -> Non
     run_file = RunFile.read(file)
     options = {name: run_file.judging[name] for name in ("plan", "items", "model", "calls", "local")}
     with name_file_in_errors(file):
-        planned = plan_runs(run_file.folders(), **options, needs_key=not how.dry_run)
-    if how.test_connection:
-        test_connection([plan.judge for plan in planned], run_file.judging["calls"], agreed=how.yes)
+        planned = plan_runs(run_file.folders(), **options, needs_key=not before.dry_run)
+    if before.test_connection:
+        test_connection([plan.judge for plan in planned], run_file.judging["calls"], agreed=before.yes)
         return
-    if how.dry_run:
+    if before.dry_run:
         print_planned(planned)
         n = len(list(run_file.gate_calls()))
         note(f"then: reports in {run_file.out}, {n} gate{'' if n == 1 else 's'}")
         return
-    runs = perform_with_consent(planned, agreed=how.yes)
+    runs = perform_with_consent(planned, agreed=before.yes)
     run_file.keep()
     document: dict[str, Any] = {"runs": runs_json(runs, planned)}
     if not is_json_output():

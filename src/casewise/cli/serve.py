@@ -22,6 +22,7 @@ from casewise.cli.options import (
     PhaseOption,
     SiteOption,
     WithTextsOption,
+    given_options,
     options_group,
 )
 from casewise.cli.printing import announce, confirm_sending, is_json_output, note, print_json, say
@@ -175,16 +176,9 @@ def serve(
         The port to listen on. Default: 8000; 8108 for a decider, 8109 for runs, any free one for a study.
     """
     kind = kind_of(what)
-    for name, options, default in (
-        ("app", app, AppOptions()),
-        ("decider", service, ServiceOptions()),
-        ("decider", decider, DeciderOptions()),
-        ("runs", view, ViewOptions()),
-    ):
-        if kind != name and (
-            changed := [flag for flag in vars(options) if getattr(options, flag) != getattr(default, flag)]
-        ):
-            raise ConfigurationError(f"--{changed[0].strip('_').replace('_', '-')} does not apply to {NAMED[kind]}")
+    for name, options in (("app", app), ("decider", service), ("decider", decider), ("runs", view)):
+        if kind != name and (given := given_options(options)):
+            raise ConfigurationError(f"{given[0]} does not apply to {NAMED[kind]}")
     if kind in ("runs", "study") and host != "127.0.0.1":
         raise ConfigurationError(f"{NAMED[kind]} listens on 127.0.0.1 only; leave --host out")
     if kind == "app":
@@ -230,7 +224,7 @@ def free_port(host: str, port: int) -> int:
 
 
 def serve_app(options: AppOptions, host: str, port: int) -> None:
-    """The review room and the studies."""
+    """Serve the review room and the studies."""
     import uvicorn  # an extra
 
     from casewise import database as databases
@@ -243,9 +237,9 @@ def serve_app(options: AppOptions, host: str, port: int) -> None:
         if options.workers > 1 and store.is_sqlite:
             raise ConfigurationError("several workers need a database server: --database postgresql://…")
         with store.read() as connection:
-            nobody = staff.has_no_active_people(connection)
+            is_new = staff.has_no_active_people(connection)
     announce(f"casewise is at {settings.site_url}", address=settings.site_url)
-    if nobody:
+    if is_new:
         note("There is no account yet. Create the first one: casewise invite YOU@EXAMPLE.ORG --role administrator")
     os.environ |= {
         "CASEWISE_DATABASE": settings.database,
@@ -267,7 +261,7 @@ def serve_app(options: AppOptions, host: str, port: int) -> None:
 
 
 def serve_decider(file: Path, options: ServiceOptions, decider: DeciderOptions, host: str, port: int) -> None:
-    """A decider over HTTP."""
+    """Serve a decider over HTTP."""
     import uvicorn  # an extra
 
     from casewise.web import deciding

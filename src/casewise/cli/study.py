@@ -139,7 +139,7 @@ def report(
     ties
         Treatment of ties: half, drop, safe or unsafe. Default: as frozen, else half.
     exclude
-        Annotators to exclude: failed_checks or nobody. Default: as frozen.
+        Annotators to exclude: failed_checks or none. Default: as frozen.
     judge
         A run over all items; may be repeated. Adds rates with the judge's help where people rated a random part, and
         the judge's results on generated and revised contexts.
@@ -156,7 +156,7 @@ def report(
         correction=correction,
         labels=labels,
         ties=ties,
-        exclude=None if exclude is None else () if exclude == "nobody" else (exclude,),
+        exclude=None if exclude is None else () if exclude == "none" else (exclude,),
         contrasts=api.read_contrasts(contrast) if contrast else None,
         margin=margin,
         flow=None if flow is None else api.read_flow(flow),

@@ -29,7 +29,7 @@ from casewise.models.protocol import Message
 from casewise.notation import hyphened
 from casewise.records import Arm, Item, Query, Scored, ShownContext, UnscoredReason, scale_of
 from casewise.records.base import Record, canonical_json
-from casewise.records.context import OPTIONAL, omit, stated_names
+from casewise.records.context import OPTIONAL, omit, parameter_texts
 from casewise.records.item import Judged, Turn
 from casewise.stats.thresholds import ERRORS, Decision
 from casewise.text import text
@@ -87,7 +87,7 @@ class DecisionRequest:
     @cached_property
     def stated(self) -> tuple[str, ...]:
         """The parameters that the context states, by dotted name."""
-        return stated_names(self.known)
+        return tuple(parameter_texts(self.known))
 
     def shown(self, arm: Arm) -> ShownItem:
         """Return the item that the judge sees, in an arm."""

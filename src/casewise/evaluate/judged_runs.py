@@ -44,8 +44,8 @@ from casewise.storage.loaders.registry import fetched_file
 from casewise.storage.run_folder import (
     JUDGEMENTS,
     AnyRun,
-    RunAt,
     RunManifest,
+    StoredRun,
     folder_of,
     judgement_table,
     kind_of,
@@ -581,7 +581,7 @@ def open_runs(judged: Sequence[AnyRun], benchmark: Source | None) -> tuple[tuple
         raise BenchmarkError(
             f"these runs are over different benchmarks or label sets ({listed}); report them separately"
         )
-    if benchmark is None and isinstance(judged[0], RunAt):
+    if benchmark is None and isinstance(judged[0], StoredRun):
         benchmark = judged[0].benchmark
     return runs, find_benchmark(runs[0].manifest, benchmark)
 

@@ -18,8 +18,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, mod
 
 from casewise.errors import DataError, did_you_mean
 
-# What an object prints of itself: a line, however much it holds. A traceback or a notebook never prints a
-# benchmark.
+# The representation of an object: one line, however much it holds, so that a traceback or a notebook prints no benchmark.
 
 
 MOST = 300
@@ -58,7 +57,7 @@ class ShortRepr:
         return short_repr(type(self).__name__, shown)
 
 
-# What all records share: they are frozen, know no unknown keys, and have an id by what makes them what they are.
+# All records: they are frozen, refuse unknown keys, and have an id that is a hash of their content.
 
 
 SORTED = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
@@ -186,7 +185,7 @@ M = TypeVar("M", bound=BaseModel)
 def read_toml(path: Path, title: str) -> dict[str, Any]:
     """Return the tables of a user's file.
 
-    Raises DataError: it cannot be read or is not TOML; the message says that it is not `what`, such as "a taxonomy".
+    Raises DataError: it cannot be read or is not TOML; the message says that it is no `title`, such as "a taxonomy".
     """
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))

@@ -14,13 +14,14 @@ from urllib.parse import quote, unquote
 from pydantic import AfterValidator, Field, model_validator
 
 from casewise.errors import ConfigurationError
+from casewise.notation import spoken
 from casewise.plugins import find_part, part_names
 from casewise.records.base import Record, digest
 from casewise.records.context import GROUPS, reading_order
 
 # An arm: how an item is shown to a judge, as an ordered tuple of transforms.
 #
-# Records hold the names of transforms; `casewise.transforms` does them. An arm's name is canonical by construction: two arms
+# Records hold the names of transforms; `casewise.transforms` applies them. An arm's name is canonical by construction: two arms
 # that show the same by the same steps are equal and have one name, and `Arm.parse(arm.name) == arm`.
 
 
@@ -90,12 +91,7 @@ NOTHING_LEFT = Transform(kind=WITHOUT, rest=",".join(GROUPS))
 class Arm(Record):
     """A way to show an item: as it is, changed by each transform in turn."""
 
-    transforms: tuple[Transform, ...] = ()
-
-    @model_validator(mode="after")
-    def _canonical(self) -> Self:
-        object.__setattr__(self, "transforms", tuple(join_omissions(self.transforms)))
-        return self
+    transforms: Annotated[tuple[Transform, ...], AfterValidator(lambda each: tuple(join_omissions(each)))] = ()
 
     @classmethod
     def without(cls, *omitted: str) -> Self:
@@ -163,7 +159,7 @@ NO_CONTEXT = Arm(transforms=(NOTHING_LEFT,))
 
 # The ways a judge can be asked, by name, and what the values mean that each gives.
 #
-# The elicitations themselves are in `ask/elicitations.py` and in other packages; what a value means concerns everybody.
+# The elicitations themselves are in `ask/elicitations.py` and in other packages; every room needs the meaning of a value.
 
 
 def elicitation_names() -> tuple[str, ...]:
@@ -274,8 +270,12 @@ class Unscored(Record):
     @property
     def failure(self) -> str:
         """The reason and its detail in words."""
-        detail = " ".join((self.detail or "").split())
-        return f"{self.reason.value.replace('_', ' ')}{': ' if detail else ''}{detail}"
+        return reason_in_words(self.reason, self.detail)
+
+
+def reason_in_words(reason: StrEnum, detail: str | None) -> str:
+    """Return a reason and its detail in words, on one line."""
+    return ": ".join(filter(None, (spoken(reason), " ".join((detail or "").split()))))
 
 
 Outcome = Annotated[Scored | Unscored, Field(discriminator="kind")]
@@ -411,9 +411,7 @@ class CollectedReply(Call):
 
         A provider's refusal settles it: asking again would only ask until it slips through.
         """
-        if self.unanswered in SETTLED:
-            return None
-        return f"{self.unanswered.value.replace('_', ' ')}: {self.detail or ''}"
+        return None if self.unanswered in SETTLED else reason_in_words(self.unanswered, self.detail)
 
     @property
     def may_pass(self) -> bool:
@@ -494,7 +492,7 @@ class Graded(Call):
     @property
     def failure(self) -> str | None:
         """The reason why there is no grade; None where there is one."""
-        return None if self.ungraded is None else f"{self.ungraded.value.replace('_', ' ')}: {self.detail or ''}"
+        return None if self.ungraded is None else reason_in_words(self.ungraded, self.detail)
 
     @property
     def may_pass(self) -> bool:

@@ -177,7 +177,7 @@ class Context(ContentRecord):
 
     @classmethod
     def from_groups(cls, groups: Mapping[str, Any], **fields: Any) -> Self:
-        """Return the context that states `said`, group by group, whichever set of parameters that is.
+        """Return the context that states `groups`, group by group, whichever set of parameters that is.
 
         Raises pydantic.ValidationError: a parameter states nothing.
         """
@@ -404,7 +404,7 @@ class ParameterSet(Record):
         """Return the reason why `context` does not fit this set, or None."""
         if self is paper_parameters() and context.own is None and context.sender and context.recipient:
             return None if context.transmission_principle else "states nothing in 'transmission_principle'"
-        names = stated_names(context.shown())
+        names = context.texts()
         missing = next((name for name in self.required if name not in names), None)
         strange = next((name for name in names if name not in self.all_names), None)
         if missing:
@@ -425,11 +425,6 @@ class ParameterSet(Record):
         Raises DataError: the file is not TOML, or no such set; the message says where.
         """
         return read_record(path, cls, "a set of parameters")
-
-
-def stated_names(shown: ShownContext) -> tuple[str, ...]:
-    """Return the dotted names of the parameters that a context states."""
-    return tuple(parameter_texts(shown))
 
 
 @cache

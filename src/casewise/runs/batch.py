@@ -23,7 +23,7 @@ from casewise.models.client import EndpointClient, Exchange, Request, Transport,
 from casewise.models.prices import Spend, metered, spend_of
 from casewise.models.wire import Capabilities
 from casewise.runs.engine import A, C, PlannedCall, RunSession
-from casewise.storage.batch_jobs import BatchJob, JobEvent, JobLog, ResultPlace, What
+from casewise.storage.batch_jobs import BatchJob, JobEvent, JobLog, JobStage, ResultPlace
 from casewise.text import count_of
 
 QUEUE_FULL = re.compile(r"token[ _]limit[ _]exceeded|enqueued|queue", re.IGNORECASE)
@@ -65,7 +65,7 @@ def unaccounted_spend(job: BatchJob) -> Spend:
     """Return an upper bound of a settled job's cost that no answer reports: all of it if the job or its results are lost,
     else the share of its late answers."""
     most = reserved_spend(job)
-    if job.stands == "lost" or job.state == GONE:
+    if job.stage == "lost" or job.state == GONE:
         return most
     share = len(job.late) / max(1, len(job.intended.names))
     return Spend(share * most.cost_usd, ceil(share * most.tokens))
@@ -94,7 +94,7 @@ async def run_in_batches(
     session.log.jobs.mkdir(parents=True, exist_ok=True)
     interface, log = batch_interface(client, asker), JobLog.at(session.log.jobs)
     if log.jobs:  # the capabilities that the endpoint was found to have
-        client.can = Capabilities(**list(log.jobs.values())[-1].intended.can)
+        client.can = Capabilities(**list(log.jobs.values())[-1].intended.capabilities)
     try:
         await BatchSession(session, interface, log, options, answer, priced=priced).work()
     finally:
@@ -108,7 +108,7 @@ def skip_batch_calls(session: RunSession[A, C]) -> None:
     for job in log.jobs.values():
         if job.unsettled:
             names.update(job.intended.names)
-        elif job.stands == "ended":
+        elif job.stage == "ended":
             names.update(name for name, place in log.places(job.mark) if place.status == 200)
     if log.jobs:
         session.skip({name.removeprefix(f"{log.run}-") for name in names}, total_reserved(log))
@@ -178,7 +178,7 @@ class BatchSession(Generic[A, C]):
         """The results that may answer a request, by its name, in the order in which they came."""
         self.n_ended: Counter[str] = Counter()
         """Number of ended jobs that a request was in, by its name."""
-        ended = [job for job in log.jobs.values() if job.stands == "ended"]
+        ended = [job for job in log.jobs.values() if job.stage == "ended"]
         self.earlier = frozenset(job.mark for job in ended)
         """Jobs whose results came in earlier sessions."""
         for job in ended:
@@ -258,7 +258,7 @@ class BatchSession(Generic[A, C]):
         """Return the answer to a call in the results; or, after too many jobs, the answer that there is none."""
         for place in self.results.get(name, ()):
             exchange = Exchange(place.status, {}, self.log.text_at(place), 0.0)
-            can = Capabilities(**self.log.jobs[place.job].intended.can)
+            can = Capabilities(**self.log.jobs[place.job].intended.capabilities)
             try:
                 return await self.answer_through(ask, replay_result(exchange), can)
             except UnusableResult:
@@ -358,7 +358,7 @@ class BatchSession(Generic[A, C]):
     async def recover(self) -> list[BatchJob]:
         """Search for jobs that the provider may or may not have accepted; return those that are lost."""
         since = self.options.now() - SEARCH_PERIOD
-        jobs = [job for job in self.log.jobs.values() if job.stands in ("intended", "uploaded", "lost")]
+        jobs = [job for job in self.log.jobs.values() if job.stage in ("intended", "uploaded", "lost")]
         return [job for job in jobs if (job.unsettled or job.intended.at > since) and await self.is_lost(job)]
 
     async def is_lost(self, job: BatchJob) -> bool:
@@ -373,12 +373,12 @@ class BatchSession(Generic[A, C]):
             self.say(f"a batch of {n_requests}: the provider cannot be searched for it: {error}")
             return False
         if isinstance(batch, BatchStatus):
-            if job.stands == "lost":
+            if job.stage == "lost":
                 self.budget.hold_back(Spend() - reserved_spend(job))
                 self.budget.set_aside(reserved_spend(job))
             self.record_accepted(job, batch)
             self.say(f"found again: batch {batch.id} of {n_requests}")
-        elif batch is None and job.stands != "lost":
+        elif batch is None and job.stage != "lost":
             age = (self.options.now() - job.intended.at).total_seconds()
             if not uploaded or age > self.options.lost_after_s:
                 self.record_settled(job, "lost")
@@ -434,13 +434,13 @@ class BatchSession(Generic[A, C]):
         job = self.log.note(
             JobEvent(
                 job=f"{self.run}-{len(self.log.jobs) + 1}",
-                what="intended",
+                stage="intended",
                 at=self.options.now(),
                 provider=self.provider,
                 model=lot.model,
                 path=lot.path,
                 names=names,
-                can=asdict(self.client.can),
+                capabilities=asdict(self.client.can),
                 cost_at_most_usd=lot.most.cost_usd if self.priced else None,
                 tokens_at_most=lot.most.tokens,
             )
@@ -471,14 +471,14 @@ class BatchSession(Generic[A, C]):
         self.note(job, "out", batch=status.id, expires=expires, state=status.state)
         self.out.update(job.intended.names)
 
-    def record_settled(self, job: BatchJob, event: What, **more: Any) -> None:
+    def record_settled(self, job: BatchJob, stage: JobStage, **more: Any) -> None:
         """Record the end of a job: its requests are no longer out, and its budget is free if its cost is known."""
-        self.note(job, event, **more)
+        self.note(job, stage, **more)
         self.budget.settle(reserved_spend(job), Spend())
         if (most := unaccounted_spend(job)) != Spend():
             self.budget.hold_back(most)
             self.say(f"the log lacks a part of a batch's cost; it counts as spent with ${most.cost_usd:.4f} at most")
         self.out = self.pending_names()
 
-    def note(self, job: BatchJob, event: What, **more: Any) -> None:
-        self.log.note(JobEvent(job=job.mark, what=event, at=self.options.now(), **more))
+    def note(self, job: BatchJob, stage: JobStage, **more: Any) -> None:
+        self.log.note(JobEvent(job=job.mark, stage=stage, at=self.options.now(), **more))

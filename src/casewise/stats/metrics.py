@@ -569,7 +569,7 @@ BY_NAME: dict[str, Metric] = {metric.name: metric for metric in METRICS}
 def package_metrics() -> tuple[dict[str, Metric], tuple[str, ...]]:
     """Return the metrics of installed packages that can be used, and a sentence on each of the others."""
     usable: dict[str, Metric] = {}
-    problems = list(disabled_reasons("metrics", Metric))
+    problems = list(disabled_reasons("metrics"))
     for name, metric in all_parts("metrics", Metric).items():
         if name in builtin_parts("metrics"):
             continue

@@ -163,7 +163,12 @@ class Mask:
 
     def turns(self, turns: Any) -> list[Any]:
         """Return the turns of a conversation with the secrets in their texts replaced."""
-        return [{**turn, "text": self.text(turn["text"])} if has_text(turn) else turn for turn in turns]
+        return [
+            {**turn, "text": self.text(turn["text"])}
+            if isinstance(turn, Mapping) and isinstance(turn.get("text"), str)
+            else turn
+            for turn in turns
+        ]
 
     def sentence(self) -> str | None:
         """Return a sentence about the masked values, or None if there are none."""
@@ -171,10 +176,6 @@ class Mask:
             return None
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in self.found.most_common())
         return f"{count_of(self.found.total(), 'secret')} masked ({kinds}). Patterns find the usual forms only: look through what you publish. --keep-secrets keeps them."
-
-
-def has_text(turn: Any) -> bool:
-    return isinstance(turn, Mapping) and isinstance(turn.get("text"), str)
 
 
 def passes_luhn(number: str) -> bool:

@@ -19,22 +19,22 @@ from casewise.storage.run_folder import cut_torn_line
 BATCHES = "batches.jsonl"
 RESULTS = "batches"
 
-What = Literal["intended", "uploaded", "out", "seen", "ended", "refused", "lost"]
+JobStage = Literal["intended", "uploaded", "out", "seen", "ended", "refused", "lost"]
 
 
 class JobEvent(Record):
     """A step of a batch job."""
 
     job: str
-    what: What
+    stage: JobStage
     at: datetime
     provider: str = ""
     model: str = ""
     path: str = ""
     names: tuple[str, ...] = ()
     """The requests, each by its ask's hash."""
-    can: dict[str, Any] = Field(default_factory=dict)
-    """The abilities that the endpoint was thought to have when the requests were written."""
+    capabilities: dict[str, Any] = Field(default_factory=dict)
+    """The capabilities that the endpoint was thought to have when the requests were written."""
     cost_at_most_usd: float | None = None
     tokens_at_most: int = 0
     file: str | None = None
@@ -53,7 +53,7 @@ class BatchJob:
 
     mark: str
     intended: JobEvent
-    stands: What = "intended"
+    stage: JobStage = "intended"
     file: str | None = None
     batch: str | None = None
     expires: datetime | None = None
@@ -65,12 +65,12 @@ class BatchJob:
     @property
     def unsettled(self) -> bool:
         """True if its requests may still be answered: the job is out, or its state is unknown."""
-        return self.stands in ("intended", "uploaded", "out")
+        return self.stage in ("intended", "uploaded", "out")
 
     def step(self, event: JobEvent) -> None:
         """Apply a step of the job's log."""
-        if event.what != "seen":
-            self.stands = event.what
+        if event.stage != "seen":
+            self.stage = event.stage
         for name in ("file", "batch", "expires", "state", "words", "late"):
             if value := getattr(event, name):
                 setattr(self, name, value)

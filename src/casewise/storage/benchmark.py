@@ -36,8 +36,7 @@ from casewise.storage.columns import ContextFile, RatingColumns, RecordColumns, 
 from casewise.storage.receipt import Receipt
 from casewise.text import count_of
 
-# A benchmark in memory: queries, contexts, items and ratings that fit together, and what its manifest says of
-# them.
+# A benchmark in memory: queries, contexts, items and ratings that fit together, and their description.
 
 
 ITEM_COLUMNS: dict[str, pl.DataType] = {
@@ -189,7 +188,7 @@ class Benchmark:
 
     @property
     def stated(self) -> dict[str, str | None]:
-        """Return the facts about a benchmark for the JSON of a report: name, digest, and which of its data are made up."""
+        """The facts about a benchmark for the JSON of a report: name, digest, and which of its data are made up."""
         return {"name": self.name, "digest": self.digest, "synthetic": self.about.synthetic}
 
     @cached_property
@@ -502,7 +501,7 @@ def check_contexts(benchmark: Benchmark) -> None:
             raise BenchmarkError(f"item {strays[0][0]} shows no context that is here ({context_id!r})")
 
 
-# Two benchmarks made one: a release, and what people said since of other items over the same queries.
+# Two benchmarks joined: a release, and later ratings of other items over the same queries.
 
 
 R = TypeVar("R", bound=ContentRecord)

@@ -290,12 +290,11 @@ def record_of(row: Mapping[str, Any], model: type[R], *, path: Path, number: int
         raise DataError(path, None, f"row {number}: {first_problem(error)}") from error
 
 
-# A large benchmark folder, read once and kept in columns in the user's cache, so that the next command need not
-# read it again.
+# The cache of a large benchmark folder: its records in columns, in the user's cache folder.
 #
-# The tables lie under the checksums of the folder's files, so they are never used for other files than those they were made
-# from, and only this user writes there: a cache beside the folder would be trusted from whoever the folder came from. They are
-# safe to delete at any time. Contexts stay in the folder's file; their places in it are kept.
+# The tables lie under the checksums of the folder's files, so they are used for these files only. A cache beside the folder
+# would be trusted from the sender of the folder. The tables are safe to delete at any time. Contexts stay in the folder's
+# file, and the cache holds their places in it.
 
 
 CACHE_VERSION = 7
@@ -423,20 +422,20 @@ def texts(
         yield "\n".join(parts)
 
 
-OF_ITEM = ("item_id", "query_id", "pair_id", "category", "condition")
+RATED_ITEM_COLUMNS = ("item_id", "query_id", "pair_id", "category", "condition")
 
 
 def people_rows(benchmark: Benchmark) -> pl.DataFrame:
-    """Return every rating of `benchmark`, in its order, with its item's columns (`OF_ITEM`).
+    """Return every rating of `benchmark`, in its order, with its item's columns (`RATED_ITEM_COLUMNS`).
 
     The `rater_id` of an anonymous vote is null. `value` is 1 for safe, 0 for unsafe, and null where people are unsure, or would be asked first.
     """
-    items, ratings = benchmark.item_columns.select(OF_ITEM), benchmark.ratings
+    items, ratings = benchmark.item_columns.select(RATED_ITEM_COLUMNS), benchmark.ratings
     people = pl.Series(ratings.annotators, dtype=pl.String)
     verdict = ratings.table["verdict"]
     of_ratings: pl.DataFrame = items[ratings.places(items["item_id"])]
     return of_ratings.select(
-        *OF_ITEM,
+        *RATED_ITEM_COLUMNS,
         rater_id=people.gather(ratings.table["annotator"]),
         value=(verdict == "safe").cast(pl.Float64).set(verdict.is_in(["unsure", "ask"]), None),
     )

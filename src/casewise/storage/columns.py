@@ -32,9 +32,9 @@ from casewise.records import (
     Vote,
     as_text,
 )
-from casewise.records.base import ContentRecord, Record
+from casewise.records.base import ALREADY_VALIDATED, ContentRecord, Record
 from casewise.records.context import GROUP_MODELS, OPTIONAL
-from casewise.storage.files import cannot_read, decoded, parse, record, revalidated_record
+from casewise.storage.files import cannot_read, decoded, parse, record
 
 BLOCK = 8_192
 """Records that are held on their way into a table or out of it."""
@@ -64,7 +64,7 @@ NUMBERS: dict[str, pl.DataType] = {
 }
 """Columns that are no texts. Times are ISO 8601 texts, so that their offsets are kept."""
 
-AS_JSON = ("own", "before", "action", "columns", "traits", "provenance.detail")
+JSON_FIELDS = ("own", "before", "action", "columns", "traits", "provenance.detail")
 """Fields of records that a column holds as JSON."""
 
 R = TypeVar("R", bound=Record)
@@ -119,7 +119,7 @@ def row_of(record: Record) -> dict[str, Any]:
             cell = cell.get(part)
         if cell is None:
             continue
-        if name in AS_JSON:
+        if name in JSON_FIELDS:
             cell = json.dumps(cell, ensure_ascii=False)
         elif name in STATEMENTS and not isinstance(cell, str):
             nested[name], cell = cell, as_text(cell)
@@ -136,7 +136,7 @@ def fields_of(row: Mapping[str, Any], model: type[Record], *, path: Path) -> dic
         if cell is None or column == NESTED:
             continue
         name = names.get(column, column)
-        value = parse(cell, path=path) if name in AS_JSON else nested.get(name, cell)
+        value = parse(cell, path=path) if name in JSON_FIELDS else nested.get(name, cell)
         field, _, part = name.partition(".")
         if part:
             fields.setdefault(field, {})[part] = value
@@ -154,7 +154,7 @@ MOST_HELD = 20_000
 DIGITS = 15
 """Digits of an id's end that are looked up as one number: 60 bits."""
 
-OF_CONTEXT: dict[str, pl.DataType] = {"id": pl.String(), "intended_safe": pl.Boolean()}
+CONTEXT_COLUMNS: dict[str, pl.DataType] = {"id": pl.String(), "intended_safe": pl.Boolean()}
 """The columns of contexts, which are held as records or stay in their file."""
 
 DECODED: dict[str, Callable[[str | None], Any]] = {
@@ -218,11 +218,9 @@ class RecordColumns(Columns[C]):
     """
 
     def __init__(self, model: type[C], table: pl.DataFrame, held: tuple[C, ...] | None = None) -> None:
-        self.model, self.table = model, table
-        self._given: set[str] = set(model.model_fields)
+        self.model, self.table, self._given = model, table, held
+        self._fields = set(model.model_fields)
         self._decoded = [name for name in DECODED if name in model.model_fields]
-        if held is not None:
-            self.__dict__["_held"] = held
 
     @classmethod
     def from_records(cls, model: type[C], records: Iterable[C]) -> RecordColumns[C]:
@@ -232,24 +230,24 @@ class RecordColumns(Columns[C]):
         if model is not Context:
             return RecordColumns(model, record_table(records, model))
         held = tuple(records)
-        columns = {name: [getattr(context, name) for context in held] for name in OF_CONTEXT}
-        return RecordColumns(model, pl.DataFrame(columns, schema=OF_CONTEXT), held)
+        columns = {name: [getattr(context, name) for context in held] for name in CONTEXT_COLUMNS}
+        return RecordColumns(model, pl.DataFrame(columns, schema=CONTEXT_COLUMNS), held)
 
     @property
     def is_held(self) -> bool:
         """True if each record is created once and stays in memory."""
-        return len(self) <= MOST_HELD or "_held" in self.__dict__
+        return self._given is not None or len(self) <= MOST_HELD
 
     @cached_property
     def _held(self) -> tuple[C, ...]:
-        return tuple(super().__iter__())
+        return tuple(super().__iter__()) if self._given is None else self._given
 
     def _record(self, row: tuple[Any, ...]) -> C:
         """Return the record of a row, which has every field and was checked when the table was written."""
         fields = dict(zip(self.table.columns, row, strict=True))
         for name in self._decoded:
             fields[name] = DECODED[name](fields[name])
-        return cast("C", self.model.model_construct(self._given, **fields))
+        return cast("C", self.model.model_construct(self._fields, **fields))
 
     @overload
     def __getitem__(self, index: int) -> C: ...
@@ -385,8 +383,8 @@ RATINGS = 65_536
 RATING_BYTES = 32 * 2**20
 """Bytes of a file of ratings that are read at a time."""
 
-NEVER_IN_JSON = "\x1f"
-"""A byte that no JSON text holds as it is, so that a line stays one column."""
+SEPARATOR = "\x1f"
+"""A byte that no JSON text holds as it is, so that a line is read as one column."""
 
 NUMBER = r"-?(?:0|[1-9][0-9]{0,15})\.[0-9]{1,25}"
 
@@ -593,7 +591,7 @@ def canonical_table(lines: list[bytes]) -> pl.DataFrame:
     table = pl.read_csv(
         b"".join(lines),
         has_header=False,
-        separator=NEVER_IN_JSON,
+        separator=SEPARATOR,
         quote_char=None,
         new_columns=["line"],
         infer_schema=False,
@@ -622,7 +620,7 @@ def renumber(column: pl.Series, codes: pl.Series) -> pl.Series:
 # Contexts that stay in their file, for benchmarks too large to be held in memory.
 
 
-PLACES = OF_CONTEXT | dict.fromkeys(("line", "start", "size", "check"), pl.UInt64())
+PLACES = CONTEXT_COLUMNS | dict.fromkeys(("line", "start", "size", "check"), pl.UInt64())
 """The columns held of a context: its id, its author's intent, its place in the file, and a hash of the line's bytes."""
 
 
@@ -654,7 +652,7 @@ class ContextFile(RecordColumns[Context]):
                 text = decoded(raw, path=self.path, line=number)
                 if text.strip():
                     context = record(text, Context, path=self.path, line=number)
-                    yield context.id, context.intended_safe, number, start, len(raw), check_of(raw)
+                    yield context.id, context.intended_safe, number, start, len(raw), line_hash(raw)
                 start += len(raw)
 
     @property
@@ -662,7 +660,7 @@ class ContextFile(RecordColumns[Context]):
         return False
 
     def _record(self, row: tuple[Any, ...]) -> Context:
-        return revalidated_record(self._line(row), Context)
+        return Context.model_validate_json(self._line(row), strict=True, context=ALREADY_VALIDATED)
 
     def written(self, context_id: str) -> StatedTexts:
         """Return the statements and the author of a context without creating its record."""
@@ -680,11 +678,11 @@ class ContextFile(RecordColumns[Context]):
             raw = os.pread(self._file, size, start)
         except OSError as error:
             raise cannot_read(self.path, error) from error
-        if check_of(raw) != check:
+        if line_hash(raw) != check:
             problem = "was changed after it was loaded; a benchmark is never changed, so restore it and start again"
             raise DataError(self.path, line, problem)
         return decoded(raw, path=self.path, line=line)
 
 
-def check_of(raw: bytes) -> int:
+def line_hash(raw: bytes) -> int:
     return int.from_bytes(hashlib.blake2b(raw, digest_size=8).digest())

@@ -467,11 +467,11 @@ def convert(source: str | Path, target: Path, *, to: Format | None = None) -> tu
     chosen: Format = to or ("published" if target.suffix == ".json" else "folder")
     if chosen not in get_args(Format):
         raise ConfigurationError(f"no format is called {chosen!r}; there are {', '.join(get_args(Format))}")
-    if target.exists() and (target.is_file() or any(target.iterdir())):
+    if target.is_file():
         raise ConfigurationError(f"{target} exists and a benchmark is never overwritten; choose another place")
     benchmark = load(source)
     WRITERS[chosen](benchmark, target)
-    return tuple(lost(benchmark)) if chosen == "published" else ()
+    return tuple(losses(benchmark)) if chosen == "published" else ()
 
 
 WRITERS: dict[Format, Callable[[Benchmark, Path], object]] = {
@@ -482,8 +482,8 @@ WRITERS: dict[Format, Callable[[Benchmark, Path], object]] = {
 }
 
 
-def lost(benchmark: Benchmark) -> Iterator[str]:
-    """Yield the parts of `benchmark` that the published format has no room for."""
+def losses(benchmark: Benchmark) -> Iterator[str]:
+    """Yield the parts of `benchmark` for which the published format has no room, in words."""
     if benchmark.about.synthetic:
         yield "the notice that the data are synthetic"
     is_told = pl.any_horizontal(pl.col("annotator", "seconds", "at").is_not_null())

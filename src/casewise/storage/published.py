@@ -278,7 +278,7 @@ class PublishedOutput(NamedTuple):
 
     @property
     def misnamed(self) -> str | None:
-        """Return the kind of values in the file if its name announces another kind, else None."""
+        """The kind of values in the file where its name announces another kind, in words; else None."""
         raw = [value for value in self.raw if value not in (None, "")]
         if not raw or any(isinstance(outcome, Scored) for outcome in self.outcomes):
             return None

@@ -40,24 +40,23 @@ from casewise.storage.files import (
 
 
 @dataclass(frozen=True)
-class RunAt:
+class StoredRun:
     """The folder of a run, and its benchmark."""
 
     path: Path
     benchmark: Benchmark = field(repr=False)
 
 
-AnyRun = RunAt | str | Path
+AnyRun = StoredRun | str | Path
 """A run, or the path of its folder."""
 
 
 def folder_of(run: AnyRun) -> Path:
     """Return the folder of a run."""
-    return run.path if isinstance(run, RunAt) else Path(run)
+    return run.path if isinstance(run, StoredRun) else Path(run)
 
 
-# What tells one kind of log from another, and which of several attempts counts: the last, for records and for
-# columns.
+# The kinds of logs. Of several attempts the last one counts, for records and for columns.
 
 
 class AnyManifest(Record):
@@ -70,12 +69,12 @@ class AnyManifest(Record):
     identity: Record
     """The identity of the run: a change here is a new run."""
 
-    def problem_with(self, _now: Self) -> str | None:
-        """Return the reason why this run cannot resume as `_now` with the same settings; None where it can."""
+    def problem_with(self, _new: Self) -> str | None:
+        """Return the reason why this run cannot resume as `_new` with the same settings; None where it can."""
         return None
 
-    def joined(self, _now: Self) -> Self:
-        """Return this manifest with what `_now` asks in addition."""
+    def joined(self, _new: Self) -> Self:
+        """Return this manifest with what `_new` asks in addition."""
         return self
 
 
@@ -116,16 +115,13 @@ def last_rows(table: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
     """Return the last attempt for each `key` of a log with the column `attempt`."""
     if table.select(pl.struct(key).hash()).to_series().n_unique() == len(table):
         return table  # no two have one key, as far as hashes tell: a fifth of the memory of comparing the keys
-    if not (table["attempt"] > 0).any():
-        return table.unique(key, keep="last", maintain_order=True)
     return table.sort("attempt", maintain_order=True).unique(key, keep="last", maintain_order=True)
 
 
-# A run as a folder: what was asked in `run.json`, every answer in a log such as `judgements.jsonl`, nobody else
-# at it.
+# A run as a folder: what was asked in `run.json`, and every answer in a log such as `judgements.jsonl`. One process writes.
 #
 # The log only grows: one write a line, synced to disk each second and at the end, so that a killed process loses at most
-# what was in flight and a power cut at most a second. A torn last line is cut off when the run goes on.
+# the calls under way and a power cut at most a second. A torn last line is cut off when the run resumes.
 
 
 RUN = "run.json"
@@ -141,7 +137,7 @@ MADE_BEFORE = "made"
 SYNC_EVERY_S = 1.0
 
 JUDGEMENT_RUN = "judgements"
-"""The kind of a folder that names none: judges' runs are older than other kinds."""
+"""The kind of a folder whose `run.json` names none."""
 
 
 class Session(Record):
@@ -339,8 +335,8 @@ def cut_torn_line(path: Path) -> None:
         file.truncate(end)
 
 
-def instead_of_a_run(path: Path) -> str:
-    """Return what stands at a path that is no run folder, and what to do with it."""
+def advice_for_path(path: Path) -> str:
+    """Return what to do with a path that is no run folder."""
     if path.is_file():
         return f"to compare verdicts and labels in a table: casewise check {shlex.quote(str(path))}"
     if (path / "benchmark.json").is_file():
@@ -356,7 +352,7 @@ def kind_of(path: Path) -> str:
     Raises DataError: it holds no run.
     """
     if not (path / RUN).is_file():
-        raise DataError(path, None, f"is no run folder: it has no {RUN}; {instead_of_a_run(path)}")
+        raise DataError(path, None, f"is no run folder: it has no {RUN}; {advice_for_path(path)}")
     value = parse(read_text(path / RUN), path=path / RUN)
     named = value.get("kind") if isinstance(value, dict) else None
     return named if isinstance(named, str) else JUDGEMENT_RUN
@@ -439,16 +435,16 @@ class RunManifest(AnyManifest):
     """Version and digest of the words that each elicitation was asked in, where it was asked in words."""
     created: datetime
 
-    def problem_with(self, now: Self) -> str | None:
+    def problem_with(self, new: Self) -> str | None:
         """Return the problem that an elicitation had another wording before, or None."""
-        for elicitation, wording in now.wordings.items():
+        for elicitation, wording in new.wordings.items():
             if (before := self.wordings.get(elicitation, wording)) != wording:
                 return f"asked for {elicitation} in other words: it has {before}, now {wording}"
         return None
 
-    def joined(self, now: Self) -> Self:
+    def joined(self, new: Self) -> Self:
         """Return the manifest with the wordings of elicitations that are asked for the first time."""
-        return self.model_copy(update={"wordings": now.wordings | self.wordings})
+        return self.model_copy(update={"wordings": new.wordings | self.wordings})
 
 
 JUDGEMENT_LOG = LogKind(
@@ -522,7 +518,7 @@ def judgement_table(
 
     Raises DataError: a line is no judgement; the message names it.
     """
-    lines = line_blocks(path) if path.is_file() and path.stat().st_size else ()
+    lines = line_blocks(path) if path.is_file() else ()
     parts = [flatten_outcomes(pl.DataFrame(schema=SCHEMA), replies).select(columns or pl.all())]
     return pl.concat(
         [*parts, *(flatten_outcomes(read_lines(path, block), replies).select(columns or pl.all()) for block in lines)]
@@ -633,7 +629,7 @@ def last_attempts(table: pl.DataFrame) -> pl.DataFrame:
     return last_rows(table, [*KEY_COLUMNS, "repeat"])
 
 
-# What who looks at runs writes down about their items: notes and tags, in a file of their own in a run's folder.
+# Notes and tags of people on the items of a run, in a file of its folder.
 
 
 ITEM_NOTES = "item_notes.jsonl"

@@ -56,7 +56,7 @@ class LabelWords:
 
     @classmethod
     def for_benchmark(cls, benchmark: Benchmark, base: str = "votes") -> LabelWords:
-        """Return those of a benchmark, under a label policy of this base."""
+        """Return the facts about a benchmark's labels under a label policy of this base."""
         receipt = benchmark.about.receipt
         return cls(
             benchmark.labels_by,
@@ -73,7 +73,7 @@ class LabelWords:
 
     @property
     def agreed_with(self) -> str:
-        """Completes "agrees with …"."""
+        """The source of labels as "agrees with …" names it."""
         return AGREED_UNDER.get(self.base) or AGREED_WITH[self.labels_by]
 
     def policy(self, name: str) -> str:
@@ -88,7 +88,7 @@ class LabelWords:
 
     @property
     def noun(self) -> str:
-        """Return the noun in the plural for what an item's label is made of."""
+        """The plural noun for what an item's label is made of."""
         return "votes" if self.rated else "labels"
 
     def counted(self, ratings: int) -> str:
@@ -112,7 +112,7 @@ class LabelWords:
         return f"Where at least {agreement} of people agree, it" if self.rated else "It"
 
     def called(self, verdict: str) -> str:
-        """Completes "of what …": `verdict` is safe or unsafe."""
+        """Return the end of "of what …" for a verdict, safe or unsafe."""
         return f"what they find {verdict}" if self.rated else f"what is labelled {verdict}"
 
 

@@ -57,7 +57,7 @@ POLARITY: dict[str, Verdict] = {"safe": "safe", "is_safe": "safe", "unsafe": "un
 
 NotApplicable = Literal["not applicable"]
 
-How = Literal["declared", "listed", "by the column's name"]
+MeaningSource = Literal["declared", "listed", "by the column's name"]
 """The source of a word's meaning: the user's declaration, casewise's lists, or the column's name."""
 
 
@@ -65,7 +65,7 @@ class Reading(NamedTuple):
     """The meaning of a word, and the reason."""
 
     vote: Vote | NotApplicable
-    how: How
+    how: MeaningSource
 
 
 def plain_word(word: object) -> str:
@@ -163,7 +163,7 @@ class VerdictWords:
                 "name the words with --safe-word and --unsafe-word"
             )
         other: Verdict = "unsafe" if if_true == "safe" else "safe"
-        how: How = "declared" if self.true_means else "by the column's name"
+        how: MeaningSource = "declared" if self.true_means else "by the column's name"
         return Reading(if_true if plain in TRUE else other, how)
 
 

@@ -39,7 +39,7 @@ BODY: dict[str, Any] = {
     "response_format": {"type": "json_schema", "json_schema": {"name": "reply", "schema": {"type": "object"}}},
 }
 INTENDED = JobEvent(
-    job="ab-1", what="intended", at=datetime(2026, 1, 1, tzinfo=UTC), model="tiny", path="chat/completions"
+    job="ab-1", stage="intended", at=datetime(2026, 1, 1, tzinfo=UTC), model="tiny", path="chat/completions"
 )
 JOB = BatchJob("ab-1", INTENDED, file="file-1")
 

@@ -5,9 +5,6 @@ import json
 import pytest
 from tests.support.command import invoke
 
-from casewise.errors import DataError
-from casewise.records import ParameterSet
-
 PARAMETERS = """
 name = "service desk"
 
@@ -78,19 +75,3 @@ def test_a_case_that_does_not_fit_is_refused_with_its_line(folder, change, probl
     result = imported(folder, [*CASES, {**CASES[0], "query": "another", **change}])
     assert result.err.startswith(f"error: cases.jsonl:13: {problem}")
     assert not (folder / "bench").exists()
-
-
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ("name = ", "not a set of parameters in TOML"),
-        ('name = "x"\ngroups = []', "groups"),
-        ('name = "x"\n[[groups]]\nname = "A b"\nparameters = [{name = "x"}]', r"groups\.0\.name"),
-        ('name = "x"\n[[groups]]\nname = "subject"\nparameters = [{name = "x"}]', "is a parameter of every set"),
-        ('name = "x"\n[[groups]]\nname = "a"\nparameters = [{name = "x"}, {name = "x"}]', "'a.x' stands twice"),
-    ],
-)
-def test_a_file_that_is_no_set_is_refused(folder, text, problem):
-    (folder / "bad.toml").write_text(text)
-    with pytest.raises(DataError, match=problem):
-        ParameterSet.read(folder / "bad.toml")

@@ -4,7 +4,7 @@ import pytest
 from casewise.errors import DataError
 from casewise.records import Judgement, Scored, Unscored, UnscoredReason
 from casewise.storage import run_folder as module
-from casewise.storage.run_folder import judgement_summaries, judgement_table, last_attempts
+from casewise.storage.run_folder import judgement_summaries, judgement_table, last_attempts, last_rows
 
 
 def judgement(i, **more):
@@ -108,3 +108,52 @@ def test_a_line_in_brief_that_is_no_judgement_is_an_error(tmp_path, line):
 
     with pytest.raises(DataError):
         judgement_summaries(log)
+
+
+def test_columns_are_those_that_are_asked_for(tmp_path):
+    log = log_of(tmp_path / "log", [judgement(1), judgement(5)])
+
+    assert judgement_table(log, columns=["value", "item_id"]).rows() == [(1.0, "i_1"), (None, "i_5")]
+    assert judgement_table(log, replies="keep")["raw_reply"].to_list() == ["reply\n1", "reply\n5"]
+    whole = judgement_table(log)
+    assert whole.columns[:11] == [
+        *("item_id", "judge_id", "elicitation", "arm", "repeat", "attempt", "kind"),
+        *("value", "low", "high", "unscored_reason"),
+    ]
+    assert [whole.schema[name] for name in ("repeat", "attempt")] == [pl.Int32, pl.Int32]
+
+
+SCORED = '"outcome":{"kind":"scored","value":3.0}'
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "problem"),
+    [
+        (SCORED, '"outcome":{"kind":"scored"}', "'outcome.scored.value': Field required"),
+        (SCORED, '"outcome":{"kind":"scored","value":3.0,"reason":"empty"}', "'outcome.scored.reason' is 'empty'"),
+        (SCORED, '"outcome":{"kind":"unscored"}', "'outcome.unscored.reason': Field required"),
+        (SCORED, '"outcome":{"kind":"unscored","reason":"bored"}', "'outcome.unscored.reason' is 'bored'"),
+        (SCORED, '"outcome":{"kind":"unscored","reason":"empty","value":3.0}', "'outcome.unscored.value' is 3.0"),
+        (SCORED, '"outcome":{"kind":"other","value":3.0}', "'outcome'"),
+        (SCORED, '"outcome":null', "'outcome'"),
+        ('"elicitation":"score"', '"elicitation":"guess"', "'elicitation'"),
+        ('"arm":"full"', '"arm":null', "'arm' is null"),
+        ('"item_id":"i_3"', '"item_id":null', "'item_id' is null"),
+        ('"judge_id":"j@1"', '"judge_id":null', "'judge_id' is null"),
+    ],
+)
+def test_a_line_that_is_no_judgement_is_named_by_table_and_brief(tmp_path, was, now, problem):
+    log = log_of(tmp_path / "log", [judgement(1), judgement(3)])
+    first, second = log.read_text().splitlines()
+    assert was in second
+    log.write_text(f"{first}\n{second.replace(was, now)}\n")
+
+    for read in (judgement_table, judgement_summaries):
+        with pytest.raises(DataError, match=f":2: {problem}"):
+            read(log)
+
+
+def test_where_attempts_tie_the_later_line_counts():
+    table = pl.DataFrame({"item_id": ["a", "a", "b"], "attempt": [0, 0, 0], "value": [1, 2, 3]})
+
+    assert last_rows(table, ["item_id"]).sort("item_id")["value"].to_list() == [2, 3]

@@ -31,7 +31,7 @@ from casewise.records import (
     sorry_bench,
 )
 from casewise.records.base import canonical_json, content_id
-from casewise.records.context import OPTIONAL, stated_names
+from casewise.records.context import OPTIONAL
 from casewise.records.item import NO_CONTEXT_CONDITION, condition_of
 from casewise.storage.actions import ActionTemplate, Mask, action_of, action_words
 from casewise.storage.benchmark import About, Benchmark
@@ -43,7 +43,7 @@ from casewise.storage.intake.chats import ToolCall, calls_in, system_apart, turn
 from casewise.storage.intake.roles import TRAIT, CaseColumns, listed, rater_columns
 from casewise.storage.intake.table import Rejected, Table, structured, table_of
 from casewise.storage.receipt import ColumnRead, MergedRows, Receipt, WordRead
-from casewise.storage.words import How, NotApplicable, VerdictWords, plain_word
+from casewise.storage.words import MeaningSource, NotApplicable, VerdictWords, plain_word
 from casewise.text import count_of
 
 Repeats = Literal["refuse", "merge", "first", "keep"]
@@ -237,7 +237,7 @@ class Cases:
         self.merged: list[int] = []
         self.n_blank = 0
         """Rows that name an annotator and hold no rating."""
-        self.readings: dict[tuple[str, str], tuple[Vote | NotApplicable, How]] = {}
+        self.readings: dict[tuple[str, str], tuple[Vote | NotApplicable, MeaningSource]] = {}
         """What each word of a column was read as, and why."""
         self.reply_words = columns.judged_word
         self.place_of_sums: int | None = None
@@ -1063,12 +1063,9 @@ def parameters_of(name: str, contexts: Iterable[Context]) -> ParameterSet:
     every_context = list(contexts)
     if all(paper_parameters().problem(context) is None for context in every_context):
         return paper_parameters()
-    names_by_context = [set(stated_names(context.shown())) for context in every_context]
+    names_by_context = [set(context.texts()) for context in every_context]
     ordered = dict.fromkeys(
-        dotted_name
-        for context in every_context
-        for dotted_name in stated_names(context.shown())
-        if dotted_name not in OPTIONAL
+        dotted_name for context in every_context for dotted_name in context.texts() if dotted_name not in OPTIONAL
     )
     groups: dict[str, list[Parameter]] = {}
     try:

@@ -79,3 +79,35 @@ def test_an_arm_says_what_it_leaves_out():
 def test_what_cannot_be_an_arms_name_is_an_error(name):
     with pytest.raises(ConfigurationError, match=r"no arm is called|no parameter of a context is called"):
         Arm.parse(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "short"),
+    [
+        ("claim@2:authority", "claim@2:authority"),
+        ("toml:data/set.jsonl#story/user@0da55ad1", "set.jsonl#story/user"),
+        ("verified@2:data/facts.jsonl@0da55ad1@2026-06-01", "verified:facts.jsonl"),
+        ("verified:a@b.jsonl@0da55ad1", "verified:a@b.jsonl"),
+        ("verified:0da55ad1", "verified:0da55ad1"),
+        ("none", "none"),
+    ],
+)
+def test_a_transform_of_a_file_has_the_files_name_for_short(name, short):
+    assert Arm.parse(name).short_name == Arm.parse(name).transforms[0].short_name == short
+
+
+def test_the_short_name_of_an_arm_joins_those_of_its_transforms():
+    assert Arm.parse("twin:all+toml:data/set.jsonl@0da55ad1").short_name == "twin:all+set.jsonl"
+    assert FULL.short_name == "full"
+
+
+def test_a_name_keeps_what_parts_it_by_an_escape():
+    transform = Transform(kind="python", rest="my file+1.py:f?")
+
+    assert transform.name == "python:my%20file%2B1.py:f%3F"
+    assert Arm.parse(transform.name).transforms == (transform,)
+
+
+def test_only_the_first_version_of_without_leaves_parameters_out():
+    assert Transform(kind="without", rest="sender", version=2).omits == ()
+    assert Transform(kind="twin", rest="sender").omits == ()

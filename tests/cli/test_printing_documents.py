@@ -8,7 +8,8 @@ from tests.support.command import invoke as program
 import casewise
 from casewise.cli.printing import DocumentOptions, gathering_results
 from casewise.errors import ConfigurationError
-from casewise.reports.formats import FORMATS
+from casewise.reports.document import CHATBOT, Document, Exhibit, Prose, Section, Table
+from casewise.reports.formats import FORMATS, Report
 
 DOCUMENTS = {
     "report": ("report", "RUN"),
@@ -94,3 +95,62 @@ def test_the_flags_of_each_format_write_beside_what_is_printed(runs, tmp_path):
 def test_two_wishes_are_refused_before_anything_is_printed():
     with gathering_results(json=True), pytest.raises(ConfigurationError, match="two formats"):
         _ = DocumentOptions(form="html").wants_json
+
+
+REPLY = Exhibit("An item", (), "Who is on call?", (), reply="Dr Roe.", reply_by=CHATBOT)
+TABLE = Table("one", "A table", ("name", "n"), (("a", "7"),), (False, True))
+
+
+def report(*blocks):
+    answer = Section("answer", "The answer", (Prose("It is 7."),), first=True)
+    rest = Section("rest", "The rest", (TABLE, *blocks), brief=True)
+    return Report({"n": 7}, lambda _: Document("A title", "", (), (answer, rest)))
+
+
+@pytest.mark.parametrize("full", [True, False])
+def test_a_document_is_printed_whole_or_in_its_answer(full, capsys):
+    DocumentOptions().present(report(), full=full)
+
+    printed, notes = capsys.readouterr()
+    assert "It is 7." in printed
+    assert ("A table" in printed) is full
+    assert notes == ""
+
+
+def test_json_is_the_numbers_by_flag_by_format_and_by_ending(tmp_path, capsys):
+    with gathering_results(json=True):
+        DocumentOptions().present(report())
+    DocumentOptions(form="json").present(report())
+    DocumentOptions(out=tmp_path / "a.json").present(report())
+    DocumentOptions(out=tmp_path / "a.txt", form="json").present(report())
+
+    whole = '{\n "n": 7\n}\n'
+    assert capsys.readouterr() == (2 * whole, f"written: {tmp_path / 'a.json'}\nwritten: {tmp_path / 'a.txt'}\n")
+    assert {path.read_text() for path in tmp_path.iterdir()} == {whole}
+
+
+def test_an_ending_counts_where_no_format_is_named(tmp_path, capsys):
+    assert not DocumentOptions(out=tmp_path / "a.json", form="markdown").wants_json
+    DocumentOptions(out=tmp_path / "a.md").present(report())
+    DocumentOptions(form="markdown").present(report())
+
+    assert capsys.readouterr().out == (tmp_path / "a.md").read_text()
+    assert (tmp_path / "a.md").read_text().startswith("# A title")
+
+
+def test_further_formats_are_written_beside_what_is_printed(tmp_path, capsys):
+    names = ("html", "markdown", "latex", "figures", "tables")
+    DocumentOptions(**{name: tmp_path / name for name in names}).present(report())
+
+    printed, notes = capsys.readouterr()
+    assert "It is 7." in printed
+    assert notes.splitlines() == [f"written: {tmp_path / name}" for name in names]
+    assert [path.name for path in (tmp_path / "tables").iterdir()] == ["one.parquet"]
+    assert (tmp_path / "html").read_text().startswith("<!doctype html")
+
+
+@pytest.mark.parametrize(("blocks", "mode"), [((), 0o644), ((REPLY,), 0o600)])
+def test_files_with_chatbots_replies_are_readable_by_their_owner_alone(tmp_path, blocks, mode):
+    DocumentOptions(html=tmp_path / "a.html", out=tmp_path / "a.md").present(report(*blocks))
+
+    assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {mode}
