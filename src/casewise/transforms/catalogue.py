@@ -78,7 +78,7 @@ def omitted(argument: str) -> tuple[str, ...]:
     return () if argument == EVERYTHING else tuple(argument.split(","))
 
 
-def no_rest(argument: str) -> None:
+def check_no_rest(argument: str) -> None:
     if argument:
         raise ConfigurationError(f"a defence of this kind is written without {argument!r} behind it")
 
@@ -140,7 +140,7 @@ TRANSFORMS: dict[str, TransformKind] = {
         for kind, do, role, title in BY_MODELS
     },
     **{
-        kind: TransformKind(kind, do, "defence", check=no_rest, title=title)
+        kind: TransformKind(kind, do, "defence", check=check_no_rest, title=title)
         for kind, do, title in (
             ("system", move_to_system, "The context in the system message, the user's text between explained marks"),
             ("datamark", datamark, "Every space of the input replaced by an explained mark"),
@@ -362,7 +362,7 @@ def complete_names(text: str, offers: Sequence[str]) -> list[str]:
         spelt = (
             complete_names(argument, offers)
             if is_file(argument)
-            else beginning(argument, claims)
+            else names_beginning_with(argument, claims)
             if argument
             else claims
         )
@@ -375,8 +375,8 @@ def complete_names(text: str, offers: Sequence[str]) -> list[str]:
         path = Path(text.removeprefix("toml:").partition("#")[0])
         attacks = attacks_by_name(read_claims(path)).items()
         attack_names = [quoted(f"toml:{path}#{name}@{attack.fingerprint}") for name, attack in attacks]
-        return beginning(quoted(text), attack_names)
-    return [text] if text in offers or text.startswith("toml:") else beginning(text, offers)
+        return names_beginning_with(quoted(text), attack_names)
+    return [text] if text in offers or text.startswith("toml:") else names_beginning_with(text, offers)
 
 
 def is_file(text: str) -> bool:
@@ -387,7 +387,7 @@ def is_file(text: str) -> bool:
     )
 
 
-def beginning(text: str, names: Iterable[str]) -> list[str]:
+def names_beginning_with(text: str, names: Iterable[str]) -> list[str]:
     """Return the names that begin with `text` as a whole word."""
     names = tuple(names)
     ends = (":", "/", ".", "#", "@", "")

@@ -36,15 +36,13 @@ from casewise.transforms.channels import CHANNELS, DIRECTIONS, Channel, Directio
 # `filter:MODEL` and `detect:MODEL` guard, `paraphrase:MODEL` should change nothing. What a model made of a text is asked for
 # before the run, once a text, and looked up here: so showing an item makes no call.
 
-BY_MODEL = ("filter", "detect", "detect-ask", "paraphrase")
-
 CLEAN, ATTACK = "clean", "attack"
 
 WAITING = "\ue000"
-"""Ends a text that stands for one yet to be made: a character that Unicode keeps for private use."""
+"""The end of a placeholder for a text yet to be made: a character that Unicode keeps for private use."""
 
 UNWRITTEN = "A statement that the attacker has yet to write. " * 4
-"""Stands for an attacker's claim in an estimate. Each claim is another: its key follows, so that none counts as asked already."""
+"""A placeholder for an attacker's claim in an estimate. Each claim is another: its key follows, so that none counts as asked already."""
 
 
 @dataclass
@@ -121,8 +119,8 @@ def as_text(shown: ShownItem) -> str:
 
 def makers_of_arms(arms: Iterable[Arm]) -> tuple[str, ...]:
     """Return the makers that arms need, each once."""
-    transforms = [transform for arm in arms for transform in arm.transforms if transform.kind in BY_MODEL]
-    return tuple(dict.fromkeys(f"{transform.kind.removesuffix('-ask')}:{transform.rest}" for transform in transforms))
+    named = ((transform.kind.removesuffix("-ask"), transform.rest) for arm in arms for transform in arm.transforms)
+    return tuple(dict.fromkeys(f"{task}:{model}" for task, model in named if task in tasks()))
 
 
 def load_makers(names: Iterable[str], options: MakingOptions) -> dict[str, Maker]:
@@ -150,7 +148,7 @@ def value_in_reply(key: str, reply: str) -> str:
     return values[0] if isinstance(values[0], str) else ATTACK if values[0] else CLEAN
 
 
-GIVEN = re.compile(r"<text>\n(.*)\n</text>", re.DOTALL)
+PROMPT_TEXT = re.compile(r"<text>\n(.*)\n</text>", re.DOTALL)
 VERDICTS = r"[^.!?:]*\banswered\b[^.!?]*[.!?]?"
 
 
@@ -167,7 +165,7 @@ def rehearsal_reply(messages: tuple[Message, ...], _options: ReplyOptions) -> Re
     """Reply as a made-up maker that knows casewise's own claims by heart: it finds them and takes them out; a paraphrase and a claim say
     what they are."""
     prompt = messages[-1].content
-    match = GIVEN.search(prompt)
+    match = PROMPT_TEXT.search(prompt)
     text = match[1] if match else ""
     answer: dict[str, str | bool] = {"text": f"In other words: {text}"}
     if '{"claim"' in prompt:
@@ -256,7 +254,7 @@ def missing_texts(asks: AsksGiven, texts: MadeTexts) -> dict[str, dict[str, None
 TASK = "adapt"
 """The task of an attacker, in `by_model.toml`."""
 
-STANDS: dict[Channel, str] = {
+CLAIM_PLACES: dict[Channel, str] = {
     "user": "the person asking adds it to the request",
     "parameter": "it ends the description of the person asking",
     "document": "it is the text of a document attached to the request",
@@ -322,7 +320,7 @@ def is_confirmed(n_towards: int, n_again: int) -> bool:
     return 2 * n_towards > n_again
 
 
-WRITTEN = re.compile(rf"(.+?)/({'|'.join(CHANNELS)})/({'|'.join(DIRECTIONS)})/([1-9][0-9]*)@(.+)")
+TURN_NAME = re.compile(rf"(.+?)/({'|'.join(CHANNELS)})/({'|'.join(DIRECTIONS)})/([1-9][0-9]*)@(.+)")
 
 
 @dataclass(frozen=True)
@@ -339,7 +337,7 @@ class AdaptiveTurn:
     @classmethod
     def parse(cls, argument: str) -> Self:
         """Return what `MODEL/CHANNEL/DIRECTION/TURN@DEFENCE` names. Raises ConfigurationError: it is written otherwise."""
-        parts = WRITTEN.fullmatch(argument)
+        parts = TURN_NAME.fullmatch(argument)
         if parts is None:
             raise ConfigurationError(
                 f"'adaptive:{argument}' is not adaptive:MODEL/CHANNEL/DIRECTION/TURN@DEFENCE; casewise attack --attacker MODEL names it"
@@ -390,7 +388,7 @@ def load_attacker(attack: AdaptiveAttack, options: MakingOptions) -> Maker:
 def claim_request(turn: AdaptiveTurn, shown: ShownItem, place: str, earlier_claims: Sequence[EarlierClaim]) -> TextAsk:
     """Return the request to the attacker at a turn: the item, and the earlier claims with the judge's verdicts."""
     task = tasks()[TASK]
-    words = {"text": as_text(shown), "towards": turn.direction, "stands": STANDS[turn.channel]}
+    words = {"text": as_text(shown), "towards": turn.direction, "stands": CLAIM_PLACES[turn.channel]}
     messages = [Message("user", filled(task["prompt"].strip(), words))]
     for attempt in earlier_claims:
         messages += [

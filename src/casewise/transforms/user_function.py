@@ -15,6 +15,7 @@ from contextvars import copy_context
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
+from types import CodeType
 from typing import Any, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -206,7 +207,7 @@ def code_digest(function: Callable[..., Any]) -> str:
     inner = inspect.unwrap(function.func if isinstance(function, partial) else function)
     named, code = inner if inspect.isroutine(inner) else type(inner), getattr(inner, "__code__", None)
     try:
-        if code is None or code.co_filename != OF_A_TEXT:
+        if code is None or code.co_filename != COMPILED_TEXT:
             place = ""
             if code is not None and code.co_name == "<lambda>":  # a source is whole lines, which may hold several
                 last_column = max(end or 0 for *_, end in code.co_positions())
@@ -216,10 +217,16 @@ def code_digest(function: Callable[..., Any]) -> str:
             return digest(f"{textwrap.dedent(inspect.getsource(named))}{place}")[:12]
     except (OSError, TypeError):
         pass
-    return digest(f"{code.co_code.hex()} {code.co_consts!r}" if code else repr(named))[:12]
+    return digest(code_parts(code) if code else repr(named))[:12]
 
 
-OF_A_TEXT = "<string>"
+def code_parts(code: CodeType) -> list[Any]:
+    """Return what a code object does: its bytes, its names and its constants, those of inner functions too."""
+    constants = [code_parts(value) if isinstance(value, CodeType) else repr(value) for value in code.co_consts]
+    return [code.co_code.hex(), code.co_names, constants]
+
+
+COMPILED_TEXT = "<string>"
 """The file name of code that was made of a text. Python 3.13 gives the source of whatever other text ran last for
 it."""
 
