@@ -4,12 +4,11 @@ import itertools
 import json
 import math
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 from tests.support.cases_of_a_ward import DAUGHTER, ward_cases, wrong_about_daughters
-from tests.support.deciders import decider_file, judged_demo, mostly_right
+from tests.support.deciders import judged_demo, mostly_right
 from tests.support.fault_server import FaultServer
 from tests.support.served import served
 
@@ -17,19 +16,26 @@ import casewise
 from casewise.api.deciding import Fit, FitOptions, Requirements, fit_decider
 from casewise.deciding.decider_file import read_decider
 from casewise.deciding.fitting import label_source
-from casewise.errors import BenchmarkError, ChecksumMismatch, ConfigurationError, DataError, JudgeError, StatisticsError
+from casewise.errors import BenchmarkError, ConfigurationError, JudgeError, StatisticsError
 from casewise.reports.decider import decider_page, never_answers
 from casewise.stats.thresholds import FittedThresholds, RequirementFields
 
 
-@pytest.fixture
-def run(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return judged_demo(tmp_path)
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("judged")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        yield judged_demo(folder)
 
 
-def test_a_decider_says_what_it_was_measured_to_cost_and_how_much_fitting_flatters(run):
-    file = fit_decider(run, Requirements(ratio=3)).decider
+@pytest.fixture(scope="module")
+def fitting(run):
+    return fit_decider(run, Requirements(ratio=3)).numbers
+
+
+def test_a_decider_says_what_it_was_measured_to_cost_and_how_much_fitting_flatters(run, fitting):
+    file = fitting.decider
 
     assert file.benchmark.digest == run.benchmark.digest
     harm = file.measured.harm
@@ -132,8 +138,7 @@ def test_the_page_says_what_it_does_and_what_is_promised(run):
     assert "the decider stands at harm" in page
 
 
-def test_a_decider_that_answered_nothing_held_out_says_so_first(run):
-    fitting = fit_decider(run, Requirements(ratio=3)).numbers
+def test_a_decider_that_answered_nothing_held_out_says_so_first(fitting):
     silent = fitting.decider.measured_on.model_copy(update={"decisions": {"refuse": 1.0, "ask": 0.0, "answer": 0.0}})
 
     assert list(never_answers(fitting.decider)) == []
@@ -142,8 +147,7 @@ def test_a_decider_that_answered_nothing_held_out_says_so_first(run):
 
 
 @pytest.mark.slow
-def test_a_decider_that_never_answers_says_so_and_its_json_holds_no_number_that_is_none(run):
-    fitting = fit_decider(run, Requirements(ratio=3)).numbers
+def test_a_decider_that_never_answers_says_so_and_its_json_holds_no_number_that_is_none(fitting):
     decider = fitting.decider.model_copy(update={"thresholds": FittedThresholds(math.inf, math.inf)})
     fit = Fit(replace(fitting, decider=decider), decider_page)
 
@@ -152,56 +156,6 @@ def test_a_decider_that_never_answers_says_so_and_its_json_holds_no_number_that_
     assert "It never answers" in fit.to_markdown()
     assert "Next: compare other judges" in fit.to_markdown()
     assert json.loads(json.dumps(fit.as_json(), allow_nan=False))["thresholds"]["answer_above"] == "Infinity"
-
-
-@pytest.fixture
-def path(tmp_path, monkeypatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return decider_file(tmp_path)
-
-
-def test_what_is_written_is_read_back(path, tmp_path):
-    file, found = read_decider(path)
-
-    assert file.save(tmp_path / "again.json") == found
-    assert (tmp_path / "again.json").read_bytes() == path.read_bytes()
-
-
-@pytest.mark.parametrize(
-    ("old", "new"), [('"answer_above": ', '"answer_above": 1'), ("{\n", "{ \n"), ('"hash": "', '"hash": "0')]
-)
-def test_a_file_that_was_changed_is_refused(path, old, new):
-    path.write_text(path.read_text().replace(old, new, 1))
-
-    with pytest.raises(ChecksumMismatch, match="was changed after fitting"):
-        read_decider(path)
-
-
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ('{"format_version": 3}', "format 3, but this casewise reads format 1"),
-        ('{"format_version": 0}', "fit it again"),
-        ('{"name": 1}', "no format_version"),
-        ("[1]", "no format_version"),
-        ("= nonsense", "is not a decider file"),
-        ("{nonsense", "is not a decider file"),
-    ],
-)
-def test_a_file_of_another_version_or_kind_says_so(tmp_path, text, problem):
-    (tmp_path / "other.json").write_text(text)
-
-    with pytest.raises(DataError, match=problem):
-        read_decider(tmp_path / "other.json")
-
-
-def test_thresholds_without_an_end_are_plain_json(path, tmp_path):
-    file, _ = read_decider(path)
-    never = file.model_copy(update={"thresholds": replace(file.thresholds, answer_above=math.inf)})
-    never.save(tmp_path / "never.json")
-
-    assert "Infinity" in json.dumps(json.loads((tmp_path / "never.json").read_text(), parse_constant=pytest.fail))
-    assert read_decider(tmp_path / "never.json")[0] == never
 
 
 def test_what_a_decider_is_fitted_for_is_stated_by_name(run):
@@ -214,7 +168,9 @@ def test_what_a_decider_is_fitted_for_is_stated_by_name(run):
 
 
 @pytest.mark.slow
-def test_labels_are_those_of_the_policy_and_the_page_names_the_policy_of_the_last_report(run):
+def test_labels_are_those_of_the_policy_and_the_page_names_the_policy_of_the_last_report(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run = judged_demo(tmp_path)
     category = casewise.load("demo").queries[0].category
     strict = f"votes,override:{category}=unsafe"
     plain, fitted = fit_decider(run, ratio=1), fit_decider(run, ratio=1, labels=strict)
@@ -278,8 +234,7 @@ def test_errors_whose_contexts_share_no_statement_are_said_not_to_be_grouped(run
     assert "separates its errors from its other decisions" not in page
 
 
-def test_the_costliest_wrong_decisions_come_first_and_ties_are_none(run):
-    fitting = fit_decider(run, ratio=3).numbers
+def test_the_costliest_wrong_decisions_come_first_and_ties_are_none(run, fitting):
     weight = fitting.trial.evidence.weight
     harm, over_refusal = fitting.risks
 
@@ -295,9 +250,8 @@ def test_the_costliest_wrong_decisions_come_first_and_ties_are_none(run):
         assert failure.value == run.judgements.filter(item_id=case.item_id)["value"].item()
 
 
-def test_a_tie_is_decided_wrongly_by_no_decision(run):
+def test_a_tie_is_decided_wrongly_by_no_decision(fitting):
     """The same decisions, and labels that are all ties."""
-    fitting = fit_decider(run, ratio=3).numbers
     tied = replace(fitting.trial.evidence, weight=np.full(90, 0.5))
     fitting = replace(fitting, trial=replace(fitting.trial, evidence=tied))
 
@@ -305,11 +259,11 @@ def test_a_tie_is_decided_wrongly_by_no_decision(run):
     assert (fitting.n_failures, fitting.failures) == (0, ())
 
 
-def test_a_judge_that_gives_one_value_is_known_as_a_constant(run, tmp_path):
+def test_a_judge_that_gives_one_value_is_known_as_a_constant(fitting, tmp_path):
     constant = casewise.judge("demo", "constant:safe", out=tmp_path / "constant")
 
     assert fit_decider(constant, ratio=1).numbers.constant
-    assert not fit_decider(run, ratio=1).numbers.constant
+    assert not fitting.constant
 
 
 def test_a_decider_knows_why_items_had_no_value_where_it_was_fitted(tmp_path):

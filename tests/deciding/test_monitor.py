@@ -9,7 +9,17 @@ from tests.support.deciders import decider_file
 
 import casewise
 from casewise.api.deciding import Decider, DecisionRequest, monitor_decider
-from casewise.deciding.monitor import TrafficLine, ratings_needed, smallest_shift, traffic_line
+from casewise.deciding.decider import DecisionNumbers
+from casewise.deciding.decider_file import FittedDecider, FittedOn, MeasuredOn
+from casewise.deciding.monitor import (
+    DriftTest,
+    TrafficLine,
+    chi_squared,
+    drift_tests,
+    ratings_needed,
+    smallest_shift,
+    traffic_line,
+)
 from casewise.errors import ConfigurationError, DataError
 from casewise.notation import percent
 
@@ -124,3 +134,98 @@ def test_the_smallest_shift_has_the_power_that_is_stated():
     noncentrality = 4 * size**2 * 400 * 300 / 700
     assert ncx2.sf(chi2.isf(0.05, 1), 1, noncentrality) == pytest.approx(0.8)
     assert smallest_shift(4, 2, 10, level=0.05) is None
+
+
+def measured(**options):
+    """A decider that was measured on half low and half high values of 100 queries."""
+    on = {"decisions": {"answer": 0.5, "refuse": 0.5, "ask": 0.0}, "score_edges": (0.4,), "score_shares": (0.5, 0.5)}
+    fitted_on = FittedOn(name="b", digest="d", labels="votes", n_items=100, n_queries=100)
+    return FittedDecider.model_construct(benchmark=fitted_on, measured_on=MeasuredOn.model_validate(on | options))
+
+
+def decisions(low, high, none=0, **options):
+    """So many decisions with a low, a high and no value."""
+    values = [(0.4, "refuse")] * low + [(0.41, "answer")] * high + [(None, "ask")] * none
+    return [DecisionNumbers.model_validate({"decision": d, "id": "x", "value": v, **options}) for v, d in values]
+
+
+def by_name(lines, file):
+    return {test.what: test for test in drift_tests(lines, file)}
+
+
+def test_shares_of_scores_and_decisions_are_compared_by_name():
+    found = by_name(decisions(30, 10), measured())
+
+    assert found["scores"].traffic == {"1: to 0.4": 0.75, "2: 0.4 to": 0.25}
+    assert found["scores"].benchmark == {"1: to 0.4": 0.5, "2: 0.4 to": 0.5}
+    assert found["decisions"].traffic == {"answer": 0.25, "refuse": 0.75, "ask": 0.0}
+    assert found["no value"].traffic == {"True": 0.0, "False": 1.0}
+    expected = chi2_contingency([[30, 10], [50, 50]], correction=False).pvalue
+    assert found["scores"].p == found["decisions"].p == pytest.approx(expected)
+    assert found["no value"].p == 1
+
+
+def test_all_tests_are_corrected_together_by_holms_method():
+    found = by_name(decisions(35, 5), measured())
+
+    assert [test.adjusted for test in found.values()] == pytest.approx(
+        [3 * found["scores"].p, 3 * found["scores"].p, 1.0]
+    )
+    assert found["scores"].smallest_shift == smallest_shift(40, 100, 2, level=0.05 / 3)
+
+
+@pytest.mark.parametrize(("n", "tested"), [(29, False), (30, True)])
+def test_traffic_is_tested_from_thirty_requests_on(n, tested):
+    assert bool(drift_tests(decisions(n, 0), measured())) is tested
+    assert ("scores" in by_name(decisions(n, 0, 30), measured())) is tested
+
+
+def test_a_decider_without_measured_values_or_decisions_is_not_tested_for_them():
+    assert drift_tests(decisions(40, 0), measured(decisions={})) == ()
+    assert "scores" not in by_name(decisions(0, 0, 40), measured(score_edges=(), score_shares=(1.0,)))
+
+
+def test_a_category_is_compared_by_the_share_of_requests_that_have_it():
+    lines = decisions(20, 0, categories=["locks", "drugs"]) + decisions(20, 0)
+    found = by_name(lines, measured(categories={"locks": 0.25, "keys": 0.0}))
+
+    assert found["category locks"].traffic == {"True": 0.5, "False": 0.5}
+    assert found["category locks"].benchmark == {"True": 0.25, "False": 0.75}
+    assert found["category locks"].p == pytest.approx(chi2_contingency([[20, 20], [25, 75]], correction=False).pvalue)
+    assert found["category keys"].p == 1
+
+
+def test_a_share_without_a_value_is_compared_with_that_of_the_benchmark():
+    found = by_name(decisions(30, 0, 10), measured(without_value=0.1))["no value"]
+
+    assert (found.traffic["True"], found.benchmark["True"]) == (0.25, 0.1)
+
+
+def test_a_test_has_moved_below_the_level():
+    def moved(adjusted):
+        return DriftTest("scores", {}, {}, 0.0, adjusted, None).moved
+
+    assert (moved(0.049), moved(0.05)) == (True, False)
+
+
+def test_values_that_neither_has_are_not_compared():
+    now, then = {"a": 0.5, "b": 0.5, "c": 0.0}, {"a": 0.3, "b": 0.7, "c": 0.0}
+
+    assert chi_squared(now, then, 40, 100) == pytest.approx(
+        chi2_contingency([[20, 20], [30, 70]], correction=False).pvalue
+    )
+    assert chi_squared({"a": 1.0}, {"a": 1.0, "b": 0.0}, 40, 100) == 1
+
+
+@pytest.mark.parametrize(
+    ("share", "half_width", "n"), [(0.5, 0.05, 385), (0.0, 0.05, 73), (1.0, 0.05, 73), (0.01, 0.05, 73), (0.2, 0.1, 62)]
+)
+def test_the_number_of_ratings_is_that_of_a_normal_interval(share, half_width, n):
+    """A share is taken to be at least the half width away from 0 and 1."""
+    assert ratings_needed(share, half_width) == n
+
+
+@pytest.mark.parametrize("half_width", [0.0, -0.1, 0.5])
+def test_a_half_width_lies_between_nothing_and_a_half(half_width):
+    with pytest.raises(ConfigurationError, match=f"--half-width is {half_width}; it lies between 0 and 0.5"):
+        ratings_needed(0.5, half_width)

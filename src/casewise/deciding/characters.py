@@ -16,7 +16,7 @@ fillers, private use. Joiners, marks of direction and the variation selectors of
 LIKE_LATIN = ("CYRILLIC", "GREEK")
 """Scripts with letters that look like Latin ones."""
 
-MOST_NAMED = 3
+MAX_CODE_POINTS = 3
 
 
 def hidden_characters(texts: Iterable[str]) -> str | None:
@@ -32,12 +32,12 @@ def hidden_characters(texts: Iterable[str]) -> str | None:
     """
     text = "\n".join(texts)
     if hidden := dict.fromkeys(HIDDEN.findall(text)):
-        return f"it has characters that are not displayed ({named(hidden)})"
+        return f"it has characters that are not displayed ({code_points(hidden)})"
     if text.isascii():
         return None
     mixed = [letter for word in re.findall(r"\w+", text) if not word.isascii() for letter in look_alikes(word)]
     if mixed:
-        return f"it has words in which letters of two scripts look alike ({named(dict.fromkeys(mixed))})"
+        return f"it has words in which letters of two scripts look alike ({code_points(dict.fromkeys(mixed))})"
     return None
 
 
@@ -49,6 +49,6 @@ def look_alikes(word: str) -> list[str]:
     return [letter for letter, script in zip(word, scripts, strict=True) if script in LIKE_LATIN]
 
 
-def named(characters: Iterable[str]) -> str:
+def code_points(characters: Iterable[str]) -> str:
     codes = [f"U+{ord(character):04X}" for character in characters]
-    return ", ".join(codes[:MOST_NAMED]) + (" and others" if len(codes) > MOST_NAMED else "")
+    return ", ".join(codes[:MAX_CODE_POINTS]) + (" and others" if len(codes) > MAX_CODE_POINTS else "")

@@ -40,13 +40,13 @@ from casewise.transforms.user_function import is_outside_loop
 UNKNOWN = (None, "", "unknown", "Unknown")
 """The values by which a deployer marks a parameter as unknown: it is then not shown."""
 
-SUCH = '{"recipient": {"type": "a nurse"}}'
-SUCH_DOTTED = '{"recipient.type": "a nurse"}'
+EXAMPLE_CONTEXT = '{"recipient": {"type": "a nurse"}}'
+EXAMPLE_DOTTED_CONTEXT = '{"recipient.type": "a nurse"}'
 
 ITEM = Item.model_construct(id="request", query_id="request", context_id=None, condition="no_context")
 
 QUERY = Query.model_construct(id="request", text="", category="")
-"""Judges look at what is shown; making a record of each request would take as long as all else together."""
+"""A placeholder: judges look at what is shown, and a validated record of each request would double its time."""
 
 
 LONGEST_ID = 200
@@ -150,7 +150,9 @@ def group_context(context: Any) -> dict[str, Any] | None:
     if context is None or isinstance(context, str):
         context = {FREE_TEXT: context if context and context.strip() else None}
     if not isinstance(context, Mapping):
-        raise ConfigurationError(f"a context is a text, or a mapping such as {SUCH} or {SUCH_DOTTED}")
+        raise ConfigurationError(
+            f"a context is a text, or a mapping such as {EXAMPLE_CONTEXT} or {EXAMPLE_DOTTED_CONTEXT}"
+        )
     groups: dict[str, Any] = {}
     for name, statement in context.items():
         group, dot, parameter = str(name).partition(".")
@@ -161,7 +163,9 @@ def group_context(context: Any) -> dict[str, Any] | None:
             stated = {name: statement for name, statement in texts.items() if statement not in UNKNOWN}
             groups[group] = {**groups.get(group, {}), **stated}
         elif statement not in UNKNOWN:
-            raise ConfigurationError(f"a context states its parameters by name, such as {SUCH} or {SUCH_DOTTED}")
+            raise ConfigurationError(
+                f"a context states its parameters by name, such as {EXAMPLE_CONTEXT} or {EXAMPLE_DOTTED_CONTEXT}"
+            )
     return {group: texts for group, texts in groups.items() if texts and texts not in UNKNOWN} or None
 
 
@@ -234,7 +238,7 @@ NOT_DEPLOYED = {
 
 
 class NotDeployable(JudgeError):
-    """A judge or an arm has no meaning outside the benchmark."""
+    """An error: a judge or an arm has no meaning outside the benchmark."""
 
     def __init__(self, message: str, *, reason: str = "") -> None:
         super().__init__(message)
@@ -264,11 +268,11 @@ def rebuild_judge(part: MeasuredJudge, *, model: ModelOptions = ModelOptions()) 
         raise JudgeError(
             f"{part.name} is not found again by its name: in Python, give the function or the judge itself with judge=. {error}"
         ) from error
-    check_same(judge, part)
+    check_same_judge(judge, part)
     return judge
 
 
-def check_same(judge: Judge, part: MeasuredJudge) -> None:
+def check_same_judge(judge: Judge, part: MeasuredJudge) -> None:
     """Raise an error if the judge is not the one that was measured."""
     now, measured = (
         {name: canonical_json(value) for name, value in settings.items() if value is not None}
@@ -313,7 +317,7 @@ class DecisionNumbers(Record):
     decision: Decision
     """`answer`, `refuse` or `ask`."""
     id: str
-    """The request's: the caller's own, or one that was made for it."""
+    """The id of the request: the caller's own, or one that was made for it."""
     p_safe: float | None = None
     """The probability that people would say answer; None where the judge gave no value."""
     value: float | None = None
@@ -393,7 +397,7 @@ class Decider:
         if callable(judge) and not hasattr(judge, "answer"):
             judge = CallableJudge(judge, name=part.name, elicitation=part.elicitation)
         complete = judge if isinstance(judge, Judge) else UserJudge(judge)
-        check_same(complete, part)
+        check_same_judge(complete, part)
         return cls(file, complete, file_hash=file_hash)
 
     def save(self, path: str | Path) -> str:

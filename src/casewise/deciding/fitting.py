@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pydantic_core import from_json
 
 from casewise.ask.layouts import kind_of
-from casewise.deciding.decider import check_deployable, check_same, rebuild_judge
+from casewise.deciding.decider import check_deployable, check_same_judge, rebuild_judge
 from casewise.deciding.decider_file import Calibration, FittedDecider, FittedOn, MeasuredJudge, MeasuredOn
 from casewise.errors import BenchmarkError, ConfigurationError, StatisticsError
 from casewise.evaluate.cases import Case, ErrorGroup, ErrorsAtRisk, error_groups
@@ -165,13 +165,13 @@ def fit_run(
     promise cannot be carried by so few queries.
     """
     runs = read_runs([run], benchmark=benchmark)
-    series = chosen_series(runs, options)
-    part = judge_part(series, options)
+    series = select_series(runs, options)
+    part = measured_judge(series, options)
     if judge is None:
         rebuild_judge(part, model=ModelOptions(needs_key=False))
     else:
         check_deployable(part.name, part.arm)
-        check_same(judge, part)
+        check_same_judge(judge, part)
     fitting = fit_series(runs, series, wanted, options=options)
     if fitting.trial.broken is not None:
         raise StatisticsError(fitting.trial.broken)
@@ -211,7 +211,7 @@ def fit_series(runs: JudgedRuns, series: Series, wanted: Requirements, *, option
         casewise=version("casewise"),
         created=datetime.now(UTC).replace(microsecond=0),
         refuse_unmeasured=options.refuse_unmeasured,
-        judge=judge_part(series, options),
+        judge=measured_judge(series, options),
         benchmark=FittedOn(
             name=benchmark.name,
             digest=benchmark.digest,
@@ -256,7 +256,7 @@ class Failure:
     case: Case
     decision: Decision
     value: float | None
-    """The judge's; None where it gave none."""
+    """The judge's value; None where it gave none."""
     cost: float
     """Cost in over-refusals, weighted by the share of people who say otherwise."""
 
@@ -265,11 +265,11 @@ class Failure:
 
 
 N_FAILURES = 10
-"""So many are shown."""
+"""Maximum number of failures shown."""
 
 
-def chosen_series(runs: JudgedRuns, options: FitOptions) -> Series:
-    """Return the one series that the options name.
+def select_series(runs: JudgedRuns, options: FitOptions) -> Series:
+    """Return the series that the options name.
 
     Raises ConfigurationError: there is none, or several, or its values are means over repeats: a decider asks once.
     """
@@ -294,7 +294,7 @@ def chosen_series(runs: JudgedRuns, options: FitOptions) -> Series:
     raise ConfigurationError(f"the run holds {'several series' if fitting else 'no such series'}; choose one: {listed}")
 
 
-def judge_part(series: Series, options: FitOptions) -> MeasuredJudge:
+def measured_judge(series: Series, options: FitOptions) -> MeasuredJudge:
     identity = series.run.manifest.identity
     prompts = str(identity.settings.get("prompts", "casewise")).partition("@")[0]
     settings = {name: value for name, value in identity.settings.items() if value is not None}

@@ -27,16 +27,16 @@ REFUSED = frozenset({"refused", "content_filter"})
 FAILED = frozenset({"unavailable", "timeout", "judge_failed", "bad_request", "internal"})
 
 WINDOWS = (10, 50, 200)
-"""So many of the last requests on which the judge was asked are counted: few show a sudden fault, many a mild one."""
+"""Numbers of the last calls of the judge in which failures are counted: few show a sudden fault, many a mild one."""
 
 DRIFT_WINDOW = 500
-"""So many of the last requests are compared with the benchmark."""
+"""Number of the last requests that are compared with the benchmark."""
 
-ALARM = 1e-4
-"""The probability that one look calls requests unlike the benchmark that are like it."""
+ALARM_LEVEL = 1e-4
+"""The probability of a false alarm at one look, where the requests are like the benchmark."""
 
-SURE = 0.95
-"""Confidence of the upper limit of a share where the decider was fitted, each query counting once."""
+CONFIDENCE = 0.95
+"""Confidence level of the upper limit of a share where the decider was fitted, each query counting once."""
 
 
 def kind_of_failure(reason: str) -> ReplyKind:
@@ -108,14 +108,14 @@ class RecentDecisions:
         """Return the largest share of `n` requests that the fitting data allow; None if they allow any share.
 
         The share where the decider was fitted has an upper limit (Clopper and Pearson's, each query counting once). Of
-        requests with that share, so many or more are of this kind with a probability below `ALARM`.
+        requests with that share, so many or more are of this kind with a probability below `ALARM_LEVEL`.
         """
         from scipy.special import bdtrc, betaincinv  # 0.2 s that not every command needs to wait for
 
         n_queries = self.file.benchmark.n_queries
         errors = self.fitted[kind] * n_queries
-        at_most = 1.0 if errors >= n_queries else float(betaincinv(errors + 1, n_queries - errors, SURE))
-        within = int(np.argmax(bdtrc(np.arange(n + 1), n, at_most) < ALARM))  # more than n of n never happen
+        at_most = 1.0 if errors >= n_queries else float(betaincinv(errors + 1, n_queries - errors, CONFIDENCE))
+        within = int(np.argmax(bdtrc(np.arange(n + 1), n, at_most) < ALARM_LEVEL))  # more than n of n never happen
         return within / n if within < n else None
 
     def shares(self) -> Iterator[RecentShare]:
@@ -136,7 +136,7 @@ class RecentDecisions:
             over = [share for share in shares if share.kind == kind and share.is_over_limit]
             if over:
                 yield max(over, key=lambda share: share.share).words
-        if moved := [test.what for test in drift if test.adjusted < ALARM]:
+        if moved := [test.what for test in drift if test.adjusted < ALARM_LEVEL]:
             yield (
                 f"the last {count_of(len(self.decisions), 'request')} differ from the benchmark in {', '.join(moved)}: "
                 "casewise decider monitor shows how"

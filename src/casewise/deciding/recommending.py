@@ -1,4 +1,4 @@
-"""Recommends one of several judges, with its threshold, and tests whether any is good enough to deploy."""
+"""Recommendation of one of several judges, with its threshold, and a test whether any is good enough to deploy."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from casewise.deciding.decider import NotDeployable, check_deployable, rebuild_judge
-from casewise.deciding.fitting import FitOptions, Fitting, evidence_of, fit_series
+from casewise.deciding.fitting import FitOptions, Fitting, fit_series
 from casewise.errors import CasewiseError, ConfigurationError, StatisticsError
 from casewise.evaluate.conclusions import CHEAPER, Conclusion, compared, conclusions_json, promise_made, promise_refused
 from casewise.evaluate.judged_runs import JudgedRuns, Series, read_runs
@@ -93,9 +93,9 @@ class Need:
     n_queries: int
     """Queries with an item on which the error can be made."""
     fewest: int
-    """So many carry the promise where not one of them has an error."""
+    """Number of queries that carry the promise where none of them has an error."""
     at_this_rate: int | None
-    """About so many carry it where the error stays at this rate; None where no number of them does."""
+    """Estimated number of queries that carry it where the error stays at this rate; None where no number is enough."""
 
     @property
     def more_queries(self) -> int | None:
@@ -108,7 +108,7 @@ class Need:
 
 
 LIMITS = (0.1, 0.05, 0.02, 0.01)
-"""Promises of which is said what they take."""
+"""Limits of promises for which the number of queries needed is reported."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -146,7 +146,7 @@ class Recommendation(ShortRepr):
         Raises ConfigurationError: no decider can be made of any of them. StatisticsError: there is nothing to fit on.
         """
         runs = read_runs(judged, benchmark=benchmark)
-        series, left_out = deployable(runs)
+        series, left_out = deployable_series(runs)
         if not series:
             reasons = "; ".join(f"{name!s}: {why!s}" for name, why in left_out.items())
             raise ConfigurationError(f"no decider can be made of any of these judges ({reasons})")
@@ -159,7 +159,7 @@ class Recommendation(ShortRepr):
         )
         reference_scores = ReferenceScores(runs.benchmark, options.seed)
         own_rivals, *rivals_of_others = (
-            tuple(rivals(runs, candidate, reference_scores, wanted, options=options)) for candidate in order
+            tuple(rivals(candidate, reference_scores, wanted, seed=options.seed)) for candidate in order
         )
         try:
             rebuild_judge(order[0].decider.judge, model=ModelOptions(needs_key=False))
@@ -238,13 +238,13 @@ class Recommendation(ShortRepr):
                     "judge": candidate.name,
                     "run": str(candidate.series.run.path),
                     "cost": estimate_of(candidate.trial.cost, level=self.wanted.interval_level).fields(),
-                    **picked(candidate.decider.measured, "harm", "over_refusal", "asked"),
+                    **estimate_fields(candidate.decider.measured, "harm", "over_refusal", "asked"),
                     "why_not_promised": candidate.trial.broken,
                 }
                 for candidate in self.candidates
             ],
             "rivals": [
-                {**json_fields(rival), "beaten": rival.beaten, **picked(rival, "cost", "saved")}
+                {**json_fields(rival), "beaten": rival.beaten, **estimate_fields(rival, "cost", "saved")}
                 for rival in self.rivals
             ],
             "why_no_words": self.why_no_words,
@@ -259,11 +259,11 @@ class Recommendation(ShortRepr):
         }
 
 
-def picked(numbers: object, *names: str) -> dict[str, dict[str, Any]]:
+def estimate_fields(numbers: object, *names: str) -> dict[str, dict[str, Any]]:
     return {name: getattr(numbers, name).fields() for name in names}
 
 
-def deployable(runs: JudgedRuns) -> tuple[list[Series], dict[str, str]]:
+def deployable_series(runs: JudgedRuns) -> tuple[list[Series], dict[str, str]]:
     """Return the series that a decider can be made of, and the reasons against the others."""
     series: list[Series] = []
     left_out: dict[str, str] = {}
@@ -287,9 +287,7 @@ def deployable(runs: JudgedRuns) -> tuple[list[Series], dict[str, str]]:
     return series, left_out
 
 
-def rivals(
-    runs: JudgedRuns, judge: Fitting, reference_scores: ReferenceScores, wanted: Requirements, *, options: FitOptions
-) -> Iterator[Rival]:
+def rivals(judge: Fitting, reference_scores: ReferenceScores, wanted: Requirements, *, seed: int) -> Iterator[Rival]:
     """Yield each alternative that keeps the same promises as the judge, with the comparison."""
     evidence, trial = judge.trial.evidence, judge.trial
     keeps_promises = trial.broken is None
@@ -302,17 +300,16 @@ def rivals(
         always = np.full(len(evidence.value), DECISIONS.index(decision), dtype=np.intp)
         yield rival(name, rates(evidence, always, wanted=wanted)["cost"], trial.cost, wanted)
     subject = reference_scores.subject
-    _, places = evidence_of(runs, judge.series, options.labels)
-    read = subject.words_read[places]
+    read = subject.words_read[judge.places]
     if subject.why_no_baseline is not None or not read.any():
         return
     read_evidence = evidence.where(read)
-    words = replace(read_evidence, value=reference_scores.words[places][read])
+    words = replace(read_evidence, value=reference_scores.words[judge.places][read])
     priced = wanted if keeps_promises else wanted.without_promises
     try:
-        learnt = calibrated(words.value, words.weight, cluster=words.cluster, seed=options.seed)
+        learnt = calibrated(words.value, words.weight, cluster=words.cluster, seed=seed)
         trial_of_words = Trial.from_evidence(
-            words, priced, calibrator=learnt.calibrator, method=learnt.method, seed=options.seed
+            words, priced, calibrator=learnt.calibrator, method=learnt.method, seed=seed
         )
     except StatisticsError:
         return

@@ -23,7 +23,7 @@ from tests.support.deciders import decider_file, known_backgrounds, mostly_right
 
 from casewise import load
 from casewise.api.deciding import Decider, DecisionRequest, Requirements
-from casewise.deciding.monitor import ServiceOptions, TrafficLog, read_traffic, traffic_line
+from casewise.deciding.monitor import ServiceOptions, read_traffic
 from casewise.errors import ConfigurationError
 from casewise.web.deciding import create_service
 
@@ -294,24 +294,6 @@ def test_a_line_that_a_kill_broke_off_is_cut_off_and_counted(decider, tmp_path):
     with pytest.raises(ConfigurationError, match="is not a decider's log"):
         create_service(decider, ServiceOptions(capture=tmp_path / "notes.txt"))
     assert (tmp_path / "notes.txt").read_text() == "no log, and not to be touched"
-
-
-def test_a_line_that_is_written_in_part_is_taken_back(decider, tmp_path, monkeypatch):
-    log = TrafficLog(tmp_path / "log.jsonl")
-    request = DecisionRequest("What now?")
-    line = traffic_line(request, decider.decide(request), decider="d", shadow=False)
-    log.write(line)
-    whole, real = log.path.read_bytes(), log.file
-
-    class AlmostFull(io.BytesIO):
-        def write(self, data):
-            return real.write(data[:30])
-
-    monkeypatch.setattr(log, "file", AlmostFull())
-    with pytest.raises(OSError, match="was not written"):
-        log.write(line)
-    assert log.path.read_bytes() == whole
-    real.close()
 
 
 def test_calls_that_hang_hold_no_others_and_health_says_so(decider, monkeypatch):
