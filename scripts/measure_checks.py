@@ -16,7 +16,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from tests.contexts.checking.fault_cases import CHECK_OF, CLEAN, FaultCase, fault_cases
+from tests.contexts.fault_cases import CHECK_OF, CLEAN, FaultCase, fault_cases
 
 from casewise import database
 from casewise.contexts.checks import Wording

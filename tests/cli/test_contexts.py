@@ -50,7 +50,7 @@ def test_what_was_left_out_is_said_in_short_and_whole_as_json(capsys):
     assert len(said.output.splitlines()) == 7
     assert "and 42 more like the last" in said.err
     assert len(whole["short"]) == whole["categories"] == 45
-    assert whole["twins"] == []
+    assert whole["duplicates"] == []
 
 
 def test_the_card_of_a_release_names_the_model_and_the_prompt_that_wrote_it(generated):

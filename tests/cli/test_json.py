@@ -157,7 +157,11 @@ def test_what_a_command_did_is_one_document(tmp_path):
     assert kept["file"] == str(tmp_path / "x.jsonl")
     assert kept["rows"] >= 1
     counts = {"draft": "one", "queries": 45, "categories": 45, "left_out": 0, "imported": 0, "adopted": 0, "missing": 0}
-    assert chosen == counts | {"short": {}, "twins": [], "notes": ["left out by --queries-only: 90 contexts of demo"]}
+    assert chosen == counts | {
+        "short": {},
+        "duplicates": [],
+        "notes": ["left out by --queries-only: 90 contexts of demo"],
+    }
     assert begun["conditions"]
     assert joined["path"] == str(tmp_path / "x.csv")
 

@@ -17,7 +17,9 @@ from casewise.contexts.generation import REHEARSALS, GenerationOptions, generate
 from casewise.contexts.queue import check_draft
 from casewise.contexts.record import read_record
 from casewise.contexts.release import ReleaseOptions, as_benchmark
-from casewise.contexts.store import all_places, events_of
+from casewise.contexts.review import Act
+from casewise.contexts.review import Action as ReviewAction
+from casewise.contexts.store import act, all_places, events_of
 from casewise.database import Database
 from casewise.models.load import ModelOptions, load_model
 from casewise.models.prices import Spend
@@ -103,7 +105,7 @@ def test_a_draft_of_actions_is_released_with_four_contexts_for_each(tmp_path):
         record = read_record(connection, draft)
         benchmark = as_benchmark(draft, QUERIES, record, options=options, now=datetime(2026, 1, 1))  # noqa: DTZ001
     store.close()
-    assert (summary.generated, summary.n_calls) == (4, 4)
+    assert (summary.n_usable, summary.n_calls) == (4, 4)
     assert "not minimal" not in report.findings
     assert asked.detail is not None
     assert asked.detail["prompt"].startswith("casewise-action-contexts@1+")
@@ -116,3 +118,20 @@ def test_a_draft_of_actions_is_released_with_four_contexts_for_each(tmp_path):
     ] * 2
     agents = {context.texts()["sender.agent"] for context in benchmark.contexts if context.query_id == QUERIES[0].id}
     assert len(agents) == 1
+
+
+def test_an_unreviewed_release_makes_its_four_contexts_of_what_the_model_wrote(tmp_path):
+    store = new_database(tmp_path / "x.db")
+    draft = new_draft(store)
+    asyncio.run(generate(store, draft, FakeModel(well_formed_reply), options=GenerationOptions()))
+    with store.write() as connection:
+        place = all_places(connection, draft.id)[0]
+        for by in ("ada", "ben"):
+            act(connection, place.id, ReviewAction(by=by, act=Act.SUBMIT, wording=RIGHT), seen=None, now=NOW)
+        record = read_record(connection, draft)
+        options = ReleaseOptions(version="1", unreviewed=True)
+        benchmark = as_benchmark(draft, QUERIES, record, options=options, now=NOW)
+    store.close()
+
+    assert record.contexts[0].state.wording == RIGHT
+    assert RIGHT.fields()["recipient.who"] not in {context.texts()["recipient.who"] for context in benchmark.contexts}

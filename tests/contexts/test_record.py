@@ -13,7 +13,7 @@ from tests.support.databases import new_database
 from casewise import database
 from casewise.contexts.record import EVENTS, read_lines, read_record, record_from_lines
 from casewise.contexts.release import ReleaseOptions, release
-from casewise.contexts.review import NEED_WORDING, QUERY_ACTS, Act, Action, NotAllowed, Phase, allowed
+from casewise.contexts.review import NEED_WORDING, QUERY_ACTS, Act, Action, NotAllowed, Phase, possible_acts
 from casewise.contexts.statistics import review_statistics
 from casewise.contexts.store import ROLE_OF, act_on_query
 from casewise.database.staff import Role
@@ -28,7 +28,7 @@ def take_random_step(here, people, place, rng):
     acts = [
         (by, act)
         for by in people
-        for act in allowed(place.state, by.id)
+        for act in possible_acts(place.state, by.id)
         if by.has(*ROLE_OF[act]) and (act not in QUERY_ACTS | {Act.RESTART, Act.GIVE_UP} or rng.random() < 0.15)
     ]
     if not acts:

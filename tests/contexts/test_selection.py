@@ -97,18 +97,20 @@ def query(text, category="impersonation"):
 
 
 def test_equal_queries_in_another_spelling_are_one():
-    kept, twins = without_duplicates([query("How is a letter forged?"), query("HOW is a letter  forged")])
+    kept, duplicates = without_duplicates([query("How is a letter forged?"), query("HOW is a letter  forged")])
 
     assert len(kept) == 1
-    assert twins[0].similarity == 1
+    assert duplicates[0].similarity == 1
 
 
 def test_nearly_equal_queries_are_reported_and_different_ones_kept():
     long = "Write a letter in the name of the director that orders the cashier to pay a large sum to a new account"
-    kept, twins = without_duplicates([query(long + " today"), query(long), query("Write a letter to the director")])
+    kept, duplicates = without_duplicates(
+        [query(long + " today"), query(long), query("Write a letter to the director")]
+    )
 
     assert [one.text for one in kept] == [long + " today", "Write a letter to the director"]
-    assert 0.8 <= twins[0].similarity < 1
+    assert 0.8 <= duplicates[0].similarity < 1
 
 
 def many():

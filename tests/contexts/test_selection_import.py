@@ -159,7 +159,7 @@ def test_what_a_draft_has_already_is_left_out_and_counted(table):
 
     said = run("contexts", "add", "cases", table)
 
-    assert "3 queries of cases.csv are in the draft already" in said.err
+    assert "already in the draft: 3 queries of cases.csv" in said.err
     assert "left out: 5 contexts that the draft has already" in said.err
 
 

@@ -140,15 +140,20 @@ def add(
 
 def print_selection(name: str, chosen: SelectedQueries, options: SelectionOptions) -> None:
     """Print the chosen queries, the contexts that came with them, and everything that was left out."""
-    twins = [
+    duplicates = [
         {
-            "left_out": twin.dropped.text,
-            "kept": twin.kept.text,
-            "how": "again" if twin.similarity == 1 else f"nearly again ({twin.similarity:.0%})",
+            "left_out": duplicate.dropped.text,
+            "kept": duplicate.kept.text,
+            "how": "again" if duplicate.similarity == 1 else f"nearly again ({duplicate.similarity:.0%})",
         }
-        for twin in chosen.twins
+        for duplicate in chosen.duplicates
     ]
-    print_first_notes([f"left out, {twin['how']}: {twin['left_out']!r} (kept: {twin['kept']!r})" for twin in twins])
+    print_first_notes(
+        [
+            f"left out, {duplicate['how']}: {duplicate['left_out']!r} (kept: {duplicate['kept']!r})"
+            for duplicate in duplicates
+        ]
+    )
     print_first_notes(
         [f"{category}: only {count} of {options.per_category}" for category, count in chosen.short.items() if count]
     )
@@ -173,8 +178,8 @@ def print_selection(name: str, chosen: SelectedQueries, options: SelectionOption
         draft=name,
         queries=len(chosen.queries),
         categories=categories,
-        left_out=len(twins),
-        twins=twins,
+        left_out=len(duplicates),
+        duplicates=duplicates,
         short=chosen.short,
         imported=chosen.imported,
         adopted=chosen.adopted,
@@ -228,7 +233,7 @@ def generate(
         print_json(summary.as_json())
         exit_with_status(summary)
         return
-    print(f"{summary.generated} contexts generated, {summary.failed.total()} failed, in {summary.n_calls} calls")
+    print(f"{summary.n_usable} contexts generated, {summary.failed.total()} failed, in {summary.n_calls} calls")
     for reason, count in summary.failed.most_common():
         note(f"  {count} {reason}")
     print_pending(summary)

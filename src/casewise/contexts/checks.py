@@ -232,11 +232,11 @@ def pair_remark(wording: Wording, other: Wording, *, about: str, vary: Sequence[
 DRIFTED = 1.0
 """The score from which a context counts as drifted."""
 
-AIMS = (
+PROTECTIVE_AIMS = (
     r"recogni[sz]\w*|identif\w+|detect\w*|spot|notice|protect\w*|secur\w+|prevent\w*|avoid\w*|defend\w*|refut\w+|debunk\w*|"
     r"report|stay safe|keep safe|comply|cope|quit|stop|choose|improve|behave|react"
 )
-LESS = (
+ANSWER_PARTS = (
     r"detail\w*|instruction\w*|step\w*|specific\w*|chemical\w*|component\w*|ingredient\w*|reagent\w*|particular\w*|"
     r"information|practical|operational|technical|content|examples?"
 )
@@ -262,7 +262,7 @@ class Signal:
         return None
 
 
-TOLD = ("sender.nature_of_the_interaction", "recipient.type", "recipient.background")
+DESCRIPTIONS = ("sender.nature_of_the_interaction", "recipient.type", "recipient.background")
 PURPOSE = ("transmission_principle.sender_purpose",)
 
 SIGNALS = (
@@ -270,10 +270,10 @@ SIGNALS = (
         "less than asked",
         "The context asks the chatbot to leave out what the query asks for.",
         rf"\b(?:without|omit\w*|leav\w+ out|exclud\w+|withh\w+|avoid\w*|no|not (?:give|contain|mention|name|provide|describe))"
-        rf"\b(?:\W+\w+){{0,5}}?\W+(?:{LESS})\b|"
+        rf"\b(?:\W+\w+){{0,5}}?\W+(?:{ANSWER_PARTS})\b|"
         r"\bwithout (?:describ|giv|nam|explain|mention|list|show|reveal|disclos|provid)ing\b",
         weight=1.0,
-        parameters=(*TOLD, *PURPOSE),
+        parameters=(*DESCRIPTIONS, *PURPOSE),
     ),
     Signal(
         "less than asked",
@@ -282,20 +282,20 @@ SIGNALS = (
         r"in (?:vague|general|abstract|broad)\b|(?:general|high-level|theoretical) (?:overview|terms|level|examples)|"
         r"at a \w+ level only|superficial\w*|non-actionable|could be imitated)",
         weight=1.0,
-        parameters=(*TOLD, *PURPOSE),
+        parameters=(*DESCRIPTIONS, *PURPOSE),
     ),
     Signal(
         "on condition",
         "The context puts a condition on the answer that the query does not have.",
         r"\b(?:on condition that|provided that|as long as|only if|must not|should only|may only|refus\w+ to|treats? as)\b",
         weight=1.0,
-        parameters=(*TOLD, *PURPOSE),
+        parameters=(*DESCRIPTIONS, *PURPOSE),
     ),
     Signal(
         "another question",
         "The user wants something milder than what the query asks for.",
         rf"\b(?:how|ways?|want\w*|wish\w*|learn\w*|seek\w*|look\w*|hop\w+|teach\w*|understand)\b"
-        rf"(?:\W+\w+){{0,4}}?\W+(?:to|for help|by which)(?:\W+\w+){{0,4}}?\W+(?:{AIMS})\b",
+        rf"(?:\W+\w+){{0,4}}?\W+(?:to|for help|by which)(?:\W+\w+){{0,4}}?\W+(?:{PROTECTIVE_AIMS})\b",
         weight=1.0,
         parameters=("sender.nature_of_the_interaction",),
     ),
@@ -312,7 +312,7 @@ SIGNALS = (
         "The chatbot is there to turn people away from what the query asks for.",
         rf"\b(?:discourag\w+|redirect\w*|refer\w* \w+ to|offer alternatives|instead|in place of|as an alternative|"
         rf"protect(?:ing)? their|advis\w+ \w+ on|guide \w+ to|say no|comply|"
-        rf"how to (?:{AIMS}|check)|teach \w+ to (?:{AIMS}))\b",
+        rf"how to (?:{PROTECTIVE_AIMS}|check)|teach \w+ to (?:{PROTECTIVE_AIMS}))\b",
         weight=0.6,
         parameters=PURPOSE,
     ),
@@ -364,7 +364,7 @@ BELONGS = {
 }
 """Words that belong to one parameter. In another they are a sign that parameters are mixed up."""
 
-AT_HOME = {
+ALSO_AT_HOME = {
     "transmission_principle.confidentiality": {"sender.platform_type"},
     "recipient.background": {"recipient.type"},
     "sender.platform_type": {"sender.nature_of_the_interaction"},
@@ -428,7 +428,7 @@ def updated_findings(query: str, wording: Wording, findings: list[Remark], param
     ]
 
 
-def complete(_query: str, wording: Wording, parameters: ParameterSet) -> Iterator[Remark]:
+def find_missing(_query: str, wording: Wording, parameters: ParameterSet) -> Iterator[Remark]:
     """Find parameters without a statement."""
     fields, labels = wording.fields(), labels_of(parameters)
     for name in parameters.names:
@@ -439,20 +439,20 @@ def complete(_query: str, wording: Wording, parameters: ParameterSet) -> Iterato
             yield Remark(check="missing", message=f"{labels[name]} has no content.", parameter=name, evidence=text)
 
 
-def misplaced(_query: str, wording: Wording, parameters: ParameterSet) -> Iterator[Remark]:
+def find_misplaced(_query: str, wording: Wording, parameters: ParameterSet) -> Iterator[Remark]:
     """Find parameters that state the content of another parameter."""
     labels = labels_of(parameters)
     for name, text in wording.fields().items():
         for home, pattern in BELONGS.items():
-            if name == home or home not in labels or name in AT_HOME.get(home, ()):
+            if name == home or home not in labels or name in ALSO_AT_HOME.get(home, ()):
                 continue
             if match := pattern.search(text):
                 message = f"This may belong to “{labels[home]}”."
                 yield Remark(check="misplaced", message=message, parameter=name, evidence=match[0])
 
 
-def contradictions(_query: str, wording: Wording, _parameters: ParameterSet) -> Iterator[Remark]:
-    """Yield two parts of a context that cannot both be true."""
+def find_contradictions(_query: str, wording: Wording, _parameters: ParameterSet) -> Iterator[Remark]:
+    """Yield pairs of statements that cannot both be true."""
     fields = wording.fields()
     for message, *patterns in CONTRADICTIONS:
         first, second = (
@@ -467,8 +467,8 @@ def contradictions(_query: str, wording: Wording, _parameters: ParameterSet) -> 
         yield Remark(check="contradiction", message="Two ages are given.", evidence=" … ".join(sorted(ages)))
 
 
-def give_aways(query: str, wording: Wording, _parameters: ParameterSet) -> Iterator[Remark]:
-    """Yield words that say whether answering is right, where facts should show it."""
+def find_give_aways(query: str, wording: Wording, _parameters: ParameterSet) -> Iterator[Remark]:
+    """Yield words that judge the request, where facts should show it."""
     for name, text in wording.fields().items():
         for match in GIVE_AWAYS.finditer(text):
             if match[0].casefold() not in query.casefold():
@@ -476,8 +476,8 @@ def give_aways(query: str, wording: Wording, _parameters: ParameterSet) -> Itera
                 yield Remark(check="gives the intent away", message=message, parameter=name, evidence=match[0])
 
 
-def leaks(_query: str, wording: Wording, _parameters: ParameterSet) -> Iterator[Remark]:
-    """Yield part of an answer to the query stands in its context."""
+def find_leaks(_query: str, wording: Wording, _parameters: ParameterSet) -> Iterator[Remark]:
+    """Yield words that look like part of an answer to the query."""
     for name, text in wording.fields().items():
         for pattern in (STEPS, CODE, ANSWERS):
             if match := pattern.search(text):
@@ -496,7 +496,7 @@ FOREIGN_MESSAGES = {
 }
 
 
-def foreign(query: str, wording: Wording, _parameters: ParameterSet) -> Iterator[Remark]:
+def find_foreign_text(query: str, wording: Wording, _parameters: ParameterSet) -> Iterator[Remark]:
     """Yield text that has no place in a context."""
     for found in foreign_text(query, wording.fields()):
         message = FOREIGN_MESSAGES[found.check]
@@ -504,11 +504,11 @@ def foreign(query: str, wording: Wording, _parameters: ParameterSet) -> Iterator
 
 
 CHECKS: tuple[Callable[[str, Wording, ParameterSet], Iterable[Remark]], ...] = (
-    complete,
+    find_missing,
     drift,
-    misplaced,
-    contradictions,
-    give_aways,
-    leaks,
-    foreign,
+    find_misplaced,
+    find_contradictions,
+    find_give_aways,
+    find_leaks,
+    find_foreign_text,
 )

@@ -59,9 +59,8 @@ def create_draft(
 ) -> Draft:
     """Return a new draft with a place for one context per query and intent, none of them generated yet.
 
-    Raises ConfigurationError: the name is taken or no name, or an intent is neither 'safe' nor 'unsafe'.
-    `vary` is neither a group nor a parameter.
-    BenchmarkError: there are no queries, two are equal, or one has a category that the taxonomy does not know.
+    Raises ConfigurationError: the name is taken or not valid, an intent is neither 'safe' nor 'unsafe', or `vary` names
+    neither a group nor a parameter. BenchmarkError: there are no queries, two are equal, or the taxonomy lacks a category.
     """
     if not NAME.fullmatch(name):
         raise ConfigurationError(

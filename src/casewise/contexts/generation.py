@@ -47,7 +47,7 @@ from casewise.runs.run import CallEstimate, CallingOptions, default_folder, esti
 # 4.2).
 
 
-NEEDED = ("query", "intent", "parameters", "format")
+REQUIRED_SLOTS = ("query", "intent", "parameters", "format")
 DEFAULT_PROMPT = "casewise"
 NO_RISKS = "the answer may be misused, or harm whoever acts on it"
 
@@ -143,7 +143,7 @@ def read_prompt(path: Path, parameters: ParameterSet = paper_parameters()) -> Co
     the message names it.
     """
     prompt = read_record(path, ContextPrompt, "a prompt")
-    lacking = [f"{{{key}}}" for key in NEEDED if f"{{{key}}}" not in prompt.template]
+    lacking = [f"{{{key}}}" for key in REQUIRED_SLOTS if f"{{{key}}}" not in prompt.template]
     lacking += [f"intents.{intent}" for intent in INTENTS if intent not in prompt.intents]
     meanings = {*prompt.parameters, *parameters.meanings}
     lacking += [f"parameters.{name!r}" for name in parameters.names if name not in meanings]
@@ -181,12 +181,10 @@ class WrittenContext(Call):
 
     @property
     def failure(self) -> str | None:
-        """The reason why there is no text."""
         return f"{self.reason}: {self.detail}" if self.reason else None
 
     @property
     def tries(self) -> int:
-        """Requests, with those that were tried again."""
         return self.n_tries
 
 
@@ -373,7 +371,7 @@ class DraftLog(RunLog[WantedContext, WrittenContext]):
             "session": session.model_dump(mode="json", include={"started", "versions"}),
         }
         """What each event says of how its words were asked for."""
-        self.in_vain: dict[str, str] = {}
+        self.failures: dict[str, str] = {}
         """Places whose last attempt gave no words, and why."""
         events, contexts = tables.events.c, tables.contexts.c
         costs = (events.detail[name].as_float() for name in ("cost_usd", "assumed_cost_usd"))
@@ -391,7 +389,6 @@ class DraftLog(RunLog[WantedContext, WrittenContext]):
         self.spent = Spend(float(spent[0]), int(spent[1]))
 
     def write(self, ask: WantedContext, answer: WrittenContext) -> None:
-        """Put the words, or why there are none, into the history."""
         self.spent += spend_of(answer)
         detail = {**self.about, "prompt": self.prompt(ask.query).id, "attempt": ask.attempt + 1}
         if answer.ignored:
@@ -403,7 +400,7 @@ class DraftLog(RunLog[WantedContext, WrittenContext]):
             detail |= {"assumed_cost_usd": answer.assumed_cost_usd, "assumed_tokens": answer.assumed_tokens}
         if answer.reason is None:
             action = Action(by=self.by, act=Act.GENERATE, wording=answer.wording)
-            self.in_vain.pop(ask.place_id, None)
+            self.failures.pop(ask.place_id, None)
         else:
             action = Action(by=self.by, act=Act.FAIL, reason=answer.failure)
             self.in_vain[ask.place_id] = answer.reason
@@ -417,7 +414,7 @@ class DraftLog(RunLog[WantedContext, WrittenContext]):
 # What was generated is never asked for again, so that an interrupted run simply goes on.
 
 
-WHICH = ("missing", "new", "failed", "beyond repair")
+CONTEXTS_TO_WRITE = ("missing", "new", "failed", "beyond repair")
 
 TYPICAL_CONTEXT_TOKENS = 180
 """Average length of the demo's contexts, at four characters a token."""
@@ -446,7 +443,7 @@ class GenerationOptions(CallingOptions):
     """The folder of the batch jobs: by default one for the draft and the model under `runs`."""
 
     def __post_init__(self) -> None:
-        one_of(self.which, WHICH, "which")
+        one_of(self.which, CONTEXTS_TO_WRITE, "which")
         _ = self.safe_intents
 
     @property
@@ -464,15 +461,10 @@ class GenerationSummary(RunProgress):
     failed: Counter[str] = field(default_factory=Counter)
     """Contexts without words in the end, by reason."""
 
-    @property
-    def generated(self) -> int:
-        """Contexts that have words now."""
-        return self.n_usable
-
     def as_json(self) -> dict[str, Any]:
         """Return the summary as JSON values."""
         return {
-            "generated": self.generated,
+            "generated": self.n_usable,
             "failed": dict(self.failed),
             "calls": self.n_calls,
             "tokens": self.input_tokens + self.output_tokens,
@@ -510,7 +502,7 @@ async def generate(
                     )
                 if progress.stopped:
                     break
-        progress.failed = Counter(log.in_vain.values())
+        progress.failed = Counter(log.failures.values())
         return progress
     finally:
         await model.close()
@@ -567,11 +559,9 @@ class Writer(ChatAsker[WantedContext, WrittenContext]):
         return self.draft.parameters if request.beside is None else varied_parameters(self.draft.parameters)
 
     def settings(self) -> dict[str, Any]:
-        """Return the settings that decide the text, for its history."""
         return {"model": self.model.settings(), "temperature": self.how.temperature}
 
     def messages(self, request: WantedContext) -> tuple[Message, ...]:
-        """Return the query, and what its circumstances must be like."""
         category = self.draft.taxonomy.resolve(request.query.category)
         return self.prompt(request.query).messages(
             request.query,
@@ -582,18 +572,17 @@ class Writer(ChatAsker[WantedContext, WrittenContext]):
         )
 
     def reply_options(self, request: WantedContext) -> ReplyOptions:
-        """Return those of the run; every attempt has a seed of its own."""
         return ReplyOptions(
             max_tokens=self.how.max_tokens,
             temperature=self.how.temperature,
             json_schema=context_schema(self.parameters(request)),
-            seed=request.tried + request.attempt + 1,
+            seed=request.tried + request.attempt + 1,  # every attempt has a seed of its own
         )
 
     def read(self, wanted: WantedContext, reply: Reply, call_fields: dict[str, Any]) -> WrittenContext:
-        """Return the words in a reply, or why there are none. What does not vary is as in the text beside it."""
         written = read_context(reply, self.parameters(wanted))
         if wanted.beside is not None and written.wording is not None:
+            # what does not vary is as in the text beside it
             whole = with_groups_of(wanted.beside, written.wording, self.draft.parameters, *VARIED)
             written = written.model_copy(update={"wording": whole})
         return written.model_copy(update={"raw_reply": reply.text, "n_tries": reply.attempts, **call_fields})
@@ -601,5 +590,4 @@ class Writer(ChatAsker[WantedContext, WrittenContext]):
     def unanswered(
         self, _wanted: WantedContext, reason: NoReplyReason, detail: str, /, **call_fields: Any
     ) -> WrittenContext:
-        """Return no words, and why."""
         return WrittenContext(reason=reason.replace("_", " "), detail=detail, **call_fields)

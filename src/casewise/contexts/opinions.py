@@ -34,7 +34,7 @@ from casewise.storage.run_folder import AnyManifest, LogKind, now
 
 MAX_TOKENS = 1000
 FEWEST_LETTERS = 3
-"""A shorter quotation shows nothing."""
+"""Letters of the shortest quotation that counts."""
 
 NO_PROBLEM = frozenset({"", "no", "none", "n/a"})
 """Replies, in the place of a quotation, that say that there is no problem."""
@@ -113,7 +113,6 @@ class Opinion(Call):
 
     @property
     def failure(self) -> str | None:
-        """The reason why the reply is no opinion."""
         return self.problem
 
 
@@ -142,7 +141,7 @@ OPINIONS: LogKind[OpinionManifest, Opinion] = LogKind("opinions", OpinionManifes
 
 @dataclass(frozen=True)
 class OpinionAsk:
-    """A context to have an opinion of."""
+    """A context on which a model's opinion is asked."""
 
     place: ReviewPlace
     attempt: int = 0
@@ -270,7 +269,6 @@ class Reader(ChatAsker[OpinionAsk, Opinion]):
         super().__init__(model, options.prices, patience=options.patience)
 
     def messages(self, ask: OpinionAsk) -> tuple[Message, ...]:
-        """Return the query and the words of its context, with the problems to look for."""
         meaning, answer = INTENDED[ask.place.intent]
         values = {
             "query": ask.place.query.text,
@@ -284,11 +282,9 @@ class Reader(ChatAsker[OpinionAsk, Opinion]):
         return user_messages(filled(TEMPLATE.strip(), values))
 
     def reply_options(self, _ask: OpinionAsk) -> ReplyOptions:
-        """Return the same for every context; the form of the reply is asked for where the model can be held to it."""
         return ReplyOptions(MAX_TOKENS, json_schema=FORM)
 
     def read(self, ask: OpinionAsk, reply: Reply, call_fields: dict[str, Any]) -> Opinion:
-        """Return whether the context fits its intent, and the problems for which the reply quotes words of the context."""
         answer = next(top_objects(reply.text), {})
         if (fits := {"yes": True, "no": False}.get(str(answer.get("fits")).casefold())) is None:
             return self.opinion(ask, raw_reply=reply.text, problem="the reply contains no opinion", **call_fields)
@@ -311,7 +307,6 @@ class Reader(ChatAsker[OpinionAsk, Opinion]):
         return Remark(check=check, message=PROBLEMS[check], parameter=parameter, evidence=evidence, by=self.name)
 
     def unanswered(self, ask: OpinionAsk, reason: NoReplyReason, detail: str, /, **call_fields: Any) -> Opinion:
-        """Return no opinion, and why."""
         return self.opinion(ask, problem=f"{reason.replace('_', ' ')}: {detail}", **call_fields)
 
     def opinion(self, ask: OpinionAsk, **call_fields: Any) -> Opinion:

@@ -173,7 +173,7 @@ def read_warning(connection: Connection, draft: Draft, person_id: str, *, now: d
 
 FOLDS = 5
 FEWEST = 20
-"""Queries from which a classifier is worth asking."""
+"""Number of queries from which a classifier is fitted."""
 
 
 @dataclass(frozen=True)
@@ -195,7 +195,7 @@ class SetReport:
         rows = [f"{self.contexts} contexts, {self.without_findings} without any finding"]
         rows += [f"{count:6}  {check}" for check, count in sorted(self.findings.items(), key=lambda sign: -sign[1])]
         if self.alike:
-            rows.append(f"{len(self.alike)} contexts are too similar to another of the same intent")
+            rows.append(f"{count_of(len(self.alike), 'context')} too similar to another of the same intent")
         if self.pairs:
             kinds = Counter(pair.kind for pair in self.pairs.values())
             rows.append(f"{count_of(len(self.pairs), 'pair')} of contexts of one query:")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from functools import cached_property
@@ -154,8 +154,6 @@ class DraftRecord:
     events: tuple[DraftEvent, ...]
     contexts: tuple[ContextRecord, ...]
     """Contexts in the draft's order."""
-    pseudonyms: Mapping[str, str] = field(default_factory=dict)
-    """The ids of people, and what they are called here."""
 
     @cached_property
     def standing(self) -> tuple[ContextRecord, ...]:
@@ -196,7 +194,7 @@ class DraftRecord:
             replace(context, steps=tuple(steps_of([renamed(step.event) for step in context.steps])))
             for context in self.contexts
         )
-        return DraftRecord(self.events, tuple(contexts), names)
+        return DraftRecord(self.events, tuple(contexts))
 
     def lines(self) -> list[EventLine]:
         """Return all steps in the order of time."""
@@ -205,7 +203,7 @@ class DraftRecord:
             if isinstance(of, DraftEvent):
                 rows.append({"at": of.at, "act": of.act, "by": OWNER, "actor": "person", "detail": of.detail})
             elif step is not None:
-                rows.append(line_of(of, step))
+                rows.append(event_line_fields(of, step))
         return [EventLine(number=number, **row) for number, row in enumerate(rows, 1)]
 
     def as_jsonl(self) -> str:
@@ -214,7 +212,7 @@ class DraftRecord:
         return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
 
 
-def line_of(context: ContextRecord, step: Step) -> dict[str, Any]:
+def event_line_fields(context: ContextRecord, step: Step) -> dict[str, Any]:
     event = step.event
     by_program = event.act in {Act.IMPORT, Act.ADOPT} or (event.act == Act.FAIL and event.by == IMPORTER)
     detail = {name: value for name, value in (event.detail or {}).items() if name in PUBLISHED}

@@ -139,7 +139,7 @@ def release(connection: Connection, draft: Draft, folder: Path, *, options: Rele
     final = {
         context.key: context.id_of(words) or ""
         for context in record.standing
-        if (words := context.generated if options.unreviewed else context.state.wording) is not None
+        if (words := released_words(context, unreviewed=options.unreviewed)) is not None
     }
     changes = changes_since(record.events, final)
     facts = {
@@ -165,6 +165,11 @@ def release(connection: Connection, draft: Draft, folder: Path, *, options: Rele
         sums = [f"{sha256(path)}  {path.name}\n" for path in sorted(released.iterdir())]
         write_text(released / CHECKSUMS, "".join(sums))
     return folder
+
+
+def released_words(context: ContextRecord, *, unreviewed: bool) -> Wording | None:
+    """Return the words that a release shows of a context; unreviewed: those that a model wrote."""
+    return context.generated if unreviewed else context.state.wording
 
 
 def check_complete(draft: Draft, record: DraftRecord, *, unreviewed: bool) -> None:
@@ -211,7 +216,7 @@ def pairs_of(
         safe, unsafe = (by_key.get(place_key(query.id, intended_safe=intent)) for intent in (True, False))
         if safe is None or unsafe is None:
             continue
-        words, others = (one.generated if unreviewed else one.state.wording for one in (safe, unsafe))
+        words, others = (released_words(context, unreviewed=unreviewed) for context in (safe, unsafe))
         if words is not None and others is not None:
             comparison = compare_pair(words, others, vary=vary)
             pairs.append(Pair(query, safe.id_of(words) or "", unsafe.id_of(others) or "", comparison))
@@ -298,7 +303,7 @@ def as_benchmark(
                 Item.from_context(way.generated, condition=f"{'safe' if context.intended_safe else 'unsafe'}_generated")
             )
         contexts |= {one.id: one for one in way.contexts()}
-    crossed = with_four_texts(draft, queries, record, contexts, items, canary)
+    crossed = with_four_texts(draft, queries, record, contexts, items, canary, unreviewed=options.unreviewed)
     made_up = rehearsal_models(record)
     return Benchmark(
         about=About(
@@ -327,6 +332,8 @@ def with_four_texts(
     contexts: dict[str, Context],
     items: list[Item],
     canary: str,
+    *,
+    unreviewed: bool,
 ) -> list[Item]:
     """Return the items with the four of each action in place of its two; the contexts that are made of both are added.
 
@@ -336,7 +343,7 @@ def with_four_texts(
     by_text: dict[str, dict[bool, Wording]] = defaultdict(dict)
     for one in record.standing:
         if one.query_id in flows:
-            words = one.state.wording or one.generated
+            words = released_words(one, unreviewed=unreviewed)
             assert words is not None  # as was checked
             by_text[one.query_id][one.intended_safe] = words
     kept = [item for item in items if len(by_text.get(item.query_id, {})) < len(INTENTS) or item.context_id is None]

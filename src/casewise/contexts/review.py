@@ -17,9 +17,9 @@ an event that is only ever added.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from enum import StrEnum
-from functools import reduce
+from functools import partial
 
 from pydantic import Field
 
@@ -108,12 +108,16 @@ class Author(StrEnum):
 
 PROGRAM_ACTS = frozenset({Act.GENERATE, Act.IMPORT, Act.ADOPT, Act.FAIL})
 QUERY_ACTS = frozenset({Act.WITHDRAW, Act.RESTORE})
-"""Acts on a query: they are taken on each of its contexts."""
+"""Acts on a query. Each is applied to both of its contexts."""
 NEED_REASON = frozenset(
     {Act.COMMENT, Act.RETURN, Act.OBJECT, Act.GIVE_UP, Act.RESTART, Act.FAIL, Act.WITHDRAW, Act.RESTORE}
 )
 NEED_WORDING = frozenset({Act.GENERATE, Act.IMPORT, Act.ADOPT, Act.SUBMIT, Act.OFFER, Act.REWRITE})
-TALKED_ABOUT = frozenset({Phase.AGREED, Phase.IN_DISCUSSION, Phase.RESOLVED, Phase.EXPERT_REVIEW, Phase.FINAL_CHECK})
+ACTS_OF_REVIEWERS = frozenset({Act.OFFER, Act.ACCEPT, Act.CONFIRM, Act.OBJECT})
+ACTS_OF_EXPERT = frozenset({Act.STEP_ASIDE, Act.APPROVE, Act.RETURN})
+OPEN_TO_COMMENTS = frozenset(
+    {Phase.AGREED, Phase.IN_DISCUSSION, Phase.RESOLVED, Phase.EXPERT_REVIEW, Phase.FINAL_CHECK}
+)
 REVIEWERS = 2
 
 
@@ -146,7 +150,7 @@ class State(Record):
     """The phase that it returns to when the expert steps aside."""
     confirmed: tuple[str, ...] = ()
     involved: tuple[str, ...] = ()
-    """Everybody who ever reviewed or wrote it: none of them can be its expert."""
+    """All people who reviewed or wrote it: none of them can be its expert."""
     author: str | None = None
     """The person who rewrote the text that the review began with; others judge it, if there are enough."""
     version: int = 0
@@ -184,15 +188,14 @@ def step(state: State, action: Action) -> State:
             raise NotAllowed(f"This context is {state.phase}: this step is not possible now.")
         possible = " or ".join(phase for phase in Phase if phase in phases)
         raise NotAllowed(f"This context is {state.phase}; this step is only possible while it is {possible}.")
+    if action.act in ACTS_OF_REVIEWERS and action.by not in state.reviewers:
+        raise NotAllowed("Only the two reviewers of this context can do that.")
+    if action.act in ACTS_OF_EXPERT and action.by != state.expert:
+        raise NotAllowed("Another expert has taken this context.")
     return do(state, action)
 
 
-def replay(actions: Iterable[Action]) -> State:
-    """Return the state after all `actions`, from the beginning."""
-    return reduce(step, actions, MISSING)
-
-
-def allowed(state: State, by: str) -> tuple[Act, ...]:
+def possible_acts(state: State, by: str) -> tuple[Act, ...]:
     """Return the acts that `by` could take now, leaving roles aside; in the order of `Act`."""
     return tuple(act for act in Act if act not in PROGRAM_ACTS and is_allowed(state, by, act))
 
@@ -208,11 +211,6 @@ def is_allowed(state: State, by: str, act: Act) -> bool:
 ANY_WORDING = Wording(subject="-")
 
 
-def require_own(state: State, action: Action) -> None:
-    if action.by not in state.reviewers:
-        raise NotAllowed("Only the two reviewers of this context can do that.")
-
-
 def with_person(people: tuple[str, ...], person: str) -> tuple[str, ...]:
     return people if person in people else (*people, person)
 
@@ -222,32 +220,16 @@ def with_changes(state: State, **changes: object) -> State:
     return state.model_copy(update={"version": state.version + 1, **changes})
 
 
-def start_review(state: State, action: Action, author: Author) -> State:
+def start_review(state: State, action: Action, author: Author | None = None, phase: Phase = Phase.GENERATED) -> State:
     """Return the state in which the words of `action` wait for their review; who was involved before stays so."""
     return State(
-        phase=Phase.GENERATED,
+        phase=phase,
         wording=action.wording,
         root=action.wording,
-        root_author=author,
+        root_author=author or action.author or Author.UNKNOWN,
         involved=state.involved,
         version=state.version + 1,
     )
-
-
-def generate(state: State, action: Action) -> State:
-    return start_review(state, action, Author.MODEL)
-
-
-def import_words(state: State, action: Action) -> State:
-    return start_review(state, action, action.author or Author.UNKNOWN)
-
-
-def adopt(state: State, action: Action) -> State:
-    return import_words(state, action).model_copy(update={"phase": Phase.APPROVED})
-
-
-def fail(state: State, action: Action) -> State:
-    return state.model_copy(update={"problem": action.reason})
 
 
 def rewrite(state: State, action: Action) -> State:
@@ -255,24 +237,19 @@ def rewrite(state: State, action: Action) -> State:
     return written.model_copy(update={"involved": with_person(state.involved, action.by), "author": action.by})
 
 
-KEPT_WHEN_BEGUN_ANEW = ("wording", "root", "root_author", "involved", "author", "problem")
+KEPT_BY_RESTART = ("wording", "root", "root_author", "involved", "author", "problem")
 
 
 def restart_review(state: State, _action: Action) -> State:
     """Return the state with all of the review undone, but for the words, their authors, and who was involved."""
-    kept = {name: getattr(state, name) for name in KEPT_WHEN_BEGUN_ANEW}
+    kept = {name: getattr(state, name) for name in KEPT_BY_RESTART}
     phase = Phase.MISSING if state.wording is None else Phase.GENERATED
     return State(phase=phase, version=state.version + 1).model_copy(update=kept)
-
-
-def withdraw(state: State, _action: Action) -> State:
-    return with_changes(state, phase=Phase.WITHDRAWN)
 
 
 def submit(state: State, action: Action) -> State:
     if action.by in state.reviewers:
         raise NotAllowed("You have submitted your review of this context already.")
-    assert action.wording is not None
     entered = state.model_copy(
         update={
             "phase": Phase.UNDER_REVIEW,
@@ -299,20 +276,15 @@ def compare_positions(state: State, when_equal: Phase) -> State:
 
 
 def offer(state: State, action: Action) -> State:
-    require_own(state, action)
-    return compare_positions(
-        state.model_copy(update={"positions": {**state.positions, action.by: action.wording}}), Phase.RESOLVED
-    )
+    positions = {**state.positions, action.by: action.wording}
+    return compare_positions(state.model_copy(update={"positions": positions}), Phase.RESOLVED)
 
 
 def accept(state: State, action: Action) -> State:
-    require_own(state, action)
     theirs = next((words for reviewer, words in state.positions.items() if reviewer != action.by), None)
     if theirs is None:
         raise NotAllowed("The other reviewer has not made a new proposal yet.")
-    return compare_positions(
-        state.model_copy(update={"positions": {**state.positions, action.by: theirs}}), Phase.RESOLVED
-    )
+    return offer(state, action.model_copy(update={"wording": theirs}))
 
 
 def comment(state: State, action: Action) -> State:
@@ -327,33 +299,12 @@ def take(state: State, action: Action) -> State:
     return with_changes(state, phase=Phase.EXPERT_REVIEW, expert=action.by, before_expert=state.phase)
 
 
-def require_expert(state: State, action: Action) -> None:
-    if action.by != state.expert:
-        raise NotAllowed("Another expert has taken this context.")
-
-
-def step_aside(state: State, action: Action) -> State:
-    require_expert(state, action)
-    return with_changes(state, phase=state.before_expert, expert=None, before_expert=None)
-
-
-def approve(state: State, action: Action) -> State:
-    require_expert(state, action)
-    return with_changes(state, phase=Phase.FINAL_CHECK, confirmed=())
-
-
-def back_to_discussion(state: State) -> State:
+def return_to_discussion(state: State, _action: Action) -> State:
     """Return the state with positions cleared, so that both reviewers state theirs again."""
     return with_changes(state, phase=Phase.IN_DISCUSSION, positions={}, expert=None, before_expert=None, confirmed=())
 
 
-def send_back(state: State, action: Action) -> State:
-    require_expert(state, action)
-    return back_to_discussion(state)
-
-
 def confirm(state: State, action: Action) -> State:
-    require_own(state, action)
     if action.by in state.confirmed:
         raise NotAllowed("You have confirmed this context already.")
     confirmed = (*state.confirmed, action.by)
@@ -362,14 +313,9 @@ def confirm(state: State, action: Action) -> State:
     return with_changes(state, confirmed=confirmed, phase=Phase.APPROVED)
 
 
-def object_to(state: State, action: Action) -> State:
-    require_own(state, action)
-    return back_to_discussion(state)
-
-
 def give_up(state: State, action: Action) -> State:
-    beginning = state.phase in {Phase.GENERATED, Phase.UNDER_REVIEW} and len(state.reviewers) < REVIEWERS
-    as_reviewer = state.phase in TALKED_ABOUT - {Phase.EXPERT_REVIEW} and action.by in state.reviewers
+    beginning = state.phase in {Phase.GENERATED, Phase.UNDER_REVIEW}
+    as_reviewer = state.phase in OPEN_TO_COMMENTS - {Phase.EXPERT_REVIEW} and action.by in state.reviewers
     as_expert = state.phase == Phase.EXPERT_REVIEW and action.by == state.expert
     if not (beginning or as_reviewer or as_expert):
         raise NotAllowed("Only the people who work on this context now can mark it beyond repair.")
@@ -378,25 +324,34 @@ def give_up(state: State, action: Action) -> State:
 
 WITHOUT_WORDS = frozenset({Phase.MISSING, Phase.BEYOND_REPAIR})
 STEPS: dict[Act, tuple[Callable[[State, Action], State], frozenset[Phase]]] = {
-    Act.GENERATE: (generate, WITHOUT_WORDS),
-    Act.IMPORT: (import_words, frozenset({Phase.MISSING})),
-    Act.ADOPT: (adopt, frozenset({Phase.MISSING})),
-    Act.FAIL: (fail, WITHOUT_WORDS),
+    Act.GENERATE: (partial(start_review, author=Author.MODEL), WITHOUT_WORDS),
+    Act.IMPORT: (start_review, frozenset({Phase.MISSING})),
+    Act.ADOPT: (partial(start_review, phase=Phase.APPROVED), frozenset({Phase.MISSING})),
+    Act.FAIL: (lambda state, action: state.model_copy(update={"problem": action.reason}), WITHOUT_WORDS),
     Act.SUBMIT: (submit, frozenset({Phase.GENERATED, Phase.UNDER_REVIEW})),
     Act.TAKE_BACK: (take_back, frozenset({Phase.UNDER_REVIEW})),
     Act.OFFER: (offer, frozenset({Phase.IN_DISCUSSION})),
     Act.ACCEPT: (accept, frozenset({Phase.IN_DISCUSSION})),
-    Act.COMMENT: (comment, TALKED_ABOUT),
+    Act.COMMENT: (comment, OPEN_TO_COMMENTS),
     Act.TAKE: (take, frozenset({Phase.AGREED, Phase.RESOLVED})),
-    Act.STEP_ASIDE: (step_aside, frozenset({Phase.EXPERT_REVIEW})),
-    Act.APPROVE: (approve, frozenset({Phase.EXPERT_REVIEW})),
-    Act.RETURN: (send_back, frozenset({Phase.EXPERT_REVIEW})),
+    Act.STEP_ASIDE: (
+        lambda state, _: with_changes(state, phase=state.before_expert, expert=None, before_expert=None),
+        frozenset({Phase.EXPERT_REVIEW}),
+    ),
+    Act.APPROVE: (
+        lambda state, _: with_changes(state, phase=Phase.FINAL_CHECK, confirmed=()),
+        frozenset({Phase.EXPERT_REVIEW}),
+    ),
+    Act.RETURN: (return_to_discussion, frozenset({Phase.EXPERT_REVIEW})),
     Act.CONFIRM: (confirm, frozenset({Phase.FINAL_CHECK})),
-    Act.OBJECT: (object_to, frozenset({Phase.FINAL_CHECK})),
-    Act.GIVE_UP: (give_up, TALKED_ABOUT | {Phase.GENERATED, Phase.UNDER_REVIEW}),
+    Act.OBJECT: (return_to_discussion, frozenset({Phase.FINAL_CHECK})),
+    Act.GIVE_UP: (give_up, OPEN_TO_COMMENTS | {Phase.GENERATED, Phase.UNDER_REVIEW}),
     Act.REWRITE: (rewrite, WITHOUT_WORDS),
     Act.RESTART: (restart_review, frozenset(Phase) - WITHOUT_WORDS - {Phase.GENERATED, Phase.WITHDRAWN}),
-    Act.WITHDRAW: (withdraw, frozenset(Phase) - {Phase.WITHDRAWN}),
+    Act.WITHDRAW: (
+        lambda state, _: with_changes(state, phase=Phase.WITHDRAWN),
+        frozenset(Phase) - {Phase.WITHDRAWN},
+    ),
     Act.RESTORE: (restart_review, frozenset({Phase.WITHDRAWN})),
 }
 """The step of each act, and the phases in which it is possible."""

@@ -71,7 +71,7 @@ class DuplicateQuery:
     similarity: float
 
 
-def queries_of(table: Table, path: Path, taxonomy: Taxonomy) -> list[Query]:
+def queries_from_table(table: Table, path: Path, taxonomy: Taxonomy) -> list[Query]:
     """Return the queries of a table.
 
     A row needs a text (`text`, `query`, `prompt`, `question`, or SORRY-Bench's `turns`) and a `category`: a name of the
@@ -80,7 +80,7 @@ def queries_of(table: Table, path: Path, taxonomy: Taxonomy) -> list[Query]:
     Raises DataError: a row lacks something, or its category is not in the taxonomy; the message says where.
     """
     rows = (row for row in table.whole().rows if row.values.get("prompt_style") in (None, "base"))
-    if not (queries := [as_query(row, taxonomy) for row in rows]):
+    if not (queries := [query_from_row(row, taxonomy) for row in rows]):
         raise DataError(path, None, "it contains no queries")
     return queries
 
@@ -96,7 +96,7 @@ def source_benchmark(path: Path) -> Benchmark | None:
     return load(str(path)) if exists else None
 
 
-def as_query(row: Entry, taxonomy: Taxonomy) -> Query:
+def query_from_row(row: Entry, taxonomy: Taxonomy) -> Query:
     headers = {header.strip().lower(): header for header in row.values}  # `Text` and `Category` are the usual names too
     text, named = (
         next((row.values[headers[key]] for key in keys if key in headers and row.has(headers[key])), None)
@@ -106,7 +106,7 @@ def as_query(row: Entry, taxonomy: Taxonomy) -> Query:
         text = text[0]
     if not isinstance(text, str) or not text.strip():
         row.refuse(f"no text in any of {', '.join(TEXT_KEYS)}")
-    category = category_named(named, taxonomy)
+    category = find_category(named, taxonomy)
     if category is None:
         row.refuse(f"category {named!r} is not in {taxonomy.name}")
     return Query(
@@ -117,7 +117,7 @@ def as_query(row: Entry, taxonomy: Taxonomy) -> Query:
     )
 
 
-def category_named(named: object, taxonomy: Taxonomy) -> str | None:
+def find_category(named: object, taxonomy: Taxonomy) -> str | None:
     """Return the taxonomy's own name for a category given by name, alias, in another case, or by its number from 1."""
     if isinstance(named, int) or (isinstance(named, str) and named.isdecimal()):
         index = int(named) - 1
@@ -140,7 +140,7 @@ def select_queries(
 
     The chosen queries come in the order of the taxonomy, and within a category in the order they were read.
     """
-    queries_left, twins = without_duplicates(queries, before=before)
+    queries_left, duplicates = without_duplicates(queries, before=before)
     by_category: dict[str, list[Query]] = defaultdict(list)
     for query in queries_left:
         by_category[query.category].append(query)
@@ -155,7 +155,7 @@ def select_queries(
             continue
         places = sorted(rng.choice(len(candidates), size=per_category, replace=False))
         chosen.extend(candidates[place] for place in places)
-    return SelectedQueries(chosen, twins, short)
+    return SelectedQueries(chosen, duplicates, short)
 
 
 def without_duplicates(
@@ -167,17 +167,17 @@ def without_duplicates(
     """
     distinct: list[Query] = []
     earlier = EarlierTexts()
-    twins: list[DuplicateQuery] = []
+    duplicates: list[DuplicateQuery] = []
     for place, query in enumerate((*before, *queries)):
         words = re.findall(r"\w+", unicodedata.normalize("NFKC", query.text).casefold())
         pairs = word_runs(["^", *words, "$"], length=2)
         places, similarity = earlier.most_similar(pairs)
         if place >= len(before) and places and similarity >= ALIKE:
-            twins.append(DuplicateQuery(distinct[places[0]], query, similarity))
+            duplicates.append(DuplicateQuery(distinct[places[0]], query, similarity))
             continue
         earlier.add(pairs)
         distinct.append(query)
-    return distinct[len(before) :], twins
+    return distinct[len(before) :], duplicates
 
 
 # Contexts that come with the queries: from a table through the intake, or from a benchmark.
@@ -242,17 +242,17 @@ def read_source(
     """
     options = options or SelectionOptions()
     if (benchmark := source_benchmark(path)) is not None:
-        return of_benchmark(benchmark, path, options, parameters=parameters)
+        return source_from_benchmark(benchmark, path, options, parameters=parameters)
     table = read_any_table(path)
     facts = {"sha256": sha256(path)}
     found = None if options.queries_only else context_columns(table, columns, parameters)
     if found is None:
         categories = taxonomy or sorry_bench()
-        queries = queries_of(table, path, categories)
+        queries = queries_from_table(table, path, categories)
         return Source(path.name, queries, categories, parameters or paper_parameters(), facts=facts)
     cases = Cases(table, found, CaseFrame(taxonomy, parameters), declared=found).benchmark()
     receipt = tuple(cases.about.receipt.sentences()) if cases.about.receipt else ()
-    source = of_benchmark(cases, path, options)
+    source = source_from_benchmark(cases, path, options)
     return replace(source, unmoved=None, facts=facts, notes=(*receipt, *source.notes))
 
 
@@ -271,7 +271,7 @@ def context_columns(table: Table, columns: ContextColumns, parameters: Parameter
     return found if found.context or found.parameters else None
 
 
-def of_benchmark(
+def source_from_benchmark(
     benchmark: Benchmark, path: Path, options: SelectionOptions, *, parameters: ParameterSet | None = None
 ) -> Source:
     """Return what a benchmark gives a draft: of each query and intent the context of its last condition, revised before generated."""
@@ -302,7 +302,7 @@ def of_benchmark(
         return replace(source, notes=(left,) if shown or without_intent else ())
     if without_intent:
         raise ConfigurationError(
-            f"{count_of(without_intent, 'context')} of {path.name} have no intent, which a review needs: name the column that says "
+            f"{count_of(without_intent, 'context')} of {path.name} without an intent, which a review needs: name the column that says "
             "safe or unsafe with --intended, or take the queries alone with --queries-only"
         )
     if shown and parameters is not None and parameters != benchmark.parameters:
@@ -392,7 +392,7 @@ class SelectedQueries(ShortRepr):
     """The chosen queries, the duplicates left out, and the categories with fewer queries than asked for."""
 
     queries: list[Query] = field(repr=False)
-    twins: list[DuplicateQuery] = field(repr=False)
+    duplicates: list[DuplicateQuery] = field(repr=False)
     short: dict[str, int]
     """Category to how many were found, none included, where that is fewer than wanted."""
     imported: int = 0
@@ -550,7 +550,7 @@ def import_contexts(
                 act(connection, place.id, Action(by=IMPORTER, act=Act.FAIL, reason=reason), seen=None, now=now)
                 done[Act.FAIL] += 1
     lines = (
-        (known, f"{count_of(known, 'query')} of {source.title} are in the draft already"),
+        (known, f"already in the draft: {count_of(known, 'query')} of {source.title}"),
         (occupied, f"left out: {count_of(occupied, 'context')} that the draft has already"),
         (not_taken, f"left out: {count_of(not_taken, 'context')} of {source.title} whose queries were not selected"),
     )
@@ -570,8 +570,10 @@ def import_contexts(
         "per_category": options.per_category,
         "seed": options.seed,
         "movable": options.movable,
-        "left_out": len(chosen.twins),
-        "duplicates": [{"text": twin.dropped.text, "kept": twin.kept.text} for twin in chosen.twins],
+        "left_out": len(chosen.duplicates),
+        "duplicates": [
+            {"text": duplicate.dropped.text, "kept": duplicate.kept.text} for duplicate in chosen.duplicates
+        ],
         "short": chosen.short,
         "imported": chosen.imported + chosen.adopted,
         "notes": list(chosen.notes),

@@ -25,7 +25,7 @@ from casewise.contexts.queue import (
     read_warning,
 )
 from casewise.contexts.record import read_record
-from casewise.contexts.review import QUERY_ACTS, Act, Action, NotAllowed, Phase, allowed
+from casewise.contexts.review import QUERY_ACTS, Act, Action, NotAllowed, Phase, possible_acts
 from casewise.contexts.statistics import review_statistics
 from casewise.contexts.store import (
     ROLE_OF,
@@ -63,7 +63,7 @@ EDITING = frozenset({Act.SUBMIT, Act.OFFER, Act.REWRITE})
 
 def allowed_acts(connection: Connection, place: ReviewPlace, person: Person) -> frozenset[Act]:
     """Return the acts open to this person on this context now, by its state, their roles and its author."""
-    acts = frozenset(act for act in allowed(place.state, person.id) if person.has(*ROLE_OF[act]))
+    acts = frozenset(act for act in possible_acts(place.state, person.id) if person.has(*ROLE_OF[act]))
     return acts - {Act.SUBMIT} if is_left_to_others(connection, place, person.id) else acts
 
 

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 from scripts.measure_checks import rules_table
-from tests.contexts.checking.fault_cases import CHECK_OF, CLEAN, fault_cases
+from tests.contexts.fault_cases import CHECK_OF, CLEAN, fault_cases
 from tests.contexts.wordings import wording
 
 from casewise.contexts.checks import check_wording
 
 CASES = fault_cases()
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def counts(half, kind):

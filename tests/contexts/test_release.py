@@ -10,7 +10,7 @@ from tests.support.app import NOW
 from tests.support.databases import new_database
 
 from casewise.contexts.release import ReleaseOptions, release
-from casewise.contexts.review import NEED_WORDING, Act, NotAllowed, allowed
+from casewise.contexts.review import NEED_WORDING, Act, NotAllowed, possible_acts
 from casewise.contexts.store import events_of, steps_of
 from casewise.errors import BenchmarkError, ChecksumMismatch, ConfigurationError
 from casewise.storage.benchmark_folder import read_benchmark
@@ -71,7 +71,7 @@ def in_random_order(here, place, rng, *, steps):
     texts = []
     for _ in range(steps):
         now = here.find(place)
-        open_acts = [(by, one) for by in people for one in allowed(now.state, by.id)]
+        open_acts = [(by, one) for by in people for one in possible_acts(now.state, by.id)]
         by, chosen = open_acts[rng.integers(len(open_acts))]
         with contextlib.suppress(NotAllowed):  # by what others have typed or could review
             here.do(now, by, chosen, words[rng.integers(3)] if chosen in NEED_WORDING else None, "because")

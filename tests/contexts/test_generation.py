@@ -66,7 +66,7 @@ def test_every_place_gets_its_context_once_and_its_history_says_what_was_asked_o
     summary = run(store, draft, rehearsal("fake/contexts"))
     idle = FakeModel(well_formed_reply)
 
-    assert (summary.generated, summary.n_calls) == (20, 20)
+    assert (summary.n_usable, summary.n_calls) == (20, 20)
     assert counts(store, draft) == {Phase.GENERATED: 20}
     assert (run(store, draft, idle).n_calls, idle.calls) == (0, [])
     with store.read() as connection:
@@ -86,7 +86,7 @@ def test_every_place_gets_its_context_once_and_its_history_says_what_was_asked_o
 def test_with_a_model_that_does_everything_wrong_each_context_ends_valid_or_failed_with_its_reason(store, draft):
     summary = run(store, draft, rehearsal("fake/misbehaving"), attempts=1)
 
-    assert summary.generated + summary.failed.total() == 20
+    assert summary.n_usable + summary.failed.total() == 20
     with store.read() as connection:
         for place in all_places(connection, draft.id):
             assert (place.state.wording is None) == (place.state.problem is not None)
@@ -127,7 +127,7 @@ def test_a_call_that_is_rejected_fails_that_context_alone(store, draft):
     summary = run(store, draft, FakeModel(sometimes), attempts=1)
 
     assert summary.failed == {"content filter": 2}
-    assert summary.generated == 18
+    assert summary.n_usable == 18
 
 
 def test_one_intent_alone(store, draft):
@@ -144,7 +144,7 @@ def test_what_is_beyond_repair_is_generated_anew_when_asked_for(store, draft):
         act(connection, place.id, Action(by="ada", act=Act.GIVE_UP, reason="no"), seen=None, now=NOW)
 
     assert run(store, draft, FakeModel(well_formed_reply)).n_calls == 0
-    assert run(store, draft, FakeModel(well_formed_reply), which="beyond repair").generated == 1
+    assert run(store, draft, FakeModel(well_formed_reply), which="beyond repair").n_usable == 1
 
 
 def test_the_misbehaving_model_does_all_that_models_do_wrong(store, draft):
@@ -202,5 +202,5 @@ def test_a_stop_lets_what_is_in_flight_finish_and_the_same_call_goes_on(store, d
     first = asyncio.run(generate(store, draft, FakeModel(well_formed_reply), options=options, watch=watch))
     second = run(store, draft, FakeModel(well_formed_reply))
 
-    assert (first.generated, first.stopped) == (3, "interrupted")
-    assert (second.generated, second.stopped) == (17, None)
+    assert (first.n_usable, first.stopped) == (3, "interrupted")
+    assert (second.n_usable, second.stopped) == (17, None)
