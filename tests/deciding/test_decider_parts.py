@@ -7,6 +7,7 @@ import math
 from typing import Any
 
 import pytest
+from tests.support.deciders import partial_decider
 
 from casewise.deciding.decider import (
     LONGEST_ID,
@@ -21,7 +22,7 @@ from casewise.deciding.decider import (
     message_text,
     rebuild_judge,
 )
-from casewise.deciding.decider_file import Calibration, FittedDecider, MeasuredJudge, MeasuredOn
+from casewise.deciding.decider_file import Calibration, MeasuredJudge, MeasuredOn
 from casewise.errors import ConfigurationError, JudgeError, Unavailable
 from casewise.judges.baselines import CallableJudge
 from casewise.models.endpoints import ExtraOptions
@@ -42,7 +43,7 @@ KINDS = MeasuredOn(always=("recipient.type",), sometimes=("subject",), kinds=("r
 
 def decider(judge=None, *, on=KINDS, **options):
     """A decider that answers above 0.6 and refuses up to 0.4; its judge gives 0.5 unless another is given."""
-    file = FittedDecider.model_construct(
+    file = partial_decider(
         judge=PART,
         thresholds=options.pop("thresholds", FittedThresholds(0.6, 0.4)),
         calibration=Calibration(curve=Platt(1.0, 0.0)),

@@ -43,7 +43,7 @@ def graded(query, context):
     return None if number_of(query) >= 18 else number_of(query) / 20
 
 
-graded.elicitation = "probability"
+graded.elicitation = "probability"  # type: ignore[attr-defined]  # a function states it so
 
 
 @pytest.fixture(scope="module")

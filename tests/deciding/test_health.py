@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from benchmarks.covered.deployed import alarms_of_an_hour
 from scipy.stats import beta, binom
+from tests.support.deciders import partial_decider
 
 from casewise.deciding.decider import DecisionNumbers
-from casewise.deciding.decider_file import FittedDecider, FittedOn, MeasuredOn
+from casewise.deciding.decider_file import FittedOn, MeasuredOn
 from casewise.deciding.health import ALARM_LEVEL, DRIFT_WINDOW, RecentDecisions, RecentShare, kind_of_failure
 from casewise.deciding.monitor import DriftTest
 from casewise.notation import percent
@@ -17,9 +18,7 @@ from casewise.notation import percent
 def service(*failures, n_queries=200, **unscored):
     """A service whose decider had these shares without a value, after requests of which these had none; None for a value."""
     fitted_on = FittedOn(name="b", digest="d", labels="votes", n_items=n_queries, n_queries=n_queries)
-    recent = RecentDecisions(
-        FittedDecider.model_construct(benchmark=fitted_on, measured_on=MeasuredOn(unscored=unscored))
-    )
+    recent = RecentDecisions(partial_decider(benchmark=fitted_on, measured_on=MeasuredOn(unscored=unscored)))
     for failed in failures:
         value = None if failed else 0.5
         recent.add(DecisionNumbers(decision="refuse" if failed else "answer", id="x", value=value, failed=failed))

@@ -5,12 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.stats import chi2, chi2_contingency, ncx2
-from tests.support.deciders import decider_file
+from tests.support.deciders import decider_file, partial_decider
 
 import casewise
 from casewise.api.deciding import Decider, DecisionRequest, monitor_decider
 from casewise.deciding.decider import DecisionNumbers
-from casewise.deciding.decider_file import FittedDecider, FittedOn, MeasuredOn
+from casewise.deciding.decider_file import FittedOn, MeasuredOn
 from casewise.deciding.monitor import (
     DriftTest,
     TrafficLine,
@@ -140,7 +140,7 @@ def measured(**options):
     """A decider that was measured on half low and half high values of 100 queries."""
     on = {"decisions": {"answer": 0.5, "refuse": 0.5, "ask": 0.0}, "score_edges": (0.4,), "score_shares": (0.5, 0.5)}
     fitted_on = FittedOn(name="b", digest="d", labels="votes", n_items=100, n_queries=100)
-    return FittedDecider.model_construct(benchmark=fitted_on, measured_on=MeasuredOn.model_validate(on | options))
+    return partial_decider(benchmark=fitted_on, measured_on=MeasuredOn.model_validate(on | options))
 
 
 def decisions(low, high, none=0, **options):

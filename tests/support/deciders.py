@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
+from typing import Any
 
 import casewise
 from casewise.api import Run
 from casewise.api.deciding import Requirements, fit_decider
+from casewise.deciding.decider_file import FittedDecider
 
 MODULE = "mostly_right_judge"
 
@@ -56,3 +58,8 @@ def decider_file(folder: Path, wanted: Requirements = Requirements(max_harm=0.3,
     path = folder / "decider.json"
     fit_decider(judged_demo(folder), wanted).save(path)
     return path
+
+
+def partial_decider(**fields: Any) -> FittedDecider:
+    """The file of a decider with these fields and no others."""
+    return FittedDecider.model_construct(**fields)

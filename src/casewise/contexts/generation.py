@@ -403,7 +403,7 @@ class DraftLog(RunLog[WantedContext, WrittenContext]):
             self.failures.pop(ask.place_id, None)
         else:
             action = Action(by=self.by, act=Act.FAIL, reason=answer.failure)
-            self.in_vain[ask.place_id] = answer.reason
+            self.failures[ask.place_id] = answer.reason
         # A version that was written or generated meanwhile stays.
         with suppress(NotAllowed), self.database.write() as connection:
             act(connection, ask.place_id, action, seen=None, now=datetime.now(UTC), detail=detail)
