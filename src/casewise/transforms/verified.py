@@ -101,7 +101,7 @@ Status = Literal["supported", "contradicted", "expired", "not checked"]
 
 
 @dataclass(frozen=True)
-class Claim:
+class CheckedClaim:
     """One claim of a context, a parameter or the text under one of its headings, with its status by the facts."""
 
     parameter: str
@@ -116,15 +116,15 @@ class Claim:
         return f"{self.parameter}.{below}" if below else self.parameter
 
 
-def find_claims(shown: ShownContext) -> Iterator[Claim]:
+def find_claims(shown: ShownContext) -> Iterator[CheckedClaim]:
     """Yield every claim that `shown` makes, in reading order."""
     for group in groups(shown):
         for name, statement in group.statements:
             parameter = f"{group.name}.{name}" if name else group.name
-            yield from (Claim(parameter, heading, text) for heading, text in headings(statement))
+            yield from (CheckedClaim(parameter, heading, text) for heading, text in headings(statement))
 
 
-def verify(shown: ShownContext, subjects: Sequence[str], facts: Facts, *, at: date) -> tuple[Claim, ...]:
+def verify(shown: ShownContext, subjects: Sequence[str], facts: Facts, *, at: date) -> tuple[CheckedClaim, ...]:
     """Compare every claim of what is shown with the facts about `subjects` on a day.
 
     A fact that holds and contradicts counts before one that supports, and that before one that has expired.
@@ -142,7 +142,7 @@ def verify(shown: ShownContext, subjects: Sequence[str], facts: Facts, *, at: da
     return tuple(checked)
 
 
-def matches_fact(fact: SourcedFact, claim: Claim, facts: Facts) -> bool | None:
+def matches_fact(fact: SourcedFact, claim: CheckedClaim, facts: Facts) -> bool | None:
     """Return whether the whole text of a claim is the value of a fact about the same field; None where they cannot be compared.
 
     Texts that differ cannot be compared, unless some fact has the claim's text for this field: then it is another value.
@@ -209,7 +209,9 @@ def annotate_claims(shown: ShownItem, scene: Scene, argument: str) -> ShownItem:
     return with_explanation(replace(shown, context=context), ANNOTATED)
 
 
-def rewrite_claims(shown: ShownItem, scene: Scene, argument: str, write: Callable[[Claim], str | None]) -> ShownContext:
+def rewrite_claims(
+    shown: ShownItem, scene: Scene, argument: str, write: Callable[[CheckedClaim], str | None]
+) -> ShownContext:
     """Return the context with each claim written anew; a parameter of which nothing is left is left out."""
     facts, at = dated_facts(argument)
     subjects = () if scene.context is None else (scene.context.id, scene.context.lineage_id)
