@@ -30,7 +30,8 @@ from casewise.models.load import ModelOptions
 from casewise.models.protocol import Message
 from casewise.records import Arm
 from casewise.records.item import Turn
-from casewise.stats.thresholds import FittedThresholds, Platt, Requirements
+from casewise.stats.calibrators import Platt
+from casewise.stats.thresholds import FittedThresholds, Requirements
 
 FREE = (
     "the context is free text, but contexts with parameters were measured: they cannot be compared. Give {0} by name, such as "
