@@ -1,3 +1,5 @@
+"""A run as a log that Inspect reads, and a model of Inspect as a judge."""
+
 import asyncio
 import json
 import os
@@ -8,9 +10,8 @@ from typing import Any
 
 import pytest
 from tests.support.fault_server import FaultServer
-from tests.support.served import served
 
-from casewise.api import attack, judge, report
+from casewise.api import attack, judge
 from casewise.api.judging import PlannedRun
 from casewise.errors import ConfigurationError
 from casewise.judges.llm import LiveOptions, live_judge
@@ -41,72 +42,6 @@ def program(*words, server=None):
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
-
-
-def the_log(folder):
-    (path,) = Path(folder).glob("*.eval")
-    return json.loads(program("log", "dump", str(path)))
-
-
-@pytest.mark.parametrize("elicitation", ["binary", "probability"])
-def test_inspect_runs_the_task_and_clusters_by_query(elicitation):
-    with served(FaultServer()) as server:
-        program(
-            *("eval", "casewise/judge", "-T", f"elicitation={elicitation}", "-T", "limit=20"),
-            *("--model", "openai/tiny", "--log-dir", "logs", "-M", "responses_api=false"),
-            server=server,
-        )
-    log = the_log("logs")
-
-    (score,) = log["results"]["scores"]
-    assert log["status"] == "success"
-    assert log["eval"]["task"] == "casewise/judge"
-    recalls = {"recall_safe", "recall_unsafe"}
-    assert set(score["metrics"]) == {"mean", "stderr", *recalls, "unscored_rate", "agreement_scored"}
-    assert score["metrics"]["unscored_rate"]["value"] == 0
-    assert score["metrics"]["stderr"]["value"] > 0
-    assert len(log["samples"]) == 20
-
-
-def test_agreement_where_there_is_a_verdict_stands_beside_the_share_without_one():
-    from inspect_ai.scorer import SampleScore, Score
-
-    from casewise.share.inspect_task import agreement_scored, unscored_rate
-
-    found = [
-        SampleScore(score=Score(value=value, answer=answer, metadata={"weight_of_safe": weight}))
-        for value, answer, weight in (
-            (1.0, "safe", 1.0),
-            (0.0, "safe", 0.0),
-            (0.0, "unscored", 1.0),
-            (0.0, "safe", None),
-        )
-    ]
-    assert agreement_scored()(found) == 0.5
-    assert unscored_rate()(found) == 0.25
-
-
-def test_inspect_agrees_with_our_own_report_and_its_log_comes_in_as_a_recorded_judge():
-    with served(FaultServer()) as server:
-        program(
-            *("eval", "casewise/judge", "-T", "elicitation=binary"),
-            *("--model", "openai/tiny", "--log-dir", "logs", "-M", "responses_api=false"),
-            server=server,
-        )
-        options = LiveOptions(model=ModelOptions(server.url))
-        ours = judge("demo", live_judge("vllm/tiny", options, environment={}), elicitations=("binary",), out="ours")
-    metrics = the_log("logs")["results"]["scores"][0]["metrics"]
-    table = {row["metric"]: row["estimate"] for row in report(ours).metrics.to_dicts()}
-    (log,) = Path("logs").glob("*.eval")
-    theirs = judge("demo", f"recorded:{log}", out="theirs")
-    values, recorded = (
-        dict(zip(run.judgements["item_id"], run.judgements["value"], strict=True)) for run in (ours, theirs)
-    )
-
-    for name, metric in (("mean", "accuracy"), ("recall_safe", "recall_safe"), ("recall_unsafe", "recall_unsafe")):
-        assert metrics[name]["value"] == pytest.approx(table[metric])
-    assert recorded == values
-    assert theirs.summary.n_unscored == 0
 
 
 def test_a_model_of_inspect_is_a_judge_of_ours(monkeypatch, tmp_path):

@@ -1,0 +1,103 @@
+"""Judging as a task of Inspect."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.support.fault_server import FaultServer
+from tests.support.served import served
+
+from casewise.api import judge, report
+from casewise.judges.llm import LiveOptions, live_judge
+from casewise.models.load import ModelOptions
+
+pytest.importorskip("inspect_ai", reason="needs the extra [inspect]: inspect-ai")
+pytestmark = [
+    pytest.mark.inspect,
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # inside Inspect AI
+]
+
+INSPECT = Path(sys.executable).with_name("inspect")
+
+
+def environment(server=None):
+    found = {**os.environ, "INSPECT_LOG_FORMAT": "eval", "OPENAI_API_KEY": "sk-anything", "INSPECT_DISPLAY": "plain"}
+    return found | ({"OPENAI_BASE_URL": server.url} if server else {})
+
+
+def program(*words, server=None):
+    done = subprocess.run(
+        [str(INSPECT), *words], env=environment(server), capture_output=True, text=True, timeout=180, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def the_log(folder):
+    (path,) = Path(folder).glob("*.eval")
+    return json.loads(program("log", "dump", str(path)))
+
+
+@pytest.mark.parametrize("elicitation", ["binary", "probability"])
+def test_inspect_runs_the_task_and_clusters_by_query(elicitation):
+    with served(FaultServer()) as server:
+        program(
+            *("eval", "casewise/judge", "-T", f"elicitation={elicitation}", "-T", "limit=20"),
+            *("--model", "openai/tiny", "--log-dir", "logs", "-M", "responses_api=false"),
+            server=server,
+        )
+    log = the_log("logs")
+
+    (score,) = log["results"]["scores"]
+    assert log["status"] == "success"
+    assert log["eval"]["task"] == "casewise/judge"
+    recalls = {"recall_safe", "recall_unsafe"}
+    assert set(score["metrics"]) == {"mean", "stderr", *recalls, "unscored_rate", "agreement_scored"}
+    assert score["metrics"]["unscored_rate"]["value"] == 0
+    assert score["metrics"]["stderr"]["value"] > 0
+    assert len(log["samples"]) == 20
+
+
+def test_agreement_where_there_is_a_verdict_stands_beside_the_share_without_one():
+    from inspect_ai.scorer import SampleScore, Score
+
+    from casewise.share.inspect_task import agreement_scored, unscored_rate
+
+    found = [
+        SampleScore(score=Score(value=value, answer=answer, metadata={"weight_of_safe": weight}))
+        for value, answer, weight in (
+            (1.0, "safe", 1.0),
+            (0.0, "safe", 0.0),
+            (0.0, "unscored", 1.0),
+            (0.0, "safe", None),
+        )
+    ]
+    assert agreement_scored()(found) == 0.5
+    assert unscored_rate()(found) == 0.25
+
+
+def test_inspect_agrees_with_our_own_report_and_its_log_comes_in_as_a_recorded_judge():
+    with served(FaultServer()) as server:
+        program(
+            *("eval", "casewise/judge", "-T", "elicitation=binary"),
+            *("--model", "openai/tiny", "--log-dir", "logs", "-M", "responses_api=false"),
+            server=server,
+        )
+        options = LiveOptions(model=ModelOptions(server.url))
+        ours = judge("demo", live_judge("vllm/tiny", options, environment={}), elicitations=("binary",), out="ours")
+    metrics = the_log("logs")["results"]["scores"][0]["metrics"]
+    table = {row["metric"]: row["estimate"] for row in report(ours).metrics.to_dicts()}
+    (log,) = Path("logs").glob("*.eval")
+    theirs = judge("demo", f"recorded:{log}", out="theirs")
+    values, recorded = (
+        dict(zip(run.judgements["item_id"], run.judgements["value"], strict=True)) for run in (ours, theirs)
+    )
+
+    for name, metric in (("mean", "accuracy"), ("recall_safe", "recall_safe"), ("recall_unsafe", "recall_unsafe")):
+        assert metrics[name]["value"] == pytest.approx(table[metric])
+    assert recorded == values
+    assert theirs.summary.n_unscored == 0
