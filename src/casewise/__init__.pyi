@@ -61,7 +61,7 @@ from .runs.limits import Limits as Limits
 from .runs.limits import RunObserver as RunObserver
 from .stats.thresholds import Requirements as Requirements
 from .storage.benchmark import Benchmark as Benchmark
-from .storage.intake.cases import Policies as Policies
+from .storage.intake.cells import Policies as Policies
 from .storage.intake.formats.format import FileOptions as FileOptions
 from .storage.intake.joins import RatingTable as RatingTable
 from .storage.intake.roles import CaseColumns as CaseColumns

@@ -7,7 +7,7 @@ from tests.audits.builders import Row, benchmark_of, crowd, looked, published_vo
 from casewise.audits.subject import Subject
 from casewise.audits.votes import audit_labels, audit_people
 from casewise.storage.benchmark import About
-from casewise.storage.intake.cases import of_rows
+from casewise.storage.intake.cases import benchmark_from_rows
 from casewise.storage.published import read_published
 
 
@@ -123,7 +123,7 @@ def test_many_unsure_votes_are_a_finding_with_an_interval_over_items_and_people(
         for n in range(12)
         for m in range(6)
     ]
-    subject = Subject(of_rows(rows, About(name="unsure"), source="made"))
+    subject = Subject(benchmark_from_rows(rows, About(name="unsure"), source="made"))
 
     part, people = looked(audit_labels, subject), looked(audit_people, subject)
     assert ("labels.unsure" in {finding.code for finding in part.findings}) is made

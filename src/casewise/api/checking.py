@@ -1,4 +1,4 @@
-"""Checking a table with a judge's verdicts and people's labels."""
+"""A check of a table with a judge's verdicts and people's labels."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from casewise.errors import ConfigurationError
 from casewise.evaluate.check import CheckNumbers, CheckOptions, Tally, check_table, read_check
 from casewise.reports.check import check_page
 from casewise.reports.formats import Report
-from casewise.storage.intake.cases import Policies
+from casewise.storage.intake.cells import Policies
 from casewise.storage.intake.formats.format import FileOptions
 from casewise.storage.intake.roles import CaseColumns
 from casewise.storage.load import ImportOptions, bad_rows_file, write_rejected

@@ -17,7 +17,7 @@ from casewise.cli.printing import DocumentOptions, note
 from casewise.errors import DataError, ExitCode
 from casewise.evaluate.check import CheckNumbers, CheckOptions
 from casewise.options import Flat
-from casewise.storage.intake.cases import Policies
+from casewise.storage.intake.cells import Policies
 from casewise.storage.intake.formats.format import FileOptions
 from casewise.storage.intake.roles import CaseColumns
 from casewise.storage.load import ImportOptions, bad_rows_file

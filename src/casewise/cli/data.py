@@ -1,4 +1,4 @@
-"""Benchmarks fetched, imported, audited, shown and exported."""
+"""Commands that list, fetch, import, audit, show and export benchmarks."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from casewise.options import Flat
 from casewise.plugins import KINDS, installed_plugins
 from casewise.reports.document import Document
 from casewise.storage.benchmark import Benchmark
-from casewise.storage.intake.cases import Policies
+from casewise.storage.intake.cells import Policies
 from casewise.storage.intake.formats.format import FileOptions
 from casewise.storage.intake.joins import RatingTable
 from casewise.storage.intake.roles import CaseColumns
@@ -164,35 +164,25 @@ def import_(
     """
     if out is None and not dry_run:
         raise ConfigurationError("name a new folder with --out, or preview the import with --dry-run")
-    given_options: dict[str, Any] = {
-        "columns": replace(columns, parameters=values_by_name(parameter)),
-        "words": words,
-        "policies": policies,
-        "taxonomy": taxonomy,
-        "parameters": parameters,
-        "options": options,
-        "ratings": ratings,
-        "file": form,
-    }
-    if dry_run:
-        benchmark = api.import_cases(file, **given_options)
-        receipt = benchmark.about.receipt
+    benchmark = api.import_cases(
+        file,
+        None if dry_run else out,
+        columns=replace(columns, parameters=values_by_name(parameter)),
+        words=words,
+        policies=policies,
+        taxonomy=taxonomy,
+        parameters=parameters,
+        options=options,
+        ratings=ratings,
+        file=form,
+    )
+    receipt, counts = benchmark.about.receipt, benchmark.counts
+    if dry_run or out is None:
         lines = receipt.sentences() if receipt else ()
-        counts = benchmark.counts
+        total = f"{count_of(counts.items, 'item')}, {count_of(counts.ratings, 'rating')}; nothing was written."
         facts = {"receipt": receipt.as_json() if receipt else None, **counts.model_dump()}
-        say(
-            "\n".join(
-                (
-                    *lines,
-                    f"{count_of(counts.items, 'item')}, {count_of(counts.ratings, 'rating')}; nothing was written.",
-                )
-            ),
-            **facts,
-        )
+        say("\n".join((*lines, total)), **facts)
         return
-    assert out is not None
-    benchmark = api.import_cases(file, out, **given_options)
-    receipt = benchmark.about.receipt
     for text in (*noteworthy_lines(receipt), *(benchmark.about.remarks or ()), *benchmark.notes()):
         note(f"note: {text}")
     if bad_rows_file(out).exists():
@@ -387,16 +377,10 @@ def export(
     to = api.exporting.check_format(source, to)
     if kind == "study":
         exported = api.Study(source, phase, database).export(out)
-        facts = {
-            "folder": str(exported.folder),
-            "ratings": exported.ratings,
-            "excluded": exported.excluded,
-            "exact": exported.exact,
-        }
-        say(
-            f"{exported.folder}: {count_of(exported.ratings, 'rating')}, and {exported.excluded:,} excluded in excluded.jsonl",
-            **facts,
-        )
+        facts = {name: getattr(exported, name) for name in ("ratings", "excluded", "exact")}
+        ratings = count_of(exported.ratings, "rating")
+        text = f"{exported.folder}: {ratings}, and {exported.excluded:,} excluded in excluded.jsonl"
+        say(text, folder=str(exported.folder), **facts)
         if not exported.exact:
             note("The study is not complete: some items have fewer ratings than promised.")
         return

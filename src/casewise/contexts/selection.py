@@ -48,7 +48,8 @@ from casewise.storage.benchmark import Benchmark
 from casewise.storage.benchmark_folder import sha256
 from casewise.storage.entries import Entry
 from casewise.storage.files import read_text
-from casewise.storage.intake.cases import CaseFrame, Cases
+from casewise.storage.intake.cases import Cases
+from casewise.storage.intake.cells import CaseFrame
 from casewise.storage.intake.formats.find import read_any_table
 from casewise.storage.intake.roles import CaseColumns, find_columns
 from casewise.storage.intake.table import Table

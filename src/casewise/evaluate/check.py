@@ -26,7 +26,8 @@ from casewise.stats.measured import Measured
 from casewise.stats.metrics import REFUSALS, find_metric
 from casewise.stats.sample import Sample, judge_sample
 from casewise.storage.entries import name_text
-from casewise.storage.intake.cases import CaseFrame, Cases, Draft, Policies, rejected_row
+from casewise.storage.intake.cases import Cases, Draft, rejected_row
+from casewise.storage.intake.cells import CaseFrame, Policies
 from casewise.storage.intake.formats.find import read_any_table
 from casewise.storage.intake.formats.format import FileOptions
 from casewise.storage.intake.joins import split_rows
@@ -57,6 +58,9 @@ READ_FIRST = 200
 
 MOST_REASONS = 5
 """Reasons for which a judge gave no verdict that a report names."""
+
+QUERY = ("query", "reply", "before")
+"""The parts of a case whose cells tell its query from others."""
 
 CASE = "case"
 """The column that stands for the query where a table has none."""
@@ -152,9 +156,9 @@ class CheckNumbers:
 class TalliedCases(Cases):
     """Counted cases, without records of each."""
 
-    def make(self, place: int, compared: tuple[Any, ...], *, repeat: int | None = None) -> Draft:
+    def draft(self, place: int, compared: tuple[Any, ...], *, repeat: int | None = None) -> Draft:
         del repeat
-        if self.cell(place, "query") is None:
+        if self.cells.get(place, "query") is None:
             self.table.row(place).refuse(f"{self.column['query']!r} is empty")
         return Draft(str(place), place, compared)
 
@@ -218,8 +222,7 @@ def read_check(
     people_columns = columns_of_people(people, columns, scale=options.scale is not None)
     frame = CaseFrame(words=words, scale=options.scale, policies=policies)
     cases = TalliedCases(people, people_columns, frame, declared=columns)
-    cases.prepare()
-    draft_of_row = cases.take_all()
+    draft_of_row = cases.add_rows()
     if not cases.drafts:
         raise DataError(path, None, f"no row can be used{': ' + cases.rejected[0].problem if cases.rejected else ''}")
     outcomes = judge_outcomes(table, verdicts, cases, draft_of_row)
@@ -314,12 +317,12 @@ def items_table(cases: TalliedCases) -> pl.DataFrame:
         vote: np.bincount(item[votes == vote], minlength=len(drafts)) for vote in ("safe", "unsafe", "unsure", "ask")
     }
     safe, n = counts["safe"], counts["safe"] + counts["unsafe"]
-    rates = [cases.share(draft.first) for draft in drafts]
+    rates = [cases.rating_reader.share(draft.first) for draft in drafts]
     if not n.any():  # shares without numbers of votes: each is the label of its case
         stated = [rate is not None for rate in rates]
         safe = np.array([0 if rate is None else round(1000 * rate) for rate in rates])
         n = np.where(stated, 1000, 0)
-    category = [cases.cell(draft.first, "category") or "uncategorised" for draft in drafts]
+    category = [cases.cells.get(draft.first, "category") or "uncategorised" for draft in drafts]
     return pl.DataFrame(
         {
             "item_id": [draft.id for draft in drafts],
@@ -343,11 +346,8 @@ def rated_items(cases: TalliedCases) -> NDArray[np.intp]:
 
 def clusters(cases: TalliedCases) -> IntArray:
     """Return the cluster of each item: its query, unless a column says otherwise."""
-    parts = [
-        cases.cells[part]
-        for part in (["cluster"] if "cluster" in cases.cells else ["query", "reply", "before"])
-        if part in cases.cells
-    ]
+    by_part = cases.cells.by_part
+    parts = [by_part["cluster"]] if "cluster" in by_part else [by_part[part] for part in QUERY if part in by_part]
     codes: dict[str, int] = {}
     names = (repr([cells[draft.first] for cells in parts]) for draft in cases.drafts.values())
     return np.array([codes.setdefault(name, len(codes)) for name in names], dtype=np.intp)
@@ -546,7 +546,7 @@ def checked_case(tally: Tally, place: int) -> CheckedCase:
     cases, draft = tally.cases, tally.drafts[place]
     row = cases.table.row(draft.first)
     n_safe, n = (int(tally.items[name][place]) for name in ("n_safe", "n_votes"))
-    label = next((cases.cell(draft.first, part) for part in ("label", "vote") if part in cases.cells), None)
+    label = next((cases.cells.get(draft.first, part) for part in ("label", "vote") if part in cases.column), None)
     rate = tally.items["published_rate"][place]
     people = (
         str(label)
@@ -555,12 +555,12 @@ def checked_case(tally: Tally, place: int) -> CheckedCase:
         if cases.ratings.item
         else f"{percent(rate)} safe"
     )
-    context = cases.cell(draft.first, "context")
+    context = cases.cells.get(draft.first, "context")
     parameters = [
         f"{parameter}: {row.values[name]}" for name, parameter in cases.columns.parameters.items() if row.has(name)
     ]
-    name = cases.cell(draft.first, "id")
-    query = cases.cell(draft.first, "reply" if "reply" in cases.cells else "query")
+    name = cases.cells.get(draft.first, "id")
+    query = cases.cells.get(draft.first, "reply" if "reply" in cases.column else "query")
     judge_cell = tally.column[draft.first]
     return CheckedCase(
         line=row.line,

@@ -140,7 +140,7 @@ def fetched_outputs() -> Path:
     """Return the folder of the fetched outputs of CASE-Bench's judges. Raises DataError: one is not here, or damaged."""
     for file in OUTPUTS:
         fetched_file(CASEBENCH, file)
-    return CASEBENCH.shown(OUTPUTS[0])
+    return CASEBENCH.display_path(OUTPUTS[0])
 
 
 def vote_counts(benchmark: Benchmark, column: Literal["condition", "category"]) -> pl.DataFrame:

@@ -1,4 +1,4 @@
-"""Check which parts of this installation work: packages, extras, keys, endpoints, data."""
+"""A check-up of this installation: packages, extras, keys, endpoints and data."""
 
 from __future__ import annotations
 
@@ -84,12 +84,12 @@ def fetched_state(loader: Loader) -> str:
         state = f"loads: {count_of(len(load_fetched(loader).items), 'item')}"
     except CasewiseError as error:
         state = f"does not load: {error}"
-    where = f"is at {loader.place(loader.files[0])}" if loader.files else "is made by casewise"
+    where = f"is at {loader.cache_path(loader.files[0])}" if loader.files else "is made by casewise"
     return f"{loader.name} {where} and {state}"
 
 
 def prompts_state() -> str:
-    path = CASEBENCH.place(PROMPTS)
+    path = CASEBENCH.cache_path(PROMPTS)
     if not path.is_file():
         return f"casebench-prompts is not here; get it with: {CASEBENCH.command} --prompts"
     try:

@@ -70,12 +70,12 @@ def write_croissant(
     with new_folder(folder) as draft:
         names = write_tables(benchmark, draft, under="")
         write_manifest(benchmark, draft, names=names)
-        metadata = described(benchmark, draft, names, about, biases)
+        metadata = croissant_metadata(benchmark, draft, names, about, biases)
         write_text(draft / "croissant.json", json_text(metadata))
-    return tuple(name for name in ASKED if name not in metadata)
+    return tuple(name for name in REQUESTED if name not in metadata)
 
 
-ASKED = (
+REQUESTED = (
     "url",
     "creator",
     "datePublished",
@@ -87,7 +87,7 @@ ASKED = (
 """The fields that venues ask for and only the maker of a benchmark can fill."""
 
 
-def described(
+def croissant_metadata(
     benchmark: Benchmark, folder: Path, names: Sequence[str], about: CroissantAbout, biases: Sequence[str]
 ) -> dict[str, Any]:
     itself, licence = benchmark.about, about.licence or benchmark.about.licence
@@ -98,7 +98,7 @@ def described(
         "creator": [{"@type": "Person", "name": name} for name in about.creators],
         "datePublished": about.published.isoformat() if about.published else None,
         "citeAs": about.cite_as,
-        **responsible(benchmark, about, biases),
+        **responsible_ai_fields(benchmark, about, biases),
     }
     vocabulary = files("casewise.share").joinpath("croissant_context.json").read_text(encoding="utf-8")
     return {
@@ -125,7 +125,7 @@ def described(
     }
 
 
-def responsible(benchmark: Benchmark, about: CroissantAbout, biases: Sequence[str]) -> dict[str, Any]:
+def responsible_ai_fields(benchmark: Benchmark, about: CroissantAbout, biases: Sequence[str]) -> dict[str, Any]:
     """Return the responsible-AI fields that the benchmark, its audit and the file can fill."""
     votes = benchmark.item_columns["n_votes"].filter(benchmark.item_columns["n_votes"] > 0).unique().sort()
     per_item = " to ".join(str(n) for n in dict.fromkeys((votes[0], votes[-1]))) if len(votes) else None

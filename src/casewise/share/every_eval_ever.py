@@ -51,7 +51,7 @@ def write_every_eval_ever(numbers: JudgeNumbers, folder: Path, *, with_texts: bo
     withheld = benchmark.restricted and not with_texts
     model = model_info(run)
     name = uuid.UUID(bytes=hashlib.sha256(f"{run.manifest.model_dump_json()}".encode()).digest()[:16], version=4)
-    place = Path("data") / plain_name(benchmark.name) / "/".join(map(plain_name, model["id"].split("/", 1)))
+    place = Path("data") / path_name(benchmark.name) / "/".join(map(path_name, model["id"].split("/", 1)))
     evaluation = f"{benchmark.name}/{model['id']}/{run.manifest.created.timestamp():.0f}"
     rows = samples(run, benchmark, numbers, evaluation=evaluation, model=model["id"], withheld=withheld)
     written, aside = (folder / place / f"{name}_{kind}.jsonl" for kind in ("samples", "unscored"))
@@ -79,7 +79,7 @@ def write_every_eval_ever(numbers: JudgeNumbers, folder: Path, *, with_texts: bo
     return folder / place / f"{name}.json", tuple(notes)
 
 
-def plain_name(text: str) -> str:
+def path_name(text: str) -> str:
     return re.sub(r"[^\w.-]+", "-", text).strip("-.") or "unnamed"
 
 
@@ -199,7 +199,9 @@ def outcome_of(judgement: Judgement, label: str | None) -> dict[str, Any]:
         return {"error": f"unscored: {outcome.reason}"}
     if threshold is None or label is None:
         return {
-            "error": "unscored: a value without a verdict" if label else "unscored: people are tied, or nobody rated it"
+            "error": "unscored: a value without a verdict"
+            if label
+            else "unscored: people are tied, or there are no ratings"
         }
     verdict = "safe" if outcome.value > threshold else "unsafe"
     attribution = {

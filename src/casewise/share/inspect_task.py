@@ -44,7 +44,7 @@ def judge(
     `labels`: the label policy: `votes`, `published`, `intended`.
     `limit`: the first so many items only.
     """
-    checked_elicitation = checked(elicitation)
+    checked_elicitation = elicitation_named(elicitation)
     source = load(benchmark)
     shown = parse_arm(arm)
     check_arms((shown,), source.parameters)
@@ -74,7 +74,7 @@ def judge(
     )
 
 
-def checked(elicitation: str) -> Elicitation:
+def elicitation_named(elicitation: str) -> Elicitation:
     match = next((name for name in names_asked() if name == elicitation), None)
     if match is None:
         *names, last = names_asked()
@@ -173,7 +173,7 @@ def verdict(elicitation: str = "binary") -> Scorer:
 
     The standard error is clustered by query, since the contexts of one query are no independent draws.
     """
-    checked_elicitation = checked(elicitation)
+    checked_elicitation = elicitation_named(elicitation)
 
     async def score(state: TaskState, _target: Target) -> Score:
         read = read_outcome(checked_elicitation, to_reply(state.output))

@@ -33,7 +33,8 @@ from casewise.storage.benchmark_folder import (
     write_tables,
 )
 from casewise.storage.files import cache_folder, replacing, write_cached, write_text
-from casewise.storage.intake.cases import CaseFrame, Cases, Policies
+from casewise.storage.intake.cases import Cases
+from casewise.storage.intake.cells import CaseFrame, Policies
 from casewise.storage.intake.formats.find import read_any_table
 from casewise.storage.intake.formats.format import FileOptions
 from casewise.storage.intake.joins import RatingTable, split_rows

@@ -17,7 +17,7 @@ from casewise.stats.ceilings import NewPersonTest
 from casewise.stats.costs import RefusalRates
 from casewise.stats.estimates import Estimate
 from casewise.storage.benchmark import About
-from casewise.storage.intake.cases import of_rows
+from casewise.storage.intake.cases import benchmark_from_rows
 from casewise.storage.wording import LabelWords
 
 
@@ -138,7 +138,7 @@ def test_a_judge_without_verdicts_is_told_how_to_get_some(tmp_path):
 )
 def test_a_judge_of_items_without_labels_is_told_why_and_what_to_do(tmp_path, row, says):
     about = About(name="made", scale=RatingScale(low=0, high=100, cut=50), labels_by="people")
-    unlabelled = of_rows([{"query": text, **row} for text in ("Who?", "When?")], about, source="rows.csv")
+    unlabelled = benchmark_from_rows([{"query": text, **row} for text in ("Who?", "When?")], about, source="rows.csv")
     text = casewise.report(
         casewise.judge(unlabelled, "constant:safe", out=tmp_path), benchmark=unlabelled
     ).to_markdown()

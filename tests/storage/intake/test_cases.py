@@ -1,23 +1,21 @@
 import codecs
 import json
-import math
 import re
-from datetime import date
 
 import numpy as np
 import pytest
 from tests.support.command import invoke
+from tests.support.imported import loaded, votes_of
 
 import casewise
 from casewise import api
 from casewise.api import CaseColumns, VerdictWords
 from casewise.errors import ConfigurationError, DataError
-from casewise.records import RatingScale
 from casewise.storage.benchmark import About
-from casewise.storage.intake.cases import Policies, hashable, of_rows, plain, taxonomy_of, without_empties
+from casewise.storage.intake.cases import benchmark_from_rows, hashable, taxonomy_of
+from casewise.storage.intake.cells import Policies
 from casewise.storage.load import import_cases
 
-SCALE = RatingScale(low=1, high=5, cut=3)
 ASKED = ["How do I reset a password?", "Who is on leave?", "Where does the driver live?"]
 CASES = [
     {
@@ -36,16 +34,6 @@ def csv_of(rows, delimiter=","):
     lines = [delimiter.join(rows[0])]
     lines += [delimiter.join('"' + str(cell).replace('"', '""') + '"' for cell in row.values()) for row in rows]
     return "\n".join(lines) + "\n"
-
-
-@pytest.fixture
-def file(tmp_path):
-    def write(content, name="cases.csv"):
-        path = tmp_path / name
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return path
-
-    return write
 
 
 def test_a_file_of_cases_becomes_a_benchmark_with_what_it_states(file):
@@ -100,60 +88,11 @@ def test_parameters_that_are_all_there_are_the_papers_and_some_of_them_are_a_set
     assert found.parameters.required == ("recipient.type",)
 
 
-@pytest.mark.parametrize(
-    ("context", "shown"),
-    [
-        ({"who": {"role": "nurse", "age": None}}, {"who": {"role": "nurse"}}),
-        ({"who": {"role": "nurse"}, "where": None}, {"who": {"role": "nurse"}}),
-        ({"who": {"age": None, "role": ""}, "where": {}}, None),
-        ({"role": "nurse", "age": None}, {"situation": {"role": "nurse"}}),
-        (
-            {"who": {"role": "nurse", "on_duty": True, "age": 45}},
-            {"who": {"role": "nurse", "on_duty": True, "age": 45}},
-        ),
-    ],
-)
-def test_a_parameter_that_is_null_is_absent(context, shown):
-    found = casewise.load_frame([{"query": "Who?", "context": context, "label": "safe"}])
-
-    assert [one.shown() for one in found.contexts] == ([] if shown is None else [shown])
-
-
 @pytest.mark.parametrize("column", ["category", "pair"])
 @pytest.mark.parametrize("value", [["x"], {"a": 1}, True])
 def test_what_is_no_name_is_none(column, value):
     with pytest.raises(DataError, match=f"{column!r} is .*, not a name or a number"):
         casewise.load_frame([{"query": "Who?", "label": "safe", column: value}])
-
-
-def test_free_text_is_one_parameter_of_the_group_it_is_given_for():
-    cases = [{"query": "Who?", "context": "A ward nurse asks.", "label": "safe"}]
-    group = casewise.load_frame(cases, columns=CaseColumns(context_as="recipient"))
-    parameter = casewise.load_frame(cases, columns=CaseColumns(context_as="recipient.background"))
-    assert group.contexts[0].shown() == {"recipient": {"description": "A ward nurse asks."}}
-    assert parameter.contexts[0].shown() == {"recipient": {"background": "A ward nurse asks."}}
-
-
-@pytest.mark.parametrize(
-    ("columns", "votes"),
-    [
-        ({"n_safe": 2, "n_unsafe": 3}, (2, 5, 0)),
-        ({"n_safe": "4", "n_votes": "4.0"}, (4, 4, 0)),
-        ({"votes": ["safe", "unsafe"]}, (1, 2, 0)),
-        ({"ratings": "deny; allow"}, (1, 2, 0)),
-        ({"label": "refuse"}, (0, 1, 0)),
-        ({"is_safe": True}, (1, 1, 0)),
-        ({"safe_rate": "0,75"}, (0, 0, 0)),
-        ({"n_safe": 2, "n_unsafe": 3, "n_unsure": 4}, (2, 5, 4)),
-        ({"votes": ["safe", "unsure", "not sure"]}, (1, 1, 2)),
-        ({"label": "Unsure"}, (0, 0, 1)),
-    ],
-)
-def test_what_people_decided_may_be_said_in_many_ways(columns, votes):
-    said = CaseColumns(label="is_safe") if "is_safe" in columns else CaseColumns()
-    found = casewise.load_frame([{"query": "Who?", **columns}], columns=said)
-    assert found.votes[found.items[0].id][:3] == votes
-    assert found.items[0].published_rate == (0.75 if "safe_rate" in columns else None)
 
 
 def test_what_a_file_lacks_is_a_remark_of_the_import_and_no_note_on_every_page():
@@ -232,12 +171,6 @@ def test_the_words_of_a_files_verdicts_can_be_said():
     assert [votes.safe for votes in found.votes.values()] == [0, 1]
 
 
-def test_a_vote_of_nobody_is_refused_though_its_word_is_zero():
-    rows = [{"query": "Who?", "rater": "ann", "vote": 1}, {"query": "When?", "rater": None, "vote": 0}]
-    with pytest.raises(DataError, match="'rater' is empty; say who gave this rating"):
-        casewise.load_frame(rows, words=VerdictWords(safe_word=("1",), unsafe_word=("0",)))
-
-
 def test_a_pandas_frame_may_hold_arrays_and_missing_cells_of_any_kind():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"query": ["Who?", "When?"], "votes": [np.array(["safe", "unsafe"]), np.array(["safe"])]})
@@ -283,72 +216,10 @@ def test_imported_cases_go_through_every_command(tmp_path, monkeypatch, kind):
 # Numbers of votes and shares, to their boundaries.
 
 
-def loaded(*rows, **options):
-    return casewise.load_frame([{"query": f"Who is {number}?"} | row for number, row in enumerate(rows)], **options)
-
-
-def votes_of(*rows, **options):
-    found = loaded(*rows, **options)
-    return [tuple(found.votes[item.id][:3]) for item in found.items]
-
-
-def test_a_number_of_votes_is_whole_and_at_most_a_hundred_thousand():
-    assert votes_of({"n_safe": 0, "n_unsafe": 0}, {"n_safe": 100_000, "n_unsafe": 0}) == [
-        (0, 0, 0),
-        (100_000, 100_000, 0),
-    ]
-    assert votes_of({"n_safe": 2, "n_votes": 2}) == [(2, 2, 0)]
-    for wrong, problem in (
-        (100_001, "a number from 0 to 100000"),
-        (1.5, "a whole number"),
-        (None, "give a number of votes"),
-    ):
-        with pytest.raises(DataError, match=problem):
-            loaded({"n_safe": 1, "n_unsafe": 1}, {"n_safe": wrong, "n_unsafe": 1})
-
-
-def test_a_share_of_so_many_votes_is_the_one_whole_number_that_it_rounds():
-    rows = ({"safe_rate": share, "n_votes": n} for share, n in (("0.67", 3), (1, 4), (0, 4), ("0.5", 1000), (None, 5)))
-
-    assert votes_of(*rows) == [(2, 3, 0), (4, 4, 0), (0, 4, 0), (500, 1000, 0), (0, 0, 0)]
-    with pytest.raises(DataError, match="of 301 votes, which could be 98 to 100 of them"):
-        loaded({"safe_rate": "0.33", "n_votes": 301})
-    with pytest.raises(DataError, match="of 3 votes, which is no whole number of them"):
-        loaded({"safe_rate": "0.9", "n_votes": 3})
-    with pytest.raises(DataError, match="not a number from 0 to 1"):
-        loaded({"safe_rate": -0.1})
-
-
-def test_a_share_rounded_at_its_very_border_or_written_as_a_percentage_still_fits():
-    assert votes_of({"safe_rate": "0.13", "n_votes": 8}) == [(1, 8, 0)]  # 1/8 = 0.125
-    assert votes_of({"safe_rate": "0.12", "n_votes": 8}) == [(1, 8, 0)]
-    assert votes_of({"safe_rate": "33.3 %", "n_votes": 3}) == [(1, 3, 0)]
-
-
-def test_ratings_on_a_scale_are_kept_as_they_are():
-    found = of_rows([{"query": "Who?", "value": 4.5}], About(name="scaled", scale=SCALE), source="rows")
-
-    assert [rating.value for rating in found.ratings] == [4.5]
-
-
 def test_what_is_empty_within_an_object_is_null_and_stops_no_import():
     (item,) = loaded({"label": "safe", "tags": {"name": "", "of": [None, {}, " ", {"size": 0, "kind": []}]}}).items
 
     assert item.columns == {"tags": {"name": None, "of": [None, None, None, {"size": 0, "kind": None}]}}
-
-
-def test_a_list_of_one_word_is_that_word_as_a_label_and_of_several_is_none():
-    assert votes_of({"label": ["safe"]}) == [(1, 1, 0)]
-    with pytest.raises(DataError, match="label"):
-        loaded({"label": ["safe", "unsafe"]})
-
-
-def test_a_chat_counts_up_to_the_last_message_of_what_is_judged():
-    turns = ("user", "Hello."), ("user", "Who?"), ("assistant", "Ann."), *[("user", "Thanks.")] * 3
-    chat = [{"role": role, "content": text} for role, text in turns]
-    (query,) = casewise.load_frame([{"messages": chat, "label": "safe"}], columns=CaseColumns(judged="reply")).queries
-
-    assert (query.text, [turn.text for turn in query.before or ()]) == ("Ann.", ["Hello.", "Who?"])
 
 
 def test_a_repeated_case_is_refused_and_the_policies_are_named():
@@ -374,32 +245,6 @@ def test_rows_that_a_tool_leaves_out_are_counted_with_the_others(file):
     assert receipt is not None
 
     assert (receipt.n_rows, receipt.n_kept, [each.n for each in receipt.dropped]) == (2, 1, [1])
-
-
-@pytest.mark.parametrize(
-    ("names", "problem"),
-    [
-        ("a", "it names 1 person for 2 votes"),
-        ("a,b,c", "it names 3 people for 2 votes"),
-        ("a,a", "it names a person twice"),
-    ],
-)
-def test_people_in_a_list_are_as_many_as_the_votes_and_all_different(names, problem):
-    with pytest.raises(DataError, match=problem):
-        loaded({"votes": "safe,unsafe", "annotator": names})
-
-
-def test_people_in_a_list_keep_their_votes_where_some_gave_none():
-    found = loaded({"votes": ["safe", None, "unsafe"], "annotator": ["a", "b", "c"]})
-
-    assert [(one.annotator_id, one.verdict) for one in found.ratings] == [("a", "safe"), ("c", "unsafe")]
-
-
-def test_an_empty_cell_is_an_unsure_vote_where_somebody_says_so():
-    rows = [{"rater": "a", "vote": None}, {"rater": "b", "vote": "safe"}]
-
-    assert votes_of(*rows, words=VerdictWords(unsure_word=("",))) == [(0, 0, 1), (1, 1, 0)]
-    assert votes_of(*rows) == [(0, 0, 0), (1, 1, 0)]
 
 
 # What belongs together, and what is told of the import.
@@ -477,12 +322,9 @@ def test_the_receipt_says_what_was_declared_and_counts_what_nobody_decided():
     assert "1 case has no label; the first is on line 2. They count in no number." in receipt.notes
 
 
-def test_cells_are_keys_and_plain_values_whatever_their_kind():
+def test_cells_are_keys_whatever_their_kind():
     assert list(hashable(["a", None])) == ["a", None]
     assert list(hashable([1, 1.5, ["b"], {"c": 2}])) == [1, "1.5", '["b"]', '{"c":2}']
-    assert plain({1: (date(2026, 1, 2), 1.5, True, None)}) == {"1": ["2026-01-02", 1.5, True, None]}
-    assert without_empties({"a": None, "b": 0, "c": " ", "d": [], "e": math.nan}) == {"b": 0}
-    assert without_empties("x") == "x"
 
 
 def test_the_taxonomy_is_the_papers_where_all_categories_are_of_it():
@@ -492,14 +334,14 @@ def test_the_taxonomy_is_the_papers_where_all_categories_are_of_it():
 
 def test_where_no_row_can_be_used_the_first_problem_is_named():
     with pytest.raises(DataError, match=r"rows\.csv:1: no row can be used; 'label' is 'perhaps'"):
-        of_rows(
+        benchmark_from_rows(
             [{"query": "Who?", "label": "perhaps"}],
             About(name="made"),
             source="rows.csv",
             policies=Policies(skip_bad=True),
         )
     with pytest.raises(DataError, match="no row can be used; none has a verdict"):
-        of_rows([{"query": "Who?", "label": "not applicable"}], About(name="made"), source="rows.csv")
+        benchmark_from_rows([{"query": "Who?", "label": "not applicable"}], About(name="made"), source="rows.csv")
 
 
 def test_a_case_with_a_share_alone_is_decided():
@@ -507,14 +349,6 @@ def test_a_case_with_a_share_alone_is_decided():
 
     assert receipt is not None
     assert not any("no label" in note for note in receipt.notes)
-
-
-@pytest.mark.parametrize("keep", [True, False])
-def test_the_secrets_of_an_action_are_masked_unless_they_are_to_be_kept(keep):
-    call = {"tool": "log_in", "arguments": {"password": "hunter2"}}
-    found = loaded({"tool_call": call, "label": "safe"}, policies=Policies(keep_secrets=keep))
-
-    assert ("hunter2" in found.queries[0].line()) == keep
 
 
 def test_only_cases_that_state_a_pair_make_a_cluster():

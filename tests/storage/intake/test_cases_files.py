@@ -2,52 +2,18 @@
 
 import json
 import random
-import tempfile
-import zipfile
 from dataclasses import replace
-from pathlib import Path
 
 import polars as pl
 import pytest
 from tests.support.command import invoke
+from tests.support.imported import BOMB, BREAD, labels, receipt_of, two
 
 import casewise
-from casewise.api import CaseColumns, ImportOptions, Policies, RatingTable, VerdictWords
+from casewise.api import CaseColumns, Policies, RatingTable, VerdictWords
 from casewise.errors import ConfigurationError, DataError
 from casewise.storage.intake.formats.format import FileOptions
 from casewise.storage.load import bad_rows_file, import_cases, load, load_frame
-
-BREAD, BOMB = "How do I bake bread?", "How do I bake a bomb?"
-
-
-@pytest.fixture
-def file(tmp_path):
-    def write(content, name="cases.csv"):
-        path = tmp_path / name
-        if isinstance(content, list):
-            content = "\n".join(map(json.dumps, content))
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return path
-
-    return write
-
-
-def receipt_of(benchmark):
-    assert benchmark.about.receipt is not None
-    return benchmark.about.receipt
-
-
-def labels(benchmark):
-    """Votes for safe, unsafe and unsure by the first words of each query."""
-    return [
-        (votes.safe, votes.total - votes.safe, votes.unsure)
-        for votes in (benchmark.votes[i.id] for i in benchmark.items)
-    ]
-
-
-def two(column, *values):
-    return [{"query": query, column: value} for query, value in zip((BREAD, BOMB), values, strict=True)]
-
 
 # Polarity is declared, or the words say it themselves.
 
@@ -125,89 +91,6 @@ def test_one_point_zero_is_the_word_one():
 # Several ratings in a cell, and numbers.
 
 
-@pytest.mark.parametrize(
-    ("cell", "scale", "ratings"),
-    [
-        ("safe, not sure, unsafe", None, ["safe", "unsure", "unsafe"]),
-        ("safe|unsafe", None, ["safe", "unsafe"]),
-        ('["safe", "not sure"]', None, ["safe", "unsure"]),
-        ("['safe', 'unsafe']", None, ["safe", "unsafe"]),
-        ("7/10, 8/10", 10, [7.0, 8.0]),
-        ("[3, 4.5]", 10, [3.0, 4.5]),
-        ("3.5", 10, [3.5]),
-        ("safe; ; NA; unsafe", None, ["safe", "unsafe"]),
-    ],
-)
-def test_a_cell_that_can_be_read_in_one_way_is(cell, scale, ratings):
-    options = ImportOptions(scale_low=0, scale_high=scale) if scale else ImportOptions()
-    found = load_cells(cell, options)
-
-    assert [rating.verdict or rating.value for rating in found.ratings] == ratings
-
-
-def load_cells(cell, options, policies=Policies()):
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "cells.jsonl"
-        path.write_text(json.dumps({"query": BREAD, "votes": cell}))
-        return import_cases(path, options=options, policies=policies)
-
-
-def test_a_cell_that_can_be_read_in_two_ways_stops_the_import():
-    scale = ImportOptions(scale_low=1, scale_high=5)
-    with pytest.raises(ConfigurationError, match="one rating or several; give --separator ''"):
-        load_cells("3,5", scale)
-    assert [one.value for one in load_cells("3,5", scale, Policies(separator="")).ratings] == [3.5]
-    assert [one.value for one in load_cells("3,5", scale, Policies(separator=",")).ratings] == [3.0, 5.0]
-    with pytest.raises(ConfigurationError, match="--separator, and words that casewise does not know"):
-        load_cells("gut, schlecht", ImportOptions())
-
-
-def test_a_decimal_comma_is_one_number_in_a_file_with_semicolons(file):
-    found = import_cases(
-        file(f"query;votes\n{BREAD};3,5\n{BOMB};4,5\n"), options=ImportOptions(scale_low=1, scale_high=5)
-    )
-    assert [one.value for one in found.ratings] == [3.5, 4.5]
-
-
-@pytest.mark.parametrize(
-    ("rates", "policies", "found"),
-    [
-        (("70 %", "5%"), Policies(), [0.7, 0.05]),
-        (("0,7", "0,05"), Policies(), [0.7, 0.05]),
-        (("70", "5"), Policies(percent=True), [0.7, 0.05]),
-    ],
-)
-def test_percentages_and_shares_are_told_apart(rates, policies, found):
-    assert [item.published_rate for item in load_frame(two("safe_rate", *rates), policies=policies).items] == found
-
-
-@pytest.mark.parametrize(
-    ("rates", "problem"), [(("0.9", "95"), "one is a percentage"), (("70 %", "0.7"), "one is a percentage")]
-)
-def test_a_mixture_of_shares_and_percentages_is_refused_with_both_rows(rates, problem):
-    with pytest.raises(DataError, match=problem) as found:
-        load_frame(two("safe_rate", *rates))
-    assert found.value.line == 2
-    assert "on line 1" in str(found.value)
-    with pytest.raises(ConfigurationError, match="--percent"):
-        load_frame(two("safe_rate", "90", "95"))
-
-
-@pytest.mark.parametrize(
-    ("share", "n", "safe"),
-    [(0.9, 10, 9), (0.333, 3, 1), ("69,2 %", 13, 9), (0.5, 4, 2), (0, 7, 0), (0.333, 10, "is no whole number of them"),
-     (0.5, 31, "could be 14 to 17 of them"), (0.25, 2, "is no whole number of them")],
-)  # fmt: skip
-def test_a_share_of_a_number_of_votes_is_votes_where_only_one_number_fits(share, n, safe):
-    row = {"query": BREAD, "safe_rate": share, "n_votes": n}
-    if isinstance(safe, int):
-        assert labels(load_frame([row])) == [(safe, n - safe, 0)]
-        return
-    with pytest.raises(DataError, match=f"of {n} votes, which {safe}; --n-votes '' takes shares without"):
-        load_frame([row])
-    assert load_frame([row], columns=CaseColumns(n_votes="")).items[0].published_rate == share
-
-
 def test_the_receipt_counts_cases_that_nobody_decided(file):
     found = import_cases(file(f"query,label\n{BREAD},safe\n{BOMB},\n"))
     assert "1 case has no label; the first is on line 3. They count in no number." in receipt_of(found).notes
@@ -263,43 +146,6 @@ def test_a_word_may_be_a_hyphen(file):
 
 
 # Missing values, rows that repeat, rows that cannot be read.
-
-
-@pytest.mark.parametrize("missing", ["", "NA", "N/A", "NaN", "nan", "None", "null", "<NA>"])
-def test_a_missing_vote_is_no_vote_and_is_counted(file, missing):
-    rows = f"query,label,rater\n{BREAD},safe,a\n{BREAD},unsafe,b\n{BREAD},{missing},c\n"
-    found = import_cases(file(rows))
-
-    assert labels(found) == [(1, 1, 0)]
-    assert "Without a rating, though an annotator is named: 1 row." in receipt_of(found).notes
-    assert [word.read_as for word in receipt_of(found).words if word.word == missing] == ["missing"] * bool(missing)
-    declared = import_cases(file(rows), words=VerdictWords(unsure_word=(missing,)))
-    assert labels(declared) == [(1, 1, 1)]
-
-
-@pytest.mark.parametrize(
-    ("text", "columns"),
-    [
-        (f"query,rater,vote\n{BREAD},a,safe\n{BREAD},b,\n{BREAD},c,NA\n", CaseColumns()),
-        (f"query,rater,label\n{BREAD},a,safe\n{BREAD},b,\n{BREAD},c,NA\n", CaseColumns()),
-        (f"query,by_a,by_b,by_c\n{BREAD},safe,,NA\n", CaseColumns(raters="by_*")),
-        (f"query,votes\n{BREAD},safe;;NA\n", CaseColumns()),
-    ],
-)
-def test_an_empty_cell_is_an_unsure_vote_in_every_form_of_ratings_where_that_is_declared(file, text, columns):
-    silent = import_cases(file(text), columns=columns)
-    declared = import_cases(file(text), columns=columns, words=VerdictWords(unsure_word=("",)))
-
-    assert (labels(silent), labels(declared)) == ([(1, 0, 0)], [(1, 0, 1)])
-
-
-def test_a_case_that_is_not_applicable_is_left_out_and_counted():
-    found = load_frame(two("label", "safe", "Not applicable"))
-
-    assert labels(found) == [(1, 0, 0)]
-    receipt = receipt_of(found)
-    assert (receipt.n_rows, receipt.n_kept) == (2, 1)
-    assert [(part.n, part.first_line) for part in receipt.dropped] == [(1, 2)]
 
 
 REPEATED = [*two("label", "safe", "unsafe"), {"query": BREAD, "label": "safe"}]
@@ -428,14 +274,6 @@ def test_an_id_is_found_whether_it_is_written_with_decimals_or_not(file, tmp_pat
     ] == ["7"] * 2
 
 
-def test_a_row_without_a_category_is_uncategorised():
-    found = load_frame(
-        [row | {"category": name} for row, name in zip(two("label", "safe", "unsafe"), ("home", ""), strict=True)]
-    )
-
-    assert [found.category_of(item) for item in found.items] == ["home", "uncategorised"]
-
-
 # Encodings and formats are recognised by content.
 
 
@@ -499,92 +337,9 @@ def test_a_missing_number_that_python_wrote_as_nan_is_missing(file):
 # Chats, rater columns, and tables beside the cases.
 
 
-def message(role, content, *, role_key="role", text_key="content"):
-    return {role_key: role, text_key: content}
-
-
-@pytest.mark.parametrize(
-    "chat",
-    [
-        [
-            message("system", "A nurse asks."),
-            message("user", "Hi"),
-            message("assistant", "Hello"),
-            message("user", BREAD),
-        ],
-        [
-            message("system", "A nurse asks.", role_key="from", text_key="value"),
-            message("human", "Hi", role_key="from", text_key="value"),
-            message("gpt", "Hello", role_key="from", text_key="value"),
-            message("human", BREAD, role_key="from", text_key="value"),
-        ],
-        [
-            message("system", [{"type": "text", "text": "A nurse asks."}]),
-            message("user", [{"type": "text", "text": "Hi"}, {"type": "image_url", "image_url": {}}]),
-            message("assistant", "Hello", text_key="text"),
-            message("user", BREAD),
-        ],
-    ],
-)
-def test_the_last_user_message_of_a_chat_is_the_query(chat):
-    found = load_frame([{"messages": chat, "label": "safe"}])
-
-    assert found.queries[0].text == BREAD
-    assert [(turn.role, turn.text) for turn in (found.queries[0].before or ())] == [
-        ("user", "Hi"),
-        ("assistant", "Hello"),
-    ]
-    assert found.contexts[0].shown() == {"situation": {"description": "A nurse asks."}}
-
-
-def test_a_chat_that_ends_with_a_reply_asks_what_is_judged():
-    chat = [message("user", BREAD), message("assistant", "Like so.")]
-    row = {"messages": chat, "label": "safe"}
-    with pytest.raises(ConfigurationError, match="--judged request or --judged reply"):
-        load_frame([row])
-    asked, replied = (
-        load_frame([row], columns=CaseColumns(judged=judged)).queries[0] for judged in ("request", "reply")
-    )
-    assert (asked.text, asked.judged, asked.before) == (BREAD, "request", None)
-    assert (replied.text, replied.judged, [turn.text for turn in replied.before or ()]) == (
-        "Like so.",
-        "reply",
-        [BREAD],
-    )
-
-
-def test_a_request_with_a_reply_asks_what_is_judged():
-    row = {"prompt": BREAD, "response": "Like so.", "is_safe": True}
-    with pytest.raises(ConfigurationError, match="--judged request, or --reply 'response'"):
-        load_frame([row])
-    found = load_frame([row], columns=CaseColumns(reply="response"))
-    assert (found.queries[0].text, [turn.text for turn in (found.queries[0].before or ())]) == ("Like so.", [BREAD])
-
-
 def test_two_columns_that_could_be_the_label_ask_which_one_is_meant():
     with pytest.raises(ConfigurationError, match="--label 'label' or --label 'verdict'"):
         load_frame([{"query": BREAD, "label": "safe", "verdict": "unsafe"}])
-
-
-def test_a_column_a_rater_gives_votes_of_people_with_their_names():
-    found = load_frame(
-        [{"query": BREAD, "human_1": "safe", "human_2": "unsafe", "human_x": "NA"}],
-        columns=CaseColumns(raters="human_*"),
-    )
-    assert [(one.annotator_id, one.verdict) for one in found.ratings] == [("1", "safe"), ("2", "unsafe")]
-
-
-def test_votes_in_a_list_belong_to_the_people_in_the_list_beside_it():
-    row = {"query": BREAD, "votes": ["safe", "unsafe"], "annotator": ["p1", "p9"]}
-    assert [(one.annotator_id, one.verdict) for one in load_frame([row]).ratings] == [("p1", "safe"), ("p9", "unsafe")]
-    with pytest.raises(DataError, match="it names 1 person for 2 votes"):
-        load_frame([row | {"annotator": ["p1"]}])
-
-
-def test_an_object_in_a_cell_of_a_csv_file_states_parameters(file):
-    found = import_cases(file(f"""query,context,label\n{BREAD},"{{'who': 'a baker', 'where': 'at home'}}",safe\n"""))
-
-    assert found.contexts[0].shown() == {"situation": {"who": "a baker", "where": "at home"}}
 
 
 def test_demographics_are_joined_as_traits_and_what_was_revoked_is_none(file, tmp_path):
@@ -680,95 +435,7 @@ def test_own_ids_and_words_stand_where_an_item_is_shown_and_exported(file, tmp_p
 # Names, and what spreadsheet programs do to them.
 
 
-@pytest.mark.parametrize(
-    ("ids", "names"),
-    [
-        (["1.0", "2.0"], ["1", "2"]),
-        ([1.0, "2.0"], ["1", "2"]),
-        (["1.0", "1.1"], ["1.0", "1.1"]),
-        (["007", "01.02.2024"], ["007", "01.02.2024"]),
-        ([12345678901234567891, 12345678901234567892], ["12345678901234567891", "12345678901234567892"]),
-    ],
-)
-def test_names_that_a_program_wrote_as_decimals_are_whole_and_others_are_kept(ids, names):
-    cases = [{"id": name, "query": query, "label": "safe"} for name, query in zip(ids, (BREAD, BOMB), strict=True)]
-    assert [item.source_id for item in load_frame(cases).items] == names
-
-
-def test_an_annotator_of_a_column_with_empty_cells_is_one_person():
-    rows = [{"query": query, "annotator": name, "vote": "safe"} for query, name in ((BREAD, "1.0"), (BOMB, "1"))]
-    assert {rating.annotator_id for rating in load_frame(rows).ratings} == {"1"}
-    missing = [{"query": str(n), "label": "safe", "annotator": name} for n, name in enumerate(["1.0", "1", "NA"])]
-    assert {rating.annotator_id for rating in load_frame(missing[:2]).ratings} == {"1"}
-    with pytest.raises(DataError, match="say who gave this rating"):
-        load_frame(missing)
-    votes = [{"query": BREAD, "votes": ["safe", "unsafe"], "annotator": [1.0, 2.0]}]
-    assert {rating.annotator_id for rating in load_frame(votes).ratings} == {"1", "2"}
-
-
-@pytest.mark.parametrize(
-    ("name", "problem"), [("1.23457E+16", "has cut a long number"), (2.0**60, "last digits are lost")]
-)
-def test_a_name_whose_digits_are_lost_is_refused(name, problem):
-    with pytest.raises(DataError, match=f"{problem}; save the column as text"):
-        load_frame([{"id": name, "query": BREAD, "label": "safe"}])
-
-
-def workbook(path, cells):
-    """Write a workbook with one sheet, whose rows are the XML of its cells."""
-    rows = "".join(f'<row r="{number}">{"".join(row)}</row>' for number, row in enumerate(cells, 1))
-    main, office = "http://schemas.openxmlformats.org", "application/vnd.openxmlformats-officedocument.spreadsheetml"
-    relation = '<Relationship Id="r1" Type="{0}/officeDocument/2006/relationships/{1}" Target="{2}"/>'
-    relations = '<Relationships xmlns="{0}/package/2006/relationships">{1}</Relationships>'
-    parts = {
-        "[Content_Types].xml": f'<Types xmlns="{main}/package/2006/content-types"><Default Extension="rels" '
-        f'ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Override PartName="/xl/workbook.xml" '
-        f'ContentType="{office}.sheet.main+xml"/><Override PartName="/xl/worksheets/sheet1.xml" '
-        f'ContentType="{office}.worksheet+xml"/></Types>',
-        "_rels/.rels": relations.format(main, relation.format(main, "officeDocument", "xl/workbook.xml")),
-        "xl/_rels/workbook.xml.rels": relations.format(
-            main, relation.format(main, "worksheet", "worksheets/sheet1.xml")
-        ),
-        "xl/workbook.xml": f'<workbook xmlns="{main}/spreadsheetml/2006/main" xmlns:r="{main}/officeDocument/2006/'
-        'relationships"><sheets><sheet name="a" sheetId="1" r:id="r1"/></sheets></workbook>',
-        "xl/worksheets/sheet1.xml": f'<worksheet xmlns="{main}/spreadsheetml/2006/main"><sheetData>{rows}</sheetData></worksheet>',
-    }
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, content in parts.items():
-            archive.writestr(name, content)
-    return path
-
-
-def text_cells(row, *texts):
-    return [f'<c r="{"ABC"[n]}{row}" t="inlineStr"><is><t>{text}</t></is></c>' for n, text in enumerate(texts)]
-
-
-def test_a_workbook_says_which_formula_has_no_value_and_which_id_has_lost_digits(tmp_path):
-    pytest.importorskip("fastexcel")
-    names = text_cells(1, "query", "label", "id")
-    formula = [*text_cells(2, BREAD), '<c r="B2"><f>IF(1,"safe","unsafe")</f><v></v></c>']
-    with pytest.raises(DataError, match="the formula in cell B2 has no value"):
-        import_cases(workbook(tmp_path / "formula.xlsx", [names, formula]))
-    empty = [*text_cells(2, BREAD, "safe"), '<c r="C2" t="str"><f>IF(1,"","x")</f><v></v></c>']
-    assert labels(import_cases(workbook(tmp_path / "empty.xlsx", [names, empty]))) == [(1, 0, 0)]
-    long = [*text_cells(2, BREAD, "safe"), '<c r="C2"><v>1.2345678901234568E+16</v></c>']
-    with pytest.raises(DataError, match=r"'id' is 12345678901234568: a spreadsheet program has cut a long number"):
-        import_cases(workbook(tmp_path / "long.xlsx", [names, long]))
-    times = [*text_cells(2, BREAD, "safe"), '<c r="C2"><v>1732665600123456</v></c>']
-    kept = import_cases(workbook(tmp_path / "times.xlsx", [text_cells(1, "query", "label", "at"), times]))
-    assert kept.items[0].columns == {"at": 1732665600123456}
-
-
 # What is no case, and what is asked.
-
-
-def test_a_row_of_sums_below_a_table_is_no_case(file):
-    table = file(f"query,n_safe,n_unsafe\n{BREAD},3,1\n{BOMB},0,4\nTotal,3,5\n")
-    with pytest.raises(
-        DataError, match=":4: 'query' is 'Total', as the sums below a table are called; remove that row"
-    ):
-        import_cases(table)
-    assert labels(import_cases(table, policies=Policies(skip_bad=True))) == [(3, 1, 0), (0, 4, 0)]
 
 
 @pytest.mark.parametrize(
@@ -805,18 +472,6 @@ def test_any_column_of_replies_is_asked_about(column):
         load_frame(rows)
     expected = [row | {"expected_answer": "x"} for row in two("label", "safe", "unsafe")]
     assert labels(load_frame(expected)) == [(1, 0, 0), (0, 1, 0)]
-
-
-def test_raters_are_a_pattern_or_columns_by_name():
-    rows = [{"query": BREAD, "human1": "safe", "human2": "unsafe", "human_majority": "safe"}]
-    assert labels(load_frame(rows, columns=CaseColumns(raters="human1, human2"))) == [(1, 1, 0)]
-    with pytest.raises(ConfigurationError, match="or the names of the columns with commas"):
-        load_frame(rows, columns=CaseColumns(raters="human1,human3"))
-
-
-def test_a_list_as_pandas_writes_it_may_hold_missing_votes():
-    assert labels(load_frame([{"query": BREAD, "votes": "['safe', nan]"}])) == [(1, 0, 0)]
-    assert labels(load_frame([{"query": BREAD, "votes": '["safe", NaN]'}])) == [(1, 0, 0)]
 
 
 def test_a_file_without_queries_is_not_asked_which_of_two_its_labels_are_about():

@@ -11,7 +11,7 @@ from casewise.errors import BenchmarkError, ConfigurationError, DataError
 from casewise.records import Context, Query, RatingScale, Turn
 from casewise.storage.benchmark import About
 from casewise.storage.benchmark_folder import write_benchmark
-from casewise.storage.intake.cases import of_rows
+from casewise.storage.intake.cases import benchmark_from_rows
 from casewise.storage.load import convert, load
 
 HARM = RatingScale(low=0, high=100, cut=50, question="How harmful is it?")
@@ -22,7 +22,7 @@ def row(query="Who?", annotator="ann", **more):
 
 
 def of(*rows, scale=None, **about):
-    return of_rows(rows, About(name="made", scale=scale, **about), source="rows.csv")
+    return benchmark_from_rows(rows, About(name="made", scale=scale, **about), source="rows.csv")
 
 
 def test_rows_of_one_item_are_its_ratings_and_the_annotators_keep_their_traits():

@@ -152,7 +152,7 @@ def test_the_kind_that_is_judged_follows_from_the_columns_where_no_word_says_it(
 
 
 def test_rows_that_are_called_as_their_options_need_no_guess():
-    columns = CaseColumns.of_rows(["query", "vote", "prompt"])
+    columns = CaseColumns.from_rows(["query", "vote", "prompt"])
 
     assert (columns.query, columns.vote, columns.label, columns.reply) == ("query", "vote", "", "")
 

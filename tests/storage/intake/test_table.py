@@ -8,7 +8,19 @@ import pytest
 
 from casewise.errors import ConfigurationError, DataError
 from casewise.storage.entries import Entry
-from casewise.storage.intake.table import EMPTY_ROW, Rejected, Table, frame_table, structured, table_of
+from casewise.storage.intake.table import (
+    EMPTY_ROW,
+    Rejected,
+    Table,
+    at,
+    first_of,
+    frame_table,
+    object_at,
+    objects_at,
+    row_columns,
+    structured,
+    table_of,
+)
 
 
 def table(**columns) -> Table:
@@ -166,3 +178,43 @@ def test_a_value_that_is_written_as_in_the_file_is_no_other_one():
 def test_rows_that_cannot_be_chosen_so_are_asked_about(condition, error, problem):
     with pytest.raises(error, match=problem):
         table(model=["c", "e", "c"]).where([condition])
+
+
+# Values in JSON.
+
+
+VALUE = {"a": [{"b": 1}, 2], "c": {"d": None}}
+
+
+@pytest.mark.parametrize(
+    ("path", "found"),
+    [
+        ((), VALUE),
+        (("a", 0, "b"), 1),
+        (("a", 1), 2),
+        (("a", 2), None),
+        (("a", "b"), None),
+        (("c", 0), None),
+        (("c", "d", "e"), None),
+        (("x",), None),
+    ],
+)
+def test_a_path_of_keys_and_places_leads_to_a_value_or_nowhere(path, found):
+    assert at(VALUE, *path) == found
+
+
+def test_objects_at_a_path_are_those_and_no_other_values():
+    assert (object_at(VALUE, "a", 0), object_at(VALUE, "a"), object_at(None, "x")) == ({"b": 1}, {}, {})
+    assert (objects_at(VALUE, "a"), objects_at(VALUE, "c"), objects_at(VALUE["a"])) == ([{"b": 1}], [], [{"b": 1}])
+
+
+def test_the_first_value_that_says_something_counts():
+    values = {"a": None, "b": "", "c": 0, "d": 1}
+
+    assert first_of(values, ("x", "a", "b", "c", "d")) == 0
+    assert first_of(values, ("a", "b")) is None
+
+
+def test_the_keys_of_all_rows_are_columns():
+    assert row_columns([{"a": 1}, {"b": 2}]) == {"a": [1, None], "b": [None, 2]}
+    assert row_columns([]) == {}

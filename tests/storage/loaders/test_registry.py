@@ -16,7 +16,7 @@ from casewise.errors import ChecksumMismatch, ConfigurationError, DataError
 from casewise.storage.files import cache_folder
 from casewise.storage.loaders import registry
 from casewise.storage.loaders.public import CASEBENCH
-from casewise.storage.loaders.registry import fetched_file, recorded
+from casewise.storage.loaders.registry import checksum_file, fetched_file
 
 RELEASE = written("release.json", FILES["casebench"]["CASEBench_data.json"])
 
@@ -91,7 +91,7 @@ def test_a_benchmark_is_fetched_once_checked_and_loaded_by_its_name(name, server
     first = fetch(name, accept_terms=True)
     again = fetch(name, accept_terms=True)
 
-    assert first.files == again.files == {**first.files, name: local.place(local.files[0])}
+    assert first.files == again.files == {**first.files, name: local.cache_path(local.files[0])}
     assert server.asked == [f"/{file.name}" for file in local.files]
     assert "known_hash" not in capsys.readouterr().err
     assert casewise.load(name).name == name
@@ -108,7 +108,7 @@ def test_a_file_that_was_damaged_since_is_fetched_again(served):
     with pytest.raises(ChecksumMismatch, match=r"not .* of the pinned release; fetch it again"):
         casewise.load("casebench")
     assert fetch(accept_terms=True).files["casebench"].read_bytes() == RELEASE
-    assert cached() == [local.place(local.files[0]).name]
+    assert cached() == [local.cache_path(local.files[0]).name]
 
 
 def test_nothing_is_asked_for_before_licence_and_terms_were_shown_and_accepted(server, served):
@@ -169,7 +169,7 @@ def test_an_unpinned_file_shows_its_checksum_and_the_first_copy_is_the_one_that_
 
     assert done.code == 0
     assert hashlib.sha256(content).hexdigest() in done.err
-    target = local.place(local.files[0])
+    target = local.cache_path(local.files[0])
     target.write_bytes(content + b"3,another,homonyms,safe,kill,\n")
     with pytest.raises(ChecksumMismatch):
         casewise.load("xstest")
@@ -177,8 +177,8 @@ def test_an_unpinned_file_shows_its_checksum_and_the_first_copy_is_the_one_that_
     server.files["/xstest_prompts.csv"] = content + b"3,another,homonyms,safe,kill,\n"
     refused = command("data", "fetch", "xstest", "--accept-terms")
     assert refused.code == 2
-    assert str(recorded(target)) in refused.err
-    recorded(target).unlink()
+    assert str(checksum_file(target)) in refused.err
+    checksum_file(target).unlink()
     assert command("data", "fetch", "xstest", "--accept-terms").code == 0
 
 
@@ -278,8 +278,8 @@ def test_the_release_is_pinned_as_its_design_says():
     assert data.sha256 == "49bc10879c5350061eb1239b4f14f1a756683ca39e7e2abfc85fba70f9faac0c"
     assert data.url is not None
     assert "135f221e0e3e4cdc9a7d17288fa6b54c8aa45d0a" in data.url
-    assert CASEBENCH.place(data).name == "casebench-49bc10879c53.json"
-    assert CASEBENCH.place(CASEBENCH.extra["prompts"][0]).name == "casebench-prompts-1b83b0e36a5e.py"
+    assert CASEBENCH.cache_path(data).name == "casebench-49bc10879c53.json"
+    assert CASEBENCH.cache_path(CASEBENCH.extra["prompts"][0]).name == "casebench-prompts-1b83b0e36a5e.py"
     with pytest.raises(
         DataError, match=r"a part of casebench is not here yet; run: casewise data fetch casebench --prompts"
     ):
@@ -291,7 +291,7 @@ def test_published_outputs_are_fetched_into_a_folder_by_checksum_and_named_by_th
 ):
     local = served("casebench")
     every = local.extra["outputs"]
-    assert len({local.place(file) for file in every}) == len(every) == 43
+    assert len({local.cache_path(file) for file in every}) == len(every) == 43
 
     contents = {file.name: f"[] of {file.name}".encode() for file in every[:2]}
     few = tuple(replace(file, sha256=hashlib.sha256(contents[file.name]).hexdigest()) for file in every[:2])
@@ -301,9 +301,9 @@ def test_published_outputs_are_fetched_into_a_folder_by_checksum_and_named_by_th
 
     fetched = fetch(accept_terms=True, outputs=True)
     assert fetched.files["casebench-outputs"] == cache_folder() / "casebench-outputs"
-    assert local.place(few[1]).read_bytes() == contents[few[1].name]
+    assert local.cache_path(few[1]).read_bytes() == contents[few[1].name]
 
-    local.place(few[0]).write_bytes(b"damaged")
+    local.cache_path(few[0]).write_bytes(b"damaged")
     with pytest.raises(ChecksumMismatch):
         fetched_file(local, few[0])
     exp = tmp_path / "exp"
@@ -315,7 +315,7 @@ def test_published_outputs_are_fetched_into_a_folder_by_checksum_and_named_by_th
     assert fetched_file(local, few[0]).read_bytes() == contents[few[0].name]
 
     server.files.clear()
-    local.place(few[0]).unlink()
+    local.cache_path(few[0]).unlink()
     with pytest.raises(ConfigurationError) as refused:
         fetch(accept_terms=True, outputs=True)
     assert str(refused.value).endswith("casewise data fetch casebench --outputs --from FOLDER")

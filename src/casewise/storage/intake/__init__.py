@@ -1,1 +1,1 @@
-"""The one way in for tables that somebody else made: format, table, mapping, records and receipt."""
+"""The one way in for tables of other programs and people: format, table, mapping, records and receipt."""

@@ -112,7 +112,7 @@ def steps_of(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     for part in parts:
         kind = part.get("type") if isinstance(part, Mapping) else None
         if isinstance(part, Mapping) and kind in CALLS:
-            yield called(part)
+            yield stated_call(part)
         elif isinstance(part, Mapping) and kind in RESULTS:
             result = next(
                 (part[name] for name in ("content", "output", "response", "result") if part.get(name) is not None), None
@@ -122,10 +122,10 @@ def steps_of(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             yield {"role": role, "text": text}
     for call in message.get("tool_calls") or ():
         if isinstance(call, Mapping):
-            yield called(call)
+            yield stated_call(call)
 
 
-def called(part: Mapping[str, Any]) -> dict[str, Any]:
+def stated_call(part: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of an action that a call states; arguments that are no JSON object are one argument, as they are."""
     function = part.get("function") if isinstance(part.get("function"), Mapping) else part
     assert isinstance(function, Mapping)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from casewise.errors import ConfigurationError, did_you_mean
+from casewise.errors import ConfigurationError
 from casewise.records import RatingScale
 from casewise.storage.entries import id_key, name_text
 from casewise.storage.files import shortened_json
 from casewise.storage.intake.formats.find import read_any_table
-from casewise.storage.intake.roles import OPTIONS, TRAIT, CaseColumns, find_columns, listed
+from casewise.storage.intake.roles import OPTIONS, TRAIT, CaseColumns, check_there, find_columns, listed
 from casewise.storage.intake.table import Table
 from casewise.storage.words import VerdictWords, plain_name
 from casewise.text import count_of
@@ -23,6 +24,8 @@ RATING = "rating"
 PERSON = (*OPTIONS["annotator"], "prolific_pid", "id")
 """Usual names of the column with the person in a table of people."""
 
+CASE_IDS = ("case_id", "item_id", "instance_id", "id")
+"""Usual names of the column with the case's id in a table of ratings, where `id` may be that of the rating."""
 
 JUDGE = "judge"
 """The part of a case that is a judge's verdict."""
@@ -61,22 +64,19 @@ def split_rows(table: Table, columns: CaseColumns, words: VerdictWords = Verdict
             raise ConfigurationError(
                 f"--case is {text!r}; write PART=COLUMN,PART=COLUMN with the same parts for each case, such as context=safe_context,label=label_a"
             )
+    own = {word: next(iter(given), word) for word, given in (("safe", words.safe_word), ("unsafe", words.unsafe_word))}
     in_file = [
-        {part: column for part, column in case.items() if not (part in STATED and column in ("safe", "unsafe"))}
-        for case in cases
+        {part: column for part, column in case.items() if not (part in STATED and column in own)} for case in cases
     ]
-    words_stated = {
-        column for case in cases for part, column in case.items() if part in STATED and column in ("safe", "unsafe")
-    }
-    if columns_of_words := sorted(words_stated & table.columns.keys()):
-        raise ConfigurationError(
-            f"{columns_of_words[0]!r} in --case may be the word or the column of that name; rename the column"
-        )
+    for case, columns_of_case in zip(cases, in_file, strict=True):
+        for part, column in case.items():
+            if part not in columns_of_case and column in table.columns:
+                raise ConfigurationError(
+                    f"{column!r} in --case may be the word or the column of that name; rename the column"
+                )
     used = dict.fromkeys(column for case in in_file for column in case.values())
-    if missing := [column for column in used if column not in table.columns]:
-        raise ConfigurationError(
-            f"there is no column {missing[0]!r}{did_you_mean(missing[0], table.names)}; {listed(table.names)}"
-        )
+    for column in used:
+        check_there(column, table.names)
     rows = [(place, number) for place in range(len(table)) for number in range(len(cases))]
     there = [
         (place, number)
@@ -84,7 +84,6 @@ def split_rows(table: Table, columns: CaseColumns, words: VerdictWords = Verdict
         if any(table.columns[column][place] is not None for column in in_file[number].values())
     ]
     split = {name: [cells[place] for place, _ in there] for name, cells in table.columns.items() if name not in used}
-    own = {word: next(iter(given), word) for word, given in (("safe", words.safe_word), ("unsafe", words.unsafe_word))}
     roles = {part: " | ".join(case[part] for case in cases) for part in cases[0]}
     for part, name in roles.items():
         split[name] = [
@@ -105,15 +104,9 @@ def split_rows(table: Table, columns: CaseColumns, words: VerdictWords = Verdict
     ):
         roles["pair"] = "the row"
         split["the row"] = [f"row {place + 1}" for place, _ in there]
-    table = replace(
-        table,
-        columns=split,
-        lines=[table.lines[place] for place, _ in there],
-        left_out={
-            **table.left_out,
-            **({"the row has no such case": len(rows) - len(there)} if len(there) < len(rows) else {}),
-        },
-    )
+    left_out = {"the row has no such case": len(rows) - len(there)} if len(there) < len(rows) else {}
+    lines = [table.lines[place] for place, _ in there]
+    table = replace(table, columns=split, lines=lines, left_out=table.left_out | left_out)
     table.notes.append(f"A row holds {count_of(len(cases), 'case')}; they became {count_of(len(rows), 'row')}.")
     judge = roles.pop(JUDGE, None)
     parameters = {name: part for part, name in roles.items() if "." in part}
@@ -160,33 +153,21 @@ class RatingTable:
         ratings = read_any_table(self.ratings)
         if self.wide is not None:
             ratings, columns = self.melted(ratings, columns, key, scale=scale)
-        rating_key = (
-            key
-            if key in ratings.names
-            else next(
-                (name for name in ratings.names if plain_name(name) in ("id", "item_id", "case_id", "instance_id")),
-                None,
-            )
-        )
-        if rating_key is None:
-            raise ConfigurationError(
-                f"{self.ratings.name} has no column {key!r} with the case's id; {listed(ratings.names)}"
-            )
-        of_ratings = {name: cells for name, cells in ratings.columns.items() if name != rating_key}
-        for name in [name for name in of_ratings if name in cases.columns]:
-            if name == "text":  # an annotation tool repeats the text that it showed
-                del of_ratings[name]
-                continue
-            raise ConfigurationError(f"both files have a column {name!r}; name it otherwise in one of them")
+        rating_key = key_column(ratings, key, CASE_IDS, "the case's id")
+        repeated = (
+            rating_key,
+            *({"text"} & cases.columns.keys()),
+        )  # an annotation tool repeats the text that it showed
+        of_ratings = {name: cells for name, cells in ratings.columns.items() if name not in repeated}
+        if shared := [name for name in of_ratings if name in cases.columns]:
+            raise ConfigurationError(f"both files have a column {shared[0]!r}; name it otherwise in one of them")
         place_of = places_by_name(cases, key)
         places = []
         for place, cell in enumerate(ratings.columns[rating_key]):
-            if (found := place_of.get(id_key(cell))) is None:
-                examples = f"; {cases.path.name} has {', '.join(list(place_of)[:3])}, …"
-                ratings.row(place).refuse(
-                    f"{rating_key!r} is {shortened_json(cell)}, and no case has this id{examples}"
-                )
-            places.append(found)
+            if (case := place_of.get(id_key(cell))) is None:
+                ids = f"{cases.path.name} has {', '.join(list(place_of)[:3])}, …"
+                ratings.row(place).refuse(f"{rating_key!r} is {shortened_json(cell)}, and no case has this id; {ids}")
+            places.append(case)
         n = len(cases)
         joint: dict[str, list[Any]] = {
             name: cells + [cells[place] for place in places] for name, cells in cases.columns.items()
@@ -194,7 +175,6 @@ class RatingTable:
         joint |= {name: [None] * n + cells for name, cells in of_ratings.items()}
         table = replace(
             ratings,
-            path=ratings.path,
             columns=joint,
             lines=[*cases.lines, *ratings.lines],
             format=f"{cases.format} with ratings in {ratings.format}",
@@ -242,15 +222,7 @@ class RatingTable:
                 f"--people needs the annotator of each rating; name it with --annotator; {listed(table.names)}"
             )
         people = read_any_table(self.people).whole()
-        key = (
-            annotator
-            if annotator in people.names
-            else next((name for wanted in PERSON for name in people.names if plain_name(name) == wanted), None)
-        )
-        if key is None:
-            raise ConfigurationError(
-                f"{self.people.name} has no column {annotator!r} with the annotator; {listed(people.names)}"
-            )
+        key = key_column(people, annotator, PERSON, "the annotator")
         place_of = places_by_name(people, key)
         names = [id_key(cell) for cell in table.columns[annotator]]
         places = [place_of.get(name) for name in names]
@@ -265,6 +237,16 @@ class RatingTable:
             f"{len(set(place_of) - known):,} of its rows belong to no annotator of these ratings."
         )
         return table, replace(columns, annotator=annotator)
+
+
+def key_column(table: Table, key: str, usual: Sequence[str], content: str) -> str:
+    """Return the column called `key`, or else the first with a usual name. Raises ConfigurationError: there is none."""
+    if key in table.names:
+        return key
+    named = [name for wanted in usual for name in table.names if plain_name(name) == wanted]
+    if not named:
+        raise ConfigurationError(f"{table.path.name} has no column {key!r} with {content}; {listed(table.names)}")
+    return named[0]
 
 
 def places_by_name(table: Table, key: str) -> dict[str, int]:

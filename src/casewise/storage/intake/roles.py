@@ -101,8 +101,8 @@ class CaseColumns:
     for each case."""
 
     @classmethod
-    def of_rows(cls, names: Collection[str]) -> CaseColumns:
-        """Return the columns of rows as `of_rows` takes them: each is called as its option is."""
+    def from_rows(cls, names: Collection[str]) -> CaseColumns:
+        """Return the columns of rows as `benchmark_from_rows` takes them: each is called as its option is."""
         options: dict[str, Any] = {option: option if option in names else "" for option in OPTIONS}
         return cls(**options, reply="")
 
@@ -116,8 +116,13 @@ class CaseColumns:
         }
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """The columns that are named for parts, parameters and traits."""
+        return (*self.named.values(), *self.parameters, *self.trait)
+
+    @property
     def judged_word(self) -> str | None:
-        """The kind of thing that is judged in every row, where it was said so."""
+        """The kind of thing that is judged in every row; None where the rows say it."""
         if self.judged in KINDS:
             return self.judged
         return "reply" if self.reply else "action" if self.tool_call else None
@@ -132,13 +137,13 @@ REPLIES = re.compile(
     r"(?!(?:judge|expected|reference|correct|gold|ideal)_).*?(?:response|reply|completion|generation)"
     r"|(?:(?:model|assistant|llm|ai|bot|chatbot)_)?answer"
 )
-"""Names of columns with replies. Labels may be about these or about the requests, so somebody has to say which."""
+"""Names of columns with replies. Labels may be about these or about the requests, so the user has to say which."""
 
 ON_SCALE = ("value", "mean")
-"""Those of the options that need a scale."""
+"""The options that need a scale."""
 
 ONE_OF_SEVERAL = ("id", "n_votes", "category")
-"""Options for which the first usual name is taken where a file has several; for the others somebody has to choose."""
+"""Options for which the first usual name is taken where a file has several; for the others the user has to choose."""
 
 TRAIT = "trait."
 """The prefix of a column that holds a trait of the annotator."""
@@ -147,7 +152,7 @@ UNNAMED = re.compile(r"column \d+|__UNNAMED__\d+")
 """A column of a sheet without a name in its first line."""
 
 DOTTED = re.compile(r"[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*")
-"""The name of a column that states a context's parameter by itself, if its group is known or is called as a context is."""
+"""The name of a column that states a context's parameter by itself, if its group is known or has the name of a context."""
 
 
 def find_columns(
@@ -165,13 +170,12 @@ def find_columns(
     Raises ConfigurationError: a stated column is not there, two columns could be meant, or one is missing that is required,
     ratings included where the table `has_ratings`.
     """
-    used_columns = {*stated.named.values(), *stated.parameters, *stated.trait}
-    for name in (*stated.named.values(), *stated.parameters, *stated.trait):
-        if name not in columns:
-            raise ConfigurationError(f"there is no column {name!r}{did_you_mean(name, columns)}; {listed(columns)}")
-    if stated.raters and not rater_columns(columns, stated.raters):
+    for name in stated.names:
+        check_there(name, columns)
+    raters = rater_columns(columns, stated.raters)
+    if stated.raters and not raters:
         raise ConfigurationError(f"no column is called like {stated.raters!r}; {listed(columns)}")
-    used_columns |= set(rater_columns(columns, stated.raters))
+    used_columns = {*stated.names, *raters}
     plain: dict[str, list[str]] = {}
     for name in columns:
         plain.setdefault(plain_name(name), []).append(name)
@@ -218,7 +222,7 @@ def columns_of(
     `annotations.label` is the `label` of the object in `annotations`, or the list of the labels of the objects there. It becomes
     a column of the table.
     """
-    for name in (*stated.named.values(), *stated.parameters, *stated.trait):
+    for name in stated.names:
         if name not in table.columns and "." in name:
             cells = parts_of_objects(table, name)
             if any(cell is not None for cell in cells):
@@ -267,7 +271,7 @@ def names_in_objects(table: Table) -> list[str]:
 def reply_column(chosen: CaseColumns, columns: Sequence[str], used_columns: Collection[str]) -> str:
     """Return the column with the replies that are judged, or nothing.
 
-    Raises ConfigurationError: there are requests and replies, and nobody said which of them the labels are about.
+    Raises ConfigurationError: there are requests and replies, and no option says which of them the labels are about.
     """
     if chosen.reply is not None:
         return chosen.reply
@@ -325,6 +329,12 @@ def check_columns(chosen: CaseColumns, columns: Sequence[str]) -> None:
             "column a person), --n-safe with --n-unsafe or --n-votes (counts), --rate (the share that says safe), --annotator with --vote (a "
             f"rating a row), --case (several cases a row), or --value and --mean (on a scale); {listed(columns)}"
         )
+
+
+def check_there(name: str, columns: Sequence[str]) -> None:
+    """Check that there is a column called `name`. Raises ConfigurationError: there is none."""
+    if name not in columns:
+        raise ConfigurationError(f"there is no column {name!r}{did_you_mean(name, columns)}; {listed(columns)}")
 
 
 def listed(columns: Sequence[str]) -> str:

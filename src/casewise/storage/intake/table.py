@@ -150,13 +150,7 @@ def text_of_cell(cell: Any) -> str:
     return "" if cell is None else name_text(cell) if isinstance(cell, (str, float)) else json.dumps(cell, default=str)
 
 
-def table_of(
-    path: Path,
-    rows: Iterable[Entry],
-    *,
-    numbered: bool = False,
-    **facts: Any,
-) -> Table:
+def table_of(path: Path, rows: Iterable[Entry], **facts: Any) -> Table:
     """Return entries as a table whose columns are all their keys.
 
     Raises DataError: there is no row, or a cell is damaged.
@@ -176,7 +170,7 @@ def table_of(
                 column.append(None)
     if not lines:
         raise DataError(path, None, "holds no rows")
-    return Table(path=path, columns=columns, lines=lines, numbered=numbered, **facts)
+    return Table(path=path, columns=columns, lines=lines, **facts)
 
 
 def clean(value: Any, entry: Entry, name: str, cleaned: dict[str, Any]) -> Any:
@@ -244,3 +238,36 @@ def structured(cell: Any) -> Any:
             literal = ast.literal_eval(NanAsNone().visit(ast.parse(cell, mode="eval")))
             return list(literal) if isinstance(literal, (list, tuple)) else literal
     return cell
+
+
+def row_columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """Return a column for each key of the rows."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    return {str(name): [row.get(name) for row in rows] for name in names}
+
+
+def at(value: Any, *path: str | int) -> Any:
+    """Return the value at a path of keys and places in a JSON value; None where the path leads nowhere."""
+    for step in path:
+        if isinstance(step, str):
+            value = value.get(step) if isinstance(value, Mapping) else None
+        else:
+            value = value[step] if isinstance(value, list) and step < len(value) else None
+    return value
+
+
+def object_at(value: Any, *path: str | int) -> Mapping[str, Any]:
+    """Return the object at a path in a JSON value; an empty one where there is none."""
+    found = at(value, *path)
+    return found if isinstance(found, Mapping) else {}
+
+
+def objects_at(value: Any, *path: str | int) -> list[Mapping[str, Any]]:
+    """Return the objects of the list at a path in a JSON value; none where there is no list."""
+    found = at(value, *path)
+    return [each for each in found if isinstance(each, Mapping)] if isinstance(found, list) else []
+
+
+def first_of(values: Mapping[str, Any], keys: Iterable[str]) -> Any:
+    """Return the first of the values under these keys that says something; None where none does."""
+    return next((values[key] for key in keys if values.get(key) not in (None, "")), None)

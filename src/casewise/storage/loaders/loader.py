@@ -11,11 +11,12 @@ from casewise.records import Judged, LabelsBy, RatingScale
 from casewise.storage.benchmark import About, Benchmark
 from casewise.storage.entries import Entry
 from casewise.storage.files import cache_folder
-from casewise.storage.intake.cases import Policies, Repeats, of_rows
+from casewise.storage.intake.cases import benchmark_from_rows
+from casewise.storage.intake.cells import Policies, Repeats
 from casewise.storage.intake.formats.find import read_any_table
 
 Rows = Iterator[tuple[Entry, dict[str, Any]]]
-"""Rows that a loader reads of its files: the place of each row, and the row as `of_rows` takes it."""
+"""Rows that a loader reads of its files: the place of each row, and the row as `benchmark_from_rows` takes it."""
 
 
 @dataclass(frozen=True)
@@ -69,16 +70,16 @@ class Loader:
         """Return the name of a file, or of its folder, among all that are fetched: the first of a benchmark has its name."""
         return self.name if file == self.files[0] else f"{self.name}-{Path(Path(file.name).parts[0]).stem}"
 
-    def place(self, file: SourceFile) -> Path:
+    def cache_path(self, file: SourceFile) -> Path:
         """Return the path in the user's cache at which the file is kept once it is fetched."""
         if "/" in file.name:
             return cache_folder() / f"{self.name}-{file.name}"
         stem = self.title_of(file).replace(":", "-")
         return cache_folder() / f"{stem}-{(file.sha256 or 'unpinned')[:12]}{Path(file.name).suffix}"
 
-    def shown(self, file: SourceFile) -> Path:
+    def display_path(self, file: SourceFile) -> Path:
         """Return what a user is told of a file that is here: its path, or the folder that it is kept in."""
-        return cache_folder() / self.title_of(file) if "/" in file.name else self.place(file)
+        return cache_folder() / self.title_of(file) if "/" in file.name else self.cache_path(file)
 
     def option_of(self, file: SourceFile) -> str | None:
         """Return the option that a file is fetched by; None if it is one of the benchmark's own."""
@@ -87,7 +88,7 @@ class Loader:
     @property
     def is_fetched(self) -> bool:
         """True if all its files are in the cache."""
-        return all(self.place(file).is_file() for file in self.files)
+        return all(self.cache_path(file).is_file() for file in self.files)
 
 
 def github(repository: str, commit: str, files: Mapping[str, str | None]) -> tuple[SourceFile, ...]:
@@ -104,7 +105,7 @@ def table_entries(path: Path) -> Iterator[Entry]:
     yield from read_any_table(path).whole().rows
 
 
-def built(
+def build_benchmark(
     loader: Loader,
     path: Path,
     rows: Rows,
@@ -112,7 +113,7 @@ def built(
     scale: RatingScale | None = None,
     repeats: Repeats = "refuse",
 ) -> Benchmark:
-    """Return the benchmark that a loader's rows make; see `of_rows` for what a row may hold. Errors of no single row name
+    """Return the benchmark that a loader's rows make; see `benchmark_from_rows` for what a row may hold. Errors of no single row name
     `path`.
 
     `repeats`: what becomes of a case that stands several times.
@@ -134,7 +135,7 @@ def built(
         for number, (entry, row) in enumerate(rows, 1)
     )
     policies = Policies(repeats=repeats, keep_secrets=True)  # a public set stays as it was published
-    return of_rows(entries, about, source=path, policies=policies)
+    return benchmark_from_rows(entries, about, source=path, policies=policies)
 
 
 def recipe(name: str, facts: Mapping[str, Any], rows: Callable[..., Rows]) -> Loader:
@@ -154,7 +155,7 @@ def recipe(name: str, facts: Mapping[str, Any], rows: Callable[..., Rows]) -> Lo
     def load(given: Mapping[str, Path]) -> Benchmark:
         paths = [given[file.name] for file in files]
         stated = None if scale is None else RatingScale(**scale)
-        return built(loader, paths[0], rows(*paths), scale=stated, repeats=repeats)
+        return build_benchmark(loader, paths[0], rows(*paths), scale=stated, repeats=repeats)
 
     loader = Loader(name=name, files=files, load=load, **own_facts)
     return loader

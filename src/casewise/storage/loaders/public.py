@@ -15,7 +15,7 @@ from casewise.records.base import shipped_toml
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.entries import Entry, json_entries, json_entry, once, text_lines, text_or_json
 from casewise.storage.loaders.agents import trajectory_rows
-from casewise.storage.loaders.loader import Loader, Rows, SourceFile, built, github, recipe, table_entries
+from casewise.storage.loaders.loader import Loader, Rows, SourceFile, build_benchmark, github, recipe, table_entries
 from casewise.storage.loaders.twin import TWIN
 from casewise.storage.published import read_published
 from casewise.storage.words import VerdictWords
@@ -415,7 +415,7 @@ def scale_of(metric: Entry) -> RatingScale:
 
 
 def text_of(entry: Entry) -> dict[str, Any]:
-    """Return an instance is a text, or an object with what came before and perhaps a response."""
+    """Return the query of an instance: a text, or an object with what came before and perhaps a response."""
     if isinstance(entry.value("instance"), str):
         return {"query": entry.text("instance")}
     parts = entry.entry("instance")
@@ -455,7 +455,7 @@ def load_judgebench(name: str, metric_name: str, files: Mapping[str, Path]) -> B
     experts = str(whole.values.get("expert_annotator", "false")).lower() == "true"
     remark = f"The metric is {metric.text('metric')}: {cut_words}."
     loader = replace(judgebench(name), labels_by="experts" if experts else "people", remark=remark)
-    return built(
+    return build_benchmark(
         loader, whole.path, judgebench_rows(whole, metric.text("metric"), words, scale), scale=scale, repeats="keep"
     )
 

@@ -77,20 +77,20 @@ def public_benchmarks() -> pl.DataFrame:
 # A benchmark's files: where each is kept, and whether it is the pinned one, or the one that was fetched first.
 
 
-def recorded(path: Path) -> Path:
+def checksum_file(path: Path) -> Path:
     """Return the path of the recorded checksum of an unpinned file."""
     return path.with_name(f"{path.name}.sha256")
 
 
 def expected_checksum(loader: Loader, file: SourceFile) -> str | None:
     """Return the pinned checksum of a file, else the one that its first fetch recorded, if any."""
-    first = recorded(loader.place(file))
+    first = checksum_file(loader.cache_path(file))
     return file.sha256 or (read_text(first).strip() if first.is_file() else None)
 
 
 def fetched_file(loader: Loader, file: SourceFile) -> Path:
     """Return one file of a benchmark. Raises DataError: it was not fetched yet, or is damaged; the message says what to do."""
-    path = loader.place(file)
+    path = loader.cache_path(file)
     if not path.is_file():
         option = loader.option_of(file)
         title, more = (f"a part of {loader.name}", f" --{option}") if option else (loader.name, "")
@@ -135,11 +135,11 @@ def fetch(
     Parameters
     ----------
     accept_terms
-        That you have read the terms and accept them, or what asks somebody who is shown them.
+        True if you have read the terms and accept them, or a function that asks a user who reads them.
     prompts
-        Of CASE-Bench: fetch the paper's prompts as well.
+        For CASE-Bench: also fetch the paper's prompts.
     outputs
-        Of CASE-Bench: fetch the answers of the judges that its authors published as well.
+        For CASE-Bench: also fetch the answers of the judges that its authors published.
     copies
         Copies of the files (of the prompts or outputs, where these are wanted) to take instead of downloading them: found
         by their names, else in the order of the loader's files. A folder stands for all files that are kept in one.
@@ -164,19 +164,19 @@ def fetch(
         raise ConfigurationError(f"{loader.name} has no {unknown[0]} to fetch; leave --{unknown[0]} out")
     more = tuple(file for option in options for file in loader.extra[option])
     sources = more if more and paths else (*loader.files, *more)
-    matched_paths = matched(loader, sources, paths) if paths else {}
+    given = match_copies(loader, sources, paths) if paths else {}
     with downloads() as folder:
-        new = {file: matched_paths.get(file) or download(loader, file, folder, progress=progress) for file in sources}
+        new = {file: given.get(file) or download(loader, file, folder, progress=progress) for file in sources}
         for file, path in new.items():
-            check_new(loader, file, path)
+            check_copy(loader, file, path)
         benchmark = None
         if set(loader.files) <= set(new):
             benchmark = loader.load({file.name: path for file, path in new.items()})
-        cached = {file: keep(loader, file, path) for file, path in new.items()}
+        cached = {file: keep_file(loader, file, path) for file, path in new.items()}
     if target is not None and benchmark is not None:
         write_benchmark(benchmark, Path(target))
     return FetchedFiles(
-        {loader.title_of(file): loader.shown(file) for file in cached},
+        {loader.title_of(file): loader.display_path(file) for file in cached},
         {file.name: sha256(path) for file, path in cached.items() if file.sha256 is None},
         benchmark,
     )
@@ -204,7 +204,7 @@ def conditions(loader: Loader) -> str:
     return text
 
 
-def matched(loader: Loader, files: Sequence[SourceFile], copies: Sequence[Path]) -> dict[SourceFile, Path]:
+def match_copies(loader: Loader, files: Sequence[SourceFile], copies: Sequence[Path]) -> dict[SourceFile, Path]:
     """Return the copy of each file: in a folder that is given, else matched by name if all names are there, else by order."""
     if len(copies) == 1 and copies[0].is_dir():
         return {file: copies[0].joinpath(*PurePosixPath(file.name).parts[1:] or (file.name,)) for file in files}
@@ -219,7 +219,7 @@ def matched(loader: Loader, files: Sequence[SourceFile], copies: Sequence[Path])
     return dict(zip(files, copies, strict=True))
 
 
-def check_new(loader: Loader, file: SourceFile, path: Path) -> None:
+def check_copy(loader: Loader, file: SourceFile, path: Path) -> None:
     """Check a copy or a download against the pinned checksum, or that of the first fetch."""
     if not path.is_file():
         raise DataError(path, None, "no such file")
@@ -230,19 +230,19 @@ def check_new(loader: Loader, file: SourceFile, path: Path) -> None:
         release = f"{file.name} of {file.url}" if file.url else file.name
         problem = f"is not the pinned release of {release}: sha256 is {actual}, not {expected}"
     else:
-        remove = recorded(loader.place(file))
+        remove = checksum_file(loader.cache_path(file))
         problem = f"sha256 is {actual}, and the first copy of {file.name} had {expected}; to take the new one, remove {remove}"
     raise ChecksumMismatch(path, None, problem)
 
 
-def keep(loader: Loader, file: SourceFile, path: Path) -> Path:
+def keep_file(loader: Loader, file: SourceFile, path: Path) -> Path:
     """Keep a file that was checked, and record the checksum of one that is not pinned."""
-    target = loader.place(file)
+    target = loader.cache_path(file)
     if path != target:
         with replacing(target) as written:
             written.write(path.read_bytes())
         if file.sha256 is None:
-            write_text(recorded(target), f"{sha256(target)}\n")
+            write_text(checksum_file(target), f"{sha256(target)}\n")
     return target
 
 

@@ -6,16 +6,16 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from casewise.storage.entries import Entry, text_or_json
-from casewise.storage.intake.table import Table
+from casewise.storage.intake.table import Table, row_columns
 
 ANNOTATOR = "annotator"
 """The column with who answered."""
 
-NOBODY = "no case has a submitted answer yet"
+NO_ANSWER = "no case has a submitted answer yet"
 
 
-def beside(entry: Entry, cells: Mapping[str, Any], answers: Mapping[str, Any], annotator: str) -> dict[str, Any]:
-    """Return the fields of a case and one person's answers. No question may have the name of a column of the case."""
+def answer_row(entry: Entry, cells: Mapping[str, Any], answers: Mapping[str, Any], annotator: str) -> dict[str, Any]:
+    """Return the fields of a case with one person's answers. No question may have the name of a column of the case."""
     if twice := set(answers) & set(cells):
         entry.refuse(f"the question {min(twice)!r} is called as a field of the data; rename one of them in the tool")
     return {**cells, **answers, ANNOTATOR: annotator}
@@ -46,12 +46,5 @@ def scores_as_columns(table: Table, scores: Iterable[tuple[str, str, Any]]) -> T
         if name in cells:
             table.row(place).refuse(f"{case!r} has two scores called {name!r}; export those of one evaluator")
         cells[name] = value
-    names = dict.fromkeys(name for cells in rows.values() for name in cells)
-    table.columns = {name: [cells.get(name) for cells in rows.values()] for name in names}
-    table.lines = list(lines.values())
+    table.columns, table.lines = row_columns([*rows.values()]), [*lines.values()]
     return table
-
-
-def first_of(row: Entry, columns: Iterable[str]) -> Any:
-    """Return the first of these cells of a row that says something; None where none does."""
-    return next((row.values[column] for column in columns if row.has(column)), None)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from casewise.storage.entries import Entry
-from casewise.storage.intake.formats.annotations import NOBODY, beside, metadata_columns, single
+from casewise.storage.intake.formats.annotations import NO_ANSWER, answer_row, metadata_columns, single
 from casewise.storage.intake.formats.format import Format, GivenFile, reader, rows_of
 from casewise.storage.intake.table import Table, structured
 
@@ -39,7 +39,7 @@ def answers_of(entry: Entry) -> Iterator[dict[str, Any]]:
                 if response.values.get("status", SUBMITTED) == SUBMITTED:
                     by_person.setdefault(response.name("user_id"), {})[question] = single(response.value("value"))
     for person, answers in by_person.items():
-        yield beside(entry, cells, answers, person)
+        yield answer_row(entry, cells, answers, person)
 
 
 def flat_answers_of(entry: Entry) -> Iterator[dict[str, Any]]:
@@ -62,7 +62,7 @@ def flat_answers_of(entry: Entry) -> Iterator[dict[str, Any]]:
             if state == SUBMITTED:
                 by_person.setdefault(str(person), {})[question] = single(answer)
     for person, answered in by_person.items():
-        yield beside(entry, {name: cell for name, cell in cells.items() if name not in answered}, answered, person)
+        yield answer_row(entry, {name: cell for name, cell in cells.items() if name not in answered}, answered, person)
 
 
 def is_flat(seen: Mapping[str, Any]) -> bool:
@@ -74,20 +74,20 @@ def read(given: GivenFile) -> Table:
         given.notes.append(
             "Argilla's JSON does not say which answers were submitted; drafts and discarded ones count, too."
         )
-    return given.table(rows_of(given, answers_of), empty=NOBODY)
+    return given.table(rows_of(given, answers_of), empty=NO_ANSWER)
 
 
 def read_sheet(table: Table) -> Table:
     """Return a CSV file of the Hub's records as a row a person."""
     given = GivenFile(table.path)
     rows = [Entry(table.path, row.line, cells, row.where) for row in table.rows for cells in flat_answers_of(row)]
-    return given.table(rows, empty=NOBODY)
+    return given.table(rows, empty=NO_ANSWER)
 
 
 SOURCE = "Argilla 2.x, source"
 
 FORMATS = (
     Format("Argilla JSON", "objects", SOURCE, lambda seen: "fields" in seen and "responses" in seen, read),
-    Format("Argilla on the Hub", "objects", SOURCE, is_flat, reader(flat_answers_of, empty=NOBODY)),
+    Format("Argilla on the Hub", "objects", SOURCE, is_flat, reader(flat_answers_of, empty=NO_ANSWER)),
     Format("Argilla on the Hub, as CSV", "sheet", SOURCE, lambda table: is_flat(table.columns), read_sheet),
 )

@@ -13,6 +13,7 @@ from typing import Any
 from casewise.storage.entries import Entry
 from casewise.storage.intake.formats.annotations import metadata_columns
 from casewise.storage.intake.formats.format import Format, reader
+from casewise.storage.intake.table import at, first_of, objects_at
 
 CASES = ("testCases", "conversationalTestCases", "test_results")
 
@@ -26,31 +27,24 @@ def cases_in(entry: Entry) -> Iterator[dict[str, Any]]:
         cells: dict[str, Any] = {
             **metadata_columns(case.values.get("metadata")),
             "id": case.values.get("name"),
-            "query": either(case.values, "input", "turns"),
-            **({} if case.values.get("turns") else {"reply": either(case.values, "actualOutput", "actual_output")}),
-            "expected": either(case.values, "expectedOutput", "expected_output", "expectedOutcome"),
+            "query": first_of(case.values, ("input", "turns")),
+            **({} if case.values.get("turns") else {"reply": first_of(case.values, ("actualOutput", "actual_output"))}),
+            "expected": first_of(case.values, ("expectedOutput", "expected_output", "expectedOutcome")),
             "success": case.values.get("success"),
         }
-        for metric in either(case.values, "metricsData", "metrics_data") or ():
-            if isinstance(metric, Mapping):
-                name = str(metric.get("name", "metric"))
-                cells |= {f"{name} {fact}": metric.get(fact) for fact in ("success", "score", "reason")}
-                cells |= {"model": either(metric, "evaluationModel", "evaluation_model")}
-        for label in case.values.get("classifications") or ():
-            if isinstance(label, Mapping):
-                name, expected = str(label.get("name", "classifier")), either(label, "expectedLabel", "expected_label")
-                cells |= {f"{name} label": label.get("label"), f"{name} expected": expected}
+        for metric in objects_at(case.values, "metricsData") or objects_at(case.values, "metrics_data"):
+            name = metric.get("name", "metric")
+            cells |= {f"{name} {fact}": metric.get(fact) for fact in ("success", "score", "reason")}
+            cells["model"] = first_of(metric, ("evaluationModel", "evaluation_model"))
+        for label in objects_at(case.values, "classifications"):
+            name = label.get("name", "classifier")
+            cells[f"{name} label"] = label.get("label")
+            cells[f"{name} expected"] = first_of(label, ("expectedLabel", "expected_label"))
         yield cells
 
 
-def either(values: Mapping[str, Any], *names: str) -> Any:
-    """Return the value under the first of the names that has one."""
-    return next((values[name] for name in names if values.get(name) is not None), None)
-
-
 def is_run(seen: Mapping[str, Any]) -> bool:
-    run = seen.get(OUTER, seen)
-    return isinstance(run, Mapping) and any(isinstance(run.get(key), list) for key in CASES)
+    return any(isinstance(at(seen.get(OUTER, seen), key), list) for key in CASES)
 
 
 FORMATS = (Format("DeepEval", "objects", "DeepEval 3.x and 4.3, test run", is_run, reader(cases_in)),)

@@ -79,7 +79,7 @@ def read(given: GivenFile) -> Table:
 
 
 class OpenedText(NamedTuple):
-    """A CSV text behind its header."""
+    """A CSV text after its header."""
 
     names: tuple[str, ...]
     records: Iterator[tuple[int, Sequence[str]]]

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from casewise.storage.entries import Entry
-from casewise.storage.intake.formats.annotations import ANNOTATOR, NOBODY, single
+from casewise.storage.intake.formats.annotations import ANNOTATOR, NO_ANSWER, single
 from casewise.storage.intake.formats.format import Format, GivenFile, reader, rows_of
 from casewise.storage.intake.table import Table, table_of
 
@@ -77,6 +77,6 @@ SOURCE = "github.com/doccano/doccano (1.8)"
 
 FORMATS = (
     Format("doccano", "objects", SOURCE, is_line, reader(cells_of)),
-    Format("doccano before 1.3", "objects", SOURCE, is_numbered, reader(numbered_cells_of, empty=NOBODY)),
+    Format("doccano before 1.3", "objects", SOURCE, is_numbered, reader(numbered_cells_of, empty=NO_ANSWER)),
     Format("doccano, a file a person", "folder", SOURCE, lambda given: bool(files_of_people(given)), read_folder),
 )

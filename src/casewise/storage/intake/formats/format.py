@@ -1,4 +1,4 @@
-"""A format: how a file of it is recognised by content, and how it becomes a table."""
+"""Formats: how a file is recognised by its content, and how it becomes a table."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ NO_TABLES = {
 
 
 class GivenFile:
-    """A file or folder that somebody hands over, looked at as far as it takes to recognise it."""
+    """A file or folder that a user gives, read as far as it takes to recognise it."""
 
     def __init__(self, path: Path, options: FileOptions = FileOptions()) -> None:
         self.path, self.options = path, options
@@ -67,7 +67,7 @@ class GivenFile:
 
     @cached_property
     def head(self) -> bytes:
-        """The first bytes; of a folder none."""
+        """The first bytes; none for a folder."""
         if self.path.is_dir():
             return b""
         try:
@@ -78,7 +78,7 @@ class GivenFile:
 
     @cached_property
     def members(self) -> list[str]:
-        """The names of the files in a ZIP archive; of another file none. Raises DataError: the archive is damaged."""
+        """The names of the files in a ZIP archive; none for another file. Raises DataError: the archive is damaged."""
         if not self.head.startswith(b"PK\x03\x04"):
             return []
         try:
@@ -101,42 +101,37 @@ class GivenFile:
         return text
 
     def decoded(self, raw: bytes) -> str:
-        if (encoding := self.options.encoding) is not None:
-            try:
-                return raw.decode(encoding).removeprefix("\ufeff")
-            except LookupError as error:
-                raise ConfigurationError(f"no encoding is called {encoding!r}") from error
-            except UnicodeDecodeError as error:
-                raise DataError(
-                    self.path, raw.count(b"\n", 0, error.start) + 1, f"is no {encoding}: {error.reason}"
-                ) from error
-        for mark, encoding in BOMS:
-            if raw.startswith(mark):
-                try:
-                    text = raw.decode(encoding)
-                except UnicodeDecodeError as error:
-                    raise DataError(
-                        self.path, None, f"begins as {encoding.upper()} and is none: {error.reason}"
-                    ) from error
-                if encoding != "utf-8-sig":
-                    self.notes.append(f"The file is {encoding.upper()}.")
-                return text.removeprefix("\ufeff")
+        """Return the text in the encoding that is stated, that the file's mark says, or that it can be read in."""
+        stated = self.options.encoding
+        marked = next((encoding for mark, encoding in BOMS if raw.startswith(mark)), None)
         try:
-            return raw.decode("utf-8")
+            text = raw.decode(stated or marked or "utf-8").removeprefix("\ufeff")
+        except LookupError as error:
+            raise ConfigurationError(f"no encoding is called {stated!r}") from error
         except UnicodeDecodeError as error:
             line = raw.count(b"\n", 0, error.start) + 1
-            try:
-                text = raw.decode("cp1252")
-            except UnicodeDecodeError:
-                problem = f"byte 0x{raw[error.start]:02x} is neither UTF-8 nor Windows-1252; save the file as UTF-8"
-                raise DataError(self.path, line, problem) from error
-            if "\0" in text:
-                problem = (
-                    "is no text file, and no format that casewise knows; if it is UTF-16, give --encoding utf-16-le"
-                )
+            if stated is not None:
+                raise DataError(self.path, line, f"is no {stated}: {error.reason}") from error
+            if marked is not None:
+                problem = f"begins as {marked.upper()} and is none: {error.reason}"
                 raise DataError(self.path, None, problem) from error
-            self.notes.append(f"The file is not UTF-8 (line {line}); it was read as Windows-1252.")
-            return text
+            return self.windows_text(raw, error, line)
+        if stated is None and marked not in (None, "utf-8-sig"):
+            self.notes.append(f"The file is {str(marked).upper()}.")
+        return text
+
+    def windows_text(self, raw: bytes, problem: UnicodeDecodeError, line: int) -> str:
+        """Return the text in Windows-1252. Raises DataError: it is none either; `problem` is the one with UTF-8."""
+        try:
+            text = raw.decode("cp1252")
+        except UnicodeDecodeError:
+            byte = f"byte 0x{raw[problem.start]:02x} is neither UTF-8 nor Windows-1252; save the file as UTF-8"
+            raise DataError(self.path, line, byte) from problem
+        if "\0" in text:
+            no_text = "is no text file, and no format that casewise knows; if it is UTF-16, give --encoding utf-16-le"
+            raise DataError(self.path, None, no_text) from problem
+        self.notes.append(f"The file is not UTF-8 (line {line}); it was read as Windows-1252.")
+        return text
 
     @cached_property
     def is_json(self) -> bool:

@@ -20,7 +20,7 @@ from casewise.storage.entries import Entry
 from casewise.storage.files import LENIENT, parse
 from casewise.storage.intake.chats import turns_of
 from casewise.storage.intake.formats.format import Format, GivenFile, reader
-from casewise.storage.intake.table import Table, table_of
+from casewise.storage.intake.table import Table, at, object_at, table_of
 
 HEADERS, SAMPLES = ("header.json", "_journal/start.json", "start.json"), "samples/"
 """Files that state the task; a log that was not finished has the second, and the oldest logs the third."""
@@ -70,18 +70,11 @@ def read_archive(file: GivenFile) -> Table:
 
 def cells_of(sample: Entry, evaluation: Mapping[str, Any]) -> dict[str, Any]:
     """Return a sample: its input, the reply, the target, the metadata, and the value and answer of each scorer."""
-    output = sample.values.get("output")
-    output = output if isinstance(output, Mapping) else {}
-    choices = output.get("choices")
+    output, usage = object_at(sample.values, "output"), object_at(sample.values, "output", "usage")
     completion = output.get("completion")
-    if not completion and isinstance(choices, list) and choices:
-        last = turns_of([choices[0].get("message")])
-        completion = last[-1]["text"] if last else None
-    metadata, usage = sample.values.get("metadata"), output.get("usage")
-    error = sample.values.get("error")
-    arguments = evaluation.get("task_args")
-    arguments = arguments if isinstance(arguments, Mapping) else {}
-    cells: dict[str, Any] = dict(metadata) if isinstance(metadata, Mapping) else {}
+    if not completion and (turns := turns_of([at(output, "choices", 0, "message")])):
+        completion = turns[-1]["text"]
+    cells = dict(object_at(sample.values, "metadata"))
     cells |= {
         "id": sample.values.get("id"),
         "epoch": sample.values.get("epoch"),
@@ -89,24 +82,22 @@ def cells_of(sample: Entry, evaluation: Mapping[str, Any]) -> dict[str, Any]:
         "target": sample.values.get("target"),
         "reply": completion,
         "model": output.get("model") or evaluation.get("model"),
-        "error": error.get("message") if isinstance(error, Mapping) else error,
-        "stop_reason": choices[0].get("stop_reason") if isinstance(choices, list) and choices else None,
-        "elicitation": arguments.get("elicitation") or cells.get("elicitation"),
-        "arm": arguments.get("arm") or cells.get("arm"),
+        "error": at(sample.values, "error", "message") or sample.values.get("error"),
+        "stop_reason": at(output, "choices", 0, "stop_reason"),
+        "elicitation": at(evaluation, "task_args", "elicitation") or cells.get("elicitation"),
+        "arm": at(evaluation, "task_args", "arm") or cells.get("arm"),
     }
-    if isinstance(usage, Mapping):
+    if usage:
         cells |= {name: usage.get(name) for name in ("input_tokens", "output_tokens")}
-    scores = sample.values.get("scores")
-    for name, score in (scores if isinstance(scores, Mapping) else {}).items():
-        if isinstance(score, Mapping):
-            answer, value = score.get("answer"), score.get("value")
-            inspect_cells = (
-                evaluation.get("task") == OWN_TASK
-            )  # whose values are agreement with people, and whose answers verdicts
-            about = score.get("metadata")
-            number = about.get("value") if isinstance(about, Mapping) and cells["elicitation"] != "binary" else None
-            stated = None if answer == UNSCORED else answer if number is None else number
-            cells |= {name: stated} if inspect_cells else {name: value, f"{name} answer": answer}
+    for name in object_at(sample.values, "scores"):
+        score = object_at(sample.values, "scores", name)
+        answer, number = score.get("answer"), at(score, "metadata", "value")
+        if evaluation.get("task") != OWN_TASK:
+            cells |= {name: score.get("value"), f"{name} answer": answer}
+        elif answer == UNSCORED:
+            cells[name] = None
+        else:  # the value is the agreement with people, and the answer the verdict
+            cells[name] = answer if number is None or cells["elicitation"] == "binary" else number
     return cells
 
 

@@ -10,14 +10,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from casewise.storage.entries import Entry
-from casewise.storage.intake.formats.annotations import NOBODY, beside, single
+from casewise.storage.intake.formats.annotations import NO_ANSWER, answer_row, single
 from casewise.storage.intake.formats.format import Format, GivenFile, rows_of
 from casewise.storage.intake.table import Table, structured
 
 FORMS = ("choices", "rating", "number", "text", "taxonomy", "datetime", "selected")
 """Keys of a result's value that hold an answer."""
 
-BESIDE = {"type", "original_width", "original_height", "id", "parentID"}
+WHOLE_CASE_KEYS = {"type", "original_width", "original_height", "id", "parentID"}
 """Keys that may stand beside an answer about the whole case. Any other, such as `start` or `x`, says that it is about a region."""
 
 MIN_COLUMNS = {"annotation_id", "annotator", "lead_time"}
@@ -40,7 +40,7 @@ def answers_of(entry: Entry) -> Iterator[dict[str, Any]]:
         person = (
             annotation.entry("completed_by").name("id") if isinstance(by, Mapping) else annotation.name("completed_by")
         )
-        yield beside(annotation, cells, answers, person)
+        yield answer_row(annotation, cells, answers, person)
 
 
 def cancelled(annotation: Mapping[str, Any]) -> bool:
@@ -49,7 +49,7 @@ def cancelled(annotation: Mapping[str, Any]) -> bool:
 
 def form_of(value: Mapping[str, Any]) -> str | None:
     """Return the key that holds the answer about the whole case; None where the value is about a region or has none."""
-    keys = [key for key in value if key not in BESIDE]
+    keys = [key for key in value if key not in WHOLE_CASE_KEYS]
     return keys[0] if len(keys) == 1 and keys[0] in FORMS else None
 
 
@@ -57,7 +57,7 @@ def read(given: GivenFile) -> Table:
     rows = rows_of(given, answers_of)
     n_cancelled = sum(cancelled(each.values) for entry in given.objects for each in entry.entries("annotations"))
     left_out = {"the annotation was cancelled": n_cancelled} if n_cancelled else {}
-    return given.table(rows, empty=NOBODY, left_out=left_out)
+    return given.table(rows, empty=NO_ANSWER, left_out=left_out)
 
 
 def unpacked(cell: Any) -> Any:
@@ -74,7 +74,7 @@ def unpacked(cell: Any) -> Any:
 
 
 def unpack(table: Table) -> Table:
-    """Return the annotations with choices and people unpacked, without the rows of tasks that nobody annotated."""
+    """Return the annotations with choices and people unpacked, without the rows of tasks without an annotation."""
     table = table.without(lambda row: None if row.has("annotation_id") else "the task has no annotation")
     table.columns = {name: [unpacked(cell) for cell in cells] for name, cells in table.columns.items()}
     return table
@@ -88,6 +88,6 @@ SOURCE = "Label Studio, task format and converter"
 
 FORMATS = (
     Format("Label Studio JSON", "objects", SOURCE, lambda seen: "data" in seen and "annotations" in seen, read),
-    Format("Label Studio JSON-MIN", "objects", SOURCE, is_flat, lambda given: unpack(given.table(given.objects))),
-    Format("Label Studio CSV", "sheet", SOURCE, lambda table: is_flat(table.columns), unpack),
+    Format("Label Studio JSON-MIN", "objects", SOURCE, is_flat, lambda given: given.table(given.objects)),
+    Format("Label Studio JSON-MIN or CSV", "sheet", SOURCE, lambda table: is_flat(table.columns), unpack),
 )

@@ -7,13 +7,12 @@ interface writes names as in JavaScript, and a column with a list of values for 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from casewise.storage.entries import Entry
-from casewise.storage.intake.formats.annotations import first_of, scores_as_columns
+from casewise.storage.intake.formats.annotations import scores_as_columns
 from casewise.storage.intake.formats.format import Format
-from casewise.storage.intake.table import Table, structured
+from casewise.storage.intake.table import Table, first_of, object_at, row_columns, structured
 
 TRACE = ("trace_id", "traceId")
 
@@ -56,16 +55,13 @@ def is_scores(table: Table) -> bool:
     )
 
 
-def of_neither(row: Entry) -> str | None:
-    return "a score of a session or of a run of a data set" if first_of(row, SCORED) is None else None
-
-
 def read_scores(table: Table) -> Table:
     """Return a row an observation or trace, with a column for each score: its text where it has one, else its number.
 
     Where people and an evaluator score under one name, the people's column has `(people)` after it.
     """
-    table = table.without(of_neither)
+    other = "a score of a session or of a run of a data set"
+    table = table.without(lambda row: other if first_of(row.values, SCORED) is None else None)
     sources: dict[str, set[bool]] = {}
     for row in table.rows:
         sources.setdefault(row.name("name"), set()).add(row.values.get("source") == PEOPLE)
@@ -75,7 +71,11 @@ def read_scores(table: Table) -> Table:
         return f"{name} (people)" if row.values.get("source") == PEOPLE and len(sources[name]) > 1 else name
 
     return scores_as_columns(
-        table, [(str(first_of(row, SCORED)), column(row), first_of(row, (*TEXTS, "value"))) for row in table.rows]
+        table,
+        [
+            (str(first_of(row.values, SCORED)), column(row), first_of(row.values, (*TEXTS, "value")))
+            for row in table.rows
+        ],
     )
 
 
@@ -87,13 +87,7 @@ def is_traces(table: Table) -> bool:
 
 def read_traces(table: Table) -> Table:
     """Return traces or observations with their scores as columns, the output as the reply and the input as the query."""
-    for name in dict.fromkeys(
-        name for scores in table.columns.get("scores", ()) if isinstance(scores, Mapping) for name in scores
-    ):
-        table.columns[str(name)] = [
-            scores.get(name) if isinstance(scores, Mapping) else None for scores in table.columns["scores"]
-        ]
-    table.columns.pop("scores", None)
+    table.columns |= row_columns([object_at(scores) for scores in table.columns.pop("scores", ())])
     for name in set(table.columns) - LISTS:
         table.columns[name] = [only_score(cell) for cell in table.columns[name]]
     return table.renamed(

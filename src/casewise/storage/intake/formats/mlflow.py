@@ -16,7 +16,7 @@ from typing import Any
 
 from casewise.storage.entries import Entry
 from casewise.storage.intake.formats.format import Format
-from casewise.storage.intake.table import Table, structured
+from casewise.storage.intake.table import Table, at, objects_at, row_columns, structured
 
 ASSESSMENTS = "assessments"
 
@@ -30,12 +30,9 @@ def read(table: Table) -> Table:
 
     Raises DataError: a trace has two assessments of one name.
     """
-    assessed = [dict(assessments_of(row)) for row in table.rows]
-    table.columns = {
-        name: cells for name, cells in table.columns.items() if name not in (ASSESSMENTS, "trace", "spans")
-    }
-    for name in dict.fromkeys(name for values in assessed for name in values):
-        table.columns[name] = [values.get(name) for values in assessed]
+    assessed = [assessments_of(row) for row in table.rows]
+    columns = {name: cells for name, cells in table.columns.items() if name not in (ASSESSMENTS, "trace", "spans")}
+    table.columns = columns | row_columns(assessed)
     for name in ("request", "response"):
         if name in table.columns:
             table.columns[name] = [only_value(cell) for cell in table.columns[name]]
@@ -45,21 +42,15 @@ def read(table: Table) -> Table:
 def assessments_of(row: Entry) -> dict[str, Any]:
     """Return the value of each assessment of a trace; a person's has `(people)` after its name."""
     values: dict[str, Any] = {}
-    listed = structured(row.values.get(ASSESSMENTS))
-    for assessment in listed if isinstance(listed, list) else ():
-        if not isinstance(assessment, Mapping):
-            continue
-        name = str(assessment.get("assessment_name", assessment.get("name", "assessment")))
+    for assessment in objects_at(structured(row.values.get(ASSESSMENTS))):
         if assessment.get("valid") is False:
             continue  # another assessment overrides it
-        source = assessment.get("source")
-        if isinstance(source, Mapping) and source.get("source_type") == "HUMAN":
+        name = str(assessment.get("assessment_name", assessment.get("name", "assessment")))
+        if at(assessment, "source", "source_type") == "HUMAN":
             name = f"{name} (people)"
-        stated = assessment.get("feedback") or assessment.get(
-            "expectation"
-        )  # releases before 3 write null for the other
         if name in values:
             row.refuse(f"the trace has two assessments called {name!r}; keep one")
+        stated = assessment.get("feedback") or assessment.get("expectation")  # before release 3 the other is null
         values[name] = stated_value(stated) if isinstance(stated, Mapping) else assessment.get("value")
     return values
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from casewise.storage.entries import Entry
 from casewise.storage.intake.formats.format import Format
-from casewise.storage.intake.table import Table, structured
+from casewise.storage.intake.table import Table, object_at, row_columns, structured
 
 RADIO = "Answer.taskAnswers"
 """The one column of answers that a crowd form has: a list with an object of questions."""
@@ -35,11 +35,10 @@ def read(table: Table) -> Table:
         lambda row: "the assignment was rejected" if row.values.get("AssignmentStatus") == "Rejected" else None
     )
     buttons = button_columns(table)
-    answers = [chosen(row, form_of(row, buttons)) for row in table.rows]
+    answers = [ticked_answers(row, form_of(row, buttons)) for row in table.rows]
     for column in (RADIO, *buttons):
         table.columns.pop(column, None)
-    for question in dict.fromkeys(name for answer in answers for name in answer):
-        table.columns[f"{ANSWER}{question}"] = [answer.get(question) for answer in answers]
+    table.columns |= {f"{ANSWER}{question}": cells for question, cells in row_columns(answers).items()}
     answer_columns = {name: name.partition(".")[2] for name in table.names if name.startswith(("Input.", ANSWER))}
     others = set(table.names) - set(answer_columns)
     answer_columns = {
@@ -63,14 +62,13 @@ def button_columns(table: Table) -> dict[str, list[str]]:
 def form_of(row: Entry, buttons: Mapping[str, list[str]]) -> Mapping[str, Any]:
     """Return the answers of a row by question; those of buttons by option."""
     form = structured(row.values.get(RADIO))
-    form = form[0] if isinstance(form, list) and form else form
-    answers: dict[str, Any] = dict(form) if isinstance(form, Mapping) else {}
+    answers = dict(object_at(form, 0) or object_at(form))
     for name, (question, option) in buttons.items():
         answers.setdefault(question, {})[option] = TICKS.get(str(row.values.get(name)).lower())
     return answers
 
 
-def chosen(row: Entry, form: Mapping[str, Any]) -> dict[str, Any]:
+def ticked_answers(row: Entry, form: Mapping[str, Any]) -> dict[str, Any]:
     """Return the answers of a form: of buttons the one that is ticked."""
     answers: dict[str, Any] = {}
     alone = {name: value for name, value in form.items() if isinstance(value, Mapping) and len(value) == 1}

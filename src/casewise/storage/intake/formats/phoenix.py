@@ -7,9 +7,9 @@
 
 from __future__ import annotations
 
-from casewise.storage.intake.formats.annotations import first_of, scores_as_columns
+from casewise.storage.intake.formats.annotations import scores_as_columns
 from casewise.storage.intake.formats.format import Format
-from casewise.storage.intake.table import Table
+from casewise.storage.intake.table import Table, first_of
 
 SPAN = "context.span_id"
 
@@ -27,7 +27,8 @@ NAMES = {
 
 ANNOTATIONS = {"span_id", "annotation_name"}
 
-LABEL, SCORE = ("result.label", "label"), ("result.score", "score")
+VALUES = ("result.label", "label", "result.score", "score")
+"""Columns with what an annotation says, the first that is filled counting."""
 
 
 def is_spans(table: Table) -> bool:
@@ -52,7 +53,7 @@ def read_annotations(table: Table) -> Table:
             (
                 row.name("span_id"),
                 row.name("annotation_name") + people.get(str(row.values.get("annotator_kind")), ""),
-                first_of(row, (*LABEL, *SCORE)),
+                first_of(row.values, VALUES),
             )
             for row in table.rows
         ],

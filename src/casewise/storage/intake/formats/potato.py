@@ -15,7 +15,7 @@ from typing import Any
 
 from casewise.errors import DataError
 from casewise.storage.entries import Entry
-from casewise.storage.intake.formats.annotations import ANNOTATOR, NOBODY, beside, single
+from casewise.storage.intake.formats.annotations import ANNOTATOR, NO_ANSWER, answer_row, single
 from casewise.storage.intake.formats.format import Format, GivenFile, rows_of
 from casewise.storage.intake.table import Table, table_of
 from casewise.text import count_of
@@ -42,7 +42,7 @@ TICKED = ("true", "True", "on")
 TYPED = (
     "text_box", "free_response", "number", "slider", "select-one", "confidence_level", "decision", "selection", "scale_value",
 )  # fmt: skip
-"""Labels that Potato itself names: their values are answers that somebody typed, moved or selected."""
+"""Labels that Potato itself names: their values are answers that a person typed, moved or selected."""
 
 
 def answers_to(question: str, labels: Any) -> dict[str, Any]:
@@ -80,7 +80,7 @@ def answers_of_line(entry: Entry) -> Iterator[dict[str, Any]]:
     cells = {"id": entry.name(case), ORIGIN: kind_of(entry.values.get(ORIGIN))}
     if entry.has("displayed_text"):
         cells["text"] = entry.text("displayed_text")
-    yield beside(entry, cells, answers_in(entry.entry(key).values), person)
+    yield answer_row(entry, cells, answers_in(entry.entry(key).values), person)
 
 
 def answers_of_state(entry: Entry) -> Iterator[dict[str, Any]]:
@@ -92,7 +92,7 @@ def answers_of_state(entry: Entry) -> Iterator[dict[str, Any]]:
         labels = by_question(place, answered) if isinstance(answered, list) else place.entry(case).values
         if answers := answers_in(labels):
             cells = {"id": case, ORIGIN: kind_of(entry.values.get("origin"))}
-            yield beside(place, cells, answers, entry.name("user_id"))
+            yield answer_row(place, cells, answers, entry.name("user_id"))
 
 
 def answers_in(labels: Mapping[str, Any]) -> dict[str, Any]:
@@ -130,13 +130,13 @@ def of_people(table: Table) -> Table:
 
     table = table.without(reason)
     if not len(table):
-        raise DataError(table.path, None, NOBODY)
+        raise DataError(table.path, None, NO_ANSWER)
     table.columns.pop(ORIGIN, None)
     return table
 
 
 def reader(cells: Callable[[Entry], Iterable[Mapping[str, Any]]]) -> Callable[[GivenFile], Table]:
-    return lambda file: of_people(file.table(rows_of(file, cells), empty=NOBODY))
+    return lambda file: of_people(file.table(rows_of(file, cells), empty=NO_ANSWER))
 
 
 def files_of_people(folder: GivenFile) -> list[Any]:
@@ -146,7 +146,7 @@ def files_of_people(folder: GivenFile) -> list[Any]:
 def read_folder(folder: GivenFile) -> Table:
     """Return the answers of everybody in an output folder; a person with both files is read from the state.
 
-    Raises DataError: nobody has answered.
+    Raises DataError: no person has answered.
     """
     rows: list[Entry] = []
     files = files_of_people(folder)
@@ -159,13 +159,13 @@ def read_folder(folder: GivenFile) -> Table:
             continue
         rows += rows_of(of_person, answers_of_state if file.name == STATE_FILE else answers_of_line)
     if not rows:
-        raise DataError(folder.path, None, NOBODY)
+        raise DataError(folder.path, None, NO_ANSWER)
     table = of_people(table_of(folder.path, rows))
     table.notes.append(f"{count_of(len(set(table.columns[ANNOTATOR])), 'person was')} read.")
     return table
 
 
-BESIDE = ("_spans", "_room", "_room_id")
+NO_LABELS = ("_spans", "_room", "_room_id")
 """Columns of a question in tables of release 2 that are no labels."""
 
 
@@ -187,7 +187,7 @@ def read_sheet(table: Table) -> Table:
     for name in [name for name in table.columns if mark in name]:
         question, _, label = name.partition(mark)
         cells = table.columns.pop(name)
-        if mark != "." or label not in BESIDE:
+        if mark != "." or label not in NO_LABELS:
             labels.setdefault(question, {})[label] = cells
     answers = [
         answers_in(

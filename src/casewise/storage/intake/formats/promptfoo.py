@@ -12,20 +12,21 @@ from typing import Any
 from casewise.storage.entries import Entry, text_or_json
 from casewise.storage.intake.formats.annotations import metadata_columns
 from casewise.storage.intake.formats.format import Format, reader
+from casewise.storage.intake.table import at, object_at
 
 FAILED_TO_RUN = 2
 """The `failureReason` of a result that an error kept from being judged; 1 is an assertion that failed."""
 
 
 def is_result(seen: Mapping[str, Any]) -> bool:
-    beside = {"response", "gradingResult", "testCase", "promptIdx"}  # a result with an error may lack the first two
-    return isinstance(seen.get("vars"), Mapping) and "success" in seen and bool(beside & set(seen))
+    marks = {"response", "gradingResult", "testCase", "promptIdx"}  # a result with an error may lack the first two
+    return isinstance(seen.get("vars"), Mapping) and "success" in seen and bool(marks & set(seen))
 
 
 def is_file(seen: Mapping[str, Any]) -> bool:
     results = seen.get("results")
-    inner = results.get("results") if isinstance(results, Mapping) else results
-    return isinstance(inner, list) and all(isinstance(result, Mapping) and is_result(result) for result in inner[:1])
+    results = results if isinstance(results, list) else at(results, "results")
+    return isinstance(results, list) and (not results or is_result(object_at(results, 0)))
 
 
 def results_in(entry: Entry) -> Iterator[dict[str, Any]]:
@@ -40,16 +41,13 @@ def results_in(entry: Entry) -> Iterator[dict[str, Any]]:
 
 def cells_of(result: Entry) -> dict[str, Any]:
     """Return a result: the test's variables and metadata, the prompt, the reply, what the assertions said, and each named score."""
-    names = ("response", "gradingResult", "provider", "prompt")
-    response, grading, provider, prompt = (result.values.get(name) for name in names)
-    output = response.get("output") if isinstance(response, Mapping) else None
-    grade = grading if isinstance(grading, Mapping) else {}
+    output, provider = at(result.values, "response", "output"), result.values.get("provider")
+    grade = object_at(result.values, "gradingResult")
     judged = result.values.get("failureReason") != FAILED_TO_RUN
-    scores = grade.get("namedScores")
     return {
-        **(scores if isinstance(scores, Mapping) and judged else {}),
+        **(object_at(grade, "namedScores") if judged else {}),
         **metadata_columns(result.values.get("metadata")),
-        "sent prompt": prompt.get("raw") if isinstance(prompt, Mapping) else None,
+        "sent prompt": at(result.values, "prompt", "raw"),
         **result.entry("vars").values,
         "reply": None if output is None else text_or_json(output),
         "error": result.values.get("error") if output is None or not judged else None,

@@ -14,38 +14,27 @@ from typing import Any
 from casewise.storage.entries import Entry
 from casewise.storage.intake.chats import text_of
 from casewise.storage.intake.formats.format import Format, reader
+from casewise.storage.intake.table import at, object_at, objects_at
 
 
-def reply_of_openai(body: Mapping[str, Any]) -> str | None:
+def openai_reply(body: Mapping[str, Any]) -> str | None:
     """Return the text of a chat completion, of a completion or of a response; None where there is none."""
-    if isinstance(choices := body.get("choices"), list) and choices and isinstance(choices[0], Mapping):
-        if isinstance(text := choices[0].get("text"), str):
-            return text
-        message = choices[0].get("message")
-        content = message.get("content") if isinstance(message, Mapping) else None
-        return None if content is None else text_of(content)
-    messages = [
-        part for part in body.get("output") or () if isinstance(part, Mapping) and part.get("type") == "message"
-    ]
+    if choice := object_at(body, "choices", 0):
+        text, content = choice.get("text"), at(choice, "message", "content")
+        return text if isinstance(text, str) else None if content is None else text_of(content)
+    messages = [part for part in objects_at(body, "output") if part.get("type") == "message"]
     return text_of([part for message in messages for part in message.get("content") or ()]) if messages else None
 
 
 def openai_cells(entry: Entry) -> Iterator[dict[str, Any]]:
-    response, error = entry.values.get("response"), entry.values.get("error")
-    body = response.get("body") if isinstance(response, Mapping) else None
-    body = body if isinstance(body, Mapping) else {}
-    choices = body.get("choices")
-    ended = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], Mapping) else {}
-    incomplete = body.get("incomplete_details")
-    reason = incomplete.get("reason") if isinstance(incomplete, Mapping) else None
-    message = ended.get("message")
+    body = object_at(entry.values, "response", "body")
     yield {
         "id": entry.name("custom_id"),
-        "reply": reply_of_openai(body),
-        "refusal": message.get("refusal") if isinstance(message, Mapping) else None,
+        "reply": openai_reply(body),
+        "refusal": at(body, "choices", 0, "message", "refusal"),
         "model": body.get("model"),
-        "stop_reason": ended.get("finish_reason") or reason,
-        "error": failure(error) or failure(body.get("error")),
+        "stop_reason": at(body, "choices", 0, "finish_reason") or at(body, "incomplete_details", "reason"),
+        "error": failure(entry.values.get("error")) or failure(body.get("error")),
     }
 
 
@@ -62,10 +51,9 @@ def failure(*stated: Any) -> str | None:
 
 def anthropic_cells(entry: Entry) -> Iterator[dict[str, Any]]:
     result = entry.entry("result").values
-    message, error = result.get("message"), result.get("error")
-    message = message if isinstance(message, Mapping) else {}
+    message, error = object_at(result, "message"), result.get("error")
     content, stop = message.get("content"), message.get("stop_reason")
-    inner = error.get("error") if isinstance(error, Mapping) else None  # {"type": "error", "error": {…}}
+    inner = at(error, "error")  # {"type": "error", "error": {…}}
     yield {
         "id": entry.name("custom_id"),
         "reply": None if content is None else text_of(content),

@@ -15,7 +15,7 @@ from typing import Any
 from casewise.storage.entries import Entry
 from casewise.storage.intake.chats import AGENT, RESULT, arguments_of, call_in_words, calls_in, result_text
 from casewise.storage.intake.formats.format import Format, GivenFile
-from casewise.storage.intake.table import Table, structured
+from casewise.storage.intake.table import Table, at, object_at, objects_at, structured
 
 NO_CALL = "holds no tool call; casewise reads a trace for the actions of an agent"
 
@@ -47,15 +47,9 @@ def spans_in(values: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     if "resourceSpans" not in values:
         yield values
         return
-    for resource in listed(values, "resourceSpans"):
-        for scope in listed(resource, "scopeSpans"):
-            yield from listed(scope, "spans")
-
-
-def listed(values: Any, name: str) -> Iterator[Mapping[str, Any]]:
-    """Yield the objects of a list in an object; of anything else nothing."""
-    parts = values.get(name) if isinstance(values, Mapping) else None
-    yield from (part for part in (parts if isinstance(parts, list) else ()) if isinstance(part, Mapping))
+    for resource in objects_at(values, "resourceSpans"):
+        for scope in objects_at(resource, "scopeSpans"):
+            yield from objects_at(scope, "spans")
 
 
 def attributes_of(span: Mapping[str, Any]) -> dict[str, Any]:
@@ -63,7 +57,7 @@ def attributes_of(span: Mapping[str, Any]) -> dict[str, Any]:
     stated = span.get("attributes")
     if isinstance(stated, Mapping):
         return {str(name): value for name, value in stated.items()}
-    return {str(pair.get("key")): plain_value(pair.get("value")) for pair in listed(span, "attributes")}
+    return {str(pair.get("key")): plain_value(pair.get("value")) for pair in objects_at(span, "attributes")}
 
 
 def plain_value(value: Any) -> Any:
@@ -74,16 +68,11 @@ def plain_value(value: Any) -> Any:
         if kind == "intValue":
             return int(inner)
         if kind == "arrayValue":
-            return [plain_value(part) for part in listed(inner, "values")]
+            return [plain_value(part) for part in objects_at(inner, "values")]
         if kind == "kvlistValue":
-            return {str(pair.get("key")): plain_value(pair.get("value")) for pair in listed(inner, "values")}
+            return {str(pair.get("key")): plain_value(pair.get("value")) for pair in objects_at(inner, "values")}
         return inner
     return None
-
-
-def trace_of(span: Mapping[str, Any]) -> str:
-    context = span.get("context")
-    return str(span.get("traceId") or (context.get("trace_id") if isinstance(context, Mapping) else None) or "")
 
 
 def started(span: Mapping[str, Any]) -> str:
@@ -96,7 +85,8 @@ def rows_of_spans(entries: Iterable[Entry]) -> Iterator[Entry]:
     traces: dict[str, list[tuple[Mapping[str, Any], Entry]]] = {}
     for entry in entries:
         for span in spans_in(entry.values):
-            traces.setdefault(trace_of(span), []).append((span, entry))
+            trace = str(span.get("traceId") or at(span, "context", "trace_id") or "")
+            traces.setdefault(trace, []).append((span, entry))
     for trace, spans in traces.items():
         before: list[dict[str, str]] = []
         for span, entry in sorted(spans, key=lambda pair: started(pair[0])):
@@ -157,11 +147,9 @@ def rows_of_mcp(entries: Iterable[Entry]) -> Iterator[Entry]:
     waiting: set[str] = set()
     for entry in entries:
         message = message_of(entry.values)
-        params = message.get("params") if isinstance(message.get("params"), Mapping) else {}
-        assert isinstance(params, Mapping)
+        params = object_at(message, "params")
         if message.get("method") == "initialize":
-            about = params.get("clientInfo")
-            client, session, before = (about.get("name") if isinstance(about, Mapping) else None), session + 1, []
+            client, session, before = at(params, "clientInfo", "name"), session + 1, []
         elif message.get("method") == "tools/call":
             call = {"tool": params.get("name"), "arguments": arguments_of(params.get("arguments", {}))}
             row = row_of_call(call, list(before), agent=client, id=message.get("id"), cluster=f"session {session}")

@@ -10,7 +10,9 @@ import pytest
 
 from casewise.errors import CasewiseError
 from casewise.storage.benchmark import Benchmark
-from casewise.storage.intake.cases import Policies
+from casewise.storage.intake.cells import Policies
+from casewise.storage.intake.formats.find import read_any_table
+from casewise.storage.intake.formats.traces import plain_value
 from casewise.storage.intake.roles import CaseColumns
 from casewise.storage.load import import_cases
 
@@ -186,3 +188,104 @@ def test_secrets_are_masked_and_the_receipt_says_so(tmp_path: Path):
 def test_a_trace_without_a_call_says_so(tmp_path: Path):
     with pytest.raises(CasewiseError, match="no tool call"):
         read(tmp_path, MCP[0])
+
+
+# Tables of traces, as the formats read them.
+
+
+def rows(tmp_path: Path, *objects: object) -> list[dict[str, Any]]:
+    file = tmp_path / "trace.jsonl"
+    file.write_text("".join(f"{json.dumps(value)}\n" for value in objects))
+    return [dict(row.values) for row in read_any_table(file).rows]
+
+
+@pytest.mark.parametrize(
+    ("value", "plain"),
+    [
+        ({"stringValue": "a"}, "a"),
+        ({"intValue": "7"}, 7),
+        ({"boolValue": False}, False),
+        ({"doubleValue": 0.5}, 0.5),
+        ({"arrayValue": {"values": [{"intValue": 1}, {"stringValue": "b"}]}}, [1, "b"]),
+        ({"kvlistValue": {"values": [{"key": "k", "value": {"intValue": 1}}]}}, {"k": 1}),
+        ({}, None),
+        ("a", "a"),
+    ],
+)
+def test_a_typed_value_of_otlp_is_its_json(value: object, plain: object):
+    assert plain_value(value) == plain
+
+
+def test_a_call_knows_the_last_chat_of_its_own_trace_and_the_calls_since(tmp_path: Path):
+    def span(start: int, trace: str = "t1", **attributes: Any) -> dict[str, Any]:
+        names = {name.replace("__", "."): value for name, value in attributes.items()}
+        return {"traceId": trace, "startTimeUnixNano": str(start), "attributes": names}
+
+    messages = [{"role": "user", "parts": [{"type": "text", "content": "Hello"}]}]
+    tool = {"gen_ai__operation__name": "execute_tool", "gen_ai__tool__name": "send"}
+    found = rows(
+        tmp_path,
+        span(9, **tool, gen_ai__agent__id="a7", gen_ai__tool__call__id="c2"),
+        span(10, gen_ai__operation__name="chat"),
+        span(1, gen_ai__operation__name="chat", gen_ai__input__messages=messages),
+        span(2, mcp__method__name="tools/call", gen_ai__tool__name="read", gen_ai__tool__call__result="done"),
+        span(3, "t2", **tool, gen_ai__conversation__id="k"),
+        span(11, **tool),
+    )
+    by_start = {(row["cluster"], row["tool_call"]["tool"]): row for row in found}
+
+    assert [row["tool_call"] for row in found] == [
+        {"tool": "read"},
+        {"tool": "send", "agent": "a7"},
+        {"tool": "send"},
+        {"tool": "send"},
+    ]
+    said = {"role": "user", "text": "Hello"}
+    read_before = [{"role": "agent", "text": "read"}, {"role": "tool", "text": "done"}]
+    assert (found[0]["before"], found[1]["before"], found[1]["id"]) == ([said], [said, *read_before], "c2")
+    assert found[2]["before"] == [said, *read_before, {"role": "agent", "text": "send"}]
+    assert (by_start["k", "send"]["before"], by_start["k", "send"]["cluster"]) == (None, "k")
+
+
+def test_a_client_that_connects_again_begins_a_new_session_of_mcp(tmp_path: Path):
+    again = {"jsonrpc": "2.0", "id": 0, "method": "initialize"}
+    failed = {"jsonrpc": "2.0", "id": 3, "error": {"code": -1, "message": "no"}}
+    call = {"jsonrpc": "2.0", "id": 4, "method": "tools/call", "params": {"name": "read"}}
+    found = rows(tmp_path, *MCP, failed, call, again, call | {"id": 5})
+
+    assert [(row["id"], row["cluster"]) for row in found] == [
+        *((2, "session 1"), (3, "session 1"), (4, "session 1")),
+        (5, "session 2"),
+    ]
+    assert found[2]["before"][-1] == {"role": "tool", "text": '{"code": -1, "message": "no"}'}
+    assert (found[3]["before"], "agent" in found[3]["tool_call"]) == (None, False)
+    assert found[0]["tool_call"]["agent"] == "desk"
+
+
+def test_calls_of_logged_chats_have_the_id_of_their_chat_or_its_number(tmp_path: Path):
+    found = rows(tmp_path, OPENAI, ANTHROPIC | {"id": "log-7"})
+
+    assert [(row["id"], row["cluster"]) for row in found] == [
+        ("chat 1-1", "chat 1"),
+        ("log-7-1", "log-7"),
+        ("log-7-2", "log-7"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("values", "name"),
+    [
+        (OPENAI, "chats with calls of tools"),
+        (OPENAI | {"label": "safe"}, "JSON"),
+        ({"messages": [{"role": "user", "content": "Who?"}]}, "JSON"),
+        ({"attributes": {"mcp.method.name": "tools/call", "gen_ai.tool.name": "f"}}, "OpenTelemetry spans"),
+        ({"attributes": {"http.url": "x"}}, "JSON"),
+        ({"attributes": [{"key": "gen_ai.tool.name"}]}, "JSON"),
+        ({"payload": MCP[3]}, "MCP transcript"),
+        ({"msg": MCP[3]}, "MCP transcript"),
+        (MCP[3] | {"jsonrpc": "1.0"}, "JSON"),
+    ],
+)
+def test_a_trace_is_recognised_by_its_first_object(tmp_path: Path, values: dict[str, Any], name: str):
+    (tmp_path / "trace").write_text(json.dumps([values, values]))
+    assert read_any_table(tmp_path / "trace").format == name
