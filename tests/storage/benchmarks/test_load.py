@@ -13,7 +13,7 @@ from tests.support.published import released_rows, write
 from casewise.errors import BenchmarkError, ConfigurationError, DataError
 from casewise.records import Item, RatingScale
 from casewise.storage.benchmark_folder import read_benchmark, write_benchmark
-from casewise.storage.intake.cases import Policies
+from casewise.storage.intake.cells import Policies
 from casewise.storage.load import (
     EMBEDDED,
     ImportOptions,
