@@ -312,7 +312,7 @@ def test_a_fold_that_keeps_no_promise_refuses_or_asks(limit: RequirementFields, 
 
 
 def test_held_out_thresholds_ask_where_asking_has_a_cost():
-    decisions, _ = held_out(decisions_evidence(9), Requirements(ratio=4, ask_cost=0.2), method="platt")
+    decisions, _ = held_out(decisions_evidence(9, queries=40), Requirements(ratio=4, ask_cost=0.2), method="platt")
 
     assert 0.1 < (decisions == DECISIONS.index("ask")).mean() < 0.9
 
