@@ -489,6 +489,20 @@ def test_on_a_scale_a_judge_is_compared_with_the_mean_ratings():
     assert found["scale_pearson"] == pytest.approx(np.corrcoef([0.9, 0.4, 0.3], [0.8, 0.5, 0.2])[0, 1])
 
 
+def test_what_a_metric_is_follows_from_its_parts_unless_it_says_so():
+    sample = random_sample(np.random.default_rng(1), queries=6)
+    names = ("accuracy", "recall_safe", "f1_safe", "pearson", "brier", "unscored_rate")
+
+    assert [number.kind for number in measure(sample, metrics=parse_metrics(*names))] == [
+        "share",
+        "share",
+        "harmonic",
+        "other",
+        "other",
+        "share",
+    ]
+
+
 def test_the_published_cross_entropy_is_over_rated_values():
     sample = sample_of([1, 0, 1], [1, 1, 1], rate=[1, NAN, 1], probability=[0.5, 0.2, NAN])
 

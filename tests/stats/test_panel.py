@@ -4,10 +4,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.stats
 from scipy.special import expit
 
 from casewise.errors import StatisticsError
-from casewise.stats.panel import labels_needed, panel_curve, panel_worth, prediction_powered_rate, usual_reference
+from casewise.stats.arrays import Raters
+from casewise.stats.panel import (
+    labels_needed,
+    panel_curve,
+    panel_worth,
+    prediction_powered_rate,
+    reference_weight,
+    usual_reference,
+)
+from casewise.stats.shares import score_limits
 
 
 def crowd(items=400, seed=1):
@@ -167,6 +177,114 @@ def test_a_verdict_as_grader_is_stratified_and_allows_for_errors_that_no_label_s
     assert some.estimate == pytest.approx(0.36)
 
 
+def voted(rng, *, queries=60, labelled=30, people=8):
+    """Labels that are shares of three people's votes on two items of each of the first queries, with these votes."""
+    items = np.arange(2 * queries)
+    rated = np.repeat(items[: 2 * labelled], 3)
+    annotator = (rated + np.tile([0, 3, 5], 2 * labelled)) % people
+    vote = rng.random(len(rated)) < np.linspace(0.2, 0.9, people)[annotator]
+    labels = np.full(2 * queries, np.nan)
+    labels[: 2 * labelled] = vote.reshape(-1, 3).mean(1)
+    return labels, items // 2, Raters(rated, annotator, vote)
+
+
+def people_variance(labels, raters):
+    """What people add to the variance of the labels' mean, by the formula."""
+    influence = (raters.safe - labels[raters.item]) / 3 / np.sum(~np.isnan(labels))
+    people = raters.annotator.max() + 1
+    sums = np.bincount(raters.annotator, influence - influence.mean())
+    return max(0, people / (people - 1) * (sums**2).sum() - ((influence - influence.mean()) ** 2).sum())
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_strata_have_jeffreys_limits_at_an_effective_number_of_labels(known):
+    rng = np.random.default_rng(11)
+    labels, query, raters = voted(rng)
+    grader = np.where(np.nan_to_num(labels, nan=0.5) + rng.normal(0, 0.4, 120) > 0.5, 2.0, -1.0)
+    found = prediction_powered_rate(grader, labels, clusters=query, level=0.9, raters=raters if known else None)
+
+    rated = ~np.isnan(labels)
+    strata = [grader == value for value in (-1.0, 2.0)]
+    shares = np.array([stratum.mean() for stratum in strata])
+    n = np.array([(stratum & rated).sum() for stratum in strata])
+    means = np.array([labels[stratum & rated].mean() for stratum in strata])
+    mean, weight = (np.where(strata[1], *column[::-1]) for column in (means, shares / n))
+    error = np.bincount(query, np.where(rated, (np.nan_to_num(labels) - mean) * weight, 0))
+    label_variance = (error**2).sum() * 30 / 29
+    share_variance = (np.bincount(query, (mean - shares @ means) / 120) ** 2).sum()
+    of_people = people_variance(labels, raters) if known else 0.0
+    t = scipy.stats.t.ppf(0.95, (8 if known else 30) - 1)
+    size = n * (shares**2 * means * (1 - means) / n).sum() / label_variance * (scipy.stats.norm.ppf(0.95) / t) ** 2
+    low, high = (scipy.stats.beta.ppf(end, size * means + 0.5, size * (1 - means) + 0.5) for end in (0.05, 0.95))
+    below, above = (
+        np.sqrt((shares**2 * reach**2).sum() + t**2 * (share_variance + of_people))
+        for reach in (means - low, high - means)
+    )
+
+    assert known == (of_people > 0)
+    assert found.estimate == pytest.approx(shares @ means)
+    assert (found.ci_low, found.ci_high) == pytest.approx((found.estimate - below, found.estimate + above))
+    assert found.error == pytest.approx(np.sqrt(label_variance + share_variance + of_people))
+    assert found.weight == pytest.approx((means[1] - means[0]) / 3)
+    by_labels = 30 / 29 * (np.bincount(query[rated], labels[rated] - labels[rated].mean()) ** 2).sum() / 3600
+    assert found.worth == pytest.approx(60 * (by_labels + of_people) / found.error**2)
+    assert (found.labels, found.items) == (60, 120)
+
+
+def test_a_grader_of_many_values_gets_score_limits_at_its_effective_number_of_labels():
+    rng = np.random.default_rng(12)
+    labels, query, raters = voted(rng)
+    grader = np.nan_to_num(labels, nan=0.4) + rng.normal(0, 0.3, 120)
+    found = prediction_powered_rate(grader, labels, clusters=query, level=0.9, raters=raters)
+
+    rated = ~np.isnan(labels)
+
+    def influence(values, chosen):
+        deviation = np.where(chosen, values - values[chosen].mean(), 0) / chosen.sum()
+        clusters = len(np.unique(query[chosen]))
+        return np.bincount(query, deviation) * np.sqrt(clusters / (clusters - 1))
+
+    own, gain = influence(np.nan_to_num(labels), rated), influence(grader, rated) - influence(grader, ~rated)
+    whole = (influence(grader, np.ones(120, dtype=bool)) ** 2).sum() * 120 * (1 / 60 + 1 / 60)
+    weight = own @ gain / whole
+    of_people = people_variance(labels, raters)
+    variance = ((own - weight * gain) ** 2).sum() * 29 / 28 + of_people
+    estimate = labels[rated].mean() + weight * (grader[~rated].mean() - grader[rated].mean())
+    assert 0 < weight < 1
+    assert (found.weight, found.estimate, found.error) == pytest.approx((weight, estimate, np.sqrt(variance)))
+    for p, v, limits in (
+        (estimate, variance, (found.ci_low, found.ci_high)),
+        (labels[rated].mean(), (own**2).sum() + of_people, (found.by_labels_low, found.by_labels_high)),
+    ):
+        expected = score_limits(p, p * (1 - p) / v, level=0.9, df=7)
+        assert limits == pytest.approx((expected.low, expected.high))
+
+
+def test_a_stratum_without_a_label_may_have_any_rate():
+    grader, labels = np.repeat([0.0, 1.0], 10), np.full(20, np.nan)
+    labels[:6] = 0.0
+    found = prediction_powered_rate(grader, labels)
+
+    assert (found.estimate, found.ci_low) == (0.25, 0)
+    assert found.ci_high > 0.5
+
+
+def test_labels_that_are_all_alike_are_worth_as_many_as_there_are():
+    found = prediction_powered_rate([0.1, 0.2, 0.3, 0.4, 0.5], [1, 1, 1, np.nan, np.nan])
+
+    assert (found.estimate, found.error, found.worth, found.weight) == (1, 0, 3, 0)
+    assert found.ci_high == found.by_labels_high == 1
+    limits = score_limits(1.0, 3.0, df=2)
+    assert found.ci_low == pytest.approx(limits.low)
+
+
+def test_the_weight_of_safe_in_a_reference_by_hand():
+    """Of three votes with two safe, a reference of two is safe or tied; four votes with one safe leave it unsafe or tied."""
+    found = reference_weight([2, 1, 2], [3, 4, 2], reference_size=2)
+
+    assert found == pytest.approx([1 / 3 + 2 / 3 / 2, 1 / 2 / 2, np.nan], nan_ok=True)
+
+
 def test_the_corrected_rate_covers_with_30_labels_and_a_grader_that_misses_some():
     rng, held = np.random.default_rng(3), 0
     for _ in range(300):
@@ -200,6 +318,10 @@ def test_the_labels_needed_give_the_width_that_was_asked_for():
     beside, alone = labels_needed(0.05, rate=0.4, correlation=0.7, items=2000)
 
     assert (beside, alone) == (207, 369)
+    assert labels_needed(0.05, rate=0.4, correlation=-0.7, items=2000) == (beside, alone)
+    assert labels_needed(0.05, rate=0.4, correlation=0.0, items=2000) == (369, 369)
+    assert labels_needed(0.9, rate=0.4, correlation=0.5, items=20)[0] == 2
+    assert labels_needed(0.05, rate=0.4, correlation=0.9, items=369)[0] <= 369
     assert 0.24 / beside * (1 - 0.49 * (2000 - beside) / 2000) == pytest.approx((0.05 / 1.959964) ** 2, rel=0.01)
 
 
@@ -211,6 +333,9 @@ def test_the_labels_needed_give_the_width_that_was_asked_for():
         (lambda: panel_curve([3], [5]), "no item has 11 votes"),
         (lambda: labels_needed(0.001, rate=0.4, correlation=0.7, items=2000), "too few"),
         (lambda: labels_needed(0.05, rate=0.4, correlation=1.0, items=2000), "correlation"),
+        (lambda: labels_needed(0.05, rate=0.4, correlation=0.0, items=368), "368 items are too few"),
+        (lambda: labels_needed(0.05, rate=0.4, correlation=0.5, items=1), "items must be"),
+        (lambda: labels_needed(0.05, rate=1.0, correlation=0.5, items=9), "rate must lie"),
     ],
 )
 def test_what_cannot_be_answered_is_refused(ask, why):
