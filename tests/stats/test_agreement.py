@@ -7,7 +7,8 @@ from tests.support.data import reference
 
 from casewise.errors import StatisticsError
 from casewise.stats import agreement_of_votes
-from casewise.stats.agreement import krippendorff_alpha
+from casewise.stats.agreement import krippendorff_alpha, krippendorff_alpha_of_ratings
+from casewise.stats.arrays import Raters
 
 
 def votes_as_ratings(safe, votes):
@@ -169,3 +170,40 @@ def test_answers_all_alike_have_no_alpha():
 def test_single_answers_or_one_cluster_are_refused(question, why):
     with pytest.raises(StatisticsError, match=why):
         question()
+
+
+def test_alpha_of_a_scale_is_the_librarys_and_wider_with_people():
+    rng = np.random.default_rng(1)
+    truth, own = rng.uniform(0.2, 0.8, 40), rng.normal(0, 0.2, 9)
+    values = np.clip(truth[:, None] + own + rng.normal(0, 0.1, (40, 9)), 0, 1)
+    values[rng.random(values.shape) < 0.2] = np.nan
+    item, annotator = np.nonzero(~np.isnan(values))
+    given = values[item, annotator]
+
+    alone = krippendorff_alpha_of_ratings(item, given, clusters=np.arange(40))
+    people = krippendorff_alpha_of_ratings(item, given, clusters=np.arange(40), annotator=annotator)
+
+    reference = krippendorff.alpha(values.T, level_of_measurement="interval")
+    assert alone.alpha == people.alpha == pytest.approx(reference, rel=1e-9)
+    assert np.ptp(people.interval or ()) > np.ptp(alone.interval or ())
+    for nobodys_twice in ([], [0, 1]):
+        with pytest.raises(StatisticsError, match="two ratings"):
+            krippendorff_alpha_of_ratings(nobodys_twice, [0.5, 0.2][: len(nobodys_twice)], clusters=[0, 1])
+
+
+def test_alpha_with_unsure_as_an_answer_is_the_librarys_and_with_two_answers_that_of_votes():
+    rng = np.random.default_rng(2)
+    answers = rng.integers(0, 3, (50, 7))
+    answers[:25] = rng.choice([0, 0, 0, 1, 2], (25, 7))
+    item, annotator = (code.ravel() for code in np.indices(answers.shape))
+    counts = np.stack([(answers == value).sum(1) for value in range(3)], 1)
+    found = krippendorff_alpha(counts, level="nominal", raters=Raters(item, annotator, answers.ravel()))
+    assert found.alpha == pytest.approx(krippendorff.alpha(answers.T, level_of_measurement="nominal"))
+
+    sure = answers.ravel() < 2
+    given = Raters(item[sure], annotator[sure], answers.ravel()[sure])
+    two = krippendorff_alpha(counts[:, :2], level="nominal", raters=given)
+    raters = Raters(given.item, given.annotator, given.safe == 0)
+    votes = agreement_of_votes(counts[:, 0], counts[:, :2].sum(1), raters=raters)
+    assert two.alpha == pytest.approx(votes.alpha)
+    assert two.interval == pytest.approx(votes.alpha_interval, rel=1e-6)

@@ -237,3 +237,12 @@ def test_what_a_vote_adds_by_exchange_is_what_a_mean_loses_without_it():
 
     assert terms.of_safe[:, 0] == pytest.approx([1 / 3 - 0, 0])
     assert terms.of_unsafe[:, 0] == pytest.approx([1 / 3 - 1 / 2, 0])
+
+
+def test_a_vote_that_is_half_safe_adds_half_of_both():
+    item, annotator = np.array([0, 0, 1, 1, 2]), np.array([0, 1, 0, 1, 0])
+    adds = PerVote(Raters(item, annotator, np.array([1, 0, 1, 0, 0.5])), np.array([3.0, 2, 5]), np.array([-1.0, 0, 1]))
+    same = adds._replace(of_safe=np.array([3.0, 2, 3]), of_unsafe=np.array([-1.0, 0, 3]))
+
+    assert adds.variance == pytest.approx(same.variance)
+    assert adds.variance > 0

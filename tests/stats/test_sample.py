@@ -1,15 +1,14 @@
 from dataclasses import replace
 
-import krippendorff
 import numpy as np
 import polars as pl
 import pytest
 from tests.support.samples import NAN, named, random_sample, sample_of
 
 from casewise.errors import StatisticsError
-from casewise.stats.agreement import agreement_of_votes, krippendorff_alpha, krippendorff_alpha_of_ratings
-from casewise.stats.arrays import PerVote, Raters
+from casewise.stats.arrays import Raters
 from casewise.stats.estimates import estimate
+from casewise.stats.labels import LabelPolicy
 from casewise.stats.metrics import METRICS, ON_SCALE, find_metric, value_of
 from casewise.stats.sample import (
     LEVEL,
@@ -18,8 +17,16 @@ from casewise.stats.sample import (
     ScaleRatings,
     constant_accuracy,
     filled_in_test,
+    floor_terms,
+    judge_sample,
+    label_terms,
+    permutation_p_value,
     query_numbers,
+    rate_terms,
+    refusal_terms,
     right_weight,
+    scale_totals,
+    totals_by_query,
 )
 
 
@@ -104,51 +111,6 @@ def test_intervals_on_the_scale_hold_people_as_well_as_items():
 
     assert inside[True] >= 105  # of 120, with 8 people; 114 on average with many
     assert inside[False] <= 90
-
-
-def test_alpha_of_a_scale_is_the_librarys_and_wider_with_people():
-    rng = np.random.default_rng(1)
-    _, values = crowd(rng, items=40, people=9, shift=0.2)
-    values[rng.random(values.shape) < 0.2] = np.nan
-    item, annotator = np.nonzero(~np.isnan(values))
-    given = values[item, annotator]
-
-    alone = krippendorff_alpha_of_ratings(item, given, clusters=np.arange(40))
-    people = krippendorff_alpha_of_ratings(item, given, clusters=np.arange(40), annotator=annotator)
-
-    reference = krippendorff.alpha(values.T, level_of_measurement="interval")
-    assert alone.alpha == people.alpha == pytest.approx(reference, rel=1e-9)
-    assert np.ptp(people.interval or ()) > np.ptp(alone.interval or ())
-    for nobodys_twice in ([], [0, 1]):
-        with pytest.raises(StatisticsError, match="two ratings"):
-            krippendorff_alpha_of_ratings(nobodys_twice, [0.5, 0.2][: len(nobodys_twice)], clusters=[0, 1])
-
-
-def test_alpha_with_unsure_as_an_answer_is_the_librarys_and_with_two_answers_that_of_votes():
-    rng = np.random.default_rng(2)
-    answers = rng.integers(0, 3, (50, 7))
-    answers[:25] = rng.choice([0, 0, 0, 1, 2], (25, 7))
-    item, annotator = (code.ravel() for code in np.indices(answers.shape))
-    counts = np.stack([(answers == value).sum(1) for value in range(3)], 1)
-    found = krippendorff_alpha(counts, level="nominal", raters=Raters(item, annotator, answers.ravel()))
-    assert found.alpha == pytest.approx(krippendorff.alpha(answers.T, level_of_measurement="nominal"))
-
-    sure = answers.ravel() < 2
-    given = Raters(item[sure], annotator[sure], answers.ravel()[sure])
-    two = krippendorff_alpha(counts[:, :2], level="nominal", raters=given)
-    raters = Raters(given.item, given.annotator, given.safe == 0)
-    votes = agreement_of_votes(counts[:, 0], counts[:, :2].sum(1), raters=raters)
-    assert two.alpha == pytest.approx(votes.alpha)
-    assert two.interval == pytest.approx(votes.alpha_interval, rel=1e-6)
-
-
-def test_a_vote_that_is_half_safe_adds_half_of_both():
-    item, annotator = np.array([0, 0, 1, 1, 2]), np.array([0, 1, 0, 1, 0])
-    adds = PerVote(Raters(item, annotator, np.array([1, 0, 1, 0, 0.5])), np.array([3.0, 2, 5]), np.array([-1.0, 0, 1]))
-    same = adds._replace(of_safe=np.array([3.0, 2, 3]), of_unsafe=np.array([-1.0, 0, 3]))
-
-    assert adds.variance == pytest.approx(same.variance)
-    assert adds.variance > 0
 
 
 def release_like(rng, *, odd, by_chance, n=900):
@@ -277,3 +239,245 @@ def test_answers_go_with_their_items_and_with_votes_less():
     relabelled = sample.with_people(rate=1 - sample.rate, weight=1 - sample.weight)
     assert all(np.array_equal(answer.weight, 1 - sample.weight) for answer in relabelled.answers)
     assert not sample.together.answers
+
+
+ITEMS = pl.DataFrame(
+    {
+        "query_id": ["q", "r", "q", "s"],
+        "n_safe": [2, 1, 0, 3],
+        "n_votes": [3, 2, 2, 3],
+        "intended_safe": [None] * 4,
+        "published_rate": [None] * 4,
+        "category": ["none"] * 4,
+    }
+)
+VALUES = np.array([0.9, 0.5, NAN, 0.2])
+RATERS = Raters(
+    np.array([0, 0, 0, 1, 1, 2, 2, 3, 3, 3]), np.arange(10) % 3, np.array([1, 1, 0, 1, 0, 0, 0, 1, 1, 1]) == 1
+)
+
+
+def columns(sample, *names):
+    return [pytest.approx(getattr(sample, name).tolist(), nan_ok=True) for name in names]
+
+
+def test_a_sample_has_peoples_labels_beside_a_judges_values():
+    sample = judge_sample(ITEMS, VALUES, elicitation="probability")
+
+    assert columns(sample, "weight", "rate", "n_votes") == [[1, 0.5, 0, 1], [2 / 3, 0.5, 0, 1], [3, 2, 2, 3]]
+    assert columns(sample, "safe", "probability", "value") == [[1, 0, NAN, 0], VALUES, VALUES]
+    assert (sample.cluster.tolist(), sample.unscored_policy) == ([0, 1, 0, 2], "miss")
+    assert (sample.raters, sample.without, sample.answers) == (None, None, ())
+    own = judge_sample(ITEMS, VALUES, elicitation="probability", cluster=np.array([3, 2, 1, 0]), unscored="exclude")
+    assert (own.cluster.tolist(), own.unscored_policy) == ([3, 2, 1, 0], "exclude")
+
+
+@pytest.mark.parametrize(
+    ("elicitation", "values", "safe", "probability"),
+    [
+        ("score", [10.0, 1.0, NAN, 6.0], [1, 0, NAN, 1], [0.95, 0.05, NAN, 0.55]),
+        ("binary", [1.0, 0.0, NAN, 1.0], [1, 0, NAN, 1], [NAN] * 4),
+        ("scalar", [3.0, -2.0, NAN, 1.0], [NAN] * 4, [NAN] * 4),
+    ],
+)
+def test_a_value_is_read_on_the_scale_of_its_elicitation(elicitation, values, safe, probability):
+    sample = judge_sample(ITEMS, np.array(values), elicitation=elicitation)
+
+    assert [safe, probability] == columns(sample, "safe", "probability")
+    assert [[NAN] * 4 if elicitation == "binary" else values] == columns(sample, "value")
+    assert sample.gives_verdicts is (elicitation != "scalar")
+
+
+@pytest.mark.parametrize(
+    ("elicitation", "last"), [("score", (0, 0.05)), ("probability", (1, 1.0)), ("binary", (NAN, NAN))]
+)
+def test_the_release_takes_what_it_cannot_read_for_a_value_of_one(elicitation, last):
+    sample = judge_sample(ITEMS, np.array([1.0, 1.0, 1.0, NAN]), elicitation=elicitation, unscored="published")
+
+    assert (sample.safe[3], sample.probability[3]) == pytest.approx(last, nan_ok=True)
+
+
+def test_values_are_one_an_item():
+    with pytest.raises(StatisticsError, match="3 values for 4 items"):
+        judge_sample(ITEMS, np.zeros(3), elicitation="binary")
+
+
+def test_several_answers_stand_beside_their_mean():
+    answers = np.array([[0.9, 0.5, NAN, 0.2], [0.3, NAN, NAN, 0.4]])
+    sample = judge_sample(ITEMS, answers, RATERS, elicitation="probability")
+
+    assert columns(sample, "value") == [[0.6, 0.5, NAN, 0.3]]
+    assert sample.verdicts.tolist() == pytest.approx(np.array([[1, 0, NAN, 0], [0, NAN, NAN, 0]]), nan_ok=True)
+    assert sample.unscored_share == pytest.approx(3 / 8)
+    assert sample.each_answer == sample.answers
+    assert sample.together.without is not None
+    assert sample.together.without[0].answers == ()
+
+
+def test_known_votes_bring_the_sample_with_one_vote_fewer():
+    sample = judge_sample(ITEMS, VALUES, RATERS, elicitation="probability")
+
+    assert sample.raters is RATERS
+    assert sample.without is not None
+    safe, unsafe = sample.without
+    assert columns(safe, "weight", "rate", "n_votes") == [[0.5, 0, 0, 1], [0.5, 0, 0, 1], [2, 1, 2, 2]]
+    assert columns(unsafe, "weight", "rate", "n_votes") == [[1, 1, 0, 1], [1, 1, 0, 1], [2, 1, 1, 3]]
+    dropped = judge_sample(ITEMS, VALUES, RATERS, elicitation="probability", policy=LabelPolicy(ties="drop"))
+    assert (dropped.raters, dropped.without) == (None, None)
+
+
+def test_items_of_a_mask_keep_all_that_they_have():
+    scale = ScaleRatings(np.array([0.1, 0.2, 0.3, 0.4]), np.arange(4.0), RATERS)
+    sample = judge_sample(ITEMS, np.stack([VALUES, VALUES]), RATERS, elicitation="probability", scale=scale)
+    part = sample.where(np.array([False, True, False, True]))
+
+    assert columns(part, "weight", "value", "n_votes") == [[0.5, 1], [0.5, 0.2], [2, 3]]
+    assert part.cluster.tolist() == [0, 1]
+    assert part.raters is not None
+    assert part.raters.item.tolist() == [0, 0, 1, 1, 1]
+    assert part.without is not None
+    assert columns(part.without[0], "weight") == [[0, 1]]
+    assert part.without[1].weight.tolist() == [1, 1]
+    assert part.scale is not None
+    assert part.scale.mean.tolist() == [0.2, 0.4]
+    assert part.scale.raters is not None
+    assert len(part.scale.raters.item) == 5
+    assert [answer.value.tolist() for answer in part.answers] == [[0.5, 0.2]] * 2
+
+
+def test_everything_that_a_judge_gets_right_may_be_wrong_within_its_range():
+    sample = sample_of(
+        [1, 0, 0, 0.5, 0], [1, 0, NAN, 1, 1], rate=[0.8, 0.1, 0.4, 0.5, 0.2], probability=[0.9, 0.2, 0.6, 0.7, NAN]
+    )
+    wrong = replace(sample, answers=(sample,)).all_wrong
+
+    assert columns(wrong, "safe", "probability") == [[0, 1, NAN, 1, 1], [0.1, 0.8, 0.6, 0.7, NAN]]
+    assert columns(wrong, "value") == [[0.2, 0.9, 0.6, 0.7, NAN]]
+    assert columns(wrong.answers[0], "safe") == [[0, 1, NAN, 1, 1]]
+    assert columns(sample_of([1, 0], [1, 0]).all_wrong, "value") == [[NAN, NAN]]
+
+
+def test_terms_of_verdicts_by_hand():
+    sample = sample_of([1, 1, 0, 0.5, NAN], [1, NAN, 1, 0, 1], rate=[1, 1, 0, 0.5, NAN])
+    missed, left_out = (label_terms(replace(sample, unscored_policy=policy)) for policy in ("miss", "exclude"))
+
+    assert {name: column.tolist() for name, column in missed.items()} == {
+        "items": [1] * 5,
+        "unscored": [0, 1, 0, 0, 0],
+        "counted": [1, 1, 1, 1, 0],
+        "safe": [1, 1, 0, 0.5, 0],
+        "unsafe": [0, 0, 1, 0.5, 0],
+        "hit_safe": [1, 0, 0, 0, 0],
+        "hit_unsafe": [0, 0, 0, 0.5, 0],
+        "wrongly_safe": [0, 0, 1, 0, 0],
+        "wrongly_unsafe": [0, 0, 0, 0.5, 0],
+    }
+    assert left_out["counted"].tolist() == [1, 0, 1, 1, 0]
+
+
+def test_terms_of_values_by_hand():
+    sample = sample_of([1, 0, 1], [1, 1, 1], rate=[0.75, 0.0, NAN], probability=[0.5, 1.0, 0.3])
+    terms = {name: column.tolist() for name, column in rate_terms(sample).items()}
+
+    assert terms == {
+        "rated": [1, 1, 0],
+        "q": [0.5, 1, 0],
+        "r": [0.75, 0, 0],
+        "qq": [0.25, 1, 0],
+        "rr": [0.75**2, 0, 0],
+        "qr": [0.375, 0, 0],
+        "cross_entropy": pytest.approx([np.log(2), -np.log(1 - (1 - 1e-9)), 0]),
+        "brier": [0.0625, 1, 0],
+        "distance": [0.25, 1, 0],
+    }
+
+
+def test_terms_of_floors_by_hand():
+    sample = sample_of([1, 1, 0], [1] * 3, rate=[0.75, 1, 0.5], probability=[0.5] * 3)
+    terms = floor_terms(replace(sample, n_votes=np.array([4.0, 1, 1])))
+
+    entropy = -(0.75 * np.log(0.75) + 0.25 * np.log(0.25))
+    assert terms["entropy"] == pytest.approx([entropy, 0, np.log(2)])
+    assert terms["attainable"] == pytest.approx([entropy + 1 / 8, 0, np.log(2) + 1 / 2])
+    assert terms["several_votes"].tolist() == [1, 0, 0]
+    assert terms["noise"] == pytest.approx([0.75 * 0.25 / 3, 0, 0])
+
+
+def test_terms_of_agreement_by_hand():
+    sample = sample_of([1, 1, 0, 0, 1], [0, NAN, 1, NAN, 1], rate=[14 / 20, 1, 6 / 20, 0, 0.69])
+    terms = {name: column.astype(int).tolist() for name, column in refusal_terms(sample).items()}
+
+    assert terms == {
+        "agreed_safe": [1, 1, 0, 0, 0],
+        "agreed_unsafe": [0, 0, 1, 1, 0],
+        "refused": [1, 0, 0, 0, 0],
+        "answered": [0, 0, 1, 0, 0],
+        "no_verdict_safe": [0, 1, 0, 0, 0],
+        "no_verdict_unsafe": [0, 0, 0, 1, 0],
+    }
+    assert refusal_terms(sample, 0.6)["agreed_safe"].astype(int).tolist() == [1, 1, 0, 0, 1]
+
+
+def test_a_vote_adds_what_the_terms_of_its_item_lose_without_it():
+    sample = judge_sample(ITEMS, VALUES, RATERS, elicitation="probability")
+    totals = totals_by_query(sample, lambda part: {"safe": label_terms(part)["safe"], "rate": part.rate})
+
+    assert (totals.names, totals.n_unscored) == (("safe", "rate"), 1)
+    assert totals.sums.tolist() == [[1, pytest.approx(2 / 3)], [0.5, 0.5], [1, 1]]
+    assert totals.votes is not None
+    assert totals.votes.of_safe[:, 0].tolist() == [0.5, 0.5, 0, 0]
+    assert totals.votes.of_unsafe[:, 1].tolist() == pytest.approx([2 / 3 - 1, 0.5 - 1, 0, 0])
+    assert totals_by_query(replace(sample, without=None), lambda part: {"rate": part.rate}).votes is None
+
+
+def test_a_rating_adds_what_the_mean_loses_without_it():
+    scale = ScaleRatings(
+        np.array([0.5, 0.75]), np.array([2.0, 1.0]), Raters(*(np.zeros(1, dtype=np.intp),) * 2, np.ones(1))
+    )
+    sample = replace(sample_of([1, 0], [1, NAN], probability=[0.25, NAN]), scale=scale)
+    totals = scale_totals(sample)
+
+    assert totals.n_unscored == 1
+    assert totals.votes is not None
+    r = totals.names.index("r")
+    assert (totals.votes.of_safe[0, r], totals.votes.of_unsafe[0, r]) == (0.5 - 0, 0.5 - 1)
+    assert totals.votes.of_safe[1].tolist() == [0] * len(totals.names)
+    assert scale_totals(replace(sample, scale=replace(scale, raters=None))).votes is None
+
+
+@pytest.mark.parametrize(
+    ("p", "p_unrelated", "suspect"), [(0.001, 0.011, True), (0.0011, 0.5, False), (0.0001, 0.01, False)]
+)
+def test_values_look_filled_in_where_kind_matters_and_the_odd_ones_are_unrelated(p, p_unrelated, suspect):
+    found = FilledInTest(n=91, n_rest=1_809, r=-0.18, r_rest=0.741, p=p, p_unrelated=p_unrelated)
+
+    assert found.suspect is suspect
+    assert found.sentence.startswith("91 of its 1,900 values are of another JSON type than the rest")
+    assert f"is -0.18, that of the others 0.74 (permutation test, p = {p:.2g};" in found.sentence
+
+
+def test_correlations_and_p_values_of_two_kinds_are_those_of_their_values():
+    score, kind, rate = release_like(np.random.default_rng(9), odd=40, by_chance=False, n=100)
+    found = mixture_of(score, kind, rate, rng=np.random.default_rng(3), n_permutations=199)
+
+    assert found.r == pytest.approx(np.corrcoef(score[kind], rate[kind])[0, 1], abs=1e-3)
+    assert found.r_rest == pytest.approx(np.corrcoef(score[~kind], rate[~kind])[0, 1])
+    assert (found.n, found.n_rest) == (40, 60)
+    assert (found.p * 200) == pytest.approx(round(found.p * 200))
+    assert found.p_unrelated == 1 / 2000, "no shuffled order goes with people as well"
+    again = mixture_of(score, kind, rate, rng=np.random.default_rng(3), n_permutations=199)
+    assert found == again
+
+
+def test_twenty_values_of_a_kind_are_enough_and_of_two_equal_kinds_integers_are_the_odd_one():
+    score, _, rate = release_like(np.random.default_rng(9), odd=20, by_chance=False, n=40)
+    enough, few = (np.arange(40) < n for n in (20, 19))
+
+    assert mixture_of(score, enough, rate, n_permutations=9).r == pytest.approx(
+        np.corrcoef(score[:20], rate[:20])[0, 1], abs=1e-3
+    )
+    assert looked_at(score, few, rate, n_permutations=9) is None
+
+
+def test_a_p_value_counts_what_was_observed_among_what_was_drawn():
+    assert permutation_p_value(np.array([1.0, 2, 3]), 2.0) == (1 + 2) / 4
