@@ -9,7 +9,7 @@ from scipy import stats
 from tests.support.data import reference
 
 from casewise.errors import StatisticsError
-from casewise.stats import dunn, kruskal_wallis, pairwise_proportions
+from casewise.stats import adjust, dunn, kruskal_wallis, pairwise_proportions
 from casewise.stats.arrays import Counts
 from casewise.stats.kruskal import TaskRatings, category_tests, shuffled_within_tasks
 
@@ -166,12 +166,38 @@ def test_tasks_where_all_agree_are_counted_as_untestable():
     assert result["mean_h"][0] == pytest.approx(kruskal_wallis([5, 0], [5, 5]).h)
 
 
-def testshuffled_within_taskss_keep_each_tasks_votes():
+def test_ratings_shuffled_within_tasks_keep_each_tasks_votes():
     found = counts([0.2, 0.5, 0.8])
     dealt = shuffled_within_tasks(found, np.random.default_rng(0)).successes
 
     assert (dealt.sum(1) == found.successes.sum(1)).all()
     assert (dealt <= found.sizes).all()
+
+
+@pytest.mark.parametrize(("most", "draws"), [(30 * 250, 250), (1, 100), (10**9, 1_000)])
+def test_the_p_of_a_category_is_the_share_of_shuffles_with_as_large_a_sum(monkeypatch, most, draws):
+    """Three categories of ten tasks; on the last task, which is a category of its own, all agree."""
+    monkeypatch.setattr("casewise.stats.kruskal.MOST_CELLS", most)
+    found = counts([0.2, 0.5, 0.6])
+    found.successes[9] = 0
+    category = np.repeat([0, 1, 2], [4, 5, 1])
+    result = kruskal_wallis(*found)
+    table = category_tests(found, category, result=result, rng=np.random.default_rng(5), alpha=0.3, paper_level=0.2)
+
+    rng, larger = np.random.default_rng(5), np.zeros(3)
+    for _ in range(draws):
+        shuffled = kruskal_wallis(*shuffled_within_tasks(found, rng)).h
+        larger += np.bincount(category, shuffled) >= np.bincount(category, result.h) - 1e-9
+    p = np.where([True, True, False], (1 + larger) / (1 + draws), 1)
+    corrected = adjust(result.p, "benjamini_hochberg", where=result.testable) <= 0.3
+    assert table["draws"].to_list() == [draws] * 3
+    assert table["p"].to_list() == pytest.approx(p)
+    assert table["p_at_floor"].to_list() == [*(larger[:2] == 0).tolist(), False]
+    assert table["p_benjamini_hochberg"].to_list() == pytest.approx(adjust(p, "benjamini_hochberg"))
+    assert table["testable"].to_list() == [4, 5, 0]
+    assert table["mean_h"].to_list() == pytest.approx([result.h[:4].mean(), result.h[4:9].mean(), 0])
+    for name, significant in (("after_correction", corrected), ("at_paper_level", result.p <= 0.2)):
+        assert table[f"significant_{name}"].to_list() == pytest.approx(np.bincount(category, significant) / [4, 5, 1])
 
 
 @pytest.mark.slow
@@ -200,7 +226,7 @@ def test_people_who_rate_one_category_make_no_false_discovery(monkeypatch):
     assert rejected[0] < rejected[1]
 
 
-def testshuffled_within_tasksd_people_keep_all_their_ratings():
+def test_people_who_are_shuffled_keep_all_their_ratings():
     people = TaskRatings(
         np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]), np.array([True, False, True, False]), np.array([0, 1])
     )
