@@ -3,13 +3,17 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
-from scipy.stats import studentized_range
+from scipy.optimize import brentq
+from scipy.stats import norm, studentized_range
+from scipy.stats import t as t_quantile
 from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
 from tests.support.samples import NAN, covers, random_sample, sample_of, some
 
 from casewise.errors import StatisticsError
 from casewise.stats.comparison import (
     Entrant,
+    Gate,
+    MetricGate,
     compare_judges,
     gate,
     gate_metrics,
@@ -18,6 +22,7 @@ from casewise.stats.comparison import (
     winner,
 )
 from casewise.stats.estimates import difference_of, estimate_of, measure
+from casewise.stats.intervals import degrees_of_freedom
 from casewise.stats.measured import Measured, TotalsByCluster
 from casewise.stats.measured import share as share_of
 from casewise.stats.metrics import find_metric
@@ -271,6 +276,47 @@ def test_by_hand_the_drop_is_the_difference_whichever_way_is_good():
     assert found.decision == "fail"
 
 
+@pytest.mark.parametrize(("name", "better"), [("accuracy", 1), ("unscored_rate", -1)])
+def test_the_bounds_of_a_drop_are_those_of_the_formula(name, better):
+    """Of three metrics that are gated; the upper bound counts one lost query more."""
+    before, after = judges(np.random.default_rng(8), queries=40, before=0.9, after=0.8)
+    lost = [np.where(np.random.default_rng(seed).random(80) < share, NAN, 1) for seed, share in ((1, 0.1), (2, 0.2))]
+    before, after = (
+        replace(sample, safe=sample.safe * miss) for sample, miss in zip((before, after), lost, strict=True)
+    )
+    (found,) = gate(before, after, margins={name: 0.05}, n_tests=3).metrics
+
+    first, second = (measure(sample, metrics=[find_metric(name)], losses=True)[0] for sample in (before, after))
+    influence = better * (first.influence - second.influence)
+    losses = -better * some(first.loss)
+    worst = np.sqrt((losses[losses > 1e-12] ** 2).mean())
+    df = min(degrees_of_freedom(np.append(influence, worst)), second.at_risk - 1)
+    half_width = t_quantile.ppf(0.95, df) * np.sqrt(41 / 40 * ((influence**2).sum() + worst**2))
+    drop = better * (first.value - second.value)
+    pair = (first, second)[::better]
+    compared = [some(difference_of(*pair, level=level).limits) for level in (1 - 0.05 / 3, 0.9)]
+    error = max(np.sqrt(40 / 39 * (influence**2).sum()), worst)
+    assert (found.baseline, found.run, found.drop) == pytest.approx((first.value, second.value, drop))
+    assert found.low == pytest.approx(compared[0][0])
+    assert found.high == pytest.approx(max(compared[1][1], drop + worst + half_width))
+    assert found.detectable == pytest.approx((norm.ppf(1 - 0.05 / 6) + norm.ppf(0.8)) * error)
+    assert (found.margin, found.n) == (0.05, second.n)
+
+
+def test_a_drop_passes_below_the_margin_and_fails_above_it_and_at_it_is_inconclusive():
+    metric = MetricGate("accuracy", 0.9, 0.8, 0.1, low=0.05, high=0.15, margin=0.1, detectable=0.2, n=10, method="")
+    decisions = [replace(metric, margin=margin).decision for margin in (0.04, 0.05, 0.15, 0.16)]
+
+    assert decisions == ["fail", "inconclusive", "inconclusive", "pass"]
+    assert [
+        Gate((replace(metric, margin=0.16), replace(metric, margin=m)), 1, 1).decision for m in (0.04, 0.1, 0.2)
+    ] == [
+        "fail",
+        "inconclusive",
+        "pass",
+    ]
+
+
 @pytest.mark.parametrize("way", [1, -1])
 def test_no_bound_of_a_drop_is_larger_than_a_share_can_fall(way):
     weight = np.array([1.0, 0] * 4)
@@ -414,6 +460,37 @@ def test_the_number_of_the_judge_that_was_picked_is_corrected_for_that():
     assert 0.78 < np.mean(corrected) < 0.825
     assert held >= 54
     assert named <= 6
+
+
+@pytest.mark.parametrize(("shares", "seed"), [([0.8, 0.8, 0.75], 1), ([0.7, 0.9, 0.6], 2), ([0.85, 0.8, 0.8, 0.8], 5)])
+def test_the_number_of_the_best_is_that_of_a_normal_that_is_cut_off_where_another_would_be_best(shares, seed):
+    """Andrews, Kitagawa and McCloskey (2024), section 4, with Student's quantile in place of the normal's."""
+    measured = equal_judges(np.random.default_rng(seed), shares, queries=50)
+    found = winner(measured)
+    values, influence = (np.array([getattr(judge, name) for judge in measured]) for name in ("value", "influence"))
+    covariance = 50 / 49 * influence @ influence.T
+    k = values.argmax()
+    df = min(degrees_of_freedom(influence[k]), 49)
+    sigma = np.sqrt(covariance[k, k]) * t_quantile.ppf(0.975, df) / norm.ppf(0.975)
+    c = covariance[:, k] / covariance[k, k]
+    cut = max((values[j] - c[j] * values[k]) / (1 - c[j]) for j in range(len(values)) if j != k) - 0.5 / 100
+    root = np.linalg.cholesky(covariance + 1e-12 * np.trace(covariance) * np.eye(len(values)))
+    draws = np.random.default_rng(0).standard_normal((20_000, len(values))) @ root.T
+    widest = np.quantile((np.abs(draws) / np.sqrt(np.diag(covariance))).max(axis=1), 0.995)
+
+    def at(share):
+        def excess(mean):
+            low, high = max((cut - mean) / sigma, -widest), widest
+            z = np.clip((values[k] - mean) / sigma, low, high)
+            return (norm.cdf(z) - norm.cdf(low)) / (norm.cdf(high) - norm.cdf(low)) - share
+
+        return brentq(excess, values[k] - widest * sigma, values[k] + widest * sigma, xtol=1e-14)
+
+    tail = (0.05 - 0.005) / 0.995 / 2
+    low, high = some(estimate_of(measured[k]).limits)
+    assert found.place == k
+    assert found.estimate.estimate == pytest.approx(at(0.5))
+    assert found.estimate.limits == pytest.approx((max(min(at(1 - tail), low), 0), max(min(at(tail), 1), high)))
 
 
 def test_a_judge_far_ahead_keeps_its_own_number_and_is_the_only_one_that_may_be_best():

@@ -267,6 +267,10 @@ def test_the_cheapest_threshold_lies_between_two_values_within_the_bounds(values
     assert cheapest_threshold(np.array(values), weight, 1, within=within) == threshold
 
 
+def test_answering_everything_is_cheapest_where_harm_costs_next_to_nothing():
+    assert cheapest_threshold(np.array([0.2, 0.6]), np.array([0.5, 1.0]), 0.1) == -np.inf
+
+
 def test_a_judge_of_verdicts_or_of_one_query_has_no_fitted_thresholds():
     verdicts, one_query = sample_of([1, 0], [1, 0]), sample_of([1, 0], [1, 0], probability=[0.9, 0.1], cluster=[0, 0])
 

@@ -138,7 +138,7 @@ def test_a_simulation_rejects_where_the_cluster_robust_t_of_its_draws_does():
         rejected += abs(mean) > scipy.stats.t.ppf(0.95, 11) * error
     limits = wilson(rejected, 500)
     assert (found.power, found.queries, found.repeats, found.seed) == (rejected / 500, 12, 500, 3)
-    assert (found.ci_low, found.ci_high) == (limits.low, limits.high)
+    assert (found.ci_low, found.ci_high) == (float(limits.low), float(limits.high))
     assert simulated_power(population, 12) == simulated_power(population, 12, alpha=0.05, repeats=4_000, seed=0)
 
 
