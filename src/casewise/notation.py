@@ -46,19 +46,19 @@ def interval(low: float | None, high: float | None, *, digits: int = 3) -> str:
     return f"[{low:z.{digits}f}, {high:z.{digits}f}]"
 
 
-def share(value: float | None, low: float | None, high: float | None) -> str:
+def share(value: float | None, low: float | None = None, high: float | None = None) -> str:
     """Return a share and its interval, the one way that pages write both: `62.2 % [51.9, 71.6]`."""
     limits = "" if low is None or high is None else f" {interval(100 * low, 100 * high, digits=1)}"
     return f"{percent(value)}{limits}"
 
 
-def points(value: float | None, low: float | None, high: float | None, *, unit: str = " points") -> str:
+def points(value: float | None, low: float | None = None, high: float | None = None, *, unit: str = " points") -> str:
     """Return a difference of shares and its interval in percentage points: `50.1 points [38.7, 61.4]`.
 
     `unit`: empty where a caption or a heading names it.
     """
     limits = "" if low is None or high is None else f" {interval(100 * low, 100 * high, digits=1)}"
-    return NOTHING if value is None else f"{100 * value:z.1f}{unit}{limits}"
+    return NOTHING if value is None or math.isnan(value) else f"{100 * value:z.1f}{unit}{limits}"
 
 
 def whole_number(text: str | None) -> int | None:

@@ -225,6 +225,17 @@ def parts_of(part: str | Reference) -> tuple[str | Reference, ...]:
     return part.parts if isinstance(part, Text) else (part,)
 
 
+class SyntheticNote(str):
+    """A note that data are synthetic: each table and figure of a document with this note says so."""
+
+    __slots__ = ()
+
+
+def synthetic_notes(made_up: str | None, *, of: str = "") -> tuple[SyntheticNote, ...]:
+    """Return the note on data that `made_up` describes as synthetic; none where it is None. `of`: begins the note."""
+    return (SyntheticNote(f"{of}SYNTHETIC DATA: {made_up}"),) if made_up else ()
+
+
 def reference(*forms: str) -> Text:
     """Return the text that is one reference to a series: its names, the shortest first and the full one last."""
     return Text(SeriesRef(forms))

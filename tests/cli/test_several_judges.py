@@ -5,14 +5,6 @@ import json
 import pytest
 from tests.support.command import invoke as command
 
-from casewise import api
-from casewise.judges.llm import LLMJudge
-from casewise.models.prices import Prices
-from casewise.models.protocol import FakeModel
-from casewise.runs.limits import Limits
-from casewise.runs.run import run_spend
-from casewise.storage.run_folder import JUDGEMENT_LOG
-
 
 @pytest.mark.slow
 def test_several_judges_have_a_folder_each_go_on_where_they_stopped_and_are_compared(tmp_path):
@@ -25,32 +17,6 @@ def test_several_judges_have_a_folder_each_go_on_where_they_stopped_and_are_comp
     assert sorted(path.name for path in (tmp_path / "both").iterdir()) == ["constant-safe", "linear"]
     assert all(text in said.out for text in ("linear", "constant:safe", "95 % interval"))
     assert {name: run["n_judged"] for name, run in runs.items()} == {"linear": 90, "constant:safe": 90}
-
-
-def test_the_budget_is_one_for_all_and_what_was_spent_before_counts(tmp_path):
-    def asked(dollars):
-        limits = Limits(concurrency=1, max_cost=dollars)
-        demo = api.load("demo")
-        planned = [
-            api.plan_run(
-                demo,
-                LLMJudge(FakeModel(name=name), prices=Prices(1000.0, 1000.0)),
-                out=tmp_path / name,
-                options=api.RunOptions(limits=limits),
-            )
-            for name in ("a", "b")
-        ]
-        return dict(zip(("a", "b"), api.judge_several(planned), strict=True))
-
-    whole = asked(None)
-    cost = {name: run_spend(tmp_path / name, JUDGEMENT_LOG).cost_usd for name in whole}
-    assert cost["a"] > 0
-    (tmp_path / "b" / "judgements.jsonl").unlink()
-
-    again = asked(cost["a"] + cost["b"] / 2)
-    assert again["a"].summary.n_calls == 0
-    assert again["b"].summary.stopped
-    assert run_spend(tmp_path / "b", JUDGEMENT_LOG).cost_usd <= cost["b"] / 2
 
 
 @pytest.mark.slow

@@ -385,22 +385,21 @@ class Protocol:
         return {name: self.score_calls if name == "score" else 1 for name in elicitations}
 
 
+def open_protocol(sampling: str, temperature: float, top_p: float | None) -> Protocol:
+    """Return the paper's protocol for open models; `sampling` is both numbers in words."""
+    words = f"the system message “You are a helpful assistant.”, {sampling}, at most 512 tokens, one score"
+    system, name = "You are a helpful assistant.", "published-open"
+    return Protocol(name, words, AskOptions(temperature, 512, top_p=top_p, system=system, protocol=name), score_calls=1)
+
+
 PROTOCOLS = {
-    protocol.name: protocol
-    for protocol in (
-        Protocol(
-            "published-api",
-            "temperature 1, at most 1,024 tokens, a score is the mean of three calls",
-            AskOptions(1.0, 1024, protocol="published-api"),
-            score_calls=3,
-        ),
-        Protocol(
-            "published-open",
-            "the system message “You are a helpful assistant.”, temperature 0.6, top-p 0.9, at most 512 tokens, one score",
-            AskOptions(0.6, 512, top_p=0.9, system="You are a helpful assistant.", protocol="published-open"),
-            score_calls=1,
-        ),
-    )
+    "published-api": Protocol(
+        "published-api",
+        "temperature 1, at most 1,024 tokens, a score is the mean of three calls",
+        AskOptions(1.0, 1024, protocol="published-api"),
+        score_calls=3,
+    ),
+    "published-open": open_protocol("temperature 0.6, top-p 0.9", 0.6, 0.9),
 }
 
 UNCHANGED_SAMPLING = ("mixtral", "dolphin")
@@ -420,13 +419,9 @@ def protocol_for(name: str, judge: str) -> Protocol:
         raise ConfigurationError(
             f"no protocol is called {name!r}{did_you_mean(name, ('published', *PROTOCOLS))}; there are published, {', '.join(PROTOCOLS)}"
         )
-    protocol = PROTOCOLS[name]
     if name == "published-open" and any(family in judge.lower() for family in UNCHANGED_SAMPLING):
-        words = protocol.words.replace(
-            "temperature 0.6, top-p 0.9", "temperature 1 and no top-p (as Mixtral and Dolphin were)"
-        )
-        return replace(protocol, words=words, ask=replace(protocol.ask, temperature=1.0, top_p=None))
-    return protocol
+        return open_protocol("temperature 1 and no top-p (as Mixtral and Dolphin were)", 1.0, None)
+    return PROTOCOLS[name]
 
 
 # Elicitations by name: casewise's own and those of other packages.

@@ -81,7 +81,7 @@ class Help(PlainFormatter):
 
     def render_usage(self, console: Console, options: ConsoleOptions, usage: Any) -> None:
         """Print the usage line with casewise's words for values, and note its command."""
-        words = str(usage).replace("...", "").split(" ")
+        words = [word.removesuffix("...") for word in str(usage).split(" ")]
         command = " ".join(words[1:]) + " "
         names = next((names for name, names in USUAL.items() if command.startswith(f"{name} ")), None)
         self.usual = None if self.whole or names is None else frozenset(f"--{name}" for name in names.split())

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import io
 import json
-import re
 import shlex
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
@@ -73,7 +72,8 @@ TITLE = """\
 # An evaluation: judges, benchmarks, a report, gates.
 # casewise run {file} --dry-run   estimates the calls and their cost.
 # casewise run {file}             asks, writes the reports and checks the gates; the same command resumes it.
-# The keys are the options of casewise judge, report and gate. Paths start in the folder of the command."""
+# The keys are the options of casewise judge, report and gate: max_cost is --max-cost.
+# Paths start in the folder of the command."""
 
 REPORT = """\
 [report]                                # a page for each benchmark; a leaderboard where there are several runs"""
@@ -140,17 +140,12 @@ def key_line(key: str, argument: Argument, value: Any = None) -> str:
         several = get_origin(hint) in (list, tuple)
         shown = {int: "N", float: "X", bool: "true"}.get(get_args(hint)[0] if several else hint, '"…"')
         text = f"# {key} = {f'[{shown}]' if several else shown}"
-    comment = options_as_keys(" ".join((argument.parameter.help or "").split()))
+    comment = " ".join((argument.parameter.help or "").split())
     line = f"{text:<{COLUMN - 1}} # {comment}"
     if len(line) <= WIDTH:
         return line
     above = textwrap.wrap(comment, WIDTH - 2, initial_indent="# ", subsequent_indent="# ")
     return "\n".join([*above, text])
-
-
-def options_as_keys(text: str) -> str:
-    """Return a text with options in the spelling of a file: `--max-cost` is `max_cost`."""
-    return re.sub(r"(?<!\S)--([a-z][a-z-]*[a-z])", lambda match: match[1].replace("-", "_"), text)
 
 
 def parse(command: str, tokens: Sequence[str]) -> tuple[Any, Any]:
@@ -180,13 +175,13 @@ def as_list(value: Any) -> list[Any]:
 
 @contextmanager
 def name_file_in_errors(path: Path) -> Iterator[None]:
-    """Add the file and the key to the errors of the block, and write options as keys."""
+    """Add the file to the errors of the block."""
     try:
         yield
     except (CasewiseError, CycloptsError) as error:
         from casewise.cli.app import error_message
 
-        raise ConfigurationError(f"{path}: {options_as_keys(error_message(error))}") from error
+        raise ConfigurationError(f"{path}: {error_message(error)}") from error
 
 
 @dataclass(frozen=True)

@@ -590,4 +590,4 @@ class Writer(ChatAsker[WantedContext, WrittenContext]):
     def unanswered(
         self, _wanted: WantedContext, reason: NoReplyReason, detail: str, /, **call_fields: Any
     ) -> WrittenContext:
-        return WrittenContext(reason=reason.replace("_", " "), detail=detail, **call_fields)
+        return WrittenContext(reason=spoken(reason), detail=detail, **call_fields)

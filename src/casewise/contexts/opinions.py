@@ -23,7 +23,7 @@ from casewise.database.engine import job_lock
 from casewise.models.asker import ChatAsker, NoReplyReason
 from casewise.models.prices import Prices
 from casewise.models.protocol import Message, Model, Reply, ReplyOptions, user_messages
-from casewise.notation import hyphened
+from casewise.notation import hyphened, spoken
 from casewise.records import Record
 from casewise.records.base import digest
 from casewise.records.call import Call
@@ -307,7 +307,7 @@ class Reader(ChatAsker[OpinionAsk, Opinion]):
         return Remark(check=check, message=PROBLEMS[check], parameter=parameter, evidence=evidence, by=self.name)
 
     def unanswered(self, ask: OpinionAsk, reason: NoReplyReason, detail: str, /, **call_fields: Any) -> Opinion:
-        return self.opinion(ask, problem=f"{reason.replace('_', ' ')}: {detail}", **call_fields)
+        return self.opinion(ask, problem=f"{spoken(reason)}: {detail}", **call_fields)
 
     def opinion(self, ask: OpinionAsk, **call_fields: Any) -> Opinion:
         """Return the record of an attempt at a context."""

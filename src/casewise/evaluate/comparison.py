@@ -52,7 +52,7 @@ from casewise.storage.files import json_fields, json_value
 from casewise.storage.load import Source
 from casewise.storage.run_folder import AnyRun, folder_of, last_session, way_of_asking
 from casewise.storage.wording import LabelWords
-from casewise.text import count_of, first_few, join, text
+from casewise.text import count_of, first_few, join, synthetic_notes, text
 
 
 @dataclass(frozen=True, repr=False)
@@ -371,7 +371,7 @@ class GateReport(ShortRepr):
         sentences: list[str] = [conclusion.sentence for conclusion in self.conclusions]
         if self.gate.decision == "inconclusive":
             drops = " or ".join(
-                f"{gate_number(metric.name, metric.detectable, (None, None))} in {spoken(metric.name)}"
+                f"{gate_drop(metric.name, metric.detectable)} in {spoken(metric.name)}"
                 for metric in self.gate.metrics
                 if metric.decision == "inconclusive"
             )
@@ -385,12 +385,16 @@ class GateReport(ShortRepr):
         return tuple(no_worse("The run", "the baseline", metric) for metric in self.gate.metrics)
 
 
-def gate_number(metric: str, value: float, limits: tuple[float | None, float | None] | None = None) -> str:
-    """Return a gated metric; with `limits` a drop of it: of shares in per cent and in points."""
-    is_share = metric.partition(" ")[0] not in NO_SHARES
-    if limits is None:
-        return percent(value) if is_share else number(value)
-    return points(value, *limits) if is_share else f"{number(value)} {interval(*limits)}".removesuffix(" –")
+def gate_number(metric: str, value: float) -> str:
+    """Return the value of a gated metric: of shares in per cent."""
+    return number(value) if metric.partition(" ")[0] in NO_SHARES else percent(value)
+
+
+def gate_drop(metric: str, drop: float, low: float | None = None, high: float | None = None) -> str:
+    """Return a drop of a gated metric with its bounds, where it has some: of shares in points."""
+    if metric.partition(" ")[0] not in NO_SHARES:
+        return points(drop, low, high)
+    return number(drop) if low is None else f"{number(drop)} {interval(low, high)}"
 
 
 def gate_runs(
@@ -504,9 +508,7 @@ def matching_series(runs: JudgedRuns, *, same: bool) -> dict[str, tuple[Series, 
 
 
 def gate_notes(runs: JudgedRuns, before: Series, after: Series, options: ReportOptions) -> Iterator[str]:
-    if runs.benchmark.about.synthetic:
-        yield f"SYNTHETIC DATA: {runs.benchmark.about.synthetic}"
-    yield from runs.repeats_notes
+    yield from (*synthetic_notes(runs.benchmark.about.synthetic), *runs.repeats_notes)
     if (before.elicitation, before.arm) != (after.elicitation, after.arm):
         yield text(
             "The two runs were asked in different ways: {before} and {after}.", before=before.name, after=after.name

@@ -34,7 +34,7 @@ from casewise.ask.prompts import (
 )
 from casewise.ask.reader import ReadOutcome
 from casewise.errors import ConfigurationError, Unavailable, did_you_mean
-from casewise.judges.judge import Answer, Ask, Judge, unscored_answer
+from casewise.judges.judge import Answer, Ask, Judge, refusal_notes, unscored_answer
 from casewise.models.asker import ChatAsker, NoReplyReason, estimate_usage, max_spend
 from casewise.models.load import ModelOptions, load_model, second_model_options
 from casewise.models.prices import Prices, Spend, note_unreported
@@ -238,18 +238,15 @@ class LLMJudge(ModelJudge):
         if options.protocol is not None:
             words = protocol_for(options.protocol, self.name).words
             notes.append(f"{self.name} was asked by the protocol {options.protocol}: {words}.")
-        if options.structured and "json_schema" not in self.model.takes:
-            notes.append(
-                f"{self.name} takes no JSON schema (response_format): after its refusal casewise asked without one and read free replies."
-            )
+        asked = {"json_schema": options.structured, "temperature": options.temperature is not None}
+        refused = asked.keys() - self.model.takes
+        notes += [note for option, note in refusal_notes(self.name).items() if asked[option] and option in refused]
         if reader is not None and reader.model.name == self.name:
             notes.append(f"{self.name} read its own replies where the strict reader could not.")
         if reader is not None and reader.n_failed:
             notes.append(f"{count_of(reader.n_failed, 'reply')} got no second reading: {reader.model.name} failed.")
         if options.strict:
             notes.append(f"Only the requested JSON of {self.name} was read.")
-        if options.temperature is not None and "temperature" not in self.model.takes:
-            notes.append(f"{self.name} takes no temperature: it used its own instead of the requested one.")
         return tuple(notes)
 
     def settings(self) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from casewise.errors import ConfigurationError, ModelError
+from casewise.notation import spoken
 from casewise.options import Hidden
 from casewise.records.base import escape_surrogates
 
@@ -96,7 +97,7 @@ def check_options(name: str, options: ReplyOptions, takes: Collection[str]) -> N
     """
     for option in REQUIRED_OPTIONS:
         if getattr(options, option) is not None and option not in takes:
-            raise ConfigurationError(f"{name} takes no {option.replace('_', ' ')}; remove it or use another model")
+            raise ConfigurationError(f"{name} takes no {spoken(option)}; remove it or use another model")
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from pydantic import BeforeValidator, Field, StringConstraints, ValidationError,
 from pydantic_core import from_json
 
 from casewise.errors import ConfigurationError, did_you_mean
+from casewise.notation import spoken
 from casewise.records.base import ALREADY_VALIDATED, ContentRecord, Provenance, Record, content_id, read_record
 
 # What a parameter of a context states: a text, a number, true or false, or these in lists or under headings.
@@ -64,8 +65,8 @@ def headings(statement: Statement | None, *, above: str = "") -> Iterator[tuple[
             yield from headings(part, above=above)
     elif isinstance(statement, dict):
         for name, part in statement.items():
-            spoken = name.replace("_", " ")
-            yield from headings(part, above=f"{above}, {spoken}" if above else spoken)
+            words = spoken(name)
+            yield from headings(part, above=f"{above}, {words}" if above else words)
     elif isinstance(statement, bool):
         yield above, "yes" if statement else "no"
     else:

@@ -51,6 +51,7 @@ from casewise.storage.files import numbered_lines, parse, read_jsonl, write_json
 from casewise.storage.intake.formats.find import read_any_table
 from casewise.storage.load import load
 from casewise.storage.run_folder import RunFolder, now, read_manifest
+from casewise.text import SyntheticNote
 
 ReplyLabels = dict[ReplyPlace, Counter[GradeOutcome]]
 """Counts of people's answers about each reply, by item, arm and repeat."""
@@ -132,7 +133,7 @@ def labels_notes(path: Path | None) -> tuple[str, ...]:
         note = f"{path.name} does not say how the labelled replies were chosen."
         return (f"{note} The corrected rates hold only if they were drawn at random.",)
     made_up = load(str(path)).about.synthetic
-    return (f"SYNTHETIC LABELS of replies ({path.name}): {made_up}",) if made_up else ()
+    return (SyntheticNote(f"SYNTHETIC LABELS of replies ({path.name}): {made_up}"),) if made_up else ()
 
 
 # Grading replies that were collected: apart from collecting, so that another grader costs no new replies.

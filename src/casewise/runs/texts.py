@@ -12,6 +12,7 @@ from casewise.models.asker import ChatAsker, NoReplyReason, estimate_usage
 from casewise.models.load import LoadedModel
 from casewise.models.prices import Spend
 from casewise.models.protocol import Message, Reply, ReplyOptions, Usage
+from casewise.notation import spoken
 from casewise.records.base import Record, digest
 from casewise.records.call import Call
 from casewise.runs.engine import Asks, separate_calls
@@ -136,7 +137,7 @@ class Maker(ChatAsker[TextAsk, MadeText]):
         return self.record(ask, raw_reply=reply.text, **result, **call_fields)
 
     def unanswered(self, ask: TextAsk, reason: NoReplyReason, detail: str, /, **call_fields: Any) -> MadeText:
-        problem = f"{reason.replace('_', ' ')}: {detail}"
+        problem = f"{spoken(reason)}: {detail}"
         return self.record(ask, problem=problem, passing=reason == "unavailable", **call_fields)
 
     def record(self, ask: TextAsk, **result: Any) -> MadeText:

@@ -34,7 +34,7 @@ from casewise.records.base import ContentRecord, Record, canonical_json
 from casewise.records.item import NO_CONTEXT_CONDITION, Judged, condition_problem
 from casewise.storage.columns import ContextFile, RatingColumns, RecordColumns, RecordField, places_among
 from casewise.storage.receipt import Receipt
-from casewise.text import count_of
+from casewise.text import count_of, synthetic_notes
 
 # A benchmark in memory: queries, contexts, items and ratings that fit together, and their description.
 
@@ -390,9 +390,7 @@ class Benchmark:
 
     def notes(self) -> tuple[str, ...]:
         """Return the notes that a user should read before relying on the numbers."""
-        notes = []
-        if self.about.synthetic:
-            notes.append(f"SYNTHETIC DATA: {self.about.synthetic}")
+        notes: list[str] = [*synthetic_notes(self.about.synthetic)]
         if self.about.published is not None and self.about.published.votes_hold_intent:
             notes.append(
                 "The last vote of every row equals the author's intent, as in the published judge outputs. casewise reads it as the intent and not as a rating."

@@ -17,6 +17,7 @@ from sqlalchemy import Row, select
 
 from casewise.database.tables import study as tables
 from casewise.errors import StudyError
+from casewise.notation import spoken
 from casewise.studies.design import Design, Pay
 from casewise.studies.freeze import expected_to_fail
 from casewise.studies.recruiters import Outcome
@@ -180,7 +181,7 @@ def ledger_line(row: Row[Any], made: list[Payment], pay: Pay, *, rated: int) -> 
         for state in ("begun", "confirmed", "doubtful")
     }
     status = row.outcome or row.stage
-    reasons = [f"{status.replace('_', ' ')}: {due:.2f}"] if due else []
+    reasons = [f"{spoken(status)}: {due:.2f}"] if due else []
     reasons += [
         f"{payment.purpose} of {payment.amount:.2f} {payment.state}" + (f" ({payment.why})" if payment.why else "")
         for payment in made

@@ -15,6 +15,7 @@ from casewise.database.engine import expire_limits
 from casewise.database.erasures import Erasure, ErasureList, Ratings
 from casewise.database.tables import study as tables
 from casewise.errors import StudyError
+from casewise.notation import spoken
 from casewise.records import Verdict
 from casewise.studies.answers import COUNTS_FOR_QUALITY, ITEM_OF_PAGE, as_answer
 from casewise.studies.freeze import StudyItem
@@ -249,7 +250,7 @@ def path_of(study: LiveRound, annotator_id: str) -> list[PathStep]:
     table = tables.events
     events = study.execute(select(table).where(table.c.annotator_id == annotator_id).order_by(table.c.id)).all()
     steps = [
-        (event.at, 0, event.id, PathStep(None, f"{event.kind.replace('_', ' ')}{detail_words(event)}", None))
+        (event.at, 0, event.id, PathStep(None, f"{spoken(event.kind)}{detail_words(event)}", None))
         for event in events
         if event.kind != "skipped"
     ]

@@ -56,7 +56,7 @@ from casewise.studies.report_parts import (
     with_judge_section,
     write_mixed_model,
 )
-from casewise.text import QUERY, Noun, count_of, join, text
+from casewise.text import QUERY, Noun, SyntheticNote, count_of, join, text
 
 # The headline numbers with and without the ratings that were left out, side by side.
 
@@ -124,7 +124,7 @@ POOLED_TEST_NOTE = (
 
 def study_page(study: StudyNumbers) -> Document:
     """Return the study's page: the contrasts first, all other numbers in folds."""
-    made_up = [f"{note}." for note in study.notes if note.startswith("SYNTHETIC")]
+    made_up = [f"{note}." for note in study.notes if isinstance(note, SyntheticNote)]
     analysis, words = study.analysis, study.words
     ratings = analysis.ratings
     people = "anonymous votes" if ratings.annotator is None else f"{count_of(len(ratings.annotator), 'annotator')}"
@@ -239,7 +239,7 @@ def key_figures(study: StudyNumbers, rows: Sequence[Row]) -> Iterator[LargeFigur
         limits = interval(*(None if end is None else 100 * end for end in (low, high)), digits=1)
         if len(known) > 1:
             limits += ", uncorrected"
-        yield title, (points(value, None, None), limits), largest["n1"] + largest["n2"]
+        yield title, (points(value), limits), largest["n1"] + largest["n2"]
     if (agreement := analysis.agreement.get("all")) is not None:
         low, high = agreement.raw_interval or (None, None)
         raw = Estimate("agreement", agreement.raw, low, high, agreement.items, 0, "no interval")

@@ -22,6 +22,7 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from casewise.database import Database
 from casewise.database.staff import Person, Role, session_person
 from casewise.errors import CasewiseError
+from casewise.notation import hyphened, spoken
 from casewise.studies.language import ENGLISH, Translator
 from casewise.web.security import (
     BROWSER_COOKIE,
@@ -131,6 +132,7 @@ def templates() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     environment.globals |= {"static": static_link, "t": ENGLISH, "lang": ENGLISH.language}
+    environment.filters |= {"spoken": spoken, "hyphened": hyphened}
     return environment
 
 

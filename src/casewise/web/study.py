@@ -75,8 +75,11 @@ from casewise.web.security import SentForm, read_cookie, sent_form, set_cookie
 @lru_cache(maxsize=256)
 def markdown(text: str) -> Markup:
     """Return `text` as HTML that may be put into a page; headings begin at the second level."""
-    page = MarkdownIt("commonmark", {"html": False}).enable("table").render(text)
-    return Markup(page.replace("<h3>", "<h2>").replace("</h3>", "</h2>"))  # noqa: S704 - raw HTML is off
+    parser = MarkdownIt("commonmark", {"html": False}).enable("table")
+    tokens = parser.parse(text)
+    for token in tokens:
+        token.tag = "h2" if token.tag == "h3" else token.tag
+    return Markup(parser.renderer.render(tokens, parser.options, {}))  # noqa: S704 - raw HTML is off
 
 
 def panel(context: dict[str, dict[str, str] | str]) -> list[tuple[str, list[tuple[str, str]]]]:

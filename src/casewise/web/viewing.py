@@ -47,7 +47,7 @@ from casewise.storage.benchmark import Benchmark
 from casewise.storage.files import cannot_write, first_problem, write_text
 from casewise.storage.run_folder import ITEM_NOTES, ItemNote
 from casewise.storage.wording import LabelWords, noun_of
-from casewise.text import Form, render, shortest_names
+from casewise.text import Form, render, shortest_names, synthetic_notes
 from casewise.transforms.catalogue import parse_arm, show
 from casewise.transforms.texts import MadeTexts
 from casewise.web import pages
@@ -185,6 +185,7 @@ class ViewState:
             "names": self.names,
             "labels": self.labels,
             "noun": noun_of(self.table.benchmark),
+            "synthetic": synthetic_notes(self.table.benchmark.about.synthetic),
             "person": None,
             "start": ItemsWanted(),
             "heading": "Items and judges",

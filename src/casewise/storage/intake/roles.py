@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from casewise.errors import ConfigurationError, did_you_mean
+from casewise.notation import hyphened, spoken
 from casewise.options import Hidden
 from casewise.records import ParameterSet, paper_parameters
 from casewise.storage.entries import MOST_LISTED
@@ -196,10 +197,10 @@ def find_columns(
         if option in ON_SCALE and not scale:
             candidates = []
         if len(candidates) > 1 and option not in ONE_OF_SEVERAL:
-            options = " or ".join(f"--{option.replace('_', '-')} {name!r}" for name in candidates)
+            options = " or ".join(f"--{hyphened(option)} {name!r}" for name in candidates)
             raise ConfigurationError(
-                f"{' and '.join(map(repr, candidates))} could both be the {option.replace('_', ' ')}; give {options}, or "
-                f"--{option.replace('_', '-')} '' for none"
+                f"{' and '.join(map(repr, candidates))} could both be the {spoken(option)}; give {options}, or "
+                f"--{hyphened(option)} '' for none"
             )
         columns_by_role[option] = candidates[0] if candidates else ""
     chosen = replace(stated, parameters=of_parameters, **columns_by_role)
