@@ -65,7 +65,7 @@ NOT_PROSE = {
     "share/every_eval_ever.py:plain_name": "a name of a file",
     "share/every_eval_ever.py:results": "a number in JSON",
     "stats/costs.py:refusals": "the name of a sum",
-    "studies/design.py:Translator": "fills the fields of a template",
+    "studies/language.py:Translator": "fills the fields of a template",
     "studies/prolific.py:ProlificClient": "a status of Prolific's",
     "studies/recruiters.py:ParameterRecruiter": "fills the fields of an address",
     "studies/report_parts.py:write_mixed_model": "a script in R, and strings in it",

@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import itertools
-import json
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -13,12 +11,11 @@ from tests.support.fault_server import FaultServer
 from tests.support.served import served
 
 import casewise
-from casewise.api.deciding import Fit, FitOptions, Requirements, fit_decider
+from casewise.api.deciding import FitOptions, Requirements, fit_decider
 from casewise.deciding.decider_file import read_decider
 from casewise.deciding.fitting import label_source
 from casewise.errors import BenchmarkError, ConfigurationError, JudgeError, StatisticsError
-from casewise.reports.decider import decider_page, never_answers
-from casewise.stats.thresholds import FittedThresholds, RequirementFields
+from casewise.stats.thresholds import RequirementFields
 
 
 @pytest.fixture(scope="module")
@@ -125,37 +122,6 @@ def test_a_mean_over_repeats_is_not_fitted_on(tmp_path, monkeypatch):
 
     with pytest.raises(ConfigurationError, match="asked 2 times, but a decider asks once"):
         fit_decider(run, Requirements(ratio=1))
-
-
-@pytest.mark.slow
-def test_the_page_says_what_it_does_and_what_is_promised(run):
-    page = fit_decider(run, Requirements(max_harm=0.3, max_over_refusal=0.3, fail="ask")).to_markdown()
-
-    assert "Requests to which the judge gives no value are passed to a person" in page
-    assert "Harm is at most 30 % on queries like these, with 97.5 % confidence." in page
-    assert "Both hold together with 95 % confidence." in page
-    assert "requests of a kind" in page.lower()
-    assert "the decider stands at harm" in page
-
-
-def test_a_decider_that_answered_nothing_held_out_says_so_first(fitting):
-    silent = fitting.decider.measured_on.model_copy(update={"decisions": {"refuse": 1.0, "ask": 0.0, "answer": 0.0}})
-
-    assert list(never_answers(fitting.decider)) == []
-    (warning,) = never_answers(fitting.decider.model_copy(update={"measured_on": silent}))
-    assert warning.startswith("This decider answered none of the held-out ")
-
-
-@pytest.mark.slow
-def test_a_decider_that_never_answers_says_so_and_its_json_holds_no_number_that_is_none(fitting):
-    decider = fitting.decider.model_copy(update={"thresholds": FittedThresholds(math.inf, math.inf)})
-    fit = Fit(replace(fitting, decider=decider), decider_page)
-
-    notice = next(notice for notice in decider_page(fit.numbers).notices if "never answers" in notice)
-    assert notice.startswith("This decider never answers. To get one that answers, allow ")
-    assert "It never answers" in fit.to_markdown()
-    assert "Next: compare other judges" in fit.to_markdown()
-    assert json.loads(json.dumps(fit.as_json(), allow_nan=False))["thresholds"]["answer_above"] == "Infinity"
 
 
 def test_what_a_decider_is_fitted_for_is_stated_by_name(run):

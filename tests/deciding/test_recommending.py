@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from tests.support.command import invoke
@@ -13,11 +11,9 @@ from tests.support.deciders import judged_demo
 
 import casewise
 from casewise.api.deciding import Requirements
-from casewise.deciding.recommending import Need, Rival
+from casewise.deciding.recommending import Rival
 from casewise.errors import ConfigurationError
-from casewise.reports.decider import candidates_notes, need_words, next_for, shortfall, shortfalls
-from casewise.stats.estimates import ALIKE, Estimate
-from casewise.stats.thresholds import RiskPromise
+from casewise.stats.estimates import Estimate
 
 CASES = 120
 
@@ -180,72 +176,3 @@ def test_a_saving_that_is_the_same_on_every_query_has_an_interval(bank):
     )
     assert refusing["beaten"]
     assert refusing["more_queries"] is None
-
-
-def noted(*, constant=False, left_out=None, why_no_words=None):
-    best = SimpleNamespace(name="J", constant=constant)
-    found: Any = SimpleNamespace(best=best, left_out=left_out or {}, why_no_words=why_no_words)
-    return list(candidates_notes(found))
-
-
-def test_a_constant_candidate_and_judges_left_out_are_named():
-    assert noted() == []
-    assert noted(why_no_words="too few") == ["It was not compared with a classifier of words: too few."]
-    assert noted(constant=True) == ["J is a constant: it gives every item the same value."]
-    assert noted(left_out={"a": "why", "b": "why not"}) == ["No decider can be made of a: why; b: why not."]
-
-
-def test_a_judge_that_costs_the_same_on_every_query_is_not_said_to_be_not_told_apart():
-    alike = Rival("refusing everything", number(0.3), Estimate("cost", 0.0, None, None, 10.0, 0, ALIKE), None)
-    best = SimpleNamespace(name="J", trial=SimpleNamespace(broken=None))
-    found: Any = SimpleNamespace(best=best, rivals=[alike], comparisons=[alike.conclusion("J")])
-
-    assert list(shortfalls(found)) == ["J costs the same as refusing everything on every query."]
-
-
-@pytest.mark.parametrize(
-    ("candidates", "broken", "shown", "sentence"),
-    [
-        (2, None, True, "None of these judges is good enough."),
-        (2, None, False, "None of these judges is shown to be good enough yet."),
-        (1, None, True, "J is not good enough."),
-        (1, None, False, "J is not shown to be good enough yet."),
-        (2, "why", True, "None of these judges can promise what you asked for yet."),
-        (1, "why", False, "J cannot promise what you asked for yet."),
-    ],
-)
-def test_that_none_is_good_enough_is_said_as_strongly_as_it_is_shown(candidates, broken, shown, sentence):
-    best = SimpleNamespace(name="J", trial=SimpleNamespace(broken=broken))
-    found: Any = SimpleNamespace(best=best, candidates=(best,) * candidates, shown_to_fail=shown)
-
-    assert shortfall(found) == sentence
-
-
-@pytest.mark.parametrize(
-    ("at_this_rate", "sentence"),
-    [
-        (
-            None,
-            " is out of reach: the observed rate is 4.0 %, as a mean over 100 queries with an item labelled unsafe. More queries do not help.",
-        ),
-        (
-            90,
-            "may be within reach: the rate is 4.0 %, as a mean over 100 queries with an item labelled unsafe. Ask for it with --max-harm 0.05.",
-        ),
-        (250, "needs about 150 more queries with an item labelled unsafe, if the rate stays at 4.0 %"),
-        (101, "needs about 1 more query with an item labelled unsafe, if the rate stays at 4.0 %"),
-    ],
-)
-def test_what_a_promise_takes_is_said_of_the_rate_now(at_this_rate, sentence):
-    need = Need(RiskPromise("harm", 0.05), 0.04, 100, 59, at_this_rate)
-
-    assert sentence in need_words(need, "Harm")
-    assert need_words(need, "Harm").startswith("Harm of at most 5 %")
-
-
-def test_no_number_of_queries_is_said_to_show_a_difference_that_is_none(tmp_path):
-    judged = casewise.judge("demo", "fake/rehearsal", elicitations="binary", out=tmp_path / "run")
-    found = casewise.recommend(judged, wanted=Requirements(ratio=3)).numbers
-
-    assert any(not rival.beaten and rival.saved.estimate == 0 for rival in found.rivals)
-    assert next_for(found).startswith("compare other judges")

@@ -15,6 +15,7 @@ from casewise.errors import BenchmarkError, ConfigurationError, ExitCode, Statis
 from casewise.evaluate.comparison import (
     GateReport,
     best_conclusion,
+    gate_drop,
     gate_number,
     matching_series,
     metric_difference,
@@ -165,17 +166,16 @@ def test_margins_are_read_from_a_text_or_a_mapping_with_both_ends_of_their_range
 
 
 @pytest.mark.parametrize(
-    ("metric", "limits", "written"),
+    ("metric", "limits", "value", "drop"),
     [
-        ("accuracy", None, "90.0 %"),
-        ("accuracy (strict)", (0.8, 0.95), "90.0 points [80.0, 95.0]"),
-        ("auroc", None, "0.900"),
-        ("auroc", (0.8, 0.95), "0.900 [0.800, 0.950]"),
-        ("auroc", (None, None), "0.900"),
+        ("accuracy", (), "90.0 %", "90.0 points"),
+        ("accuracy (strict)", (0.8, 0.95), "90.0 %", "90.0 points [80.0, 95.0]"),
+        ("auroc", (), "0.900", "0.900"),
+        ("auroc", (0.8, 0.95), "0.900", "0.900 [0.800, 0.950]"),
     ],
 )
-def test_a_share_is_written_in_per_cent_and_its_drop_in_points(metric, limits, written):
-    assert gate_number(metric, 0.9, limits) == written
+def test_a_share_is_written_in_per_cent_and_its_drop_in_points(metric, limits, value, drop):
+    assert (gate_number(metric, 0.9), gate_drop(metric, 0.9, *limits)) == (value, drop)
 
 
 # The decision of a gate.

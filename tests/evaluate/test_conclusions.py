@@ -8,6 +8,7 @@ from casewise.evaluate.conclusions import (
     KINDS,
     ConclusionKind,
     Unknown,
+    against_person,
     alike,
     at_most,
     below_others,
@@ -15,9 +16,12 @@ from casewise.evaluate.conclusions import (
     compared,
     contrast,
     corrected_for_picking,
+    errs_more,
     no_worse,
 )
+from casewise.stats.ceilings import NewPersonTest
 from casewise.stats.comparison import Entrant, compare_judges, gate
+from casewise.stats.costs import RefusalRates
 from casewise.stats.estimates import UNSEEN, Estimate
 
 
@@ -182,3 +186,51 @@ def test_two_that_are_alike_on_every_query_are_not_told_apart():
 
     assert found.kind == "not told apart"
     assert "alike on every query" in found.sentence
+
+
+def share(value, low=None, high=None):
+    return Estimate("x", value, low, high, 10.0, 0, "made up")
+
+
+def rates(harm, over, *, n_safe=10, n_unsafe=10):
+    nothing = share(0.0)
+    return RefusalRates(0.7, n_safe, n_unsafe, over, harm, nothing, nothing)
+
+
+@pytest.mark.parametrize(
+    ("harm", "over", "way"),
+    [
+        (share(0.3, 0.2, 0.4), share(0.05, 0.01, 0.1), "errs more by answering"),
+        (share(0.05, 0.01, 0.1), share(0.3, 0.2, 0.4), "errs more by refusing"),
+        (share(0.05, 0.01, 0.2), share(0.3, 0.1, 0.4), ""),
+        (share(0.05), share(0.3, 0.1, 0.4), ""),
+    ],
+)
+def test_which_way_it_errs_is_said_only_where_the_intervals_part(harm, over, way):
+    found = errs_more("J", rates(harm, over))
+
+    assert ("" if isinstance(found.outcome, Unknown) else found.predicate) == way
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "margin", "sentence"),
+    [
+        (0.001, 0.1, None, "agrees more often than one person (80.0 %)"),
+        (0.001, 0.1, 0.05, "agrees more often than one person (80.0 %)"),
+        (0.0, 0.1, None, "is not told apart from one person (80.0 %)"),
+        (0.0, 0.1, 0.05, "agrees as often as one person (80.0 %), or at most 5 points less"),
+        (-0.009, 0.043, 0.05, "agrees as often as one person (80.0 %), or at most 5 points less"),
+        (-0.04, 0.0, 0.05, "agrees as often as one person (80.0 %), or at most 5 points less"),
+        (-0.04, -0.001, 0.025, "agrees less often than one person (80.0 %), by at most 2.5 points"),
+        (-0.2, 0.0, None, "is not told apart from one person (80.0 %)"),
+        (-0.2, -0.001, None, "agrees less often than one person (80.0 %)"),
+    ],
+)
+def test_a_comparison_says_no_more_than_the_interval_of_its_difference(low, high, margin, sentence):
+    size = 0.05 if margin is None else margin
+    numbers = {"judge": 0.8, "person": 0.8, "difference": (low + high) / 2, "low": low, "ci_low": low, "ci_high": high}
+    test = NewPersonTest(
+        **numbers, margin=size, p=0.01, not_worse=margin is not None, power=0.8, detectable=0.1, items=20, clusters=10
+    )
+
+    assert against_person("J", test).predicate == sentence

@@ -7,12 +7,14 @@ from tests.audits.builders import benchmark_of, crowd, some_words
 
 from casewise.audits.words import subset_rows
 from casewise.evaluate.conclusions import AGREES, compared
-from casewise.evaluate.yardsticks import ReferenceScores, better_baseline, metrics_of
+from casewise.evaluate.yardsticks import ReferenceScores, better_baseline, error_sentences, metrics_of
 from casewise.reports.judge_parts import beside_blocks
-from casewise.stats.estimates import difference_of
+from casewise.stats.costs import RefusalRates
+from casewise.stats.estimates import Estimate, difference_of
 from casewise.stats.labels import VOTES
 from casewise.stats.sample import judge_sample
 from casewise.storage.load import load_frame
+from casewise.storage.wording import LabelWords
 
 
 def telling(rng, intended):
@@ -190,3 +192,19 @@ def test_a_predicted_second_study_has_an_interval(reference_scores):
     again = against(reference_scores, np.ones(120)).people.same_again
 
     assert again.ci_low < again.estimate < again.ci_high
+
+
+def share(value, low=None, high=None):
+    return Estimate("x", value, low, high, 10.0, 0, "made up")
+
+
+def rates(harm, over, *, n_safe=10, n_unsafe=10):
+    nothing = share(0.0)
+    return RefusalRates(0.7, n_safe, n_unsafe, over, harm, nothing, nothing)
+
+
+def test_an_error_without_items_is_not_spoken_of():
+    harm_alone, none = rates(share(0.1), share(None), n_safe=0), rates(share(None), share(None), n_safe=0, n_unsafe=0)
+
+    assert "refuses" not in error_sentences(harm_alone, LabelWords("people"), unscored=0)
+    assert "its errors cannot be split" in error_sentences(none, LabelWords("people"), unscored=0)

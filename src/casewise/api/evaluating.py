@@ -327,10 +327,7 @@ def leaderboard(
 
 
 def leaderboards(
-    *runs: AnyRun,
-    arms: bool = False,
-    labels: str | LabelPolicy = "votes",
-    options: ReportOptions | None = None,
+    *runs: AnyRun, arms: bool = False, labels: str | LabelPolicy = "votes", options: ReportOptions | None = None
 ) -> Report[Leaderboards]:
     """Rank runs over several benchmarks, with the yardsticks of each benchmark.
 
@@ -380,12 +377,7 @@ class AuditReport(Report[Audit]):
         return select_findings(self.numbers, check_codes(codes))
 
 
-def audit(
-    benchmark: Source,
-    *,
-    seed: int = 0,
-    options: AuditOptions | None = None,
-) -> AuditReport:
+def audit(benchmark: Source, *, seed: int = 0, options: AuditOptions | None = None) -> AuditReport:
     """Report faults of `benchmark` that distort its numbers: in labels, wording, baselines and ratings.
 
     Raises

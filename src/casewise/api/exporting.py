@@ -16,7 +16,7 @@ from casewise.evaluate.published import paper_numbers
 from casewise.plugins import find_function, part_names
 from casewise.replies.behaviour import GRADES, REPLIES, export_replies
 from casewise.reports.formats import Report
-from casewise.reports.judge import benchmark_json, benchmark_page, item_json, item_page
+from casewise.reports.items import benchmark_json, benchmark_page, item_json, item_page
 from casewise.reports.published import paper_document, run_json, run_page
 from casewise.share.croissant import read_croissant_about, write_croissant
 from casewise.share.every_eval_ever import write_every_eval_ever

@@ -53,6 +53,7 @@ from casewise.storage.run_folder import (
     read_run,
     run_notes,
 )
+from casewise.storage.wording import LabelWords
 from casewise.text import Noun, Text, count_of, first_few, join, plural, reference, text
 
 
@@ -546,6 +547,11 @@ class RunNumbers(ShortRepr):
     @property
     def benchmark(self) -> Benchmark:
         return self.runs.benchmark
+
+    @property
+    def label_words(self) -> LabelWords:
+        """The words for the benchmark's labels."""
+        return LabelWords.for_benchmark(self.benchmark)
 
     @property
     def nothing_scored(self) -> bool:

@@ -210,6 +210,11 @@ class Leaderboard(ShortRepr):
     """The judge, and the chatbot, with the highest accuracy, where there are several with a rank."""
 
     @property
+    def label_policy(self) -> str:
+        """The label policy in words."""
+        return LabelWords.for_benchmark(self.benchmark).policy(self.labels)
+
+    @property
     def nothing_scored(self) -> bool:
         """True if no item of any judge has a verdict or a value."""
         return all(row.n_unscored == self.n_items for row in self.rows)

@@ -23,10 +23,11 @@ from casewise.reports.document import (
     all_numbers,
     large_figures,
     next_step,
+    paragraph,
     table_by,
     table_of,
 )
-from casewise.reports.judge import item_exhibit
+from casewise.reports.items import item_exhibit
 from casewise.stats.estimates import Estimate
 from casewise.storage.wording import LabelWords, noun_of
 from casewise.text import Text, count_of, first_sentence, join, text
@@ -59,11 +60,8 @@ def audit_page(audit: Audit) -> Document:
         ("intent", "The author's intent compared with the labels", intent_blocks),
         ("contexts", "Variety of the contexts", context_blocks),
     )
-    settings = [
-        ("benchmark digest", audit.digest),
-        *((name, str(value)) for name, value in vars(audit.options).items()),
-    ]
-    provenance = table_of("made", "How this was made", ("Setting", "Value"), settings)
+    settings = {"benchmark digest": audit.digest} | {name: str(value) for name, value in vars(audit.options).items()}
+    provenance = table_of("made", "How this was made", ("Setting", "Value"), settings.items())
     numbers = (
         Section(name, heading, tuple(blocks(audit.parts["baseline" if name == "phrases" else name])))
         for name, heading, blocks in parts
@@ -100,11 +98,7 @@ def answer(audit: Audit) -> Iterator[Block]:
     """Yield whether labels or scores are in doubt, the three numbers that say most about that, the main finding, and what to do."""
     findings = audit.findings
     by_effect = Counter(finding.effect for finding in findings)
-    listed = [
-        f"{by_effect[effect]} {words[by_effect[effect] > 1]}"
-        for effect, words in EFFECT_WORDS.items()
-        if by_effect[effect]
-    ]
+    listed = [f"{n} {words[n > 1]}" for effect, words in EFFECT_WORDS.items() if (n := by_effect[effect])]
     verdict: str = "The audit finds nothing that changes the meaning of a score."
     if by_effect["note"] < len(findings):
         verdict = text("{n:finding}: {listed}.", n=len(findings), listed=", ".join(listed))
@@ -113,7 +107,7 @@ def answer(audit: Audit) -> Iterator[Block]:
     yield Prose(verdict, lead=True)
     yield large_figures("audit-figures", "Accuracy on these labels of", key_figures(audit))
     if findings:
-        yield Prose(text("Main finding: {title}", title=findings[0].title))
+        yield paragraph("Main finding: {title}", title=findings[0].title)
         yield next_step(first_sentence(findings[0].advice))
     else:
         yield next_step("judge it, and state with the result that the audit finds nothing: casewise judge.")
@@ -143,15 +137,13 @@ def key_figures(audit: Audit) -> Iterator[LargeFigure]:
 def findings(audit: Audit) -> Iterator[Block]:
     """Yield each finding with its weight and advice, and the checks that were left out."""
     for place, finding in enumerate(audit.findings, 1):
-        yield Prose(text("{place}. {title}", place=place, title=finding.title), lead=True)
-        yield Prose(
-            text(
-                "What to do: {advice} (Weight {weight:.2f} of 1: it {effect}; {code}.)",
-                advice=finding.advice,
-                weight=finding.weight,
-                effect=EFFECT_WORDS[finding.effect][0],
-                code=finding.code,
-            )
+        yield paragraph("{place}. {title}", place=place, title=finding.title, lead=True)
+        yield paragraph(
+            "What to do: {advice} (Weight {weight:.2f} of 1: it {effect}; {code}.)",
+            advice=finding.advice,
+            weight=finding.weight,
+            effect=EFFECT_WORDS[finding.effect][0],
+            code=finding.code,
         )
     yield from (Prose("Not checked: " + line) for line in audit.left_out)
 
@@ -164,7 +156,7 @@ def evidence(audit: Audit, finding: Finding) -> Iterator[Block]:
     name, kind = f"evidence-{hyphened(finding.code)}", kinds()[finding.code]
     caption = text("{code}: {says}", code=finding.code, says=kind.says)
     yield table_of(name, caption, ("Measure", "Value"), rows)
-    yield Prose(text("The audit makes this finding when: {when}.", when=kind.when))
+    yield paragraph("The audit makes this finding when: {when}.", when=kind.when)
     if finding.items and audit.source.restricted:
         listed = ", ".join(audit.source.item[item].own_id for item in finding.items[:SHOWN_ITEMS])
         yield Prose(
@@ -224,7 +216,7 @@ def written(path: Names, value: Any) -> str:
     if path[-1] == "p":
         return p_value(value)
     if not NO_SHARES.intersection(path):
-        return points(value, None, None) if path[-1] == "gain" else percent(value)
+        return points(value) if path[-1] == "gain" else percent(value)
     return f"{value:.2g}" if value and abs(value) < 0.001 else f"{value:,.3g}"
 
 
@@ -276,16 +268,15 @@ def baseline_blocks(part: Part) -> Iterator[Block]:
 def phrase_blocks(part: Part) -> Iterator[Block]:
     if part.measured.get("phrases_for_safe"):
         phrases = zip(part.measured["phrases_for_safe"], part.measured["phrases_for_unsafe"], strict=True)
-        two_digits = partial(number, digits=2)
+        weight = partial(number, digits=2)
         columns: Columns = {
             "Speaks for safe": "0.text",
-            "Weight": (two_digits, "0.coefficient"),
+            "Weight": (weight, "0.coefficient"),
             "Speaks for unsafe": "1.text",
-            "Weight ": (two_digits, "1.coefficient"),
+            "Weight ": (weight, "1.coefficient"),
         }
-        yield table_by(
-            "phrases-table", "Phrases with the largest weights in the baseline on contexts", phrases, columns
-        )
+        caption = "Phrases with the largest weights in the baseline on contexts"
+        yield table_by("phrases-table", caption, phrases, columns)
 
 
 def subset_blocks(part: Part) -> Iterator[Block]:
@@ -300,10 +291,10 @@ def people_blocks(part: Part) -> Iterator[Block]:
     rows: list[tuple[str, str]] = []
 
     def with_limits(of: str, limits: str, *, value: str = "alpha") -> str:
-        return f"{number(m[of][value])} {interval(*(m[of][limits] or NO_LIMITS))}"
+        return " ".join((number(m[of][value]), *([interval(*m[of][limits])] if m[of][limits] else [])))
 
     if "agreement" in m:
-        raw = share(m["agreement"]["raw"], *(m["agreement"]["raw_interval"] or NO_LIMITS))
+        raw = share(m["agreement"]["raw"], *(m["agreement"]["raw_interval"] or ()))
         rows += ("Krippendorff's alpha", with_limits("agreement", "alpha_interval")), ("Two people agree", raw)
     for name, words in (
         ("agreement_with_unsure", "Krippendorff's alpha, unsure as an answer of its own"),
@@ -332,9 +323,6 @@ def people_blocks(part: Part) -> Iterator[Block]:
         }
         caption = f"Agreement of a panel's majority with the majority of {m['panel'][0]['reference']} other people, by the panel's size"
         yield table_by("panel", caption, m["panel"], columns)
-
-
-NO_LIMITS = (None, None)
 
 
 def intent_blocks(part: Part) -> Iterator[Block]:

@@ -77,11 +77,7 @@ def label_limit(names: Iterable[str], pixels: int) -> Spec:
 
 def mark(kind: str, frame: pl.DataFrame, encoding: Mapping[str, Spec], **style: Any) -> Spec:
     """Return `kind` (`line`, `rule`, `circle` …) for each row of `frame`, with its channels by their names in Vega-Lite."""
-    return {
-        "data": {"values": frame.to_dicts()},
-        "mark": {"type": kind, **style},
-        "encoding": dict(encoding),
-    }
+    return {"data": {"values": frame.to_dicts()}, "mark": {"type": kind, **style}, "encoding": dict(encoding)}
 
 
 def layers(*marks: Spec, width: int, height: int) -> Spec:
@@ -200,11 +196,7 @@ def calibration_curve(bins: pl.DataFrame) -> str:
     unit, blue = {"domain": [0, 1]}, SERIES[0]
     ends = pl.DataFrame({"x": [0.0, 1.0], "y": [0.0, 1.0]})
     diagonal = mark(
-        "line",
-        ends,
-        {"x": field("x:Q", scale=unit), "y": field("y:Q", scale=unit)},
-        color=DIM,
-        strokeDash=[5, 4],
+        "line", ends, {"x": field("x:Q", scale=unit), "y": field("y:Q", scale=unit)}, color=DIM, strokeDash=[5, 4]
     )
     fifths = {"values": [0, 0.2, 0.4, 0.6, 0.8, 1]}
     x = {"x": field("value:Q", title="Judge's mean value", scale=unit, axis=fifths)}

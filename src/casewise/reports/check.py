@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from casewise.evaluate.check import CheckedCase, CheckNumbers
 from casewise.reports.document import Block, Document, Exhibit, Folded, Forest, ForestRow, Prose, Section, table_of
-from casewise.reports.judge import beginning
+from casewise.reports.items import beginning
 from casewise.text import count_of, text
 
 KINDS = {

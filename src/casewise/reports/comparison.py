@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeVar
@@ -12,7 +12,7 @@ from xml.etree import ElementTree as ET
 import polars as pl
 
 from casewise.errors import ExitCode
-from casewise.evaluate.comparison import ComparisonNumbers, GateReport, gate_number, metric_difference
+from casewise.evaluate.comparison import ComparisonNumbers, GateReport, gate_drop, gate_number, metric_difference
 from casewise.evaluate.robustness import BOUNDED, RequiredRobustness
 from casewise.notation import percent
 from casewise.reports.document import (
@@ -41,7 +41,7 @@ from casewise.stats.comparison import Decision, PairwiseComparison
 from casewise.stats.estimates import Estimate
 from casewise.stats.metrics import ON_SCALE, REFUSALS, all_metrics
 from casewise.storage.files import cannot_write
-from casewise.storage.wording import LabelWords, noun_of
+from casewise.storage.wording import noun_of
 from casewise.text import Text, count_of, join, text
 
 MOST = 6
@@ -60,7 +60,7 @@ def comparison_page(report: ComparisonNumbers) -> Document:
             "{items:item} of {queries:query}; labels: {labels}",
             items=comparison.n_items,
             queries=comparison.n_queries,
-            labels=LabelWords.for_benchmark(report.benchmark).policy(report.options.labels.name),
+            labels=report.label_words.policy(report.options.labels.name),
         ),
         notices=report.notes,
         sections=(
@@ -84,19 +84,13 @@ def compared_sections(report: ComparisonNumbers) -> Iterator[Section]:
     )
     made = how_made("compare", report.runs.paths, report.options.labels.name, facts)
     yield Section("made", "How this was made", made)
-    few, tested = len(comparison.names) <= MOST, any(pair.test for pair in comparison.pairs)
     more = [Section("side-by-side", f"Every metric of every {report.noun}", (side_by_side(report),))]
-    if few:
+    if len(comparison.names) <= MOST:
         more.append(Section("every-difference", "Every difference", (every_difference(report),)))
-    if few and tested:
-        more.append(Section("tests", f"Items on which only one {report.noun} is right", tuple(tests(report))))
-        more.append(
-            Section(
-                "turning-points",
-                f"The cost ratio at which the cheaper {report.noun} changes",
-                (turning_points(report),),
-            )
-        )
+        if any(pair.test for pair in comparison.pairs):
+            more.append(Section("tests", f"Items on which only one {report.noun} is right", tuple(tests(report))))
+            heading = f"The cost ratio at which the cheaper {report.noun} changes"
+            more.append(Section("turning-points", heading, (turning_points(report),)))
     yield all_numbers(more)
 
 
@@ -128,12 +122,7 @@ def errors(report: ComparisonNumbers) -> Block:
     """Return harm, over-refusal and the share of unscored items of each judge, on the items that all were asked."""
     n = report.comparison.n_items
     rows = [(name, {metric.name: metric for metric in of}) for name, of in report.comparison.estimates.items()]
-    columns: Columns = {
-        "Judge": "0",
-        "Harm": "1.harm",
-        "Over-refusal": "1.over_refusal",
-        "Unscored": "1.unscored_rate",
-    }
+    columns: Columns = {"Judge": "0", "Harm": "1.harm", "Over-refusal": "1.over_refusal", "Unscored": "1.unscored_rate"}
     caption = text("Errors of each {noun} on {n:item}, 95 % intervals of each alone", noun=report.noun, n=n)
     return table_by("comparison-errors", caption, rows, columns)
 
@@ -170,9 +159,9 @@ def matrix(report: ComparisonNumbers) -> Iterator[Block]:
         if len(comparison.pairs) > 1
         else "There is one pair, so they need no correction."
     )
-    many = f" With more than {MOST} judges, --json and --tables have every metric and test of every pair."
-    more = many if len(comparison.names) > MOST else ""
-    yield Prose(f"The intervals are of differences on the same items. {corrected}{more}")
+    more = f" With more than {MOST} judges, --json and --tables have every metric and test of every pair."
+    many = len(comparison.names) > MOST
+    yield Prose(f"The intervals are of differences on the same items. {corrected}{more if many else ''}")
 
 
 def pair_name(pair: PairwiseComparison) -> Text:
@@ -182,8 +171,7 @@ def pair_name(pair: PairwiseComparison) -> Text:
 def side_by_side(report: ComparisonNumbers) -> Block:
     """Return every metric of every judge."""
     estimates = [(name, metric) for name, metrics in report.comparison.estimates.items() for metric in metrics]
-    order = list(titles())
-    rows = sorted((row for row in estimates if row[1].name in order), key=lambda row: order.index(row[1].name))
+    rows = [row for name in titles() for row in estimates if row[1].name == name]
     columns: Columns = {
         "Metric": (titles().get, "1.name"),
         "Judge": "0",
@@ -194,21 +182,19 @@ def side_by_side(report: ComparisonNumbers) -> Block:
 
 
 def every_difference(report: ComparisonNumbers) -> Block:
-    lower = {metric.name for metric in (*all_metrics(), *REFUSALS, *ON_SCALE) if metric.better == "lower"} | {
-        "false_flips"
-    }
+    metrics = (*all_metrics(), *REFUSALS, *ON_SCALE)
+    lower = {"false_flips", *(metric.name for metric in metrics if metric.better == "lower")}
 
-    def metric(name: str) -> str:
+    def title(name: str) -> str:
         return titles()[name] + (" (lower is better)" if name in lower else "")
 
     rows = [(pair, difference) for pair in report.comparison.pairs for difference in pair.differences]
     columns: Columns = {
         "Judges": (pair_name, "0"),
-        "Metric": (metric, "1.name"),
+        "Metric": (title, "1.name"),
         "Difference, 95 % interval": (difference_cell, "1"),
     }
-    caption = "Differences, with intervals corrected for all pairs"
-    return table_by("every-difference-table", caption, rows, columns)
+    return table_by("every-difference-table", "Differences, with intervals corrected for all pairs", rows, columns)
 
 
 def tests(report: ComparisonNumbers) -> Iterator[Block]:
@@ -255,8 +241,8 @@ def gate_page(gate: GateReport) -> Document:
         "Metric": (title, "name"),
         "Baseline": (gate_number, "name", "baseline"),
         "Run": (gate_number, "name", "run"),
-        "Drop, with bounds": lambda metric: gate_number(metric.name, metric.drop, (metric.low, metric.high)),
-        "Allowed": lambda metric: gate_number(metric.name, metric.margin, (None, None)),
+        "Drop, with bounds": (gate_drop, "name", "drop", "low", "high"),
+        "Allowed": (gate_drop, "name", "margin"),
         "Decision": "decision",
     }
     numbers = pl.DataFrame([{**vars(metric), "decision": metric.decision} for metric in gate.gate.metrics])
@@ -269,12 +255,7 @@ def gate_page(gate: GateReport) -> Document:
         subtitle=gate_subject(gate) + text(", {n:item}", n=gate.gate.n_items),
         notices=gate.notes,
         sections=(
-            Section(
-                "gate",
-                "The answer",
-                (Prose(gate.sentence(), lead=True), table, errors_of_both),
-                brief=True,
-            ),
+            Section("gate", "The answer", (Prose(gate.sentence(), lead=True), table, errors_of_both), brief=True),
         ),
     )
 
@@ -300,19 +281,19 @@ def gate_subject(gate: GateReport) -> Text:
     return text("{run} against {baseline} on {data}", run=gate.run, baseline=gate.baseline, data=gate.benchmark)
 
 
-def gate_suite(gate: GateReport) -> tuple[str, Iterable[GateDecision]]:
+def gate_suite(gate: GateReport) -> tuple[str, Sequence[GateDecision]]:
     """Return the two runs, a note where the run has not finished, and the decision on each metric."""
     decisions = [] if gate.finished else [GateDecision("finished", "inconclusive", gate.sentence())]
     for metric in gate.gate.metrics:
         run, baseline = (gate_number(metric.name, value) for value in (metric.run, metric.baseline))
-        drop = gate_number(metric.name, metric.drop, (metric.low, metric.high))
-        allowed = gate_number(metric.name, metric.margin, (None, None))
+        drop = gate_drop(metric.name, metric.drop, metric.low, metric.high)
+        allowed = gate_drop(metric.name, metric.margin)
         words = f"{metric.name} is {run}, and {baseline} in the baseline: a drop of {drop}; allowed: {allowed}"
         decisions.append(GateDecision(metric.name, metric.decision, words))
     return gate_subject(gate), decisions
 
 
-def bounds_suite(robustness: RequiredRobustness) -> tuple[str, Iterable[GateDecision]]:
+def bounds_suite(robustness: RequiredRobustness) -> tuple[str, Sequence[GateDecision]]:
     """Return the judge and its defence, and the decision on each bound with the attack that decides it."""
     return f"{robustness.judge} under attack on {robustness.benchmark}; defence: {robustness.defence}", [
         GateDecision(
@@ -324,8 +305,8 @@ def bounds_suite(robustness: RequiredRobustness) -> tuple[str, Iterable[GateDeci
     ]
 
 
-KINDS: dict[str, Decision] = {"failures": "fail", "errors": "inconclusive"}
-
+JUNIT: dict[str, Decision] = {"failure": "fail", "error": "inconclusive"}
+"""The elements of JUnit XML for the decisions that are no pass."""
 
 D = TypeVar("D", GateReport, RequiredRobustness)
 
@@ -334,7 +315,7 @@ D = TypeVar("D", GateReport, RequiredRobustness)
 class CIReport(Report[D]):
     """A gate's decision, also as continuous integration reads it."""
 
-    suite: Callable[[D], tuple[str, Iterable[GateDecision]]]
+    suite: Callable[[D], tuple[str, Sequence[GateDecision]]]
     """Gives the subject of the gate, and each decision that it rests on."""
 
     @property
@@ -349,15 +330,16 @@ class CIReport(Report[D]):
 
     def to_junit(self) -> str:
         """Return JUnit XML, a test case a decision: what fails is a failure, what these items cannot tell an error."""
-        name, every = self.suite(self.numbers)
-        decisions = tuple(every)
-        counts = {kind: str(sum(decided.decision == which for decided in decisions)) for kind, which in KINDS.items()}
+        name, decisions = self.suite(self.numbers)
+        counts = {
+            f"{kind}s": str(sum(decided.decision == which for decided in decisions)) for kind, which in JUNIT.items()
+        }
         suite = ET.Element("testsuite", {"name": xml_text(name), "tests": str(len(decisions)), **counts})
         for decided in decisions:
             case = ET.SubElement(suite, "testcase", classname="casewise.gate", name=decided.name)
-            for kind, which in KINDS.items():
+            for kind, which in JUNIT.items():
                 if decided.decision == which:
-                    ET.SubElement(case, kind.removesuffix("s"), message=xml_text(decided.text))
+                    ET.SubElement(case, kind, message=xml_text(decided.text))
         ET.indent(suite)
         return f'<?xml version="1.0" encoding="utf-8"?>\n{ET.tostring(suite, encoding="unicode")}\n'
 
@@ -387,9 +369,7 @@ def xml_text(text: str) -> str:
 
 
 def escaped(text: str, also: str = "") -> str:
-    for character in ("%", "\r", "\n", *also):
-        text = text.replace(character, f"%{ord(character):02X}")
-    return text
+    return text.translate({ord(character): f"%{ord(character):02X}" for character in "%\r\n" + also})
 
 
 SENTENCES = {

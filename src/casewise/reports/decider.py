@@ -27,15 +27,16 @@ from casewise.reports.document import (
     all_numbers,
     large_figures,
     next_step,
+    paragraph,
     table_by,
     table_of,
     with_interval,
 )
-from casewise.reports.judge import beginning, case_exhibit, context_words, error_group_blocks, group_sentence
+from casewise.reports.items import beginning, case_exhibit, context_words, error_group_blocks, group_sentence
 from casewise.stats.estimates import estimate_of
 from casewise.stats.thresholds import KeptPromise
 from casewise.storage.wording import noun_of, noun_of_kinds
-from casewise.text import Text, capitalised, count_of, first_few, join, text
+from casewise.text import Text, capitalised, count_of, first_few, join, synthetic_notes, text
 
 TITLES = {
     "harm": "Harm: of what is labelled unsafe, answered",
@@ -51,8 +52,7 @@ def decider_page(fitting: Fitting) -> Document:
     """Return the decider as a document: what it does and how often it errs, what it promises and does not, all numbers in folds."""
     file = fitting.decider
     name = file.benchmark.name
-    notices = [f"{name} is SYNTHETIC: {file.benchmark.synthetic}"] if file.benchmark.synthetic else []
-    notices += [*never_answers(file), *other_labels(fitting)]
+
     calibrated = Section("calibrated", "What P(safe) means", (calibration_words(file),))
     return Document(
         f"A decider of {file.judge.name}",
@@ -65,7 +65,7 @@ def decider_page(fitting: Fitting) -> Document:
             n_queries=file.benchmark.n_queries,
             labels=file.benchmark.label_words,
         ),
-        tuple(notices),
+        (*synthetic_notes(file.benchmark.synthetic), *never_answers(file), *other_labels(fitting)),
         (
             Section("answer", "The answer", tuple(answer(fitting)), first=True),
             *evidence_sections(fitting, (*promised(file), *not_promised(file)), calibrated),
@@ -191,7 +191,7 @@ def failures(fitting: Fitting) -> Iterator[Block]:
     """Yield the costliest items that were decided otherwise than people do, under their owner's ids."""
     shown, n = fitting.failures, fitting.n_failures
     if not shown:
-        yield Prose(text("On held-out {queries} no item was answered or refused against its label."))
+        yield paragraph("On held-out {queries} no item was answered or refused against its label.")
         return
     yield from error_group_blocks(
         fitting.error_groups, fitting.runs.benchmark, done=DECIDED, where=text(", on held-out {queries}")
@@ -268,20 +268,16 @@ def not_promised(file: FittedDecider) -> Iterator[Prose]:
     kinds = {limit.promise.kind for limit in file.thresholds.promised}
     for kind, word in KINDS.items():
         if kind not in kinds and kind != "needless_ask":
-            yield Prose(
-                text(
-                    "{word} is not promised. It is {held_out} of items on held-out {queries}, and {fitted} where the "
-                    "thresholds were fitted.",
-                    word=word,
-                    held_out=getattr(file.measured, kind).as_share,
-                    fitted=percent(getattr(file.measured_where_fitted, kind).estimate),
-                )
+            yield paragraph(
+                "{word} is not promised. It is {held_out} of items on held-out {queries}, and {fitted} where the "
+                "thresholds were fitted.",
+                word=word,
+                held_out=getattr(file.measured, kind).as_share,
+                fitted=percent(getattr(file.measured_where_fitted, kind).estimate),
             )
-    yield Prose(
-        text(
-            "Nothing is promised about other traffic: the numbers hold for this judge and for {queries} like the "
-            "benchmark's. casewise decider monitor tests whether your traffic differs."
-        )
+    yield paragraph(
+        "Nothing is promised about other traffic: the numbers hold for this judge and for {queries} like the "
+        "benchmark's. casewise decider monitor tests whether your traffic differs."
     )
     yield Prose("Nothing is promised for a single request, category or user: all shares are averages.")
     fail = {"refuse": "refused", "answer": "answered", "ask": "passed to a person"}[file.wanted.fail]
@@ -289,11 +285,9 @@ def not_promised(file: FittedDecider) -> Iterator[Prose]:
     missing = "refused" if file.refuse_unmeasured else "decided, and each answer says what was not measured"
     yield Prose(f"Requests of a kind that was not measured are {missing}.")
     if kinds and file.wanted.chosen_from == 1:
-        yield Prose(
-            text(
-                "If you compared several judges on these {queries} and took the best, fit again with --chosen-from N: "
-                "without it, the promise fails more often than stated."
-            )
+        yield paragraph(
+            "If you compared several judges on these {queries} and took the best, fit again with --chosen-from N: "
+            "without it, the promise fails more often than stated."
         )
 
 
@@ -302,18 +296,13 @@ def trade_off_section(file: FittedDecider) -> Iterator[Section]:
     if not file.trade_offs:
         return
     rates = {"harm": file.measured.harm, "over_refusal": file.measured.over_refusal}
-    point = {
-        f"{name}{end}": value
-        for name, rate in rates.items()
-        for end, value in (("", rate.estimate), ("_low", rate.ci_low), ("_high", rate.ci_high))
-    }
+    ends = {"": "estimate", "_low": "ci_low", "_high": "ci_high"}
+    point = {f"{name}{end}": getattr(rate, part) for name, rate in rates.items() for end, part in ends.items()}
     marked = pl.DataFrame([point], schema=dict.fromkeys(point, pl.Float64))
     curve = pl.DataFrame(file.trade_offs, schema=["threshold", "harm", "over_refusal"], orient="row")
+    all_or_none = {math.inf: "refuses all", -math.inf: "answers all"}
     columns: Columns = {
-        "Answer above": (
-            lambda at: {math.inf: "refuses all", -math.inf: "answers all"}.get(at) or number(at),
-            "threshold",
-        ),
+        "Answer above": (lambda at: all_or_none.get(at) or number(at), "threshold"),
         "Harm": (percent, "harm"),
         "Over-refusal": (percent, "over_refusal"),
     }
@@ -403,14 +392,14 @@ def recommended(recommendation: Recommendation) -> Iterator[Block]:
     best, several = recommendation.best, len(recommendation.candidates) > 1
     if recommendation.good_enough:
         chosen = f", the cheapest of {count_of(len(recommendation.candidates), 'judge')}" if several else ""
-        yield Prose(text("Deploy {judge}{chosen}.", judge=best.name, chosen=chosen), lead=True)
+        yield paragraph("Deploy {judge}{chosen}.", judge=best.name, chosen=chosen, lead=True)
     else:
         yield Prose(shortfall(recommendation), lead=True)
     yield errors_figures(best)
     if recommendation.good_enough:
         rivals = [rival.name for rival in recommendation.rivals]
         words = "It costs less than {rivals}: the intervals of the differences lie above zero."
-        yield Prose(text(words, rivals=first_few(rivals, most=len(rivals))))
+        yield paragraph(words, rivals=first_few(rivals, most=len(rivals)))
         if best.decider.thresholds.promised:
             yield Prose(join(" ", promise_sentences(best.decider)))
     else:
@@ -474,29 +463,23 @@ def shortfalls(recommendation: Recommendation) -> Iterator[str]:
 
 def rivals_table(recommendation: Recommendation) -> Table:
     cost = estimate_of(recommendation.best.trial.cost, level=recommendation.wanted.interval_level)
-    rows = [
-        (recommendation.best.name, with_interval(cost), "–"),
-        *(
-            (rival.name.capitalize(), with_interval(rival.cost), with_interval(rival.saved))
-            for rival in recommendation.rivals
-        ),
-    ]
-    head = (
-        "Who decides",
-        f"Cost of an item, 95 % interval{best_of(recommendation.wanted.chosen_from)}",
-        "The judge saves",
+    rows: list[tuple[str, str, str]] = [(recommendation.best.name, with_interval(cost), NOTHING)]
+    rows += (
+        (rival.name.capitalize(), with_interval(rival.cost), with_interval(rival.saved))
+        for rival in recommendation.rivals
     )
+    cost_head = f"Cost of an item, 95 % interval{best_of(recommendation.wanted.chosen_from)}"
+    head = ("Who decides", cost_head, "The judge saves")
     return table_of("rivals", text("Mean cost of an item on held-out {queries}, in over-refusals"), head, rows)
 
 
 def promises(recommendation: Recommendation) -> Iterator[Prose]:
     """Yield the promises that are made and, for each kind of error, what the next promise would take."""
     broken = recommendation.best.trial.broken
-    yield from (
-        promised(recommendation.best.decider)
-        if broken is None
-        else [Prose(text("No guarantee: {broken}.", broken=broken))]
-    )
+    if broken is None:
+        yield from promised(recommendation.best.decider)
+    else:
+        yield paragraph("No guarantee: {broken}.", broken=broken)
     for kind, word in KINDS.items():
         of_kind = [need for need in recommendation.needs if need.promise.kind == kind]
         within_reach = [need for need in of_kind if need.more_queries is not None]
@@ -538,41 +521,32 @@ def unpromised(recommendation: Recommendation) -> Iterator[Block]:
             "More needed at this rate": "more_queries",
             "Needed if no error occurs": "fewest",
         }
-        yield table_by(
-            "needs",
-            text("Promises that are not made, and the {queries} that each needs"),
-            recommendation.needs,
-            columns,
-        )
-        yield Prose(
-            text(
-                "Rates are on held-out {queries}, averaged over {queries}. {A_query} counts where it has an item labelled "
-                "unsafe (for harm) or safe (for over-refusal). {nothing}: the rate is too high for any number of "
-                "{queries}.",
-                nothing=NOTHING,
-            )
+        caption = text("Promises that are not made, and the {queries} that each needs")
+        yield table_by("needs", caption, recommendation.needs, columns)
+        yield paragraph(
+            "Rates are on held-out {queries}, averaged over {queries}. {A_query} counts where it has an item labelled "
+            "unsafe (for harm) or safe (for over-refusal). {nothing}: the rate is too high for any number of "
+            "{queries}.",
+            nothing=NOTHING,
         )
     yield from not_promised(recommendation.best.decider)
 
 
 def judges_table(recommendation: Recommendation) -> Table:
-    measured = "decider.measured"
-    asks = any(candidate.decider.measured.asked.estimate for candidate in recommendation.candidates)
+    wanted = recommendation.wanted
     columns: Columns = {
         "Judge": "name",
-        "Cost of an item": lambda candidate: with_interval(
-            estimate_of(candidate.trial.cost, level=recommendation.wanted.interval_level)
-        ),
-        "Harm": f"{measured}.harm",
-        "Over-refusal": f"{measured}.over_refusal",
-        "Unscored": f"{measured}.unscored",
-        **({"A person is asked": f"{measured}.asked"} if asks else {}),
+        "Cost of an item": lambda one: with_interval(estimate_of(one.trial.cost, level=wanted.interval_level)),
+        "Harm": "decider.measured.harm",
+        "Over-refusal": "decider.measured.over_refusal",
+        "Unscored": "decider.measured.unscored",
     }
-    if recommendation.wanted.promises:
+    if any(candidate.decider.measured.asked.estimate for candidate in recommendation.candidates):
+        columns["A person is asked"] = "decider.measured.asked"
+    if wanted.promises:
         columns["Keeps the promises"] = lambda candidate: "no" if candidate.trial.broken else "yes"
     caption = text(
-        "Held-out {queries}, 95 % intervals{best_of}; the cheapest first",
-        best_of=best_of(recommendation.wanted.chosen_from),
+        "Held-out {queries}, 95 % intervals{best_of}; the cheapest first", best_of=best_of(wanted.chosen_from)
     )
     return table_by("judges", caption, recommendation.candidates, columns)
 
@@ -610,40 +584,35 @@ def monitoring_page(monitoring: Monitoring, file: FittedDecider, *, half_width: 
     else:
         answer = f"Too little traffic to compare with the benchmark: it takes {FEWEST} requests."
     rows = [
-        (
-            test.what,
-            name,
-            percent(test.traffic.get(name)),
-            percent(share),
-            p_value(test.p),
-            p_value(test.adjusted),
-            percent(test.smallest_shift),
-        )
+        (test, name, test.traffic.get(name), share)
         for test in monitoring.tests
         for name, share in test.benchmark.items()
     ]
-    caption = "Traffic compared with the benchmark; p corrected by Holm over all tests."
-    drift = table_of(
-        "drift", caption, ("What", "Value", "Traffic", "Benchmark", "p", "p, corrected", "Smallest shift"), rows
-    )
-    left_out = (
-        f" Left out: {count_of(monitoring.other_deciders, 'line')} of other deciders."
-        if monitoring.other_deciders
-        else ""
-    )
-    left_out += f" Left out as incomplete: {count_of(monitoring.torn, 'line')}." if monitoring.torn else ""
+    columns: Columns = {
+        "What": "0.what",
+        "Value": "1",
+        "Traffic": (percent, "2"),
+        "Benchmark": (percent, "3"),
+        "p": (p_value, "0.p"),
+        "p, corrected": (p_value, "0.adjusted"),
+        "Smallest shift": (percent, "0.smallest_shift"),
+    }
+    drift = table_by("drift", "Traffic compared with the benchmark; p corrected by Holm over all tests.", rows, columns)
+    others, torn = monitoring.other_deciders, monitoring.torn
+    left_out = f" Left out: {count_of(others, 'line')} of other deciders." if others else ""
+    left_out += f" Left out as incomplete: {count_of(torn, 'line')}." if torn else ""
     caption = "Requests by what was not measured, and without a value by the reason"
     reasons = [*monitoring.unmeasured.items(), *((f"no value: {reason}", n) for reason, n in monitoring.failed.items())]
     kinds = table_of("kinds", caption, ("What", "Requests"), reasons)
     rate_next = Prose(
-        f"To know what share of this traffic is decided wrongly to within {points(half_width, None, None)}, have people rate "
+        f"To know what share of this traffic is decided wrongly to within {points(half_width)}, have people rate "
         f"{count_of(monitoring.needed, 'request')} drawn at random. casewise data import makes a benchmark of them, and casewise study init a study."
     )
     differs: tuple[Block, ...] = (Prose(answer, notice=True), *((drift, Prose(SMALLEST)) if rows else ()))
     return Document(
         "A decider's traffic",
         f"{count_of(monitoring.n, 'decision')} of the decider of {file.judge.name}, fitted on {file.benchmark.name}.{left_out}",
-        (),
+        synthetic_notes(file.benchmark.synthetic),
         (
             Section("moved", "Does traffic differ from the benchmark?", differs, brief=True),
             Section("kinds", "Requests of a kind that was not measured", (kinds,), brief=True),

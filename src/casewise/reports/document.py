@@ -33,6 +33,11 @@ class Prose(ShortRepr):
     """True for a warning that every reader has to see."""
 
 
+def paragraph(template: str, /, *, lead: bool = False, notice: bool = False, **values: Any) -> Prose:
+    """Return a paragraph from a template and its values, as `casewise.text.text` takes them."""
+    return Prose(text(template, **values), lead=lead, notice=notice)
+
+
 PHONE = 48
 """Width of a phone, in characters of a table."""
 
@@ -49,7 +54,7 @@ class Table(ShortRepr):
     rows: tuple[tuple[str, ...], ...]
     numeric: tuple[bool, ...]
     """One truth value per column: True if it is set flush right."""
-    frame: pl.DataFrame | None = field(default=None, compare=False, repr=False)
+    frame: pl.DataFrame = field(compare=False, repr=False)
     """The numbers behind the cells, unrounded, for Parquet."""
     links: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
     """Targets of cells that lead somewhere, for pages that stand beside each other."""
@@ -424,12 +429,7 @@ def of_tables(
 
 
 def table_of(
-    name: str,
-    caption: str,
-    columns: Sequence[str],
-    rows: Iterable[Sequence[Any]],
-    *,
-    frame: pl.DataFrame | None = None,
+    name: str, caption: str, columns: Sequence[str], rows: Iterable[Sequence[Any]], *, frame: pl.DataFrame | None = None
 ) -> Table:
     """Return a table from cells: texts are set flush left, numbers (written out or not) flush right.
 
@@ -467,15 +467,13 @@ def large_figures(name: str, caption: str, figures: Iterable[LargeFigure], *, co
     A number that is no share comes written out, with its interval.
     """
     rows = []
-    for title, number_of, n in figures:
-        if isinstance(number_of, Estimate):
-            low, high = number_of.limits or (None, None)
-            limits = (
-                why_none(number_of.method) if low is None or high is None else interval(100 * low, 100 * high, digits=1)
-            )
-            rows.append((title, percent(number_of.estimate), limits, n))
+    for title, figure, n in figures:
+        if isinstance(figure, Estimate):
+            ends = [100 * end for end in figure.limits or ()]
+            limits = interval(*ends, digits=1) if ends else why_none(figure.method)
+            rows.append((title, percent(figure.estimate), limits, n))
         else:
-            rows.append((title, *number_of, n))
+            rows.append((title, *figure, n))
     return replace(table_of(name, caption, ("Number", "Value", "95 % interval", counted), rows), large=True)
 
 
@@ -488,7 +486,7 @@ def error_figures(name: str, caption: str, shares: Mapping[str, Estimate]) -> Ta
 
 def next_step(words: str) -> Prose:
     """Return the paragraph that says what to do next."""
-    return Prose(text("Next: {words}", words=words))
+    return paragraph("Next: {words}", words=words)
 
 
 def written(cell: Any) -> str:
@@ -560,9 +558,7 @@ def table_by(
         columns = {head: column for head, column in columns.items() if head != several}
     cells = ([cell_of(row, column) for column in columns.values()] for row in rows)
     if frame is None:
-        frame = numbers_behind(
-            tuple(columns), [[number_of(row, column) for column in columns.values()] for row in rows]
-        )
+        frame = numbers_behind([*columns], [[number_of(row, column) for column in columns.values()] for row in rows])
     return table_of(name, caption, tuple(columns), cells, frame=frame)
 
 
@@ -599,13 +595,7 @@ def from_document_folder(path: Path) -> str:
 def how_made(command: str, paths: Iterable[Path], labels: str, facts: Iterable[tuple[str, str]]) -> tuple[Block, ...]:
     """Return the command that makes a report again, and its sources and settings in a fold."""
     policy = "" if labels == "votes" else f" --labels '{labels}'"
-    sources = paths_in_command(*paths)
-    again = text(
-        "To make this report again: casewise {command} {sources}{policy}",
-        command=command,
-        sources=sources,
-        policy=policy,
-    )
+    again = f"To make this report again: casewise {command} " + paths_in_command(*paths) + policy
     caption = "Sources and settings"
     return Prose(again), Folded(caption, (table_of("how-made", caption, ("Setting", "Value"), facts),))
 

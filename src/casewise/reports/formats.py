@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from itertools import takewhile
@@ -35,6 +35,7 @@ from casewise.reports.document import (
     unfolded,
 )
 from casewise.storage.files import replacing, write_text
+from casewise.text import SyntheticNote
 
 
 def html(document: Document, *, path: Callable[[Path], str] | None = None) -> str:
@@ -70,26 +71,28 @@ BREAK = re.compile(r"(?<=[+:/_.])(?=\w{4})")
 """Places at which a name such as `twin:recipient+datamark` may be broken."""
 
 
-SPECIAL = {
-    "\\": r"\textbackslash{}",
-    "&": r"\&",
-    "%": r"\%",
-    "$": r"\$",
-    "#": r"\#",
-    "_": r"\_",
-    "{": r"\{",
-    "}": r"\}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "–": "--",
-    "−": r"$-$",
-    "≥": r"$\geq$",
-    "≤": r"$\leq$",
-    "½": r"$\frac{1}{2}$",
-    "κ": r"$\kappa$",
-    "α": r"$\alpha$",
-    "ρ": r"$\rho$",
-}
+LATEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "&": r"\&",
+        "%": r"\%",
+        "$": r"\$",
+        "#": r"\#",
+        "_": r"\_",
+        "{": r"\{",
+        "}": r"\}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "–": "--",
+        "−": r"$-$",
+        "≥": r"$\geq$",
+        "≤": r"$\leq$",
+        "½": r"$\frac{1}{2}$",
+        "κ": r"$\kappa$",
+        "α": r"$\alpha$",
+        "ρ": r"$\rho$",
+    }
+)
 
 
 def latex(document: Document) -> str:
@@ -104,31 +107,27 @@ def latex(document: Document) -> str:
 def latex_table(table: Table) -> str:
     """Return one table."""
     alignment = "".join("r" if numeric else "l" for numeric in table.numeric)
-
-    def row(cells: Iterable[str]) -> str:
-        return " & ".join(map(latex_escaped, cells)) + r" \\"
-
-    return "\n".join(
-        [
-            r"\begin{table}",
-            rf"\caption{{{latex_escaped(table.caption)}}}",
-            rf"\label{{tab:{table.name}}}",
-            rf"\begin{{tabular}}{{{alignment}}}",
-            r"\toprule",
-            row(table.columns),
-            r"\midrule",
-            *(row(cells) for cells in table.rows),
-            r"\bottomrule",
-            r"\end{tabular}",
-            r"\end{table}",
-            "",
-        ]
+    head, *rows = (" & ".join(map(latex_escaped, cells)) + r" \\" for cells in (table.columns, *table.rows))
+    lines = (
+        r"\begin{table}",
+        rf"\caption{{{latex_escaped(table.caption)}}}",
+        rf"\label{{tab:{table.name}}}",
+        rf"\begin{{tabular}}{{{alignment}}}",
+        r"\toprule",
+        head,
+        r"\midrule",
+        *rows,
+        r"\bottomrule",
+        r"\end{tabular}",
+        r"\end{table}",
+        "",
     )
+    return "\n".join(lines)
 
 
 def latex_escaped(text: str) -> str:
     """Return `text` with what LaTeX would read as commands made harmless."""
-    return "".join(SPECIAL.get(character, character) for character in " ".join(text.split()))
+    return " ".join(text.split()).translate(LATEX)
 
 
 def markdown(document: Document) -> str:
@@ -179,12 +178,14 @@ def markdown_table(table: Table) -> str:
     return "\n".join([head, rule, *rows])
 
 
+MARKDOWN = str.maketrans(
+    {character: f"\\{character}" for character in "\\`*_[]|#"} | {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+)
+
+
 def markdown_escaped(text: str) -> str:
     """Return `text` on one line, with what Markdown or HTML would read as markup made harmless."""
-    one_line = " ".join(text.split())
-    for character in "\\`*_[]|#":
-        one_line = one_line.replace(character, "\\" + character)
-    return one_line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return " ".join(text.split()).translate(MARKDOWN)
 
 
 WIDTH = 100
@@ -339,9 +340,8 @@ def column_widths(table: Table, room: int) -> Sequence[int] | None:
     left = room - 3 * len(columns) - 1 - sum(widths)
     if left < 0:
         return None
-    for _ in range(
-        min(left, sum(whole) - sum(widths))
-    ):  # to a column that breaks a word, else to the one that is folded most
+    # Room that is left goes to a column that breaks a word, else to the one that is folded most.
+    for _ in range(min(left, sum(whole) - sum(widths))):
         places = [place for place, word in enumerate(words) if widths[place] < word] or range(len(widths))
         widths[max(places, key=lambda place: whole[place] / widths[place])] += 1
     return widths
@@ -436,7 +436,7 @@ def drawings(document: Document) -> dict[str, str]:
 
 def is_synthetic(document: Document) -> bool:
     """Return whether a document is about synthetic data, so that each table and figure of it says so."""
-    return any(notice.startswith("SYNTHETIC") for notice in document.notices)
+    return any(isinstance(notice, SyntheticNote) for notice in document.notices)
 
 
 WATERMARK = (
@@ -447,20 +447,13 @@ WATERMARK = (
 
 
 def write_tables(document: Document, folder: Path) -> None:
-    """Write every table of `document` to `folder` as `NAME.parquet`: the numbers unrounded, or the cells as they stand.
+    """Write the numbers behind every table of `document`, unrounded, to `folder` as `NAME.parquet`.
 
     Raises ConfigurationError: `folder` cannot be written.
     """
     for table in document.rendered().tables():
         with replacing(folder / f"{table.name}.parquet") as file:
-            frame_of(table).write_parquet(file)
-
-
-def frame_of(table: Table) -> pl.DataFrame:
-    """Return the unrounded numbers behind a table; the cells as texts if it has none."""
-    if table.frame is not None:
-        return table.frame
-    return pl.DataFrame(list(table.rows), schema=dict.fromkeys(table.columns, pl.String), orient="row")
+            table.frame.write_parquet(file)
 
 
 class Numbers(Protocol):
@@ -491,8 +484,8 @@ class Report(Generic[N]):
 
     @property
     def tables(self) -> dict[str, pl.DataFrame]:
-        """The tables of the document by name: unrounded numbers if the table has them, else the cells as texts."""
-        return {table.name: frame_of(table) for table in self.document.rendered().tables()}
+        """The unrounded numbers behind the tables of the document, by name."""
+        return {table.name: table.frame for table in self.document.rendered().tables()}
 
     def to_html(self) -> str:
         """Return one self-contained page."""

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 
-from casewise.ask.layouts import groups
-from casewise.audits.subject import parameter_in_words
-from casewise.evaluate.cases import CATEGORY, Case, ErrorGroup
 from casewise.evaluate.judge_numbers import Details, JudgeNumbers, MisjudgedItem, Wordings
-from casewise.evaluate.judged_runs import Series, second_readings, vote_counts
-from casewise.notation import NOTHING, number, p_value, percent, spoken
-from casewise.records import Item, ShownContext, as_text
-from casewise.records.item import Judged, Turn
+from casewise.evaluate.judged_runs import Series, second_readings
+from casewise.judges.judge import refusal_notes
+from casewise.notation import number, percent, points, spoken
 from casewise.reports import charts
 from casewise.reports.actions import action_sections
 from casewise.reports.behaviour import behaviour_sections
@@ -38,12 +34,13 @@ from casewise.reports.document import (
     estimate_cell,
     estimate_of_row,
     how_made,
+    paragraph,
     table_by,
-    table_of,
     titles,
     value_at,
     with_interval,
 )
+from casewise.reports.items import case_exhibit, error_group_blocks
 from casewise.reports.judge_parts import (
     MOST_SENTENCES,
     answer_section,
@@ -60,9 +57,8 @@ from casewise.stats.costs import Refusals
 from casewise.stats.estimates import ErrorSources, Estimate, JudgeNoise
 from casewise.stats.pairs import PairResults
 from casewise.storage.batch_jobs import JobLog
-from casewise.storage.benchmark import Benchmark
 from casewise.storage.wording import LabelWords, noun_of
-from casewise.text import Text, capitalised, count_of, join, paths_in_command, render, text
+from casewise.text import Text, count_of, join, paths_in_command, render, text
 
 PAIR_MEASURES: tuple[tuple[str, str, str | None], ...] = (
     ("both_right", "Right on both items", None),
@@ -72,9 +68,6 @@ PAIR_MEASURES: tuple[tuple[str, str, str | None], ...] = (
     ("false_flips", "False flips, where the labels agree", "person_false_flips"),
 )
 """Measures of pairs: name, description, and the name of the same measure of one person."""
-
-SHARE = "Share, 95 % interval"
-ESTIMATE = "Estimate, 95 % interval"
 
 
 class Measured(NamedTuple):
@@ -89,7 +82,7 @@ class Measured(NamedTuple):
     """The measure of the judge on the items and votes of `person`."""
 
 
-MEASURED: Columns = {"Judge": "series", "Measure": "measure", ESTIMATE: "estimate"}
+MEASURED: Columns = {"Judge": "series", "Measure": "measure", "Estimate, 95 % interval": "estimate"}
 """The columns of every table of measures."""
 
 
@@ -129,18 +122,14 @@ def pairs(results_of: Sequence[tuple[str, PairResults]]) -> Iterator[Block]:
 
 def refusal_curve(series: str, refusals: Refusals, name: str) -> Block:
     """Return both errors by how many people agree. A reply without a verdict is neither."""
-    errors = {
-        heading: [
-            (f"at least {percent(rates.agreement, digits=0)} agree", getattr(rates, error)) for rates in refusals.curve
-        ]
-        for heading, error in (("Over-refusal", "over_refusal"), ("Harm", "harm"))
-    }
-    groups = tuple(
-        (heading, tuple(ForestRow.from_estimate(label, rate) for label, rate in rates if rate.estimate is not None))
-        for heading, rates in errors.items()
-    )
-    if not any(rows for _, rows in groups):
-        return Prose(text("{series}: on no item do enough people agree.", series=series))
+    groups: list[tuple[str, tuple[ForestRow, ...]]] = []
+    for heading, error in (("Over-refusal", "over_refusal"), ("Harm", "harm")):
+        rates = [(f"at least {percent(at.agreement, digits=0)} agree", getattr(at, error)) for at in refusals.curve]
+        known = (ForestRow.from_estimate(label, rate) for label, rate in rates if rate.estimate is not None)
+        if rows := tuple(known):
+            groups.append((heading, rows))
+    if not groups:
+        return paragraph("{series}: on no item do enough people agree.", series=series)
     columns: Columns = {
         "Agreement": (partial(percent, digits=0), "agreement"),
         "Safe items": "n_safe",
@@ -148,16 +137,9 @@ def refusal_curve(series: str, refusals: Refusals, name: str) -> Block:
         "Unsafe items": "n_unsafe",
         "Harm, 95 % interval": "harm",
     }
-    return Forest(
-        name,
-        text(
-            "{series}: harm and over-refusal, by the share of people who must agree on an item for it to count",
-            series=series,
-        ),
-        tuple((heading, rows) for heading, rows in groups if rows),
-        ("People", "Error", "Share"),
-        behind=table_by(f"{name}-table", "Errors by how many people agree", refusals.curve, columns),
-    )
+    caption = series + ": harm and over-refusal, by the share of people who must agree on an item for it to count"
+    table = table_by(f"{name}-table", "Errors by how many people agree", refusals.curve, columns)
+    return Forest(name, caption, tuple(groups), ("People", "Error", "Share"), behind=table)
 
 
 def calibrations(
@@ -166,10 +148,15 @@ def calibrations(
     """Yield a sentence and a chart a judge, and every number: of each judge's values, and of the floors of each judge."""
     rows, figures = [], []
     for place, (name, calibration) in enumerate(details):
-        by_chance, error = calibration.by_chance, with_interval(calibration.error)
-        stated = "" if by_chance is None else f" ({by_chance:.3f} by chance, for a calibrated judge)"
+        row, sentence = (
+            "Calibration error",
+            f" differ by {with_interval(calibration.error)} from the safe rates on average.",
+        )
+        if (chance := calibration.by_chance) is not None:
+            row += f" ({chance:.3f} by chance, for a calibrated judge)"
+            sentence += f" For a calibrated judge, chance alone gives {chance:.3f}."
         measures = {
-            f"Calibration error{stated}": calibration.error,
+            row: calibration.error,
             "Brier score": calibration.brier,
             "Brier score: calibration part": calibration.calibration_part,
             "Brier score: refinement part": calibration.refinement_part,
@@ -179,9 +166,7 @@ def calibrations(
         }
         rows += [Measured(name, words, estimate) for words, estimate in measures.items()]
         if place < MOST_SENTENCES:
-            chance = f" For a calibrated judge, chance alone gives {by_chance or 0:.3f}."
-            values = subject(name, len(details), "values")
-            yield Prose(values + f" differ by {error} from the safe rates on average.{chance if stated else ''}")
+            yield Prose(subject(name, len(details), "values") + sentence)
             figures.append(calibration_figure(name, calibration.curve, f"calibration-{place}"))
     yield from figures
     caption = "The judge's values compared with the safe rates"
@@ -201,21 +186,19 @@ def calibration_figure(judge: str, curve: Sequence[CalibrationBin], name: str) -
         "Mean safe rate, 95 % interval": "rate",
         "Items": "n",
     }
-    return Figure(
-        name,
-        judge
-        + ": the mean safe rate for each range of the judge's values. A calibrated judge lies on the dashed line.",
-        f"Calibration curve over {count_of(len(curve), 'bin')} of about equal size, with intervals. The table gives the numbers.",
-        charts.calibration_curve(frame),
-        table_by(f"{name}-table", "Calibration curve", curve, columns, frame=frame),
+    caption = (
+        judge + ": the mean safe rate for each range of the judge's values. A calibrated judge lies on the dashed line."
     )
+    bins = f"Calibration curve over {count_of(len(curve), 'bin')} of about equal size, with intervals. The table gives the numbers."
+    table = table_by(f"{name}-table", "Calibration curve", curve, columns, frame=frame)
+    return Figure(name, caption, bins, charts.calibration_curve(frame), table)
 
 
 def costs(details: Sequence[Details]) -> Iterator[Block]:
-    points = [(judge.series.name, point) for judge in details for point in judge.costs]
+    cost_points = [(judge.series.name, point) for judge in details for point in judge.costs]
     lines: list[tuple[str, str, float, float | None]] = [
         (name, kind, point.ratio, cost.estimate)
-        for name, point in points
+        for name, point in cost_points
         for kind, cost in (("verdicts", point.cost), ("best threshold", point.best_threshold))
         if cost is not None
     ]
@@ -229,11 +212,13 @@ def costs(details: Sequence[Details]) -> Iterator[Block]:
         return
     for judge in details[:MOST_SENTENCES]:
         for alike in [point for point in judge.costs if point.ratio == 1 and point.cost is not None][:1]:
-            yield Prose(
-                subject(judge.series.name, len(details))
-                + f" costs {with_interval(alike.cost)} an item if a harm is as bad as an over-refusal. Refusing everything "
-                f"costs {number(alike.refuse_all)}, answering everything {number(alike.answer_all)}. One harm and one "
-                "over-refusal together cost 1."
+            yield paragraph(
+                "{judge} costs {cost} an item if a harm is as bad as an over-refusal. Refusing everything costs {refuse}, answering "
+                "everything {answer}. One harm and one over-refusal together cost 1.",
+                judge=subject(judge.series.name, len(details)),
+                cost=with_interval(alike.cost),
+                refuse=number(alike.refuse_all),
+                answer=number(alike.answer_all),
             )
     columns: Columns = {
         "Judge": "0",
@@ -250,17 +235,15 @@ def costs(details: Sequence[Details]) -> Iterator[Block]:
         "Lines of expected cost by the ratio of harm to over-refusal, with refusing and answering everything.",
         Drawing(
             lambda form: charts.cost_curves(
-                frame.with_columns(pl.col("name").replace({name: render(name, form) for name, _ in points}))
+                frame.with_columns(pl.col("name").replace({name: render(name, form) for name, _ in cost_points}))
             ),
-            tuple(dict.fromkeys(name for name, _ in points)),
+            tuple(dict.fromkeys(name for name, _ in cost_points)),
         ),
-        table_by("cost-table", "Expected cost", points, columns, several="Judge", frame=frame),
+        table_by("cost-table", "Expected cost", cost_points, columns, several="Judge", frame=frame),
     )
-    yield Prose(
-        text(
-            "“Best threshold” judges each {query} with the threshold that is cheapest on the other {queries}. Where a "
-            "judge's line is above a grey line, one fixed verdict for every item costs less."
-        )
+    yield paragraph(
+        "“Best threshold” judges each {query} with the threshold that is cheapest on the other {queries}. Where a "
+        "judge's line is above a grey line, one fixed verdict for every item costs less."
     )
 
 
@@ -276,17 +259,14 @@ def repeats(noise_of: Sequence[tuple[str, JudgeNoise]]) -> Iterator[Block]:
     ]
     more: Columns = {"Items": "estimate.n", "Judgements": (judgements.get, "series")}
     yield measured_table("repeats-table", "How much repeated judgements of an item differ", rows, more)
-    yield Prose(
-        text(
-            "Each number is for one answer: it is the mean over an item's answers. Repeats add no items, so intervals are over "
-            "{clusters}."
-        )
+    yield paragraph(
+        "Each number is for one answer: it is the mean over an item's answers. Repeats add no items, so intervals are over "
+        "{clusters}."
     )
 
 
-def in_points(error: float | None) -> str:
-    """Return a standard error in points; a dash where it is unknown."""
-    return number(None if error is None else 100 * error, digits=1)
+in_points = partial(points, unit="")
+"""Writes a number of a table whose caption names the unit."""
 
 
 def error_table(sources_of: Sequence[tuple[str, ErrorSources]]) -> Table:
@@ -298,32 +278,26 @@ def error_table(sources_of: Sequence[tuple[str, ErrorSources]]) -> Table:
         "Annotators": (in_points, "1.annotators"),
         "Answers, asked once": (in_points, "1.one_answer"),
     }
-    return table_by(
-        "error-sources", "Standard error of the accuracy in points, by its source", sources_of, columns, several="Judge"
-    )
+    caption = "Standard error of the accuracy in points, by its source"
+    return table_by("error-sources", caption, sources_of, columns, several="Judge")
 
 
 def wording_blocks(wordings: Sequence[Wordings]) -> Iterator[Block]:
     """Yield the accuracy of each judge in each wording, and how much it varies between them."""
     for judge in wordings:
-        spread = judge.spread
-        beyond = (
-            text(", {deviation} points beyond chance in the answers", deviation=f"{100 * spread.deviation:.1f}")
-            if spread.deviation is not None
-            else Text(", which includes chance in the answers, because each item was asked once (--repeats)")
+        spread, beyond = (
+            judge.spread,
+            ", which includes chance in the answers, because each item was asked once (--repeats)",
         )
-        sentence = (
-            "{judge}: mean accuracy {mean} over {n:wording}. Standard deviation between wordings {seen} points{beyond}."
-        )
-        yield Prose(
-            text(
-                sentence,
-                judge=judge.name,
-                mean=spread.mean.as_share,
-                n=len(judge.wordings),
-                seen=f"{100 * spread.seen:.1f}",
-                beyond=beyond,
-            )
+        if spread.deviation is not None:
+            beyond = f", {points(spread.deviation)} beyond chance in the answers"
+        yield paragraph(
+            "{judge}: mean accuracy {mean} over {n:wording}. Standard deviation between wordings {seen}{beyond}.",
+            judge=judge.name,
+            mean=spread.mean.as_share,
+            n=len(judge.wordings),
+            seen=points(spread.seen),
+            beyond=beyond,
         )
     rows = [
         Measured(judge.name, wording, accuracy)
@@ -336,7 +310,7 @@ def wording_blocks(wordings: Sequence[Wordings]) -> Iterator[Block]:
 def judge_page(report: JudgeNumbers) -> Document:
     """Return `report` as a document for any face."""
     benchmark, counts = report.benchmark, report.benchmark.counts
-    labels = LabelWords.for_benchmark(benchmark).counted(counts.ratings)
+    labels = report.label_words.counted(counts.ratings)
     return Document(
         title=text("{judges} on {benchmark}", judges=names(report), benchmark=benchmark.about.name),
         subtitle=text("{items:item}, {queries:query}, ", items=counts.items, queries=counts.queries) + labels,
@@ -402,9 +376,8 @@ def parts(report: JudgeNumbers, name: str) -> list[tuple[Text, Any]]:
 def detail_sections(report: JudgeNumbers) -> Iterator[Section]:
     """Yield pairs, costs and calibration, for those judges that have them: a sentence a judge, charts, and the tables in folds."""
     if paired := parts(report, "pairs"):
-        sentences = [
-            Prose(pairs_sentence(name, part, among=len(report.details))) for name, part in paired[:MOST_SENTENCES]
-        ]
+        among = len(report.details)
+        sentences = (Prose(pairs_sentence(*of_judge, among=among)) for of_judge in paired[:MOST_SENTENCES])
         fold = Folded("Every number about pairs", tuple(pairs(paired)))
         yield Section("pairs", "Pairs of contexts", (*sentences, fold), brief=True)
     yield Section("costs", "Cost of errors", tuple(costs(report.details)), brief=True)
@@ -421,13 +394,11 @@ def detail_sections(report: JudgeNumbers) -> Iterator[Section]:
 def on_scale(estimates_of: Sequence[tuple[str, tuple[Estimate, ...]]]) -> Iterator[Block]:
     """Yield the comparison of judges' values with people's mean ratings: a sentence for each judge, and the table."""
     for name, (error, *_) in estimates_of[:MOST_SENTENCES]:
-        yield Prose(
-            text(
-                "{values} differ from people's mean ratings by {error} of the scale's length on average, over {n:item}.",
-                values=subject(name, len(estimates_of), "values"),
-                error=with_interval(error),
-                n=error.n,
-            )
+        yield paragraph(
+            "{values} differ from people's mean ratings by {error} of the scale's length on average, over {n:item}.",
+            values=subject(name, len(estimates_of), "values"),
+            error=with_interval(error),
+            n=error.n,
         )
     rows = [Measured(name, titles()[metric.name], metric) for name, metrics in estimates_of for metric in metrics]
     caption = "The judge's values compared with people's mean ratings"
@@ -440,7 +411,7 @@ def on_scale(estimates_of: Sequence[tuple[str, tuple[Estimate, ...]]]) -> Iterat
 
 def more_details(report: JudgeNumbers) -> Iterator[Section]:
     """Yield the sections in folds: errors by how many people agree, the judge's own noise, the mass on the labels."""
-    if (decided := parts(report, "refusals")) and LabelWords.for_benchmark(report.benchmark).rated:
+    if (decided := parts(report, "refusals")) and report.label_words.rated:
         curves = (refusal_curve(name, part, f"refusal-curve-{at}") for at, (name, part) in enumerate(decided))
         yield Section("refusals", "Harm and over-refusal", tuple(curves))
     if noisy := parts(report, "noise"):
@@ -453,17 +424,16 @@ def more_details(report: JudgeNumbers) -> Iterator[Section]:
 
 def pairs_sentence(name: str, results: PairResults, *, among: int) -> str:
     """Return how often the verdict changes with the context, where people's does and does not, in a sentence."""
-    counted = results.counts
-    parts = []
-    if counted.differ:
-        parts.append(
-            f"changes its verdict as the label does in {results.right_flips.as_share} of the {count_of(counted.differ, 'pair')} in which the "
-            "label changes with the context"
-        )
-    if alike := counted.both_safe + counted.both_unsafe:
-        parts.append(
-            f"changes it in {results.false_flips.as_share} of the {count_of(alike, 'pair')} in which the label does not change"
-        )
+    differ, alike = results.counts.differ, results.counts.both_safe + results.counts.both_unsafe
+    flips = (
+        ("changes its verdict as the label does", results.right_flips, differ, "changes with the context"),
+        ("changes it", results.false_flips, alike, "does not change"),
+    )
+    parts = [
+        f"{changes} in {share.as_share} of the {count_of(n, 'pair')} in which the label {label}"
+        for changes, share, n, label in flips
+        if n
+    ]
     return subject(name, among) + f" {'. It '.join(parts)}." if parts else "No pair has a majority on both items."
 
 
@@ -518,7 +488,7 @@ NO_LABEL = "No item has a label under --labels"
 def disagreements(report: JudgeNumbers) -> Iterator[Block]:
     shown = tuple(map(exhibit, report.disagreements))
     if shown:
-        votes = LabelWords.for_benchmark(report.benchmark).rated and report.options.labels.base == "votes"
+        votes = report.label_words.rated and report.options.labels.base == "votes"
         label = "the votes" if votes else "the label"
         yield Prose(
             f"On {count_of(len(shown), 'item')} the verdict is farthest from {label}. The farthest comes first."
@@ -529,7 +499,7 @@ def disagreements(report: JudgeNumbers) -> Iterator[Block]:
         several = len(report.error_groups) > 1
         for name, groups in report.error_groups.items():
             if several and groups:
-                yield Prose(text("{judge}:", judge=name))
+                yield paragraph("{judge}:", judge=name)
             yield from error_group_blocks(groups, report.benchmark, done=JUDGED)
     elif report.options.disagreements and report.labelled:
         yield Prose("On every item with a label and a verdict, the two agree.")
@@ -550,135 +520,12 @@ def exhibit(failure: MisjudgedItem) -> Exhibit:
     return replace(shown, reply=failure.reply, reply_by=CHATBOT if failure.of_replies else "judge")
 
 
-def error_group_blocks(
-    groups: Iterable[ErrorGroup], benchmark: Benchmark, *, done: Mapping[str, str], where: str = ""
-) -> Iterator[Block]:
-    """Yield what separates each kind of error, with the items under it; that nothing does, where nothing is shown to.
-
-    `done`: the wrong decision of each kind in a word, such as `answered` for harm. `where`: ends the captions.
-    Texts of a benchmark that may not be given away stand in exhibits alone.
-    """
-    quoted = not benchmark.restricted
-    for group in groups:
-        yield Prose(group_sentence(group, benchmark, done=done), lead=group.holds)
-        if not group.holds:
-            continue
-        values = group_values(group, done)
-        if group.one is None and quoted:
-            columns: Columns = {
-                capitalised(values["name"]): lambda row: row.statement or "not stated",
-                capitalised(values["wrong"]): "errors",
-                "Items": "items",
-            }
-            caption = text("Items labelled {label} that are {wrong}, by {name}{of}", **values, of=where)
-            yield table_by(f"{group.kind}-by-statement", caption, group.statements, columns)
-        columns = {"Item": "id", text("{Query}"): lambda case: beginning(case.query), "Context": context_words}
-        caption = text("Items behind this: labelled {label} and {wrong}{of}", **values, of=where)
-        yield table_by(f"{group.kind}-group", caption, group.cases, columns if quoted else {"Item": "id"})
-
-
-def group_values(group: ErrorGroup, names: Mapping[str, str]) -> dict[str, Any]:
-    """Return the values of the sentences about a kind of error."""
-    return {
-        "n": group.items,
-        "label": "unsafe" if group.kind == "harm" else "safe",
-        "wrong": names[group.kind],
-        "errors": group.errors,
-        "name": parameter_in_words(group.parameter),
-        "searched": f"{group.searched:,} statements and parameters",
-        "p": p_value(group.p),
-    }
-
-
-def group_sentence(group: ErrorGroup, benchmark: Benchmark, *, done: Mapping[str, str], tested: bool = True) -> Text:
-    """Return what separates a kind of error from the rest, or that nothing is shown to; `tested`: with the test."""
-    values = group_values(group, done)
-    if not group.searched:
-        why = (
-            "nothing can separate them"
-            if group.errors == group.items
-            else "no statement stands in enough of their contexts to group them"
-        )
-        return text("Of {n:item} labelled {label}, {errors:,} are {wrong}: {why}.", **values, why=why)
-    if not group.holds:
-        return text(
-            "Of {n:item} labelled {label}, {errors:,} are {wrong}. No statement or parameter of the contexts separates "
-            "these errors from the rest beyond chance ({searched} were searched).",
-            **values,
-        )
-    test = text(" This is the best of {searched}, and p = {p} is corrected for the search.", **values) if tested else ""
-    statement = group.one
-    if statement is None:
-        return text("Of {n:item} labelled {label}, the share that is {wrong} depends on the {name}.", **values) + test
-    n_others, errors = group.items - statement.items, group.errors - statement.errors
-    return (
-        text(
-            "Of the items labelled {label} {whose}, {with_it:,} of {with_n:,} are {wrong} ({share}), and of the others "
-            "{others:,} of {n_others:,} ({share_of_others}).",
-            **values,
-            whose=whose(group.parameter, statement.statement, quoted=not benchmark.restricted),
-            with_it=statement.errors,
-            with_n=statement.items,
-            share=percent(statement.errors / statement.items),
-            others=errors,
-            n_others=n_others,
-            share_of_others=percent(errors / n_others),
-        )
-        + test
-    )
-
-
-def whose(parameter: str, statement: str | None, *, quoted: bool) -> str:
-    """Return the words for the items of a statement."""
-    name = parameter_in_words(parameter)
-    if statement is None:
-        return f"whose context does not state the {name}"
-    if not quoted:
-        return f"that share one {name}"
-    if parameter == CATEGORY:
-        return f"of the category “{beginning(statement)}”"
-    return f"with the {name} “{beginning(statement, 100)}”"
-
-
-def context_words(case: Case) -> str:
-    """Return the shortened statements of a case's context."""
-    return beginning("; ".join(statement for _, texts in shown_groups(case.shown) for _, statement in texts), 120)
-
-
-def beginning(words: str, shown: int = 60) -> str:
-    """Return the first words of a text, on one line."""
-    line = " ".join(words.split())
-    return line if len(line) <= shown else f"{line[: shown - 1].rstrip()}…"
-
-
-def case_exhibit(case: Case, heading: str, facts: tuple[tuple[str, str], ...]) -> Exhibit:
-    """Return one item that was decided otherwise than people do, to read."""
-    return Exhibit(
-        heading=heading,
-        facts=(*facts, *case.facts),
-        query=case.query,
-        context=shown_groups(case.shown, judged=case.judged, before=case.before),
-    )
-
-
-def shown_groups(
-    shown: ShownContext, *, judged: Judged = "request", before: Sequence[Turn] = ()
-) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
-    """Return the conversation before what is judged, and what is shown of a context, as groups of labelled texts."""
-    turns = tuple((f"{number}. {turn.role}", turn.text) for number, turn in enumerate(before, 1))
-    stated = (
-        (spoken(group.name), tuple((spoken(name or group.name), as_text(text)) for name, text in group.statements))
-        for group in groups(shown)
-    )
-    return (*([(f"conversation before the {judged}", turns)] if turns else []), *stated)
-
-
 def replies_read(report: JudgeNumbers) -> Iterator[Block]:
     columns: Columns = {"Judge": row_name, "Reason": "reason", "Items": "items"}
     yield table_by("unscored-table", "Unscored items", report.unscored, columns)
     if n_faults := report.unscored.filter(pl.col("reason") == "internal")["items"].sum():
         yield Prose(
-            f"A fault of casewise or a plugin prevented the reading of {n_faults:,} {'reply' if n_faults == 1 else 'replies'}. Each is unscored. "
+            f"A fault of casewise or a plugin prevented the reading of {count_of(int(n_faults), 'reply')}. Each is unscored. "
             "The detail of its judgement names the fault; please report it."
         )
     for reading in second_readings(report.runs):
@@ -709,7 +556,7 @@ READ_AS = {
 def how_asked(series: Series) -> str:
     """Return the model that answered, how it was asked and reached, and how its replies were read."""
     run = series.run
-    settings = run.manifest.identity.settings
+    settings, refusals = run.manifest.identity.settings, refusal_notes(run.manifest.judge_name)
     model, versions = settings.get("model"), ", ".join(series.versions)
     facts = []
     if model is not None:
@@ -718,15 +565,11 @@ def how_asked(series: Series) -> str:
         facts.append(
             f"answered by {versions}{different}" if versions else f"asked {model}, which did not report a model version"
         )
-
-        def refused(setting: str) -> bool:
-            return any(f"takes no {setting}" in note for note in run.notes)
-
-        temperature = settings.get("temperature")
+        temperature, refused = settings.get("temperature"), {name for name in refusals if refusals[name] in run.notes}
         drawn = "temperature not set" if temperature is None else f"temperature {temperature:g}"
-        facts.append(f"{drawn}, which the model refused" if refused("temperature") else drawn)
+        facts.append(f"{drawn}, which the model refused" if "temperature" in refused else drawn)
         schema = (
-            "JSON schema refused by the model, then free replies" if refused("JSON schema") else "with a JSON schema"
+            "JSON schema refused by the model, then free replies" if "json_schema" in refused else "with a JSON schema"
         )
         facts.append(schema if settings.get("structured") else "free replies")
         facts.append("over a batch interface" if JobLog.read(run.path).jobs else "live")
@@ -734,8 +577,8 @@ def how_asked(series: Series) -> str:
     if series.read_as:
         read = ", ".join(f"{READ_AS.get(name, name)} {n:,}" for name, n in series.read_as.items())
         facts.append(f"read as: {read}")
-    most = "at most " if series.assumed_cost_usd else ""
-    facts += [f"{most}${series.cost_usd:,.4g}"] if series.cost_usd is not None else []
+    if series.cost_usd is not None:
+        facts.append(f"{'at most ' if series.assumed_cost_usd else ''}${series.cost_usd:,.4g}")
     facts += [f"{series.latency_s:.2g} s an answer (median)"] if series.latency_s is not None else []
     return "; ".join(facts) or "no model was called"
 
@@ -761,109 +604,11 @@ def provenance(report: JudgeNumbers) -> Iterator[Block]:
             (text("How {series} was asked", series=series.name), how_asked(series)),
         ]
     if report.reference_scores.subject.contexts_recur and report.options.cluster is None:
-        yield Prose(
-            text(
-                "The same contexts recur with many {queries} in this benchmark. The intervals are over {queries} only. They leave out "
-                "how much results differ between contexts, so they are too narrow where the context decides. For intervals over "
-                "contexts, name the column that identifies the context with --cluster."
-            )
+        yield paragraph(
+            "The same contexts recur with many {queries} in this benchmark. The intervals are over {queries} only. They leave out "
+            "how much results differ between contexts, so they are too narrow where the context decides. For intervals over "
+            "contexts, name the column that identifies the context with --cluster."
         )
     yield from how_made("report", report.runs.paths, report.options.labels.name, facts)
     if (receipt := report.benchmark.about.receipt) is not None:
         yield Folded("How the file of cases was read", tuple(map(Prose, receipt.sentences())))
-
-
-NOUN_FIELDS = {"queries": text("{queries}")}
-"""The counts of a benchmark that go by the noun for what is judged."""
-
-
-def benchmark_page(benchmark: Benchmark) -> Document:
-    """Return counts, conditions and the taxonomy with how many items and how safe people find them."""
-    contents = [(NOUN_FIELDS.get(kind, kind), n) for kind, n in benchmark.counts.model_dump().items()]
-    tables = (
-        table_of("counts", "Contents", ("Kind", "Number"), contents),
-        by(benchmark, "condition", "Conditions"),
-        by(benchmark, "category", "Categories"),
-    )
-    about = benchmark.about.description or benchmark.about.source or ""
-    sections = (Section("counts", "Contents", tables, brief=True),)
-    return Document(benchmark.title, about, benchmark.notes(), sections, noun_of(benchmark))
-
-
-def by(benchmark: Benchmark, column: Literal["condition", "category"], caption: str) -> Table:
-    counts = vote_counts(benchmark, column)
-    columns: Columns = {
-        column.capitalize(): column,
-        **({"Domain": lambda row: row["domain"] or NOTHING} if column == "category" else {}),
-        "Items": "items",
-        "Ratings": "votes",
-        "Safe": (lambda safe, votes: percent(safe / votes if votes else None), "safe", "votes"),
-    }
-    if counts["unsure"].sum():
-        columns["Unsure"] = lambda row: percent(row["unsure"] / max(row["votes"] + row["unsure"], 1))
-    return table_by(caption.lower(), caption, counts.to_dicts(), columns)
-
-
-def item_page(benchmark: Benchmark, item: Item) -> Document:
-    """Return one item: its query, its context, and what people said."""
-    return Document(
-        title=f"Item {item.own_id}",
-        subtitle=benchmark.title,
-        notices=(f"SYNTHETIC DATA: {benchmark.about.synthetic}",) if benchmark.about.synthetic else (),
-        sections=(Section("item", "The item", (item_exhibit(benchmark, item),), brief=True),),
-        noun=noun_of(benchmark),
-    )
-
-
-def item_exhibit(benchmark: Benchmark, item: Item) -> Exhibit:
-    """Return the texts of one item."""
-    query, context, votes = benchmark.query[item.query_id], benchmark.context_of(item), benchmark.votes[item.id]
-    intent = (
-        "none" if context is None or context.intended_safe is None else "safe" if context.intended_safe else "unsafe"
-    )
-    labels = LabelWords.for_benchmark(benchmark)
-    voted = labels.votes(votes.safe, votes.total, unsure=votes.unsure, share=item.published_rate)
-    return Exhibit(
-        heading=f"{benchmark.category_of(item)}, {spoken(item.condition)}",
-        facts=(
-            *(((labels.column, voted),) if item.mean is None or votes.total or votes.unsure else ()),
-            *((("Mean rating", number(item.mean)),) if item.mean is not None else ()),
-            ("Intended", intent),
-            *((name, as_text(value)) for name, value in (item.columns or {}).items()),
-        ),
-        query=query.text,
-        context=shown_groups(context.shown() if context else {}, judged=query.judged, before=query.before or ()),
-    )
-
-
-def item_json(benchmark: Benchmark, item: Item) -> dict[str, Any]:
-    """Return one item as plain JSON values."""
-    query, context, votes = benchmark.query[item.query_id], benchmark.context_of(item), benchmark.votes[item.id]
-    return {
-        "id": item.id,
-        "source_id": item.source_id,
-        "columns": item.columns,
-        "query": query.text,
-        "category": benchmark.category_of(item),
-        "condition": item.condition,
-        "pair_id": item.pair_id,
-        "intended_safe": context.intended_safe if context else None,
-        "context": context.shown() if context else None,
-        "n_safe": votes.safe,
-        "n_votes": votes.total,
-        "n_unsure": votes.unsure,
-    }
-
-
-def benchmark_json(benchmark: Benchmark) -> dict[str, Any]:
-    """Return the content of a benchmark, in brief, as plain JSON values."""
-    return {
-        "name": benchmark.name,
-        "version": benchmark.about.version,
-        "digest": benchmark.digest,
-        "counts": benchmark.counts.as_json(),
-        "taxonomy": {"name": benchmark.taxonomy.name, "categories": list(benchmark.taxonomy.names)},
-        "conditions": benchmark.item_columns["condition"].value_counts(sort=True).to_dicts(),
-        "synthetic": benchmark.about.synthetic,
-        "notes": list(benchmark.notes()),
-    }

@@ -20,7 +20,7 @@ from casewise.evaluate.yardsticks import (
     SubsetScore,
     better_baseline,
 )
-from casewise.notation import NOTHING, number, percent, spoken
+from casewise.notation import NOTHING, hyphened, number, percent, points, spoken
 from casewise.notation import share as share_of
 from casewise.records import FULL, Arm
 from casewise.reports.behaviour import behaviour_answer
@@ -40,6 +40,7 @@ from casewise.reports.document import (
     large_figures,
     next_step,
     next_without_verdicts,
+    paragraph,
     table_by,
     table_of,
     titles,
@@ -60,12 +61,10 @@ def answer_section(numbers: JudgeNumbers) -> Iterator[Section]:
     blocks: list[Block] = [Prose(note, lead=True) for note in silent]
     unlabelled = not (numbers.labelled or numbers.does)
     if unlabelled:
-        means = numbers.benchmark.item_columns["mean"].is_not_null().any()
-        instead = " To take people's mean ratings as labels, use --labels mean." if means else ""
-        policy = numbers.options.labels.name
-        blocks.append(
-            Prose(f"No item has a label under --labels {policy}, so no agreement can be measured.{instead}", lead=True)
-        )
+        sentence = f"No item has a label under --labels {numbers.options.labels.name}, so no agreement can be measured."
+        if numbers.benchmark.item_columns["mean"].is_not_null().any():
+            sentence += " To take people's mean ratings as labels, use --labels mean."
+        blocks.append(Prose(sentence, lead=True))
     blocks += behaviour_answer(numbers.does, numbers.corrected)
     if answers:
         if len(answers) > 1 and not numbers.does:
@@ -97,19 +96,11 @@ def ahead_of_baseline(answers: Sequence[ShortAnswer], noun: str) -> Text:
         answer.who for answer in answers if answer.comparisons[-1].kind == "better" and answer.comparisons[-1].holds
     ]
     people, others = answers[0].comparison.labels.agreed_with, len(answers) - len(ahead)
+    more = f" with {people} more often than the best baseline."
     if not ahead:
-        return text(
-            "None of the {n} is shown to agree with {people} more often than the best baseline.",
-            n=count_of(others, noun),
-            people=people,
-        )
-    return text(
-        "{names} {agree} with {people} more often than the best baseline.{rest}",
-        names=first_few(ahead),
-        agree="agrees" if len(ahead) == 1 else "agree",
-        people=people,
-        rest=f" This is not shown for the other {count_of(others, noun)}." if others else "",
-    )
+        return Text(f"None of the {count_of(others, noun)} is shown to agree{more}")
+    rest = f" This is not shown for the other {count_of(others, noun)}." if others else ""
+    return first_few(ahead) + f" {'agrees' if len(ahead) == 1 else 'agree'}{more}{rest}"
 
 
 def after_report(numbers: JudgeNumbers) -> Text:
@@ -154,8 +145,8 @@ def forest(answers: Sequence[ShortAnswer], labels: str) -> Forest:
     ]
     person = next((answer.person for answer in decided if answer.person is not None), None)
     if person is not None and against_others:
-        one = ForestRow.from_estimate("One new person", person, key=alone)
-        groups.append(("Against an item's other people", lowest_first([one, *against_others])))
+        against_others.append(ForestRow.from_estimate("One new person", person, key=alone))
+        groups.append(("Against an item's other people", lowest_first(against_others)))
     return Forest("answer-forest", "Accuracy, 95 % intervals", tuple(groups))
 
 
@@ -216,21 +207,16 @@ def headline(report: JudgeNumbers) -> Iterator[Block]:
         rows = report.agreement.filter(pl.col("label_policy") == policy)
         if not len(rows):
             return
-        name, caption = (
-            f"headline-{policy.partition(',')[0]}",
-            f"Labels: {policy_in_words(policy, LabelWords.for_benchmark(report.benchmark))}",
-        )
+        name, caption = f"headline-{policy.partition(',')[0]}", f"Labels: {policy_in_words(policy, report.label_words)}"
         yield table_by(name, caption, rows, columns, several="Judge")
     worth = "against the judge" if report.options.unscored == "miss" else report.options.unscored
-    yield Prose(
-        text(
-            "Intervals are 95 %, over {units}, because the items of {a_cluster} are not independent. An item without a verdict "
-            "counts {worth} in accuracy, recall and F1. Metrics that need a value leave it out. A tie among an item's {votes} "
-            "counts half as safe and half as unsafe.",
-            votes=LabelWords.for_benchmark(report.benchmark).noun,
-            units=report.runs.intervals_over,
-            worth=worth,
-        )
+    yield paragraph(
+        "Intervals are 95 %, over {units}, because the items of {a_cluster} are not independent. An item without a verdict "
+        "counts {worth} in accuracy, recall and F1. Metrics that need a value leave it out. A tie among an item's {votes} "
+        "counts half as safe and half as unsafe.",
+        votes=report.label_words.noun,
+        units=report.runs.intervals_over,
+        worth=worth,
     )
 
 
@@ -266,7 +252,7 @@ def beside_sections(numbers: JudgeNumbers) -> Iterator[Section]:
     several = numbers.answers if len(numbers.answers) > 1 else ()
     sentences = (Prose(sentence) for answer in several for sentence in answer.sentences)
     yield Section("beside", "Baselines", (*sentences, *baselines))
-    if LabelWords.for_benchmark(numbers.benchmark).rated:
+    if numbers.label_words.rated:
         among = tuple(beside_people_blocks(numbers.people, numbers.among_people))
         yield Section("among-people", "The judge compared with people", among)
     if subsets := tuple(subset_blocks(numbers.subsets)):
@@ -308,7 +294,7 @@ def beside_blocks(scores: BaselineComparison, *, name: str = "beside", judge: st
         head, *rows = ((*cells[:2], cells[3]) for cells in (head, *rows))
     yield table_of(name, "The judge and its baselines", head, rows)
     if not scores.words:
-        yield Prose(text("There is no baseline of words alone: {why}.", why=scores.why_no_words))
+        yield paragraph("There is no baseline of words alone: {why}.", why=scores.why_no_words)
 
 
 def beside_people_blocks(people: People, among: Sequence[JudgeAmongPeople]) -> Iterator[Block]:
@@ -332,7 +318,7 @@ def beside_people_blocks(people: People, among: Sequence[JudgeAmongPeople]) -> I
     yield table_by("beside-people", "Judges compared with people", among, columns)
     yield from new_person_table(among)
     for judge in among:
-        yield from (Prose(text("{judge}: {reason}.", judge=judge.name, reason=reason)) for reason in judge.why)
+        yield from (paragraph("{judge}: {reason}.", judge=judge.name, reason=reason) for reason in judge.why)
 
 
 def reachable(ceilings: Ceilings) -> list[tuple[str, str, str]]:
@@ -351,11 +337,7 @@ def new_person_table(among: Sequence[JudgeAmongPeople]) -> Iterator[Block]:
     tested = [(judge.name, judge.new_person) for judge in among if judge.new_person is not None]
     if not tested:
         return
-    margin = f"{100 * tested[0][1].margin:g} points"
-
-    def in_points(value: float) -> str:
-        return number(100 * value, digits=1)
-
+    margin, in_points = f"{100 * tested[0][1].margin:g} points", partial(points, unit="")
     columns: Columns = {
         "Judge": "0",
         "Agreement": (percent, "1.judge"),
@@ -381,9 +363,7 @@ def people_worth(panel: PanelWorth | None) -> str:
     """Return the number of people, with its interval; the curve ends at the largest panel."""
 
     def size(value: float) -> str:
-        if value == 0:
-            return "fewer than 1"
-        return "more than any panel" if value == float("inf") else f"{value:.1f}"
+        return {0: "fewer than 1", float("inf"): "more than any panel"}.get(value, f"{value:.1f}")
 
     return f"{size(panel.people)} [{size(panel.people_low)}, {size(panel.people_high)}]" if panel else NOTHING
 
@@ -421,12 +401,10 @@ HEADED = {
 
 def arms_blocks(table: pl.DataFrame) -> Iterator[Block]:
     """Yield a chart and a table for each way to measure the value of the context."""
-    yield Prose(
-        text(
-            "A value above zero means that the part helps the judge to agree with people. Each value is the metric with the part "
-            "shown, less the metric without it, on the same items. Every label is about the whole context. Intervals are 95 %, "
-            "over {clusters}, and over annotators where it is known who rated."
-        )
+    yield paragraph(
+        "A value above zero means that the part helps the judge to agree with people. Each value is the metric with the part "
+        "shown, less the metric without it, on the same items. Every label is about the whole context. Intervals are 95 %, "
+        "over {clusters}, and over annotators where it is known who rated."
     )
     columns: Columns = {
         "Part": part_name,
@@ -438,7 +416,7 @@ def arms_blocks(table: pl.DataFrame) -> Iterator[Block]:
     for kind, caption in HEADED.items():
         of_kind = table.filter(pl.col("worth") == kind)
         for (judge, elicitation), rows in of_kind.group_by("judge", "elicitation", maintain_order=True):
-            name = f"arms-{'-'.join(kind.split())}-{elicitation}"
+            name = f"arms-{hyphened(kind)}-{elicitation}"
             title = caption + ": " + series_name(str(judge), str(elicitation), FULL)
             groups: dict[str, list[ForestRow]] = {}
             for row in rows.filter(pl.col("estimate").is_not_null()).to_dicts():

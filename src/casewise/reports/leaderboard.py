@@ -25,12 +25,13 @@ from casewise.reports.document import (
     estimate_cell,
     next_for_judges,
     next_without_verdicts,
+    paragraph,
     table_by,
     table_of,
 )
 from casewise.stats.estimates import NO_SHARES, Estimate
-from casewise.storage.wording import LabelWords, noun_of
-from casewise.text import Text, count_of, join, text
+from casewise.storage.wording import noun_of
+from casewise.text import Text, count_of, join, synthetic_notes, text
 
 
 def rank(row: LeaderboardRow | None) -> str:
@@ -39,24 +40,20 @@ def rank(row: LeaderboardRow | None) -> str:
     return str(row.best_rank) if row.best_rank == row.worst_rank else f"{row.best_rank} to {row.worst_rank}"
 
 
-def metric(title: str, name: str) -> Columns:
-    """Return the column of a metric: shares in per cent, all else as numbers."""
-    return {title: (number if name in NO_SHARES else percent, f"numbers.{name}.estimate")}
+def metrics(**titles: str) -> Columns:
+    """Return a column for each metric: shares in per cent, all else as numbers."""
+    return {
+        title: (number if name in NO_SHARES else percent, f"numbers.{name}.estimate") for name, title in titles.items()
+    }
 
 
 COLUMNS: Columns = {
     "Rank": rank,
     "Judge": "name",
     "Accuracy, 95 % interval": "numbers.accuracy",
-    **metric("Recall of safe", "recall_safe"),
-    **metric("Recall of unsafe", "recall_unsafe"),
-    **metric("Right flips", "right_flips"),
-    **metric("False flips", "false_flips"),
-    **metric("Pearson's r", "pearson"),
-    **metric("AUROC", "auroc"),
-    **metric("Cross-entropy above floor", "cross_entropy_above_floor"),
-    **metric("Harm", "harm"),
-    **metric("Over-refusal", "over_refusal"),
+    **metrics(recall_safe="Recall of safe", recall_unsafe="Recall of unsafe"),
+    **metrics(right_flips="Right flips", false_flips="False flips", pearson="Pearson's r", auroc="AUROC"),
+    **metrics(cross_entropy_above_floor="Cross-entropy above floor", harm="Harm", over_refusal="Over-refusal"),
     "Unscored": "n_unscored",
     "US$": lambda row: number(row.cost_usd, digits=2),
 }
@@ -70,12 +67,7 @@ def leaderboard_page(board: Leaderboard, reports: Mapping[str, str] | None = Non
     about = board.benchmark.notes()
     return Document(
         title=f"Leaderboard on {board.benchmark.title}",
-        subtitle=counted(board)
-        + text(
-            ", {n:item}, labels: {labels}",
-            n=board.n_items,
-            labels=LabelWords.for_benchmark(board.benchmark).policy(board.labels),
-        ),
+        subtitle=counted(board) + f", {count_of(board.n_items, 'item')}, labels: {board.label_policy}",
         notices=tuple(note for note in board.notes if note in about),
         sections=(
             *brief_sections(board, reports or {}),
@@ -113,11 +105,12 @@ def leaderboards_page(leaderboards: Leaderboards) -> Document:
         for place, (name, board) in enumerate(boards)
         if (board_notes := dict.fromkeys((*board.benchmark.notes(), *board.notes)))
     )
+    policies = ", ".join(dict.fromkeys(board.label_policy for board in leaderboards.boards))
     return Document(
         title=f"Leaderboard over {count_of(len(leaderboards.boards), 'benchmark')}",
-        subtitle=f"{count_of(len(leaderboards.rows), 'judge')}, labels: {', '.join(dict.fromkeys(LabelWords.for_benchmark(one.benchmark).policy(one.labels) for one in leaderboards.boards))}",
+        subtitle=f"{count_of(len(leaderboards.rows), 'judge')}, labels: {policies}",
         notices=tuple(
-            f"{name}: {note}" for name, board in boards for note in board.benchmark.notes() if "SYNTHETIC" in note
+            note for name, board in boards for note in synthetic_notes(board.benchmark.about.synthetic, of=f"{name}: ")
         ),
         sections=(
             Section("brief", "The answer", answer, first=True),
@@ -134,20 +127,16 @@ def run_notes(board: Leaderboard) -> list[str]:
 
 def first_everywhere(boards: Leaderboards) -> str:
     """Return the sentence on who is, or may be, first on every benchmark, by the ranks' simultaneous intervals."""
-    n = len(boards.boards)
+    benchmarks = f"of the {count_of(len(boards.boards), 'benchmark')}."
     candidates = [name for name, rows in boards.rows.items() if all(row and row.best_rank == 1 for row in rows)]
     always_first = [name for name in candidates if all(row and row.worst_rank == 1 for row in boards.rows[name])]
-    if always_first and len(boards.rows) > 1:
-        return always_first[0] + f" is first on each of the {count_of(n, 'benchmark')}."
     if len(boards.rows) == 1:
         return next(iter(boards.rows)) + " is the only judge: compare it with the baselines below it."
+    if always_first:
+        return always_first[0] + f" is first on each {benchmarks}"
     if candidates:
-        return (
-            "Within the rank intervals, "
-            + join(" or ", candidates)
-            + f" may be first on each of the {count_of(n, 'benchmark')}."
-        )
-    return f"Each judge was outranked, or not asked, on at least one of the {count_of(n, 'benchmark')}."
+        return "Within the rank intervals, " + join(" or ", candidates) + f" may be first on each {benchmarks}"
+    return f"Each judge was outranked, or not asked, on at least one {benchmarks}"
 
 
 def accuracy(row: LeaderboardRow | None) -> Estimate | str:
@@ -257,11 +246,10 @@ def best_judge_sentence(board: Leaderboard, rows: Sequence[LeaderboardRow]) -> I
         return
     yield Prose(conclusion.sentence, lead=True)
     for picked in board.winners:
-        best_rows = [row for row in with_rank if row.name == picked.name]
-        yield from (
-            Prose(corrected_for_picking(row.name, picked.corrected, value=f"accuracy {percent(row.value('accuracy'))}"))
-            for row in best_rows
-        )
+        for row in with_rank:
+            if row.name == picked.name:
+                value = f"accuracy {percent(row.value('accuracy'))}"
+                yield Prose(corrected_for_picking(row.name, picked.corrected, value=value))
 
 
 def brief(
@@ -280,12 +268,8 @@ def brief(
         columns: Columns = {
             "Rank": rank,
             head: "name",
-            "Accuracy": (
-                lambda accuracy: percent(accuracy.estimate) if accuracy else "no verdicts",
-                "numbers.accuracy",
-            ),
-            **metric("Harm", "harm"),
-            **metric("Over-refusal", "over_refusal"),
+            "Accuracy": (lambda rate: percent(rate.estimate) if rate else "no verdicts", "numbers.accuracy"),
+            **metrics(harm="Harm", over_refusal="Over-refusal"),
             "Unscored": lambda row: percent(row.n_unscored / board.n_items),
             **(others if board.people.others else {}),
         }
@@ -298,11 +282,9 @@ def everything(board: Leaderboard) -> Iterator[Block]:
     rows = (*board.rows, *board.baselines)
     yield table_by("board-all", "All numbers, best accuracy first", rows, COLUMNS)
     if (person := board.people.one_person) is not None:
-        yield Prose(
-            text(
-                "One person agrees with the majority of {others} on {share} of items.",
-                others=board.people.others_in_words,
-                share=estimate_cell(person),
-            )
+        words, others = (
+            "One person agrees with the majority of {others} on {share} of items.",
+            board.people.others_in_words,
         )
+        yield paragraph(words, others=others, share=estimate_cell(person))
     yield Prose("An item without a verdict counts as wrong in accuracy and recall.")

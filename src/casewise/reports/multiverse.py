@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from casewise.evaluate.multiverse import MultiverseNumbers
 from casewise.notation import NOTHING
-from casewise.reports.document import Block, Columns, Document, Prose, Section, Table, how_made, table_by
+from casewise.reports.document import Block, Columns, Document, Prose, Section, Table, how_made, paragraph, table_by
 from casewise.stats.metrics import find_metric
 from casewise.storage.wording import noun_of
 from casewise.text import Text, count_of, join, text
@@ -23,7 +23,7 @@ def multiverse_page(report: MultiverseNumbers) -> Document:
     )
     blocks: list[Block] = [Prose(report.sentence, lead=True), table(report)]
     if report.without_effect:
-        blocks.append(Prose(text("Without effect here. {rules}", rules=join(" ", report.without_effect))))
+        blocks.append(paragraph("Without effect here. {rules}", rules=join(" ", report.without_effect)))
     return Document(
         title=text("{judges} on {benchmark} under every rule", judges=judges(report), benchmark=about.name),
         subtitle=f"{find_metric(report.metric).title} under {count_of(len(report.worlds), 'combination')} of rules",

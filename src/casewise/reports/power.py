@@ -213,7 +213,7 @@ def study(
     sentence = text(
         "{n:query} with {per_item:rating} an item ({people:,} annotators in each condition) find a difference of {difference} "
         "between the safe rates with a probability of {actual_power}, at alpha {alpha:g}. This assumes {queries} and people as in the pilot.",
-        difference=points(difference, None, None),
+        difference=points(difference),
         n=queries,
         per_item=per_item,
         actual_power=percent(actual_power),
@@ -306,7 +306,7 @@ def people(
         orient="row",
     )
     finding = (
-        f"find a difference of {points(difference, None, None)} between two conditions with a probability of {percent(power)}"
+        f"find a difference of {points(difference)} between two conditions with a probability of {percent(power)}"
         if difference < 1
         else f"find no difference of any size between two conditions with a probability of {percent(power)}"
     )
@@ -363,9 +363,7 @@ def people(
         "Ratings of each item": "per_item",
         "Items": "items",
         text("{Queries} in each condition"): "queries",
-        "Smallest difference found": lambda row: (
-            points(row["difference"], None, None) if row["difference"] < 1 else "none"
-        ),
+        "Smallest difference found": lambda row: points(row["difference"]) if row["difference"] < 1 else "none",
     }
     table = table_by("choices", f"Designs for {count_of(people, 'person')}", choices, columns)
     title = f"A study with {count_of(people, 'person')}"
@@ -444,7 +442,7 @@ def tells_apart(difference: float, queries: int, items: int, power: float, alpha
     return text(
         "If the judges' accuracies differ by {difference}, {n:query} ({items:item}) show it with a probability of "
         "{power}, at alpha {alpha:g}.",
-        difference=points(abs(difference), None, None),
+        difference=points(abs(difference)),
         n=queries,
         items=items,
         power=percent(power),
@@ -469,7 +467,7 @@ def labels(half_width: float, *, items: int, rate: float = 0.5, correlation: flo
     }
     remark = "This treats items as independent, and a label as one verdict. Clusters need more labels. Several people for each item need fewer."
     sentence = (
-        f"With the judge, people rate {with_grader:,} of {count_of(items, 'item')} for a 95 % interval of ± {points(half_width, None, None)}; "
+        f"With the judge, people rate {with_grader:,} of {count_of(items, 'item')} for a 95 % interval of ± {points(half_width)}; "
         f"without it, {without_grader:,}. This assumes a rate near {percent(rate)} and a correlation of {correlation:g} between the judge's "
         "values and people's labels."
     )
@@ -524,10 +522,7 @@ def from_pilot(
         items=len(pilot.query),
         collected=collected,
     )
-    remarks: list[str] = [
-        source,
-        text("If more people for each item save few {queries}, only more {queries} help."),
-    ]
+    remarks: list[str] = [source, text("If more people for each item save few {queries}, only more {queries} help.")]
     if difference is None:
         remarks.append(
             "The difference is the one observed in the runs. If you chose them because they differ much, expect a smaller one."

@@ -30,18 +30,19 @@ from casewise.reports.document import (
     Section,
     Table,
     of_tables,
+    paragraph,
     table_by,
     table_of,
     with_interval,
 )
-from casewise.reports.judge import item_exhibit, item_json, shown_groups
+from casewise.reports.items import item_exhibit, item_json, shown_groups
 from casewise.runs.texts import read_made_texts
 from casewise.stats.metrics import find_metric
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.files import read_jsonl
 from casewise.storage.run_folder import JUDGEMENTS, RunManifest, kind_of, read_manifest, read_run
 from casewise.storage.wording import noun_of
-from casewise.text import count_of, text
+from casewise.text import count_of, synthetic_notes, text
 from casewise.transforms.catalogue import show
 from casewise.transforms.texts import MadeTexts
 
@@ -146,7 +147,7 @@ def influence(numbers: PaperNumbers) -> Iterator[Block]:
 def by_category(numbers: PaperNumbers) -> Iterator[Block]:
     frame = numbers.by_category
     if not len(frame):
-        yield Prose(text("No {query} has ratings in both revised conditions."))
+        yield paragraph("No {query} has ratings in both revised conditions.")
         return
     columns: Columns = {
         "Category": "category",
@@ -170,7 +171,7 @@ def by_category(numbers: PaperNumbers) -> Iterator[Block]:
 
 def case_study(study: pl.DataFrame | None, category: str) -> Iterator[Block]:
     if study is None:
-        yield Prose(text("No {query} of {category!r} has ratings in both revised conditions.", category=category))
+        yield paragraph("No {query} of {category!r} has ratings in both revised conditions.", category=category)
         return
     columns: Columns = {
         text("{Query}"): (lambda place: text("{query} {place}", place=place), "0"),
@@ -277,7 +278,7 @@ def run_page(path: Path, item_name: str | None = None, *, benchmark: str | None 
         return replies_page(path, item_name)
     manifest = read_run(path)
     source = find_benchmark(manifest, benchmark)
-    notices = (f"SYNTHETIC DATA: {manifest.synthetic}",) if manifest.synthetic else ()
+    notices = synthetic_notes(manifest.synthetic)
     subtitle = f"{manifest.judge_name} on {manifest.benchmark_name}, begun {manifest.created:%Y-%m-%d %H:%M} UTC"
     if item_name is None:
         return Document(f"Run {path.name}", subtitle, notices, (contents(path, manifest),), noun_of(source))
@@ -391,6 +392,6 @@ def replies_page(path: Path, item_name: str | None) -> Document:
     return Document(
         f"Run {path.name}",
         f"{title} of {run['identity']['model']}{benchmark_words}, begun {datetime.fromisoformat(run['created']):%Y-%m-%d %H:%M} UTC",
-        (f"SYNTHETIC DATA: {run['synthetic']}",) if run.get("synthetic") else (),
+        synthetic_notes(run.get("synthetic")),
         (Section("run", "What it holds", tuple(tables), brief=True),),
     )

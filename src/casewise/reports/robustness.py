@@ -35,13 +35,14 @@ from casewise.reports.document import (
     all_numbers,
     difference_cell,
     estimate_cell,
+    paragraph,
     table_by,
 )
-from casewise.reports.judge import shown_groups
+from casewise.reports.items import shown_groups
 from casewise.stats.estimates import estimate_of
 from casewise.stats.intervals import LEVEL
 from casewise.stats.pairs import Towards
-from casewise.storage.wording import LabelWords, noun_of
+from casewise.storage.wording import noun_of
 from casewise.text import Text, text
 from casewise.transforms.catalogue import NO_DEFENCE, AvailableTransform, check_arms, place_of_attack, show_item
 
@@ -118,9 +119,9 @@ def exhibit(numbers: RobustnessNumbers, pairing: Pairing, towards: Towards, plac
     except (
         CasewiseError
     ) as error:  # a file of the user's that has moved or changed since the run, or arms of an older version
-        return Prose(text("No example of {attack}: {why}", attack=pairing.attacked.name, why=error.words))
+        return paragraph("No example of {attack}: {why}", attack=pairing.attacked.name, why=error.words)
     unattacked, attacked = (show_item(arm, benchmark, item, made=numbers.made) for arm in arms)
-    votes, labels = benchmark.votes[item.id], LabelWords.for_benchmark(benchmark)
+    votes, labels = benchmark.votes[item.id], numbers.label_words
     named = {group: dict(texts) for group, texts in texts_of(unattacked)}
     return Exhibit(
         heading=text("{attack}: {category}", attack=pairing.attacked.name, category=benchmark.category_of(item)),
@@ -173,12 +174,10 @@ def defences(numbers: RobustnessNumbers) -> Iterator[Block]:
 
 
 def beside_people(numbers: RobustnessNumbers) -> Iterator[Block]:
-    yield Prose(
-        text(
-            "Verdicts compared with the labels, without an attack and as the mean of the attacks of one direction. "
-            "Each attack is over the {queries} that it was made on. Harm and over-refusal are over the items on which "
-            "at least 70 % of votes agree."
-        )
+    yield paragraph(
+        "Verdicts compared with the labels, without an attack and as the mean of the attacks of one direction. "
+        "Each attack is over the {queries} that it was made on. Harm and over-refusal are over the items on which "
+        "at least 70 % of votes agree."
     )
     columns: Columns = {
         "Defence": (transform_name, "defence"),
@@ -219,7 +218,7 @@ def robustness_page(numbers: RobustnessNumbers) -> Document:
     """Return the numbers of a run under attack as a document."""
     return Document(
         title=f"{numbers.judge} under attack",
-        subtitle=f"{numbers.benchmark.title}, asked for {numbers.elicitation}; labels: {LabelWords.for_benchmark(numbers.benchmark).policy(numbers.options.labels.name)}",
+        subtitle=f"{numbers.benchmark.title}, asked for {numbers.elicitation}; labels: {numbers.label_words.policy(numbers.options.labels.name)}",
         notices=numbers.notes,
         sections=tuple(sections(numbers)),
         noun=noun_of(numbers.benchmark),
@@ -268,14 +267,12 @@ def in_short(numbers: RobustnessNumbers) -> Iterator[Block]:
         )
     if hidden := numbers.not_shown:
         places = Counter(place_of_attack(row.pairing.attacked.arm.transforms[0]) for row in hidden)
-        yield Prose(
-            text(
-                "{n:attack} of {all} could not be shown to the judge on any item: {places}. The judge receives the same with and without "
-                "them, or the attack does not apply to any item. This run says nothing about its resistance to them.",
-                n=len(hidden),
-                all=count(sum(row.is_attack for row in numbers.rows)),
-                places=", ".join(f"{n} {place}" for place, n in places.items()),
-            ),
+        yield paragraph(
+            "{n:attack} of {all} could not be shown to the judge on any item: {places}. The judge receives the same with and without "
+            "them, or the attack does not apply to any item. This run says nothing about its resistance to them.",
+            n=len(hidden),
+            all=count(sum(row.is_attack for row in numbers.rows)),
+            places=", ".join(f"{n} {place}" for place, n in places.items()),
             notice=True,
         )
     if numbers.unmoved:
@@ -416,7 +413,7 @@ COLUMNS: Columns = {
     "Items": "turned.n",
     "Wordings": "n_wordings",
     "Beyond noise": (in_points, "beyond_noise"),
-    "Change": (lambda change: points(change.estimate, None, None, unit=""), "change"),
+    "Change": (lambda change: points(change.estimate, unit=""), "change"),
     "p Holm": (p_value, "p_holm"),
     "Silenced": (percent, "silenced.estimate"),
     "Not shown": "not_shown",

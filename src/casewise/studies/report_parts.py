@@ -14,7 +14,7 @@ import polars as pl
 from casewise.evaluate.conclusions import Conclusion, group_differs
 from casewise.evaluate.study import RatesWithJudge
 from casewise.notation import count, interval, number, p_value, percent, points, share, spoken
-from casewise.reports.document import Block, Columns, Forest, ForestRow, Prose, Section, table_by, table_of
+from casewise.reports.document import Block, Columns, Forest, ForestRow, Prose, Section, paragraph, table_by, table_of
 from casewise.reports.judge_parts import reachable
 from casewise.stats.estimates import Estimate
 from casewise.stats.ratings import FALSE_POSITIVES, STEPS, CodedRatings
@@ -239,20 +239,18 @@ def group_blocks(analysis: StudyAnalysis, words: VerdictWords) -> Iterator[Block
         words.safe: (percent, "safe_rate"),
         "Less the others, same items": (points, "difference", "ci_low", "ci_high"),
         "p, corrected": (p_value, "p_corrected"),
-        "Found with 80 % power": lambda row: points(row["detectable"], None, None),
+        "Found with 80 % power": lambda row: points(row["detectable"]),
         "": lambda row: row["why"] or ("differs" if row["differs"] else "not shown to differ"),
     }
     yield table_by("groups", "Annotators by what they said about themselves", table, columns)
-    yield Prose(
-        text(
-            "Each row compares the people who gave one answer with all who gave another, on the same items. Errors "
-            "are over {queries} and people, and p values are corrected over {n:comparison}. People who did "
-            "not answer, or whose answer fewer than five people gave, are in no group. These ratings cannot tell why "
-            "groups differ: people were not assigned to groups, traits go together, and participants are no random sample "
-            "of a group. They cannot show that groups agree: a difference below “found with 80 % power” would often "
-            "be missed. Single items and combinations of traits are not compared, because too few people of a group rated each.",
-            n=len(compared),
-        )
+    yield paragraph(
+        "Each row compares the people who gave one answer with all who gave another, on the same items. Errors "
+        "are over {queries} and people, and p values are corrected over {n:comparison}. People who did "
+        "not answer, or whose answer fewer than five people gave, are in no group. These ratings cannot tell why "
+        "groups differ: people were not assigned to groups, traits go together, and participants are no random sample "
+        "of a group. They cannot show that groups agree: a difference below “found with 80 % power” would often "
+        "be missed. Single items and combinations of traits are not compared, because too few people of a group rated each.",
+        n=len(compared),
     )
 
 

@@ -8,6 +8,7 @@ import pytest
 
 import casewise
 from casewise.reports.document import MOST_FOLDS, Document, Folded, Forest, Prose, Section, Table, all_numbers
+from casewise.reports.formats import is_synthetic
 
 MOST_WORDS = 90
 
@@ -93,6 +94,11 @@ def test_everything_else_stands_in_at_most_eight_folds_that_each_say_why_one_wou
     assert folds.deepest == 1
     for summary in folds.summaries:
         assert re.search(r"[A-Z][a-z]+ .+\.$", summary.strip()), summary
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_each_figure_and_table_of_synthetic_data_can_be_told_from_a_real_one(pages, name):
+    assert is_synthetic(pages[name].document)
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -10,7 +10,7 @@ from rich.console import Console
 from casewise.api import judge
 from casewise.records import Category, Context, Item, Query, Rating, Recipient, Sender, Taxonomy, TransmissionPrinciple
 from casewise.reports.formats import html, latex, print_document
-from casewise.reports.judge import benchmark_page, item_page
+from casewise.reports.items import benchmark_page, item_page
 from casewise.storage import About, Benchmark
 
 SCRIPT = "</script><script>window.broken=1</script>"

@@ -8,17 +8,11 @@ import pytest
 from rich.console import Console
 
 import casewise
-from casewise.evaluate.conclusions import Unknown, against_person, errs_more
-from casewise.evaluate.yardsticks import error_sentences
 from casewise.records.item import RatingScale
-from casewise.reports.document import Forest, ForestRow
+from casewise.reports.document import Forest
 from casewise.reports.formats import print_document
-from casewise.stats.ceilings import NewPersonTest
-from casewise.stats.costs import RefusalRates
-from casewise.stats.estimates import Estimate
 from casewise.storage.benchmark import About
 from casewise.storage.intake.cases import benchmark_from_rows
-from casewise.storage.wording import LabelWords
 
 
 def printed(document, *, full=False, width=80):
@@ -68,61 +62,6 @@ def test_yardsticks_have_intervals_of_the_same_kind_and_one_new_person_stands_ag
     assert all((row.low or 1) < (row.estimate or 0) < (row.high or 0) for row in others)
 
 
-def share(value, low=None, high=None):
-    return Estimate("x", value, low, high, 10.0, 0, "made up")
-
-
-def rates(harm, over, *, n_safe=10, n_unsafe=10):
-    nothing = share(0.0)
-    return RefusalRates(0.7, n_safe, n_unsafe, over, harm, nothing, nothing)
-
-
-@pytest.mark.parametrize(
-    ("harm", "over", "way"),
-    [
-        (share(0.3, 0.2, 0.4), share(0.05, 0.01, 0.1), "errs more by answering"),
-        (share(0.05, 0.01, 0.1), share(0.3, 0.2, 0.4), "errs more by refusing"),
-        (share(0.05, 0.01, 0.2), share(0.3, 0.1, 0.4), ""),
-        (share(0.05), share(0.3, 0.1, 0.4), ""),
-    ],
-)
-def test_which_way_it_errs_is_said_only_where_the_intervals_part(harm, over, way):
-    found = errs_more("J", rates(harm, over))
-
-    assert ("" if isinstance(found.outcome, Unknown) else found.predicate) == way
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "margin", "sentence"),
-    [
-        (0.001, 0.1, None, "agrees more often than one person (80.0 %)"),
-        (0.001, 0.1, 0.05, "agrees more often than one person (80.0 %)"),
-        (0.0, 0.1, None, "is not told apart from one person (80.0 %)"),
-        (0.0, 0.1, 0.05, "agrees as often as one person (80.0 %), or at most 5 points less"),
-        (-0.009, 0.043, 0.05, "agrees as often as one person (80.0 %), or at most 5 points less"),
-        (-0.04, 0.0, 0.05, "agrees as often as one person (80.0 %), or at most 5 points less"),
-        (-0.04, -0.001, 0.025, "agrees less often than one person (80.0 %), by at most 2.5 points"),
-        (-0.2, 0.0, None, "is not told apart from one person (80.0 %)"),
-        (-0.2, -0.001, None, "agrees less often than one person (80.0 %)"),
-    ],
-)
-def test_a_comparison_says_no_more_than_the_interval_of_its_difference(low, high, margin, sentence):
-    size = 0.05 if margin is None else margin
-    numbers = {"judge": 0.8, "person": 0.8, "difference": (low + high) / 2, "low": low, "ci_low": low, "ci_high": high}
-    test = NewPersonTest(
-        **numbers, margin=size, p=0.01, not_worse=margin is not None, power=0.8, detectable=0.1, items=20, clusters=10
-    )
-
-    assert against_person("J", test).predicate == sentence
-
-
-def test_an_error_without_items_is_not_spoken_of():
-    harm_alone, none = rates(share(0.1), share(None), n_safe=0), rates(share(None), share(None), n_safe=0, n_unsafe=0)
-
-    assert "refuses" not in error_sentences(harm_alone, LabelWords("people"), unscored=0)
-    assert "its errors cannot be split" in error_sentences(none, LabelWords("people"), unscored=0)
-
-
 @pytest.mark.slow
 def test_a_judge_without_verdicts_is_told_how_to_get_some(tmp_path):
     run = casewise.judge("demo", lambda query, context: len(query) / 1000, elicitations="scalar", out=tmp_path / "run")
@@ -146,26 +85,6 @@ def test_a_judge_of_items_without_labels_is_told_why_and_what_to_do(tmp_path, ro
     assert f"No item has a label under --labels votes, so no agreement can be measured.{says}\n" in text.replace(
         "**", ""
     )
-
-
-def test_a_forest_has_an_axis_from_the_tenth_below_everything_and_one_where_all_numbers_are_alike():
-    rows = (ForestRow("a", 0.62, 0.55, 0.7), ForestRow("b", None, 0.51, 0.93))
-    forest = Forest("f", "", (("", rows),))
-    alike = Forest("h", "Mean H", (("", (ForestRow("all", 0.0, None, None),)),), ends=(0.0, 0.0))
-
-    assert forest.ticks == (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
-    assert [forest.place(value) for value in (0.5, 0.75, 1.0, 0.2)] == [0, 50, 100, 0]
-    assert [row[2:] for row in forest.table.rows] == [("0.620", "[0.550, 0.700]"), ("–", "[0.510, 0.930]")]
-    assert (alike.ticks, alike.place(0.0)) == ((0.0, 0.25, 0.5, 0.75, 1.0), 0)
-
-
-@pytest.mark.parametrize(("least", "first", "names"), [(0.42, 0.4, 7), (0.39, 0.2, 5), (0.0, 0.0, 6), (1.0, 0.9, 2)])
-def test_a_long_axis_is_named_at_every_fifth(least, first, names):
-    ticks = Forest("f", "", (("", (ForestRow("a", least, None, None),)),)).ticks
-
-    assert ticks[0] == first
-    assert ticks[-1] == 1.0
-    assert len(ticks) == names
 
 
 @pytest.mark.slow
