@@ -17,6 +17,7 @@ from casewise.reports.document import (
     Folded,
     Forest,
     ForestRow,
+    MarkedText,
     Prose,
     Section,
     paragraph,
@@ -42,12 +43,12 @@ TABLE = table_of("numbers", "Numbers_1", ("Name", "n"), [("a|b", 1200), ("c", No
 ITEM = Exhibit(
     "Fraud, safe",
     (("People", "18 of 21"),),
-    "Who [+now+] was <there>?",
+    MarkedText("Who was <there>?", "Who now was <there>?"),
     (("recipient", (("type", "a nurse"), ("role", "on duty"))),),
     reply="No *idea*.",
-    marked=True,
 )
-FIGURE = Figure("curve", "A curve", "It falls.", "<svg>drawn</svg>", TABLE)
+SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><text>drawn</text></svg>'
+FIGURE = Figure("curve", "A curve", "It falls.", SVG, TABLE)
 FOREST = Forest(
     "rates", "Rates", (("judges", (ForestRow("x", 0.5, 0.25, 0.75, strong=True), ForestRow("y", None, 0.0, 1.0))),)
 )
@@ -86,7 +87,7 @@ It is \*so\*.
 
 ### Fraud, safe
 
-> Who \[+now+\] was &lt;there&gt;?
+> Who\[+ now+\] was &lt;there&gt;?
 
 - recipient
   - type: a nurse
@@ -117,7 +118,7 @@ def test_a_chart_without_a_table_and_an_exhibit_without_a_reply_leave_nothing_ou
 
 ### Fraud, safe
 
-> Who \\[+now+\\] was &lt;there&gt;?
+> Who\\[+ now+\\] was &lt;there&gt;?
 
 - People: 18 of 21
 
@@ -176,7 +177,7 @@ Numbers_1
 └──────┴───────┘
 Fraud, safe
 ╭─ query ──────────────────────────────────────────────────────────────────────────────────────────╮
-│ Who [+now+] was <there>?                                                                         │
+│ Who[+ now+] was <there>?                                                                         │
 ╰──────────────────────────────────────────────────────────────────────────────────────────────────╯
 recipient
   type: a nurse
@@ -247,7 +248,7 @@ def test_a_page_marks_what_an_attack_changed_and_lets_long_names_be_broken():
     chart = replace(FOREST, groups=(("", (ForestRow("twin:recipient+data_mark", 0.5, None, None),)),))
     page = html(replace(DOCUMENT, sections=(Section("s", "S", (ITEM, chart)),)))
 
-    assert "Who <ins>now</ins> was &lt;there&gt;?" in page
+    assert "Who<ins> now</ins> was &lt;there&gt;?" in page
     assert "twin:<wbr>recipient+<wbr>data_<wbr>mark" in page
 
 
@@ -299,7 +300,7 @@ def test_figures_are_written_as_svg_and_png_and_those_of_synthetic_data_say_so(t
     assert "x (judges)" in drawings(real)["rates"]
     assert ">4.0</text>" in drawings(real)["rates"]
     assert not any("SYNTHETIC" in drawn for drawn in drawings(real).values())
-    assert drawings(made_up)["curve"].startswith('<svg>drawn<text x="50%"')
+    assert drawings(made_up)["curve"].startswith(SVG.removesuffix("</svg>") + '<text x="50%"')
     assert all(drawn.endswith("SYNTHETIC DATA</text></svg>") for drawn in drawings(made_up).values())
     assert r"\caption{Synthetic data. Numbers\_1}" in latex(made_up)
     assert "Synthetic data." not in latex(real)
