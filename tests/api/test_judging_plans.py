@@ -14,7 +14,7 @@ from casewise.api import judging
 from casewise.api.judging import PlannedRun, make_judge
 from casewise.errors import ConfigurationError, JudgeError
 from casewise.judges.baselines import CallableJudge
-from casewise.judges.judge import OwnJudge
+from casewise.judges.judge import UserJudge
 from casewise.judges.llm import LiveOptions, LLMJudge, SecondReader
 from casewise.models.load import ModelOptions
 from casewise.models.prices import Prices
@@ -52,7 +52,7 @@ def test_a_judge_is_made_of_a_name_a_function_or_any_object_that_answers():
     assert make_judge("constant:safe", DEMO).name == "constant:safe"
     assert isinstance(scored, CallableJudge)
     assert scored.elicitations == ("probability",)
-    assert isinstance(make_judge(own, DEMO), OwnJudge)
+    assert isinstance(make_judge(own, DEMO), UserJudge)
     assert make_judge(ready, DEMO) is ready
     nothing: Any = 5
     with pytest.raises(JudgeError, match="5 is not a judge; give a judge's name, a function"):

@@ -8,7 +8,7 @@ from tests.support.command import invoke as program
 import casewise
 from casewise.cli.printing import DocumentOptions, gathering_results
 from casewise.errors import ConfigurationError
-from casewise.reports.document import CHATBOT, Document, Exhibit, Prose, Section, Table
+from casewise.reports.document import CHATBOT, Document, Exhibit, Prose, Section, table_of
 from casewise.reports.formats import FORMATS, Report
 
 DOCUMENTS = {
@@ -98,7 +98,7 @@ def test_two_wishes_are_refused_before_anything_is_printed():
 
 
 REPLY = Exhibit("An item", (), "Who is on call?", (), reply="Dr Roe.", reply_by=CHATBOT)
-TABLE = Table("one", "A table", ("name", "n"), (("a", "7"),), (False, True))
+TABLE = table_of("one", "A table", ("name", "n"), [("a", 7)])
 
 
 def report(*blocks):
