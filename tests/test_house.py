@@ -62,7 +62,7 @@ NOT_PROSE = {
     "reports/comparison.py:xml_text": "characters that XML cannot hold",
     "reports/document.py:looks_numeric": "reads a cell and leaves it as it is",
     "reports/formats.py:without_controls": "control characters, which a terminal must not get",
-    "share/every_eval_ever.py:plain_name": "a name of a file",
+    "share/every_eval_ever.py:path_name": "a name of a file",
     "share/every_eval_ever.py:results": "a number in JSON",
     "stats/costs.py:refusals": "the name of a sum",
     "studies/language.py:Translator": "fills the fields of a template",
