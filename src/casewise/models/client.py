@@ -330,13 +330,9 @@ class EndpointClient:
     """An endpoint with its key, its connections, and the capabilities learnt from its answers."""
 
     def __init__(self, endpoint: Endpoint, *, key: Key | None, options: ClientOptions, extra: Extra = Extra()) -> None:
-        self.endpoint = endpoint
-        self.options = options
-        self.extra = extra
-        self.can = Capabilities()
-        if endpoint.is_open:
-            self.can = Capabilities(most_top_logprobs=WIDE_LOGPROBS, choice=True)
-        most = options.concurrency
+        self.endpoint, self.options, self.extra = endpoint, options, extra
+        usual, wide = Capabilities(), Capabilities(most_top_logprobs=WIDE_LOGPROBS, choice=True)
+        self.can, most = wide if endpoint.is_open else usual, options.concurrency
         self.gate = AdaptiveGate(most=most, start=FIRST_CALLS if endpoint.remote else most)
         self._transport: Transport | None = None
         self._asked_as: Capabilities | None = None
