@@ -3,7 +3,6 @@
 import pytest
 
 from casewise.errors import Unauthorised
-from casewise.models import client
 from casewise.models.client import (
     AdaptiveGate,
     ClientOptions,
@@ -125,7 +124,7 @@ def test_a_wait_grows_with_the_attempts_or_is_the_one_that_is_asked_for(attempt,
 
 def test_the_number_of_calls_doubles_with_each_round_until_the_first_overload(monkeypatch):
     now = [100.0]
-    monkeypatch.setattr(client.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr("casewise.models.client.time.monotonic", lambda: now[0])
     gate = AdaptiveGate(most=20, start=16)
     limits = [gate.limit]
 
@@ -143,7 +142,7 @@ def test_the_number_of_calls_doubles_with_each_round_until_the_first_overload(mo
 
 def test_the_number_of_calls_stays_between_one_and_the_most(monkeypatch):
     now = [0.0]
-    monkeypatch.setattr(client.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr("casewise.models.client.time.monotonic", lambda: now[0])
     gate = AdaptiveGate(most=2, start=16)
     assert gate.limit == 2.0
     gate.succeeded()

@@ -377,6 +377,7 @@ def test_progress_counts_calls_with_known_and_assumed_amounts_apart():
 
     counts = progress.as_json()
     assert (counts["n_calls"], counts["input_tokens"], counts["output_tokens"]) == (2, 3, 2)
+    assert progress.n_tries == 2
     assert (counts["cost_usd"], counts["assumed_cost_usd"], counts["assumed_tokens"]) == (0.5, 0.25, 7)
     assert "assumed_tokens" not in RunProgress().as_json()
     assert RunProgress().as_json()["cost_usd"] is None
