@@ -29,23 +29,6 @@ from urllib.parse import unquote, urlsplit
 
 from casewise.errors import ConfigurationError
 
-__all__ = [
-    "KINDS",
-    "Kind",
-    "Plugin",
-    "add_command",
-    "all_parts",
-    "disabled_reasons",
-    "extra_with",
-    "find_function",
-    "find_part",
-    "install_command",
-    "installed_plugins",
-    "packages",
-    "part_names",
-    "relative_to_here",
-]
-
 
 @dataclass(frozen=True)
 class Kind:

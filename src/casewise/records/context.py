@@ -15,7 +15,15 @@ from pydantic_core import from_json
 
 from casewise.errors import ConfigurationError, did_you_mean
 from casewise.notation import spoken
-from casewise.records.base import ALREADY_VALIDATED, ContentRecord, Provenance, Record, content_id, read_record
+from casewise.records.base import (
+    ALREADY_VALIDATED,
+    ContentRecord,
+    Provenance,
+    Record,
+    content_id,
+    read_record,
+    shipped_toml,
+)
 
 # What a parameter of a context states: a text, a number, true or false, or these in lists or under headings.
 #
@@ -447,26 +455,4 @@ def paper_parameters() -> ParameterSet:
 @cache
 def action_parameters() -> ParameterSet:
     """Return the parameters of contexts for an agent's actions. What flows, and about whom, stands in the action itself."""
-    return ParameterSet(
-        name="actions",
-        groups=tuple(
-            Group(name=group, title=title, parameters=(Parameter(name=name, title=label, meaning=meaning),))
-            for group, title, name, label, meaning in (
-                ("sender", "The agent", "agent", "Whose agent it is", "whom the agent works for, and where"),
-                (
-                    "recipient",
-                    "The recipient",
-                    "who",
-                    "Who it is",
-                    "who gets it, and how they stand to the user and to the person concerned",
-                ),
-                (
-                    "transmission_principle",
-                    "The purpose",
-                    "purpose",
-                    "What it is for",
-                    "what it is done for, and what the persons concerned know or agreed to",
-                ),
-            )
-        ),
-    )
+    return ParameterSet.model_validate(shipped_toml("casewise.records", "action_parameters.toml"))

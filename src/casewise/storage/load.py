@@ -32,7 +32,7 @@ from casewise.storage.benchmark_folder import (
     write_table,
     write_tables,
 )
-from casewise.storage.files import cache_folder, replacing, write_cached, write_text
+from casewise.storage.files import cache_folder, filled_template, replacing, write_cached, write_text
 from casewise.storage.intake.cases import Cases
 from casewise.storage.intake.cells import CaseFrame, Policies
 from casewise.storage.intake.formats.find import read_any_table
@@ -391,22 +391,6 @@ def write_csv(table: pl.DataFrame, path: Path) -> Path:
 
 VIEW = "rated_items"
 
-CARD = """---
-{front}
----
-
-# {name}
-
-{notices}{description}
-
-{counts}
-
-`load_dataset("FOLDER")` gives the configuration `{view}`: one row an item, with the query, the parameters of its
-context, and how many people called it safe. The other configurations are the records themselves: {tables}.
-`casewise show FOLDER` checks them against `benchmark.json`, and every casewise command takes this folder as a
-benchmark.
-"""
-
 
 def write_hugging_face(benchmark: Benchmark, folder: Path) -> Path:
     """Write `benchmark` as a new dataset folder: all of it or nothing.
@@ -424,28 +408,15 @@ def write_hugging_face(benchmark: Benchmark, folder: Path) -> Path:
 def card(benchmark: Benchmark) -> str:
     """Return the dataset card: its settings and its notes."""
     about, tables = benchmark.about, [table for table in RECORDS if getattr(benchmark, table)]
-    notices = "".join(f"> {note}\n\n" for note in benchmark.notes())
-    notices += f"> {about.canary}\n\n" if about.canary else ""
-    counts = ", ".join(f"{n:,} {kind}" for kind, n in benchmark.counts.as_json().items())
-    lines = [f"pretty_name: {json.dumps(about.name, ensure_ascii=False)}", "license: other"]
-    if about.licence:
-        lines.append(f"license_name: {json.dumps(about.licence, ensure_ascii=False)}")
-    if about.gated:
-        lines.append(f"extra_gated_prompt: {json.dumps(about.terms or 'See the terms.', ensure_ascii=False)}")
-    lines.append("configs:")  # texts are written as JSON, which YAML reads
-    for table in (*([VIEW] if benchmark.items else []), *tables):
-        lines += [f"- config_name: {table}", "  data_files:", "  - split: test", f"    path: data/{table}.parquet"]
-        if table == VIEW:
-            lines.append("  default: true")
-    return CARD.format(
-        front="\n".join(lines),
-        name=about.name,
-        notices=notices,
-        description=about.description or "",
-        counts=f"Version {about.version}: {counts}.",
-        view=VIEW,
-        tables=", ".join(f"`{table}`" for table in tables),
-    )
+    values = {
+        "about": about,
+        "notices": [*benchmark.notes(), *([about.canary] if about.canary else [])],
+        "counts": ", ".join(f"{n:,} {kind}" for kind, n in benchmark.counts.as_json().items()),
+        "view": VIEW,
+        "configurations": [*([VIEW] if benchmark.items else []), *tables],
+        "tables": ", ".join(f"`{table}`" for table in tables),
+    }
+    return filled_template("casewise.storage", "dataset_card.md.jinja", values)
 
 
 # From any of the formats of a benchmark to any other.
