@@ -85,9 +85,9 @@ def build_items(folder: Path, n: int) -> None:
     from benchmarks.report import write_run
     from tests.support.benchmarks import context_of
 
-    from casewise.records import Item, Query, paper_parameters, sorry_bench
-    from casewise.storage.benchmark import About, Benchmark
-    from casewise.storage.benchmark_folder import FILES, write_manifest
+    from casewise.records import Item, Query, sorry_bench
+    from casewise.storage.benchmark import About, BenchmarkCounts
+    from casewise.storage.benchmark_folder import FILES, FORMAT_VERSION, MANIFEST, Manifest, sha256
 
     bench, rng, names = folder / "bench", np.random.default_rng(1), sorry_bench().names
     bench.mkdir()
@@ -106,16 +106,17 @@ def build_items(folder: Path, n: int) -> None:
                     ratings.write(f'{{"item_id":"{items[-1].id}","position":{position},"verdict":"{verdict}"}}\n')
     for name, records in (("queries", queries), ("items", items), ("revisions", ())):
         (bench / f"{name}.jsonl").write_text("".join(f"{one.line()}\n" for one in records))
-    held = Benchmark.from_validated_parts(
-        digest="",
-        about=About(name="made-up"),
-        queries=queries,
-        contexts=range(n_contexts),
-        items=items,
-        ratings=range(VOTES * n),
+    counts = BenchmarkCounts(
+        queries=len(queries), contexts=n_contexts, items=len(items), ratings=VOTES * n, revisions=0
     )
-    held.__dict__.update(taxonomy=sorry_bench(), parameters=paper_parameters())
-    write_manifest(held, bench, names=FILES)
+    manifest = Manifest(
+        format_version=FORMAT_VERSION,
+        about=About(name="made-up"),
+        counts=counts,
+        taxonomy=sorry_bench(),
+        files={name: sha256(bench / name) for name in FILES},
+    )
+    (bench / MANIFEST).write_text(manifest.line() + "\n")
     from casewise.storage.load import load
 
     loaded = load(bench)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import InitVar, dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import NamedTuple, TypeVar
 
 import polars as pl
 
@@ -161,17 +161,16 @@ class Benchmark:
     annotators: tuple[Annotator, ...] = ()
     """Those whose traits are stated; ratings may name others."""
 
-    def __post_init__(self) -> None:
+    known_digest: InitVar[str | None] = None
+    """The digest of parts that were checked when they were read before: they are not checked again."""
+
+    def __post_init__(self, known_digest: str | None) -> None:
+        if known_digest is not None:
+            object.__setattr__(self, "digest", known_digest)
+            return
         if self.about.scale is not None:
             object.__setattr__(self, "ratings", self.ratings.with_cut(self.about.scale))
         check_benchmark(self)
-
-    @classmethod
-    def from_validated_parts(cls, *, digest: str, **fields: Any) -> Self:
-        """Return a benchmark of `fields`, which were checked when they were read before. `revisions` may be left out."""
-        benchmark = cls.__new__(cls)
-        benchmark.__dict__.update({"revisions": ()} | fields | {"digest": digest})
-        return benchmark
 
     def __repr__(self) -> str:
         contents = ", ".join(f"{n:,} {kind}" for kind, n in self.counts.as_json().items() if n)

@@ -332,7 +332,7 @@ def read_cached_tables(folder: Path, manifest: Manifest) -> Benchmark | None:
         queries, items, contexts, ratings, rated = (
             pl.read_parquet(place / f"{name}.parquet") for name in CACHED_TABLES
         )
-        benchmark = Benchmark.from_validated_parts(
+        benchmark = Benchmark(
             about=manifest.about,
             queries=RecordColumns(Query, queries),
             contexts=ContextFile(folder / "contexts.jsonl", contexts),
@@ -340,7 +340,7 @@ def read_cached_tables(folder: Path, manifest: Manifest) -> Benchmark | None:
             ratings=RatingColumns(ratings, items=rated["id"], annotators=about["annotators"]),
             annotators=tuple(read_jsonl(folder / "annotators.jsonl", Annotator)) if manifest.counts.annotators else (),
             **manifest.frame,
-            digest=about["digest"],
+            known_digest=about["digest"],
         )
         (place / ABOUT).touch()
     except (OSError, ValueError, KeyError, pl.exceptions.PolarsError):
