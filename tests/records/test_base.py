@@ -13,7 +13,6 @@ from pydantic import BaseModel, ValidationError
 from casewise.records import Provenance, Query, Rating, ShortRepr
 from casewise.records.base import (
     ALREADY_VALIDATED,
-    MOST,
     canonical_json,
     content_id,
     digest,
@@ -135,13 +134,13 @@ def test_a_representation_is_one_short_line():
         repr(Table("t" * 90, tuple(range(9)), held="x")) == f"Table(name='{'t' * 27}...{'t' * 28}', rows=(0, 1, ...))"
     )
     assert repr(Rating(item_id="i", verdict="safe")).startswith("Rating(item_id='i', annotator_id=None, ")
+    assert short_repr("R", {"nested": [[[1]]], "set": {1, 2, 3}}) == "R(nested=[[[...]]], set={1, 2, ...})"
 
 
-@pytest.mark.parametrize(("fits", "shown"), [(MOST, 5), (MOST - 1, 4)])
-def test_what_does_not_fit_is_an_ellipsis(fits, shown):
-    """Each part is `a=` and a text in quotes, cut to 60 characters: the fifth ends at the limit or beyond it."""
-    last = MOST - 4 * 60
-    values = {**dict.fromkeys("abcd", "x" * 56), "e": "x" * (last - 4 + MOST - fits)}
+@pytest.mark.parametrize(("length", "shown"), [(300, 5), (301, 4)])
+def test_what_does_not_fit_in_300_characters_is_an_ellipsis(length, shown):
+    """Each of the first parts is `a=` and a text in quotes, 60 characters in all; the fifth ends at the limit or beyond it."""
+    values = {**dict.fromkeys("abcd", "x" * 56), "e": "x" * (length - 4 * 60 - 4)}
 
     written = short_repr("R", values)
 

@@ -6,7 +6,7 @@ from pydantic import ValidationError
 
 from casewise.errors import DataError
 from casewise.records import Category, Context, Item, Query, Rating, RatingScale, Taxonomy, Turn, sorry_bench
-from casewise.records.item import SHORT, condition_of, condition_problem
+from casewise.records.item import condition_of, condition_problem
 from casewise.storage.load import load
 
 CONTEXT = load("demo").contexts[0]
@@ -79,7 +79,7 @@ def test_an_item_shows_its_context_under_the_condition_of_the_context_or_another
 def test_an_item_goes_by_its_owners_id_or_the_beginning_of_its_own():
     item = Item.from_context(CONTEXT)
 
-    assert item.own_id == item.id[:SHORT]
+    assert item.own_id == item.id[:12]
 
 
 @pytest.mark.parametrize(

@@ -380,7 +380,7 @@ RATING_COLUMNS: dict[str, pl.DataType] = {
 RATINGS = 65_536
 """Ratings that are held on their way into a table or out of it."""
 
-RATING_BYTES = 32 * 2**20
+RATING_BYTES = 33_554_432
 """Bytes of a file of ratings that are read at a time."""
 
 SEPARATOR = "\x1f"

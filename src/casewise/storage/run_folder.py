@@ -502,7 +502,7 @@ SUMMARY_COLUMNS = (
     "assumed_tokens",
 )
 
-BLOCK = 1 << 23
+BLOCK = 8_388_608
 """Bytes of a log that are read at a time."""
 
 KEY_COLUMNS = ("item_id", "judge_id", "elicitation", "arm")

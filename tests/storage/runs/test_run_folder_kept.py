@@ -75,6 +75,16 @@ def test_a_private_folder_is_its_owners_alone(tmp_path, private, mode):
     assert (tmp_path / "run").stat().st_mode & 0o777 == mode
 
 
+def test_files_of_a_run_are_readable_by_all_and_run_by_none(tmp_path):
+    before = os.umask(0o022)
+    try:
+        with held(tmp_path / "run"):
+            pass
+    finally:
+        os.umask(before)
+    assert {path.stat().st_mode & 0o777 for path in (tmp_path / "run").iterdir()} == {0o644}
+
+
 def test_a_folder_that_another_session_holds_is_refused(run):
     with held(run), pytest.raises(RunConflict, match=r"another process is working on .*; wait for it"), held(run):
         pass
