@@ -29,7 +29,7 @@ def test_several_judges_have_a_column_each_and_who_is_first_and_a_rule_that_does
     assert first.keys() == {"half", "drop", "safe", "unsafe"}
     assert (first["safe"], first["unsafe"]) == ("bold (binary)", "cautious (binary)")
     assert [part.anchor for part in page.sections] == ["answer", "made"]
-    assert page.sections[0].blocks[0].lead  # type: ignore[union-attr]
+    assert page.sections[0].blocks[0].lead
 
 
 def test_the_only_judge_names_the_page_and_has_no_rank(page_of):
