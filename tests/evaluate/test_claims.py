@@ -202,9 +202,9 @@ def contrast(estimate, low, high, *, differs, equivalent):
         (contrast(0.5, 0.39, 0.61, differs=True, equivalent=False), "People allow 50.0 points [39.0, 61.0] more under no context than under safe revised (planned; p = 0.0120, corrected by Holm over 4 contrasts)."),
         (contrast(-0.5, -0.61, -0.39, differs=True, equivalent=False), "People allow 50.0 points [39.0, 61.0] more under safe revised than under no context (planned; p = 0.0120, corrected by Holm over 4 contrasts)."),
         (contrast(0.02, 0.01, 0.03, differs=True, equivalent=True), "People allow 2.0 points [1.0, 3.0] more under no context than under safe revised, and the difference is smaller than 5 points (planned; p = 0.0120, corrected by Holm over 4 contrasts)."),
-        (contrast(0.0, -0.01, 0.01, differs=False, equivalent=True), "no context and safe revised differ by less than 5 points: 0.0 points [-1.0, 1.0] (planned; p = 0.0340, corrected by Holm over 4 contrasts)."),
+        (contrast(0.0, -0.01, 0.01, differs=False, equivalent=True), "No context and safe revised differ by less than 5 points: 0.0 points [-1.0, 1.0] (planned; p = 0.0340, corrected by Holm over 4 contrasts)."),
         (contrast(0.05, 0.0, 0.1, differs=False, equivalent=False), "A difference between no context and safe revised is not shown: 5.0 points [0.0, 10.0] (planned; p = 0.1200, corrected by Holm over 4 contrasts)."),
-        (contrast(None, None, None, differs=None, equivalent=None), "no context is not compared with safe revised: too few queries or people."),
+        (contrast(None, None, None, differs=None, equivalent=None), "No context is not compared with safe revised: too few queries or people."),
     ],
 )  # fmt: skip
 def test_a_contrast_is_said_by_its_corrected_tests_and_not_by_its_interval(row, sentence):

@@ -7,10 +7,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 from tests.support.databases import new_database
 from tests.support.study import LATER, RIGHT, START, VAULT, answer, begun, big_enough, design, finished, opened
 
 from casewise.database.staff import BACKED_UP, note
+from casewise.database.tables import study as tables
 from casewise.studies.answers import finish_batch, void
 from casewise.studies.ledger import Payment, note_payment
 from casewise.studies.monitor import (
@@ -246,8 +248,11 @@ def test_a_page_of_people_is_cut_from_all_and_says_of_how_many(lite, study):
     for name in ("ann", "ben", "cat"):
         begun(lite, study, name)
     with study.read(lite) as live:
-        page = find_people(live, PeopleQuery(sort="arrival", page=2), limit=2)
-    assert (len(page.people), page.total) == (1, 3)
+        pages = [find_people(live, PeopleQuery(sort="arrival", page=n), limit=2) for n in (1, 2, 9)]
+    assert [(len(page.people), page.total, page.page, page.pages) for page in pages] == [
+        (2, 3, 1, 2),
+        *[(1, 3, 2, 2)] * 2,
+    ]
 
 
 def test_who_differs_from_the_majority_is_shown(lite, study):
@@ -347,6 +352,16 @@ def test_nothing_stalls_that_is_complete_and_a_round_that_was_just_opened_does_n
     assert alerts(complete, study, now=START + 9 * LATER) == {}
     assert alerts(monitor, study, now=START + timedelta(minutes=60)) == {}
     assert set(alerts(monitor, study, now=START + timedelta(minutes=61))) == {"stalled"}
+
+
+def test_maintenance_ends_leases_and_deletes_what_is_due(lite):
+    study = opened(lite)
+    who = begun(lite, study, "ann")
+    with study.write(lite, START + timedelta(days=400)) as live:
+        maintain_round(live)
+        row = live.execute(select(tables.annotators).where(tables.annotators.c.id == who)).one()
+
+    assert (row.lapsed, row.sealed) == (True, None)
 
 
 # The machine.

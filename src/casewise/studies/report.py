@@ -56,7 +56,7 @@ from casewise.studies.report_parts import (
     with_judge_section,
     write_mixed_model,
 )
-from casewise.text import QUERY, Noun, SyntheticNote, count_of, join, text
+from casewise.text import QUERY, Noun, SyntheticNote, capitalised, count_of, join, text
 
 # The headline numbers with and without the ratings that were left out, side by side.
 
@@ -280,14 +280,14 @@ def contrast_sentence(
     result = contrast_found(row, options, words=words)
     stated = result.outcome
     if row["differs"] is None:
-        return stated.sentence
+        return capitalised(stated.sentence)
     margin = f"{100 * options.margin:g} points"
     also = f", and the difference is smaller than {margin}" if result.differ.holds and result.alike.holds else ""
     p = p_value(row[f"{'equivalent' if stated.kind == 'alike' else 'recommended'}_p_corrected"])
     p = f"p {p}" if p.startswith("<") else f"p = {p}"
     corrected = CORRECTED[options.correction]
     correction = f", {corrected} over {count_of(n_contrasts, 'contrast')}" if n_contrasts > 1 else ""
-    return text("{subject} {predicate}", **vars(stated)) + f"{also} ({planned}; {p}{correction})."
+    return capitalised(text("{subject} {predicate}", **vars(stated))) + f"{also} ({planned}; {p}{correction})."
 
 
 def contrast_found(row: dict[str, Any], options: AnalysisOptions, *, words: VerdictWords = ITEM_WORDS) -> Contrast:
