@@ -26,7 +26,7 @@ from casewise.database.tables.metadata import UtcTime
 from casewise.errors import ConfigurationError, DataError
 
 FORMAT = "casewise-backup-1"
-AT_ONCE = 500
+ROWS_AT_A_TIME = 500
 """Rows read or written at a time."""
 
 
@@ -73,7 +73,7 @@ def write_rows(connection: Connection, file: IO[str]) -> int:
     file.write(json_line({"format": FORMAT, "revision": revision}))
     count = 0
     for table in metadata.sorted_tables:
-        rows_in_order = select(table).order_by(*table.primary_key.columns).execution_options(yield_per=AT_ONCE)
+        rows_in_order = select(table).order_by(*table.primary_key.columns).execution_options(yield_per=ROWS_AT_A_TIME)
         for row in connection.execute(rows_in_order).mappings():
             file.write(json_line({"table": table.name, "row": dict(row)}))
             count += 1
@@ -149,7 +149,7 @@ def read_rows(connection: Connection, lines: Iterable[tuple[int, dict[str, Any]]
         columns = metadata.tables[name].columns
         row = {key: column_value(columns[key].type, cell) for key, cell in value["row"].items()}
         pending.setdefault(name, []).append(row)
-        if len(pending[name]) >= AT_ONCE:
+        if len(pending[name]) >= ROWS_AT_A_TIME:
             insert_pending()
     insert_pending()
     if line_count != count:

@@ -196,7 +196,7 @@ def about_study(study: LiveRound, design: Design, counts: Overview) -> dict[str,
         "benchmark": study.benchmark,
         "design": without_codes(study.design),
         "frozen": study.frozen,
-        "departures": departed(study, design, frozen) if frozen else None,
+        "departures": departures_of_round(study, design, frozen) if frozen else None,
         "amendments": [
             *({"why": amendment["why"], "changes": amendment["changes"]} for _, amendment in amendments(study)),
             *(
@@ -243,7 +243,7 @@ def timing_lines(study: LiveRound) -> Iterator[dict[str, Any]]:
         }
 
 
-def departed(study: LiveRound, design: Design, frozen: Frozen) -> list[str]:
+def departures_of_round(study: LiveRound, design: Design, frozen: Frozen) -> list[str]:
     """Return the departures from what was frozen, of the round as it ran or of the analysis in `design`."""
     analysis = {"analysis": design.analysis, "contrasts": design.contrasts}
     designs, items = (study.design, study.design.model_copy(update=analysis)), shown_items(study)

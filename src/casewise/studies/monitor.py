@@ -27,7 +27,7 @@ from casewise.studies.rounds import LiveRound, Round, amendments, round_state
 
 ANNOTATORS, EVENTS, PAGES, TALLIES = tables.annotators, tables.events, tables.pages, tables.tallies
 
-RECENT = timedelta(hours=3)
+PACE_PERIOD = timedelta(hours=3)
 """Period over which the pace of ratings is measured."""
 
 
@@ -110,7 +110,7 @@ class Monitor:
 def monitor(study: LiveRound) -> Monitor:
     """Return how the round goes; changes nothing."""
     counts, going = overview(study), round_state(study) != "closed"
-    since = max(study.now - RECENT, study.created_at)
+    since = max(study.now - PACE_PERIOD, study.created_at)
     hours = max((study.now - since).total_seconds() / 3600, 1 / 60)
     valid = (PAGES.c.study_id == study.id, PAGES.c.state == "rated", PAGES.c.kind == "item")
     pace = study.count(*valid, PAGES.c.answered_at > since) / hours
@@ -259,7 +259,7 @@ def count_arrival(study: LiveRound, kind: Literal["arrived", "turned away"], *, 
 AlertKind = Literal["stalled", "failing", "budget"]
 UNITS = {"days": 1440, "hours": 60, "minutes": 1}
 """Minutes in each unit of time."""
-ENOUGH_ENDED = 10
+FEWEST_ENDED = 10
 """People who ended below which the share of failures raises no alert."""
 
 
@@ -275,7 +275,7 @@ def alerts(monitor: Monitor, study: Round, *, now: datetime) -> dict[AlertKind, 
         raised["stalled"] = f"no valid rating for {length}, and {missing:,} are missing"
     ended = len(monitor.last_outcomes)
     failed = sum(outcome in {"screened_out", "failed_checks", "excluded"} for outcome in monitor.last_outcomes)
-    if ended >= ENOUGH_ENDED and failed > limits.failing_share * ended:
+    if ended >= FEWEST_ENDED and failed > limits.failing_share * ended:
         raised["failing"] = (
             f"{failed} of the last {ended} who ended did not pass the quiz or were excluded by the rules"
         )

@@ -44,7 +44,7 @@ BUSY = 429
 PAGE_SIZE = 100
 Transition = Literal["PUBLISH", "PAUSE", "START", "APPROVE"]
 """The changes of state that are asked for: no submission is ever rejected."""
-MAYBE_DONE = "the request may have succeeded; check at Prolific before you repeat it"
+REPEAT_WARNING = "the request may have succeeded; check at Prolific before you repeat it"
 
 
 def study_request(
@@ -161,7 +161,7 @@ class ProlificClient:
             Prolific could not be reached, or failed; the message says whether to repeat the request.
         """
         repeats = method != "POST" or path.endswith("/transition/")  # without harm
-        advice = "try again" if repeats else MAYBE_DONE
+        advice = "try again" if repeats else REPEAT_WARNING
         try:
             async with self.session.request(method, self.api + path, json=body) as response:
                 text, status = await response.text(errors="replace"), response.status
@@ -188,7 +188,7 @@ class ProlificClient:
         """
         answer = await self.call("POST", path, body)
         if field not in answer:
-            raise StudyError(f"Prolific accepted the request but did not return the {field!r}; {MAYBE_DONE}")
+            raise StudyError(f"Prolific accepted the request but did not return the {field!r}; {REPEAT_WARNING}")
         return str(answer[field])
 
     async def transition(self, path: str, action: Transition) -> None:
@@ -317,7 +317,7 @@ Action = Literal["approve", "decide", "pay", "ask return", "end", "leave out"]
 """The kinds of action that `casewise prolific reconcile` can take, each with its own consent."""
 
 RETURN_REASON = "Did not finish study"
-LIVELIEST = ("APPROVED", "AWAITING REVIEW", "ACTIVE", "RESERVED", "SCREENED OUT", "TIMED-OUT", "REJECTED", "RETURNED")
+STATUSES = ("APPROVED", "AWAITING REVIEW", "ACTIVE", "RESERVED", "SCREENED OUT", "TIMED-OUT", "REJECTED", "RETURNED")
 """States of submissions; of a person's several submissions the first in this order counts."""
 SETTLED = "settled"
 
@@ -358,7 +358,7 @@ def reconcile(
     for person in account.people:
         sent = sorted(
             matched.get(person.annotator, ()),
-            key=lambda submission: (*LIVELIEST, submission.status).index(submission.status),
+            key=lambda submission: (*STATUSES, submission.status).index(submission.status),
         )
         lines.append(
             known_person(person, sent[0] if sent else None, design, account.payments.get(person.annotator, ()))
@@ -385,7 +385,7 @@ def unknown_submission(submission: Submission, *, all_known: bool, finished: boo
     """Return what to do about a submission of an unknown person; `finished`: it has the code of those who did their part."""
     action: Action | None = None
     if submission.status in {"RESERVED", "ACTIVE"}:
-        advice = f"has not consented yet: {WAIT}"
+        advice = f"has not consented yet: {WAIT_ADVICE}"
     elif submission.status in {"RETURNED", "TIMED-OUT", "SCREENED OUT"}:
         advice = SETTLED
     elif submission.status != "AWAITING REVIEW":
@@ -401,11 +401,11 @@ def unknown_submission(submission: Submission, *, all_known: bool, finished: boo
     return ReconciliationLine(submission, None, advice, action)
 
 
-WAIT = "wait, Prolific closes it when its time runs out"
+WAIT_ADVICE = "wait, Prolific closes it when its time runs out"
 RULES: dict[tuple[str, str], tuple[str, Action | None]] = {
     ("nothing", "RETURNED"): (SETTLED, None),
     ("under way", "ACTIVE"): (SETTLED, None),
-    ("away", "ACTIVE"): (f"left this study but is still active at Prolific: {WAIT}", None),
+    ("away", "ACTIVE"): (f"left this study but is still active at Prolific: {WAIT_ADVICE}", None),
     ("*", "ACTIVE"): (
         "ended here but entered no code at Prolific: wait, or write to them (casewise study person NUMBER --message)",
         None,

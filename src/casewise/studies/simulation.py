@@ -85,7 +85,7 @@ def _plan(read: dict[str, Any]) -> SimulationPlan:
     }
     design = CrowdDesign(
         safe_rates=tuple(float(rates[name]) for name in conditions),
-        **_known(CrowdDesign, defaults | simulation, "simulation"),
+        **_checked_settings(CrowdDesign, defaults | simulation, "simulation"),
     )
     planned = tuple((str(a), str(b)) for a, b in read.get("contrasts", ()))
     contrasts = planned or tuple((conditions[0], condition) for condition in conditions[1:])
@@ -94,11 +94,11 @@ def _plan(read: dict[str, Any]) -> SimulationPlan:
         raise ConfigurationError(f"contrasts name {unknown[0]!r}, which is not one of the conditions")
     if categories < 1 or not 0 < alpha < 1:
         raise ConfigurationError("simulation.categories is at least 1, and simulation.alpha between 0 and 1")
-    crowd = CrowdModel(**_known(CrowdModel, read.get("crowd", {}), "crowd"))
+    crowd = CrowdModel(**_checked_settings(CrowdModel, read.get("crowd", {}), "crowd"))
     return SimulationPlan(conditions, design, crowd, contrasts, categories, alpha)
 
 
-def _known(kind: type, values: dict[str, Any], table: str) -> dict[str, Any]:
+def _checked_settings(kind: type, values: dict[str, Any], table: str) -> dict[str, Any]:
     names = {field.name for field in fields(kind)} - {"safe_rates"}
     if problem := unknown_key(values, names, within=f"{table}."):
         raise ConfigurationError(f"{problem}; there are {', '.join(sorted(names))}")
@@ -177,7 +177,7 @@ def simulate_studies(plan: SimulationPlan, *, repeats: int, seed: int) -> Simula
     if repeats < 2:
         raise StatisticsError(f"a simulation needs at least 2 repetitions, not {repeats}")
     rng = np.random.default_rng(seed)
-    studies = [_one(plan, rng) for _ in range(repeats)]
+    studies = [_simulate_study(plan, rng) for _ in range(repeats)]
     p, low, high = np.moveaxis(np.stack([study.tests for study in studies]), -1, 0)
     truths = np.stack([study.truth_here for study in studies])
     kind = truths.mean(0)
@@ -216,7 +216,7 @@ def simulate_studies(plan: SimulationPlan, *, repeats: int, seed: int) -> Simula
     return SimulatedStudies(pl.DataFrame(rows), tasks, repeats, seed, plan)
 
 
-def _one(plan: SimulationPlan, rng: np.random.Generator) -> StudyResult:
+def _simulate_study(plan: SimulationPlan, rng: np.random.Generator) -> StudyResult:
     crowd = simulate_ratings(plan.crowd, plan.design, rng=rng)
     true, place = _true_rates(plan, crowd), plan.conditions.index
     pairs = [(place(first), place(second)) for first, second in plan.contrasts]

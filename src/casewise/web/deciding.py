@@ -78,9 +78,9 @@ def keys_in(path: Path) -> frozenset[str]:
 # What goes in and out: the service's own form, and that of a moderation endpoint.
 
 
-Said = Annotated[str, StringConstraints(min_length=1, max_length=200_000, pattern=r"\S")]
+NonBlankText = Annotated[str, StringConstraints(min_length=1, max_length=200_000, pattern=r"\S")]
 OwnId = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_ID, pattern=r"^[^\x00-\x1f\x7f]+$")]
-ContextIn = dict[str, dict[str, Statement | None] | Statement | None] | Said
+ContextIn = dict[str, dict[str, Statement | None] | Statement | None] | NonBlankText
 """Groups of parameters, parameters by dotted name, or a text."""
 
 
@@ -117,7 +117,7 @@ ONE_OF_TWO: JsonDict = {
 """What the schema of a decision's request says beside its fields: a query, or the messages of a chat."""
 
 
-class AboutRequest(Form):
+class RequestFields(Form):
     """What may come with every request."""
 
     context: ContextIn | None = None
@@ -125,15 +125,15 @@ class AboutRequest(Form):
     """The caller's own id of the request; without one, that of the header X-Request-Id, else a new one."""
 
 
-class DecideIn(AboutRequest):
+class DecideIn(RequestFields):
     """A query or a chat, and the circumstances as far as they are known."""
 
     model_config = ConfigDict(json_schema_extra=ONE_OF_TWO)
 
-    query: Said | None = None
+    query: NonBlankText | None = None
     messages: list[Turn] | None = Field(default=None, max_length=1000)
-    reply: Said | None = None
-    category: Said | None = None
+    reply: NonBlankText | None = None
+    category: NonBlankText | None = None
 
     def request(self, request_id: str) -> DecisionRequest:
         """Return what is to be decided."""
@@ -164,20 +164,20 @@ class DecideOut(DeployedDecision):
     """The decision itself, also where all is let through."""
 
 
-class CallIn(AboutRequest):
+class CallIn(RequestFields):
     """A call of a tool that an agent is about to make, as a gateway asks about it."""
 
-    caller: Said
+    caller: NonBlankText
     """The person or program whose agent calls."""
-    tool: Said
+    tool: NonBlankText
     arguments: dict[str, JsonValue] | None = None
     """Left out where the gateway keeps them to itself: the judge is then told that they are not known."""
     arguments_digest: Annotated[str, StringConstraints(pattern=r"^sha256:[0-9a-f]{64}$")] | None = None
     """Binds the decision to these arguments; computed where they are given (`casewise.storage.actions.arguments_digest`)."""
-    purpose: Said | None = None
-    recipient: Said | None = None
-    subject: Said | None = None
-    information: list[Said] = []
+    purpose: NonBlankText | None = None
+    recipient: NonBlankText | None = None
+    subject: NonBlankText | None = None
+    information: list[NonBlankText] = []
     messages: list[Turn] = Field(default=[], max_length=1000)
     """Turns that went before."""
 
@@ -228,12 +228,12 @@ class CallOut(DeployedDecision):
     """The decision is about these arguments alone."""
 
 
-class ModerationIn(AboutRequest):
+class ModerationIn(RequestFields):
     """A request as OpenAI's clients send it, with the context."""
 
-    input: Said | Annotated[list[Said], Field(min_length=1, max_length=32)] | Parts
+    input: NonBlankText | Annotated[list[NonBlankText], Field(min_length=1, max_length=32)] | Parts
     model: str | None = None
-    category: Said | None = None
+    category: NonBlankText | None = None
 
     def requests(self, request_id: str) -> list[DecisionRequest]:
         """Return what is to be decided: one for each text; parts of one input are one text.
@@ -648,11 +648,11 @@ def request_id_of(request: Request) -> str:
 FIELDS = frozenset((*DecideIn.model_fields, *CallIn.model_fields, *ModerationIn.model_fields, *Turn.model_fields))
 
 
-NO_STATEMENT = "a parameter is a text, a number, true or false, or these in a list or under headings"
+STATEMENT_PROBLEM = "a parameter is a text, a number, true or false, or these in a list or under headings"
 """The message for every statement of the wrong type. The message of pydantic would repeat the statement."""
 
 
-UNICODE = "string_unicode"
+HALF_CHARACTER = "string_unicode"
 """The pydantic error type of half of a character in a text: no JSON in UTF-8 has it."""
 
 
@@ -660,9 +660,9 @@ def validation_problem(invalid: RequestValidationError) -> HTTPException:
     """Return what is wrong with a body, without repeating any of it but the name of an unknown field, where it can be a name."""
     errors = invalid.errors()
     first = next((error for error in errors if error["type"] == "extra_forbidden"), errors[0])
-    if first["type"] in ("json_invalid", UNICODE):
+    if first["type"] in ("json_invalid", HALF_CHARACTER):
         return HTTPException(400, "Invalid JSON")
-    problem = NO_STATEMENT if first["type"] == "value_error" else first["msg"]
+    problem = STATEMENT_PROBLEM if first["type"] == "value_error" else first["msg"]
     if first["type"] == "extra_forbidden":
         name = str(first["loc"][-1])
         named = f"{name!r} is an unknown field{did_you_mean(name, FIELDS)}"

@@ -53,10 +53,10 @@ from casewise.web.security import SentForm
 # What the page of a context shows to whom: never another reviewer's words before one's own are submitted.
 
 
-TURNS = frozenset({Act.RETURN, Act.OBJECT, Act.GIVE_UP, Act.RESTART, Act.WITHDRAW, Act.RESTORE})
-TALK = TURNS | {Act.COMMENT, Act.SUBMIT, Act.OFFER, Act.REWRITE}
+TURNING_ACTS = frozenset({Act.RETURN, Act.OBJECT, Act.GIVE_UP, Act.RESTART, Act.WITHDRAW, Act.RESTORE})
+COMMENTED_ACTS = TURNING_ACTS | {Act.COMMENT, Act.SUBMIT, Act.OFFER, Act.REWRITE}
 JUDGED_ALONE = frozenset({Phase.GENERATED, Phase.UNDER_REVIEW})
-ABOUT_WORDS = TALK - {Act.RESTART, Act.WITHDRAW, Act.RESTORE}
+ABOUT_WORDS = COMMENTED_ACTS - {Act.RESTART, Act.WITHDRAW, Act.RESTORE}
 """Acts on a context that the other reviewer does not read before judging it. All read the reason for a new review."""
 EDITING = frozenset({Act.SUBMIT, Act.OFFER, Act.REWRITE})
 
@@ -80,7 +80,7 @@ def view_of(
     begin = state.positions.get(person.id) or state.wording
     words = typed or (autosave.fields if autosave else None) or (begin.fields() if begin else {})
     # the event that last sent the context back, in the present review; its reason stands among the comments
-    turns = [event for event in events if event.act in TURNS and event.seq >= beginning_of(events)]
+    turns = [event for event in events if event.act in TURNING_ACTS and event.seq >= beginning_of(events)]
     labels = labels_of(place.parameters)
     originals, current = (wording.fields() if wording else {} for wording in (state.root, state.wording))
     changes = wording_difference(state.root, state.wording, place.parameters)
@@ -111,12 +111,14 @@ def view_of(
         "labels": labels,
         "editing": editing,
         "proposals": proposals_for(connection, place, person),
-        "comments": [event for event in seen_events(place, person, acts, events) if event.act in TALK and event.reason],
+        "comments": [
+            event for event in seen_events(place, person, acts, events) if event.act in COMMENTED_ACTS and event.reason
+        ],
         "turned": turns[-1] if turns and state.phase != Phase.APPROVED else None,
         "general_findings": [finding for finding in place.findings if not finding.parameter],
         "contrast": contrast,
         "pair": compare_pair(state.wording, other, vary=place.vary) if state.wording and other else None,
-        "began": next((BEGAN[event.act] for event in reversed(events) if event.act in BEGAN), None),
+        "began": next((FIRST_TEXTS[event.act] for event in reversed(events) if event.act in FIRST_TEXTS), None),
         "autosave": autosave,
         "source_id": next((event.source_id for event in events if event.source_id), None),
         "names": names_of(connection, events),
@@ -126,7 +128,12 @@ def view_of(
     }
 
 
-BEGAN = {Act.GENERATE: "Generated", Act.IMPORT: "Imported", Act.ADOPT: "Imported", Act.REWRITE: "As it was written"}
+FIRST_TEXTS = {
+    Act.GENERATE: "Generated",
+    Act.IMPORT: "Imported",
+    Act.ADOPT: "Imported",
+    Act.REWRITE: "As it was written",
+}
 """Name of the text that the review began with."""
 
 
@@ -353,7 +360,7 @@ UNCHANGED = "submit unchanged"
 """A button that submits the words as they are, whatever was typed."""
 DISCARD_TYPED = "discard"
 """A button that discards typed words."""
-STAY = frozenset({Act.COMMENT, Act.TAKE, Act.TAKE_BACK, Act.RESTART, Act.REWRITE, *QUERY_ACTS})
+ACTS_ON_THE_SAME_PAGE = frozenset({Act.COMMENT, Act.TAKE, Act.TAKE_BACK, Act.RESTART, Act.REWRITE, *QUERY_ACTS})
 """Actions after which the same context is shown again; after others, the next one is."""
 
 
@@ -432,7 +439,7 @@ def decide(request: Request, place_id: str, person: ReviewRoom, form: SentForm, 
     except (NotAllowed, WordingProblem) as error:
         return context_response(request, place_id, person, status=400, problem=str(error), form=form)
     did = urlencode({"did": button})
-    if button in STAY or not works_on_contexts(person):
+    if button in ACTS_ON_THE_SAME_PAGE or not works_on_contexts(person):
         return redirect(f"/review/contexts/{place.id}?{did}")
     return redirect(f"/review/drafts/{draft.name}/next?after={place.position}&{did}&last={place.id}")
 
