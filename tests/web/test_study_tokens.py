@@ -163,7 +163,7 @@ def test_to_be_asked_first_is_an_answer_where_it_is_offered():
 
 
 def test_in_a_study_of_replies_the_answer_to_its_question_decides():
-    replies = {"rates": "replies", "questions": [REPLY_QUESTION.model_dump()]}
+    replies: dict[str, Any] = {"rates": "replies", "questions": [REPLY_QUESTION.model_dump()]}
     decisions = [submitted({"decision": "respond", f"own-{REPLY_QUESTION.name}": str(n)}, **replies) for n in range(3)]
 
     assert [answer and answer.decision for answer in decisions] == ["respond", "respond", "refuse"]

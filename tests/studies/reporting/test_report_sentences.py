@@ -6,7 +6,8 @@ from typing import Any
 
 import polars as pl
 
-from casewise.reports.document import Prose
+from casewise.reports.document import Prose, Table
+from casewise.stats.estimates import Estimate
 from casewise.stats.study_tables import AnalysisOptions
 from casewise.studies.report import (
     StudyNumbers,
@@ -119,28 +120,21 @@ def test_of_several_contrasts_each_has_its_sentence_and_of_one_none():
 def test_the_large_figures_are_the_largest_difference_agreement_and_what_was_left_out():
     small, large = row(0.1), row(-0.3)
     agreement = SimpleNamespace(raw=0.8, raw_interval=(0.7, 0.9), items=12)
-    figures = list(key_figures(numbers(agreement=agreement, left=SimpleNamespace(ratings=120)), [small, large]))
-    (title, (value, limits), n), (_, agree, n_agree), (_, (share, _), n_all) = figures
+    left = SimpleNamespace(ratings=120)
 
-    assert (title, value, limits, n) == (
-        "Largest difference: no context − safe revised",
-        "-30.0 points",
-        "[-35.0, -25.0], uncorrected",
-        110,
-    )
-    assert (agree.estimate, agree.ci_low, agree.ci_high, agree.n, n_agree) == (0.8, 0.7, 0.9, 12, 90)
-    assert (share, n_all) == ("25.0 %", 120)
+    assert list(key_figures(numbers(agreement=agreement, left=left), [small, large])) == [
+        ("Largest difference: no context − safe revised", ("-30.0 points", "[-35.0, -25.0], uncorrected"), 110),
+        ("Two people agree", Estimate("agreement", 0.8, 0.7, 0.9, 12, 0, "no interval"), 90),
+        ("Left out", ("25.0 %", "of all ratings"), 120),
+    ]
 
 
 def test_a_single_difference_is_called_so_and_what_is_not_known_says_why():
-    (title, (_, limits), _), (_, agree, _), (_, (share, _), n_all) = key_figures(numbers(), [row()])
-    assert (title, limits, agree, share, n_all) == (
-        "Difference",
-        "[-25.0, -15.0]",
-        ("not known", "no item has two ratings"),
-        "0.0 %",
-        90,
-    )
+    assert list(key_figures(numbers(), [row()])) == [
+        ("Difference", ("-20.0 points", "[-25.0, -15.0]"), 110),
+        ("Two people agree", ("not known", "no item has two ratings"), 90),
+        ("Left out", ("0.0 %", "of all ratings"), 90),
+    ]
     for missing, why in (({}, "too few ratings"), ({"contrasts": "one condition"}, "one condition")):
         first = next(iter(key_figures(numbers(missing=missing), [row(**UNKNOWN)])))
         assert first == ("Difference", ("not known", why), 90)
@@ -162,6 +156,8 @@ def test_decisions_that_change_with_the_ratings_left_out_are_named():
     same = SimpleNamespace(contrasts=pl.DataFrame([row()]), ratings=91, reasons={})
 
     assert isinstance(prose, Prose)
+    assert isinstance(reasons, Table)
+    assert isinstance(beside, Table)
     assert (reasons.rows, beside.rows[0][1:]) == (
         (("asked us to", "10"),),
         ("-20.0 [-25.0, -15.0]", "0.0100", "-20.0 [-25.0, -15.0]", "0.5000"),

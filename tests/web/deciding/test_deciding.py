@@ -73,7 +73,7 @@ CALL: dict[str, Any] = {"caller": "an agent", "tool": "send"}
 
 def test_a_digest_is_of_the_arguments_or_the_one_that_was_sent():
     arguments = {"to": "a nurse"}
-    digest = arguments_digest(arguments)  # type: ignore[arg-type]
+    digest = arguments_digest(arguments)
 
     assert CallIn(**CALL).digest is None
     assert CallIn(**CALL, arguments_digest=digest).digest == digest
