@@ -1,15 +1,13 @@
 import asyncio
 
 import pytest
-from tests.replies.cases import CASES, GRADES, QUERY, REPLIES
+from tests.replies.cases import CASES, GRADES, QUERY
 
 from casewise.errors import ConfigurationError, DataError, JudgeError
 from casewise.judges.guard_profiles import find_profile
 from casewise.models.load import LoadedModel
 from casewise.models.protocol import Classification, FakeModel, Rejected, Reply, TextClassifier
-from casewise.records import CollectedReply, Grade, Ungraded
-from casewise.records.call import text_digest
-from casewise.replies.behaviour import behaviour_of_run
+from casewise.records import Ungraded
 from casewise.replies.graders import (
     CallableGrader,
     ClassifierGrader,
@@ -44,19 +42,6 @@ def test_a_grading_models_reply_is_read_strictly(text, read):
     else:
         assert (found.outcome, found.ungraded) == (None, Ungraded(read or "unparsed"))
     assert found.raw_reply == text
-
-
-@pytest.mark.parametrize(
-    ("given", "grade", "becomes"), [case[1:] for case in REPLIES], ids=[case[0] for case in REPLIES]
-)
-def test_what_becomes_of_a_reply_as_it_comes(given, grade, becomes):
-    digests = {"text_digest": text_digest(given["text"])} if "text" in given else {}
-    reply = CollectedReply.model_validate({"item_id": "i", "arm": "full", **given, **digests})
-    why = (grade or "").partition("ungraded: ")[2]
-    said = {"ungraded": why} if why else {"outcome": grade}
-    found = Grade.model_validate({"item_id": "i", "arm": "full", "text_digest": "x", **said}) if grade else None
-
-    assert behaviour_of_run(reply, found) == becomes
 
 
 def test_a_grade_that_is_cut_off_says_so_and_a_ground_is_kept_of_refusals_if_it_is_one_of_the_list():
