@@ -1,5 +1,7 @@
 """What becomes of replies and their grades, row by row, and as a judge's verdicts."""
 
+from typing import Any
+
 import polars as pl
 import pytest
 from tests.replies.cases import REPLIES
@@ -87,7 +89,7 @@ def test_a_reply_that_needs_no_grade_was_not_decided_by_the_grader():
 
 # Folders.
 
-TEXTS = [
+TEXTS: list[Any] = [
     "Sure.",
     "I can't help with that.",
     "",

@@ -14,6 +14,7 @@ from casewise.ask.reader import LONGEST_DETAIL
 from casewise.errors import ConfigurationError, DataError, JudgeError, did_you_mean
 from casewise.judges.judge import Answer, Ask, Judge, unscored_answer
 from casewise.models.protocol import Reply
+from casewise.models.wire import MOST_TOKENS
 from casewise.records import FULL, Arm, Elicitation, Item, Scored, UnscoredReason, Verdict, elicitation_names, scale_of
 from casewise.records.base import digest
 from casewise.stats.sample import filled_in_test
@@ -190,7 +191,9 @@ class VerdictColumn:
             "raw_reply": None if reply is None else str(reply),
             "model_version": None if model is None else str(model),
             **{
-                name: row.values[name] for name in ("input_tokens", "output_tokens") if row.values.get(name) is not None
+                name: row.whole_in(row.values[name], name, 0, MOST_TOKENS)
+                for name in ("input_tokens", "output_tokens")
+                if row.values.get(name) is not None
             },
         }
         cell = None if self.name is None else row.values.get(self.name)
