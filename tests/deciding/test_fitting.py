@@ -216,6 +216,23 @@ def test_the_costliest_wrong_decisions_come_first_and_ties_are_none(run, fitting
         assert failure.value == run.judgements.filter(item_id=case.item_id)["value"].item()
 
 
+def test_the_json_is_that_of_the_file_without_what_is_not_known(fitting):
+    content = fitting.as_json()
+
+    assert None not in content["benchmark"].values()
+    assert content["judge"]["id"] == fitting.decider.judge.id
+    assert content["labels_of_report"] is None
+    assert str(fitting.name) == "python:mostly_right_judge:judge (probability)"
+    assert fitting.failures[0].as_json().keys() >= {"decision", "value"}
+
+
+def test_a_wrong_decision_without_a_value_has_none(fitting):
+    valueless = replace(fitting.trial.evidence, value=np.full(90, np.nan))
+    found = replace(fitting, trial=replace(fitting.trial, evidence=valueless)).failures
+
+    assert {failure.value for failure in found} == {None}
+
+
 def test_a_tie_is_decided_wrongly_by_no_decision(fitting):
     """The same decisions, and labels that are all ties."""
     tied = replace(fitting.trial.evidence, weight=np.full(90, 0.5))
@@ -250,7 +267,8 @@ def test_a_decider_of_a_model_is_fitted_where_its_key_is_not(tmp_path, monkeypat
         casewise.judge("demo", "openai/m", out="run", base_url=server.url)
     monkeypatch.delenv("OPENAI_API_KEY")
 
-    assert fit_decider("run", Requirements(ratio=1)).decider.judge.name == "openai/m"
+    judge = fit_decider("run", Requirements(ratio=1)).decider.judge
+    assert (judge.name, judge.base_url) == ("openai/m", server.url)
 
 
 def test_a_judge_that_is_given_must_be_deployable_too(tmp_path):

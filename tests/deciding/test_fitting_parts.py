@@ -17,7 +17,9 @@ from casewise.deciding.fitting import (
 )
 from casewise.errors import ConfigurationError
 from casewise.evaluate.judged_runs import read_runs
-from casewise.records import PARAMETERS
+from casewise.judges.judge import Answer
+from casewise.records import PARAMETERS, Scored
+from casewise.records.item import Turn
 from casewise.stats.labels import VOTES
 from casewise.stats.thresholds import DECISIONS, Requirements
 
@@ -93,6 +95,43 @@ def test_decisions_and_items_without_a_value_are_shares(on):
     assert on.categories == {}
 
 
+class Guard:
+    """Names the arm and the elicitation as a category on every item, and a second one on every fourth."""
+
+    name = "guard"
+    elicitations = ("binary", "score")
+
+    async def answer(self, ask):
+        named = f"{ask.arm.name} {ask.elicitation}"
+        rare = ("rare",) if ask.item.id in RARE else ()
+        return Answer(Scored(value=1.0), categories=(*rare, named))
+
+
+RARE: set[str] = set()
+
+
+def test_categories_are_shares_of_the_items_of_the_series_with_the_most_frequent_first():
+    benchmark = casewise.load_frame(DESK)
+    RARE.update(item.id for item in benchmark.items[::4])
+    run = casewise.judge(benchmark, Guard(), arms="full none", elicitations=("binary", "score"))
+    runs = read_runs([run], benchmark=benchmark)
+    series = select_series(runs, FitOptions(elicitation="score", arm="none"))
+    evidence, _ = evidence_of(runs, series, VOTES)
+    found = measured_on(runs, series, evidence, np.zeros(20, dtype=np.intp)).categories
+
+    assert list(found.items()) == [("none score", 1.0), ("rare", 0.25)]
+
+
+def test_a_query_with_turns_before_it_is_a_conversation(desk, monkeypatch):
+    (series,) = desk.series
+    evidence, _ = evidence_of(desk, series, VOTES)
+    query = desk.benchmark.queries[0].model_copy(update={"before": (Turn(role="user", text="Hello."),)})
+    queries = {**{query.id: query for query in desk.benchmark.queries}, query.id: query}
+    monkeypatch.setitem(vars(desk.benchmark), "query", queries)
+
+    assert measured_on(desk, series, evidence, np.zeros(20, dtype=np.intp)).kinds == ("conversation", "request")
+
+
 def test_a_benchmark_without_contexts_states_nothing():
     benchmark = casewise.load_frame([{key: row[key] for key in ("query", "label")} for row in DESK])
     runs = read_runs([casewise.judge(benchmark, graded)], benchmark=benchmark)
@@ -135,6 +174,20 @@ def test_the_file_counts_items_and_queries(desk):
 
     assert (fitted_on.n_items, fitted_on.n_queries, fitted_on.synthetic) == (20, 20, None)
     assert fitted_on.labels == VOTES.name
+
+
+def test_values_far_from_the_labels_are_calibrated():
+    def sure(query, context):
+        return 0.95 if number_of(query) % 2 else 0.9
+
+    benchmark = casewise.load_frame(DESK)
+    runs = read_runs([casewise.judge(benchmark, sure, elicitations="probability")], benchmark=benchmark)
+    found = fit_series(runs, runs.series[0], Requirements(ratio=1), options=OPTIONS).decider
+
+    assert found.calibration.error_before is not None
+    assert found.calibration.error_after is not None
+    assert found.calibration.error_after < 0.25 < found.calibration.error_before
+    assert (found.refuse_unmeasured, found.created.microsecond) == (False, 0)
 
 
 def runs_of(judge, **options):

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from benchmarks.covered.deployed import alarms_of_an_hour
 from scipy.stats import beta, binom
 from tests.support.deciders import partial_decider
 
 from casewise.deciding.decider import DecisionNumbers
 from casewise.deciding.decider_file import FittedOn, MeasuredOn
-from casewise.deciding.health import ALARM_LEVEL, DRIFT_WINDOW, RecentDecisions, RecentShare, kind_of_failure
+from casewise.deciding.health import ALARM_LEVEL, RecentDecisions, RecentShare, kind_of_failure
 from casewise.deciding.monitor import DriftTest
 from casewise.notation import percent
 
@@ -86,9 +85,9 @@ def test_a_request_on_which_the_judge_was_not_asked_is_in_no_window():
 
 
 def test_old_decisions_are_forgotten():
-    recent = service(*[None] * (DRIFT_WINDOW + 1))
+    recent = service(*[None] * 501)
 
-    assert (len(recent.decisions), len(recent.asked)) == (DRIFT_WINDOW, 200)
+    assert (len(recent.decisions), len(recent.asked)) == (500, 200)
 
 
 def share(kind, count, limit):
@@ -147,6 +146,8 @@ def test_a_decider_without_decisions_where_it_was_fitted_has_no_drift():
 @pytest.mark.slow
 @pytest.mark.parametrize("unreadable", [0.0, 0.01, 0.05])
 def test_ten_healthy_hours_of_a_thousand_requests_raise_no_alarm(unreadable):
+    from benchmarks.covered.deployed import alarms_of_an_hour
+
     rng = np.random.default_rng(1)
     alarms = [alarms_of_an_hour(rng, fitted_with=unreadable, unreadable=unreadable) for _hour in range(10)]
 
@@ -155,6 +156,8 @@ def test_ten_healthy_hours_of_a_thousand_requests_raise_no_alarm(unreadable):
 
 @pytest.mark.slow
 def test_an_hour_in_which_a_fifth_of_the_replies_cannot_be_read_raises_an_alarm_of_that():
+    from benchmarks.covered.deployed import alarms_of_an_hour
+
     problems = alarms_of_an_hour(np.random.default_rng(2), fitted_with=0.01, unreadable=0.2)
 
     assert any("of the judge could not be read" in problem for problem in problems)

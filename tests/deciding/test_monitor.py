@@ -47,6 +47,10 @@ def test_traffic_like_the_benchmarks_has_not_moved(path):
     found = monitor_decider(path, log_of(path, n=300))
 
     assert found.numbers.n == 300
+    wrong = Decider.load(path).file.measured.answered_wrongly.estimate
+    assert wrong
+    assert found.numbers.needed == ratings_needed(wrong, 0.05)
+    assert (found.numbers.other_deciders, found.numbers.torn, found.numbers.failed) == (0, 0, {})
     assert {one.what for one in found.numbers.tests} == {"scores", "decisions", "no value"}
     assert not any(one.moved for one in found.numbers.tests)
     assert "No difference from the benchmark is shown" in found.to_markdown()

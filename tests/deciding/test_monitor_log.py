@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import pytest
 
 from casewise.deciding.decider import DeciderAnswer, DecisionRequest
-from casewise.deciding.monitor import TrafficLine, TrafficLog, read_traffic, traffic_line
+from casewise.deciding.monitor import ServiceOptions, TrafficLine, TrafficLog, read_traffic, traffic_line
 from casewise.errors import ConfigurationError, DataError
 
 WRITTEN = TrafficLine(decision="answer", id="x", value=0.5, at=datetime(2026, 1, 1, tzinfo=UTC), decider="d")
@@ -38,6 +38,11 @@ def test_lines_are_added_and_read_back(log, path):
 
     assert read_traffic(path) == ((WRITTEN, WRITTEN), 0)
     assert counted(log) == {}
+
+
+def test_a_line_states_its_format_and_what_is_usual_of_a_service():
+    assert (WRITTEN.format, WRITTEN.shadow, WRITTEN.query_characters, WRITTEN.stated) == (1, False, 0, ())
+    assert ServiceOptions() == ServiceOptions(None, None, 10.0, "flagged", False, None, "answer")
 
 
 def test_a_line_holds_numbers_of_a_decision_and_nothing_that_the_request_says():
@@ -120,11 +125,12 @@ def test_the_own_lines_that_stood_in_what_was_cut_off_are_counted(path, left, cu
     log.write(WRITTEN)
 
     assert counted(log) == {"shortened": 1, "cut": cut}
-    os.truncate(path, 0)
+    log.write(WRITTEN)
+    os.truncate(path, (left + 1) * len(TEXT))
     log.write(WRITTEN)
     log.close()
-    assert counted(log) == {"shortened": 2, "cut": 4}
-    assert path.read_text() == TEXT
+    assert counted(log) == {"shortened": 2, "cut": cut + 1}
+    assert path.read_text() == TEXT * (left + 2)
 
 
 def test_a_log_is_opened_again_on_request(log, path):
