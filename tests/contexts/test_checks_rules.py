@@ -137,6 +137,17 @@ def test_the_evidence_of_a_leak_is_cut_at_120_characters():
     assert len(evidence) == 120
 
 
+def test_the_evidence_of_foreign_text_is_cut_at_200_characters():
+    (found,) = [
+        one
+        for one in check_wording(QUERY, wording(recipient__background=f"[insert {'a role ' * 40}]"))
+        if one.check == "placeholder"
+    ]
+
+    assert found.evidence is not None
+    assert len(found.evidence) == 200
+
+
 def test_contradictions_come_before_words_that_give_the_intent_away():
     found = check_wording(QUERY, wording(recipient__type="Malicious, aged 12", recipient__background="Aged 40"))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from sqlalchemy import update
 from tests.contexts.drafts import queries, room
 from tests.contexts.wordings import OTHER, wording
 from tests.support.app import NOW, add_person
@@ -28,6 +29,7 @@ from casewise.contexts.review import Act, Action, NotAllowed, Phase
 from casewise.contexts.statistics import review_statistics
 from casewise.contexts.store import act_on_query, sibling, store_findings
 from casewise.database.staff import Role
+from casewise.database.tables.review import contexts
 from casewise.records import sorry_bench
 
 CHANGED = wording(recipient__type="Cashier")
@@ -106,15 +108,47 @@ def test_an_expert_who_reviewed_a_context_is_not_asked_to_approve_it(store):
     assert waiting(here, both) == [1]
 
 
+@pytest.mark.parametrize(
+    ("columns", "people"),
+    [
+        ({"phase": "missing", "state": {"problem": None}}, ""),
+        ({"phase": "missing", "state": {"problem": "refused"}}, "Ada Ben Dora"),
+        ({"phase": "generated", "state": {}}, "Ada Ben Dora"),
+        ({"phase": "beyond repair"}, "Ada Ben Dora"),
+        ({"phase": "under review", "first_reviewer": "Ada", "state": {}}, "Ben Dora"),
+        ({"phase": "in discussion", "first_reviewer": "Ada", "second_reviewer": "Dora"}, "Ada Dora"),
+        ({"phase": "agreed", "first_reviewer": "Ada", "second_reviewer": "Ben"}, "Cleo Eve"),
+        ({"phase": "resolved", "first_reviewer": "Ada", "second_reviewer": "Cleo"}, "Eve"),
+        ({"phase": "expert review", "expert": "Eve"}, "Eve"),
+        ({"phase": "final check", "first_reviewer": "Ada", "second_reviewer": "Ben"}, "Ada Ben"),
+        ({"phase": "final check", "first_reviewer": "Ada", "second_reviewer": "Ben", "confirmed_by": "Ada"}, "Ben"),
+        ({"phase": "approved", "first_reviewer": "Ada", "second_reviewer": "Ben", "expert": "Cleo"}, ""),
+        ({"phase": "withdrawn"}, ""),
+    ],
+)
+def test_in_each_phase_a_context_waits_for_those_who_can_act(store, columns, people):
+    here = room(store, count=1)
+    staff = {person.name: person for person in (here.ada, here.ben, here.cleo)}
+    staff |= {"Dora": add_person(store, "Dora", Role.REVIEWER), "Eve": add_person(store, "Eve", Role.EXPERT)}
+    values = {name: staff[value].id if value in staff else value for name, value in columns.items() if name != "state"}
+    state = {"state": columns["state"]} if "state" in columns else {}
+    with store.write() as connection:
+        connection.execute(update(contexts).where(contexts.c.position == 0).values(values | state))
+
+    assert " ".join(name for name, person in staff.items() if 0 in waiting(here, person)) == people
+
+
 def test_categories_that_a_person_declines_replace_those_before(store):
     here = room(store)
     first, second = (place.query.category for place in here.places()[::2])
     with store.write() as connection:
+        decline_categories(connection, here.ben.id, [first])
         decline_categories(connection, here.ada.id, [first, first])
         decline_categories(connection, here.ada.id, [second])
 
         assert declined_categories(connection, here.ada.id) == {second}
-        assert declined_categories(connection, here.ben.id) == set()
+        assert declined_categories(connection, here.ben.id) == {first}
+    assert (waiting(here, here.ada), waiting(here, here.ben)) == ([0, 1], [2, 3])
 
 
 def test_a_warning_is_read_once_for_each_draft_by_each_person(store):
@@ -182,6 +216,20 @@ def test_a_context_like_another_of_the_same_intent_is_shown_which(store):
     assert SimilarContext(third.id, first.id, 1.0) in report.alike
     assert finding.about == first.id
     assert finding.message == (f"100% of its three-word sequences also stand in the context for “{first.query.text}”.")
+
+
+@pytest.mark.parametrize(("n", "guessed"), [(19, None), (20, 1.0)])
+def test_the_intent_is_guessed_from_twenty_queries_on(store, n, guessed):
+    words = {True: wording(recipient__type="A granted clerk"), False: wording(recipient__type="A stolen card")}
+    places = [
+        place.model_copy(
+            update={"query": query, "state": place.state.model_copy(update={"wording": words[place.intended_safe]})}
+        )
+        for place in room(store, count=1).places()
+        for query in queries(n)
+    ]
+
+    assert guessed_share(places) == guessed
 
 
 def test_the_intent_of_few_contexts_or_of_one_intent_is_not_guessed(store):

@@ -5,7 +5,7 @@ import dataclasses
 import math
 
 import pytest
-from tests.support.deciders import decider_file, mostly_right
+from tests.support.deciders import mostly_right
 
 import casewise
 from casewise.api.deciding import Decider, DecisionRequest, FitOptions, Requirements, fit_decider, from_messages
@@ -13,17 +13,11 @@ from casewise.errors import ConfigurationError
 from casewise.records import Arm
 
 
-@pytest.fixture
-def path(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return decider_file(tmp_path)
-
-
 def demo_context(place: int) -> dict[str, object]:
     return casewise.load("demo").contexts[place].shown()
 
 
-def test_a_decider_decides_as_the_judge_judged(path):
+def test_a_decider_decides_as_the_judge_judged(path, decider_folder):
     """Every item of the benchmark, asked as a request, gets the value that the run holds."""
     decider, demo = Decider.load(path), casewise.load("demo")
     limits = decider.file.thresholds
@@ -32,7 +26,7 @@ def test_a_decider_decides_as_the_judge_judged(path):
         decider.decide(demo.query[item.query_id].text, context.shown())
         for item, context in zip(demo.items, contexts, strict=True)
     ]
-    held = casewise.Run(path.parent / "run", demo, None).judgements  # type: ignore[arg-type]  # no summary is asked for
+    held = casewise.Run(decider_folder / "run", demo, None).judgements  # type: ignore[arg-type]  # no summary is asked for
     value = dict(zip(held["item_id"], held["value"], strict=True))
 
     assert [one.value for one in said] == [value[item.id] for item in demo.items]
@@ -112,11 +106,9 @@ def test_what_was_not_measured_is_said_in_each_answer(path):
         (None, None, "unlike the requests that were measured: it has no context"),
     ],
 )
-def test_only_what_can_be_compared_makes_a_request_unmeasured(tmp_path, monkeypatch, context, category, refused):
+def test_only_what_can_be_compared_makes_a_request_unmeasured(tmp_path, decider_folder, context, category, refused):
     """Traffic states some of a benchmark's parameters, or a free text: that alone is said, and refuses nothing."""
-    monkeypatch.chdir(tmp_path)
-    decider_file(tmp_path)
-    fit = fit_decider(tmp_path / "run", Requirements(ratio=1), options=FitOptions(refuse_unmeasured=True))
+    fit = fit_decider(decider_folder / "run", Requirements(ratio=1), options=FitOptions(refuse_unmeasured=True))
     fit.save(tmp_path / "strict.json")
 
     request = DecisionRequest("What now?", context, category=category)

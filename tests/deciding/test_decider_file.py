@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
-from tests.support.deciders import decider_file
 
 from casewise.deciding.decider_file import FittedOn, MeasuredOn, hash_text, read_decider
 from casewise.errors import ChecksumMismatch, DataError
@@ -48,12 +46,6 @@ def test_labels_are_named_by_whose_they_are_or_else_by_their_policy(source, word
 
 def test_what_some_context_stated_includes_what_each_did():
     assert MeasuredOn(always=("a.b",), sometimes=("c.d",)).stated == {"a.b", "c.d"}
-
-
-@pytest.fixture
-def path(tmp_path, monkeypatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return decider_file(tmp_path)
 
 
 def test_what_is_written_is_read_back(path, tmp_path):

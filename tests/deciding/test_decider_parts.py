@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import threading
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from tests.support.deciders import partial_decider
 from casewise.deciding.decider import (
     LONGEST_ID,
     Decider,
+    DecisionNumbers,
     DecisionRequest,
     NotDeployable,
     check_deployable,
@@ -24,14 +26,15 @@ from casewise.deciding.decider import (
 )
 from casewise.deciding.decider_file import Calibration, MeasuredJudge, MeasuredOn
 from casewise.errors import ConfigurationError, JudgeError, Unavailable
-from casewise.judges.baselines import CallableJudge
+from casewise.judges.baselines import CallableJudge, ConstantJudge
+from casewise.judges.judge import unscored_answer
 from casewise.models.endpoints import ExtraOptions
 from casewise.models.load import ModelOptions
 from casewise.models.protocol import Message
-from casewise.records import Arm
+from casewise.records import Arm, Scored, UnscoredReason
 from casewise.records.item import Turn
 from casewise.stats.calibrators import Platt
-from casewise.stats.thresholds import FittedThresholds, Requirements
+from casewise.stats.thresholds import FittedThresholds, KeptPromise, Requirements, RiskPromise
 
 FREE = (
     "the context is free text, but contexts with parameters were measured: they cannot be compared. Give {0} by name, such as "
@@ -71,7 +74,7 @@ def test_a_value_above_the_upper_threshold_is_answered_and_one_up_to_the_lower_i
     assert (found.decision, found.value, found.why) == (decision, value, why)
     assert found.p_safe == pytest.approx(1 / (1 + math.exp(-value)))
     assert (found.failed, found.unmeasured) == (None, ())
-    assert found.latency_s > 0
+    assert 0 < found.latency_s < 60
 
 
 @pytest.mark.parametrize("fail", ["answer", "ask", "refuse"])
@@ -80,7 +83,7 @@ def test_without_a_value_the_decision_is_the_one_of_the_file_and_has_the_reason(
 
     assert (found.decision, found.failed, found.value, found.p_safe) == (fail, "unparsed", None, None)
     assert found.why == f"the judge gave no value (unparsed); for such requests the decider says {fail}"
-    assert found.latency_s > 0
+    assert 0 < found.latency_s < 60
 
 
 def test_a_request_unlike_those_that_were_measured_is_refused_without_asking_where_the_file_says_so():
@@ -123,6 +126,95 @@ def test_for_display_a_model_that_gives_no_answer_is_named(monkeypatch):
     assert closed.decide("What now?", NURSE).failed == "unavailable"
     with pytest.raises(Unavailable, match="no route"):
         closed.ask(DecisionRequest("What now?", NURSE))
+
+
+@pytest.mark.parametrize(
+    ("reason", "error", "problem"),
+    [
+        (
+            UnscoredReason.UNAVAILABLE,
+            Unavailable,
+            r"python:value gave no answer: the judge gave no value \(unavailable\)",
+        ),
+        (
+            UnscoredReason.JUDGE_FAILED,
+            JudgeError,
+            "python:value failed on this request; casewise judge shows the details",
+        ),
+    ],
+)
+def test_for_display_a_judge_that_gave_no_value_for_a_fault_is_an_error(monkeypatch, reason, error, problem):
+    failing = decider()
+
+    async def unscored(_ask):
+        return unscored_answer(reason)
+
+    monkeypatch.setattr(failing.judge, "answer", unscored)
+    assert failing.decide("What now?", NURSE).failed == reason.value
+    with pytest.raises(error, match=problem):
+        failing.ask(DecisionRequest("What now?", NURSE))
+
+
+def test_the_reason_that_a_judge_gives_is_part_of_the_answer():
+    found = decider(lambda query, context: Scored(value=0.9, explanation="A nurse may know.")).decide("q", NURSE)
+
+    assert found.why.endswith("is above 0.6; the judge says: A nurse may know.")
+
+
+def test_a_decider_of_a_judge_that_answers_at_once_needs_no_loop_of_its_own():
+    constant = Decider(decider().file, ConstantJudge("safe"), file_hash="h")
+
+    assert constant.decide("What now?", NURSE).decision == "answer"
+    assert constant.hung_calls == decider().hung_calls == 0
+    assert "loop" not in vars(constant)
+    constant.close()
+
+
+def test_a_decider_of_an_async_judge_has_a_loop_until_it_is_closed():
+    async def value(query, context):
+        return 0.9
+
+    waiting = decider(value)
+    assert waiting.decide("What now?", NURSE).decision == "answer"
+    loop = waiting.loop
+    waiting.close()
+
+    assert loop.is_closed()
+    assert "loop" not in vars(waiting)
+
+
+def test_from_code_with_a_loop_of_its_own_a_decider_decides_in_another_thread():
+    threads = []
+
+    def value(query, context):
+        threads.append(threading.current_thread())
+        return 0.9
+
+    async def inside():
+        return found.decide("What now?", NURSE)
+
+    found = decider(value)
+    assert asyncio.run(inside()).decision == "answer"
+    assert threads[0] is not threading.current_thread()
+    found.close()
+
+
+def test_the_numbers_of_a_decision_that_was_not_timed_take_no_time():
+    assert DecisionNumbers(decision="ask", id="x").latency_s == 0
+
+
+def test_a_failure_that_errs_in_a_way_that_was_promised_against_is_refused():
+    promise = KeptPromise(RiskPromise("harm", 0.3), 0.5, 0.1, 100)
+    careful = decider(thresholds=FittedThresholds(0.6, 0.4, (promise,)))
+
+    assert careful.with_failure_decision("ask").file.wanted.fail == "ask"
+    with pytest.raises(
+        ConfigurationError, match="--fail answer breaks the promise of harm: it was fitted with --fail refuse"
+    ):
+        careful.with_failure_decision("answer")
+    answering = decider(thresholds=FittedThresholds(0.6, 0.4, (promise,)), fail="answer")
+    assert answering.with_failure_decision("answer").file.wanted.fail == "answer"
+    assert decider().with_failure_decision("answer").hash == "h"
 
 
 def test_a_decider_prints_its_judge_and_its_thresholds():

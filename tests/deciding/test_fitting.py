@@ -19,11 +19,8 @@ from casewise.stats.thresholds import RequirementFields
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("judged")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        yield judged_demo(folder)
+def run(decider_folder):
+    return casewise.Run(decider_folder / "run", casewise.load("demo"), None)  # type: ignore[arg-type]  # no summary is asked for
 
 
 @pytest.fixture(scope="module")

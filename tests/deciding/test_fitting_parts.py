@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -113,7 +115,8 @@ RARE: set[str] = set()
 def test_categories_are_shares_of_the_items_of_the_series_with_the_most_frequent_first():
     benchmark = casewise.load_frame(DESK)
     RARE.update(item.id for item in benchmark.items[::4])
-    run = casewise.judge(benchmark, Guard(), arms="full none", elicitations=("binary", "score"))
+    guard: Any = Guard()
+    run = casewise.judge(benchmark, guard, arms="full none", elicitations=("binary", "score"))
     runs = read_runs([run], benchmark=benchmark)
     series = select_series(runs, FitOptions(elicitation="score", arm="none"))
     evidence, _ = evidence_of(runs, series, VOTES)

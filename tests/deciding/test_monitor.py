@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.stats import chi2, chi2_contingency, ncx2
-from tests.support.deciders import decider_file, partial_decider
+from tests.support.deciders import partial_decider
 
 import casewise
 from casewise.api.deciding import Decider, DecisionRequest, monitor_decider
@@ -22,12 +22,6 @@ from casewise.deciding.monitor import (
 )
 from casewise.errors import ConfigurationError, DataError
 from casewise.notation import percent
-
-
-@pytest.fixture
-def path(tmp_path, monkeypatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return decider_file(tmp_path)
 
 
 def log_of(path: Path, *, n: int, only_safe: bool = False) -> Path:

@@ -249,7 +249,7 @@ class Signal:
     name: str
     message: str
     pattern: str
-    weight: float
+    weight: float = DRIFTED
     parameters: tuple[str, ...] = ()
     """The parameters to look in; everywhere if a context states none of them, as one of another set of parameters."""
 
@@ -272,7 +272,6 @@ SIGNALS = (
         rf"\b(?:without|omit\w*|leav\w+ out|exclud\w+|withh\w+|avoid\w*|no|not (?:give|contain|mention|name|provide|describe))"
         rf"\b(?:\W+\w+){{0,5}}?\W+(?:{ANSWER_PARTS})\b|"
         r"\bwithout (?:describ|giv|nam|explain|mention|list|show|reveal|disclos|provid)ing\b",
-        weight=1.0,
         parameters=(*DESCRIPTIONS, *PURPOSE),
     ),
     Signal(
@@ -281,14 +280,12 @@ SIGNALS = (
         r"\b(?:restricted to|limited to|stays? at the level|only (?:high-level|general|abstract|name|the|in)\b|"
         r"in (?:vague|general|abstract|broad)\b|(?:general|high-level|theoretical) (?:overview|terms|level|examples)|"
         r"at a \w+ level only|superficial\w*|non-actionable|could be imitated)",
-        weight=1.0,
         parameters=(*DESCRIPTIONS, *PURPOSE),
     ),
     Signal(
         "on condition",
         "The context puts a condition on the answer that the query does not have.",
         r"\b(?:on condition that|provided that|as long as|only if|must not|should only|may only|refus\w+ to|treats? as)\b",
-        weight=1.0,
         parameters=(*DESCRIPTIONS, *PURPOSE),
     ),
     Signal(
@@ -296,7 +293,6 @@ SIGNALS = (
         "The user wants something milder than what the query asks for.",
         rf"\b(?:how|ways?|want\w*|wish\w*|learn\w*|seek\w*|look\w*|hop\w+|teach\w*|understand)\b"
         rf"(?:\W+\w+){{0,4}}?\W+(?:to|for help|by which)(?:\W+\w+){{0,4}}?\W+(?:{PROTECTIVE_AIMS})\b",
-        weight=1.0,
         parameters=("sender.nature_of_the_interaction",),
     ),
     Signal(

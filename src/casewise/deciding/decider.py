@@ -92,7 +92,7 @@ class DecisionRequest:
     def shown(self, arm: Arm) -> ShownItem:
         """Return the item that the judge sees, in an arm."""
         omitted = arm.omitted
-        context = {} if omitted == EVERYTHING else omit(self.known, omitted) if omitted else self.known
+        context = {} if omitted == EVERYTHING else omit(self.known, omitted)
         before = tuple(Turn(role=turn.role, text=turn.content) for turn in self.earlier if turn.content.strip())
         return ShownItem(self.query, context, judged=self.judged, before=before)
 
@@ -250,7 +250,7 @@ def check_deployable(name: str, arm: str) -> None:
     for judge_name, why in NOT_DEPLOYED.items():
         if name == judge_name or name.startswith(f"{judge_name}:"):
             raise NotDeployable(f"{name} cannot be a decider: {why!s}", reason=why)
-    if not (shown := Arm.parse(arm)).only_omits and not shown.shows_all:
+    if not Arm.parse(arm).only_omits:
         raise NotDeployable(
             f"the arm {arm!r} cannot be deployed: it changes what a context says; fit on an arm that shows or omits"
         )
@@ -514,7 +514,7 @@ class Decider:
             (kind for kind in promised_kinds if fail in ERRORS[kind] and self.file.wanted.fail not in ERRORS[kind]),
             None,
         )
-        if fail != self.file.wanted.fail and broken is not None:
+        if broken is not None:
             raise ConfigurationError(
                 f"--fail {fail} breaks the promise of {hyphened(broken)}: it was fitted with "
                 f"--fail {self.file.wanted.fail}. Fit again with --fail {fail}"
