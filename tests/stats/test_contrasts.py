@@ -13,7 +13,14 @@ from tests.support.data import REFERENCE, cases, reference
 from casewise.errors import StatisticsError
 from casewise.stats import CrowdDesign, CrowdModel, newcombe, simulate_ratings, two_proportion_z
 from casewise.stats.arrays import cluster_variance
-from casewise.stats.contrasts import clustered_contrast, equivalence, group_difference, low_group_p, sign_flips
+from casewise.stats.contrasts import (
+    Difference,
+    clustered_contrast,
+    equivalence,
+    group_difference,
+    low_group_p,
+    sign_flips,
+)
 from casewise.stats.intervals import adjust
 
 
@@ -85,6 +92,73 @@ def test_the_average_per_query_difference_is_a_paired_t_test(crowd):
     by_query = contrast(crowd).by_query
     assert by_query.p == pytest.approx(expected.pvalue, rel=1e-9)
     assert by_query.ci_low == pytest.approx(expected.confidence_interval().low, rel=1e-9)
+
+
+def welch(influence, condition, annotator):
+    """Variance over the people of two conditions, with Welch's degrees of freedom."""
+    parts, people = [], []
+    for c in (0, 1):
+        sums = np.bincount(annotator[condition == c], influence[condition == c])
+        people.append(len(np.unique(annotator[condition == c])))
+        parts.append(people[-1] / (people[-1] - 1) * (sums**2).sum())
+    return sum(parts), sum(parts) ** 2 / sum(part**2 / (n - 1) for part, n in zip(parts, people, strict=True))
+
+
+def test_limits_and_p_are_students_on_satterthwaites_degrees_of_freedom(crowd):
+    safe, condition, query, annotator = crowd.safe, crowd.condition, crowd.query, crowd.annotator
+    found: Any = clustered_contrast(safe, condition == 1, query=query, annotator=annotator, level=0.9)
+    influence, item = contrast_influence(safe, condition), query * 2 + condition
+    votes = np.bincount(item)[item]
+    rate = (np.bincount(item, safe) / np.bincount(item))[item]
+    within = (
+        (safe - rate) * np.sqrt(votes / (votes - 1)) * np.where(condition, -1, 1) / np.bincount(condition)[condition]
+    )
+
+    people, people_df = welch(influence, condition, annotator)
+    by_query = cluster_variance(influence, query)
+    whole = max(by_query + people - (influence**2).sum(), by_query, people)
+    df = whole**2 / (by_query**2 / 39 + people**2 / people_df)
+    own, own_df = welch(within, condition, annotator)
+    for difference, variance, freedom in (
+        (found.queries_like_these, whole, np.clip(df, *sorted((39, people_df)))),
+        (found.these_queries, own, own_df),
+        (found.by_item, cluster_variance(influence, item), 39),
+    ):
+        t, error = stats.t(freedom), np.sqrt(variance)
+        assert (difference.error, difference.df) == pytest.approx((error, freedom))
+        half = t.ppf(0.95) * error
+        assert difference.ci_low == pytest.approx(difference.estimate - half)
+        assert difference.ci_high == pytest.approx(difference.estimate + half)
+        assert difference.p == pytest.approx(2 * t.sf(abs(difference.estimate) / error))
+    assert (found.annotators, found.queries, found.not_positive) == (len(np.unique(annotator)), 40, False)
+
+
+def test_people_who_rate_under_both_conditions_are_paired():
+    query, person, side = (place.ravel() for place in np.indices((30, 6, 2)))
+    safe = np.random.default_rng(4).random(360) < 0.3 + 0.08 * person + 0.1 * side
+    found: Any = clustered_contrast(safe, side == 1, query=query, annotator=person)
+    difference = np.array(
+        [safe[(person == p) & (side == 0)].mean() - safe[(person == p) & (side == 1)].mean() for p in range(6)]
+    )
+    rate = (np.bincount(query * 2 + side, safe) / 6)[query * 2 + side]
+    within = (safe - rate) * np.sqrt(6 / 5) * np.where(side, -1, 1) / 180
+    paired = 6 / 5 * (np.bincount(person, within) ** 2).sum()
+
+    assert found.these_queries.estimate == pytest.approx(difference.mean())
+    assert (found.these_queries.error, found.these_queries.df) == pytest.approx((np.sqrt(paired), 5))
+
+
+def test_a_difference_stays_within_its_range():
+    found = [Difference.from_variance(d, 0.04, df=5, level=0.95) for d in (-0.9, 0.9)]
+
+    assert [(one.ci_low, one.ci_high) for one in found] == [
+        (-1, pytest.approx(-0.9 + 2.5706 * 0.2, abs=1e-4)),
+        (
+            pytest.approx(0.9 - 2.5706 * 0.2, abs=1e-4),
+            1,
+        ),
+    ]
+    assert Difference.from_variance(0.0, 0.04, df=5, level=0.95).p == 1
 
 
 def test_swapping_the_conditions_turns_the_sign(crowd):
