@@ -74,38 +74,85 @@ def test_the_detectable_effect_is_the_inverse_of_the_sample_size():
 
 
 @pytest.mark.parametrize(
-    "question",
+    ("question", "why"),
     [
-        lambda: anova_power(5, 0.0),
-        lambda: anova_power(5, -0.4),
-        lambda: anova_power(5, 0.4, power=1.0),
-        lambda: anova_power(5, 0.4, alpha=0.05, power=0.05),
-        lambda: anova_power(1, 0.4),
-        lambda: anova_power(5, 0.4, n_per_group=1),
-        lambda: anova_power(5, 0.4, n_per_group=10, alpha=0),
-        lambda: anova_power(5, 1e-9),
-        lambda: anova_power(5, math.nan),
-        lambda: proportions_power(0.5, 0.5),
-        lambda: proportions_power(0.5, 1.2),
-        lambda: proportions_power(0.5, n_per_group=2),
-        lambda: detectable_shift(0.5),
-        lambda: anova_power(2, n_per_group=2, alpha=1e-12),
-        lambda: anova_power(5, n_per_group=10**21),
-        lambda: anova_power(10**24, n_per_group=30),
-        lambda: kruskal_power([0.5, 0.7], n_per_group=10**11),
-        lambda: proportions_power(1.2, n_per_group=30),
-        lambda: kruskal_power([0.5, 0.5]),
-        lambda: kruskal_power([0.5, 0.6], power=1.0),
-        lambda: kruskal_power([0.5], n_per_group=5),
-        lambda: kruskal_power([0.5, 1.5], n_per_group=5),
-        lambda: kruskal_power([0.5, 0.6], n_per_group=1),
-        lambda: PilotRatings.from_ratings([True, False], [False, False], ["a", "b"], ["x", "y"]),
-        lambda: PilotRatings.from_ratings([True, False], [False, True], ["a", "a"], ["x", "y"]),
-        lambda: study_queries(StudyVariance(0, 0.1, 0.1, 0.1), 0.0, per_item=5, per_annotator=5),
+        (lambda: anova_power(5, 0.0), "must be positive"),
+        (lambda: anova_power(5, -0.4), "must be positive"),
+        (lambda: anova_power(5, 0.4, power=1.0), "power must lie"),
+        (lambda: anova_power(5, 0.4, alpha=0.05, power=0.05), "no more than alpha"),
+        (lambda: anova_power(1, 0.4), "nothing to compare"),
+        (lambda: anova_power(5, 0.4, n_per_group=1), "n must be at least 2"),
+        (lambda: anova_power(5, 0.4, n_per_group=10, alpha=0), "alpha must lie"),
+        (lambda: anova_power(5, 1e-9), "no sample of up to"),
+        (lambda: anova_power(5, math.nan), "must be positive"),
+        (lambda: proportions_power(0.5, 0.5), "difference that is not there"),
+        (lambda: proportions_power(0.5, 1.2), "p2 is a proportion"),
+        (lambda: proportions_power(0.5, n_per_group=2), "no proportion is far enough|nothing up to"),
+        (lambda: detectable_shift(0.5), "two people in each"),
+        (lambda: anova_power(2, n_per_group=2, alpha=1e-12), "nothing up to 1000"),
+        (lambda: anova_power(5, n_per_group=10**21), "n must be at most"),
+        (lambda: anova_power(10**24, n_per_group=30), "at most 10,000 are compared"),
+        (lambda: kruskal_power([0.5, 0.7], n_per_group=10**11), "n must be at most"),
+        (lambda: proportions_power(1.2, n_per_group=30), "p1 is a proportion"),
+        (lambda: kruskal_power([0.5, 0.5]), "no number of annotators finds"),
+        (lambda: kruskal_power([0.5, 0.6], power=1.0), "power must lie"),
+        (lambda: kruskal_power([0.5], n_per_group=5), "at least two conditions"),
+        (lambda: kruskal_power([0.5, 1.5], n_per_group=5), "between 0 and 1"),
+        (lambda: kruskal_power([0.5, 0.6], n_per_group=1), "n must be at least 2"),
+        (lambda: PilotRatings.from_ratings([True, False], [False, False], ["a", "b"], ["x", "y"]), "both conditions"),
+        (
+            lambda: PilotRatings.from_ratings([True, False], [False, True], ["a", "a"], ["x", "y"]),
+            "two queries, two annotators",
+        ),
+        (lambda: study_queries(StudyVariance(0, 0.1, 0.1, 0.1), 0.0, per_item=5, per_annotator=5), "found by no study"),
+        (lambda: anova_power(5, 0.4, power=0.0), "power must lie"),
+        (lambda: anova_power(5, math.inf), "must be positive"),
+        (lambda: kruskal_power([-0.1, 0.5], n_per_group=5), "between 0 and 1"),
+        (lambda: kruskal_power([0.1, 0.5], n_per_group=5, repeats=0), "repeats"),
+        (
+            lambda: PilotRatings.from_ratings([True] * 8, [0, 0, 0, 0, 1, 1, 1, 1], list("aabbaabb"), list("xyxyzzzz")),
+            "two annotators",
+        ),
+        (
+            lambda: PilotRatings.from_ratings([True] * 8, [0, 0, 0, 0, 1, 1, 1, 1], list("aaaaaabb"), list("xyxyzwzw")),
+            "two queries",
+        ),
+        (
+            lambda: PilotRatings.from_ratings([True] * 8, [0, 0, 0, 0, 1, 1, 1, 1], list("abcdaabb"), list("xyxyzwzw")),
+            "item with two ratings",
+        ),
+        (
+            lambda: PilotRatings.from_ratings([True] * 8, [0, 0, 0, 0, 1, 1, 1, 1], list("aabbccdd"), list("xyxyzwzw")),
+            "under both conditions",
+        ),
+        (
+            lambda: study_power(StudyVariance(0, 0.1, 0.1, 0.1), 1.1, queries=5, per_item=5, per_annotator=5),
+            "between -1 and 1",
+        ),
+        (
+            lambda: study_power(StudyVariance(0, 0.1, 0.1, 0.1), 0.1, queries=0, per_item=5, per_annotator=5),
+            "a query at least",
+        ),
+        (
+            lambda: study_power(StudyVariance(0, 0.1, 0.1, 0.1), 0.1, queries=5, per_item=0, per_annotator=5),
+            "a query at least",
+        ),
+        (
+            lambda: study_power(StudyVariance(0, 0.1, 0.1, 0.1), 0.1, queries=5, per_item=5, per_annotator=math.inf),
+            "a query at least",
+        ),
+        (
+            lambda: study_queries(StudyVariance(0, 0.1, 0.1, 0.1), 1e-5, per_item=5, per_annotator=5),
+            "more than 1,000,000 queries",
+        ),
+        (
+            lambda: study_queries(StudyVariance(0, 0.1, 0.1, 0.1), 0.1, per_item=5, per_annotator=5, power=1.0),
+            "power must lie",
+        ),
     ],
 )
-def test_a_question_without_an_answer_is_an_error(question):
-    with pytest.raises(StatisticsError):
+def test_a_question_without_an_answer_is_an_error(question, why):
+    with pytest.raises(StatisticsError, match=why):
         question()
 
 
@@ -221,3 +268,91 @@ def test_the_interval_lies_around_what_queries_differ_by():
     parts, limits = some.variance(), pilot_intervals(some, rng=np.random.default_rng(1), draws=200)
 
     assert limits.low < parts.of_difference < limits.high
+
+
+def moments(safe, second, query, annotator):
+    """Mean products of pairs of ratings of a condition: of one query, of one annotator, and of neither; and across conditions."""
+    first, other = np.triu_indices(len(safe), 1)
+    product = (safe[first] & safe[other]).astype(float)
+    same_query, same_person = query[first] == query[other], annotator[first] == annotator[other]
+    by_condition = []
+    for condition in (0, 1):
+        both = (second[first] == condition) & (second[other] == condition)
+        kinds = (same_query, ~same_query & same_person, ~same_query & ~same_person)
+        by_condition.append([product[both & kind].mean() for kind in kinds])
+    across = second[first] != second[other]
+    return by_condition, product[across & same_query].mean() - product[across & ~same_query].mean()
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3, 9])
+def test_the_parts_of_the_variance_are_differences_of_mean_products(seed):
+    rng = np.random.default_rng(seed)
+    query, second = (place.ravel() for place in np.indices((8, 2, 5))[:2])
+    annotator = (query + np.tile(np.arange(5), 16)) % 7 + 7 * second
+    rated = rng.random(80) < 0.8
+    query, second, annotator = query[rated], second[rated], annotator[rated]
+    logit = rng.normal(0, 1, 8)[query] + rng.normal(0, 1, (8, 2))[query, second] + rng.normal(0, 1, 14)[annotator]
+    safe = rng.random(len(query)) < 1 / (1 + np.exp(-logit))
+    found = PilotRatings.from_ratings(safe, second == 1, query, annotator).variance()
+
+    by_condition, across = moments(safe, second, query, annotator)
+    rates = [safe[second == condition].mean() for condition in (0, 1)]
+    between = [own - neither for own, _, neither in by_condition]
+    people = [max(0, own - neither) for _, own, neither in by_condition]
+    rest = [
+        max(0, rate - neither - max(0, b) - p)
+        for rate, (_, _, neither), b, p in zip(rates, by_condition, between, people, strict=True)
+    ]
+    assert found.difference == pytest.approx(rates[0] - rates[1])
+    assert found.of_difference == pytest.approx(max(0, sum(between) - 2 * across))
+    assert found.of_annotators == pytest.approx(np.mean(people))
+    assert found.of_ratings == pytest.approx(np.mean(rest))
+
+
+def test_a_query_that_counts_twice_is_two_queries_with_the_same_ratings():
+    drawn = crowd(queries=20, seed=2)
+    some, weight = pilot(drawn), np.resize([1.0, 2.0, 0.0], 20)
+    times = weight[drawn.query].astype(int)
+    copies = [np.repeat(column, times) for column in (drawn.safe, drawn.condition == 1, drawn.query, drawn.annotator)]
+    copy = np.concatenate([np.arange(n) for n in times])
+    doubled = PilotRatings.from_ratings(copies[0], copies[1], copies[2] * 2 + copy, copies[3])
+
+    for name in ("difference", "of_difference", "of_annotators", "of_ratings"):
+        assert getattr(some.variance(weight), name) == pytest.approx(getattr(doubled.variance(), name))
+
+
+def test_the_interval_is_that_of_resampled_queries():
+    some, rng = pilot(crowd(queries=15, seed=4)), np.random.default_rng(6)
+    drawn = [
+        some.variance(np.bincount(rng.integers(0, 15, 15), minlength=15).astype(float)).of_difference
+        for _ in range(500)
+    ]
+
+    assert pilot_intervals(some, rng=np.random.default_rng(6)) == pytest.approx(np.quantile(drawn, [0.025, 0.975]))
+
+
+def test_the_power_of_a_study_by_hand():
+    variance, size = StudyVariance(0.1, 0.02, 0.03, 0.15), {"queries": 40, "per_item": 5, "per_annotator": 20}
+    error = np.sqrt((0.02 + 2 * (20 * 0.03 + 0.15) / 5) / 40)
+
+    assert variance.error(**size) == pytest.approx(error)
+    for difference in (0.1, -0.1):
+        z, shift = stats.norm.isf(0.01), 0.1 / error
+        expected = stats.norm.sf(z - shift) + stats.norm.sf(z + shift)
+        assert study_power(variance, difference, **size, alpha=0.02) == pytest.approx(expected)
+    sure = StudyVariance(0.1, 0.0, 0.0, 0.0)
+    assert (study_power(sure, 0.1, **size), study_power(sure, 0.0, **size)) == (1, 0.05)
+
+
+def test_a_design_says_what_it_is_of():
+    found = anova_power(3, 0.3, n_per_group=20, alpha=0.1)
+    assert (found.groups, found.effect_size, found.alpha, found.n_total) == (3, 0.3, 0.1, 60)
+    rates = kruskal_power([0.0, 1.0, 0.5], n_per_group=2, alpha=0.2, repeats=50, seed=3)
+    assert (rates.n_per_group, rates.n_total, rates.alpha, rates.exact) == (2, 6, 0.2, True)
+    assert (rates.repeats, rates.seed) == (50, 3)
+    assert rates.ci_low < rates.actual_power < rates.ci_high
+    pair = proportions_power(0.4, 0.7, n_per_group=30, alpha=0.1)
+    z, shift = stats.norm.isf(0.05), abs(pair.cohen_h) * np.sqrt(15)
+    assert pair.actual_power == pytest.approx(stats.norm.sf(z - shift) + stats.norm.sf(z + shift))
+    assert (pair.n_total, pair.alpha, pair.p1, pair.p2) == (60, 0.1, 0.4, 0.7)
+    assert proportions_power(0.95, n_per_group=21).p2 < 0.95, "no rate above is far enough"
