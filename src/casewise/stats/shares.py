@@ -44,7 +44,7 @@ def f_power(critical: float, df1: float, df2: float, noncentrality: float) -> fl
 
     if noncentrality > LARGEST_NONCENTRALITY:
         return float(gammainc(df2 / 2, (df1 + noncentrality) / critical * df2 / df1 / 2))
-    return float(ncf.sf(critical, df1, df2, noncentrality))
+    return float(ncf.sf(critical, df1, df2, max(noncentrality, 1e-300)))  # at 0 it is less by 1
 
 
 @dataclass(frozen=True)
