@@ -4,11 +4,19 @@ import pytest
 import statsmodels.api as sm
 from statsmodels.stats import inter_rater
 from tests.support.data import reference
+from tests.support.samples import some
 
 from casewise.errors import StatisticsError
 from casewise.stats import agreement_of_votes
-from casewise.stats.agreement import krippendorff_alpha, krippendorff_alpha_of_ratings
+from casewise.stats.agreement import (
+    RatedItems,
+    krippendorff_alpha,
+    krippendorff_alpha_of_ratings,
+    lopsided,
+    reliability,
+)
 from casewise.stats.arrays import Raters
+from casewise.stats.intervals import t_interval_from_influences
 
 
 def votes_as_ratings(safe, votes):
@@ -207,3 +215,120 @@ def test_alpha_with_unsure_as_an_answer_is_the_librarys_and_with_two_answers_tha
     votes = agreement_of_votes(counts[:, 0], counts[:, :2].sum(1), raters=raters)
     assert two.alpha == pytest.approx(votes.alpha)
     assert two.interval == pytest.approx(votes.alpha_interval, rel=1e-6)
+
+
+def without_each(formula, *columns):
+    """What each item adds to a number by the jackknife."""
+    left_out = np.array(
+        [formula(*(np.delete(column, place) for column in columns)) for place in range(len(columns[0]))]
+    )
+    return (len(left_out) - 1) / len(left_out) * (left_out.mean() - left_out)
+
+
+def test_intervals_of_agreement_come_from_leaving_each_item_out():
+    rng = np.random.default_rng(6)
+    votes = rng.integers(3, 9, 70)
+    safe = rng.binomial(votes, rng.beta(1, 1, 70))
+    found = agreement_of_votes(safe, votes)
+
+    def raw(s, m):
+        return 1 - 2 * (s * (m - s)).sum() / (m * (m - 1)).sum()
+
+    def kappa(s, m):
+        p = s.sum() / m.sum()
+        return (raw(s, m) - p**2 - (1 - p) ** 2) / (1 - p**2 - (1 - p) ** 2)
+
+    def ac1(s, m):
+        p = (s / m).mean()
+        return ((1 - 2 * s * (m - s) / (m * (m - 1))).mean() - 2 * p * (1 - p)) / (1 - 2 * p * (1 - p))
+
+    def alpha(s, m):
+        return 1 - (m.sum() - 1) * (2 * s * (m - s) / (m - 1)).sum() / (2 * s.sum() * (m.sum() - s.sum()))
+
+    assert (found.items, found.clusters) == (70, 70)
+    for name, formula, domain in (
+        ("raw", raw, (0, 1)),
+        ("kappa", kappa, (-1, 1)),
+        ("ac1", ac1, (-1, 1)),
+        ("alpha", alpha, (-1, 1)),
+    ):
+        value, influence = formula(safe, votes), without_each(formula, safe, votes)
+        assert getattr(found, name) == pytest.approx(value)
+        assert getattr(found, f"{name}_interval") == pytest.approx(
+            t_interval_from_influences(value, influence, domain=domain, at_risk=70)
+        )
+
+
+def test_reliability_is_that_of_halves_and_of_what_votes_explain():
+    rng = np.random.default_rng(8)
+    votes = rng.integers(2, 9, 40)
+    safe = rng.binomial(votes, rng.beta(1, 1, 40))
+    found = reliability(safe, votes, rng=np.random.default_rng(3), splits=30)
+
+    draws, halves = np.random.default_rng(3), []
+    for _ in range(30):
+        first = draws.hypergeometric(safe, votes - safe, votes // 2)
+        halves.append(np.corrcoef(first / (votes // 2), (safe - first) / (votes - votes // 2))[0, 1])
+
+    def analytic(s, m):
+        p = s / m
+        return 1 - (p * (1 - p) / (m - 1)).mean() / p.var(ddof=1)
+
+    half = np.mean(halves)
+    assert (found.half, found.split_half) == pytest.approx((half, 2 * half / (1 + half)))
+    assert (found.items, found.splits) == (40, 30)
+    value = analytic(safe, votes)
+    assert found.analytic == pytest.approx(value)
+    expected = t_interval_from_influences(value, without_each(analytic, safe, votes), domain=(-1, 1), at_risk=40)
+    assert found.analytic_interval == pytest.approx(expected)
+
+
+def test_reliability_is_not_below_nought_and_has_no_halves_that_never_vary():
+    rng = np.random.default_rng(1)
+    chance = reliability(np.resize([3, 5, 7, 5], 40), np.full(40, 10), rng=rng, splits=2)
+    assert (chance.analytic, some(chance.analytic_interval)[0]) == (0, 0)
+    flat = reliability([2, 2, 1], [2, 2, 2], rng=rng, splits=20)
+    assert (flat.half, flat.split_half) == (None, None)
+
+
+@pytest.mark.parametrize(("safe", "votes"), [([1, 2], [2, 2]), ([1, 1, 1], [2, 2, 2]), ([1, 2, 1], [2, 2, 1])])
+def test_reliability_needs_three_items_with_two_votes_that_differ(safe, votes):
+    with pytest.raises(StatisticsError, match="three items with two votes each, and rates that differ"):
+        reliability(safe, votes, rng=np.random.default_rng(0))
+
+
+@pytest.mark.parametrize(
+    ("items", "safe", "is_lopsided"), [(59, 1, True), (60, 1, False), (59, 2, False), (59, 9, True), (59, 8, False)]
+)
+def test_votes_are_lopsided_below_a_fifth_on_fewer_than_sixty_clusters(items, safe, is_lopsided):
+    rated = RatedItems.from_votes(np.full(items, safe), np.full(items, 10), None)
+
+    assert lopsided(rated) is is_lopsided
+
+
+def test_lopsided_votes_have_no_interval_of_correlations():
+    safe = np.resize([9, 10, 10, 8], 40)
+    found = agreement_of_votes(safe, np.full(40, 10))
+
+    assert (found.alpha_interval, found.kappa_interval) == (None, None)
+    assert found.raw_interval is not None
+    assert found.ac1_interval is not None
+    assert reliability(safe, np.full(40, 10), rng=np.random.default_rng(0), splits=2).analytic_interval is None
+
+
+def test_alpha_of_values_in_order_and_of_ratings_on_a_scale_are_the_same():
+    """Answers 0, 1, 2 as counts and as ratings, by the same people."""
+    rng = np.random.default_rng(7)
+    item, annotator = (code.ravel() for code in np.indices((30, 6)))
+    answer = np.clip(rng.integers(0, 3, 30)[item] + rng.integers(-1, 2, 6)[annotator], 0, 2)
+    kept = rng.random(180) < 0.8
+    item, annotator, answer = item[kept], annotator[kept], answer[kept]
+    counts = np.stack([np.bincount(item[answer == value], minlength=30) for value in range(3)], 1)
+    by_counts = krippendorff_alpha(counts, level="interval", raters=Raters(item, annotator, answer))
+    by_ratings = krippendorff_alpha_of_ratings(item, answer, clusters=np.arange(30), annotator=annotator)
+
+    assert by_counts.alpha == pytest.approx(by_ratings.alpha)
+    assert by_counts.interval == pytest.approx(by_ratings.interval, rel=1e-5)
+    assert (by_counts.level, by_counts.items) == (by_ratings.level, by_ratings.items)
+    alone = krippendorff_alpha(counts, level="interval")
+    assert np.ptp(some(by_counts.interval)) > np.ptp(some(alone.interval))

@@ -1,4 +1,5 @@
 import csv
+import re
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from statsmodels.stats.multitest import multipletests
 
 from casewise.errors import StatisticsError
 from casewise.stats.agreement import reliability
+from casewise.stats.arrays import PerVote, Raters, widen_influence
 from casewise.stats.ceilings import (
     UNIFORM,
     BetaPrior,
@@ -19,6 +21,7 @@ from casewise.stats.ceilings import (
     new_person_test,
     same_label,
 )
+from casewise.stats.intervals import degrees_of_freedom, hall_corrected_quantile, hall_corrected_statistic
 
 
 @pytest.fixture
@@ -292,6 +295,60 @@ def test_few_queries_that_lean_are_held_against_limits_that_know_it():
     apart = both[:, 0] - both[:, 1]
     student = apart.mean() - stdtrit(19, 0.95) * apart.std(ddof=1) / np.sqrt(20)
     assert leans.low < student
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_the_test_of_a_new_person_is_halls_t_over_queries_and_annotators(known):
+    rng = np.random.default_rng(12)
+    item, annotator = (place.ravel() for place in np.indices((60, 9)))
+    vote = (rng.random(540) < expit(rng.normal(0, 2, 60))[item]) ^ (annotator >= 7)  # two who say the opposite
+    safe, votes, query = np.bincount(item, vote).astype(int), np.full(60, 9), np.arange(60) // 2
+    raters = Raters(item, annotator, vote)
+    judge = np.where(rng.random(60) < 0.8, safe > 4, safe <= 4).astype(float)
+    found = new_person_test(judge, safe, votes, clusters=query, margin=0.1, raters=raters if known else None)
+
+    both = leave_one_out(judge, safe, votes)
+    d = both[:, 0] - both[:, 1]
+    influence = np.bincount(query, (d - d.mean()) / 60)
+    df = degrees_of_freedom(influence)
+    if known:
+
+        def lost(counts, sizes):
+            return (leave_one_out(judge, counts, sizes) @ [1.0, -1.0])[:, None] / 60
+
+        extra = PerVote.from_counts(lost, safe, votes, raters).along_gradient(np.ones(1)).variance
+        assert extra > 0
+        influence, df = widen_influence(influence, extra), min(df, 8)
+    error = np.sqrt(30 / 29 * (influence**2).sum())
+    one_sided, two_sided = (stats.t.ppf(share, df) for share in (0.95, 0.975))
+    critical = hall_corrected_quantile(one_sided, -influence)
+    statistic = hall_corrected_statistic((d.mean() + 0.1) / error, -influence)
+    assert (found.judge, found.person) == pytest.approx(tuple(both.mean(axis=0)))
+    assert (found.difference, found.low) == pytest.approx((d.mean(), d.mean() - critical * error))
+    assert found.ci_low == pytest.approx(d.mean() - hall_corrected_quantile(two_sided, -influence) * error)
+    assert found.ci_high == pytest.approx(d.mean() + hall_corrected_quantile(two_sided, influence) * error)
+    assert found.p == pytest.approx(stats.t.cdf(-statistic, df))
+    assert found.power == pytest.approx(stats.norm.cdf(0.1 / error - critical))
+    assert found.detectable == pytest.approx((critical + stats.norm.ppf(0.8)) * error)
+    assert (found.items, found.clusters, found.margin) == (60, 30, 0.1)
+
+
+def test_ceilings_say_their_interval_and_their_contrast_in_words():
+    found = ceilings([20, 18, 12, 6, 3, 1], [21] * 6, condition=[0, 0, 0, 1, 1, 1])
+
+    assert found.between_conditions is not None
+    assert found.contrast == f"{100 * found.between_conditions:.0f} % of the rates' variance lies between conditions"
+    assert re.fullmatch(r"0\.977 \[0\.\d+, 0\.\d+\]", found.pearson_in_words)
+    bare = ceilings([2, 1], [3, 3])
+    assert (bare.pearson_interval, bare.contrast, bare.between_conditions) == (None, "", None)
+    assert " " not in bare.pearson_in_words
+
+
+def test_a_third_of_the_variance_between_conditions_by_hand():
+    """Rates of 0.2, 0.4 and 0.4, 0.8: the variance of the conditions' means is 0.15², of all rates 0.0475."""
+    found = ceilings([1, 2, 2, 4], [5] * 4, condition=list("aabb"))
+
+    assert found.between_conditions == pytest.approx(0.15**2 / 0.0475)
 
 
 ITEMS, PEOPLE = 60, 5

@@ -340,10 +340,11 @@ def test_every_two_conditions_of_a_query_are_tested(crowd):
     assert table["proportions_p_holm"].to_list() == pytest.approx(shares.adjusted("holm").ravel().tolist())
     pair = found.pairs.row(3, named=True)
     assert (pair["first"], pair["second"], pair["tasks"]) == (names[0], names[4], 20)
-    assert pair["dunn_holm"] == (ranks.adjusted("holm")[:, 3] <= 0.05).sum()
-    assert pair["dunn_bonferroni"] == (ranks.adjusted("bonferroni")[:, 3] <= 0.05).sum()
-    assert pair["dunn_benjamini_hochberg"] == (ranks.adjusted("benjamini_hochberg")[:, 3] <= 0.05).sum()
-    assert pair["proportions_holm"] == (shares.adjusted("holm")[:, 3] <= 0.05).sum()
+    corrected = {f"dunn_{method}": ranks.adjusted(method)[:, 3] for method in CORRECTIONS}
+    for name, p in (corrected | {"proportions_holm": shares.adjusted("holm")[:, 3]}).items():
+        assert pair[name] == (p <= 0.05).sum()
+        at_alpha = all_tests(crowd, alpha=p[0]).pairs.row(3, named=True)
+        assert at_alpha[name] == (p <= p[0]).sum()
 
 
 def test_queries_on_which_all_agree_have_no_tests_of_pairs(frame):

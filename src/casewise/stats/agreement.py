@@ -175,8 +175,8 @@ def analytic_reliability(rated: RatedItems) -> Estimate:
 
 def lopsided(rated: RatedItems) -> bool:
     """Return True if nearly all votes are alike on few clusters, so that the few others are too few for an interval."""
-    share = float(rated.safe.sum() / rated.votes.sum())
-    return int(rated.cluster.max()) + 1 < ENOUGH_CLUSTERS and min(share, 1 - share) < LOPSIDED_SHARE
+    safe, votes = int(rated.safe.sum()), int(rated.votes.sum())
+    return int(rated.cluster.max()) + 1 < ENOUGH_CLUSTERS and min(safe, votes - safe) / votes < LOPSIDED_SHARE
 
 
 @dataclass(frozen=True)
