@@ -6,8 +6,23 @@ import statsmodels.api as sm
 from tests.support.annotated import annotated_study
 from tests.support.samples import named, some
 
+from casewise.errors import StatisticsError
 from casewise.stats.agreement import agreement_of_votes, reliability
-from casewise.stats.arrays import PerVote, Raters, cluster_sums, cluster_variance, coded_labels
+from casewise.stats.arrays import (
+    Counts,
+    PerVote,
+    Raters,
+    annotator_covariance,
+    checked_integer,
+    checked_share,
+    cluster_sums,
+    cluster_variance,
+    clusters_of,
+    coded_labels,
+    safe_divide,
+    smallest_integer_reaching,
+    widen_influence,
+)
 from casewise.stats.calibration import bin_terms, calibration, equal_mass_bins
 from casewise.stats.ceilings import DistinctCounts, new_person_test
 from casewise.stats.costs import cost_curve, refusals
@@ -246,3 +261,108 @@ def test_a_vote_that_is_half_safe_adds_half_of_both():
 
     assert adds.variance == pytest.approx(same.variance)
     assert adds.variance > 0
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0, -0.1, 1.1, float("nan"), "0.5", None])
+def test_a_share_lies_strictly_between_0_and_1(value):
+    with pytest.raises(StatisticsError, match="margin must lie strictly between 0 and 1, not"):
+        checked_share(value, "margin")
+    assert checked_share(np.float64(0.25), "margin") == 0.25
+
+
+@pytest.mark.parametrize("value", [True, 2.0, "3", 1, None])
+def test_a_whole_number_is_one_and_no_smaller_than_its_least(value):
+    with pytest.raises(StatisticsError, match="n must be a whole number of at least 2, not"):
+        checked_integer(value, "n", minimum=2)
+    assert checked_integer(np.int64(2), "n", minimum=2) == 2
+
+
+@pytest.mark.parametrize("leap", [1, 3, 4, 6, 7, 13, 95, 96])
+def test_the_smallest_number_is_found_that_reaches_a_target(leap):
+    found = smallest_integer_reaching(1.0, lambda n: float(n >= leap), start=3, largest=96)
+
+    assert found == max(leap, 3)
+
+
+def test_a_target_beyond_the_largest_number_is_not_reached():
+    assert smallest_integer_reaching(1.0, lambda n: float(n >= 96), start=3, largest=95) is None
+    assert smallest_integer_reaching(1.0, lambda n: float(n >= 49), start=3, largest=48) is None
+
+
+def test_a_quotient_has_its_default_where_the_denominator_is_nought():
+    assert safe_divide([1, 2, -3], [2, 0, -1]).tolist() == [0.5, 0, 3]
+    assert safe_divide(1, [0, 4], default=7.0).tolist() == [7, 0.25]
+
+
+def test_counts_are_whole_numbers_of_one_shape():
+    counts = Counts.from_arrays([1, 2], 5)
+
+    assert (counts.successes.tolist(), counts.sizes.tolist(), counts.sizes.dtype) == ([1, 2], [5, 5], np.int64)
+    assert clusters_of(None, 3).tolist() == [0, 1, 2]
+    assert clusters_of(["b", "a", "b"], 3).tolist() == [1, 0, 1]
+
+
+ITEM, PERSON = (place.ravel() for place in np.indices((12, 4)))
+
+
+def test_annotators_add_their_covariance_less_that_of_their_votes():
+    rng = np.random.default_rng(3)
+    raters = Raters(ITEM, PERSON, rng.random(48) < np.array([0.9, 0.8, 0.2, 0.1])[PERSON])
+    of_safe, of_unsafe = rng.uniform(0.5, 1, (12, 2)), -rng.uniform(0.5, 1, (12, 2))
+    found = annotator_covariance(of_safe, of_unsafe, raters)
+
+    influence = np.where(raters.safe[:, None], of_safe[ITEM], of_unsafe[ITEM])
+    influence -= influence.mean(axis=0)
+    sums = np.array([influence[person == PERSON].sum(axis=0) for person in range(4)])
+    raw = 4 / 3 * sums.T @ sums - influence.T @ influence
+    assert np.linalg.eigvalsh(raw).min() < 0 < np.diag(raw).min()
+    assert np.diag(found) == pytest.approx(np.diag(raw)), "variances stay as they are"
+    values, vectors = np.linalg.eigh(raw)
+    lifted = (vectors * np.maximum(values, 0)) @ vectors.T
+    assert found[0, 1] / np.sqrt(np.diag(found).prod()) == pytest.approx(lifted[0, 1] / np.sqrt(np.diag(lifted).prod()))
+    one = annotator_covariance(of_safe, of_unsafe, raters._replace(annotator=np.zeros(48, dtype=int)))
+    assert one.tolist() == [[0, 0], [0, 0]]
+
+
+def test_two_people_are_enough_to_differ():
+    raters = Raters(np.repeat(np.arange(3), 2), np.tile([0, 1], 3), np.tile([True, False], 3))
+
+    assert PerVote(raters, np.ones(3), -np.ones(3)).variance == pytest.approx(2 * (3**2 + 3**2) - 6)
+
+
+def test_votes_of_chosen_items_are_numbered_anew():
+    raters = Raters(np.array([0, 1, 2, 2]), np.array([5, 6, 7, 8]), np.array([True, False, True, False]))
+    found = raters.where(np.array([True, False, True]))
+
+    assert [column.tolist() for column in found] == [[0, 1, 1], [5, 7, 8], [True, True, False]]
+
+
+def test_influences_of_votes_add_up_with_their_weights_where_all_are_known():
+    raters = Raters(np.zeros(1, dtype=np.intp), np.zeros(1, dtype=np.intp), np.ones(1, dtype=bool))
+    first, second = (
+        PerVote(raters, np.array([1.0]), np.array([2.0])),
+        PerVote(raters, np.array([5.0]), np.array([-1.0])),
+    )
+    found = PerVote.weighted([(1.0, first), (-2.0, second)])
+
+    assert found is not None
+    assert (found.of_safe.tolist(), found.of_unsafe.tolist()) == ([-9], [4])
+    assert PerVote.weighted([(1.0, first), (1.0, None)]) is None
+    assert PerVote.weighted([(1.0, first), (1.0, first._replace(of_safe=np.ones(2)))]) is None
+
+
+def test_a_vote_that_is_exchanged_for_another_of_its_item_by_hand():
+    """Of 2 of 3 votes, and of a single vote, which has no other."""
+    raters = Raters(np.zeros(1, dtype=np.intp), np.zeros(1, dtype=np.intp), np.ones(1, dtype=bool))
+    found = PerVote.from_counts(lambda s, m: (s / m)[:, None], np.array([2, 1]), np.array([3, 1]), raters)
+
+    assert found.of_safe.ravel().tolist() == pytest.approx([3 / 2 * 1 / 3 * (2 / 3 - 1 / 3), 0])
+    assert found.of_unsafe.ravel().tolist() == pytest.approx([3 / 2 * 2 / 3 * (2 / 3 - 1), 0])
+
+
+def test_influences_are_widened_to_a_larger_variance():
+    influence = np.array([0.3, -0.1, -0.2])
+
+    assert cluster_variance(widen_influence(influence, 0.05)) == pytest.approx(cluster_variance(influence) + 0.05)
+    assert widen_influence(influence, 0.0) is influence
+    assert widen_influence(np.zeros(3), 0.05).tolist() == [0, 0, 0]

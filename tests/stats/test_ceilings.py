@@ -309,7 +309,7 @@ def test_the_test_of_a_new_person_is_halls_t_over_queries_and_annotators(known):
 
     both = leave_one_out(judge, safe, votes)
     d = both[:, 0] - both[:, 1]
-    influence = np.bincount(query, (d - d.mean()) / 60)
+    influence = np.bincount(query, weights=(d - d.mean()) / 60).astype(np.float64)
     df = degrees_of_freedom(influence)
     if known:
 
