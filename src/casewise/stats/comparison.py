@@ -272,17 +272,20 @@ def compare_judges(entrants: Sequence[Entrant], *, pairs: PairIndex | None = Non
     paired = paired_tests([(samples[a], samples[b]) for a, b in decided])
     tests = dict(zip(decided, paired, strict=True))
     differences: dict[tuple[str, str], list[Estimate]] = {pair: [] for pair in combinations(names, 2)}
-    for metric in dict.fromkeys(value.name for values in measured.values() for value in values):
-        measured_by = {name: value for name, values in measured.items() for value in values if value.name == metric}
-        judges = list(measured_by)
-        for (j, k), difference in simultaneous_differences(list(measured_by.values())).items():
+    by_metric: dict[str, dict[str, Measured]] = {}
+    for name, values in measured.items():
+        for value in values:
+            by_metric.setdefault(value.name, {})[name] = value
+    for values_by_judge in by_metric.values():
+        judges = list(values_by_judge)
+        for (j, k), difference in simultaneous_differences(list(values_by_judge.values())).items():
             differences[judges[j], judges[k]].append(difference)
     winners = {}
     for metric in BEST_BY:
-        measured_by = {name: value for name, values in measured.items() for value in values if value.name == metric}
-        if len(measured_by) == len(names) and not np.isnan([value.value for value in measured_by.values()]).any():
+        values = tuple(by_metric.get(metric, {}).values())
+        if len(values) == len(names) and not np.isnan([value.value for value in values]).any():
             with suppress(StatisticsError):  # one query
-                winners[metric] = winner(list(measured_by.values()))
+                winners[metric] = winner(values)
     return Comparison(
         names=names,
         n_items=int(common.sum()),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypedDict
+from typing import Any, TypedDict
 
 import numpy as np
 import polars as pl
@@ -325,9 +325,6 @@ def difference_of(first: Measured, second: Measured, *, level: float = LEVEL) ->
     return with_interval(estimate, limits, STUDENT)
 
 
-Side = Literal["below", "above"]
-
-
 class UnseenParts(TypedDict):
     """Distances by which a difference falls and rises if each part without spread were at an end of its scale in every cluster."""
 
@@ -337,14 +334,12 @@ class UnseenParts(TypedDict):
 
 def unseen_parts(first: Measured, second: Measured) -> UnseenParts:
     """Return the parts of `first` less `second` of which no spread was seen, for `floored_interval`."""
-    parts = UnseenParts(below=[], above=[])
-    sides: tuple[Side, Side] = ("below", "above")
-    for number, (fall_side, rise_side) in ((first, sides), (second, sides[::-1])):
+    below, above = list[float](), list[float]()
+    for number, sides in ((first, (below, above)), (second, (above, below))):
         if not shows_spread(number.influence):
-            fall, rise = distances_to_bounds(number)
-            parts[fall_side].append(fall)
-            parts[rise_side].append(rise)
-    return parts
+            for side, distance in zip(sides, distances_to_bounds(number), strict=True):
+                side.append(distance)
+    return UnseenParts(below=below, above=above)
 
 
 def influence_of_difference(first: Measured, second: Measured) -> FloatArray:
