@@ -1,14 +1,18 @@
 import re
 import signal
+import socket
 import subprocess
 import sys
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 from tests.support.command import invoke as run
 
 from casewise import database
+from casewise.cli.serve import free_port, kind_of
 from casewise.database.staff import Role, has_no_active_people, open_invitation
+from casewise.errors import ConfigurationError
 
 CONTACT = ("--researcher", "Ada", "--institution", "A school", "--email", "ada@school.net")
 
@@ -69,3 +73,46 @@ def test_a_served_study_ends_with_a_signal_also_where_a_shell_started_it_in_the_
 
     assert b"Nothing was kept" in served.communicate(timeout=60)[0]
     assert served.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("what", "kind"),
+    [((), "app"), (("d.json",), "decider"), (("s.toml",), "study"), (("run",), "runs"), (("a", "b"), "runs")],
+)
+def test_what_is_served_follows_from_what_is_named(what, kind):
+    assert kind_of(tuple(map(Path, what))) == kind
+
+
+@pytest.mark.parametrize("what", [("a.json", "b.json"), ("s.toml", "t.toml"), ("a.json", "run")])
+def test_one_thing_at_a_time_is_served_but_for_runs(what):
+    with pytest.raises(ConfigurationError, match="casewise serve opens one thing at a time"):
+        kind_of(tuple(map(Path, what)))
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        ("serve --timeout 3", "--timeout does not apply to the web app"),
+        ("serve --fail ask", "--fail does not apply to the web app"),
+        ("serve d.json --workers 2", "--workers does not apply to a decider"),
+        ("serve run --without-keys", "--without-keys does not apply to runs"),
+        ("serve s.toml --only x", "--only does not apply to a study"),
+        ("serve run --host 0.0.0.0", "runs listens on 127.0.0.1 only; leave --host out"),
+        ("serve s.toml --host 0.0.0.0", "a study listens on 127.0.0.1 only; leave --host out"),
+    ],
+)
+def test_an_option_of_another_kind_is_refused(words, problem):
+    done = run(*words.split())
+
+    assert (done.code, done.err) == (2, f"error: {problem}\n")
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
+def test_a_port_that_another_program_uses_is_refused(host):
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as taken:
+        taken.bind((host, 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(ConfigurationError, match=f"cannot listen on {host}:{port}: Address already in use; choose"):
+            free_port(host, port)
+    assert free_port(host, port) == port
