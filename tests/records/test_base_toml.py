@@ -1,7 +1,7 @@
 import pytest
 
 from casewise.errors import DataError
-from casewise.records import Taxonomy
+from casewise.records import Category, Taxonomy
 from casewise.records.base import read_record, read_toml, shipped_toml
 
 
@@ -25,6 +25,13 @@ def test_a_wrong_field_is_named(tmp_path):
 
     with pytest.raises(DataError, match=r"mine\.toml: name: "):
         read_record(file, Taxonomy, "a taxonomy")
+
+
+def test_a_file_is_read_as_its_record(tmp_path):
+    file = tmp_path / "mine.toml"
+    file.write_text('name = "own"\n[[categories]]\nname = "a"\ndomain = "d"\n')
+
+    assert read_record(file, Taxonomy, "a taxonomy") == Taxonomy(name="own", categories=(Category(name="a", domain="d"),))
 
 
 def test_files_within_casewise_are_read():
