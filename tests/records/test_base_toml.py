@@ -31,7 +31,9 @@ def test_a_file_is_read_as_its_record(tmp_path):
     file = tmp_path / "mine.toml"
     file.write_text('name = "own"\n[[categories]]\nname = "a"\ndomain = "d"\n')
 
-    assert read_record(file, Taxonomy, "a taxonomy") == Taxonomy(name="own", categories=(Category(name="a", domain="d"),))
+    assert read_record(file, Taxonomy, "a taxonomy") == Taxonomy(
+        name="own", categories=(Category(name="a", domain="d"),)
+    )
 
 
 def test_files_within_casewise_are_read():

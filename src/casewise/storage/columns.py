@@ -172,6 +172,11 @@ class Columns(Sequence[R]):
 
     table: pl.DataFrame
 
+    @property
+    def held(self) -> tuple[R, ...] | None:
+        """The records, where each is created once and stays in memory."""
+        return None
+
     @abstractmethod
     def _record(self, row: tuple[Any, ...]) -> R:
         """Return the record of a row."""
@@ -186,11 +191,16 @@ class Columns(Sequence[R]):
     def __getitem__(self, index: slice) -> tuple[R, ...]: ...
 
     def __getitem__(self, index: int | slice) -> R | tuple[R, ...]:
+        if self.held is not None:
+            return self.held[index]
         if isinstance(index, slice):
             return tuple(map(self._record, self.table[index].iter_rows()))
         return self._record(self.table.row(range(len(self))[index]))
 
     def __iter__(self) -> Iterator[R]:
+        return self._created() if self.held is None else iter(self.held)
+
+    def _created(self) -> Iterator[R]:
         for block in self.table.iter_slices(BLOCK):
             for row in zip(*(column.to_list() for column in block), strict=True):
                 yield self._record(row)
@@ -233,14 +243,9 @@ class RecordColumns(Columns[C]):
         columns = {name: [getattr(context, name) for context in held] for name in CONTEXT_COLUMNS}
         return RecordColumns(model, pl.DataFrame(columns, schema=CONTEXT_COLUMNS), held)
 
-    @property
-    def is_held(self) -> bool:
-        """True if each record is created once and stays in memory."""
-        return self._given is not None or len(self) <= MOST_HELD
-
     @cached_property
-    def _held(self) -> tuple[C, ...]:
-        return tuple(super().__iter__()) if self._given is None else self._given
+    def held(self) -> tuple[C, ...] | None:
+        return tuple(self._created()) if self._given is None and len(self) <= MOST_HELD else self._given
 
     def _record(self, row: tuple[Any, ...]) -> C:
         """Return the record of a row, which has every field and was checked when the table was written."""
@@ -248,18 +253,6 @@ class RecordColumns(Columns[C]):
         for name in self._decoded:
             fields[name] = DECODED[name](fields[name])
         return cast("C", self.model.model_construct(self._fields, **fields))
-
-    @overload
-    def __getitem__(self, index: int) -> C: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> tuple[C, ...]: ...
-
-    def __getitem__(self, index: int | slice) -> C | tuple[C, ...]:
-        return self._held[index] if self.is_held else super().__getitem__(index)
-
-    def __iter__(self) -> Iterator[C]:
-        return iter(self._held) if self.is_held else super().__iter__()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return partial(RecordColumns.from_records, self.model), (tuple(self),)
@@ -271,7 +264,7 @@ class RecordColumns(Columns[C]):
     @property
     def by_id(self) -> Mapping[str, C]:
         """The same by their ids."""
-        return {record.id: record for record in self} if self.is_held else RecordsById(self)
+        return {record.id: record for record in self} if self.held is not None else RecordsById(self)
 
     @cached_property
     def _sorted(self) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
@@ -327,8 +320,8 @@ def places_among(ids: pl.Series, sought: pl.Series) -> pl.Series:
     Ids are looked up by hash and then compared, which takes half the time and memory of a join of the texts.
     """
     places = places_by_join(ids.hash(), sought.hash())
-    if len(places) != len(sought) or places.has_nulls() or not (ids.gather(places) == sought).all():
-        return places_by_join(ids, sought)  # one is not there, or two have one hash
+    if len(places) != len(sought) or not (ids.gather(places) == sought).all():
+        return places_by_join(ids, sought)  # two have one hash
     return places
 
 
@@ -637,7 +630,7 @@ class ContextFile(RecordColumns[Context]):
     """
 
     def __init__(self, path: Path, table: pl.DataFrame | None = None) -> None:
-        self.path, self.model = path, Context
+        self.path, self.model, self.held = path, Context, None
         try:
             self._file = os.open(path, os.O_RDONLY)
             weakref.finalize(self, os.close, self._file)
@@ -654,10 +647,6 @@ class ContextFile(RecordColumns[Context]):
                     context = record(text, Context, path=self.path, line=number)
                     yield context.id, context.intended_safe, number, start, len(raw), line_hash(raw)
                 start += len(raw)
-
-    @property
-    def is_held(self) -> bool:
-        return False
 
     def _record(self, row: tuple[Any, ...]) -> Context:
         return Context.model_validate_json(self._line(row), strict=True, context=ALREADY_VALIDATED)

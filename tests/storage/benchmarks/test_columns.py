@@ -39,7 +39,7 @@ def queries(request, monkeypatch):
     monkeypatch.setattr(module, "MOST_HELD", len(QUERIES) if request.param else len(QUERIES) - 1)
     monkeypatch.setattr(module, "BLOCK", 2)
     columns = RecordColumns.from_records(Query, iter(QUERIES))
-    assert columns.is_held is request.param
+    assert (columns.held is not None) is request.param
     return columns
 
 
@@ -106,13 +106,13 @@ def test_columns_differ_from_other_records_fewer_records_and_lists(queries):
 
 
 def test_a_record_is_the_same_object_only_where_it_is_held(queries):
-    assert (queries[2] is queries[2]) is queries.is_held
+    assert (queries[2] is queries[2]) is (queries.held is not None)
     assert pickle.loads(pickle.dumps(queries)) == QUERIES
 
 
 def test_records_are_found_by_id(queries):
     assert dict(queries.by_id) == {query.id: query for query in QUERIES}
-    assert isinstance(queries.by_id, RecordsById) is not queries.is_held
+    assert isinstance(queries.by_id, RecordsById) is (queries.held is None)
     assert [queries.place(query.id) for query in QUERIES] == [0, 1, 2, 3, 4]
     for record_id in ("q_0", "nothing", "", 3, None):
         with pytest.raises(KeyError):
@@ -144,7 +144,7 @@ def test_contexts_in_columns_are_held_whatever_their_number(monkeypatch):
     monkeypatch.setattr(module, "MOST_HELD", 0)
     columns = RecordColumns.from_records(Context, iter(RICH.contexts))
 
-    assert columns.is_held
+    assert columns.held == tuple(RICH.contexts)
     assert columns == tuple(RICH.contexts)
     assert columns.table.columns == ["id", "intended_safe"]
     assert columns.table["intended_safe"].to_list() == [True, True, False]
@@ -288,7 +288,7 @@ def file(tmp_path):
 
 def test_contexts_in_a_file_are_read_when_they_are_asked_for(file):
     assert file == tuple(RICH.contexts)
-    assert not file.is_held
+    assert file.held is None
     assert (file[1], file[-1], file[:2]) == (RICH.contexts[1], RICH.contexts[-1], tuple(RICH.contexts)[:2])
     assert file.table["line"].to_list() == [2, 4, 6]
     assert ContextFile(file.path, file.table) == file
