@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.support.sums import SUMS, Adder, SumAsk, add_up, sum_manifest, sums
+from tests.support.sums import SUMS, Adder, Sum, SumAsk, add_up, sum_manifest, sums
 
 from casewise.errors import ConfigurationError, RunConflict
 from casewise.models.asker import Asker
@@ -29,7 +29,7 @@ class Priced(Asker[SumAsk]):
     """An asker whose calls take more with each ask."""
 
     name = "priced"
-    prices = Prices(1e6, 2e6)
+    prices: Prices | None = Prices(1e6, 2e6)
 
     def estimate_usage(self, ask: SumAsk, /) -> Usage:
         return Usage(ask.left, 1)
@@ -114,6 +114,7 @@ def opened(folder: Any, *, fails: bool = False, **more: Any) -> list[Any]:
     """What the log of a run says of its earlier sessions, once it was opened."""
 
     async def go() -> list[Any]:
+        log: Any
         async with folder_log(folder, sum_manifest(), SUMS, new_session(Limits()), **more) as log:
             if fails:
                 raise ZeroDivisionError
@@ -139,13 +140,13 @@ def test_notes_are_kept_at_the_end_of_a_session_however_it_ends(tmp_path):
 
 
 def test_each_answer_is_shown_to_the_caller_before_it_is_written(tmp_path):
-    seen: list[Any] = []
+    seen: list[tuple[SumAsk, int | None]] = []
+
+    def before(ask: SumAsk, answer: Sum) -> None:
+        seen.append((ask, answer.value))
 
     async def go() -> None:
-        session = new_session(Limits())
-        async with folder_log(
-            tmp_path / "run", sum_manifest(), SUMS, session, before=lambda ask, answer: seen.append((ask, answer.value))
-        ) as log:
+        async with folder_log(tmp_path / "run", sum_manifest(), SUMS, new_session(Limits()), before=before) as log:
             log.write(SumAsk(1, 2), Adder().said(SumAsk(1, 2)))
 
     asyncio.run(go())
