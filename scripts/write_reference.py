@@ -21,12 +21,12 @@ from casewise.ask.envelope import ENVELOPES
 from casewise.audits.subject import Finding, kinds
 from casewise.errors import ExitCode
 from casewise.evaluate.conclusions import (
-    KINDS,
     alike,
     at_most,
     below_others,
     best_of,
     compared,
+    conditions,
     contrast,
     errs_more,
     finding_made,
@@ -160,7 +160,7 @@ def _conclusions() -> str:
             "; ".join(_wrong_rate(simulated[name]) for name in condition.simulated) or condition.not_simulated,
             f"{examples[kind].sentence!s}",
         )
-        for kind, condition in KINDS.items()
+        for kind, condition in conditions().items()
     ]
     return _page(
         "Conclusions",
@@ -185,7 +185,7 @@ def _wrong_rate(row: dict[str, str]) -> str:
 
 
 def _findings() -> str:
-    rows = [(f"`{code}`", kind.says, kind.when, kind.advice) for code, kind in kinds().items()]
+    rows = [(f"`{code}`", kind.title, kind.condition, kind.advice) for code, kind in kinds().items()]
     return _page(
         "Audit findings",
         "`casewise audit` prints these codes. `--fail-on` takes a code, its first part, or `any`. "

@@ -7,10 +7,9 @@ import pytest
 from tests.audits.builders import Row, benchmark_of, crowd
 
 import casewise
-from casewise.audits import AuditOptions, Part, audit, kinds
+from casewise.audits import AuditOptions, audit
 from casewise.audits.audit import select_findings
-from casewise.audits.subject import check_codes
-from casewise.errors import BenchmarkError, ConfigurationError
+from casewise.errors import BenchmarkError
 from casewise.records import Item, Query
 from casewise.storage.benchmark import About, Benchmark
 from casewise.storage.load import load
@@ -85,17 +84,6 @@ def test_a_code_a_part_and_any_can_be_failed_on(demo):
     assert {f.part for f in select_findings(demo, ("coverage",))} == {"coverage"}
     assert select_findings(demo, ("any",)) == demo.findings
     assert select_findings(demo, ("baseline.shortcut",)) == ()
-
-
-def test_an_unknown_code_is_refused_with_those_there_are():
-    with pytest.raises(ConfigurationError, match=r"labels\.ties"):
-        check_codes(["label.tie"])
-
-
-def test_a_finding_has_a_known_code():
-    with pytest.raises(KeyError, match=r"made\.up"):
-        Part("labels").add("made.up", "t", 0, {})
-    assert all(code.count(".") == 1 for code in kinds())
 
 
 def test_requests_without_contexts_or_intents_have_numbers_that_are_json():

@@ -126,17 +126,6 @@ def test_few_queries_and_verdicts_all_alike_leave_the_baseline_out():
     assert "all alike" in looked(audit_baseline, Subject(benchmark_of(alike))).left_out[0]
 
 
-def test_a_large_benchmark_is_held_out_in_three_folds_at_most(monkeypatch):
-    benchmark = benchmark_of(crowd(np.random.default_rng(1), queries=20))
-    of_small = Subject(benchmark)
-    folds, predicted = of_small.folds, of_small.baseline
-    monkeypatch.setattr("casewise.audits.subject.LARGE", 20)
-    of_large = Subject(benchmark)
-
-    assert (folds, of_large.folds, Subject(benchmark, AuditOptions(folds=2)).folds) == (10, 3, 2)
-    assert np.abs(of_large.baseline - predicted).max() > 0
-
-
 @pytest.mark.slow
 def test_an_audit_of_a_very_large_benchmark_measures_the_classifiers_on_the_items_whose_words_are_read(monkeypatch):
     monkeypatch.setattr("casewise.audits.subject.MOST_READ", 90)

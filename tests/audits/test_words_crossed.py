@@ -4,15 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.audits.builders import Row, benchmark_of, crowd, looked, some_words
+from tests.audits.builders import Row, benchmark_of, looked, some_words
 
 import casewise
-from casewise.audits.subject import AuditOptions, Subject
+from casewise.audits.subject import Subject
 from casewise.audits.words import SOLVED, audit_baseline, find_solution
 from casewise.evaluate.judged_runs import ReportOptions
 from casewise.evaluate.yardsticks import notes_on_items
 from casewise.judges.baselines import LinearJudge
-from casewise.stats.words import Folds, HeldOut, out_of_fold
 
 
 def crossed(rng, *, requests=30, profiles=8, label="request"):
@@ -33,30 +32,6 @@ def solved():
     return Subject(benchmark_of(crossed(np.random.default_rng(1), requests=80, profiles=6)))
 
 
-def test_a_crossed_set_has_a_word_baseline_that_learns_from_neither_the_query_nor_the_context_of_a_test_item(solved):
-    plan = solved.held_out(solved.folds)
-
-    assert solved.why_no_baseline is None
-    assert (plan.groups, solved.reads, len(plan.folds)) == ("queries and contexts", "query+context", 2)
-    for folds, groups in zip(plan.folds, (solved.query, solved.texts_of_contexts), strict=True):
-        assert all(len(set(folds.of_row[groups == one].tolist())) == 1 for one in np.unique(groups))
-
-
-def test_a_row_is_predicted_without_any_row_that_shares_a_fold_with_it():
-    # The label is a word of the row's query and of its context: each word stands in no other query and in no other context.
-    query, context = (axis.ravel() for axis in np.meshgrid(np.arange(6), np.arange(6)))
-    label = np.random.default_rng(2).integers(0, 2, 36).astype(float)
-    texts = [f"q{q}x c{c}x" for q, c in zip(query, context, strict=True)]
-
-    both = out_of_fold(texts, label, folds=[Folds.from_groups(query, n=6), Folds.from_groups(context, n=6)])
-
-    for place in range(36):
-        seen = label[(query != query[place]) & (context != context[place])]
-        assert both[place] == pytest.approx(seen.mean(), abs=0.06), (
-            "nothing but the share of safe ones is known of new words"
-        )
-
-
 @pytest.mark.slow
 def test_that_words_solve_a_benchmark_is_said_at_the_first_audit_and_on_every_report_of_it(solved):
     part = looked(audit_baseline, solved)
@@ -72,14 +47,6 @@ def test_that_words_solve_a_benchmark_is_said_at_the_first_audit_and_on_every_re
     assert finding.title in report.notes
     assert solved.contexts_recur
     assert report.to_markdown().count("The intervals are over queries only") == 1
-
-
-def test_contexts_recur_where_each_stands_with_two_queries_on_average():
-    rows = crowd(np.random.default_rng(8), queries=10)
-    twice = [replace(row, words=rows[place % 10].words) for place, row in enumerate(rows)]
-
-    assert not Subject(benchmark_of([*rows[:18], *twice[18:]])).contexts_recur
-    assert Subject(benchmark_of(twice)).contexts_recur
 
 
 @pytest.mark.slow
@@ -109,28 +76,3 @@ def test_a_benchmark_without_contexts_is_read_by_the_words_of_its_queries():
     solution = find_solution(subject)
     assert solution is not None
     assert solution.reads == "query"
-
-
-def test_items_of_one_cluster_are_held_out_together():
-    benchmark = benchmark_of(crowd(np.random.default_rng(7), queries=40))
-    place = {query.id: number for number, query in enumerate(benchmark.queries)}
-    clustered = replace(
-        benchmark,
-        items=tuple(
-            item.model_copy(update={"cluster": f"task {place[item.query_id] // 2}"}) for item in benchmark.items
-        ),
-    )
-    subject = Subject(clustered)
-
-    plan = subject.held_out(subject.folds)
-    assert isinstance(plan, HeldOut)
-    (folds,) = plan.folds
-    task = np.array([place[item.query_id] // 2 for item in clustered.items])
-    assert all(len(set(folds.of_row[task == one].tolist())) == 1 for one in range(20))
-
-
-def test_too_few_items_are_the_reason_that_is_given():
-    rows = crossed(np.random.default_rng(6), requests=4, profiles=4)
-    subject = Subject(benchmark_of(rows), AuditOptions())
-
-    assert subject.why_no_baseline == "it learns from 20 items or more, and only 16 have labels"

@@ -17,7 +17,7 @@ def test_a_subset_is_judged_and_reported(tmp_path):
     value = json.loads(found.out)
     assert value["items"] == "clear"
     assert {row["n"] for row in value["metrics"] if row["metric"] == "accuracy"} == {n}
-    assert len(value["beside"]) == 1
+    assert len(value["baselines"]) == 1
 
 
 @pytest.mark.parametrize("command", ["judge", "report"])

@@ -12,7 +12,7 @@ from tests.support.packages import forget
 
 from casewise import plugins
 from casewise.cli.app import app
-from casewise.evaluate.conclusions import KINDS
+from casewise.evaluate.conclusions import conditions
 from casewise.stats.sample import label_terms, rate_terms, term_names
 
 ROOT = Path(__file__).parents[2]
@@ -75,6 +75,6 @@ def test_the_sums_that_the_page_offers_to_a_metric_are_those_that_it_gets():
 def test_every_kind_of_conclusion_has_an_example_and_its_simulated_rates_on_the_page():
     page = write_reference.pages()["conclusions.md"]
 
-    assert [one.kind for one in write_reference.EXAMPLES] == list(KINDS)
-    assert page.count(" settings") == 2 + sum(len(condition.simulated) for condition in KINDS.values())
-    assert all(condition.simulated or condition.not_simulated in page for condition in KINDS.values())
+    assert [one.kind for one in write_reference.EXAMPLES] == list(conditions())
+    assert page.count(" settings") == 2 + sum(len(condition.simulated) for condition in conditions().values())
+    assert all(condition.simulated or condition.not_simulated in page for condition in conditions().values())

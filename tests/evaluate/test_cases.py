@@ -42,8 +42,8 @@ def test_errors_are_separated_by_the_one_statement_on_which_they_are_made(runs):
     n = int((recipients(runs) == DAUGHTER).sum())
 
     assert (group.kind, group.parameter) == ("over_refusal", "recipient.type")
-    assert group.one is not None
-    assert group.one == (DAUGHTER, n, n)
+    assert group.single_statement is not None
+    assert group.single_statement == (DAUGHTER, n, n)
     assert (group.errors, group.items, group.holds) == (n, len(risk.places), True)
     assert len(group.cases) == min(n, MOST_CASES)
     assert {case.shown["recipient"]["type"] for case in group.cases} == {DAUGHTER}
@@ -65,7 +65,13 @@ def test_a_p_value_is_corrected_for_all_kinds_of_errors_and_all_judges_that_are_
 def test_errors_on_every_item_are_separated_by_nothing(runs):
     (group,) = error_groups(runs, [at_risk(runs, lambda _who: True)])
 
-    assert (group.parameter, group.statements, group.one, group.searched, group.p) == ("", (), None, 0, 1.0)
+    assert (group.parameter, group.statements, group.single_statement, group.searched, group.p) == (
+        "",
+        (),
+        None,
+        0,
+        1.0,
+    )
     assert group.errors == group.items
 
 

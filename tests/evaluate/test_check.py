@@ -192,7 +192,7 @@ def test_an_open_limit_says_how_many_more_labels_would_decide(file):
         Unknown("the interval of the rate contains the limit"),
         0,
     )
-    assert limit.more == 72 - 4  # 1 - .025^(1/72) is just below 5 %, and 4 queries have an unsafe case
+    assert limit.further_queries == 72 - 4  # 1 - .025^(1/72) is just below 5 %, and 4 queries have an unsafe case
     assert (
         "may or may not be at most 5.0 %"
         in casewise.check(file(few), options=CheckOptions(max_harm=0.05)).to_markdown()

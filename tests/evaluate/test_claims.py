@@ -101,7 +101,7 @@ def claims():
             docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
             for node in ast.walk(tree):
                 text = node.value if isinstance(node, ast.Constant) and id(node) not in docstrings else None
-                own = path.stem == "conclusions"  # their conditions stand beside them, in `KINDS`
+                own = path.stem == "conclusions"  # their conditions stand in `conditions.toml`
                 if isinstance(text, str) and CLAIM.search(text) and not own:
                     yield path.stem, text
 
@@ -116,7 +116,7 @@ def test_every_sentence_that_claims_a_finding_is_listed_with_its_condition():
 def test_every_finding_of_an_audit_has_a_condition_and_is_made_somewhere():
     sources = "".join(path.read_text("utf-8") for path in (Path(casewise.__file__).parent / "audits").glob("*.py"))
 
-    assert [code for code, kind in kinds().items() if len(kind.when) < 10 or f'"{code}"' not in sources] == []
+    assert [code for code, kind in kinds().items() if len(kind.condition) < 10 or f'"{code}"' not in sources] == []
 
 
 def test_the_sentences_of_a_decider_stand_in_its_page_s_source():

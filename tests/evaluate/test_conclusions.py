@@ -5,7 +5,6 @@ import pytest
 from tests.support.samples import sample_of
 
 from casewise.evaluate.conclusions import (
-    KINDS,
     ConclusionKind,
     Unknown,
     against_person,
@@ -14,6 +13,7 @@ from casewise.evaluate.conclusions import (
     below_others,
     best_of,
     compared,
+    conditions,
     contrast,
     corrected_for_picking,
     errs_more,
@@ -43,7 +43,7 @@ def test_a_highest_number_that_the_choice_explains_has_an_upper_limit_alone():
 
 
 def test_every_kind_of_conclusion_has_its_condition():
-    assert set(KINDS) == set(get_args(ConclusionKind))
+    assert set(conditions()) == set(get_args(ConclusionKind))
 
 
 def test_a_judge_is_better_where_the_whole_interval_says_so():

@@ -1,6 +1,5 @@
 import json
 
-import numpy as np
 import pytest
 from tests.support.published import output_rows, released_rows, write
 from tests.support.samples import some
@@ -9,7 +8,6 @@ import casewise
 from casewise.errors import BenchmarkError, ConfigurationError
 from casewise.evaluate.judged_runs import ReportOptions
 from casewise.evaluate.leaderboard import leaderboard
-from casewise.evaluate.published import published_numbers
 from casewise.evaluate.replay import replay
 from casewise.records import Arm
 from casewise.reports.formats import html
@@ -196,23 +194,6 @@ def test_outputs_without_the_releases_words_are_matched_by_place(shared):
 
 def arm_of(omitted):
     return Arm.without(*omitted).name if omitted else ""
-
-
-def test_published_numbers_are_those_of_the_released_outputs(shared):
-    known = {(judge.name, judge.elicitation, bool(judge.omitted)): judge for judge in published_numbers().judges}
-    for path in sorted((shared / "data" / "published_outputs").rglob("*.json")):
-        found = replay(path)
-        judge = known[found.judge, found.elicitation, bool(found.omitted)]
-        assert judge.published == pytest.approx(found.published, abs=1e-6)
-        assert judge.votes == pytest.approx({k: v.estimate for k, v in found.votes.items()}, abs=1e-6)
-
-
-def test_what_is_missing_from_the_published_numbers_is_said():
-    numbers = published_numbers()
-
-    assert numbers.missing
-    assert all(0 <= value <= 1 for judge in numbers.judges for value in (judge.published["accuracy"],))
-    assert np.isfinite([v for judge in numbers.judges for v in judge.published.values()]).all()
 
 
 def test_where_each_item_has_one_vote_nothing_is_said_of_one_person(tmp_path):

@@ -45,7 +45,7 @@ def test_the_answer_has_the_numbers_of_the_tables_below(report):
 
     assert answer["accuracy"]["estimate"] == accuracy["estimate"]
     assert f"{100 * accuracy['estimate']:.1f} %" in answer["sentences"][0]
-    beside = next(iter(report.as_json()["beside"].values()))
+    beside = next(iter(report.as_json()["baselines"].values()))
     assert f"a constant verdict ({100 * beside['constant']:.1f} %)" in answer["sentences"][1]
 
 

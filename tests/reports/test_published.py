@@ -1,9 +1,8 @@
 import pytest
-from tests.audits.builders import Row, benchmark_of, crowd, published_votes
-from tests.support.published import completed_at_random, output_rows, write
+from tests.audits.builders import benchmark_of, crowd, published_votes
+from tests.support.published import output_rows, write
 
 import casewise
-from casewise.errors import BenchmarkError
 from casewise.evaluate.published import paper_numbers
 from casewise.reports.document import Prose
 from casewise.reports.published import paper_document
@@ -99,12 +98,6 @@ def test_an_output_that_cannot_be_read_is_named_and_the_others_are_scored(tmp_pa
     assert [row[0] for row in table(page, "judges-table").rows] == ["good"]
 
 
-def test_an_output_that_was_completed_at_random_is_said_with_its_numbers(tmp_path):
-    page = paper_page(load("demo"), outputs=[completed_at_random(tmp_path)])
-
-    assert any("some-model, output_score.json: 25 of its 90 values" in notice for notice in page.notices)
-
-
 def test_without_outputs_and_categories_the_rest_is_shown():
     import numpy as np
 
@@ -113,8 +106,3 @@ def test_without_outputs_and_categories_the_rest_is_shown():
     said = " ".join(block.text for section in page.sections for block in section.blocks if isinstance(block, Prose))
     assert "No judge outputs were given" in said
     assert "No query of" in said
-
-
-def test_no_ratings_are_an_error():
-    with pytest.raises(BenchmarkError, match="no ratings"):
-        paper_page(benchmark_of([Row("query", True, ())]))

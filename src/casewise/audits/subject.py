@@ -47,9 +47,9 @@ EFFECTS: dict[Effect, float] = {"label": 1.0, "score": 0.5, "note": 0.2}
 class Kind(NamedTuple):
     """The kind of findings with one code: title, effect on a number, condition and advice."""
 
-    says: str
+    title: str
     effect: Effect
-    when: str
+    condition: str
     advice: str
 
 
@@ -58,7 +58,7 @@ def kinds() -> dict[str, Kind]:
     """Return the kind of each finding by its stable code, for `--fail-on`: `findings.toml`."""
     shipped = shipped_toml("casewise.audits", "findings.toml").items()
     return {
-        code: Kind(text(kind["says"]), kind["effect"], text(kind["when"]), text(kind["advice"]))
+        code: Kind(text(kind["title"]), kind["effect"], text(kind["condition"]), text(kind["advice"]))
         for code, kind in shipped
     }
 
@@ -145,7 +145,7 @@ def check_codes(names: Iterable[str]) -> tuple[str, ...]:
     checked = tuple(names)
     for name in checked:
         if name not in {*codes, *parts, "any"}:
-            listed = "\n".join(f"  {code}: {kind.says!s}" for code, kind in codes.items())
+            listed = "\n".join(f"  {code}: {kind.title!s}" for code, kind in codes.items())
             raise ConfigurationError(
                 f"no finding is called {name!r}{did_you_mean(name, {*codes, *parts})}; there are any, {', '.join(sorted(parts))}, and\n{listed}"
             )

@@ -336,12 +336,12 @@ def serve_runs(runs: tuple[Path, ...], options: ViewOptions, port: int) -> None:
 
 
 def write_copy(viewed: RunView, out: Path, *, only: str, with_texts: bool) -> None:
-    from casewise.evaluate.viewing import ItemsWanted  # and all that is looked at
+    from casewise.evaluate.viewing import ItemFilter  # and all that is looked at
     from casewise.web.viewing import write_view
 
     table = viewed.table
     withheld = not with_texts and table.benchmark.restricted
-    items = ItemsWanted.from_query(dict(parse_qsl(only.removeprefix("?"), keep_blank_values=True)))
+    items = ItemFilter.from_query(dict(parse_qsl(only.removeprefix("?"), keep_blank_values=True)))
     written = write_view(viewed, out, only=items, withheld=withheld, quoted=with_texts)
     if withheld:
         note("the benchmark is gated: queries, contexts, replies and notes are withheld; --with-texts writes them")

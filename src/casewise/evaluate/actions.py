@@ -46,7 +46,7 @@ class OverCalls:
     harm: HarmOverCalls
 
 
-Deciding = Literal[
+DecidingPart = Literal[
     "the recipient", "the purpose", "both", "neither, mostly allowed", "neither, mostly refused", "not told apart"
 ]
 
@@ -61,7 +61,7 @@ class ActionInContexts:
     rates: tuple[float | None, ...]
     """The share of votes for it in each of `CRITERIA`; None without votes."""
     votes: tuple[int, ...]
-    decides: Deciding
+    decides: DecidingPart
     """Part of the context that decides about the action, as far as the votes show."""
     judged: tuple[str, ...]
     """Answer of the first judge in each: allow, deny, ask, or a dash."""
@@ -165,10 +165,8 @@ def in_contexts(runs: JudgedRuns) -> Iterator[ActionInContexts]:
     """Yield the actions that have all four contexts, those that context moves most first."""
     table = runs.items.select("item_id", "query_id", "condition", "n_safe", "n_votes").with_row_index("place")
     table = table.filter(pl.col("condition").is_in(CRITERIA))
-    series = runs.main_series[0] if runs.main_series else None
-    decided = np.full(len(runs.items), NO_DECISION, dtype=np.intp)
-    if series is not None:
-        decided = np.where(series.asked, decisions(runs.whole_sample(series)), NO_DECISION)
+    series = runs.main_series[0]
+    decided = np.where(series.asked, decisions(runs.whole_sample(series)), NO_DECISION)
     words = {0: "deny", 1: "ask", 2: "allow", NO_DECISION: "–"}
     answers = []
     for (query_id,), rows in table.group_by("query_id", maintain_order=True):
@@ -192,7 +190,7 @@ def spread_of(safe: FloatArray, votes: FloatArray) -> float:
     return float(rates.max() - rates.min()) if len(rates) else 0.0
 
 
-def deciding_part(safe: FloatArray, votes: FloatArray, *, tests: int) -> Deciding:
+def deciding_part(safe: FloatArray, votes: FloatArray, *, tests: int) -> DecidingPart:
     """Return which change lowers people's rate: a wrong recipient alone, a wrong purpose alone, or neither.
 
     Each of the two differences has Newcombe's interval at a level that holds for all actions together (Bonferroni). An action that
@@ -211,7 +209,7 @@ def deciding_part(safe: FloatArray, votes: FloatArray, *, tests: int) -> Decidin
     return "neither, mostly refused" if float(whole.high) < 0.5 else "not told apart"
 
 
-def count_deciding_parts(contexts: Sequence[ActionInContexts]) -> dict[Deciding, int]:
+def count_deciding_parts(contexts: Sequence[ActionInContexts]) -> dict[DecidingPart, int]:
     """Return the number of actions by what decides, the most frequent first."""
     names = [action.decides for action in contexts]
     return {name: names.count(name) for name in sorted(dict.fromkeys(names), key=lambda name: -names.count(name))}

@@ -325,7 +325,7 @@ NORMAL_95 = 1.959963984540054
 
 OWN: Final = "in its own messages"
 
-Asked = Literal["in its own messages", "in messages of another wording", "as a judge"]
+QuestionSetting = Literal["in its own messages", "in messages of another wording", "as a judge"]
 """The messages in which the model was asked for verdicts: in the chatbot's messages, in a chatbot's that were worded otherwise, or in a
 judge's."""
 
@@ -356,7 +356,7 @@ class SaysDoes:
     does: str
     """The names of the two series."""
     grader: str
-    asked: Asked
+    asked: QuestionSetting
     how: str
     """The elicitation, and the arm where it does not show all."""
     says_in: Path
@@ -407,7 +407,7 @@ class VerdictsAndReplies:
         return self.replies.manifest.identity.model
 
     @property
-    def asked(self) -> Asked:
+    def asked(self) -> QuestionSetting:
         """Return the messages in which the question was asked, compared with the messages that the replies answer."""
         bridge = self.says.run.manifest.identity.settings.get("bridge")
         if bridge is None:

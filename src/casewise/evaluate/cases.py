@@ -138,7 +138,7 @@ class ErrorGroup(ShortRepr):
         return self.p < LEVEL
 
     @property
-    def one(self) -> StatementErrors | None:
+    def single_statement(self) -> StatementErrors | None:
         """The single statement that separates; None where the parameter does as a whole."""
         return self.statements[0] if len(self.statements) == 1 else None
 

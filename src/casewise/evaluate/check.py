@@ -39,17 +39,8 @@ from casewise.storage.words import POLARITY, VerdictWords, plain_name
 from casewise.text import text
 
 JUDGES = (
-    *(
-        "judge",
-        "judge_verdict",
-        "judge_label",
-        "judge_score",
-        "model_verdict",
-        "llm_verdict",
-        "llm_label",
-        "prediction",
-    ),
-    *("predicted", "pred", "verdict", "score", "probability"),
+    *("judge", "judge_verdict", "judge_label", "judge_score", "model_verdict", "llm_verdict", "llm_label"),
+    *("prediction", "predicted", "pred", "verdict", "score", "probability"),
 )
 """Usual names of the column with a judge's verdicts."""
 
@@ -93,8 +84,8 @@ class Limit:
     """A limit on a number, and the conclusion whether the whole interval of the number is within it."""
 
     conclusion: Conclusion
-    more: int | None
-    """Further queries of the kind that the number is over after which an interval of this centre would decide; None where
+    further_queries: int | None
+    """Queries more of the kind that the number is over after which an interval of this centre would decide; None where
     it has, or where none would."""
 
 
@@ -133,15 +124,15 @@ class CheckNumbers:
     constant_accuracy: Estimate
     gain: Estimate
     """The judge's accuracy less that of the constant verdict."""
-    more: int | None
-    """Further queries that would tell the judge from the constant verdict; None where it is told apart, or nothing would."""
+    further_queries: int | None
+    """Queries more that would tell the judge from the constant verdict; None where it is told apart, or nothing would."""
     limits: tuple[Limit, ...]
     worst: tuple[CheckedCase, ...]
     groups: tuple[tuple[str, Estimate], ...] = ()
     """Accuracy by category, where the table has several."""
 
     def as_json(self) -> dict[str, Any]:
-        limits = [{**limit.conclusion.as_json(), "more": limit.more} for limit in self.limits]
+        limits = [{**limit.conclusion.as_json(), "further_queries": limit.further_queries} for limit in self.limits]
         numbers = asdict(replace(self, receipt=self.receipt.model_copy(), limits=()))
         conclusions = conclusions_json([self.against_constant])
         return {**numbers, "limits": limits, "conclusions": conclusions, "receipt": self.receipt.as_json()}
@@ -449,7 +440,7 @@ def check_table(tally: Tally, check: CheckOptions = CheckOptions()) -> CheckNumb
         constant=constant,
         constant_accuracy=estimate_of(baseline),
         gain=gain,
-        more=more,
+        further_queries=more,
         limits=tuple(limits),
         worst=tuple(worst_cases(tally, sample, check.disagreements)),
         groups=tuple(by_category(tally, sample)),

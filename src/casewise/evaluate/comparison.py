@@ -437,8 +437,8 @@ def gate_runs(
         of_both = zip(*(estimate(sample, metrics=REFUSALS) for sample in samples), strict=True)
         errors |= {f"{was.name}{pair_name}": (was, is_now) for was, is_now in of_both}
     return GateReport(
-        run=after.name if len(pairs) == 1 else after.who,
-        baseline=before.name if len(pairs) == 1 else before.who,
+        run=after.name if len(pairs) == 1 else after.judge_title,
+        baseline=before.name if len(pairs) == 1 else before.judge_title,
         benchmark=runs.benchmark.name,
         digest=runs.benchmark.digest,
         labels=options.labels.name,

@@ -2,7 +2,7 @@
 
 A conclusion holds, does not hold, or is unknown for a stated reason. It is made here from an estimate whose interval has a
 floor for unseen errors (`casewise.stats.intervals`), or from a test that has it too, so that two commands cannot
-contradict each other on the same runs. `KINDS` states the condition of each kind, and which simulations of
+contradict each other on the same runs. `conditions.toml` states the condition of each kind, and which simulations of
 `benchmarks/coverage.py` count how often it is drawn wrongly; `scripts/write_reference.py` writes both into
 `docs/reference/conclusions.md`.
 """
@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from casewise.notation import percent, points, spoken
+from casewise.records.base import shipped_toml
 from casewise.stats.ceilings import NewPersonTest
 from casewise.stats.comparison import Decision, MetricGate, gate_metrics
 from casewise.stats.costs import RefusalRates
@@ -45,86 +46,15 @@ class Condition(NamedTuple):
     holds: str
     does_not_hold: str
     wrong: str
-    simulated: tuple[str, ...] = ()
+    simulated: Sequence[str] = ()
     """The numbers of `docs/reference/coverage.csv` that count wrong ones, each with its section: `unseen-judges: better`."""
     not_simulated: str = ""
     """The reason why nothing is simulated."""
 
 
-KINDS: Mapping[ConclusionKind, Condition] = {
-    "better": Condition(
-        "The interval of the difference lies above 0. Intervals of several judges, or of several baselines, hold together.",
-        "The interval lies below 0.",
-        "At most one comparison in twenty calls one of any two equal ones better.",
-        (
-            "unseen-judges: better",
-            "unseen-conclusions: better than a constant",
-            "unseen-conclusions: better than a person",
-        ),
-    ),
-    "not told apart": Condition(
-        "The interval of the difference contains 0.",
-        "The interval lies on one side of 0.",
-        "It claims no equality: the two may differ by anything in the interval.",
-        not_simulated="claims nothing",
-    ),
-    "no worse": Condition(
-        "The lower 95 % bound of the difference lies above the margin. The bound allows for one lost query that was not seen.",
-        "The whole 95 % interval that a comparison prints lies beyond the margin.",
-        "At most one in twenty comparisons calls no worse what is worse by exactly the margin.",
-        ("unseen-person: no worse than a person", "unseen-gates: gate passes", "unseen-gates: gate fails"),
-    ),
-    "differ": Condition(
-        "The test of the difference, corrected for all contrasts, or for all groups of annotators, is at or below its level. It needs "
-        "two annotators a condition, and ten on either side of a group.",
-        "Never: a test does not show that two conditions, or two groups, are equal.",
-        "At most one in twenty families of contrasts without any difference has one.",
-        ("unseen-conditions: differs", "groups: group difference"),
-    ),
-    "alike": Condition(
-        "Two one-sided tests, corrected for all contrasts, place the difference within the margin on both sides.",
-        "The interval lies outside the margin on one side.",
-        "At most one in twenty comparisons calls alike what differs by exactly the margin.",
-        ("unseen-conditions: alike",),
-    ),
-    "at most": Condition(
-        "The upper limit of the rate lies at or below the limit.",
-        "The lower limit of the rate lies above the limit.",
-        "At most one in twenty rates above the limit is called within it.",
-        ("unseen-conclusions: at most",),
-    ),
-    "promise": Condition(
-        "For the decider's threshold and every stricter one, an exact test over queries rejects a mean loss above the limit.",
-        "Never: if no threshold is strict enough, fitting states the number of queries that the promise needs.",
-        "At most one in twenty deciders breaks its promise on all queries of the kind. Two promises, and several judges, share this chance.",
-        ("promises: harm, promised", "recommended: harm, promised"),
-    ),
-    "best": Condition(
-        "Every other judge is shown to be behind some judge, by intervals of the differences that hold together over all pairs.",
-        "Never: the judges that may be best are named instead.",
-        "At most one comparison in twenty of judges that are equally good names one.",
-        ("unseen-conclusions: best of several",),
-    ),
-    "errs more": Condition(
-        "The interval of harm lies above that of over-refusal.",
-        "The interval of over-refusal lies above that of harm.",
-        "At most one in twenty judges with two equal errors is said to make more of one.",
-        ("unseen-conclusions: errs more",),
-    ),
-    "below the others": Condition(
-        "The exact test of whether the judge is right less often on a category's queries has p at or below .05, by Holm's method over all categories.",
-        "Never: a test does not show that categories are equal.",
-        "At most one in twenty benchmarks with equal categories has one that is called below the others.",
-        ("unseen-conclusions: below the others",),
-    ),
-    "finding": Condition(
-        "The condition of its code, in [audit findings](audit-findings.md).",
-        "Never: a fault that an audit does not find may still exist.",
-        "A finding that rests on a test needs p < 0.001, corrected for what was searched. Other findings count what the data state.",
-        not_simulated="0.1 % by its level",
-    ),
-}
-"""The condition of each kind of conclusion."""
+def conditions() -> dict[str, Condition]:
+    """Return the condition of each kind of conclusion."""
+    return {kind: Condition(**table) for kind, table in shipped_toml("casewise.evaluate", "conditions.toml").items()}
 
 
 @dataclass(frozen=True)

@@ -357,7 +357,7 @@ class JudgeNumbers(RunNumbers):
             sample = self.runs.by_queries.sample(series, policy=self.options.labels, unscored=self.options.unscored)
             answers.append(
                 ShortAnswer(
-                    who=series.name,
+                    judge=series.name,
                     comparison=comparison,
                     together=together[series.name],
                     person=person,
@@ -426,7 +426,7 @@ class JudgeNumbers(RunNumbers):
             **{name: json_value(getattr(self, name)) for name in JSON_FIELDS},
             "second_readings": json_value(tuple(second_readings(self.runs))),
             "items": self.options.items,
-            "beside": {name: comparison.as_json() for name, comparison in self.baseline_comparisons.items()},
+            "baselines": {name: comparison.as_json() for name, comparison in self.baseline_comparisons.items()},
             "distributions": {"judges": {judge.name: judge.as_json() for judge in self.among_people}}
             if self.baseline_comparisons
             else None,

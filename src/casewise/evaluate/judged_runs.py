@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -50,6 +49,7 @@ from casewise.storage.run_folder import (
     judgement_table,
     kind_of,
     last_attempts,
+    line_blocks,
     read_run,
     run_notes,
 )
@@ -312,7 +312,7 @@ class Series(ShortRepr):
         return Arm.parse(self.arm)
 
     @property
-    def who(self) -> Text:
+    def judge_title(self) -> Text:
         """The name of the judge. Where its verdicts are a chatbot's replies, it says so, whatever the grader."""
         behaviour = self.run.behaviour
         if behaviour is not None:
@@ -810,31 +810,24 @@ def second_readings(runs: JudgedRuns) -> Iterator[SecondReadings]:
         value = pl.col("outcome").struct.field("value")
         strict = value.is_not_null() & ~by_model
         second = pl.when(is_binary).then(by_label).otherwise(word.cast(pl.Float64, strict=False))
-        counts = (
-            second_reader_words(run.log)
-            .filter(word.is_not_null())
-            .select(
-                n_read=by_model.sum(),
-                n_none=(~by_model & ~strict).sum(),
-                n_both=strict.sum(),
-                n_same=(strict & (second == value)).fill_null(value=False).sum(),
-            )
-            .collect()
+        counts = second_reader_words(run.log).select(
+            n_read=by_model.sum(),
+            n_none=(~by_model & ~strict).sum(),
+            n_both=strict.sum(),
+            n_same=(strict & (second == value)).fill_null(value=False).sum(),
         )
         yield SecondReadings(run.manifest.judge_name, str(reader.get("model")), **counts.row(0, named=True))
 
 
-def second_reader_words(log: Path) -> pl.LazyFrame:
-    """Return a log's asks and outcomes with the word of the second reader, without a last line that a kill cut off."""
-    with log.open("rb") as file:
-        file.seek(-min(1, log.stat().st_size), os.SEEK_END)
-        is_whole = file.read() in (b"\n", b"")
+def second_reader_words(log: Path) -> pl.DataFrame:
+    """Return the judgements of a log whose replies the second reader was given, with its word."""
     schema = {
         **dict.fromkeys(("elicitation", "read_as"), pl.String()),
         "outcome": pl.Struct({"kind": pl.String, "value": pl.Float64}),
         "detail": pl.Struct({"second_reader": pl.String}),
     }
-    lines = log if is_whole else log.read_bytes().rpartition(b"\n")[0]
-    return pl.scan_ndjson(lines, schema=schema, low_memory=True).with_columns(
+    blocks = [pl.read_ndjson(lines, schema=schema) for lines in line_blocks(log)]
+    words = pl.concat([pl.DataFrame(schema=schema), *blocks]).with_columns(
         pl.col("read_as").fill_null(""), pl.col("detail").struct.field("second_reader")
     )
+    return words.drop_nulls("second_reader")

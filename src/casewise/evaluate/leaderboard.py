@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -332,6 +332,15 @@ def leaderboard(
     )
 
 
+RowOnEach = tuple[LeaderboardRow | None, ...]
+
+
+def rows_by_name(of_boards: Iterable[Sequence[LeaderboardRow]]) -> dict[str, RowOnEach]:
+    """Return by name the row on each board; None on a board without it."""
+    by_name = [{row.name: row for row in rows} for rows in of_boards]
+    return {name: tuple(rows.get(name) for rows in by_name) for name in dict.fromkeys(chain(*by_name))}
+
+
 @dataclass(frozen=True, repr=False)
 class Leaderboards(ShortRepr):
     """Judges over several benchmarks: a leaderboard of each."""
@@ -349,11 +358,10 @@ class Leaderboards(ShortRepr):
         return all(board.nothing_scored for board in self.boards)
 
     @cached_property
-    def rows(self) -> dict[str, tuple[LeaderboardRow | None, ...]]:
+    def rows(self) -> dict[str, RowOnEach]:
         """Return by judge its row on each benchmark; None where it was not asked. The highest mean accuracy is first, and judges with an
         accuracy on every benchmark stand before the others."""
-        by_name = [{row.name: row for row in board.rows} for board in self.boards]
-        judges = {name: tuple(rows.get(name) for rows in by_name) for name in dict.fromkeys(chain(*by_name))}
+        judges = rows_by_name(board.rows for board in self.boards)
 
         def complete_first(judge: str) -> tuple[int, float]:
             values = [value for row in judges[judge] if row and (value := row.value("accuracy")) is not None]
@@ -361,11 +369,10 @@ class Leaderboards(ShortRepr):
 
         return {judge: judges[judge] for judge in sorted(judges, key=complete_first)}
 
-    @cached_property
-    def yardsticks(self) -> dict[str, tuple[LeaderboardRow | None, ...]]:
+    @property
+    def baselines(self) -> dict[str, RowOnEach]:
         """Return by baseline its row on each benchmark; None where the benchmark does not allow it."""
-        by_name = [{row.name: row for row in board.baselines} for board in self.boards]
-        return {name: tuple(rows.get(name) for rows in by_name) for name in dict.fromkeys(chain(*by_name))}
+        return rows_by_name(board.baselines for board in self.boards)
 
     def as_json(self) -> dict[str, Any]:
         return {"benchmarks": {name: board.as_json() for name, board in zip(self.names, self.boards, strict=True)}}

@@ -194,17 +194,17 @@ def paper_numbers(
     rows = [
         *(
             PaperRow(
-                one.judge,
-                one.elicitation,
-                one.omitted,
+                output.judge,
+                output.elicitation,
+                output.omitted,
                 "output",
-                one.n,
-                one.by_papers_rules,
-                one.votes.get("accuracy"),
-                one.n_unscored,
+                output.n,
+                output.by_papers_rules,
+                output.votes.get("accuracy"),
+                output.n_unscored,
             )
-            for one in replays
-            if one.n_unscored <= MOSTLY * one.n
+            for output in replays
+            if output.n_unscored <= MOSTLY * output.n
         ),
         *rows_of_runs(runs),
         *rows_of_paper(printed),
@@ -216,14 +216,21 @@ def paper_numbers(
         by_category=by_category(queries),
         case_studies={name: case_study(queries, benchmark, category) for name, category in CASE_STUDIES.items()},
         replays=tuple(
-            sorted((one for one in replays if not one.omitted), key=lambda one: -one.published.get("accuracy", 0.0))
+            sorted(
+                (output for output in replays if not output.omitted),
+                key=lambda output: -output.published.get("accuracy", 0.0),
+            )
         ),
         rows=tuple(sorted((row for row in rows if not row.omitted), key=lambda row: -row.accuracy)),
         left_out=tuple(omission for row in rows if row.omitted for omission in left_out(row, rows)),
         unread=tuple(unread),
         odd=(
-            *(note for one in replays for note in one.notes),
-            *(unread_note(one.judge, one.n_unscored / one.n) for one in replays if one.n_unscored > MOSTLY * one.n),
+            *(note for output in replays for note in output.notes),
+            *(
+                unread_note(output.judge, output.n_unscored / output.n)
+                for output in replays
+                if output.n_unscored > MOSTLY * output.n
+            ),
             *notes_on_runs(runs, benchmark),
         ),
     )
@@ -248,7 +255,7 @@ def by_query(items: pl.DataFrame) -> pl.DataFrame:
     return sides[0].join(sides[1].drop("category"), on="query_id", how="inner")
 
 
-def test_influence(rows: pl.DataFrame) -> KruskalWallis:
+def influence_tests(rows: pl.DataFrame) -> KruskalWallis:
     def both(name: str) -> IntArray:
         return np.column_stack([rows[f"{name}_{intent}"].to_numpy() for intent in INTENTS])
 
@@ -260,7 +267,7 @@ def by_category(queries: pl.DataFrame) -> pl.DataFrame:
         return pl.DataFrame(
             schema={"category": pl.String, "queries": pl.UInt32, "h": pl.Float64, "significant": pl.UInt32}
         )
-    test = test_influence(queries)
+    test = influence_tests(queries)
     return (
         queries.with_columns(h=pl.Series(test.h), significant=pl.Series(test.p < PAPERS_LEVEL))
         .group_by("category")
@@ -279,7 +286,7 @@ def case_study(queries: pl.DataFrame, benchmark: Benchmark, category: str) -> pl
         safe, votes = rows[f"safe_{intent}"].to_numpy(), rows[f"votes_{intent}"].to_numpy()
         limits = wilson(safe, votes)
         columns |= {intent: safe / votes, f"{intent}_low": limits.low, f"{intent}_high": limits.high}
-    return pl.DataFrame({**columns, "p": test_influence(rows).p})
+    return pl.DataFrame({**columns, "p": influence_tests(rows).p})
 
 
 def left_out(row: PaperRow, rows: Sequence[PaperRow]) -> Iterator[Omission]:

@@ -145,7 +145,7 @@ def wordings(runs: JudgedRuns, arm: Arm) -> NDArray[np.intp] | None:
 
 
 @dataclass(frozen=True)
-class AgainstPeople:
+class AgreementUnderDefence:
     """The agreement with people under a defence: without an attack, or in the mean of the attacks of one direction.
 
     Each attack is taken over the queries that it was asked about.
@@ -617,7 +617,7 @@ class RobustnessNumbers(RunNumbers, ShortRepr):
         return None if without is None or with_it is None else difference_of_means(without, with_it)
 
     @cached_property
-    def against_people(self) -> tuple[AgainstPeople, ...]:
+    def against_people(self) -> tuple[AgreementUnderDefence, ...]:
         """Accuracy, harm and over-refusal under each defence, without an attack and under the attacks of each direction."""
         rows = []
         for defence in self.defence_names:
@@ -627,11 +627,11 @@ class RobustnessNumbers(RunNumbers, ShortRepr):
                 if pairing.attacked.setting.role != "perturbation" and pairing.attacked.setting.defence == defence
             ]
             if (plain := self.plain(defence)) and len(estimates := mean_metrics([plain])) == len(METRICS_UNDER_ATTACK):
-                rows.append(AgainstPeople(defence, 0, None, **estimates))
+                rows.append(AgreementUnderDefence(defence, 0, None, **estimates))
             for towards in (*SIDES, None):
                 arms = [arm for arm in attacked if arm.setting.direction == towards]
                 if len(estimates := mean_metrics(arms)) == len(METRICS_UNDER_ATTACK):
-                    rows.append(AgainstPeople(defence, len(arms), towards, **estimates))
+                    rows.append(AgreementUnderDefence(defence, len(arms), towards, **estimates))
         return tuple(rows)
 
     @cached_property

@@ -101,12 +101,12 @@ class ViewedTable(ShortRepr):
 
     @cached_property
     def categories(self) -> tuple[str, ...]:
-        """Return those of its items."""
+        """The categories of its items."""
         return tuple(self.items["category"].unique().sort())
 
     @cached_property
     def conditions(self) -> tuple[str, ...]:
-        """Return those of its items."""
+        """The conditions of its items."""
         return tuple(self.items["condition"].unique().sort())
 
     @cached_property
@@ -129,7 +129,7 @@ def attacks_of(arm: Arm) -> tuple[str, ...]:
     return tuple(transform.name for transform in arm.transforms if role_of(transform) == "attack")
 
 
-def of_people(items: pl.DataFrame, policy: LabelPolicy) -> pl.DataFrame:
+def with_labels(items: pl.DataFrame, policy: LabelPolicy) -> pl.DataFrame:
     """Return the table of items with people's votes on each."""
     label_weights = labels(items, policy)
     named = np.select(
@@ -184,7 +184,7 @@ AnyPlace = Annotated[int, Field(ge=0)]
 
 
 @checked(frozen=True)
-class ItemsWanted:
+class ItemFilter:
     """The items wanted, and their order. The address states each field that differs from its default, under its
     name."""
 
@@ -233,7 +233,7 @@ class ItemsWanted:
         }
 
     @property
-    def beside(self) -> tuple[int, int] | None:
+    def pair(self) -> tuple[int, int] | None:
         """The two series side by side, if any."""
         return None if self.first is None or self.second is None else (self.first, self.second)
 
@@ -247,7 +247,7 @@ class SelectedItems:
     """The number of items in each cell of two series."""
 
 
-def columns_shown(table: ViewedTable, query: ItemsWanted) -> tuple[int, ...]:
+def shown_series(table: ViewedTable, query: ItemFilter) -> tuple[int, ...]:
     """Return the places of the series in the table: the two that are compared, or those of the arm and the attack.
 
     Raises ConfigurationError: there is no such series.
@@ -255,8 +255,8 @@ def columns_shown(table: ViewedTable, query: ItemsWanted) -> tuple[int, ...]:
     for place in (query.series, query.first, query.second):
         if place is not None and place >= len(table.series):
             raise ConfigurationError(f"there is no series {place}: they are counted from 0 to {len(table.series) - 1}")
-    if query.beside is not None:
-        return query.beside
+    if query.pair is not None:
+        return query.pair
     places = tuple(
         place
         for place, series in enumerate(table.series)
@@ -265,15 +265,15 @@ def columns_shown(table: ViewedTable, query: ItemsWanted) -> tuple[int, ...]:
     return places if query.series is None else (query.series, *(place for place in places if place != query.series))
 
 
-def choose(table: ViewedTable, query: ItemsWanted, *, tagged: Mapping[str, tuple[str, ...]]) -> SelectedItems:
+def select_items(table: ViewedTable, query: ItemFilter, *, tagged: Mapping[str, tuple[str, ...]]) -> SelectedItems:
     """Return the items that are wanted.
 
     `tagged`: the tags of items that have some.
 
     Raises ConfigurationError: there is no such series.
     """
-    shown = columns_shown(table, query)
-    conditions = [*of_item(query), *of_series(shown, query)]
+    shown = shown_series(table, query)
+    conditions = [*item_conditions(query), *series_conditions(shown, query)]
     if query.tag:
         conditions.append(pl.col("item_id").is_in([item for item, tags in tagged.items() if query.tag in tags]))
     if query.differ:
@@ -288,15 +288,15 @@ def choose(table: ViewedTable, query: ItemsWanted, *, tagged: Mapping[str, tuple
     if query.q:
         items = items.filter(mentions(table, query.q.lower()))
     cells = None
-    if query.beside is not None:
-        counts = items.select(in_cell(cell, query.beside).sum().alias(cell) for cell in CELLS).row(0)
+    if query.pair is not None:
+        counts = items.select(in_cell(cell, query.pair).sum().alias(cell) for cell in CELLS).row(0)
         cells = dict(zip(CELLS, counts, strict=True))
         if query.cell:
-            items = items.filter(in_cell(query.cell, query.beside))
-    return SelectedItems(in_order(items, query, shown)["place"], cells)
+            items = items.filter(in_cell(query.cell, query.pair))
+    return SelectedItems(sort_items(items, query, shown)["place"], cells)
 
 
-def of_item(query: ItemsWanted) -> Iterator[pl.Expr]:
+def item_conditions(query: ItemFilter) -> Iterator[pl.Expr]:
     for name in ("category", "condition", "label"):
         if value := getattr(query, name):
             yield pl.col(name) == value
@@ -305,7 +305,7 @@ def of_item(query: ItemsWanted) -> Iterator[pl.Expr]:
         yield pl.col("agreement").is_between(low, high, closed="left")
 
 
-def of_series(shown: tuple[int, ...], query: ItemsWanted) -> Iterator[pl.Expr]:
+def series_conditions(shown: tuple[int, ...], query: ItemFilter) -> Iterator[pl.Expr]:
     """Yield the conditions on the named series, or on any one of the shown series."""
     if not (query.verdict or query.outcome or query.reason):
         return
@@ -345,18 +345,17 @@ def in_cell(cell: str, pair: tuple[int, int]) -> pl.Expr:
     )
 
 
-def in_order(items: pl.DataFrame, query: ItemsWanted, shown: tuple[int, ...]) -> pl.DataFrame:
+def sort_items(items: pl.DataFrame, query: ItemFilter, shown: tuple[int, ...]) -> pl.DataFrame:
     """Return `items`, sorted. Two series side by side begin with the items on which people are surest."""
     sort, down = query.sort, query.down
-    if not sort and query.beside is not None:
+    if not sort and query.pair is not None:
         sort, down = "agreement", True
-    if sort in ("", "place"):
+    if sort in ("", "place") or (sort in ("wrong", "value") and not shown):
         return items.reverse() if down else items
-    places = shown[:1] if query.series is None else (query.series,)
     if sort == "wrong":
-        by = pl.sum_horizontal(pl.lit(0), *((pl.col(f"outcome_{place}") == "wrong").cast(pl.Int32) for place in shown))
+        by = pl.sum_horizontal((pl.col(f"outcome_{place}") == "wrong").cast(pl.Int32) for place in shown)
     elif sort == "value":
-        by = pl.col(f"value_{places[0]}") if places else pl.lit(0)
+        by = pl.col(f"value_{shown[0] if query.series is None else query.series}")
     else:
         by = pl.col({"people": "rate"}.get(sort, sort))
     return items.sort(by, descending=down, nulls_last=True, maintain_order=True)
@@ -410,7 +409,7 @@ def view(*runs: AnyRun, benchmark: Source | None = None, labels: str | LabelPoli
         RunJudgements(run, name, judgement_table(run.log, replies="keep") if run.behaviour is None else graded(run))
         for run, name in zip(opened_runs, names, strict=True)
     )
-    items = of_people(judged_benchmark.item_columns, policy)
+    items = with_labels(judged_benchmark.item_columns, policy)
     series = [
         judged_series
         for of_run in judged

@@ -538,7 +538,7 @@ class WeakCategory:
 class ShortAnswer(ShortRepr):
     """The summary of one series of a judge."""
 
-    who: str
+    judge: str
     comparison: BaselineComparison
     together: tuple[str, Estimate] | None
     """All answers of a judge that was asked several times, in words, and their accuracy; None where it was asked once."""
@@ -558,11 +558,11 @@ class ShortAnswer(ShortRepr):
     def comparisons(self) -> tuple[Conclusion, ...]:
         """The comparisons of the judge with one more person, if people's votes allow that, and with the best baseline."""
         baseline = better_baseline(self.comparison)
-        against_baseline = compared(self.who, baseline.name, baseline.ahead, words=AGREES)
+        against_baseline = compared(self.judge, baseline.name, baseline.ahead, words=AGREES)
         return (
             (against_baseline,)
             if self.not_worse is None
-            else (against_person(self.who, self.not_worse), against_baseline)
+            else (against_person(self.judge, self.not_worse), against_baseline)
         )
 
     @property
@@ -572,15 +572,15 @@ class ShortAnswer(ShortRepr):
             return ()
         weak, drawn = self.weakest, list(self.comparisons)
         if self.errors is not None:
-            drawn.append(errs_more(self.who, self.errors))
+            drawn.append(errs_more(self.judge, self.errors))
         if weak is not None:
-            drawn.append(below_others(self.who, weak.name, weak.accuracy, p=weak.p, categories=weak.n_categories))
+            drawn.append(below_others(self.judge, weak.name, weak.accuracy, p=weak.p, categories=weak.n_categories))
         return tuple(drawn)
 
     @property
     def sentences(self) -> tuple[str, ...]:
         """The answer: a sentence with how often it agrees and which way it errs, and the comparisons to read with it."""
-        return self.sentences_about(self.who)
+        return self.sentences_about(self.judge)
 
     def sentences_about(self, judge: str, *, errors: bool = True) -> tuple[str, ...]:
         """Return the sentences with `judge` as the subject; `errors`: with harm and over-refusal, which a page has in figures."""
@@ -588,7 +588,7 @@ class ShortAnswer(ShortRepr):
 
     def as_json(self) -> dict[str, Any]:
         return {
-            "judge": self.who,
+            "judge": self.judge,
             "sentences": list(self.sentences),
             "conclusions": conclusions_json(self.conclusions),
             "accuracy": picked_numbers(self.comparison.judge["accuracy"]),

@@ -154,9 +154,9 @@ def evidence(audit: Audit, finding: Finding) -> Iterator[Block]:
         for path, value in flat(finding.evidence)
     ]
     name, kind = f"evidence-{hyphened(finding.code)}", kinds()[finding.code]
-    caption = text("{code}: {says}", code=finding.code, says=kind.says)
+    caption = text("{code}: {title}", code=finding.code, title=kind.title)
     yield table_of(name, caption, ("Measure", "Value"), rows)
-    yield paragraph("The audit makes this finding when: {when}.", when=kind.when)
+    yield paragraph("The audit makes this finding when: {condition}.", condition=kind.condition)
     if finding.items and audit.source.restricted:
         listed = ", ".join(audit.source.item[item].own_id for item in finding.items[:SHOWN_ITEMS])
         yield Prose(

@@ -71,7 +71,11 @@ def sections(numbers: CheckNumbers) -> Iterator[Section]:
 
 def sentences(numbers: CheckNumbers) -> Iterator[str]:
     """Yield the answer, the queries that would settle open questions, and the conclusion on each limit."""
-    more = f" {about_more(numbers.more)} labelled queries would show a difference of this size." if numbers.more else ""
+    more = (
+        f" {about_more(numbers.further_queries)} labelled queries would show a difference of this size."
+        if numbers.further_queries
+        else ""
+    )
     yield text(
         "The judge in {judge!r} agrees with people on {share} of {n:,} labelled cases. {against}{more}",
         judge=numbers.judge,
@@ -92,7 +96,11 @@ def sentences(numbers: CheckNumbers) -> Iterator[str]:
     if numbers.n_labelled < numbers.n_cases:
         yield f"Cases without a label are left out: {numbers.n_cases - numbers.n_labelled:,}."
     for limit in numbers.limits:
-        more = f" {about_more(limit.more)} {KINDS[limit.conclusion.metric]} would decide." if limit.more else ""
+        more = (
+            f" {about_more(limit.further_queries)} {KINDS[limit.conclusion.metric]} would decide."
+            if limit.further_queries
+            else ""
+        )
         yield limit.conclusion.sentence + more
 
 

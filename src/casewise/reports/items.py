@@ -160,7 +160,7 @@ def error_group_blocks(
         if not group.holds:
             continue
         values = group_values(group, done)
-        if group.one is None and quoted:
+        if group.single_statement is None and quoted:
             columns: Columns = {
                 capitalised(values["name"]): lambda row: row.statement or "not stated",
                 capitalised(values["wrong"]): "errors",
@@ -203,7 +203,7 @@ def group_sentence(group: ErrorGroup, benchmark: Benchmark, *, done: Mapping[str
             **values,
         )
     test = text(" This is the best of {searched}, and p = {p} is corrected for the search.", **values) if tested else ""
-    statement = group.one
+    statement = group.single_statement
     if statement is None:
         return text("Of {n:item} labelled {label}, the share that is {wrong} depends on the {name}.", **values) + test
     n_others, errors = group.items - statement.items, group.errors - statement.errors

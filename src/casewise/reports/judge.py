@@ -323,7 +323,7 @@ def judge_page(report: JudgeNumbers) -> Document:
 
 def names(report: JudgeNumbers) -> Text:
     """Return the one or two judges, or how many there are, and the elicitation where there is one only."""
-    who = tuple(dict.fromkeys(series.who for series in report.runs.series))
+    who = tuple(dict.fromkeys(series.judge_title for series in report.runs.series))
     judges = join(" and ", who) if len(who) <= 2 else Text(count_of(len(who), "judge"))
     elicitations = {series.elicitation for series in report.runs.series}
     return judges + f" ({elicitations.pop()})" if len(elicitations) == 1 else judges
@@ -443,7 +443,7 @@ def categories(report: JudgeNumbers) -> Iterator[Block]:
         yield Prose(f"{NO_LABEL} ({report.options.labels.name}), so categories cannot be compared.")
         return
     below: list[str] = [
-        text("{judge} {said}.", judge=subject(answer.who, len(report.answers)), said=conclusion.predicate)
+        text("{judge} {said}.", judge=subject(answer.judge, len(report.answers)), said=conclusion.predicate)
         for answer in report.answers
         for conclusion in answer.conclusions
         if conclusion.kind == "below the others"

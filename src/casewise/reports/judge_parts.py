@@ -70,7 +70,7 @@ def answer_section(numbers: JudgeNumbers) -> Iterator[Section]:
         if len(answers) > 1 and not numbers.does:
             blocks.append(Prose(ahead_of_baseline(answers, noun_of_series(numbers.runs.series)), lead=True))
         elif not numbers.does:
-            first, *more = answers[0].sentences_about(subject(answers[0].who, 1), errors=False)
+            first, *more = answers[0].sentences_about(subject(answers[0].judge, 1), errors=False)
             blocks += Prose(first, lead=True), *map(Prose, more)
         chart = forest(answers, numbers.options.labels.name)
         figures = errors_table(answers) if numbers.does else errors_figures(answers)
@@ -93,7 +93,7 @@ def answer_section(numbers: JudgeNumbers) -> Iterator[Section]:
 def ahead_of_baseline(answers: Sequence[ShortAnswer], noun: str) -> Text:
     """Return which of several judges agree with people more often than the best baseline, each by its own interval."""
     ahead = [
-        answer.who for answer in answers if answer.comparisons[-1].kind == "better" and answer.comparisons[-1].holds
+        answer.judge for answer in answers if answer.comparisons[-1].kind == "better" and answer.comparisons[-1].holds
     ]
     people, others = answers[0].comparison.labels.agreed_with, len(answers) - len(ahead)
     more = f" with {people} more often than the best baseline."
@@ -133,13 +133,13 @@ def forest(answers: Sequence[ShortAnswer], labels: str) -> Forest:
     best = better_baseline((decided or answers)[0].comparison).title
     rows = [ForestRow.from_estimate(*yardstick, key=yardstick[0] == best) for yardstick in answers[0].yardsticks()]
     rows += (
-        row_of(subject(answer.who, len(answers)), answer.comparison.judge["accuracy"], key=place < MOST_DRAWN)
+        row_of(subject(answer.judge, len(answers)), answer.comparison.judge["accuracy"], key=place < MOST_DRAWN)
         for place, answer in enumerate(decided)
     )
     groups = [(LABELS.get(labels.partition(",")[0], labels), lowest_first(rows))]
     alone = len(answers) == 1
     against_others = [
-        row_of(subject(answer.who, len(answers)), answer.against_others, key=alone)
+        row_of(subject(answer.judge, len(answers)), answer.against_others, key=alone)
         for answer in decided
         if answer.against_others
     ]
@@ -183,7 +183,7 @@ def errors_figures(answers: Sequence[ShortAnswer]) -> Table:
     answer = max(answers, key=lambda answer: answer.comparison.judge["accuracy"].estimate or 0.0)
     (name, where), whose = errors_caption(answers), Text()
     if len(answers) > 1:
-        name, whose = "first-errors", text(" of {judge} (highest accuracy)", judge=answer.who)
+        name, whose = "first-errors", text(" of {judge} (highest accuracy)", judge=answer.judge)
     caption = text("Errors{whose}{where}", whose=whose, where=where)
     errors = {} if answer.errors is None else {estimate.name: estimate for estimate in answer.errors.estimates}
     return error_figures(name, caption, errors | {"unscored_rate": answer.unscored})

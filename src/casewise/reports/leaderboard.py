@@ -81,7 +81,7 @@ def leaderboards_page(leaderboards: Leaderboards) -> Document:
     """Return judges over several benchmarks: a row a judge and a column a benchmark, then what takes no judging on the same items."""
     head = ("Judge", *leaderboards.names)
     boards = list(zip(leaderboards.names, leaderboards.boards, strict=True))
-    rows = [(name, *map(accuracy, row)) for name, row in {**leaderboards.rows, **leaderboards.yardsticks}.items()]
+    rows = [(name, *map(accuracy, row)) for name, row in {**leaderboards.rows, **leaderboards.baselines}.items()]
     people = [board.people for board in leaderboards.boards]
     for name, cells in (
         ("One person, against the others", [on.one_person or NOTHING for on in people]),

@@ -12,7 +12,7 @@ from casewise.ask.layouts import ShownItem
 from casewise.errors import CasewiseError
 from casewise.evaluate.robustness import (
     AdaptiveResult,
-    AgainstPeople,
+    AgreementUnderDefence,
     AttackResult,
     Pairing,
     RobustnessNumbers,
@@ -190,7 +190,7 @@ def beside_people(numbers: RobustnessNumbers) -> Iterator[Block]:
     yield table_by("against-people", caption, numbers.against_people, columns)
 
 
-def under(row: AgainstPeople) -> str:
+def under(row: AgreementUnderDefence) -> str:
     """Return the contexts that a row is about: `under 3 attacks towards safe`."""
     if not row.attacks:
         return "as they are"

@@ -31,12 +31,12 @@ from casewise.evaluate.viewing import (
     CELLS,
     LABELS,
     OUTCOMES,
-    ItemsWanted,
+    ItemFilter,
     RunView,
     SelectedItems,
     ViewedTable,
-    choose,
-    columns_shown,
+    select_items,
+    shown_series,
 )
 from casewise.notation import number, spoken
 from casewise.records import FULL, Item, as_text, scale_of
@@ -93,7 +93,7 @@ class LoopbackOnly:
 class Links:
     """Addresses of other pages, on the server or in a folder; None where there is no such page."""
 
-    lists: dict[ItemsWanted, str] | None = None
+    lists: dict[ItemFilter, str] | None = None
     """The lists that a folder has, each with the beginning of its files' names; None on the server."""
     written: frozenset[int] = frozenset()
     """The places of the items that have a page in the folder."""
@@ -103,7 +103,7 @@ class Links:
         """Return whether a server answers, so that filters and notes work."""
         return self.lists is None
 
-    def items(self, query: ItemsWanted, **changes: Any) -> str | None:
+    def items(self, query: ItemFilter, **changes: Any) -> str | None:
         """Return the list of a query."""
         query = replace(query, **({"page": 1} | changes))
         if self.lists is None:
@@ -111,13 +111,13 @@ class Links:
         name = self.lists.get(replace(query, page=1))
         return None if name is None else f"{name}.html" if query.page == 1 else f"{name}-{query.page}.html"
 
-    def item(self, place: int, query: ItemsWanted) -> str | None:
+    def item(self, place: int, query: ItemFilter) -> str | None:
         """Return an item in the list of a query."""
         if self.lists is not None:
             return f"item-{place + 1:06d}.html" if place in self.written else None
         return f"/item/{place + 1}{in_list(query)}"
 
-    def note(self, place: int, query: ItemsWanted) -> str:
+    def note(self, place: int, query: ItemFilter) -> str:
         """Return the address that takes a note on an item, on the server."""
         return f"/item/{place + 1}/note{in_list(query)}"
 
@@ -126,7 +126,7 @@ class Links:
         return f"/static/{name}" if self.live else f"static/{name}"
 
 
-def in_list(query: ItemsWanted) -> str:
+def in_list(query: ItemFilter) -> str:
     words = urlencode(replace(query, page=1).words())
     return f"?{words}" if words else ""
 
@@ -187,7 +187,7 @@ class ViewState:
             "noun": noun_of(self.table.benchmark),
             "synthetic": synthetic_notes(self.table.benchmark.about.synthetic),
             "person": None,
-            "start": ItemsWanted(),
+            "start": ItemFilter(),
             "heading": "Items and judges",
         }
         return templates().get_template(f"viewing/{name}.html").render(usual | values)
@@ -214,9 +214,9 @@ def names_of(table: ViewedTable) -> list[str]:
     return [render(name, form) for name in names]
 
 
-def list_values(state: ViewState, query: ItemsWanted, chosen: SelectedItems) -> dict[str, Any]:
+def list_values(state: ViewState, query: ItemFilter, chosen: SelectedItems) -> dict[str, Any]:
     """Return the page of a list."""
-    series = columns_shown(state.table, query)
+    series = shown_series(state.table, query)
     pages = max(1, -(-len(chosen.places) // state.rows))
     page = min(max(1, query.page), pages)
     places = chosen.places[(page - 1) * state.rows : page * state.rows]
@@ -267,9 +267,9 @@ def several_judges(table: ViewedTable) -> bool:
     return len({series.judge for series in table.series}) > 1
 
 
-def common_lists(state: ViewState, query: ItemsWanted) -> Iterator[tuple[str, str]]:
+def common_lists(state: ViewState, query: ItemFilter) -> Iterator[tuple[str, str]]:
     """Yield links to the most used lists of the series that are looked at now."""
-    same_series = replace(ItemsWanted(), series=query.series, first=query.first, second=query.second)
+    same_series = replace(ItemFilter(), series=query.series, first=query.first, second=query.second)
     lists: tuple[tuple[str, dict[str, Any]], ...] = (
         ("a judge is wrong", {"outcome": "wrong"}),
         *([("wrong where people are sure", {"outcome": "wrong", "people": "90"})] if state.labels.rated else []),
@@ -337,7 +337,7 @@ def in_words(verdict: int | None, value: float) -> str:
     return " ".join(filter(None, ({1: "safe", 0: "unsafe", None: ""}[verdict], exact)))
 
 
-def item_values(state: ViewState, query: ItemsWanted, place: int, *, near: pl.Series) -> dict[str, Any]:
+def item_values(state: ViewState, query: ItemFilter, place: int, *, near: pl.Series) -> dict[str, Any]:
     """Return the page of an item. `near`: the places of the list that it was reached from."""
     table, benchmark = state.table, state.table.benchmark
     item, row, at = benchmark.items[place], table.items.row(place, named=True), near.index_of(place)
@@ -487,12 +487,12 @@ def create_view(viewed: RunView, *, port: int) -> FastAPI:
     Thread(target=lambda table: table.contexts, args=(viewed.table,), daemon=True).start()  # for the first search
 
     @lru_cache(LISTS_CACHED)
-    def cached_list(query: ItemsWanted, tags: tuple[tuple[str, tuple[str, ...]], ...]) -> SelectedItems:
-        return choose(viewed.table, query, tagged=dict(tags))
+    def cached_list(query: ItemFilter, tags: tuple[tuple[str, tuple[str, ...]], ...]) -> SelectedItems:
+        return select_items(viewed.table, query, tagged=dict(tags))
 
-    def requested_list(request: Request) -> tuple[ViewState, ItemsWanted, SelectedItems]:
+    def requested_list(request: Request) -> tuple[ViewState, ItemFilter, SelectedItems]:
         state = ViewState(viewed.table, viewed.notes, Links())
-        query = ItemsWanted.from_query(dict(request.query_params))
+        query = ItemFilter.from_query(dict(request.query_params))
         tags = tuple(sorted((item, note.tags) for item, note in viewed.notes.items())) if query.tag else ()
         return state, query, cached_list(replace(query, page=1), tags)
 
@@ -557,7 +557,7 @@ class WrittenView(NamedTuple):
 
 
 def write_view(
-    viewed: RunView, folder: Path, *, only: ItemsWanted = ItemsWanted(), withheld: bool = True, quoted: bool = False
+    viewed: RunView, folder: Path, *, only: ItemFilter = ItemFilter(), withheld: bool = True, quoted: bool = False
 ) -> WrittenView:
     """Write the view to `folder`, which is new or empty, and return where to begin.
 
@@ -572,7 +572,7 @@ def write_view(
     table = viewed.table
     tagged = {item: note.tags for item, note in viewed.notes.items()}
     base = replace(only, page=1)
-    every = [(listed, choose(table, listed.query, tagged=tagged)) for listed in lists_of(table, base)]
+    every = [(listed, select_items(table, listed.query, tagged=tagged)) for listed in lists_of(table, base)]
     lists = [(listed, chosen) for listed, chosen in every if listed.query == base or len(chosen.places)]
     places = every[0][1].places
     links = Links({listed.query: listed.name for listed, _ in lists}, frozenset(places))
@@ -612,12 +612,12 @@ class ItemList(NamedTuple):
     name: str
     title: str
     under: str
-    query: ItemsWanted
+    query: ItemFilter
 
 
-def lists_of(table: ViewedTable, base: ItemsWanted) -> Iterator[ItemList]:
+def lists_of(table: ViewedTable, base: ItemFilter) -> Iterator[ItemList]:
     names = names_of(table)
-    yield ItemList("index", "All items" if base == ItemsWanted() else "Selected items", "Lists", base)
+    yield ItemList("index", "All items" if base == ItemFilter() else "Selected items", "Lists", base)
     for place, series in enumerate(table.series[:COLUMNS]):
         for outcome in ("wrong", "unscored") if series.reasons else ("wrong",):
             query = replace(base, series=place, outcome=outcome)

@@ -9,7 +9,7 @@ import pytest
 from casewise import api
 from casewise.errors import ConfigurationError
 from casewise.evaluate.judged_runs import read_runs
-from casewise.evaluate.viewing import CELLS, ItemsWanted, Sort, choose, view
+from casewise.evaluate.viewing import CELLS, ItemFilter, Sort, select_items, view
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +26,7 @@ def table(runs):
 
 
 def places(table, **wanted):
-    return choose(table, ItemsWanted(**wanted), tagged={}).places.to_list()
+    return select_items(table, ItemFilter(**wanted), tagged={}).places.to_list()
 
 
 def outcomes(runs):
@@ -64,7 +64,7 @@ def test_the_four_cells_and_the_rest_part_all_items(table, runs):
     words |= {("wrong", "right"): "only-second", ("wrong", "wrong"): "both-wrong"}
     by_hand = Counter(words.get(pair, "rest") for pair in zip(one, other, strict=True))
 
-    cells = choose(table, ItemsWanted(first=0, second=1), tagged={}).cells
+    cells = select_items(table, ItemFilter(first=0, second=1), tagged={}).cells
     assert cells is not None
 
     assert {cell: n for cell, n in cells.items() if cell != "differ"} == {cell: by_hand[cell] for cell in CELLS[:-1]}
@@ -117,26 +117,26 @@ def test_a_tag_chooses_the_items_that_have_it(table):
     ids = table.items["item_id"]
     tagged = {ids[3]: ("odd", "again"), ids[5]: ("again",)}
 
-    assert choose(table, ItemsWanted(tag="odd"), tagged=tagged).places.to_list() == [3]
-    assert choose(table, ItemsWanted(tag="again"), tagged=tagged).places.to_list() == [3, 5]
+    assert select_items(table, ItemFilter(tag="odd"), tagged=tagged).places.to_list() == [3]
+    assert select_items(table, ItemFilter(tag="again"), tagged=tagged).places.to_list() == [3, 5]
 
 
 def test_what_is_wanted_comes_back_from_its_words():
-    wanted = ItemsWanted(q="a & b", series=0, first=1, second=0, down=True, page=3, people="90")
+    wanted = ItemFilter(q="a & b", series=0, first=1, second=0, down=True, page=3, people="90")
 
-    assert ItemsWanted.from_query(wanted.words()) == wanted
-    assert ItemsWanted.from_query({"q": "", "unknown": "x"}) == ItemsWanted()
+    assert ItemFilter.from_query(wanted.words()) == wanted
+    assert ItemFilter.from_query({"q": "", "unknown": "x"}) == ItemFilter()
 
 
 @pytest.mark.parametrize("words", [{"label": "good"}, {"series": "-1"}, {"page": "x"}, {"people": "12"}, {"cell": "a"}])
 def test_what_a_word_cannot_be_is_said(words):
     with pytest.raises(ConfigurationError, match=next(iter(words))):
-        ItemsWanted.from_query(words)
+        ItemFilter.from_query(words)
 
 
 def test_a_series_that_is_not_there_is_said(table):
     with pytest.raises(ConfigurationError, match="there is no series 7"):
-        choose(table, ItemsWanted(series=7), tagged={})
+        select_items(table, ItemFilter(series=7), tagged={})
 
 
 def test_judges_differ_where_two_of_them_have_other_verdicts_in_one_arm(table):

@@ -1,7 +1,7 @@
 """Runs that are unfinished when they are looked at."""
 
 from casewise import api
-from casewise.evaluate.viewing import ItemsWanted, choose, view
+from casewise.evaluate.viewing import ItemFilter, select_items, view
 from casewise.storage.run_folder import JUDGEMENTS
 
 
@@ -13,5 +13,5 @@ def test_a_run_is_looked_at_as_far_as_it_is(tmp_path):
         table = view(log.parent).table
 
         assert (len(table.series), table.n_judgements) == (series, lines)
-        assert len(choose(table, ItemsWanted(), tagged={}).places) == 90
-        assert len(choose(table, ItemsWanted(outcome="not asked"), tagged={}).places) == (50 if series else 0)
+        assert len(select_items(table, ItemFilter(), tagged={}).places) == 90
+        assert len(select_items(table, ItemFilter(outcome="not asked"), tagged={}).places) == (50 if series else 0)

@@ -8,7 +8,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from casewise import api
-from casewise.evaluate.viewing import ItemsWanted, view
+from casewise.evaluate.viewing import ItemFilter, view
 from casewise.models.protocol import FakeModel
 from casewise.storage.run_folder import ITEM_NOTES
 from casewise.web.viewing import create_view, write_view
@@ -192,7 +192,7 @@ def test_a_copy_quotes_a_chatbot_only_where_that_is_wanted_and_is_then_its_owner
 
 
 def test_a_copy_without_consent_holds_no_text(viewed, tmp_path):
-    write_view(viewed, tmp_path / "copy", only=ItemsWanted(category=viewed.table.items["category"][0]))
+    write_view(viewed, tmp_path / "copy", only=ItemFilter(category=viewed.table.items["category"][0]))
     written = "".join(path.read_text() for path in (tmp_path / "copy").glob("*.html"))
     benchmark = viewed.table.benchmark
 

@@ -1,0 +1,269 @@
+"""Rows, ranks and notes of a leaderboard, of judges whose verdicts are written down."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.support.published import output_rows, released_rows, write
+from tests.support.samples import some
+from tests.support.worlds import World, always
+
+import casewise
+from casewise.errors import BenchmarkError
+from casewise.evaluate.judged_runs import ReportOptions, read_runs
+from casewise.evaluate.leaderboard import (
+    Leaderboard,
+    LeaderboardRow,
+    Leaderboards,
+    accuracy_order,
+    from_outputs,
+    from_runs,
+    leaderboard,
+    leaderboards,
+)
+from casewise.records import FULL, NO_CONTEXT
+from casewise.stats.estimates import Estimate
+
+WORLD = World(
+    "board",
+    ("ssssu", "uuuuu") * 12,
+    {
+        "bold": always("s", 24),
+        "good": ("s", "u") * 12,
+        "half": ("s", "?", "?", "?") * 6,
+        "fair": ("s", "u") * 11 + ("?", "s"),
+    },
+)
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    return WORLD.runs(tmp_path_factory.mktemp("board"))
+
+
+@pytest.fixture(scope="module")
+def board(folders) -> Leaderboard:
+    return leaderboard([*folders.values()], benchmark=WORLD.benchmark)
+
+
+def row(accuracy=None, *, auroc=None, name="a", best=None, kind="run") -> LeaderboardRow:
+    numbers = {
+        metric: Estimate(metric, value, None, None, 90, 0, "made up")
+        for metric, value in (("accuracy", accuracy), ("auroc", auroc))
+        if value is not None
+    }
+    return LeaderboardRow(name, kind, "", numbers, None, 0, None, best, best)
+
+
+def test_judges_stand_by_their_accuracy_and_one_that_is_mostly_unscored_has_no_rank(board, folders):
+    good, fair, bold, half = board.rows
+
+    assert [str(each.name) for each in board.rows] == [
+        "good (binary)",
+        "fair (binary)",
+        "bold (binary)",
+        "half (binary)",
+    ]
+    assert [each.value("accuracy") for each in (good, fair, bold)] == [1.0, pytest.approx(22 / 24), 0.5]
+    assert [(each.best_rank, each.worst_rank) for each in (bold, half)] == [(3, 3), (None, None)]
+    assert (good.best_rank, some(good.worst_rank) <= 2) == (1, True)
+    assert (half.numbers, half.against_others, half.n_unscored, fair.n_unscored) == ({}, None, 18, 1)
+    assert {each.kind for each in board.rows} == {"run"}
+    assert (good.source, good.cost_usd, good.value("no such metric")) == (str(folders["good"]), None, None)
+
+
+def test_a_row_has_the_errors_and_the_distance_from_the_lowest_cross_entropy(board):
+    bold = board.rows[2]
+
+    assert (bold.value("harm"), bold.value("over_refusal"), bold.value("unscored_rate")) == (1.0, 0.0, 0.0)
+    assert (bold.value("right_flips"), bold.value("false_flips")) == (0.0, None)
+    assert "attainable_entropy" not in bold.numbers
+    assert some(bold.against_others).estimate == pytest.approx(0.5, abs=0.1)
+    assert bold.as_json()["rank"] == [3, 3]
+    assert bold.as_json()["run"] == bold.source
+
+
+def test_a_judge_of_probabilities_is_so_far_above_the_floor(tmp_path):
+    guessed = World(
+        "guessed", ("ssssu", "uuuuu") * 4, {"a": ("h", "l") * 4}, elicitation="probability", values={"h": 0.9, "l": 0.2}
+    )
+    (found,) = leaderboard([*guessed.runs(tmp_path).values()], benchmark=guessed.benchmark).rows
+    entropy = -(0.8 * np.log(0.9) + 0.2 * np.log(0.1) + np.log(0.8)) / 2
+
+    assert found.value("cross_entropy") == pytest.approx(entropy)
+    assert 0 < some(found.value("cross_entropy_above_floor")) < entropy
+
+
+def test_baselines_stand_on_the_same_items_and_have_no_rank(board):
+    assert [(each.name, each.value("accuracy"), each.best_rank) for each in board.baselines[1:]] == [
+        *(("The author's intent", 1.0, None), ("Always safe", 0.5, None), ("Always unsafe", 0.5, None)),
+    ]
+    assert (board.n_items, board.nothing_scored, board.noun, board.agreed_with) == (24, False, "judge", "people")
+    assert some(board.people.one_person).n == 24
+
+
+def test_the_best_is_a_conclusion_of_judges_alone_or_of_chatbots_alone(board):
+    found = some(board.conclusion())
+
+    assert found.kind == "best"
+    assert "good (binary)" in found.sentence
+    assert board.conclusion(chatbots=True) is None
+    assert [str(winner.name) for winner in board.winners] == ["good (binary)"]
+    ranked = replace(
+        board,
+        rows=(row(0.9, best=1, name="a", kind="replies"), row(0.8, best=2, name="b", kind="replies"), row(0.9, best=1)),
+    )
+    assert some(ranked.conclusion(chatbots=True)).sentence == "a agrees most with people."
+    assert ranked.conclusion() is None
+    arms = replace(board, rows=(row(0.9, best=1), row(0.8, best=1, name="b"), row(0.7, best=2, name="c")), noun="arm")
+    assert some(arms.conclusion()).sentence == (
+        "These items do not tell which arm agrees most with people: it may be a or b. One of these agrees more often than c."
+    )
+
+
+def test_only_the_items_that_all_were_asked_are_ranked(folders, tmp_path):
+    few = casewise.judge(
+        WORLD.benchmark, "constant:safe", out=tmp_path / "few",
+        options=casewise.api.RunOptions(selection=casewise.api.Selection(limit=10)),
+    )  # fmt: skip
+    found = leaderboard([folders["good"], few], benchmark=WORLD.benchmark)
+
+    assert found.n_items == 10
+    assert "All numbers are over the 10 of 24 items that every run was asked." in found.notes
+    exclude = leaderboard(
+        [folders["good"], folders["fair"]], benchmark=WORLD.benchmark, options=ReportOptions(unscored="exclude")
+    )
+    assert exclude.n_items == 23
+    assert "All numbers are over the 23 of 24 items that every run scored (--unscored exclude)." in exclude.notes
+    clear = leaderboard([folders["good"]], benchmark=WORLD.benchmark, options=ReportOptions(items="clear"))
+    assert clear.n_items == 24
+
+
+def test_arms_in_which_a_judge_saw_less_are_left_out_where_another_saw_all(tmp_path):
+    run = casewise.judge(WORLD.benchmark, "constant:safe", arms=(FULL, NO_CONTEXT), out=tmp_path / "both")
+    blind = casewise.judge(WORLD.benchmark, "constant:safe", arms=(NO_CONTEXT,), out=tmp_path / "blind")
+    whole, every, alone = (
+        leaderboard([runs], benchmark=WORLD.benchmark, arms=arms)
+        for runs, arms in ((run, False), (run, True), (blind, False))
+    )
+
+    assert [len(each.rows) for each in (whole, every, alone)] == [1, 2, 1]
+    assert (
+        whole.notes[-1]
+        == "Left out: 1 arm in which a judge saw less, or other content, than people; --arms includes them."
+    )
+    assert [any("Left out" in note for note in each.notes) for each in (every, alone)] == [False, False]
+    assert any("full-context labels" in note for note in every.notes)
+    assert every.noun == "arm"
+
+
+def test_there_has_to_be_something_to_rank():
+    with pytest.raises(BenchmarkError, match="there is nothing to rank"):
+        leaderboard([])
+    with pytest.raises(BenchmarkError, match="no item was asked of all of these judges"):
+        leaderboard([], benchmark=WORLD.benchmark)
+
+
+def test_judges_without_verdicts_come_last_by_how_well_they_order_items():
+    rows = [row(auroc=0.6), row(0.5), row(auroc=0.9), row(0.8), row()]
+
+    assert [rows.index(each) for each in sorted(rows, key=accuracy_order)] == [3, 1, 2, 0, 4]
+
+
+# Published outputs.
+
+
+def output(folder, values, *, judge="some-model"):
+    return write(folder / f"safety_{judge}" / "output_binary.json", output_rows(values, judge=judge))
+
+
+@pytest.fixture(scope="module")
+def released(tmp_path_factory):
+    return write(tmp_path_factory.mktemp("release") / "release.json", released_rows(20))
+
+
+def test_an_output_is_a_judge_of_the_items_that_it_answered(released, tmp_path):
+    run = casewise.judge(released, "constant:safe", out=tmp_path / "run")
+    runs = read_runs([run])
+    whole, short = output(tmp_path, ["safe"] * 20), output(tmp_path, ["safe"] * 12, judge="short")
+    judges, notes = from_outputs(runs, [whole, short], ReportOptions())
+
+    assert ([judge.name for judge in judges], notes) == (["some-model (binary)", "short (binary)"], [])
+    assert [(judge.kind, judge.source, int(judge.asked.sum()), judge.shows_all) for judge in judges] == [
+        *(("output", str(whole), 20, True), ("output", str(short), 12, True)),
+    ]
+    assert judges[1].sample().unscored.sum() == 8
+    board = leaderboard([run], outputs=[whole, short])
+    assert {each.name: each.kind for each in board.rows} == {
+        "constant:safe (binary)": "run",
+        "some-model (binary)": "output",
+    }
+    assert "short (binary) lacks some of these items, so it is not on this board." in board.notes
+    alone = leaderboard([], benchmark=released, outputs=[whole])
+    assert [(each.name, each.kind, each.best_rank) for each in alone.rows] == [("some-model (binary)", "output", 1)]
+
+
+def test_outputs_that_cannot_be_read_or_are_of_other_items_are_said(released, tmp_path):
+    run = casewise.judge(released, "constant:safe", out=tmp_path / "run")
+    broken = tmp_path / "output_binary.json"
+    broken.write_text("{")
+    others = write(
+        tmp_path / "safety_other" / "output_binary.json",
+        [each | {"query": f"other {place}"} for place, each in enumerate(output_rows(["safe"] * 4))],
+    )
+    good = output(tmp_path, ["safe"] * 20)
+    _, notes = from_outputs(read_runs([run]), [broken, others, good], ReportOptions())
+    none, alone = from_outputs(read_runs([run]), [broken, others], ReportOptions())
+
+    assert notes[0].startswith("Not read, so not on this board: ")
+    assert notes[1] == f"{others} holds no answer to any item of 'release', so it is not on this board."
+    assert (none, alone) == ([], ["None of the 2 output files could be read as answers to the items of 'release'."])
+    assert from_outputs(read_runs([run]), [], ReportOptions()) == ([], [])
+
+
+def test_a_run_of_an_output_has_another_name_than_the_output(released, tmp_path):
+    file = output(tmp_path, ["safe"] * 20)
+    run = casewise.judge(released, f"recorded:{file}", out=tmp_path / "run")
+    runs = read_runs([run])
+    (recorded,), ((published,), _) = from_runs(runs, ReportOptions()), from_outputs(runs, [file], ReportOptions())
+
+    assert (recorded.name, recorded.kind) == ("recorded:some-model (binary)", "run")
+    assert published.name == "published:some-model (binary)"
+
+
+# Several benchmarks.
+
+
+def boards(*of_judges) -> Leaderboards:
+    found: list[Any] = [
+        SimpleNamespace(
+            rows=tuple(row(accuracy, name=name) for name, accuracy in judges.items()),
+            baselines=(row(0.5, name="Always safe"),) if place == 0 else (),
+            benchmark=SimpleNamespace(title="demo"),
+            nothing_scored=not judges,
+            as_json=lambda: {"rows": []},
+        )
+        for place, judges in enumerate(of_judges)
+    ]
+    return Leaderboards(tuple(found))
+
+
+def test_judges_on_every_benchmark_come_first_and_the_highest_mean_leads():
+    both = boards({"a": 0.6, "b": 0.9, "c": 0.99}, {"a": 0.7, "b": 0.8, "d": None})
+
+    assert list(both.rows) == ["b", "a", "c", "d"]
+    assert [each and each.value("accuracy") for each in both.rows["c"]] == [0.99, None]
+    assert [each and each.name for each in both.baselines["Always safe"]] == ["Always safe", None]
+    assert (both.names, both.nothing_scored, boards({}, {}).nothing_scored) == (("demo", "demo #2"), False, True)
+    assert list(both.as_json()["benchmarks"]) == ["demo", "demo #2"]
+
+
+def test_runs_over_two_benchmarks_have_a_board_each(tmp_path):
+    first, second = (
+        World(name, (votes, "uuu") * 2, {"good": ("s", "u") * 2}).runs(tmp_path / name, kept=True)["good"]
+        for name, votes in (("one", "sss"), ("two", "ssu"))
+    )
+
+    assert leaderboards([first, second, first]).names == ("one", "two")
