@@ -21,15 +21,15 @@ import numpy as np
 import polars as pl
 
 if TYPE_CHECKING:
-    from casewise.evaluate.viewing import ItemsWanted, ViewedTable
+    from casewise.evaluate.viewing import ItemFilter, ViewedTable
 
 N_FILTERS = 200
 PORT = 8109
 
 
-def some_filters(table: ViewedTable, rng: np.random.Generator) -> Iterator[ItemsWanted]:
+def some_filters(table: ViewedTable, rng: np.random.Generator) -> Iterator[ItemFilter]:
     """Filters, each with an order and one to three conditions."""
-    from casewise.evaluate.viewing import CELLS, ItemsWanted, Sort
+    from casewise.evaluate.viewing import CELLS, ItemFilter, Sort
 
     words = [word for query in table.benchmark.queries[:200] for word in query.text.split()]
     offered: list[Callable[[], dict[str, object]]] = [
@@ -45,7 +45,7 @@ def some_filters(table: ViewedTable, rng: np.random.Generator) -> Iterator[Items
         asked: dict[str, object] = {"sort": str(rng.choice(get_args(Sort))), "down": bool(rng.integers(2))}
         for one in rng.choice(len(offered), size=rng.integers(1, 4), replace=False):
             asked |= offered[one]()
-        yield ItemsWanted(**asked)  # type: ignore[arg-type]  # values by name
+        yield ItemFilter(**asked)  # type: ignore[arg-type]  # values by name
 
 
 def row(name: str, took: list[float]) -> str:
@@ -61,7 +61,7 @@ def timed(act: Callable[[], object]) -> float:
 def main() -> None:
     from starlette.testclient import TestClient
 
-    from casewise.evaluate.viewing import ItemsWanted, choose, view
+    from casewise.evaluate.viewing import ItemFilter, select_items, view
     from casewise.web.viewing import create_view
 
     items = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
@@ -73,10 +73,10 @@ def main() -> None:
         viewed = view(*runs)
         table = viewed.table
         opened = time.perf_counter() - began
-        first = timed(lambda: choose(table, ItemsWanted(q="a"), tagged={}))
+        first = timed(lambda: select_items(table, ItemFilter(q="a"), tagged={}))
         rng = np.random.default_rng(1)
         found = list(some_filters(table, rng))
-        filters = [timed(lambda one=one: choose(table, one, tagged={})) for one in found]  # type: ignore[misc]  # its default
+        filters = [timed(lambda one=one: select_items(table, one, tagged={})) for one in found]  # type: ignore[misc]  # its default
         client = TestClient(create_view(viewed, port=PORT), base_url=f"http://127.0.0.1:{PORT}")
         client.get("/")
         pages = [timed(lambda one=one: client.get("/", params=one.words())) for one in found]  # type: ignore[misc]

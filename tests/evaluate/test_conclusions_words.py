@@ -126,7 +126,7 @@ def test_several_conclusions_on_one_subject_say_each_verb_once():
     )
 
 
-def person_test(difference, *, low, limits, not_worse) -> NewPersonTest:
+def person_test(difference: float, *, low: float, limits: tuple[float, float], not_worse: bool) -> NewPersonTest:
     return NewPersonTest(0.8, 0.8 - difference, difference, low, *limits, 0.05, 0.01, not_worse, 0.9, 0.04, 90, 45)
 
 

@@ -11,6 +11,7 @@ from tests.support.samples import NAN, sample_of, some
 from tests.support.worlds import CATEGORIES, World, always
 
 import casewise
+from casewise.api import RunOptions
 from casewise.errors import BenchmarkError, DataError
 from casewise.evaluate.judge_numbers import (
     JudgeNumbers,
@@ -25,7 +26,7 @@ from casewise.evaluate.judge_numbers import (
     wordings_of,
 )
 from casewise.evaluate.judged_runs import ReportOptions, read_runs
-from casewise.judges.plan import ablation_arms
+from casewise.judges.plan import Selection, ablation_arms
 from casewise.records import FULL, NO_CONTEXT, Arm
 from casewise.stats.estimates import ONE_CLUSTER, ONE_QUERY, STUDENT, Estimate
 from casewise.stats.labels import PUBLISHED, VOTES
@@ -252,7 +253,7 @@ def test_a_reader_is_told_of_how_many_items_and_of_which_arms_numbers_are(tmp_pa
 
     few = casewise.judge(
         WORLD.benchmark, judge, arms=(FULL, NO_CONTEXT), out=tmp_path / "few",
-        options=casewise.api.RunOptions(selection=casewise.api.Selection(limit=4)),
+        options=RunOptions(selection=Selection(limit=4)),
     )  # fmt: skip
     notes = JudgeNumbers.from_runs([few], benchmark=WORLD.benchmark).notes
 

@@ -11,6 +11,7 @@ from tests.support.samples import some
 from tests.support.worlds import World, always
 
 import casewise
+from casewise.api import RunOptions
 from casewise.errors import BenchmarkError
 from casewise.evaluate.judged_runs import ReportOptions, read_runs
 from casewise.evaluate.leaderboard import (
@@ -23,6 +24,7 @@ from casewise.evaluate.leaderboard import (
     leaderboard,
     leaderboards,
 )
+from casewise.judges.plan import Selection
 from casewise.records import FULL, NO_CONTEXT
 from casewise.stats.estimates import Estimate
 
@@ -126,7 +128,7 @@ def test_the_best_is_a_conclusion_of_judges_alone_or_of_chatbots_alone(board):
 def test_only_the_items_that_all_were_asked_are_ranked(folders, tmp_path):
     few = casewise.judge(
         WORLD.benchmark, "constant:safe", out=tmp_path / "few",
-        options=casewise.api.RunOptions(selection=casewise.api.Selection(limit=10)),
+        options=RunOptions(selection=Selection(limit=10)),
     )  # fmt: skip
     found = leaderboard([folders["good"], few], benchmark=WORLD.benchmark)
 

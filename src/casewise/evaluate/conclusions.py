@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from casewise.notation import percent, points, spoken
 from casewise.records.base import shipped_toml
@@ -52,9 +52,10 @@ class Condition(NamedTuple):
     """The reason why nothing is simulated."""
 
 
-def conditions() -> dict[str, Condition]:
+def conditions() -> dict[ConclusionKind, Condition]:
     """Return the condition of each kind of conclusion."""
-    return {kind: Condition(**table) for kind, table in shipped_toml("casewise.evaluate", "conditions.toml").items()}
+    tables = shipped_toml("casewise.evaluate", "conditions.toml")
+    return {kind: Condition(**tables[kind]) for kind in get_args(ConclusionKind)}
 
 
 @dataclass(frozen=True)

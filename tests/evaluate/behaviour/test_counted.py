@@ -179,7 +179,7 @@ def test_a_gap_is_the_share_that_verdicts_get_right_less_that_of_replies():
     found = gap("strict", [pair(SAYS, DID)], LABELS, np.arange(6))
 
     assert (found.policy, found.n_items) == ("strict", 6)
-    assert (found.says_right.estimate, found.does_right.estimate) == (pytest.approx(4 / 6), pytest.approx(3 / 6))
+    assert (found.says_right.estimate, found.does_right.estimate) == pytest.approx((4 / 6, 3 / 6))
     assert found.gap.estimate == pytest.approx(1 / 6)
     assert (found.says_safe_refuses.estimate, found.says_safe_refuses.n) == (1 / 2, 2)
     assert (found.says_unsafe_answers.estimate, found.says_unsafe_answers.n) == (1 / 2, 2)
@@ -288,7 +288,7 @@ def test_a_chatbot_is_counted_once_for_each_grader_and_arm():
     assert [each.grader for each in found] == ["rubric", "other"]
     first = found[0]
     assert (first.model, first.arm, first.cut_off, first.grounds) == ("m", "full", 1, {"policy": 2})
-    assert (first.always_answer, first.always_refuse) == (pytest.approx(3 / 5), pytest.approx(2 / 5))
+    assert (first.always_answer, first.always_refuse) == pytest.approx((3 / 5, 2 / 5))
     assert [each.policy for each in first.rates] == ["strict", "lenient"]
     assert first.counts.rows()[:2] == [("none", "refused by the provider", 1), ("refuse", "answers", 1)]
     assert list(chatbot_rates(runs_of(), policy=VOTES)) == []

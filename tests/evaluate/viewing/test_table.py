@@ -7,8 +7,10 @@ import pytest
 from tests.support.worlds import World, always
 
 import casewise
+from casewise.api import RunOptions
 from casewise.errors import ConfigurationError
 from casewise.evaluate.viewing import ItemFilter, RunView, ViewedTable, select_items, shown_series, view
+from casewise.judges.plan import Selection
 from casewise.records import FULL, NO_CONTEXT
 from casewise.storage.run_folder import ItemNote
 
@@ -56,7 +58,7 @@ def test_each_series_has_its_value_its_verdict_what_came_of_it_and_the_reason_wh
 
 
 def test_values_without_a_threshold_and_items_that_were_not_asked_have_outcomes_of_their_own(tmp_path):
-    options = casewise.api.RunOptions(selection=casewise.api.Selection(limit=6))
+    options = RunOptions(selection=Selection(limit=6))
 
     def length(query, context):
         return float(len(query))
