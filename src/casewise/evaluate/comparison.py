@@ -96,10 +96,6 @@ class ComparisonNumbers(RunNumbers):
             runs, options, comparison, (*notes_of(runs, comparison, options), *notes_on_items(runs.benchmark, options))
         )
 
-    def item_ids(self, places: Sequence[int]) -> list[str]:
-        """Return the ids of items by their places."""
-        return [self.benchmark.items[place].id for place in places]
-
     @property
     def sentences(self) -> tuple[str, ...]:
         """The judge that agrees most with people, and whether the differences are more than chance, in sentences."""
@@ -152,7 +148,10 @@ class ComparisonNumbers(RunNumbers):
             "judges": list(comparison.names),
             "n_items": comparison.n_items,
             "n_queries": comparison.n_queries,
-            "left_out": {name: self.item_ids(places) for name, places in comparison.left_out.items()},
+            "left_out": {
+                name: [self.benchmark.items[place].id for place in places]
+                for name, places in comparison.left_out.items()
+            },
             "estimates": json_value(comparison.estimates),
             "pairs": pairs,
             "conclusions": conclusions_json(self.conclusions),

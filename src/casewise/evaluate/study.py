@@ -126,16 +126,15 @@ class JudgesPilot:
         cluster = self.query + np.arange(draws)[:, None] * (self.query.max() + 1)
         return self.against(weight.ravel(), cluster.ravel())
 
-    def in_doubt(self, people: float = 2.0) -> dict[str, float]:
-        """Return the items on which the judges differ, and how far their labels may move with `people` times as many
-        ratings.
+    def in_doubt(self) -> dict[str, float]:
+        """Return the items on which the judges differ, and how far their labels may move with twice as many ratings.
 
         More ratings say nothing of the judges anywhere else. The likeliest to move come first; those that move by less than a
         tenth in expectation are left out.
         """
         rates = rate_posteriors(self.safe, self.votes)
         _, first = np.unique(rates.kind, return_index=True)
-        size = np.rint(self.votes[first] * people)[:, None]
+        size = 2 * self.votes[first][:, None]
         safe = (rates.posterior * chance_of_majority(rates.grid, size)).sum(axis=1)[rates.kind]
         moves = np.abs(majority_weight(self.safe, self.votes) - safe) * (self.verdicts[0] != self.verdicts[1])
         order = np.argsort(-moves, kind="stable")
