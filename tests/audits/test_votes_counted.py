@@ -11,7 +11,7 @@ from tests.audits.builders import Row, benchmark_of, looked
 from casewise.audits.subject import AuditOptions, Part, Subject
 from casewise.audits.votes import agreement_with_intent, audit_labels, audit_people
 from casewise.storage.benchmark import About, Published
-from casewise.storage.intake.cases import of_rows
+from casewise.storage.intake.cases import benchmark_from_rows
 
 
 def audited(rows) -> Part:
@@ -124,7 +124,7 @@ def test_a_named_rater_goes_by_the_name():
         for n in range(3)
         for who in ("ann", "bob")
     ]
-    benchmark = of_rows(rows, About(name="named"), source="made")
+    benchmark = benchmark_from_rows(rows, About(name="named"), source="made")
     intended = [item.model_copy(update={"condition": item.condition}) for item in benchmark.items]
 
     found = agreement_with_intent(Subject(replace(benchmark, items=intended)))
@@ -188,7 +188,9 @@ def unsure_rows(n_unsure, n):
 
 @pytest.mark.parametrize(("n_unsure", "made"), [(1, True), (0, False)])
 def test_unsure_votes_are_a_finding_from_one_in_twenty_on(n_unsure, made):
-    part = looked(audit_labels, Subject(of_rows(unsure_rows(n_unsure, 10), About(name="unsure"), source="made")))
+    part = looked(
+        audit_labels, Subject(benchmark_from_rows(unsure_rows(n_unsure, 10), About(name="unsure"), source="made"))
+    )
     found = finding_of(part, "labels.unsure")
 
     assert (found is not None) == made
@@ -200,13 +202,17 @@ def test_unsure_votes_are_a_finding_from_one_in_twenty_on(n_unsure, made):
         )
         assert found.title.startswith("5.0 % [")
         assert found.title.endswith("] of the votes are unsure; the majority leaves them out.")
-    fewer = looked(audit_labels, Subject(of_rows(unsure_rows(n_unsure, 11), About(name="unsure"), source="made")))
+    fewer = looked(
+        audit_labels, Subject(benchmark_from_rows(unsure_rows(n_unsure, 11), About(name="unsure"), source="made"))
+    )
     assert finding_of(fewer, "labels.unsure") is None
 
 
 def test_an_item_whose_votes_are_all_unsure_is_named():
     rows = [{"query": "Q?", "annotator": "a", "vote": "unsure"}, {"query": "R?", "annotator": "a", "vote": "safe"}]
-    benchmark = of_rows([*rows, {"query": "R?", "annotator": "b", "vote": "safe"}], About(name="unsure"), source="made")
+    benchmark = benchmark_from_rows(
+        [*rows, {"query": "R?", "annotator": "b", "vote": "safe"}], About(name="unsure"), source="made"
+    )
     found = finding_of(looked(audit_labels, Subject(benchmark)), "labels.unsure")
 
     assert (found.items, found.evidence["items_without_another_vote"]) == ((benchmark.items[0].id,), 1)
@@ -224,7 +230,7 @@ def test_labels_that_would_come_out_otherwise_are_said_with_their_range():
     assert (found.evidence["labels_below_80_percent"], found.evidence["rated"], len(found.items)) == (10, 10, 10)
     assert part.measured["second_study"]["estimate"] == pytest.approx(means["fitted by condition"])
     votes = [{"query": "Q?", "annotator": who, "vote": vote} for who, vote in (("a", "unsure"), ("b", "safe"))]
-    single = looked(audit_labels, Subject(of_rows(votes, About(name="single"), source="made")))
+    single = looked(audit_labels, Subject(benchmark_from_rows(votes, About(name="single"), source="made")))
     assert "stability of labels: no item has two votes." in single.left_out
     assert finding_of(single, "labels.unstable") is None
 

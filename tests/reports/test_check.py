@@ -26,7 +26,13 @@ def numbers(tmp_path_factory):
     path = tmp_path_factory.mktemp("tables") / "table.csv"
     pl.DataFrame(ROWS).write_csv(path)
     return replace(
-        casewise.check(path).numbers, file="table.csv", judge="judge", more=None, limits=(), worst=(), groups=()
+        casewise.check(path).numbers,
+        file="table.csv",
+        judge="judge",
+        further_queries=None,
+        limits=(),
+        worst=(),
+        groups=(),
     )
 
 
@@ -45,7 +51,7 @@ def test_a_page_names_the_judge_the_file_and_what_they_hold(numbers):
 
 def test_the_first_sentence_is_the_agreement_and_what_would_settle_what_is_open(numbers):
     (said,) = sentences(numbers)
-    (more,) = sentences(replace(numbers, more=1200))
+    (more,) = sentences(replace(numbers, further_queries=1200))
 
     assert said.startswith("The judge in 'judge' agrees with people on 66.7 % [")
     assert "of 36 labelled cases. " in said
