@@ -7,7 +7,7 @@ import pytest
 from starlette.datastructures import Headers
 
 from casewise.ask.layouts import ShownItem
-from casewise.evaluate.viewing import ItemsWanted
+from casewise.evaluate.viewing import ItemFilter
 from casewise.stats.words import Piece
 from casewise.web.viewing import (
     CONTEXT_SHOWN,
@@ -23,7 +23,7 @@ from casewise.web.viewing import (
     with_marks,
 )
 
-QUERY = ItemsWanted(outcome="wrong", page=3)
+QUERY = ItemFilter(outcome="wrong", page=3)
 
 
 def test_links_on_the_server_carry_the_query_and_begin_at_its_first_page():
@@ -32,20 +32,20 @@ def test_links_on_the_server_carry_the_query_and_begin_at_its_first_page():
     assert links.live
     assert links.items(QUERY) == "/?outcome=wrong"
     assert links.items(QUERY, page=2) == "/?outcome=wrong&page=2"
-    assert links.items(ItemsWanted()) == "/"
+    assert links.items(ItemFilter()) == "/"
     assert links.item(0, QUERY) == "/item/1?outcome=wrong"
-    assert links.item(41, ItemsWanted(page=2)) == "/item/42"
+    assert links.item(41, ItemFilter(page=2)) == "/item/42"
     assert links.note(0, QUERY) == "/item/1/note?outcome=wrong"
     assert links.static("a.css") == "/static/a.css"
 
 
 def test_links_in_a_folder_lead_to_its_lists_and_written_items_alone():
-    links = Links({ItemsWanted(outcome="wrong"): "wrong"}, frozenset({0, 4}))
+    links = Links({ItemFilter(outcome="wrong"): "wrong"}, frozenset({0, 4}))
 
     assert not links.live
     assert links.items(QUERY) == "wrong.html"
     assert links.items(QUERY, page=2) == "wrong-2.html"
-    assert links.items(ItemsWanted()) is None
+    assert links.items(ItemFilter()) is None
     assert (links.item(4, QUERY), links.item(1, QUERY)) == ("item-000005.html", None)
     assert links.static("a.css") == "static/a.css"
 
@@ -162,7 +162,7 @@ def test_common_lists_are_those_that_can_differ():
     def lists(*judges: str, rated: bool) -> list[str]:
         table: Any = SimpleNamespace(series=[SimpleNamespace(judge=judge) for judge in judges])
         state: Any = SimpleNamespace(table=table, links=Links(), labels=SimpleNamespace(rated=rated))
-        return [words for words, _ in common_lists(state, ItemsWanted(series=1))]
+        return [words for words, _ in common_lists(state, ItemFilter(series=1))]
 
     assert lists("a", "a", rated=False) == ["a judge is wrong", "unscored", "most judges wrong first"]
     assert lists("a", "b", rated=True) == [
