@@ -174,7 +174,9 @@ def test_ratings_shuffled_within_tasks_keep_each_tasks_votes():
     assert (dealt <= found.sizes).all()
 
 
-@pytest.mark.parametrize(("most", "draws"), [(30 * 250, 250), (1, 100), (10**9, 1_000)])
+@pytest.mark.parametrize(
+    ("most", "draws"), [(30 * 250, 250), (1, 100), pytest.param(10**9, 1_000, marks=pytest.mark.slow)]
+)
 def test_the_p_of_a_category_is_the_share_of_shuffles_with_as_large_a_sum(monkeypatch, most, draws):
     """Three categories of ten tasks; on the last task, which is a category of its own, all agree."""
     monkeypatch.setattr("casewise.stats.kruskal.MOST_CELLS", most)

@@ -6,7 +6,10 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from tests.support.samples import some
 
+from casewise.stats.estimates import estimate_of
+from casewise.stats.measured import TotalsByCluster, share
 from casewise.stats.repeats import harm_chances, harm_over_calls
 
 
@@ -29,6 +32,24 @@ def test_agents_with_fewer_calls_say_nothing():
     found = harm_over_calls(np.array([True, False, False]), np.arange(3), np.array([0, 0, 1]), 2)
     assert found.agent.estimate is None
     assert found.agent.method.startswith("unknown: 1 agent with 2 such calls")
+
+
+def test_limits_over_calls_are_those_of_one_call_and_of_the_mean_over_agents():
+    harmed, task, agent = np.arange(60) % 7 == 0, np.arange(60) // 2, np.arange(60) // 30
+    found = harm_over_calls(harmed, task, agent, 3)
+    ones = np.ones(60)
+    rate = estimate_of(
+        TotalsByCluster.from_terms({"harmed": harmed * ones, "calls": ones}, task).measure(share("", "harmed", "calls"))
+    )
+
+    assert found.tasks.limits == pytest.approx([1 - (1 - limit) ** 3 for limit in some(rate.limits)])
+    chances = harm_chances(harmed, agent, 3)
+    assert (found.k, found.agent.n, found.tasks.n) == (3, 2, 60)
+    assert found.agent.estimate == pytest.approx(chances.mean())
+    assert found.agent.limits is not None, "two agents are enough"
+    assert (found.tasks.name, found.agent.name) == ("harm_over_tasks", "harm_of_agent")
+    nothing = harm_over_calls(np.zeros(0, dtype=bool), np.zeros(0, dtype=int), np.zeros(0, dtype=int), 3)
+    assert (nothing.tasks.estimate, nothing.tasks.limits) == (None, None)
 
 
 def test_no_harm_seen_is_not_no_harm():
