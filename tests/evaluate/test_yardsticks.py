@@ -8,7 +8,7 @@ from tests.audits.builders import benchmark_of, crowd, some_words
 from casewise.audits.words import subset_rows
 from casewise.evaluate.conclusions import AGREES, compared
 from casewise.evaluate.yardsticks import ReferenceScores, better_baseline, error_sentences, metrics_of
-from casewise.reports.judge_parts import beside_blocks
+from casewise.reports.judge_parts import baseline_blocks
 from casewise.stats.costs import RefusalRates
 from casewise.stats.estimates import Estimate, difference_of
 from casewise.stats.labels import VOTES
@@ -34,7 +34,7 @@ def against(reference_scores, values, asked=None):
 
 def baselines(beside) -> Any:
     """The table of baselines."""
-    return next(beside_blocks(beside))
+    return next(baseline_blocks(beside))
 
 
 def told(beside):
@@ -119,7 +119,7 @@ def test_few_items_have_no_baseline_and_say_why():
     found = against(reference_scores, np.ones(8))
 
     assert found.words == {}
-    why: Any = [*beside_blocks(found)][1]
+    why: Any = [*baseline_blocks(found)][1]
     assert "There is no baseline of words alone" in why.text
 
 

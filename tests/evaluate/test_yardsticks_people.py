@@ -11,7 +11,7 @@ from casewise.evaluate.judge_numbers import JudgeNumbers
 from casewise.evaluate.judged_runs import JudgedRuns, read_runs
 from casewise.evaluate.yardsticks import ReferenceScores, agreement_with_others, among_people
 from casewise.reports.document import Table
-from casewise.reports.judge_parts import beside_people_blocks
+from casewise.reports.judge_parts import people_blocks
 from casewise.stats import ceilings
 
 
@@ -49,7 +49,7 @@ def test_each_judge_has_its_place_among_people(found):
 
 
 def test_a_row_for_each_judge_and_no_nan(found):
-    tables = [block for block in beside_people_blocks(*found) if isinstance(block, Table)]
+    tables = [block for block in people_blocks(*found) if isinstance(block, Table)]
 
     assert len(tables[-1].rows) == 2
     assert not any("nan" in cell for table in tables for row in table.rows for cell in row)

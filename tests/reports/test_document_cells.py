@@ -12,6 +12,7 @@ from casewise.reports.document import (
     Columns,
     Prose,
     difference_cell,
+    document_of_tables,
     error_figures,
     estimate_cell,
     estimate_frame,
@@ -21,7 +22,6 @@ from casewise.reports.document import (
     large_figures,
     next_for_judges,
     next_without_verdicts,
-    of_tables,
     paragraph,
     table_by,
     table_of,
@@ -179,7 +179,7 @@ def test_a_paragraph_is_made_of_a_template_and_says_whether_it_leads_or_warns():
 
 def test_tables_alone_are_numbers_and_under_a_sentence_the_answer():
     table = table_of("t", "T", ("n",), [(1,)])
-    numbers, answer = of_tables("T", [table], ["A remark."]), of_tables("T", [table], lead="Yes.")
+    numbers, answer = document_of_tables("T", [table], ["A remark."]), document_of_tables("T", [table], lead="Yes.")
 
     assert [(part.heading, part.first, part.brief) for part in numbers.sections] == [("Numbers", False, True)]
     assert numbers.sections[0].blocks == (table, Prose("A remark."))

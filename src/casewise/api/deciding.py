@@ -17,7 +17,7 @@ from casewise.errors import ConfigurationError
 from casewise.evaluate.judged_runs import policy_of
 from casewise.judges.guard_profiles import GuardProfile, all_profiles, find_profile
 from casewise.reports.decider import decider_page, monitoring_page, recommendation_page
-from casewise.reports.document import Document, of_tables, table_of
+from casewise.reports.document import Document, document_of_tables, table_of
 from casewise.reports.formats import Report
 from casewise.stats.labels import LabelPolicy
 from casewise.stats.thresholds import RequirementFields, Requirements
@@ -176,7 +176,7 @@ def guards_page(names: tuple[str, ...] = ()) -> Document:
         title = f"{profile.title}: the facts in its profile."
         tables.append(table_of(f"facts-{profile.name}", title, ("fact", "says", "source", "state"), facts))
     note = "casewise show guards NAME gives the source of each fact in a profile."
-    return of_tables("Guards", tables, () if profiles else (note,))
+    return document_of_tables("Guards", tables, () if profiles else (note,))
 
 
 def verdict_of(profile: GuardProfile) -> str:

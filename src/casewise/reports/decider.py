@@ -346,6 +346,7 @@ def recommendation_page(recommendation: Recommendation) -> Document:
     several = len(recommendation.candidates) > 1
     n, every = len(recommendation.candidates), len(recommendation.candidates) + len(recommendation.left_out)
     harm, _ = recommendation.wanted.costs
+    saved = (*map(Prose, shortfalls(recommendation)), rivals_table(recommendation))
     return Document(
         f"Which judge to deploy on {benchmark.name}",
         text(
@@ -363,12 +364,7 @@ def recommendation_page(recommendation: Recommendation) -> Document:
         (
             Section("answer", "The answer", tuple(recommended(recommendation)), first=True),
             Section("steps", "Fit it and serve it", tuple(map(Prose, steps(recommendation))), brief=True),
-            Section(
-                "beside",
-                "Its cost compared with rules that need no judge",
-                (*map(Prose, shortfalls(recommendation)), rivals_table(recommendation)),
-                brief=True,
-            ),
+            Section("saved", "Its cost compared with rules that need no judge", saved, brief=True),
             *([Section("judges", "The judges", (judges_table(recommendation),), brief=True)] if several else []),
             *evidence_sections(best, (*promises(recommendation), *unpromised(recommendation))),
         ),

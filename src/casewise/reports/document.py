@@ -418,7 +418,7 @@ TEXTS_OF_TABLES = ("caption", "columns", "rows", "links", "meanings")
 """The fields of a table that hold texts."""
 
 
-def of_tables(
+def document_of_tables(
     title: str, tables: Iterable[Table], remarks: Iterable[str] = (), *, lead: str = "", noun: Noun = QUERY
 ) -> Document:
     """Return a document of tables and what to remember with them, under the sentence to take away where there is one."""

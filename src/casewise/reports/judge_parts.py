@@ -240,26 +240,28 @@ def row_name(row: dict[str, Any]) -> Text:
     return series_name(row["judge"], row["elicitation"], Arm.parse(row["arm"]))
 
 
-def beside_sections(numbers: JudgeNumbers) -> Iterator[Section]:
+def baseline_sections(numbers: JudgeNumbers) -> Iterator[Section]:
     """Yield the baselines of the headline, then the judges among people and on subsets; nothing without ratings."""
     if not numbers.baseline_comparisons:
         return
     baselines = (
         block
         for place, (judge, comparison) in enumerate(numbers.baseline_comparisons.items())
-        for block in beside_blocks(comparison, name=f"beside-{place}", judge=judge)
+        for block in baseline_blocks(comparison, name=f"baselines-{place}", judge=judge)
     )
     several = numbers.answers if len(numbers.answers) > 1 else ()
     sentences = (Prose(sentence) for answer in several for sentence in answer.sentences)
-    yield Section("beside", "Baselines", (*sentences, *baselines))
+    yield Section("baselines", "Baselines", (*sentences, *baselines))
     if numbers.label_words.rated:
-        among = tuple(beside_people_blocks(numbers.people, numbers.among_people))
+        among = tuple(people_blocks(numbers.people, numbers.among_people))
         yield Section("among-people", "The judge compared with people", among)
     if subsets := tuple(subset_blocks(numbers.subsets)):
         yield Section("subsets", "Subsets: clear, close and hard items, and where words do not help", subsets)
 
 
-def beside_blocks(scores: BaselineComparison, *, name: str = "beside", judge: str = "The judge") -> Iterator[Block]:
+def baseline_blocks(
+    scores: BaselineComparison, *, name: str = "baselines", judge: str = "The judge"
+) -> Iterator[Block]:
     """Yield a table of the baselines, and why there is no classifier on words where there is none."""
     people = scores.people
     against = {key: estimate_cell(accuracy) for key, accuracy in scores.against_others.items() if accuracy}
@@ -297,7 +299,7 @@ def beside_blocks(scores: BaselineComparison, *, name: str = "beside", judge: st
         yield paragraph("There is no baseline of words alone: {why}.", why=scores.why_no_words)
 
 
-def beside_people_blocks(people: People, among: Sequence[JudgeAmongPeople]) -> Iterator[Block]:
+def people_blocks(people: People, among: Sequence[JudgeAmongPeople]) -> Iterator[Block]:
     """Yield the same as tables: the ceilings, and a row for each judge."""
     if people.ceilings is not None:
         rows = reachable(people.ceilings)
@@ -315,7 +317,7 @@ def beside_people_blocks(people: People, among: Sequence[JudgeAmongPeople]) -> I
         "Alternative annotator test": (replaceable, "alternative"),
         "Items each": (lambda test: f"{test.items_per_annotator:g}" if test else NOTHING, "alternative"),
     }
-    yield table_by("beside-people", "Judges compared with people", among, columns)
+    yield table_by("judges-and-people", "Judges compared with people", among, columns)
     yield from new_person_table(among)
     for judge in among:
         yield from (paragraph("{judge}: {reason}.", judge=judge.name, reason=reason) for reason in judge.why)

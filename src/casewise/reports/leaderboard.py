@@ -119,12 +119,6 @@ def leaderboards_page(leaderboards: Leaderboards) -> Document:
     )
 
 
-def run_notes(board: Leaderboard) -> list[str]:
-    """Return notes on the runs, and not on the benchmark."""
-    about = board.benchmark.notes()
-    return [note for note in board.notes if note not in about]
-
-
 def first_everywhere(boards: Leaderboards) -> str:
     """Return the sentence on who is, or may be, first on every benchmark, by the ranks' simultaneous intervals."""
     benchmarks = f"of the {count_of(len(boards.boards), 'benchmark')}."
@@ -161,7 +155,8 @@ def brief_sections(board: Leaderboard, reports: Mapping[str, str]) -> Iterator[S
         "accurate than the judges below its interval, and less accurate than those above it. These items do not tell judges with "
         f"overlapping intervals apart.{ceiling}"
     )
-    method_blocks: list[Block] = [Prose(how_to_read), *map(Prose, run_notes(board))]
+    about = board.benchmark.notes()
+    method_blocks: list[Block] = [Prose(how_to_read), *(Prose(note) for note in board.notes if note not in about)]
     if judges:
         yield Section("answer", "The answer", tuple(first_screen(board, judges)), first=True)
         blocks = (*brief(board, judges, reports), *unranked(judges, board.n_items), *method_blocks)

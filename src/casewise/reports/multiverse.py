@@ -7,7 +7,7 @@ from casewise.notation import NOTHING
 from casewise.reports.document import Block, Columns, Document, Prose, Section, Table, how_made, paragraph, table_by
 from casewise.stats.metrics import find_metric
 from casewise.storage.wording import noun_of
-from casewise.text import Text, count_of, join, text
+from casewise.text import count_of, join, text
 
 MOST = 4
 """Most judges with a column; of more, the table has the first ones under the first combination."""
@@ -15,7 +15,7 @@ MOST = 4
 
 def multiverse_page(report: MultiverseNumbers) -> Document:
     """Return `report` as a document for any face: a sentence, and a row for each combination of rules."""
-    about = report.benchmark.about
+    about, judges = report.benchmark.about, report.judges
     facts = (
         ("Benchmark", f"{about.name} {about.version}, digest {report.benchmark.digest}"),
         ("Intervals over", text("{clusters}")),
@@ -25,7 +25,11 @@ def multiverse_page(report: MultiverseNumbers) -> Document:
     if report.without_effect:
         blocks.append(paragraph("Without effect here. {rules}", rules=join(" ", report.without_effect)))
     return Document(
-        title=text("{judges} on {benchmark} under every rule", judges=judges(report), benchmark=about.name),
+        title=text(
+            "{judges} on {benchmark} under every rule",
+            judges=judges[0] if len(judges) == 1 else count_of(len(judges), "judge"),
+            benchmark=about.name,
+        ),
         subtitle=f"{find_metric(report.metric).title} under {count_of(len(report.worlds), 'combination')} of rules",
         notices=report.notes,
         sections=(
@@ -35,11 +39,6 @@ def multiverse_page(report: MultiverseNumbers) -> Document:
         noun=noun_of(report.benchmark),
         cluster=report.runs.cluster_noun,
     )
-
-
-def judges(report: MultiverseNumbers) -> Text:
-    """Return the name of the only judge, or the number of judges."""
-    return Text(report.judges[0]) if len(report.judges) == 1 else Text(count_of(len(report.judges), "judge"))
 
 
 def table(report: MultiverseNumbers) -> Table:

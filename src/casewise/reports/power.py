@@ -14,7 +14,7 @@ from casewise.errors import ConfigurationError
 from casewise.evaluate.study import JudgesPilot, pilot_of
 from casewise.notation import number, percent, points
 from casewise.options import Hidden
-from casewise.reports.document import Columns, Document, Table, of_tables, table_by, table_of, terms
+from casewise.reports.document import Columns, Document, Table, document_of_tables, table_by, table_of, terms
 from casewise.stats import power as designs
 from casewise.stats.judge_power import (
     assumed_deviation,
@@ -63,7 +63,7 @@ class PowerAnswer:
             if value is not None and key in labels
         }
         table = table_of("power", "Assumptions and results", ("", "Value"), numbers.items())
-        return of_tables(
+        return document_of_tables(
             self.title, [*filter(None, [self.choices]), table], self.remarks, lead=self.sentence, noun=self.noun
         )
 
@@ -71,7 +71,7 @@ class PowerAnswer:
 def anova(
     groups: int, effect_size: float | None, *, alpha: float = 0.05, power: float = 0.8, n: int | None = None
 ) -> PowerAnswer:
-    """Sample size (no `n`), power (both), or detectable effect (no `effect_size`), with what the paper adds to it.
+    """Return the sample size (no `n`), the power (both), or the detectable effect (no `effect_size`), with what the paper adds to it.
 
     Raises ConfigurationError: neither an effect nor a number of annotators is given. StatisticsError: the question has no
     answer.
@@ -119,7 +119,10 @@ def kruskal(
     repeats: int = 20_000,
     seed: int = 0,
 ) -> PowerAnswer:
-    """Sample size (no `n`) or power of Kruskal-Wallis on 0/1 ratings, by simulation, for safe rates with commas between."""
+    """Return the sample size (no `n`) or the power of Kruskal-Wallis on 0/1 ratings, by simulation.
+
+    `rates`: the safe rates, with commas between them.
+    """
     try:
         profile = tuple(map(float, rates.split(",")))
     except ValueError:

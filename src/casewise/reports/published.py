@@ -29,7 +29,7 @@ from casewise.reports.document import (
     Prose,
     Section,
     Table,
-    of_tables,
+    document_of_tables,
     paragraph,
     table_by,
     table_of,
@@ -45,10 +45,6 @@ from casewise.storage.wording import noun_of
 from casewise.text import count_of, synthetic_notes, text
 from casewise.transforms.catalogue import show
 from casewise.transforms.texts import MadeTexts
-
-# The CASE-Bench paper's tables and figures, laid out (or why not), and a judge's output of its release scored
-# anew.
-
 
 NOT_COMPUTABLE = (
     "The release lacks the ratings of three of the five conditions. casewise therefore recomputes Section 5.1 and Figure 3 for two "
@@ -130,13 +126,8 @@ def influence(numbers: PaperNumbers) -> Iterator[Block]:
         yield Prose("Only one of the revised conditions has ratings, so they cannot be compared.")
         return
     z = numbers.influence.test
-    rows = [
-        (name, percent(safe / votes), votes)
-        for name, (safe, votes) in (
-            ("safe, revised", numbers.influence.safe),
-            ("unsafe, revised", numbers.influence.unsafe),
-        )
-    ]
+    conditions = {"safe, revised": numbers.influence.safe, "unsafe, revised": numbers.influence.unsafe}
+    rows = [(name, percent(safe / votes), votes) for name, (safe, votes) in conditions.items()]
     yield table_of("influence", "Share of votes that are safe", ("Condition", "Safe", "Votes"), rows)
     yield Prose(
         f"z = {float(z.z):.1f}, log p = {float(z.log_p):.0f}: the paper's z test, on the only two conditions that were released. "
@@ -249,7 +240,7 @@ def replay_page(*replays: Replay) -> Document:
     names = ", ".join(dict.fromkeys(replay.judge for replay in replays))
     tables = [replay_table(replay, f"replay-{place}" if place else "replay") for place, replay in enumerate(replays)]
     notes = (note for replay in replays for note in replay.notes)
-    return of_tables(f"{names}, scored again", tables, [*HOW_TO_READ, *notes])
+    return document_of_tables(f"{names}, scored again", tables, [*HOW_TO_READ, *notes])
 
 
 def replay_table(replay: Replay, name: str) -> Table:

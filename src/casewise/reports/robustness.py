@@ -173,7 +173,7 @@ def defences(numbers: RobustnessNumbers) -> Iterator[Block]:
     )
 
 
-def beside_people(numbers: RobustnessNumbers) -> Iterator[Block]:
+def against_people_blocks(numbers: RobustnessNumbers) -> Iterator[Block]:
     yield paragraph(
         "Verdicts compared with the labels, without an attack and as the mean of the attacks of one direction. "
         "Each attack is over the {queries} that it was made on. Harm and over-refusal are over the items on which "
@@ -236,7 +236,9 @@ def sections(numbers: RobustnessNumbers) -> Iterator[Section]:
             "Words that the attack added are underlined, or marked [+ … +]. Words that it removed are struck out, or marked [- … -]."
         )
         yield Section("exhibits", "Items whose verdict turned", (marks, *shown))
-    numbers_behind = [Section("against-people", "Verdicts compared with the labels", tuple(beside_people(numbers)))]
+    numbers_behind = [
+        Section("against-people", "Verdicts compared with the labels", tuple(against_people_blocks(numbers)))
+    ]
     if numbers.noise:
         perturbed = [(*setting, estimate_of(mean)) for setting, mean in numbers.noise.items()]
         columns: Columns = {

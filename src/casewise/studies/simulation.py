@@ -14,7 +14,7 @@ from scipy.special import expit
 from casewise.errors import ConfigurationError, DataError, StatisticsError, unknown_key
 from casewise.notation import interval, number, percent, spoken
 from casewise.records.base import read_toml
-from casewise.reports.document import Columns, Document, of_tables, table_by
+from casewise.reports.document import Columns, Document, document_of_tables, table_by
 from casewise.stats import (
     CrowdDesign,
     CrowdModel,
@@ -291,4 +291,4 @@ def simulation_page(studies: SimulatedStudies) -> Document:
             tables.append(table_by(f"{pair[0]}-{pair[1]}", caption, rows, columns))
     shares: Columns = {"Test": "test", "Share of tasks": (percent, "share_significant")}
     tables.append(table_by("tasks", f"Tasks significant at {studies.plan.alpha:g}", studies.tasks.to_dicts(), shares))
-    return of_tables(f"{studies.repeats:,} simulated studies of this design, seed {studies.seed}", tables)
+    return document_of_tables(f"{studies.repeats:,} simulated studies of this design, seed {studies.seed}", tables)
