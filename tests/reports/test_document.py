@@ -20,6 +20,7 @@ from casewise.reports.document import (
     table_of,
 )
 from casewise.reports.formats import html, markdown
+from casewise.stats.estimates import Estimate
 from casewise.stats.sample import FilledInTest
 from casewise.text import Noun, reference, render, text
 
@@ -76,6 +77,8 @@ def test_a_chart_draws_the_rows_of_its_verdict_first_and_has_a_table_of_all():
     )
     assert replace(FOREST, behind=TABLE).table is TABLE
     assert [row.written for row in ROWS] == ["50.0 % [40.0, 60.0]", "[10.0, 20.0]", "2"]
+    found = Estimate("accuracy", 0.5, 0.4, 0.6, 9.0, 0, "made up")
+    assert ForestRow.from_estimate("a", found) == ForestRow("a", 0.5, 0.4, 0.6, strong=False, key=False)
 
 
 @pytest.mark.parametrize(

@@ -346,7 +346,7 @@ def recommendation_page(recommendation: Recommendation) -> Document:
     several = len(recommendation.candidates) > 1
     n, every = len(recommendation.candidates), len(recommendation.candidates) + len(recommendation.left_out)
     harm, _ = recommendation.wanted.costs
-    saved = (*map(Prose, shortfalls(recommendation)), rivals_table(recommendation))
+    saved: tuple[Block, ...] = (*map(Prose, shortfalls(recommendation)), rivals_table(recommendation))
     return Document(
         f"Which judge to deploy on {benchmark.name}",
         text(
