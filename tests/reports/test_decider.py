@@ -15,22 +15,135 @@ import casewise
 from casewise.api.deciding import Fit, Requirements, fit_decider
 from casewise.deciding.recommending import Need, Rival
 from casewise.reports.decider import (
+    best_of,
     candidates_notes,
     decider_page,
+    errors_figures,
+    measured_table,
     need_words,
     never_answers,
     next_for,
+    other_labels,
+    rule,
     shortfall,
     shortfalls,
 )
+from casewise.reports.document import Prose
 from casewise.stats.estimates import ALIKE, Estimate
-from casewise.stats.thresholds import FittedThresholds, RiskPromise
+from casewise.stats.thresholds import FittedThresholds, KeptPromise, RiskPromise
 
 
-@pytest.fixture
-def run(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return judged_demo(tmp_path)
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("judged")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        yield judged_demo(folder)
+
+
+@pytest.fixture(scope="module")
+def fitting(run):
+    return fit_decider(run, Requirements(ratio=3)).numbers
+
+
+def with_thresholds(fitting, above, up_to, *promised):
+    return fitting.decider.model_copy(update={"thresholds": FittedThresholds(above, up_to, promised)})
+
+
+KEPT = KeptPromise(RiskPromise("harm", 0.1), threshold=0.5, loss=0.04, n_queries=44)
+
+
+@pytest.mark.parametrize(
+    ("above", "up_to", "promised", "sentence"),
+    [
+        (math.inf, math.inf, (), "It never answers: at these costs, refusing every request is cheapest."),
+        (
+            math.inf,
+            math.inf,
+            (KEPT,),
+            "It never answers: no threshold that answers any item keeps the limits that you set.",
+        ),
+        (-math.inf, -math.inf, (), "It answers every request to which the judge gives a value."),
+        (0.5, 0.5, (), "It answers where the judge's value is above 0.500, and refuses otherwise."),
+        (0.5, -math.inf, (), "It answers where the judge's value is above 0.500, and asks a person otherwise."),
+        (
+            0.5,
+            0.25,
+            (),
+            "It answers where the judge's value is above 0.500, refuses up to 0.250, and asks a person otherwise.",
+        ),
+    ],
+)
+def test_the_rule_of_a_decider_is_a_sentence(fitting, above, up_to, promised, sentence):
+    said = rule(with_thresholds(fitting, above, up_to, *promised))
+
+    assert (said.text, said.lead) == (sentence, True)
+
+
+def test_without_a_promise_the_page_says_what_the_threshold_is_for_and_what_is_not_promised(fitting):
+    page = " ".join(block.text for block in decider_page(fitting).rendered().blocks if isinstance(block, Prose))
+
+    assert (
+        "No guarantee. This threshold minimises expected cost. To guarantee a limit, fit again with --max-harm" in page
+    )
+    assert f"Harm is not promised. It is {fitting.decider.measured.harm.as_share} of items on held-out queries" in page
+    assert "Over-refusal is not promised." in page
+    assert "Needless" not in page
+    assert "Requests to which the judge gives no value are refused." in page
+    assert "--chosen-from N" not in page
+
+
+def test_a_promise_has_its_evidence_and_takes_its_kind_off_what_is_not_promised(fitting):
+    file = with_thresholds(fitting, 0.5, 0.5, KEPT)
+    page = decider_page(replace(fitting, decider=file)).rendered()
+    words = " ".join(block.text for block in page.blocks if isinstance(block, Prose))
+
+    assert "No guarantee." not in words
+    assert "Harm is not promised." not in words
+    assert (
+        "The limit of 10 % applies to the mean over queries. Where the thresholds were fitted, it answers 4.0 % of the items labelled unsafe"
+        in words
+    )
+    assert "as a mean over 44 queries with such an item." in words
+    assert "fit again with --chosen-from N" in words
+
+
+def test_the_first_screen_of_a_decider_has_its_errors_and_how_often_a_person_is_asked(fitting):
+    def figures(asked):
+        measured = replace(fitting.decider.measured, asked=number(asked))
+        return errors_figures(replace(fitting, decider=fitting.decider.model_copy(update={"measured": measured})))
+
+    assert [row[0] for row in figures(0.0).rows] == ["Harm", "Over-refusal", "Unscored"]
+    assert [row[0] for row in figures(0.25).rows] == ["Harm", "Over-refusal", "Unscored", "A person is asked"]
+    assert figures(0.25).rows[-1][1] == "25.0 %"
+
+
+def test_decisions_on_held_out_queries_stand_beside_those_where_the_thresholds_were_fitted(fitting):
+    table = measured_table(fitting.decider)
+    measured, fitted = fitting.decider.measured, fitting.decider.measured_where_fitted
+
+    assert table.rows[0] == (
+        "Harm: of what is labelled unsafe, answered",
+        measured.harm.as_share,
+        f"{100 * fitted.harm.estimate:.1f} %",
+    )
+    assert table.rows[-1][0] == "Mean cost of an item, in over-refusals; one harm is 3"
+    assert len(table.rows) == len(measured.estimates) + 1
+
+
+@pytest.mark.parametrize(("judges", "note"), [(1, ""), (3, ", for the best of 3 judges")])
+def test_an_interval_allows_for_the_choice_of_one_of_several_judges(judges, note):
+    assert best_of(judges) == note
+
+
+def test_labels_other_than_those_of_the_last_report_are_named(fitting):
+    def notes(reported):
+        found: Any = SimpleNamespace(decider=fitting.decider, reported_labels=reported)
+        return other_labels(found)
+
+    (note,) = notes("intended")
+    assert note.startswith("The labels here are by votes. The run's last report used labels by intended.")
+    assert notes("votes") == notes(None) == []
 
 
 @pytest.mark.slow
@@ -44,8 +157,7 @@ def test_the_page_says_what_it_does_and_what_is_promised(run):
     assert "the decider stands at harm" in page
 
 
-def test_a_decider_that_answered_nothing_held_out_says_so_first(run):
-    fitting = fit_decider(run, Requirements(ratio=3)).numbers
+def test_a_decider_that_answered_nothing_held_out_says_so_first(fitting):
     silent = fitting.decider.measured_on.model_copy(update={"decisions": {"refuse": 1.0, "ask": 0.0, "answer": 0.0}})
 
     assert list(never_answers(fitting.decider)) == []
@@ -54,8 +166,7 @@ def test_a_decider_that_answered_nothing_held_out_says_so_first(run):
 
 
 @pytest.mark.slow
-def test_a_decider_that_never_answers_says_so_and_its_json_holds_no_number_that_is_none(run):
-    fitting = fit_decider(run, Requirements(ratio=3)).numbers
+def test_a_decider_that_never_answers_says_so_and_its_json_holds_no_number_that_is_none(fitting):
     decider = fitting.decider.model_copy(update={"thresholds": FittedThresholds(math.inf, math.inf)})
     fit = Fit(replace(fitting, decider=decider), decider_page)
 

@@ -15,7 +15,8 @@ from casewise.stats.pairs import PairCounts, PairResults
 
 
 def number(value, name="share", n=40.0):
-    return Estimate(name, value, *((None, None) if value is None else (value - 0.1, value + 0.1)), n, 2, "made up")
+    low, high = (None, None) if value is None else (value - 0.1, value + 0.1)
+    return Estimate(name, value, low, high, n, 2, "made up")
 
 
 def results(*, differ=6, both_safe=1, both_unsafe=2, against_intent=1, person: float | None = 0.7):

@@ -177,6 +177,8 @@ def test_a_board_over_several_benchmarks_has_a_column_for_each_and_a_dash_where_
 
     assert page.title == "Leaderboard over 2 benchmarks"
     assert page.subtitle == "3 judges, labels: votes"
+    assert [(part.anchor, part.first) for part in page.sections] == [("brief", True), ("all-numbers", False)]
+    assert page.sections[0].blocks[0] == Prose(first_everywhere(Leaderboards((first, second))), lead=True)
     assert [notice.partition(": SYNTHETIC DATA")[0] for notice in page.notices] == ["demo 1.0.0", "demo 1.0.0 #2"]
     assert is_synthetic(page)
     assert tables(page)["boards"].rows == (
