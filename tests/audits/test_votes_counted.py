@@ -9,7 +9,8 @@ import pytest
 from tests.audits.builders import Row, benchmark_of, looked
 
 from casewise.audits.subject import AuditOptions, Part, Subject
-from casewise.audits.votes import agreement_with_intent, audit_labels, audit_people
+from casewise.audits.votes import agreement_with_intent, alphas, audit_labels, audit_people
+from casewise.records import Rating, RatingScale
 from casewise.storage.benchmark import About, Published
 from casewise.storage.intake.cases import benchmark_from_rows
 
@@ -271,3 +272,19 @@ def test_what_labels_do_not_allow_is_left_out_with_its_reason():
     two = people([row(0, (1, 0)), row(1, (1,))])
     assert [line.partition(":")[0] for line in two.left_out][:1] == ["agreement and ceilings"]
     assert two.findings == []
+
+
+def test_ratings_on_a_scale_have_an_alpha_of_their_own():
+    given = [(1.0, 2.0), (5.0, 4.0), (3.0, 3.0), (2.0, 5.0)]
+    benchmark = benchmark_of([row(n, ()) for n in range(4)])
+    ratings = tuple(
+        Rating(item_id=item.id, annotator_id=who, value=value)
+        for item, values in zip(benchmark.items, given, strict=True)
+        for who, value in zip("ab", values, strict=True)
+    )
+    about = benchmark.about.model_copy(update={"scale": RatingScale(low=1, high=5)})
+    found = alphas(Subject(replace(benchmark, about=about, ratings=ratings)))
+
+    expected = krippendorff.alpha(np.array(given).T, level_of_measurement="interval")
+    assert list(found) == ["agreement_on_scale"]
+    assert found["agreement_on_scale"].alpha == pytest.approx(expected)

@@ -74,9 +74,11 @@ def audit_people(subject: Subject, part: Part) -> None:
         ]
     except StatisticsError as error:
         part.left_out.append(f"panel curve: {error}.")
-    if agreement is None or agreement.alpha_interval is None or agreement.alpha_interval[1] >= TENTATIVE:
+    if agreement is None or agreement.alpha is None or agreement.alpha_interval is None:
         return
-    alpha, one_person = agreement.alpha or 0.0, float(curve.agreement[0]) if curve else None
+    alpha, one_person = agreement.alpha, float(curve.agreement[0]) if curve else None
+    if agreement.alpha_interval[1] >= TENTATIVE:
+        return
     alone = ""
     if curve:
         alone = f"; one person agrees with the majority of {curve.reference_size} others on {percent(one_person)}"
@@ -86,7 +88,7 @@ def audit_people(subject: Subject, part: Part) -> None:
         f"{interval(*agreement.alpha_interval, digits=2)}{alone}.",
         1 - alpha,
         {
-            "alpha": agreement.alpha,
+            "alpha": alpha,
             "alpha_interval": agreement.alpha_interval,
             "ac1": agreement.ac1,
             "raw_agreement": agreement.raw,

@@ -109,7 +109,7 @@ def twins_of(items: pl.DataFrame, weight: FloatArray) -> FloatArray:
     if not len(weight):
         return twins
     rows = items.select("pair_id", "intended_safe").with_row_index("place").drop_nulls("pair_id")
-    groups = rows.group_by("pair_id", maintain_order=True).agg("place", "intended_safe")
+    groups = rows.group_by("pair_id").agg("place", "intended_safe")
     for places, intents in groups.select("place", "intended_safe").iter_rows():
         if len(places) == 2:
             twins[places] = weight[places[::-1]]
