@@ -30,7 +30,7 @@ def filled(template: str, values: Mapping[str, str], *, doubled_braces: bool = F
     'What is {query}? {other}'
     """
     places = places_of(tuple(values), doubled_braces)
-    return places.sub(lambda match: values[match[1]] if match[1] else match[0][0], template)
+    return places.sub(lambda match: values[match[1]] if match[1] else match[0][:1], template)
 
 
 @lru_cache(maxsize=256)

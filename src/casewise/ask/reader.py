@@ -257,15 +257,11 @@ KNOWN_KEY = re.compile(
 """Keys that may stand beside a verdict. What another one says of it, such as a state or an override, is not known."""
 
 
-def key_name(key: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "_", key.strip().lower()).strip("_")
-
-
 def entries(value: Any, path: str = "") -> Iterator[tuple[str, str, Any]]:
     """Yield every value in JSON with its key, and the keys above it; depth is bounded by `read_value`."""
     if isinstance(value, dict):
         for key, written in value.items():
-            name = key_name(str(key))
+            name = re.sub(r"[^a-z0-9]+", "_", str(key).lower()).strip("_")
             holds_json = isinstance(written, str) and name in JSON_INSIDE and written.lstrip().startswith("{")
             inner = next(objects_in(written), written) if holds_json else written
             if isinstance(inner, (dict, list)):
@@ -464,18 +460,16 @@ def speaks_of_itself(text: str, form: WrittenForm) -> bool:
     if any(doubtful_in_another_language(line) or compiled(INSTRUCTS).search(line) for line in lines):
         return True
     parts = [(part, compiled(REASONED).match(line) is not None) for line in lines for part in sentences(line)]
-    states = [JSON_HERE in part or states_value(part, form) for part, _ in parts]
+    states = [
+        JSON_HERE in part or form.strong(part) is not None or any(said.kind == "prose" for said in form.prose(part))
+        for part, _ in parts
+    ]
     last = max((place for place, stated in enumerate(states) if stated), default=len(parts))
     return any(
         disowns(part, behind=place > last) if reasons else is_doubtful(part, behind=place > last)
         for place, ((part, reasons), stated) in enumerate(zip(parts, states, strict=True))
         if not stated and not (place < last and OWN_LEAD_IN.fullmatch(part))
     )
-
-
-def states_value(sentence: str, form: WrittenForm) -> bool:
-    """Return whether a sentence states a value."""
-    return form.strong(sentence) is not None or any(part.kind == "prose" for part in form.prose(sentence))
 
 
 def no_verdict(text: str) -> ReadOutcome:

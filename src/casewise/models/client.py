@@ -336,8 +336,7 @@ class EndpointClient:
         self.gate = AdaptiveGate(most=most, start=FIRST_CALLS if endpoint.remote else most)
         self._transport: Transport | None = None
         self._asked_as: Capabilities | None = None
-        self._key = key
-        self._rng = random.Random()  # noqa: S311 - spreads retries; no result depends on it
+        self._key, self._rng = key, random.Random()  # noqa: S311 - it spreads retries; no result depends on it
         self._broken_off = (aiohttp.ClientError, TimeoutError, OSError)
         """Errors that end a call. Naming them loads aiohttp, for a tenth of a second: here, and not while calls wait."""
         self._session: aiohttp.ClientSession | None = None
@@ -351,10 +350,9 @@ class EndpointClient:
         """True if the server has answered in this session."""
         self._answered_with: frozenset[str] | None = None
         """The parameters that bodies held to which there were good answers in this session; None before the first."""
-        self._said_wait_at = float("-inf")
+        self._said_wait_at, self._waiting = float("-inf"), asyncio.Lock()
         self._began: float | None = None
         """Time of the first call of the session."""
-        self._waiting = asyncio.Lock()
 
     async def call(self, request: Request[T]) -> ClientAnswer[T]:
         """Post until there is an answer. Raises Rejected, Unavailable, Unauthorised: as `Model.reply` says."""
