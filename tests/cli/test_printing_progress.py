@@ -6,7 +6,7 @@ from rich.console import Console
 from casewise.cli.printing import progress_bar
 
 
-@pytest.mark.parametrize("width", [80, 119, 120])
+@pytest.mark.parametrize("width", [66, 80, 119, 120])
 @pytest.mark.parametrize("label", ["judging demo", "judging casebench_shapes: openai/gpt-4o-mini-2024-07-18"])
 def test_every_number_of_a_run_can_be_read(width, label):
     written = io.StringIO()

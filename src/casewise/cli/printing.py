@@ -353,10 +353,10 @@ def progress_bar(console: Console) -> Progress:
     columns = (
         TextColumn("{task.description}", table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis")),
         *((BarColumn(BAR),) if console.width >= 6 * BAR else ()),
-        MofNCompleteColumn(table_column=Column(no_wrap=True)),
-        TextColumn("{task.fields[rate]}", table_column=Column(no_wrap=True)),
-        TimeRemainingColumn(table_column=Column(no_wrap=True)),
-        TextColumn("{task.fields[more]}", table_column=Column(no_wrap=True)),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[more]}"),
     )
     return Progress(*columns, console=console, transient=True, expand=True)
 
