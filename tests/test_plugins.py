@@ -72,7 +72,7 @@ def test_parts_are_listed_with_their_package_and_whether_they_load():
 
     assert listed["judges", "same"]["package"] == "own-parts 0.3"
     assert listed["judges", "same"]["problem"] is None
-    assert "cannot be loaded" in listed["judges", "broken"]["problem"]
+    assert "cannot be loaded: AttributeError: " in listed["judges", "broken"]["problem"]
     assert "upper" in invoke("show", "plugins").out
 
 
