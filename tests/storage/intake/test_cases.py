@@ -11,6 +11,7 @@ import casewise
 from casewise import api
 from casewise.api import CaseColumns, VerdictWords
 from casewise.errors import ConfigurationError, DataError
+from casewise.records import Category, Taxonomy
 from casewise.storage.benchmark import About
 from casewise.storage.intake.cases import benchmark_from_rows, hashable, taxonomy_of
 from casewise.storage.intake.cells import Policies
@@ -355,3 +356,40 @@ def test_only_cases_that_state_a_pair_make_a_cluster():
     found = loaded({"pair": "p", "label": "safe"}, {"pair": "p", "label": "unsafe"}, {"pair": None, "label": "safe"})
 
     assert [item.cluster is not None for item in found.items] == [True, True, False]
+
+
+def test_a_benchmark_says_that_it_was_imported_unless_its_source_is_stated():
+    row = {"query": "Who?", "label": "safe"}
+
+    assert benchmark_from_rows([row], About(name="made"), source="a/rows.csv").about.source == "imported from rows.csv"
+    stated = benchmark_from_rows([row], About(name="made", source="a paper"), source="a/rows.csv")
+    assert stated.about.source == "a paper"
+
+
+def test_what_is_wrong_with_the_whole_benchmark_is_an_error_of_the_file():
+    own = Taxonomy(name="mine", categories=(Category(name="home", domain="x"),))
+    with pytest.raises(DataError, match=r"rows\.csv: .*uncategorised"):
+        benchmark_from_rows([{"query": "Who?", "label": "safe"}], About(name="made"), source="rows.csv", taxonomy=own)
+
+
+def test_a_bad_row_of_a_json_array_is_named_by_its_number_once(file):
+    rows = [{"query": "Who?", "label": "safe"}, {"query": "When?", "label": "perhaps"}]
+    with pytest.raises(DataError, match="row 2: 'label' is 'perhaps'") as refused:
+        import_cases(file(json.dumps(rows), "cases.json"))
+    assert str(refused.value).count("row 2") == 1
+    with pytest.raises(DataError, match="row 2: 'judged'") as refused:
+        import_cases(file(json.dumps([rows[0] | {"judged": "request"}, rows[0] | {"judged": "x"}]), "cases.json"))
+    assert str(refused.value).count("row 2") == 1
+
+
+def test_cases_without_a_label_are_counted_where_others_have_one():
+    def notes(*rows):
+        receipt = loaded(*rows).about.receipt
+        assert receipt is not None
+        return [note for note in receipt.notes if "no label" in note]
+
+    assert notes({"label": None}, {"label": None}) == []
+    assert notes({"label": "safe"}, {"label": "safe"}) == []
+    assert notes({"label": None}, {"label": "safe"}, {"label": None}) == [
+        "2 cases have no label; the first is on line 1. They count in no number."
+    ]

@@ -198,6 +198,13 @@ def test_each_rating_is_a_row_with_what_its_case_says_behind_the_cases(key):
     assert (table.format, table.path.name, table.notes[0]) == ("CSV with ratings in CSV", "ratings.csv", "Read.")
 
 
+def test_an_id_of_the_rating_itself_is_none_of_the_case():
+    ratings = written("ratings.csv", "id,item_id,vote\nr1,b,safe\n")
+    table, _ = joined(cases(), RatingTable(ratings))
+
+    assert (table.columns["prompt"], table.columns["id"]) == (["Who?", "Why?", "Why?"], [None, None, "r1"])
+
+
 def test_what_either_file_left_out_or_rejected_is_kept():
     first = cases()
     first.rejected.append(Rejected(9, "has too many cells", "x"))
@@ -309,6 +316,13 @@ def test_traits_stand_beside_each_rating_of_their_person(key):
         table.notes[-1]
         == "1 of 2 annotators have traits in people.csv; 1 of its rows belong to no annotator of these ratings."
     )
+
+
+def test_traits_are_joined_though_no_column_is_called_as_a_query_or_a_label():
+    people = written("people.csv", "annotator,age\ny,40\n")
+    table, _ = joined(cases(ask=["Who?"], annotator=["y"], outcome=["safe"]), RatingTable(people=people))
+
+    assert table.columns["trait.age"] == ["40"]
 
 
 def test_a_trait_that_is_missing_in_the_words_of_the_file_is_none():

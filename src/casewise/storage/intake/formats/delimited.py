@@ -39,7 +39,7 @@ def read(given: GivenFile) -> Table:
     rejected: list[Rejected] = list(given.rejected)
     cleaned: dict[str, Any] = {}
     width, n_empty = len(names), 0
-    filled = len(names) - len(UNFILLED) if names[-len(UNFILLED) :] == UNFILLED else -1
+    filled = len(names) - len(UNFILLED) if names[-len(UNFILLED) :] == UNFILLED else None
     for line, stated in opened.records:
         cells = [*stated, *[""] * len(UNFILLED)] if len(stated) == filled else stated
         if not any(map(str.strip, cells)):
