@@ -47,6 +47,7 @@ def test_a_stated_encoding_is_taken_and_its_mark_is_no_text(given):
     ("raw", "options", "error", "line", "problem"),
     [
         (b"a\nWho\x81?", {}, DataError, 2, "byte 0x81 is neither UTF-8 nor Windows-1252; save the file as UTF-8"),
+        (b"\n\x81?", {}, DataError, 2, "byte 0x81 is neither UTF-8 nor Windows-1252"),
         (b"a\nb\xe4\nc\0", {}, DataError, None, "if it is UTF-16, give --encoding utf-16-le"),
         (b"a\nb\nc\0", {}, DataError, 3, "holds a NUL character; it is no text, or was damaged"),
         (codecs.BOM_UTF16_LE + b"q", {}, DataError, None, "begins as UTF-16 and is none"),
