@@ -221,9 +221,14 @@ def code_digest(function: Callable[..., Any]) -> str:
 
 
 def code_parts(code: CodeType) -> list[Any]:
-    """Return what a code object does: its bytes, its names and its constants, those of inner functions too."""
-    constants = [code_parts(value) if isinstance(value, CodeType) else repr(value) for value in code.co_consts]
-    return [code.co_code.hex(), code.co_names, constants]
+    """Return what a code object does, the same in every process: its bytes, names and constants, and those of inner functions."""
+
+    def constant(value: object) -> object:
+        if isinstance(value, CodeType):
+            return code_parts(value)
+        return sorted(map(repr, value)) if isinstance(value, frozenset) else repr(value)
+
+    return [code.co_code.hex(), code.co_names, list(map(constant, code.co_consts))]
 
 
 COMPILED_TEXT = "<string>"
