@@ -446,6 +446,21 @@ def test_the_address_is_the_one_given_that_of_the_file_or_that_of_the_run(given,
     assert live_options(described, ModelOptions(base_url=given)).model.base_url == address
 
 
+def test_a_decider_is_loaded_with_the_address_that_is_given(path, monkeypatch):
+    addresses = []
+
+    def rebuilt(part, *, model):
+        addresses.append(model.base_url)
+        return judge_of(part.name)
+
+    monkeypatch.setattr("casewise.deciding.decider.rebuild_judge", rebuilt)
+    options = ModelOptions(base_url="http://usual")
+    for given in ({}, {"model": options}, {"model": options, "base_url": "http://given"}):
+        Decider.load(path, **given)
+
+    assert addresses == [None, "http://usual", "http://given"]
+
+
 def test_a_run_that_does_not_say_where_its_model_was_needs_the_address():
     with pytest.raises(
         ConfigurationError, match="the run does not record where on this machine the model own-model was"

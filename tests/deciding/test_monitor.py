@@ -213,6 +213,8 @@ def test_values_that_neither_has_are_not_compared():
         chi2_contingency([[20, 20], [30, 70]], correction=False).pvalue
     )
     assert chi_squared({"a": 1.0}, {"a": 1.0, "b": 0.0}, 40, 100) == 1
+    rare = chi_squared({"a": 0.9, "b": 0.1}, {"a": 1.0, "b": 0.0}, 10, 100)
+    assert rare == pytest.approx(chi2_contingency([[9, 1], [100, 0]], correction=False).pvalue)
 
 
 @pytest.mark.parametrize(
