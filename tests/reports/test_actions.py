@@ -62,12 +62,11 @@ def test_decisions_have_a_row_for_each_direction_and_columns_for_questions_where
 
 
 def test_the_costs_are_stated_under_the_table():
-    (section,) = action_sections(NUMBERS)
-    leads = [block.lead for block in section.blocks if isinstance(block, Prose)]
-    costs = [block.text for block in section.blocks if isinstance(block, Prose)][1]
+    (section,) = action_sections(replace(NUMBERS, groups=(ALL, replace(INWARD, measured=ASKING))))
+    lead, costs = (block for block in section.blocks if isinstance(block, Prose))
 
-    assert leads == [True, False]
-    assert "that people refuse costs 5, and a question to the user costs 0.25 (--harm-cost, --ask-cost)." in costs
+    assert lead == Prose(sentence(ALL), lead=True)
+    assert "that people refuse costs 5, and a question to the user costs 0.25 (--harm-cost, --ask-cost)." in costs.text
 
 
 def test_harm_over_several_calls_stands_where_it_was_asked_for():
