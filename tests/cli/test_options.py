@@ -8,7 +8,22 @@ from typing import Annotated, Any
 import pytest
 from cyclopts import App
 
-from casewise.cli.options import FREE_TEXT, Share, given_options, options_group, values_by_name
+from casewise.cli.options import (
+    ASKED,
+    BEFORE_RUN,
+    COUNTED,
+    FREE_TEXT,
+    ITEMS,
+    MACHINE,
+    MODEL,
+    MONEY,
+    SPEED,
+    WRITTEN,
+    Share,
+    given_options,
+    options_group,
+    values_by_name,
+)
 from casewise.errors import ConfigurationError
 
 
@@ -67,3 +82,14 @@ class Planned:
 def test_options_that_were_given_are_those_that_differ_from_their_defaults():
     assert given_options(Planned()) == []
     assert given_options(Planned(from_="pilot.csv", per_item=6)) == ["--from", "--per-item"]
+
+
+def test_help_shows_the_groups_in_the_order_of_a_run():
+    groups = [*map(heading, (ASKED, ITEMS, MODEL, MONEY, SPEED, MACHINE, BEFORE_RUN, COUNTED, WRITTEN))]
+
+    assert [group.sort_key for group in groups] == [*range(1, 10)]
+
+
+def heading(parameter: Any) -> Any:
+    group: Any = parameter.group
+    return group[0]
