@@ -14,13 +14,13 @@ from casewise.stats.arrays import FloatArray
 from casewise.stats.comparison import gate, gate_metrics, metric_gate, rank_intervals
 from casewise.stats.estimates import measure
 from casewise.stats.measured import Measured
-from casewise.stats.metrics import parse_metrics
+from casewise.stats.metrics import ON_SCALE, parse_metrics
 from casewise.stats.sample import Sample
 from casewise.stats.shares import sign_test
 
 __all__ = ["SECTIONS"]
 
-NAMES = tuple(name for name in gate_metrics() if name != "unscored_rate")
+NAMES = tuple(name for name, metric in gate_metrics().items() if name != "unscored_rate" and metric not in ON_SCALE)
 
 
 def changed(rng: np.random.Generator, queries: int, *, each: int, lost: float, gained: float) -> tuple[Sample, Sample]:
