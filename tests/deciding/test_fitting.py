@@ -165,8 +165,12 @@ def of_ward(tmp_path_factory):
 def test_errors_are_grouped_by_the_statement_that_separates_them(of_ward):
     (group,) = of_ward.numbers.error_groups
 
-    assert (group.kind, group.parameter, group.one.statement) == ("over_refusal", "recipient.type", DAUGHTER)
-    assert group.one.errors == group.one.items == group.errors == of_ward.numbers.n_failures
+    assert (group.kind, group.parameter, group.single_statement.statement) == (
+        "over_refusal",
+        "recipient.type",
+        DAUGHTER,
+    )
+    assert group.single_statement.errors == group.single_statement.items == group.errors == of_ward.numbers.n_failures
     assert group.holds
     assert {case.shown["recipient"]["type"] for case in group.cases} == {DAUGHTER}
     assert of_ward.as_json()["error_groups"][0]["statements"][0]["statement"] == DAUGHTER

@@ -265,10 +265,10 @@ def prompt_set(values: Mapping[str, Any]) -> PromptSet:
 def checked_prompt(name: str, table: Any, *, about_turns: bool = False) -> Prompt:
     needed = ("{query}", "{conversation}") if about_turns else ("{query}",)
     placeholders = {"with_context": (*needed, "{context}"), "without_context": needed, "in_system": ("{context}",)}
+    if isinstance(table, Mapping) and (problem := unknown_key(table, (*placeholders, "version"), within=f"{name}.")):
+        raise ValueError(problem)
     if not isinstance(table, Mapping) or "with_context" not in table:
         raise ValueError(f"[{name}] has no text called 'with_context'")
-    if problem := unknown_key(table, (*placeholders, "version"), within=f"{name}."):
-        raise ValueError(problem)
     for key in placeholders.keys() & table.keys():
         if not isinstance(table[key], str):
             raise ValueError(f"[{name}] has no text called {key!r}")  # noqa: TRY004 - it becomes a DataError

@@ -170,7 +170,7 @@ def errors_table(answers: Sequence[ShortAnswer]) -> Table:
     """Return harm and over-refusal where most people agree, and how many are unscored: a row for each judge."""
     name, where = errors_caption(answers)
     columns: Columns = {
-        "Judge": "who",
+        "Judge": "judge",
         "Harm": "errors.harm",
         "Over-refusal": "errors.over_refusal",
         "Unscored (all items)": "unscored",
