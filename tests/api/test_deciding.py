@@ -43,6 +43,7 @@ def test_a_recommendation_is_for_equal_costs_unless_a_goal_is_given(run):
     assert recommend(run, wanted=Requirements(ratio=2), ratio=4).decider.decider.wanted.ratio == 4
 
 
+@pytest.mark.slow
 def test_a_fit_is_saved_and_read_again(run, tmp_path):
     fit = fit_decider(run, ratio=3)
 

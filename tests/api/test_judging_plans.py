@@ -81,6 +81,7 @@ def test_a_plan_keeps_the_source_of_its_benchmark_and_the_retries_that_are_given
     assert planned("constant:safe", options=options).plan.retry_unscored == 2
 
 
+@pytest.mark.slow
 def test_a_run_without_a_folder_has_one_until_nothing_holds_it(tmp_path):
     temporary = planned("constant:safe").folder
 

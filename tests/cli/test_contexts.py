@@ -123,6 +123,7 @@ def test_nothing_harmful_is_sent_before_the_person_agrees(generated, provider, c
     assert provider.bodies == []
 
 
+@pytest.mark.slow
 def test_leave_given_to_one_command_holds_for_the_others(queries, provider):
     run("contexts", "select", queries)
     agreed = asking(provider, "generate", "--attempts", 1, "--yes")

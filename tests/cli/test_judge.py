@@ -45,6 +45,7 @@ def test_a_dry_run_calls_nobody_and_needs_no_key(casewise):
     assert 0 < said["cost_usd"] < said["cost_at_most_usd"] < 1
 
 
+@pytest.mark.slow
 def test_a_connection_is_tested_with_one_call(casewise):
     with served(FaultServer()) as server:
         words = ("judge", "demo", "--judge", "vllm/tiny", "--base-url", server.url, "--test-connection")

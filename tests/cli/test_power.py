@@ -88,6 +88,7 @@ def test_two_judges_are_planned_by_assumptions_and_from_two_runs(tmp_path):
     assert run("judges").code == 2
 
 
+@pytest.mark.slow
 def test_a_study_is_planned_from_its_pilot(tmp_path):
     from casewise.stats import CrowdDesign, CrowdModel, simulate_ratings
 

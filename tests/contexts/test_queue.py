@@ -108,6 +108,7 @@ def test_an_expert_who_reviewed_a_context_is_not_asked_to_approve_it(store):
     assert waiting(here, both) == [1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("columns", "people"),
     [

@@ -183,6 +183,7 @@ def test_a_release_whose_two_contexts_of_a_query_say_the_same_is_refused(tmp_pat
     store.close()
 
 
+@pytest.mark.slow
 def test_every_file_is_checksummed_and_a_changed_one_noticed_and_nothing_is_overwritten(approved, tmp_path):
     folder = released(approved, tmp_path / "out")
     with pytest.raises(ConfigurationError, match="never overwritten"):

@@ -58,6 +58,7 @@ def test_a_backup_of_sqlite_goes_to_postgresql_and_counting_goes_on(tmp_path, po
     assert len(ids) == len(set(ids)) > 1
 
 
+@pytest.mark.slow
 def test_people_go_on_working_while_a_backup_is_taken_and_it_shows_one_moment(here, other, tmp_path):
     stop = threading.Event()
     comments = []
@@ -96,6 +97,7 @@ def test_a_backup_is_for_its_owner_alone_and_overwrites_nothing(here, tmp_path):
         restore(here.store, path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cut", ["last line", "half a file", "compressed"])
 def test_a_backup_that_was_cut_off_is_noticed_and_leaves_nothing(here, other, tmp_path, cut):
     path = tmp_path / ("a.jsonl.gz" if cut == "compressed" else "a.jsonl")

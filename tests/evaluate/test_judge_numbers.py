@@ -142,6 +142,7 @@ def test_every_chart_has_an_alternative_text_and_a_table_in_its_section(guessed)
                 assert block.behind is not None
 
 
+@pytest.mark.slow
 def test_the_numbers_are_plain_json(guessed):
     text = json.dumps(guessed.as_json(), allow_nan=False)
 

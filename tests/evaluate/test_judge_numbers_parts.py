@@ -311,6 +311,7 @@ def arms_of(tmp_path, arms, judge=nurses):
     }
 
 
+@pytest.mark.slow
 def test_what_a_group_is_worth_follows_from_the_arms_without_it(tmp_path):
     found = arms_of(tmp_path, ablation_arms("groups"))
 
@@ -323,6 +324,7 @@ def test_what_a_group_is_worth_follows_from_the_arms_without_it(tmp_path):
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_without_all_subsets_or_without_the_whole_context_there_is_less_to_say(tmp_path):
     some_arms = arms_of(tmp_path / "some", (FULL, Arm.without("recipient"), NO_CONTEXT))
     hidden = arms_of(tmp_path / "hidden", (Arm.without("recipient"), NO_CONTEXT))

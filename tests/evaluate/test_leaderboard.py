@@ -86,6 +86,7 @@ def test_a_board_of_values_without_verdicts_alone_ranks_nobody(tmp_path):
     assert fitted.rows[0].best_rank == 1
 
 
+@pytest.mark.slow
 def test_what_needs_no_judge_stands_on_every_board(board):
     found = {row.name: row for row in board.baselines}
     judged = {row.name: row for row in board.rows}

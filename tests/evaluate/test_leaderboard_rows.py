@@ -98,6 +98,7 @@ def test_a_judge_of_probabilities_is_so_far_above_the_floor(tmp_path):
     assert 0 < some(found.value("cross_entropy_above_floor")) < entropy
 
 
+@pytest.mark.slow
 def test_baselines_stand_on_the_same_items_and_have_no_rank(board):
     assert [(each.name, each.value("accuracy"), each.best_rank) for each in board.baselines[1:]] == [
         *(("The author's intent", 1.0, None), ("Always safe", 0.5, None), ("Always unsafe", 0.5, None)),
@@ -125,6 +126,7 @@ def test_the_best_is_a_conclusion_of_judges_alone_or_of_chatbots_alone(board):
     )
 
 
+@pytest.mark.slow
 def test_only_the_items_that_all_were_asked_are_ranked(folders, tmp_path):
     few = casewise.judge(
         WORLD.benchmark, "constant:safe", out=tmp_path / "few",
@@ -143,6 +145,7 @@ def test_only_the_items_that_all_were_asked_are_ranked(folders, tmp_path):
     assert clear.n_items == 24
 
 
+@pytest.mark.slow
 def test_arms_in_which_a_judge_saw_less_are_left_out_where_another_saw_all(tmp_path):
     run = casewise.judge(WORLD.benchmark, "constant:safe", arms=(FULL, NO_CONTEXT), out=tmp_path / "both")
     blind = casewise.judge(WORLD.benchmark, "constant:safe", arms=(NO_CONTEXT,), out=tmp_path / "blind")
@@ -186,6 +189,7 @@ def released(tmp_path_factory):
     return write(tmp_path_factory.mktemp("release") / "release.json", released_rows(20))
 
 
+@pytest.mark.slow
 def test_an_output_is_a_judge_of_the_items_that_it_answered(released, tmp_path):
     run = casewise.judge(released, "constant:safe", out=tmp_path / "run")
     runs = read_runs([run])

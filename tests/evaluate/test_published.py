@@ -162,6 +162,7 @@ def test_the_papers_own_numbers_are_for_the_release_alone_and_have_no_interval()
     assert some(rows[0].votes_accuracy).limits is None
 
 
+@pytest.mark.slow
 def test_published_numbers_are_those_of_the_released_outputs(shared):
     known = {(judge.name, judge.elicitation, bool(judge.omitted)): judge for judge in published_numbers().judges}
     for path in sorted((shared / "data" / "published_outputs").rglob("*.json")):

@@ -48,6 +48,7 @@ def test_each_judge_has_its_place_among_people(found):
     assert linear.alternative.items_per_annotator == 45
 
 
+@pytest.mark.slow
 def test_a_row_for_each_judge_and_no_nan(found):
     tables = [block for block in people_blocks(*found) if isinstance(block, Table)]
 

@@ -201,6 +201,7 @@ def test_the_sample_says_whose_replies_it_holds_and_what_its_benchmark_says_of_i
     assert {one.provenance and one.provenance.by for one in sample.contexts} == {"openai/x"}
 
 
+@pytest.mark.slow
 def test_the_sample_has_its_share_of_what_a_grader_finds(replies):
     casewise.grade(replies, lambda _query, reply: "answers" if int(reply.split()[0]) % 4 else "refuses")
     texts = [one.texts()["reply.text"] for one in drawn(replies, 44).contexts]

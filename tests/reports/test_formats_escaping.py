@@ -180,6 +180,7 @@ def test_latex_has_no_commands_but_its_own(report):
         assert not re.search(r"(?<!\\)[#%$]", line.replace(r"$\frac{1}{2}$", "").replace("$-$", ""))
 
 
+@pytest.mark.slow
 def test_the_terminal_gets_no_control_characters_and_no_markup(report, capsys):
     benchmark = nasty_benchmark()
     console = Console(width=100, force_terminal=True, color_system=None)

@@ -49,6 +49,7 @@ def test_the_answer_has_the_numbers_of_the_tables_below(report):
     assert f"a constant verdict ({100 * beside['constant']:.1f} %)" in answer["sentences"][1]
 
 
+@pytest.mark.slow
 def test_yardsticks_have_intervals_of_the_same_kind_and_one_new_person_stands_against_the_same_others(report):
     """The annotators of the demo are known: they are in the intervals of the judge and of its yardstick, which is the same."""
     forest = next(block for block in report.document.sections[0].blocks if isinstance(block, Forest))

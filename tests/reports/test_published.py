@@ -48,6 +48,7 @@ def test_every_category_and_every_query_of_a_case_study_has_a_row(page, name, ro
     assert len(table(page, name).rows) == rows
 
 
+@pytest.mark.slow
 def test_the_judges_numbers_are_the_published_ones(page):
     rows = {row[:2]: row for row in table(page, "judges-table").rows}
 

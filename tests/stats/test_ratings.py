@@ -160,6 +160,7 @@ def test_careless_and_contrary_annotators_are_flagged_far_more_often():
     assert flagged[kinds == "careless"].mean() > 10 * flagged[kinds == "attentive"].mean() + 0.1
 
 
+@pytest.mark.slow
 def test_flags_are_those_of_the_formulas():
     """Answers that follow the others' rates, and answers that are all alike, beside simulated attentive annotators."""
     ratings, _ = study(CrowdModel(careless=0.2, careless_safe_rate=1.0))

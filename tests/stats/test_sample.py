@@ -98,6 +98,7 @@ def on_scale(values, judge, *, known: bool) -> Sample:
     return replace(sample_of(judge > 0.5, judge > 0.5, probability=judge), scale=scale)
 
 
+@pytest.mark.slow
 def test_intervals_on_the_scale_hold_people_as_well_as_items():
     rng = np.random.default_rng(3)
     inside = {True: 0, False: 0}

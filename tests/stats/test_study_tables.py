@@ -325,6 +325,7 @@ def test_each_query_is_tested_over_its_conditions(crowd):
     assert tasks["df"].to_list() == [4] * 20
 
 
+@pytest.mark.slow
 def test_every_two_conditions_of_a_query_are_tested(crowd):
     found, names = all_tests(crowd), crowd.condition.names
     ranks, shares = dunn(*crowd.by_task), pairwise_proportions(*crowd.by_task)
@@ -378,6 +379,7 @@ def test_categories_come_by_falling_mean_h_with_their_shares_of_queries(crowd):
     assert found.category_draws == "1,000 shuffles of people over the conditions"
 
 
+@pytest.mark.slow
 def test_people_are_shuffled_only_where_each_has_one_condition(frame):
     anonymous = all_tests(code_ratings(frame.drop("annotator_id")))
     crossed = all_tests(

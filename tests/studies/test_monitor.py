@@ -270,6 +270,7 @@ def test_who_withdraws_leaves_no_flag_and_no_count(lite, study):
     assert (person.flags, person.rated, person.skipped, person.median_s) == ((), 0, 0, None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "arrived", "typed"),
     [

@@ -77,6 +77,7 @@ def test_without_the_list_nobody_knows_who_was_erased_and_the_backup_is_refused(
     assert (elsewhere / "casewise-erasures.jsonl").is_file(), "the list goes on beside the new database"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", ["annotator", "order", "key"])
 def test_a_list_that_was_changed_is_refused(rated, tmp_path, monkeypatch, change):
     study, _ann = rated

@@ -76,6 +76,7 @@ def test_forgetting_before_the_date_withdraws_everything(store):
     assert sum(condition.open for condition in seen(store, study).conditions) == 16
 
 
+@pytest.mark.slow
 def test_forgetting_after_the_date_keeps_anonymous_ratings_and_the_hash(store):
     study = opened(store)
     who = finished(store, study, "alice")

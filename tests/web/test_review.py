@@ -178,6 +178,7 @@ def test_who_acts_on_an_older_version_is_told_and_keeps_their_words(app, here):
     assert here.place().state.positions[here.ada.id] == wording()
 
 
+@pytest.mark.slow
 def test_a_context_with_a_gap_is_not_taken_and_nothing_typed_is_lost(app, here):
     answer = decide(
         enter(app, "ada"),
@@ -252,6 +253,7 @@ def test_who_wrote_a_context_anew_is_told_who_reviews_it(app, here):
     assert here.place().state.phase == Phase.UNDER_REVIEW
 
 
+@pytest.mark.slow
 def test_texts_are_escaped_everywhere(app, here):
     ada, ben = enter(app, "ada"), enter(app, "ben")
     nasty = '<script>alert(1)</script><img src=x onerror="alert(2)">'

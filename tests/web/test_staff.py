@@ -114,6 +114,7 @@ def test_signing_out_revokes_the_session_on_the_server(app):
     assert thief.get("/people").status_code == 303
 
 
+@pytest.mark.slow
 def test_a_wrong_password_and_an_unknown_address_are_told_alike(app):
     add_person(app.state.database, "Ada", Role.REVIEWER)
 

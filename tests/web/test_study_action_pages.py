@@ -51,6 +51,7 @@ def opened_study(app, tmp_path, judged, language, rates="requests"):
     return made, plan, opened_plan(app.state.database, plan, "pilot")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("judged", "rates", "heading", "asks"),
     [

@@ -73,6 +73,7 @@ def test_a_skip_needs_no_answer_and_an_undo_takes_answers_back(app, walker):
     assert (pages(app)[1].state, pages(app)[1].own) == ("waiting", None)
 
 
+@pytest.mark.slow
 def test_the_consent_page_names_the_questions_and_asks_about_people_only_where_the_owner_does(app):
     plan = asking(demographics=[])
     walker = Walker(app, opened(app.state.database, plan))

@@ -400,6 +400,7 @@ def test_whoever_was_in_the_pilot_cannot_be_in_the_main_study(app):
     assert "Before you begin" in bob.page
 
 
+@pytest.mark.slow
 def test_the_pilot_has_a_box_for_remarks_and_the_main_study_has_none(app):
     for phase, box in (("pilot", True), ("main", False)):
         walker = Walker(app, opened(app.state.database, phase=phase), phase)
@@ -463,6 +464,7 @@ def test_an_arrival_without_ids_is_told_to_start_again_except_in_a_preview(app, 
     assert "nothing here counts" in owner.page
 
 
+@pytest.mark.slow
 def test_whose_items_others_took_meanwhile_is_told_so_and_not_that_all_is_answered(app):
     one_each = design(conditions=["no_context"], ratings={"per_item": 1}, attention={"checks_per_batch": 0})
     study = opened(app.state.database, one_each, queries=3)

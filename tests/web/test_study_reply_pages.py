@@ -21,6 +21,7 @@ def walker(app):
     return Walker(app, opened(app.state.database, of_replies()))
 
 
+@pytest.mark.slow
 def test_what_is_read_beforehand_speaks_of_replies(walker):
     walker.arrive()
     assert "that a chatbot really wrote" in walker.page

@@ -49,6 +49,7 @@ def test_a_cookie_of_one_round_opens_no_other(app, study):
     assert walker.open("/rate") == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("more", "status"),
     [({"sight": "a\0b"}, 400), ({"sight": "x" * plain_requests.LONGEST_BODY}, 413), ({"csrf": "x"}, 403)],

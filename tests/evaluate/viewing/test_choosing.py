@@ -72,6 +72,7 @@ def test_the_four_cells_and_the_rest_part_all_items(table, runs):
     assert cells["differ"] > 0
 
 
+@pytest.mark.slow
 def test_two_side_by_side_begin_where_people_are_surest(table):
     agreement = table.items["agreement"][places(table, first=0, second=1, cell="differ")].to_list()
 

@@ -233,6 +233,7 @@ NAMED: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", ODD)
 def test_an_answer_of_an_odd_shape_costs_its_own_request_and_no_other(out, shape):
     odd = [line | NAMED[shape] for lines in ODD[shape] for line in lines]

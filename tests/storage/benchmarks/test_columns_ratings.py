@@ -104,6 +104,7 @@ def test_arrays_say_who_rated_what_and_minus_one_where_nobody_is_known():
     assert found.item.dtype == np.intp
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(ratings)
 def test_plainly_written_ratings_are_read_as_records_are_or_not_at_all(given):

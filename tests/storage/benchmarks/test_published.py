@@ -106,6 +106,7 @@ def test_people_who_all_follow_the_intent_keep_their_votes(tmp_path):
     assert {votes.total for votes in benchmark.votes.values()} == {5}
 
 
+@pytest.mark.slow
 @settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(st.lists(st.sampled_from([1, 2]), min_size=1, max_size=20), min_size=1, max_size=8))
 def test_any_votes_are_read_and_written_without_loss(tmp_path, votes):

@@ -78,6 +78,7 @@ def test_names_are_written_as_r_reads_them(tmp_path):
     assert "level <- 0.9" in script
 
 
+@pytest.mark.slow
 def test_a_report_has_the_model_beside_it_where_annotators_are_known(tmp_path):
     crowd_table(crowd_plan(queries=6)).write_csv(tmp_path / "ratings.csv")
     study_report(tmp_path / "ratings.csv").write(tmp_path / "report")

@@ -35,6 +35,7 @@ def lines(folder, name):
     return [json.loads(line) for line in (folder / f"{name}.jsonl").read_text().splitlines()]
 
 
+@pytest.mark.slow
 def test_an_export_is_a_benchmark_with_the_counted_ratings_and_the_rest_apart(store, plan, tmp_path):
     study = opened_plan(store, plan)
     kept, voided = finished(store, study, "alice"), finished(store, study, "bob", "refuse")

@@ -123,6 +123,7 @@ def test_other_items_and_other_texts_are_another_study(store, study, path, tmp_p
         amended(store, study, path)
 
 
+@pytest.mark.slow
 def test_what_is_still_to_come_is_one_sum_for_status_and_amend(store, study, path):
     finished(store, study, "a")
     with study.write(store, START) as live:

@@ -296,6 +296,7 @@ def test_a_line_that_a_kill_broke_off_is_cut_off_and_counted(decider, tmp_path):
     assert (tmp_path / "notes.txt").read_text() == "no log, and not to be touched"
 
 
+@pytest.mark.slow
 def test_calls_that_hang_hold_no_others_and_health_says_so(decider, monkeypatch):
     """Sixty calls of a sync judge never return; the next request is decided by the judge all the same."""
     released = threading.Event()

@@ -115,6 +115,7 @@ def test_a_note_from_another_page_is_not_kept(client, runs, origin):
     assert not (runs[0] / ITEM_NOTES).exists()
 
 
+@pytest.mark.slow
 def test_a_note_is_kept_beside_the_run_and_found_by_its_tag(client, runs, viewed):
     before = {path: path.read_bytes() for run in runs for path in run.iterdir() if path.is_file()}
     kept = client.post(
