@@ -189,12 +189,16 @@ def report(
         documents.present(api.policies(*runs, benchmark=numbers.benchmark, options=options))
         return
     numbers_report = api.report(*runs, benchmark=numbers.benchmark, options=options)
-    if len(runs) == 1:
-        numbers_report.numbers.write_metrics(runs[0])
-    if failures is not None:
-        note(f"written: {failures}, {count_of(numbers_report.write_failures(failures), 'item')}")
+
+    def write_numbers() -> None:
+        if len(runs) == 1:
+            numbers_report.numbers.write_metrics(runs[0])
+        if failures is not None:
+            note(f"written: {failures}, {count_of(numbers_report.write_failures(failures), 'item')}")
+
     hint = "" if full else " (to print the main tables here: --full)"
-    documents.present_with_page(numbers_report, runs[0] / "report.html", full=full, hint=hint)
+    page = runs[0] / "report.html"
+    documents.present_with_page(numbers_report, page, full=full, hint=hint, before_printing=write_numbers)
     end_with_code(nothing_scored=numbers_report.numbers.nothing_scored)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import signal
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass, replace
@@ -221,12 +221,24 @@ class DocumentOptions:
         else:
             show(report.document, full=full)
 
-    def present_with_page(self, report: HasDocument, page: Path, *, full: bool = True, hint: str = "") -> None:
-        """Print or write `report`, and write its page to `page` unless --html names another place; `hint` follows its path."""
+    def present_with_page(
+        self,
+        report: HasDocument,
+        page: Path,
+        *,
+        full: bool = True,
+        hint: str = "",
+        before_printing: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Print or write `report`, and write its page to `page` unless --html names another place; `hint` follows its path.
+
+        `before_printing`: writes other files, once the page is written.
+        """
         from casewise.reports.formats import html
 
         page = self.html or page
         write_text(page, html(report.document), private=report.document.quotes_replies)
+        before_printing()
         replace(self, html=None).present(report, full=full)
         note(f"page: {page}{hint}")
 
