@@ -1,8 +1,8 @@
 """What attacks cost to build: 900 items under 40 attacks, and what is held meanwhile, beside copying the texts once.
 
-    python -m benchmarks.attacks FILE
+    python -m benchmarks.attacks BENCHMARK
 
-FILE is the release's 900 rows, or any benchmark.
+BENCHMARK is `casebench_twin`, which has as many items as the paper's, or any other benchmark.
 """
 
 from __future__ import annotations
