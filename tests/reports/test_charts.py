@@ -86,3 +86,14 @@ def test_where_nothing_can_be_kept_a_chart_is_drawn_each_time(drawings):
 
     assert drawn("one") == "<svg>one</svg>"
     assert drawings == ["one", "one"]
+
+
+@pytest.mark.parametrize("content", [b"", b"<svg>half", b"\xff"])
+def test_a_damaged_drawing_in_the_cache_is_drawn_anew(drawings, content):
+    drawn("one")
+    (kept,) = (cache_folder() / "charts").iterdir()
+    kept.write_bytes(content)
+    drawn.cache_clear()
+
+    assert drawn("one") == "<svg>one</svg>"
+    assert drawings == ["one", "one"]

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 import pytest
 from tests.support.fault_server import FaultServer
+from tests.support.inspect_program import program
 
 from casewise.api import attack, judge
 from casewise.api.judging import PlannedRun
@@ -27,21 +27,6 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # inside Inspect AI
 ]
-
-INSPECT = Path(sys.executable).with_name("inspect")
-
-
-def environment(server=None):
-    found = {**os.environ, "INSPECT_LOG_FORMAT": "eval", "OPENAI_API_KEY": "sk-anything", "INSPECT_DISPLAY": "plain"}
-    return found | ({"OPENAI_BASE_URL": server.url} if server else {})
-
-
-def program(*words, server=None):
-    done = subprocess.run(
-        [str(INSPECT), *words], env=environment(server), capture_output=True, text=True, timeout=180, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
 
 
 def test_a_model_of_inspect_is_a_judge_of_ours(monkeypatch, tmp_path):

@@ -1,13 +1,10 @@
 """Judging as a task of Inspect."""
 
-import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from tests.support.fault_server import FaultServer
+from tests.support.inspect_program import program, the_log
 from tests.support.served import served
 
 from casewise.api import judge, report
@@ -20,26 +17,6 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # inside Inspect AI
 ]
-
-INSPECT = Path(sys.executable).with_name("inspect")
-
-
-def environment(server=None):
-    found = {**os.environ, "INSPECT_LOG_FORMAT": "eval", "OPENAI_API_KEY": "sk-anything", "INSPECT_DISPLAY": "plain"}
-    return found | ({"OPENAI_BASE_URL": server.url} if server else {})
-
-
-def program(*words, server=None):
-    done = subprocess.run(
-        [str(INSPECT), *words], env=environment(server), capture_output=True, text=True, timeout=180, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
-def the_log(folder):
-    (path,) = Path(folder).glob("*.eval")
-    return json.loads(program("log", "dump", str(path)))
 
 
 @pytest.mark.parametrize("elicitation", ["binary", "probability"])

@@ -98,8 +98,9 @@ def drawn(specification: str) -> str:
     import vl_convert
 
     path = cache_folder() / "charts" / f"{digest([specification, installed_version('vl-convert-python')])}.svg"
-    with suppress(OSError, UnicodeDecodeError):
+    with suppress(OSError, UnicodeDecodeError, ET.ParseError):
         svg = path.read_text("utf-8")
+        ET.fromstring(svg)  # noqa: S314 - our own drawing; one that is damaged is drawn anew
         path.touch()
         return svg
     svg = vl_convert.vegalite_to_svg(specification)
