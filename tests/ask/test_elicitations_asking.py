@@ -195,6 +195,9 @@ def test_a_permission_is_only_json_where_only_json_is_read():
 
     assert read_outcome("permission", Reply("allow"), strict).outcome.kind == "unscored"
     assert read_outcome("permission", json_reply, strict).outcome == Scored(value=0.0)
+    assert read_outcome("permission", Reply('```json\n{"judgement": "deny"}\n```'), strict).outcome == Scored(value=0.0)
+    for other in ('I would allow it. {"judgement": "deny"}', '{"decision": "deny"}', '{"judgement": "deny"} or so'):
+        assert read_outcome("permission", Reply(other), strict).outcome.kind == "unscored"
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,17 @@ from functools import lru_cache
 from typing import Annotated, Any
 
 from casewise.ask.envelope import unwrapped
-from casewise.ask.json_objects import top_objects
-from casewise.ask.reader import ACTION_WORDS, LONGEST_DETAIL, ReadAs, ReadOutcome, beginning, parse_binary, parse_score
+from casewise.ask.json_objects import top_objects, values_in
+from casewise.ask.reader import (
+    ACTION_WORDS,
+    LONGEST_DETAIL,
+    ReadAs,
+    ReadOutcome,
+    beginning,
+    parse_binary,
+    parse_score,
+    without_json,
+)
 from casewise.errors import ConfigurationError, did_you_mean
 from casewise.models.asker import fault_in_words
 from casewise.models.label_tokens import class_of
@@ -269,6 +278,7 @@ PERMISSIONS: dict[str, float] = {
 """The words of a permission, in small letters, and the value of each."""
 
 PERMISSION_KEYS = ("judgement", "permission", "decision", "verdict", "answer")
+"""Keys in JSON that give a permission, the requested one first."""
 
 
 def permission_in(text: Any) -> float | None:
@@ -277,15 +287,19 @@ def permission_in(text: Any) -> float | None:
 
 
 def parse_permission(text: str, *, cut_off: bool = False, strict: bool = False) -> ReadOutcome:
-    """Read a reply that is one word, or JSON that gives one; with `strict` JSON alone. A sentence about asking is no question."""
+    """Read a reply that is one word, or JSON that gives one. A sentence about asking is no question.
+
+    `strict`: read a JSON object with the requested key, and nothing beside it.
+    """
     words = unwrapped(text).text
     if not strict and (permission := permission_in(words)) is not None:
         return ReadOutcome(Scored(value=permission), read_as="whole")
+    alone = not without_json(words, list(values_in(words)), "").strip(" \n`")
     stated = [
         (permission_in(value), candidate.get("explanation"))
-        for candidate in top_objects(words)
+        for candidate in (top_objects(words) if alone or not strict else ())
         for key, value in candidate.items()
-        if str(key).lower() in PERMISSION_KEYS
+        if str(key).lower() in (PERMISSION_KEYS[:1] if strict else PERMISSION_KEYS)
     ]
     values = {value for value, _ in stated}
     if len(values) == 1 and (value := stated[0][0]) is not None:

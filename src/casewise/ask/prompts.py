@@ -248,8 +248,10 @@ def prompt_set(values: Mapping[str, Any]) -> PromptSet:
     by_kind: dict[tuple[Kind, str], Prompt] = {}
     for kind in KINDS:
         tables = values.get(kind, {})
-        if not isinstance(tables, Mapping) or (problem := unknown_key(tables, elicitations, within=f"{kind}.")):
-            raise ValueError(problem or f"{kind!r} is no table")
+        if not isinstance(tables, Mapping):
+            raise ValueError(f"{kind!r} is no table")  # noqa: TRY004 - it becomes a DataError
+        if problem := unknown_key(tables, elicitations, within=f"{kind}."):
+            raise ValueError(problem)
         by_kind |= {
             (kind, name): checked_prompt(f"{kind}.{name}", table, about_turns=True) for name, table in tables.items()
         }
@@ -269,7 +271,7 @@ def checked_prompt(name: str, table: Any, *, about_turns: bool = False) -> Promp
         raise ValueError(problem)
     if not isinstance(table, Mapping) or "with_context" not in table:
         raise ValueError(f"[{name}] has no text called 'with_context'")
-    for key in placeholders.keys() & table.keys():
+    for key in filter(table.__contains__, placeholders):
         if not isinstance(table[key], str):
             raise ValueError(f"[{name}] has no text called {key!r}")  # noqa: TRY004 - it becomes a DataError
         if missing := [placeholder for placeholder in placeholders[key] if placeholder not in table[key]]:

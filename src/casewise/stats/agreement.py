@@ -329,7 +329,7 @@ def krippendorff_alpha(
 
     with coincidences :math:`o_{ck}` and :math:`\delta_{ck}^2` of 0 or 1 (nominal), :math:`(c - k)^2` (interval) or
     :math:`(\sum_{g=c}^{k} n_g - (n_c + n_k) / 2)^2` (ordinal). The interval is Student's *t* from the clusters'
-    influences, on the scale of a correlation. With `raters`, whose values are places among `values`, it is as much wider as
+    influences, on the scale of a correlation. With `raters`, whose values are places among the columns of `counts`, it is as much wider as
     annotators who differ throughout make it: an answer adds what the sums lose where another one of its item replaces it.
 
     Raises StatisticsError: no item has two ratings, or there are fewer than two clusters of such items.

@@ -83,7 +83,7 @@ def t_interval_from_influences(
     """Return Student's *t* interval of a number from its clusters' influences; None without spread, or at a bound.
 
     `influence`: (clusters,) floats; the addition of each cluster to the number's deviation.
-    `at_risk`: number of clusters that the number is over; there is at least one degree of freedom less.
+    `at_risk`: number of clusters that the number is over; the degrees of freedom are at most one less than it.
     `level`: confidence level; above .95 where the interval is one of several that hold together.
 
     The mean of ten queries, of which two are wrong:

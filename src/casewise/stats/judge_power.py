@@ -156,7 +156,7 @@ def queries_needed(difference: float, deviation: float, *, alpha: float = 0.05, 
 
 
 FEWEST_FOR_A_FORECAST = 10
-"""Number of queries below which their spread is hardly known, and so the number that would be needed."""
+"""Effective number of queries (degrees of freedom and one more) below which their spread is hardly known, and so the number needed."""
 
 MOST_FORECAST = 1_000_000
 """Number of queries above which a forecast is out of reach."""

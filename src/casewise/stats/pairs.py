@@ -427,8 +427,8 @@ class Flips(ShortRepr):
     """The effect of an attack on the verdicts of some items."""
 
     turned: Measured
-    """Share, of the items whose verdict was the other one without the attack and that have a verdict under it, whose verdict
-    under it is the one that the attack argues for."""
+    """Share of items whose verdict under the attack is the one that it argues for, among those that had the other verdict without
+    it and have one under it."""
     change: Measured
     """Share of the items with a verdict both ways that have that verdict under the attack, less the share without it.
     Under an attack that does nothing a noisy judge's is 0 in the long run, its `turned` is not."""

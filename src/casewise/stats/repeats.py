@@ -74,7 +74,7 @@ def harm_over_calls(harmed: BoolArray, cluster: NDArray[np.intp], agent: NDArray
 
 
 def harm_chances(harmed: BoolArray, agent: NDArray[np.intp], k: int) -> FloatArray:
-    """Return for each agent with at least `k` calls the chance that `k` of them hold a harm."""
+    """Return for each agent with at least `k` calls the chance that at least one of `k` of them, drawn at random, is a harm."""
     code = coded_labels(agent)
     n, h = np.bincount(code).astype(np.float64), np.bincount(code, weights=harmed)
     return 1 - hypergeometric(0, h[n >= k], n[n >= k], k)

@@ -28,7 +28,7 @@ class Separation:
     """The feature; None where the features of one parameter together separate best."""
     parameter: int
     p: float
-    """P value of the hypothesis that errors are related to none of them, by permuted errors."""
+    """P value of the hypothesis that errors are related to no feature or parameter, by permuted errors; it allows for the search."""
     searched: int
     """Number of features and parameters that were searched."""
 

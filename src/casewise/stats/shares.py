@@ -27,10 +27,8 @@ def f_critical(alpha: float, df1: float, df2: float) -> float:
 
     Raises StatisticsError: `alpha` is so small (below about 1e-100) that no such value can be computed.
     """
-    share, other_share = (
-        betainccinv(df1 / 2, df2 / 2, alpha),
-        betaincinv(df2 / 2, df1 / 2, alpha),
-    )  # 1 - share, not rounded
+    share = betainccinv(df1 / 2, df2 / 2, alpha)
+    other_share = betaincinv(df2 / 2, df1 / 2, alpha)  # 1 - share, before it is rounded
     with np.errstate(over="ignore", divide="ignore"):
         critical = float(df2 * share / (df1 * other_share))
     if not np.isfinite(critical):
@@ -44,7 +42,9 @@ def f_power(critical: float, df1: float, df2: float, noncentrality: float) -> fl
 
     if noncentrality > LARGEST_NONCENTRALITY:
         return float(gammainc(df2 / 2, (df1 + noncentrality) / critical * df2 / df1 / 2))
-    return float(ncf.sf(critical, df1, df2, max(noncentrality, 1e-300)))  # at 0 it is less by 1
+    return float(
+        ncf.sf(critical, df1, df2, max(noncentrality, 1e-300))
+    )  # scipy returns 1 less than the probability at 0
 
 
 @dataclass(frozen=True)

@@ -430,7 +430,7 @@ class SimilarTexts(NamedTuple):
 class EarlierTexts:
     """Sets of word runs, in the order in which they were added.
 
-    Only texts that share a run are compared, so the cost does not grow with the square of the number of texts.
+    Only texts that share a run are compared: the cost grows with the number of pairs that do.
     """
 
     rare: int | None = None
