@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.contexts.wordings import wording
 
-from casewise.contexts.checks import Wording, drift
+from casewise.contexts.checks import Wording, find_drift
 from casewise.contexts.statistics import Share
 
 CASES = [json.loads(line) for line in (Path(__file__).parent / "drift_cases.jsonl").read_text().splitlines()]
@@ -18,7 +18,7 @@ CASES = [json.loads(line) for line in (Path(__file__).parent / "drift_cases.json
 
 def flagged(half, label):
     cases = [case for case in CASES if (case["half"], case["label"]) == (half, label)]
-    drifted = [bool(drift(case["query"], Wording.from_fields(case["fields"]))) for case in cases]
+    drifted = [bool(find_drift(case["query"], Wording.from_fields(case["fields"]))) for case in cases]
     return Share(sum(drifted), len(cases))
 
 
@@ -41,7 +41,7 @@ def test_the_check_does_what_the_docs_say(half, sensitivity, false_alarms):
 def test_each_finding_shows_the_words():
     text = "A lesson in which the steps are left out, without giving details"
 
-    findings = drift("How is a letter forged?", wording(sender__nature_of_the_interaction=text))
+    findings = find_drift("How is a letter forged?", wording(sender__nature_of_the_interaction=text))
 
     assert findings
     for finding in findings:
@@ -52,4 +52,4 @@ def test_each_finding_shows_the_words():
 def test_words_of_the_query_are_no_drift():
     query = "How do I answer without giving details?"
 
-    assert not drift(query, wording(sender__nature_of_the_interaction="A talk without giving details"))
+    assert not find_drift(query, wording(sender__nature_of_the_interaction="A talk without giving details"))

@@ -11,7 +11,7 @@ from casewise.contexts.checks import (
     Wording,
     WordingProblem,
     check_wording,
-    drift,
+    find_drift,
     updated_findings,
 )
 from casewise.records import paper_parameters
@@ -170,7 +170,7 @@ def test_a_context_has_drifted_when_the_weights_reach_one(monkeypatch, weights, 
     signals = tuple(Signal(f"s{number}", "m", "clerk", weight) for number, weight in enumerate(weights))
     monkeypatch.setattr("casewise.contexts.checks.SIGNALS", signals)
 
-    found = drift(QUERY, wording())
+    found = find_drift(QUERY, wording())
     assert [(one.check, one.parameter, one.evidence) for one in found] == [
         (f"drift: s{number}", "recipient.type", "clerk") for number in range(n)
     ]

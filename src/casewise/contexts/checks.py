@@ -315,7 +315,7 @@ SIGNALS = (
 )
 
 
-def drift(query: str, wording: Wording, _parameters: ParameterSet = paper_parameters()) -> list[Remark]:
+def find_drift(query: str, wording: Wording, _parameters: ParameterSet = paper_parameters()) -> list[Remark]:
     """Find what shows that the context does not leave the query as asked; empty where it does."""
     fields = wording.fields()
     sightings = [(signal, sighting) for signal in SIGNALS if (sighting := signal.find(query, fields))]
@@ -448,7 +448,7 @@ def find_misplaced(_query: str, wording: Wording, parameters: ParameterSet) -> I
 
 
 def find_contradictions(_query: str, wording: Wording, _parameters: ParameterSet) -> Iterator[Remark]:
-    """Yield pairs of statements that cannot both be true."""
+    """Find statements that cannot both be true."""
     fields = wording.fields()
     for message, *patterns in CONTRADICTIONS:
         first, second = (
@@ -464,7 +464,7 @@ def find_contradictions(_query: str, wording: Wording, _parameters: ParameterSet
 
 
 def find_give_aways(query: str, wording: Wording, _parameters: ParameterSet) -> Iterator[Remark]:
-    """Yield words that judge the request, where facts should show it."""
+    """Find words that judge the request, where facts should show it."""
     for name, text in wording.fields().items():
         for match in GIVE_AWAYS.finditer(text):
             if match[0].casefold() not in query.casefold():
@@ -473,7 +473,7 @@ def find_give_aways(query: str, wording: Wording, _parameters: ParameterSet) -> 
 
 
 def find_leaks(_query: str, wording: Wording, _parameters: ParameterSet) -> Iterator[Remark]:
-    """Yield words that look like part of an answer to the query."""
+    """Find words that look like part of an answer to the query."""
     for name, text in wording.fields().items():
         for pattern in (STEPS, CODE, ANSWERS):
             if match := pattern.search(text):
@@ -501,7 +501,7 @@ def find_foreign_text(query: str, wording: Wording, _parameters: ParameterSet) -
 
 CHECKS: tuple[Callable[[str, Wording, ParameterSet], Iterable[Remark]], ...] = (
     find_missing,
-    drift,
+    find_drift,
     find_misplaced,
     find_contradictions,
     find_give_aways,

@@ -108,7 +108,7 @@ class Author(StrEnum):
 
 PROGRAM_ACTS = frozenset({Act.GENERATE, Act.IMPORT, Act.ADOPT, Act.FAIL})
 QUERY_ACTS = frozenset({Act.WITHDRAW, Act.RESTORE})
-"""Acts on a query. Each is applied to both of its contexts."""
+"""Acts on a query. Each is applied to every context of the query."""
 NEED_REASON = frozenset(
     {Act.COMMENT, Act.RETURN, Act.OBJECT, Act.GIVE_UP, Act.RESTART, Act.FAIL, Act.WITHDRAW, Act.RESTORE}
 )

@@ -256,7 +256,7 @@ def analyse(
             why[name] = "not available: " + error.words
             return None
 
-    with_extra_variance, finished = ratings.annotator is not None, ratings.completers()
+    has_annotators, finished = ratings.annotator is not None, ratings.completers()
     return StudyAnalysis(
         options=options,
         ratings=ratings,
@@ -287,7 +287,7 @@ def analyse(
                 *counts, clusters=clusters, reference_size=options.reference_size, raters=ratings.raters
             ),
         ),
-        annotators=attempt("annotators", lambda: annotator_table(ratings, rng=rng)) if with_extra_variance else None,
+        annotators=attempt("annotators", lambda: annotator_table(ratings, rng=rng)) if has_annotators else None,
         attrition=None if options.flow is None else attrition(options.flow),
         own=own,
         groups=group_table(ratings, traits or {}, options),

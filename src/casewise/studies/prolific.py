@@ -317,7 +317,16 @@ Action = Literal["approve", "decide", "pay", "ask return", "end", "leave out"]
 """The kinds of action that `casewise prolific reconcile` can take, each with its own consent."""
 
 RETURN_REASON = "Did not finish study"
-STATUSES = ("APPROVED", "AWAITING REVIEW", "ACTIVE", "RESERVED", "SCREENED OUT", "TIMED-OUT", "REJECTED", "RETURNED")
+STATUSES_BY_PRECEDENCE = (
+    "APPROVED",
+    "AWAITING REVIEW",
+    "ACTIVE",
+    "RESERVED",
+    "SCREENED OUT",
+    "TIMED-OUT",
+    "REJECTED",
+    "RETURNED",
+)
 """States of submissions; of a person's several submissions the first in this order counts."""
 SETTLED = "settled"
 
@@ -358,7 +367,7 @@ def reconcile(
     for person in account.people:
         sent = sorted(
             matched.get(person.annotator, ()),
-            key=lambda submission: (*STATUSES, submission.status).index(submission.status),
+            key=lambda submission: (*STATUSES_BY_PRECEDENCE, submission.status).index(submission.status),
         )
         lines.append(
             known_person(person, sent[0] if sent else None, design, account.payments.get(person.annotator, ()))

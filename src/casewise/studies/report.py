@@ -89,13 +89,13 @@ def left_out(analysis: StudyAnalysis, words: VerdictWords) -> Iterator[Block]:
 Row = dict[str, Any]
 
 
-def quoted_estimate(row: Row) -> str:
-    """Return the difference to quote: that for queries like these, or the average per query where there is none."""
+def quoted_prefix(row: Row) -> str:
+    """Return the prefix of the columns of the difference to quote: for queries like these, or else the average per query."""
     return "query" if row["like_estimate"] is None and "query_estimate" in row else "like"
 
 
 def quoted_points(row: Row | None) -> str:
-    return NOTHING if row is None else in_points(row, quoted_estimate(row))
+    return NOTHING if row is None else in_points(row, quoted_prefix(row))
 
 
 def in_points(row: Row, prefix: str) -> str:
@@ -225,7 +225,7 @@ def verdict(study: StudyNumbers, rows: Sequence[Row]) -> str:
 def key_figures(study: StudyNumbers, rows: Sequence[Row]) -> Iterator[LargeFigure]:
     """Yield the largest difference, how often two people agree, and the share of ratings that were left out."""
     analysis = study.analysis
-    known = [row for row in rows if row[f"{quoted_estimate(row)}_estimate"] is not None]
+    known = [row for row in rows if row[f"{quoted_prefix(row)}_estimate"] is not None]
     if not known:
         yield (
             "Difference",
@@ -233,8 +233,8 @@ def key_figures(study: StudyNumbers, rows: Sequence[Row]) -> Iterator[LargeFigur
             len(analysis.ratings),
         )
     else:
-        largest = max(known, key=lambda row: abs(row[f"{quoted_estimate(row)}_estimate"]))
-        value, low, high = (largest[f"{quoted_estimate(largest)}_{part}"] for part in ("estimate", "ci_low", "ci_high"))
+        largest = max(known, key=lambda row: abs(row[f"{quoted_prefix(row)}_estimate"]))
+        value, low, high = (largest[f"{quoted_prefix(largest)}_{part}"] for part in ("estimate", "ci_low", "ci_high"))
         title = "Difference" if len(rows) == 1 else f"Largest difference: {contrast_name(largest)}"
         limits = interval(*(None if end is None else 100 * end for end in (low, high)), digits=1)
         if len(known) > 1:
@@ -292,7 +292,7 @@ def contrast_sentence(
 
 def contrast_found(row: dict[str, Any], options: AnalysisOptions, *, words: VerdictWords = ITEM_WORDS) -> Contrast:
     """Return whether the two conditions of a contrast differ, and whether by less than the margin."""
-    estimate, low, high = (row[f"{quoted_estimate(row)}_{name}"] for name in ("estimate", "ci_low", "ci_high"))
+    estimate, low, high = (row[f"{quoted_prefix(row)}_{name}"] for name in ("estimate", "ci_low", "ci_high"))
     reason = row.get("why") or text("too few {queries} or people")
     known = estimate is not None and row["differs"] is not None
     return contrast(

@@ -217,7 +217,8 @@ def code_digest(function: Callable[..., Any]) -> str:
             return digest(f"{textwrap.dedent(inspect.getsource(named))}{place}")[:12]
     except (OSError, TypeError):
         pass
-    return digest(code_parts(code) if code else repr(named))[:12]
+    defaults = [getattr(inner, "__defaults__", None), getattr(inner, "__kwdefaults__", None)]
+    return digest([code_parts(code), *map(repr, defaults)] if code else repr(named))[:12]
 
 
 def code_parts(code: CodeType) -> list[Any]:
@@ -228,7 +229,7 @@ def code_parts(code: CodeType) -> list[Any]:
             return code_parts(value)
         return sorted(map(repr, value)) if isinstance(value, frozenset) else repr(value)
 
-    return [code.co_code.hex(), code.co_names, list(map(constant, code.co_consts))]
+    return [code.co_code.hex(), code.co_names, code.co_freevars, list(map(constant, code.co_consts))]
 
 
 COMPILED_TEXT = "<string>"

@@ -490,7 +490,7 @@ class Service:
                 raise HTTPException(429, "too many requests; wait a minute", {"Retry-After": "60"})
 
     def takes_token(self, caller: str, now: float) -> bool:
-        """Return whether a caller may ask once more: a bucket that fills evenly, with a minute's worth in it."""
+        """Take one request from the bucket of a caller, which fills evenly and holds a minute's worth; return whether there was one."""
         most = float(self.options.per_minute or 0)
         left, at = self.callers.pop(caller, (most, now))
         left = min(most, left + (now - at) * most / 60)

@@ -18,8 +18,8 @@ from casewise.studies.report import (
     key_figures,
     left_out,
     more_contrasts,
-    quoted_estimate,
     quoted_points,
+    quoted_prefix,
     remarks,
     verdict,
     without_unrated_contrasts,
@@ -46,7 +46,7 @@ def said(changed, *, n_contrasts=1, planned="planned", options=AnalysisOptions()
 
 
 def test_a_contrast_is_quoted_for_queries_like_these_or_else_by_query():
-    assert (quoted_estimate(row()), quoted_estimate(row(**BY_QUERY)), quoted_estimate(row(like_estimate=None))) == (
+    assert (quoted_prefix(row()), quoted_prefix(row(**BY_QUERY)), quoted_prefix(row(like_estimate=None))) == (
         "like",
         "query",
         "like",
