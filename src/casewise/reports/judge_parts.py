@@ -99,7 +99,7 @@ def ahead_of_baseline(answers: Sequence[ShortAnswer], noun: str) -> Text:
     more = f" with {people} more often than the best baseline."
     if not ahead:
         return Text(f"None of the {count_of(others, noun)} is shown to agree{more}")
-    rest = f" This is not shown for the other {count_of(others, noun)}." if others else ""
+    rest = f" This is not shown for the other {noun if others == 1 else count_of(others, noun)}." if others else ""
     return first_few(ahead) + f" {'agrees' if len(ahead) == 1 else 'agree'}{more}{rest}"
 
 
