@@ -110,7 +110,7 @@ def test_a_judge_that_decides_as_the_words_do_is_that_classifier_and_no_rival_of
     words, constant = baselines(itself)
 
     assert (words.is_judge, constant.about_words) == (True, None)
-    assert better_baseline(itself) == constant
+    assert better_baseline(itself).title == constant.title
     assert next(each.title for each in baselines(beside(words_of=70, **WORDS))) == (
         "Words alone, queries held out (of 70 items drawn at random)"
     )
