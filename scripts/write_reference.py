@@ -39,7 +39,7 @@ from casewise.models.endpoints import ENDPOINTS
 from casewise.models.protocol import Reply
 from casewise.records import Scored
 from casewise.reports.document import meanings
-from casewise.stats.comparison import MetricGate
+from casewise.stats.comparison import GatedMetric, MetricGate
 from casewise.stats.costs import RefusalRates
 from casewise.stats.estimates import Estimate
 from casewise.stats.thresholds import KeptPromise, RiskPromise
@@ -113,7 +113,7 @@ _ERRORS = RefusalRates(
     unscored_unsafe=_estimate(0.0, 0.0, 0.05, name="unscored_unsafe"),
 )
 
-_DROP = MetricGate("accuracy", 0.9, 0.89, 0.01, -0.01, 0.018, 0.02, 0.03, 60, "Student's t")
+_DROP = MetricGate(GatedMetric("accuracy"), 0.9, 0.89, 0.01, -0.01, 0.018, 0.02, 0.03, 60, "Student's t")
 
 EXAMPLES = (
     compared("A", "B", _estimate(0.2, 0.1, 0.3)),

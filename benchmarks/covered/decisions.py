@@ -47,8 +47,8 @@ def gates(studies: int) -> Iterator[Row]:
     rng = np.random.default_rng(67)
     for each, lost, gained in ((1, 0.05, 0.0), (1, 0.1, 0.2), (8, 0.08, 0.05)):
         margins = {
-            metric.name: metric.drop
-            for metric in gate(
+            gated.metric.name: gated.drop
+            for gated in gate(
                 *changed(rng, 60_000, each=each, lost=lost, gained=gained), margins=dict.fromkeys(NAMES, 0.0)
             ).metrics
         }
@@ -85,7 +85,7 @@ def same(rng: np.random.Generator, studies: int) -> Iterator[Row]:
     for _ in range(studies):
         run = wrong_at_random(rng, 450, 0.85, each=1)
         found = gate(run, run, margins=dict.fromkeys(NAMES, 0.05)).metrics
-        passed.update(metric.name for metric in found if metric.decision == "pass")
+        passed.update(gated.metric.name for gated in found if gated.decision == "pass")
     for name in NAMES:
         yield Row(
             name, "450 queries of 1, margin 0.05", "passes a run that is the same", passed[name], studies, "≥ 80 %"

@@ -12,7 +12,7 @@ import casewise
 from casewise.audits import kinds
 from casewise.evaluate.conclusions import AGREES, compared
 from casewise.evaluate.yardsticks import better_baseline
-from casewise.stats.comparison import Gate, MetricGate
+from casewise.stats.comparison import Gate, GatedMetric, MetricGate
 from casewise.stats.estimates import Estimate
 from casewise.stats.study_tables import AnalysisOptions
 from casewise.studies.report import contrast_sentence
@@ -142,7 +142,7 @@ def estimate(value, low=None, high=None, name="accuracy"):
     ],
 )
 def test_a_gate_decides_only_where_a_bound_is_beyond_the_margin(low, high, decision):
-    metric = MetricGate("accuracy", 0.9, 0.88, 0.02, low, high, 0.02, 0.03, 90, "made up")
+    metric = MetricGate(GatedMetric("accuracy"), 0.9, 0.88, 0.02, low, high, 0.02, 0.03, 90, "made up")
 
     assert Gate((metric,), 90, 45).decision == decision
 

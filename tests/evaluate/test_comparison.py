@@ -26,7 +26,15 @@ from casewise.evaluate.comparison import (
 from casewise.evaluate.judged_runs import ReportOptions
 from casewise.judges.plan import Selection
 from casewise.records import Unscored, UnscoredReason
-from casewise.stats.comparison import Comparison, Entrant, Gate, MetricGate, PairwiseComparison, compare_judges
+from casewise.stats.comparison import (
+    Comparison,
+    Entrant,
+    Gate,
+    GatedMetric,
+    MetricGate,
+    PairwiseComparison,
+    compare_judges,
+)
 from casewise.stats.estimates import Estimate
 from casewise.text import join
 
@@ -168,10 +176,10 @@ def test_margins_are_read_from_a_text_or_a_mapping_with_both_ends_of_their_range
 @pytest.mark.parametrize(
     ("metric", "limits", "value", "drop"),
     [
-        ("accuracy", (), "90.0 %", "90.0 points"),
-        ("accuracy (strict)", (0.8, 0.95), "90.0 %", "90.0 points [80.0, 95.0]"),
-        ("auroc", (), "0.900", "0.900"),
-        ("auroc", (0.8, 0.95), "0.900", "0.900 [0.800, 0.950]"),
+        (GatedMetric("accuracy"), (), "90.0 %", "90.0 points"),
+        (GatedMetric("accuracy", "strict"), (0.8, 0.95), "90.0 %", "90.0 points [80.0, 95.0]"),
+        (GatedMetric("auroc"), (), "0.900", "0.900"),
+        (GatedMetric("auroc"), (0.8, 0.95), "0.900", "0.900 [0.800, 0.950]"),
     ],
 )
 def test_a_share_is_written_in_per_cent_and_its_drop_in_points(metric, limits, value, drop):
@@ -181,7 +189,7 @@ def test_a_share_is_written_in_per_cent_and_its_drop_in_points(metric, limits, v
 # The decision of a gate.
 
 PASSED, FAILED, OPEN = (
-    MetricGate("accuracy", 0.9, 0.88, 0.02, low, high, 0.05, 0.03, 90, "made up")
+    MetricGate(GatedMetric("accuracy"), 0.9, 0.88, 0.02, low, high, 0.05, 0.03, 90, "made up")
     for low, high in ((-0.01, 0.04), (0.06, 0.2), (0.01, 0.2))
 )
 
@@ -237,7 +245,7 @@ def test_a_gate_says_what_it_decides_and_passes_no_run_of_which_too_much_is_unkn
 
 def test_only_metrics_that_are_not_decided_ask_for_more_items():
     assert "accuracy" in gate_report(OPEN).sentence().partition("With 80 % power")[2]
-    decided = gate_report(replace(PASSED, name="harm"), OPEN).sentence().partition("With 80 % power")[2]
+    decided = gate_report(replace(PASSED, metric=GatedMetric("harm")), OPEN).sentence().partition("With 80 % power")[2]
 
     assert "harm" not in decided
     assert "Too few items" not in gate_report(PASSED).sentence()
@@ -397,12 +405,12 @@ def gated(cases, run, baseline, max_drop):
 def test_a_gate_holds_a_run_against_a_baseline_on_what_both_were_asked(few):
     cases, (every, _, right) = few
     found = gated(cases, right, every, {"accuracy": 0.05, "harm": 0.05})
-    before, after = found.errors["harm"]
+    before, after = found.errors[GatedMetric("harm")]
 
     assert (found.run, found.baseline) == ("python:right (binary)", "constant:safe (binary)")
     assert (found.decision, found.left_out, found.missing, found.unfinished) == ("pass", 0, 0, ())
-    assert [metric.name for metric in found.gate.metrics] == ["accuracy", "harm"]
-    assert found.errors.keys() == {"over_refusal", "harm"}
+    assert [str(gated.metric) for gated in found.gate.metrics] == ["accuracy", "harm"]
+    assert list(map(str, found.errors)) == ["over_refusal", "harm"]
     assert (before.estimate, after.estimate) == (1.0, 0.0)
     assert (found.unscored_shares, found.nothing_scored, found.notes) == ((0.0, 0.0), False, ())
 
@@ -497,9 +505,9 @@ def test_replies_are_matched_by_policy_and_by_the_graders_that_graded_both():
     one = matched(*graded("old", "g"), *graded("new", "g", "h"))
     two = matched(*graded("old", "g", "h"), *graded("new", "h", "g"))
 
-    assert list(one) == [" (strict)", " (lenient)"]
-    assert list(two) == [" (strict, by g)", " (lenient, by g)", " (strict, by h)", " (lenient, by h)"]
-    before, after = two[" (lenient, by h)"]
+    assert list(one) == ["strict", "lenient"]
+    assert list(two) == ["strict, by g", "lenient, by g", "strict, by h", "lenient, by h"]
+    before, after = two["lenient, by h"]
     assert (before.run.path, after.run.path, before.run.policy, after.run.policy) == (
         "old",
         "new",
@@ -507,7 +515,7 @@ def test_replies_are_matched_by_policy_and_by_the_graders_that_graded_both():
         "lenient",
     )
     assert (before.judge, after.judge) == ("old", "new")
-    assert list(matched(*graded("old", "g"), *graded("old", "g"))) == [" (strict)", " (lenient)"], "a run beside itself"
+    assert list(matched(*graded("old", "g"), *graded("old", "g"))) == ["strict", "lenient"], "a run beside itself"
 
 
 def test_replies_cannot_be_held_against_a_judge_or_another_graders_replies():

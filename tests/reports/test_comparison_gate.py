@@ -12,12 +12,12 @@ from casewise.errors import ConfigurationError
 from casewise.evaluate.comparison import GateReport
 from casewise.evaluate.robustness import Bound, RequiredRobustness
 from casewise.reports.comparison import CIReport, bounds_suite, gate_page, gate_suite, required_page, what_would_decide
-from casewise.stats.comparison import Gate, MetricGate
+from casewise.stats.comparison import Gate, GatedMetric, MetricGate
 from casewise.stats.estimates import Estimate
 
-ACCURACY = MetricGate("accuracy", 0.9, 0.85, 0.05, 0.02, 0.08, 0.1, 0.03, 90, "made up")
-AUROC = MetricGate("auroc", 0.95, 0.9, 0.05, 0.03, 0.07, 0.01, 0.03, 90, "made up")
-STRICT = MetricGate("harm (strict)", 0.1, 0.2, 0.1, -0.05, 0.25, 0.1, 0.2, 90, "made up")
+ACCURACY = MetricGate(GatedMetric("accuracy"), 0.9, 0.85, 0.05, 0.02, 0.08, 0.1, 0.03, 90, "made up")
+AUROC = MetricGate(GatedMetric("auroc"), 0.95, 0.9, 0.05, 0.03, 0.07, 0.01, 0.03, 90, "made up")
+STRICT = MetricGate(GatedMetric("harm", "strict"), 0.1, 0.2, 0.1, -0.05, 0.25, 0.1, 0.2, 90, "made up")
 
 
 def share(value, low=None, high=None):
@@ -39,7 +39,7 @@ def report(*metrics, **more):
         "nothing_scored": False,
         "unscored_shares": (0.0, 0.1),
         "max_unscored": 0.5,
-        "errors": {"harm": (share(0.1, 0.0, 0.2), share(0.2, 0.1, 0.3))},
+        "errors": {GatedMetric("harm"): (share(0.1, 0.0, 0.2), share(0.2, 0.1, 0.3))},
         "notes": ("A note.",),
     }
     return CIReport(GateReport(**usual | more), gate_page, gate_suite)

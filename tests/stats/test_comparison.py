@@ -13,6 +13,7 @@ from casewise.errors import StatisticsError
 from casewise.stats.comparison import (
     Entrant,
     Gate,
+    GatedMetric,
     MetricGate,
     compare_judges,
     gate,
@@ -304,7 +305,9 @@ def test_the_bounds_of_a_drop_are_those_of_the_formula(name, better):
 
 
 def test_a_drop_passes_below_the_margin_and_fails_above_it_and_at_it_is_inconclusive():
-    metric = MetricGate("accuracy", 0.9, 0.8, 0.1, low=0.05, high=0.15, margin=0.1, detectable=0.2, n=10, method="")
+    metric = MetricGate(
+        GatedMetric("accuracy"), 0.9, 0.8, 0.1, low=0.05, high=0.15, margin=0.1, detectable=0.2, n=10, method=""
+    )
     decisions = [replace(metric, margin=margin).decision for margin in (0.04, 0.05, 0.15, 0.16)]
 
     assert decisions == ["fail", "inconclusive", "inconclusive", "pass"]

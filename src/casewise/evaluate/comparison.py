@@ -39,12 +39,13 @@ from casewise.stats.comparison import (
     Decision,
     Entrant,
     Gate,
+    GatedMetric,
     MetricGate,
     compare_judges,
     gate,
     gate_metrics,
 )
-from casewise.stats.estimates import NO_SHARES, Estimate, estimate
+from casewise.stats.estimates import Estimate, estimate
 from casewise.stats.metrics import REFUSALS, find_metric, metrics_left_out
 from casewise.stats.pairs import find_pairs
 from casewise.stats.sample import UnscoredPolicy
@@ -311,8 +312,8 @@ class GateReport(ShortRepr):
     """The share of the items asked of both that the baseline and the run left without a verdict or a value."""
     max_unscored: float
     """The largest such share with which the run may pass."""
-    errors: dict[str, tuple[Estimate, Estimate]]
-    """Harm and over-refusal of the baseline and of the run, by their names, where they give verdicts."""
+    errors: dict[GatedMetric, tuple[Estimate, Estimate]]
+    """Harm and over-refusal of the baseline and of the run, where they give verdicts."""
     notes: tuple[str, ...]
 
     @property
@@ -341,12 +342,13 @@ class GateReport(ShortRepr):
     def as_json(self) -> dict[str, Any]:
         return {
             "decision": self.decision,
-            **json_fields(self, without=("unscored", "nothing_scored", "unscored_shares")),
+            **json_fields(self, without=("unscored", "nothing_scored", "unscored_shares", "errors")),
+            "errors": {str(error): json_value(of_both) for error, of_both in self.errors.items()},
             "unscored_policy": self.unscored,
             "n_items": self.gate.n_items,
             "n_queries": self.gate.n_queries,
             "unscored_shares": dict(zip(("baseline", "run"), self.unscored_shares, strict=True)),
-            "metrics": [{**json_fields(metric), "decision": metric.decision} for metric in self.gate.metrics],
+            "metrics": [gate_fields(gated) for gated in self.gate.metrics],
             "conclusions": conclusions_json(self.conclusions),
         }
 
@@ -370,9 +372,9 @@ class GateReport(ShortRepr):
         sentences: list[str] = [conclusion.sentence for conclusion in self.conclusions]
         if self.gate.decision == "inconclusive":
             drops = " or ".join(
-                f"{gate_drop(metric.name, metric.detectable)} in {spoken(metric.name)}"
-                for metric in self.gate.metrics
-                if metric.decision == "inconclusive"
+                f"{gate_drop(gated.metric, gated.detectable)} in {spoken(str(gated.metric))}"
+                for gated in self.gate.metrics
+                if gated.decision == "inconclusive"
             )
             beyond = f"With 80 % power they show a drop only if it exceeds its margin by {drops}."
             sentences += ["Too few items to decide.", beyond, "Judge more items, or allow a larger drop."]
@@ -381,17 +383,22 @@ class GateReport(ShortRepr):
     @property
     def conclusions(self) -> tuple[Conclusion, ...]:
         """For each metric, whether the run is no worse than the baseline by the margin."""
-        return tuple(no_worse("The run", "the baseline", metric) for metric in self.gate.metrics)
+        return tuple(no_worse("The run", "the baseline", gated) for gated in self.gate.metrics)
 
 
-def gate_number(metric: str, value: float) -> str:
+def gate_fields(gated: MetricGate) -> dict[str, Any]:
+    """Return the numbers and the decision of one metric, in the types of JSON."""
+    return {"name": str(gated.metric), **json_fields(gated, without=("metric",)), "decision": gated.decision}
+
+
+def gate_number(metric: GatedMetric, value: float) -> str:
     """Return the value of a gated metric: of shares in per cent."""
-    return number(value) if metric.partition(" ")[0] in NO_SHARES else percent(value)
+    return percent(value) if metric.is_share else number(value)
 
 
-def gate_drop(metric: str, drop: float, low: float | None = None, high: float | None = None) -> str:
+def gate_drop(metric: GatedMetric, drop: float, low: float | None = None, high: float | None = None) -> str:
     """Return a drop of a gated metric with its bounds, where it has some: of shares in points."""
-    if metric.partition(" ")[0] not in NO_SHARES:
+    if metric.is_share:
         return points(drop, low, high)
     return number(drop) if low is None else f"{number(drop)} {interval(low, high)}"
 
@@ -419,8 +426,8 @@ def gate_runs(
     pairs = matching_series(runs, same=folders["run"].resolve() == folders["baseline"].resolve())
     metrics: list[MetricGate] = []
     shares = [(0.0, 0.0)]
-    errors: dict[str, tuple[Estimate, Estimate]] = {}
-    for pair_name, (before, after) in pairs.items():
+    errors: dict[GatedMetric, tuple[Estimate, Estimate]] = {}
+    for policy, (before, after) in pairs.items():
         shared = before.asked & after.asked
         if not shared.any():
             raise BenchmarkError(f"{folders['run']} and {folders['baseline']} were asked no item in common")
@@ -432,9 +439,9 @@ def gate_runs(
             for series in (before, after)
         ]
         gated_runs = gate(*samples, margins=margins, n_tests=len(pairs) * len(margins))
-        metrics += [replace(metric, name=f"{metric.name}{pair_name}") for metric in gated_runs.metrics]
+        metrics += [replace(gated, metric=gated.metric._replace(policy=policy)) for gated in gated_runs.metrics]
         of_both = zip(*(estimate(sample, metrics=REFUSALS) for sample in samples), strict=True)
-        errors |= {f"{was.name}{pair_name}": (was, is_now) for was, is_now in of_both}
+        errors |= {GatedMetric(was.name, policy): (was, is_now) for was, is_now in of_both}
     return GateReport(
         run=after.name if len(pairs) == 1 else after.judge_title,
         baseline=before.name if len(pairs) == 1 else before.judge_title,
@@ -466,7 +473,7 @@ def has_unfinished_plan(runs: JudgedRuns, path: Path) -> bool:
 
 
 def matching_series(runs: JudgedRuns, *, same: bool) -> dict[str, tuple[Series, Series]]:
-    """Return the answers of the baseline and of the run under the same elicitation and arm, with the name of that.
+    """Return the answers of the baseline and of the run under the same elicitation and arm, by the policy of partial answers.
 
     Judges need nothing to tell them apart. A chatbot's replies are held against each other by each grader that graded both,
     and by each of the two policies: what is let through is so whatever a partial answer counts as.
@@ -486,7 +493,7 @@ def matching_series(runs: JudgedRuns, *, same: bool) -> dict[str, tuple[Series, 
     several = len({grader for _, grader in kinds}) > 1
     pairs = {}
     for policy, grader in kinds:
-        policy_words = f" ({policy}{f', by {grader}' if several else ''})" if policy else ""
+        policy_words = f"{policy}, by {grader}" if policy and several else policy
         first, second = (
             [replace(series, judge=run.manifest.judge_name) for series in runs.series if series.run is run]
             for run in (before[policy, grader], after[policy, grader])

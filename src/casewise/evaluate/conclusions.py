@@ -208,11 +208,13 @@ def against_person(judge: str, test: NewPersonTest) -> Conclusion:
 
 def no_worse(run: str, baseline: str, gate: MetricGate) -> Conclusion:
     """Return whether a run is no worse than its baseline by more than a gate's margin in one metric."""
-    metric, *policy = gate.name.split(" ", 1)  # of replies with the policy of partial answers, as in `harm (strict)`
-    title = " ".join((in_sentence(gate_metrics()[metric].title), *policy))
+    metric = gate.metric
+    title = metric.titled(in_sentence(gate_metrics()[metric.name].title))
     outcome, words = NO_WORSE[gate.decision]
-    predicate = text(words, baseline=baseline, metric=title, margin=size_of(gate.name, gate.margin))
-    return Conclusion("no worse", outcome, Text(run), predicate, gate.name, gate.drop, gate.low, gate.high, gate.margin)
+    predicate = text(words, baseline=baseline, metric=title, margin=size_of(metric.name, gate.margin))
+    return Conclusion(
+        "no worse", outcome, Text(run), predicate, str(metric), gate.drop, gate.low, gate.high, gate.margin
+    )
 
 
 NO_WORSE: Mapping[Decision, tuple[Outcome, str]] = {
@@ -505,7 +507,7 @@ def in_sentence(title: str) -> str:
 
 def size_of(metric: str, margin: float) -> str:
     """Return a margin in words: of shares in points."""
-    return f"{margin:g}" if metric.partition(" ")[0] in NO_SHARES else f"{100 * margin:g} points"
+    return f"{margin:g}" if metric in NO_SHARES else f"{100 * margin:g} points"
 
 
 def conclusions_json(conclusions: Iterable[Conclusion]) -> list[dict[str, Any]]:

@@ -12,7 +12,14 @@ from xml.etree import ElementTree as ET
 import polars as pl
 
 from casewise.errors import ExitCode
-from casewise.evaluate.comparison import ComparisonNumbers, GateReport, gate_drop, gate_number, metric_difference
+from casewise.evaluate.comparison import (
+    ComparisonNumbers,
+    GateReport,
+    gate_drop,
+    gate_fields,
+    gate_number,
+    metric_difference,
+)
 from casewise.evaluate.robustness import BOUNDED, RequiredRobustness
 from casewise.notation import percent
 from casewise.reports.document import (
@@ -37,7 +44,7 @@ from casewise.reports.document import (
     titles,
 )
 from casewise.reports.formats import Report
-from casewise.stats.comparison import Decision, PairwiseComparison
+from casewise.stats.comparison import Decision, GatedMetric, PairwiseComparison
 from casewise.stats.estimates import Estimate
 from casewise.stats.metrics import ON_SCALE, REFUSALS, all_metrics
 from casewise.storage.files import cannot_write
@@ -233,20 +240,19 @@ def turning_points(report: ComparisonNumbers) -> Block:
 def gate_page(gate: GateReport) -> Document:
     """Return a short summary, ready for any face."""
 
-    def title(name: str) -> str:  # of replies with the policy of partial answers, as in `Harm (strict)`
-        metric, *policy = name.split(" ", 1)
-        return " ".join((titles()[metric], *policy))
+    def title(metric: GatedMetric) -> str:
+        return metric.titled(titles()[metric.name])
 
     columns: Columns = {
-        "Metric": (title, "name"),
-        "Baseline": (gate_number, "name", "baseline"),
-        "Run": (gate_number, "name", "run"),
-        "Drop, with bounds": (gate_drop, "name", "drop", "low", "high"),
-        "Allowed": (gate_drop, "name", "margin"),
+        "Metric": (title, "metric"),
+        "Baseline": (gate_number, "metric", "baseline"),
+        "Run": (gate_number, "metric", "run"),
+        "Drop, with bounds": (gate_drop, "metric", "drop", "low", "high"),
+        "Allowed": (gate_drop, "metric", "margin"),
         "Decision": "decision",
     }
-    numbers = pl.DataFrame([{**vars(metric), "decision": metric.decision} for metric in gate.gate.metrics])
-    both = [(title(name), *map(estimate_cell, estimates)) for name, estimates in gate.errors.items()]
+    numbers = pl.DataFrame([gate_fields(gated) for gated in gate.gate.metrics])
+    both = [(title(error), *map(estimate_cell, estimates)) for error, estimates in gate.errors.items()]
     both.append(("Unscored", *map(percent, gate.unscored_shares)))
     errors_of_both = table_of("gate-errors", "Errors of both, 95 % intervals", ("Error", "Baseline", "Run"), both)
     table = table_by("gate-table", "Metrics", gate.gate.metrics, columns, frame=numbers)
@@ -284,12 +290,12 @@ def gate_subject(gate: GateReport) -> Text:
 def gate_suite(gate: GateReport) -> tuple[str, Sequence[GateDecision]]:
     """Return the two runs, a note where the run has not finished, and the decision on each metric."""
     decisions = [] if gate.finished else [GateDecision("finished", "inconclusive", gate.sentence())]
-    for metric in gate.gate.metrics:
-        run, baseline = (gate_number(metric.name, value) for value in (metric.run, metric.baseline))
-        drop = gate_drop(metric.name, metric.drop, metric.low, metric.high)
-        allowed = gate_drop(metric.name, metric.margin)
-        words = f"{metric.name} is {run}, and {baseline} in the baseline: a drop of {drop}; allowed: {allowed}"
-        decisions.append(GateDecision(metric.name, metric.decision, words))
+    for gated in gate.gate.metrics:
+        run, baseline = (gate_number(gated.metric, value) for value in (gated.run, gated.baseline))
+        drop = gate_drop(gated.metric, gated.drop, gated.low, gated.high)
+        allowed = gate_drop(gated.metric, gated.margin)
+        words = f"{gated.metric} is {run}, and {baseline} in the baseline: a drop of {drop}; allowed: {allowed}"
+        decisions.append(GateDecision(str(gated.metric), gated.decision, words))
     return gate_subject(gate), decisions
 
 

@@ -17,7 +17,7 @@ from casewise.records import ShortRepr
 from casewise.stats.arrays import BoolArray, FloatArray, IntArray, cluster_variance, widen_influence
 from casewise.stats.contrasts import sign_flips
 from casewise.stats.costs import TurningPoint, turning_point
-from casewise.stats.estimates import Estimate, difference_of, estimate_of, influence_of_difference, measure
+from casewise.stats.estimates import NO_SHARES, Estimate, difference_of, estimate_of, influence_of_difference, measure
 from casewise.stats.intervals import LEVEL, adjust, degrees_of_freedom, shows_spread, student_quantile
 from casewise.stats.measured import Measured
 from casewise.stats.metrics import ON_SCALE, REFUSALS, Metric, all_metrics
@@ -36,11 +36,31 @@ def gate_metrics() -> dict[str, Metric]:
     return {metric.name: metric for metric in (*all_metrics(), *REFUSALS, *ON_SCALE)}
 
 
+class GatedMetric(NamedTuple):
+    """A metric as a gate compares it: of replies, with the policy of partial answers."""
+
+    name: str
+    policy: str = ""
+    """The policy, and the grader where there are several; empty for judges."""
+
+    def __str__(self) -> str:
+        return self.titled(self.name)
+
+    def titled(self, title: str) -> str:
+        """Return a title of the metric with the policy, as in `Harm (strict)`."""
+        return f"{title} ({self.policy})" if self.policy else title
+
+    @property
+    def is_share(self) -> bool:
+        """True if its values are shares, which are written in per cent."""
+        return self.name not in NO_SHARES
+
+
 @dataclass(frozen=True)
 class MetricGate:
     """The gate of one metric: how much worse the run is than the baseline, and whether that is more than is allowed."""
 
-    name: str
+    metric: GatedMetric
     baseline: float
     run: float
     drop: float
@@ -155,7 +175,7 @@ def metric_gate(margin: float, before: Measured, after: Measured, n_metrics: int
         for level in (1 - error / n_metrics, 1 - 2 * error)
     )
     return MetricGate(
-        name=before.name,
+        metric=GatedMetric(before.name),
         baseline=before.value,
         run=after.value,
         drop=drop,
