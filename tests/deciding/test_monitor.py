@@ -45,7 +45,7 @@ def test_traffic_like_the_benchmarks_has_not_moved(path):
     assert wrong
     assert found.numbers.needed == ratings_needed(wrong, 0.05)
     assert (found.numbers.other_deciders, found.numbers.torn, found.numbers.failed) == (0, 0, {})
-    assert {one.what for one in found.numbers.tests} == {"scores", "decisions", "no value"}
+    assert {one.quantity for one in found.numbers.tests} == {"scores", "decisions", "no value"}
     assert not any(one.moved for one in found.numbers.tests)
     assert "No difference from the benchmark is shown" in found.to_markdown()
 
@@ -53,7 +53,7 @@ def test_traffic_like_the_benchmarks_has_not_moved(path):
 def test_traffic_that_is_safer_is_seen_to_have_moved(path):
     found = monitor_decider(path, log_of(path, n=300, only_safe=True))
 
-    assert {one.what for one in found.numbers.tests if one.moved} == {"scores", "decisions"}
+    assert {one.quantity for one in found.numbers.tests if one.moved} == {"scores", "decisions"}
     assert "Traffic differs from the benchmark in scores, decisions" in found.to_markdown()
 
 
@@ -85,7 +85,7 @@ def test_values_are_tested_over_the_requests_that_have_one(path, n_valued):
     lines = [TrafficLine.model_validate_json(line) for line in log.read_text().splitlines()]
     kept = [line.model_copy(update={} if place < n_valued else {"value": None}) for place, line in enumerate(lines)]
     log.write_text("".join(line.line() + "\n" for line in kept))
-    tests = {one.what: one for one in monitor_decider(path, log).numbers.tests}
+    tests = {one.quantity: one for one in monitor_decider(path, log).numbers.tests}
 
     assert ("scores" in tests) == (n_valued >= 30)
     assert tests["no value"].moved
@@ -116,7 +116,7 @@ def test_another_deciders_log_is_refused(path, tmp_path):
 
 def test_no_difference_is_said_with_the_smallest_shift_that_would_have_been_found(path):
     found = monitor_decider(path, log_of(path, n=300))
-    tests = {test.what: test.smallest_shift or 0.0 for test in found.numbers.tests}
+    tests = {test.quantity: test.smallest_shift or 0.0 for test in found.numbers.tests}
 
     assert tests["scores"] > tests["decisions"] > 0
     assert f"a shift in scores of {percent(tests['scores'])}, or in decisions of" in found.to_markdown()
@@ -148,7 +148,7 @@ def decisions(low, high, none=0, **options):
 
 
 def by_name(lines, file):
-    return {test.what: test for test in drift_tests(lines, file)}
+    return {test.quantity: test for test in drift_tests(lines, file)}
 
 
 def test_shares_of_scores_and_decisions_are_compared_by_name():

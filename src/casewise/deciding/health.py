@@ -136,7 +136,7 @@ class RecentDecisions:
             over = [share for share in shares if share.kind == kind and share.is_over_limit]
             if over:
                 yield max(over, key=lambda share: share.share).words
-        if moved := [test.what for test in drift if test.adjusted < ALARM_LEVEL]:
+        if moved := [test.quantity for test in drift if test.adjusted < ALARM_LEVEL]:
             yield (
                 f"the last {count_of(len(self.decisions), 'request')} differ from the benchmark in {', '.join(moved)}: "
                 "casewise decider monitor shows how"

@@ -217,7 +217,8 @@ POWER = 0.8
 class DriftTest:
     """One comparison of traffic and benchmark."""
 
-    what: str
+    quantity: str
+    """The scores, the decisions, the missing values, or a category."""
     traffic: dict[str, float]
     benchmark: dict[str, float]
     """Shares by name, as far as they are compared."""
@@ -308,8 +309,8 @@ def drift_tests(lines: Sequence[DecisionNumbers], file: FittedDecider) -> tuple[
         ("scores", scores, dict(zip(bins, on.score_shares, strict=True)), n_valued),
         ("decisions", {name: decided[name] / n for name in DECISIONS}, on.decisions, n),
         *(
-            (what, {"True": now, "False": 1 - now}, {"True": then, "False": 1 - then}, n)
-            for what, (now, then) in yes_no.items()
+            (quantity, {"True": now, "False": 1 - now}, {"True": then, "False": 1 - then}, n)
+            for quantity, (now, then) in yes_no.items()
         ),
     ]
     compared = [comparison for comparison in compared if comparison[2] and comparison[3] >= FEWEST]
@@ -317,9 +318,14 @@ def drift_tests(lines: Sequence[DecisionNumbers], file: FittedDecider) -> tuple[
     adjusted = adjust(p, "holm").tolist()
     return tuple(
         DriftTest(
-            what, now, then, own_p, corrected, smallest_shift(size, n_queries, len(then), level=LEVEL / len(compared))
+            quantity,
+            now,
+            then,
+            own_p,
+            corrected,
+            smallest_shift(size, n_queries, len(then), level=LEVEL / len(compared)),
         )
-        for (what, now, then, size), own_p, corrected in zip(compared, p.tolist(), adjusted, strict=True)
+        for (quantity, now, then, size), own_p, corrected in zip(compared, p.tolist(), adjusted, strict=True)
     )
 
 

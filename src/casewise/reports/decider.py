@@ -556,7 +556,9 @@ SMALLEST = (
 def detectable(monitoring: Monitoring, file: FittedDecider) -> str:
     """Return the smallest shift that each test could have found."""
     differences = [
-        f"{test.what} of {percent(test.smallest_shift)}" for test in monitoring.tests if test.smallest_shift is not None
+        f"{test.quantity} of {percent(test.smallest_shift)}"
+        for test in monitoring.tests
+        if test.smallest_shift is not None
     ]
     n = f"{count_of(monitoring.n, 'request')} and {count_of(file.benchmark.n_queries, 'query')} of the benchmark"
     if not differences:
@@ -569,7 +571,7 @@ def detectable(monitoring: Monitoring, file: FittedDecider) -> str:
 
 def monitoring_page(monitoring: Monitoring, file: FittedDecider, *, half_width: float) -> Document:
     """Return the findings on a log of traffic, as a document."""
-    moved = [test.what for test in monitoring.tests if test.moved]
+    moved = [test.quantity for test in monitoring.tests if test.moved]
     if moved:
         answer = f"Traffic differs from the benchmark in {', '.join(moved)}: measurements and promises do not cover it."
     elif monitoring.tests:
@@ -585,7 +587,7 @@ def monitoring_page(monitoring: Monitoring, file: FittedDecider, *, half_width: 
         for name, share in test.benchmark.items()
     ]
     columns: Columns = {
-        "What": "0.what",
+        "Quantity": "0.quantity",
         "Value": "1",
         "Traffic": (percent, "2"),
         "Benchmark": (percent, "3"),

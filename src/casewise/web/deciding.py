@@ -339,7 +339,7 @@ class ServiceMetrics:
 
         self.recent_share = gauge("share", "Share of the judge's last replies, by kind.", "kind", "window")
         self.recent_limit = gauge("limit", "The share that the fitting data allow.", "kind", "window")
-        self.recent_drift = gauge("drift", "p value of the last requests compared with the benchmark.", "what")
+        self.recent_drift = gauge("drift", "p value of the last requests compared with the benchmark.", "quantity")
         self.requests = counter("requests", "Requests, by route and status.", "route", "status")
         self.seconds = Histogram(
             "casewise_decision_seconds",
@@ -437,7 +437,7 @@ class Service:
         """Return the state of the service with its problems, and the recent shares with their limits."""
         shares, drift = list(self.recent.shares()), self.recent.drift()
         problems = [*self.problems(), *self.recent.problems(shares, drift)]
-        tests = {test.what: {"p": test.adjusted, "smallest_shift": test.smallest_shift} for test in drift}
+        tests = {test.quantity: {"p": test.adjusted, "smallest_shift": test.smallest_shift} for test in drift}
         return {
             "status": "degraded" if problems else "ok",
             "problems": problems,
@@ -454,7 +454,7 @@ class Service:
             self.metrics.recent_share.labels(*labels).set(share.share)
             self.metrics.recent_limit.labels(*labels).set(1.0 if share.limit is None else share.limit)
         for test in self.recent.drift():
-            self.metrics.recent_drift.labels(test.what).set(test.adjusted)
+            self.metrics.recent_drift.labels(test.quantity).set(test.adjusted)
         return generate_latest(self.metrics.registry)
 
     def problems(self) -> list[str]:
