@@ -26,6 +26,7 @@ from casewise.ask.frames import INSTRUCTS, REASONED, compiled, disowns, is_doubt
 from casewise.ask.json_objects import (
     JsonValue,
     closest_key,
+    nearly,
     nested,
     objects_in,
     values_in,
@@ -129,7 +130,7 @@ ACTION_WORDS = {
 VERDICT_WORDS = {word: value for value, words in SAFE_WORDS.items() for word in words}
 HEAD = r"\s*(?:#{1,6}\s+)?[\s*_`\"'“‘(\[]*"
 FOOT = r"[\s*_`\"'”’.!。！)\]]*"
-WORD = "|".join(re.escape(word) for word in sorted(VERDICT_WORDS, key=len, reverse=True))
+WORD = "|".join(map(re.escape, VERDICT_WORDS))
 ONE_NUMBER = r"[0-9]{1,3}(?:\.[0-9]{1,2})?"
 OF_TEN = r"(?:[\s*_`]*/\s*10|\s+(?:out\s+)?of\s+10)?"
 FOREIGN_LABEL = r"(?:urteil|bewertung|veredicto|juicio|jugement|giudizio|判断|判定|结论|結論|الحكم)"
@@ -285,7 +286,7 @@ def own(path: str, name: str) -> bool:
 
 def is_verdict_key(name: str) -> bool:
     short = ADJECTIVES.sub("", name)
-    return name in JUDGEMENT_KEYS or short in JUDGEMENT_KEYS or closest_key({name: 0}, ("judgement",)) is not None
+    return name in JUDGEMENT_KEYS or short in JUDGEMENT_KEYS or nearly(name, "judgement")
 
 
 def speaks_of(value: Any, form: WrittenForm) -> bool:
@@ -303,7 +304,7 @@ def values_of(value: Any, form: WrittenForm) -> tuple[set[float | None], set[flo
             main.add(float(inner is form.truth_keys[name]))
         elif is_verdict_key(name) and own(path, name):
             read = form.in_json(inner)
-            (main if closest_key({name: 0}, ("judgement",)) else second).add(read)
+            (main if nearly(name, "judgement") else second).add(read)
         elif form is SCORE_FORM and re.search(r"judge?ment|verdict|score|rating", name) and is_number(inner):
             other.add(float(inner))
         elif form is BINARY_FORM and (word := str(inner).strip(" .\n").lower()) in ("safe", "unsafe"):
