@@ -35,7 +35,7 @@ CLAIMS = {
     ("comparison", "Under at least one attack the lower limit is above the bound."): "a lower limit is above a bound",
     ("comparison", "Undecided: an upper limit is above a bound, and no lower limit is."): "neither",
     ("comparison", "If the judge errs by chance, more answers to each item help as well: casewise attack with a higher --repeats."): "gate of attacks: a bound is undecided",
-    ("judge", "On every item with a label and a verdict, the two agree."): "an item has a label, and no verdict on one differs from it",
+    ("judge", "On every item with a label and a verdict, the two agree."): "an item has a verdict and a label that is no tie, and no verdict differs from its label",
     ("judge_parts", " more often than the best baseline."): "of each judge named, the interval of its accuracy less its best baseline's lies above 0; of none that is not",
     ("judge_parts", "no worse"): "the one-sided test of the margin rejects",
     ("judge_parts", "not shown"): "it does not",

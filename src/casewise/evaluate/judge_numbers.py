@@ -328,6 +328,12 @@ class JudgeNumbers(RunNumbers):
         samples = (self.runs.sample(series, policy=self.options.labels) for series in self.runs.main_series)
         return any(sample.labelled.any() for sample in samples)
 
+    @property
+    def can_disagree(self) -> bool:
+        """True if any item has a verdict and a label that is no tie."""
+        samples = (self.runs.sample(series, policy=self.options.labels) for series in self.runs.main_series)
+        return any((sample.scored & sample.labelled & (sample.weight != 0.5)).any() for sample in samples)
+
     @cached_property
     def people(self) -> People:
         """The ceilings that people's votes on the items that were asked allow."""

@@ -501,10 +501,14 @@ def disagreements(report: JudgeNumbers) -> Iterator[Block]:
             if several and groups:
                 yield paragraph("{judge}:", judge=name)
             yield from error_group_blocks(groups, report.benchmark, done=JUDGED)
-    elif report.options.disagreements and report.labelled:
-        yield Prose("On every item with a label and a verdict, the two agree.")
-    elif report.options.disagreements:
+    elif report.options.disagreements and not report.labelled:
         yield Prose(f"{NO_LABEL} ({report.options.labels.name}), so no verdict can be compared.")
+    elif report.options.disagreements:
+        agree, none = (
+            "On every item with a label and a verdict, the two agree.",
+            "No item has both a verdict and a label that is no tie.",
+        )
+        yield Prose(agree if report.can_disagree else none)
 
 
 JUDGED = {"harm": "judged safe", "over_refusal": "judged unsafe"}
@@ -600,7 +604,7 @@ def provenance(report: JudgeNumbers) -> Iterator[Block]:
         ]
     for series in report.runs.series:
         facts += [
-            (series.name, f"{count_of(int(series.asked.sum()), 'item')}, {series.repeats} repeat(s)"),
+            (series.name, f"{count_of(int(series.asked.sum()), 'item')}, {count_of(series.repeats, 'repeat')}"),
             (text("How {series} was asked", series=series.name), how_asked(series)),
         ]
     if report.reference_scores.subject.contexts_recur and report.options.cluster is None:
