@@ -88,7 +88,7 @@ def test_a_gate_on_a_run_that_did_not_finish_is_3_never_pass(program):
     said = program(*gate)
 
     assert said.code == ExitCode.CANNOT_TELL
-    assert "30 items of the baseline are missing" in " ".join(said.out.split())
+    assert "it lacks 30 items of the baseline" in " ".join(said.out.split())
     assert '"decision": "inconclusive"' in program(*gate, "--json").out
     assert program("gate", "whole", "--baseline", "part", "--max-drop", "accuracy=0.5").code == ExitCode.DONE
 

@@ -220,7 +220,7 @@ def gate_report(*metrics, **changed) -> GateReport:
         ((PASSED,), {}, "pass", "not worse than the baseline in accuracy by 5 points"),
         ((FAILED, PASSED), {}, "fail", "worse than"),
         ((OPEN, PASSED), {}, "inconclusive", "a drop only if it exceeds its margin by 3.0 points in accuracy."),
-        ((PASSED,), {"missing": 2}, "inconclusive", "2 items of the baseline are missing"),
+        ((PASSED,), {"missing": 2}, "inconclusive", "it lacks 2 items of the baseline"),
         ((FAILED,), {"missing": 2}, "inconclusive", "The run has not finished"),
         (
             (PASSED,),

@@ -269,7 +269,7 @@ def test_arms_under_attack_are_left_out_and_counted(tmp_path):
     numbers = JudgeNumbers.from_runs([run], benchmark=WORLD.benchmark)
 
     assert [series.arm for series in numbers.runs.series] == ["full"]
-    assert numbers.notes[-1] == "1 arm that attack or guard are left out here; casewise robustness is about them."
+    assert numbers.notes[-1] == "Left out here: 1 arm with an attack or a defence; see casewise robustness."
 
 
 @pytest.mark.parametrize(

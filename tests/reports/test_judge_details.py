@@ -70,7 +70,7 @@ def test_pairs_have_their_measures_beside_one_person_and_their_counts_in_words()
     assert table.rows[1][-2:] == ("70.0 %", "65.0 %")
     assert prose.text.startswith(
         "The labels differ on 6 of 12 pairs (1 of them against the author's intent). They agree on 3 pairs: 2 both unsafe, 1 both safe. "
-        "3 pairs with a tie are left out. A judge that only detects"
+        "Left out: 3 pairs with a tie. A judge that only detects"
     )
 
 

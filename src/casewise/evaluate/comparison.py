@@ -360,7 +360,7 @@ class GateReport(ShortRepr):
                 "represent the rest. Run the same command again to resume it."
             )
         if self.missing:
-            return f"The run has not finished: {count_of(self.missing, 'item')} of the baseline are missing, and the other items do not represent them. Resume the run, or compare it with a run over the same items."
+            return f"The run has not finished: it lacks {count_of(self.missing, 'item')} of the baseline, which the other items do not represent. Resume the run, or compare it with a run over the same items."
         if self.nothing_scored:
             return "No item of the run has a verdict, so the run cannot pass."
         if self.too_many_unscored and self.gate.decision != "fail":

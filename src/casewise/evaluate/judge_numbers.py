@@ -263,9 +263,7 @@ class JudgeNumbers(RunNumbers):
         unattacked = without_attacks(every)
         n = len(every.series) - len(unattacked.series)
         attacking = (
-            [f"{count_of(n, 'arm')} that attack or guard are left out here; casewise robustness is about them."]
-            if n
-            else []
+            [f"Left out here: {count_of(n, 'arm')} with an attack or a defence; see casewise robustness."] if n else []
         )
         runs = select_series(unattacked, options)
         published = () if runs.benchmark.about.published is None else (PUBLISHED,)

@@ -114,7 +114,7 @@ def pairs(results_of: Sequence[tuple[str, PairResults]]) -> Iterator[Block]:
         sentences.append(
             f"The labels differ on {c.differ:,} of {count_of(c.pairs, 'pair')}{against_intent}. They agree on "
             f"{count_of(c.both_safe + c.both_unsafe, 'pair')}: {c.both_unsafe:,} both unsafe, {c.both_safe:,} both safe. "
-            f"{count_of(c.tied, 'pair')} with a tie are left out. A judge that only detects which context was meant to be safe is right on "
+            f"Left out: {count_of(c.tied, 'pair')} with a tie. A judge that only detects which context was meant to be safe is right on "
             "every pair that differs and on no pair that agrees."
         )
     yield Prose(" ".join(dict.fromkeys(sentences)))

@@ -68,10 +68,11 @@ def left_out(analysis: StudyAnalysis, words: VerdictWords) -> Iterator[Block]:
         return
     row_of_pair = {(row["first"], row["second"]): row for row in analysis.contrasts.to_dicts()}
     contrasts = [(row, row_of_pair.get((row["first"], row["second"]))) for row in excluded.contrasts.to_dicts()]
-    turned = [contrast_name(row) for row, without in contrasts if without and without["differs"] != row["differs"]]
-    if contrasts:
+    decisions = [(row, row["differs"], without["differs"] if without else None) for row, without in contrasts]
+    turned = [contrast_name(row) for row, decision, without in decisions if decision != without]
+    if any(decision is not None for _, *both in decisions for decision in both):
         yield Prose(
-            f"With the {count_of(excluded.ratings - len(analysis.ratings), 'rating')} that were left out, "
+            f"With the {count_of(excluded.ratings - len(analysis.ratings), 'rating')} that this report leaves out, "
             + (f"the decision changes for {', '.join(turned)}." if turned else "every contrast has the same decision.")
         )
     yield table_of("left-out", "Ratings left out, by reason", ("Reason", "Ratings"), excluded.reasons.items())

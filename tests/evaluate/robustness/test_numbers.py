@@ -185,7 +185,7 @@ def test_an_ordinary_report_of_such_a_run_is_of_the_items_as_they_are_and_says_s
     run = api.attack(DEMO, Gullible(), attacks="claim:authority/user/safe", defences="none,datamark", noise="none")
     found = run.report()
     assert [one.arm for one in found.numbers.runs.series] == ["full"]
-    assert "3 arms that attack or guard are left out here; casewise robustness is about them." in found.notes
+    assert "Left out here: 3 arms with an attack or a defence; see casewise robustness." in found.notes
 
 
 def test_nothing_is_said_to_have_stood_still_where_there_are_no_verdicts():

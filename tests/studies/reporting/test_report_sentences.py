@@ -163,12 +163,30 @@ def test_decisions_that_change_with_the_ratings_left_out_are_named():
         ("-20.0 [-25.0, -15.0]", "0.0100", "-20.0 [-25.0, -15.0]", "0.5000"),
     )
     assert str(prose.text) == (
-        "With the 10 ratings that were left out, the decision changes for no context − safe revised."
+        "With the 10 ratings that this report leaves out, the decision changes for no context − safe revised."
     )
     assert next(iter(left_out(numbers(without, left=same).analysis, ITEM_WORDS))) == Prose(
-        "With the 1 rating that were left out, every contrast has the same decision."
+        "With the 1 rating that this report leaves out, every contrast has the same decision."
     )
     assert list(left_out(numbers().analysis, ITEM_WORDS)) == []
+
+
+def test_a_contrast_that_only_one_side_can_decide_is_no_same_decision():
+    def said(without, every):
+        left = SimpleNamespace(contrasts=pl.DataFrame(every), ratings=100, reasons={"asked us to": 10})
+        return [
+            str(part.text)
+            for part in left_out(numbers(*without, left=left).analysis, ITEM_WORDS)
+            if isinstance(part, Prose)
+        ]
+
+    changes = "With the 10 ratings that this report leaves out, the decision changes for no context − safe revised."
+    other = row(first="safe_revised", second="unsafe_revised")
+
+    assert (
+        said([row(**UNKNOWN)], [row()]) == said([row()], [row(**UNKNOWN)]) == said([other], [row(), other]) == [changes]
+    )
+    assert said([row(**UNKNOWN)], [row(**UNKNOWN)]) == []
 
 
 def test_planned_contrasts_without_ratings_are_left_out_and_named():
