@@ -1,15 +1,23 @@
 import json
+from types import SimpleNamespace
+from typing import Any
 
 import polars as pl
 import pytest
 from tests.support.crowds import crowd_plan, crowd_table
 
-from casewise.reports.document import Folded, Prose
+from casewise.reports.document import Folded, Forest, Prose
 from casewise.reports.formats import drawings, html, latex, markdown
 from casewise.stats import CrowdModel
 from casewise.stats.ratings import Flow
 from casewise.studies.ratings_source import RatingsSource
-from casewise.studies.report import study_report
+from casewise.studies.report import (
+    OVER_QUERIES_ALONE,
+    OVER_QUERIES_OF_ANONYMOUS_VOTES,
+    categories,
+    recommended,
+    study_report,
+)
 
 FLOW = Flow(
     ("no_context", "safe_generated", "unsafe_generated", "safe_revised", "unsafe_revised"),
@@ -37,6 +45,65 @@ def test_intervals_say_whether_they_are_over_people_too(full, frame):
     assert "Safe rate of each condition; intervals over queries" in markdown(anonymous.document)
 
 
+def reach(report):
+    """The sentence on what the intervals hold for."""
+    return [str(block.text) for block in report.document.sections[0].blocks if isinstance(block, Prose)][1]
+
+
+def test_the_answer_says_whom_its_intervals_hold_for(full, frame):
+    by_one = pl.col("annotator_id") == frame.filter(pl.col("condition") == "safe_revised")["annotator_id"][0]
+    one = study_report(RatingsSource(frame.filter(by_one | (pl.col("condition") != "safe_revised")), "one person"))
+    (rates,) = (block for block in one.document.sections[0].blocks if isinstance(block, Forest))
+
+    assert reach(full) == "The intervals hold for other queries of the same kind and for other people."
+    assert (reach(one), str(rates.caption)) == (
+        str(OVER_QUERIES_ALONE),
+        "Safe rate of each condition; intervals over queries",
+    )
+    assert reach(study_report(RatingsSource(frame.drop("annotator_id"), "votes"))) == str(
+        OVER_QUERIES_OF_ANONYMOUS_VOTES
+    )
+
+
+def test_each_contrast_has_its_decision_in_words(full):
+    table = next(table for table in full.document.tables() if table.name == "contrasts")
+    rows = full.analysis.contrasts.select("differs", "equivalent").rows()
+    words = {True: "yes", False: "not shown", None: "–"}
+
+    assert table.columns == ("Contrast", "Queries like these", "p (Holm)", "Differs at 0.05", "p, alike", "Alike")
+    assert [(row[3], row[5]) for row in table.rows] == [(words[differs], words[alike]) for differs, alike in rows]
+    unknown = full.analysis.contrasts.with_columns(differs=pl.lit(None, pl.Boolean))
+    undecided: Any = recommended(unknown, full.analysis, name="c", caption="")
+    assert {row[3] for row in undecided.rows} == {"–"}
+
+
+def test_categories_are_drawn_on_an_axis_of_fours_that_holds_the_largest(full):
+    table = pl.DataFrame(
+        {
+            "category": ["a", "b"],
+            "queries": [5, 5],
+            "mean_h": [2.0, 4.1],
+            "p": [0.5, 0.001],
+            "p_at_floor": [False, True],
+            "significant_after_correction": [0.2, 0.6],
+            "significant_at_paper_level": [0.0, 0.4],
+        }
+    )
+    analysis: Any = SimpleNamespace(tasks=SimpleNamespace(categories=table, category_draws="1,000 shuffles"))
+    forest, prose = categories(analysis)
+
+    assert isinstance(forest, Forest)
+    assert (forest.ends, [row.written for row in forest.rows]) == (
+        (0.0, 8.0),
+        ["2.00, 20 % significant", "4.10, 60 % significant"],
+    )
+    assert forest.table.rows == (
+        ("a", "5", "2.00", "0.5000", "20 %", "0 %"),
+        ("b", "5", "4.10", "≤ 0.001", "60 %", "40 %"),
+    )
+    assert "rest on 1,000 shuffles" in prose.text
+
+
 def test_a_categorys_p_at_the_floor_of_the_shuffles_is_a_bound(full):
     found = full.analysis.tasks.categories
 
@@ -50,7 +117,9 @@ def test_every_part_has_its_section(full):
 
     tables = [table.name for table in full.document.tables()]
     assert tables.index("contrasts") < tables.index("completers")
-    assert [section.anchor for section in full.document.sections] == ["answer", "contrasts", "all-numbers"]
+    assert [(section.anchor, section.first, section.brief) for section in full.document.sections] == [
+        *(("answer", True, False), ("contrasts", False, True), ("all-numbers", False, False))
+    ]
     assert folds == [
         *("other-tests", "labels", "tasks", "categories"),
         *("agreement", "ceilings", "panel", "annotators", "flow", "methods"),
@@ -144,10 +213,12 @@ def test_where_nobody_finished_in_a_condition_the_votes_are_not_called_anonymous
     assert "anonymous" not in page
 
 
-def test_one_condition_still_gives_a_report(frame):
+def test_one_condition_still_gives_a_report_and_no_model_of_contrasts(frame, tmp_path):
     report = study_report(RatingsSource(frame.filter(pl.col("condition") == "no_context"), "one"))
+    report.write(tmp_path / "out")
 
     assert "there is only one condition" in html(report.document)
+    assert not (tmp_path / "out" / "mixed_model").exists()
 
 
 def test_names_from_the_data_are_never_markup(frame):
