@@ -1,6 +1,9 @@
 """The list of erasures: each line signed with the one before it, and on the disk before anything is erased."""
 
+import fcntl
 import json
+import os
+from concurrent.futures import ThreadPoolExecutor, wait
 
 import pytest
 from sqlalchemy.engine import make_url
@@ -39,6 +42,35 @@ def test_an_added_erasure_is_what_was_written(erasures):
 
     assert erasures.read()[-1] == added
     assert len(added.signature) == 64
+
+
+def test_an_erasure_waits_for_another_process_that_adds_one(tmp_path):
+    waiting, other = (ErasureList(tmp_path / name, KEY) for name in ("list.jsonl", "other.jsonl"))
+    waiting.create()
+    other.add("round", "a1", ratings="kept", at=START)
+    with ThreadPoolExecutor(1) as pool:
+        with waiting.path.open("r+") as held:
+            fcntl.flock(held, fcntl.LOCK_EX)
+            added = pool.submit(waiting.add, "round", "a2", ratings="kept", at=START)
+            wait([added], timeout=0.1)
+            held.write(other.path.read_text())
+        assert added.result().number == 2
+
+    assert [erasure.annotator_id for erasure in waiting.read()] == ["a1", "a2"]
+
+
+def test_an_erasure_is_returned_once_it_is_on_the_disk(erasures, monkeypatch):
+    synced = []
+    monkeypatch.setattr(os, "fsync", lambda _file: synced.append(len(erasures.read())))
+    erasures.add("round", "a4", ratings="kept", at=START)
+    assert synced == [4]
+
+    def full(_file):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(ConfigurationError, match="cannot be written: No space left on device"):
+        erasures.add("round", "a5", ratings="kept", at=START)
 
 
 def test_a_signature_is_of_the_line_and_of_the_one_before_it(erasures):

@@ -12,7 +12,7 @@ import hmac
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -44,7 +44,7 @@ class Erasure:
 
     def body(self) -> str:
         """Return what is signed of it."""
-        return json.dumps({**asdict(self), "signature": ""}, sort_keys=True)
+        return json.dumps(asdict(replace(self, signature="")), sort_keys=True)
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class ErasureList:
                 earlier = self.read()
                 unsigned = Erasure(len(earlier) + 1, study_id, annotator_id, at.isoformat(), ratings)
                 before = earlier[-1].signature if earlier else ""
-                signed = Erasure(**{**asdict(unsigned), "signature": self._sign(unsigned, before)})
+                signed = replace(unsigned, signature=self._sign(unsigned, before))
                 file.seek(0, os.SEEK_END)
                 file.write(json.dumps(asdict(signed)) + "\n")
                 file.flush()

@@ -91,6 +91,7 @@ def test_categories_are_drawn_on_an_axis_of_fours_that_holds_the_largest(full):
     )
     analysis: Any = SimpleNamespace(tasks=SimpleNamespace(categories=table, category_draws="1,000 shuffles"))
     forest, prose = categories(analysis)
+    assert isinstance(prose, Prose)
 
     assert isinstance(forest, Forest)
     assert (forest.ends, [row.written for row in forest.rows]) == (
