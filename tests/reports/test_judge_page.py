@@ -8,7 +8,6 @@ import polars as pl
 import pytest
 from tests.support.worlds import World, always
 
-import casewise
 from casewise.evaluate.conclusions import below_others
 from casewise.evaluate.judged_runs import ReportOptions, SecondReadings
 from casewise.judges.judge import refusal_notes
@@ -25,20 +24,15 @@ JUDGES = {
 }
 
 
-def pages(folder, world, *chosen, **options):
-    runs = world.runs(folder)
-    return casewise.report(*(runs[name] for name in chosen or runs), benchmark=world.benchmark, **options)
-
-
 @pytest.fixture(scope="module")
 def two(tmp_path_factory):
     judges = {name: JUDGES[name] for name in ("kind", "cautious")}
-    return pages(tmp_path_factory.mktemp("two"), World("w", VOTES, judges))
+    return World("w", VOTES, judges).report(tmp_path_factory.mktemp("two"))
 
 
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory):
-    return pages(tmp_path_factory.mktemp("alone"), World("w", VOTES, {"decided": JUDGES["decided"]}))
+    return World("w", VOTES, {"decided": JUDGES["decided"]}).report(tmp_path_factory.mktemp("alone"))
 
 
 def sections(report):
@@ -70,7 +64,7 @@ def test_replies_without_a_verdict_stand_in_the_open_where_there_are_some_and_el
 def test_a_page_of_judges_without_verdicts_has_what_is_known_of_them_alone(tmp_path):
     world = World("silent", VOTES, {"one": always("?", 16), "other": ("?",) * 15 + ("s",)})
 
-    assert [*sections(pages(tmp_path, world))] == ["answer", "unscored", "made"]
+    assert [*sections(world.report(tmp_path))] == ["answer", "unscored", "made"]
 
 
 def test_the_title_names_one_or_two_judges_and_their_elicitation_where_there_is_one(two, alone):
@@ -118,7 +112,7 @@ def test_disagreements_are_counted_and_found_again_with_the_command_that_is_prin
 def test_where_all_verdicts_agree_with_the_labels_or_there_is_no_label_it_is_said_so(alone, tmp_path):
     def said(votes, answers):
         world = World("few", votes * 4, {"judge": answers * 4})
-        return prose(sections(pages(tmp_path / "".join(votes), world))["disagreements"].blocks)
+        return prose(sections(world.report(tmp_path / "".join(votes)))["disagreements"].blocks)
 
     assert prose(sections(alone)["disagreements"].blocks) == [
         "On every item with a label and a verdict, the two agree."

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import polars as pl
 
 import casewise
+from casewise.api.evaluating import JudgeReport
 from casewise.judges.judge import Answer, Ask, Judge, unscored_answer
 from casewise.records import (
     Context,
@@ -87,6 +88,10 @@ class World:
             runs[name] = folder / name
             casewise.judge(benchmark, self.judge(name), elicitations=(self.elicitation,), repeats=times, out=runs[name])
         return runs
+
+    def report(self, folder: Path, **options: Any) -> JudgeReport:
+        """Have every judge answer every item, and return the report on all of them."""
+        return casewise.report(*self.runs(folder).values(), benchmark=self.benchmark, **options)
 
     def ratings(self, path: Path) -> Path:
         """Write people's votes as the ratings of a study with two conditions, each person under one; return the path."""
