@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import itertools
 import shlex
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.support.worlds import CLEAR, World, always
 
 import casewise
-from casewise.deciding.recommending import Need, commands, deployable_series, needs, rivals
+from casewise.deciding.recommending import Need, Recommendation, Rival, commands, deployable_series, needs, rivals
 from casewise.evaluate.judged_runs import read_runs
+from casewise.stats.estimates import Estimate
 from casewise.stats.labels import VOTES, LabelPolicy
 from casewise.stats.thresholds import Evidence, Requirements, RiskPromise, Trial, queries_at, queries_needed
 
@@ -227,3 +230,42 @@ def test_the_commands_repeat_every_choice_that_is_not_the_usual_one(options, fur
         "casewise serve decider.json",
     ]
     assert shlex.split(recommended(**options)[0])[3] == "runs/my judge"
+
+
+def recommendation(folder, wanted=Requirements(ratio=3), **judges):
+    world = World("few", CLEAR * 30, judges)
+    return Recommendation.from_runs([*world.runs(folder).values()], wanted, benchmark=world.benchmark)
+
+
+def rival(low):
+    return Rival(
+        "words alone", Estimate("cost", 0.5, 0.4, 0.6, 30.0, 0, ""), Estimate("cost", 0.2, low, 0.4, 30.0, 0, ""), None
+    )
+
+
+RIGHT, WRONG = ("s", "u") * 30, ("u", "s") * 30
+
+
+def test_a_judge_is_good_enough_where_it_keeps_its_promises_and_beats_every_alternative(tmp_path):
+    found = recommendation(tmp_path, right=RIGHT, bold=always("s", 60))
+
+    assert str(found.best.name) == "right (binary)"
+    assert [replace(found, rivals=rivals).good_enough for rivals in ((rival(0.1),), (rival(0.1), rival(-0.1)))] == [
+        True,
+        False,
+    ]
+    assert not found.shown_to_fail
+    assert found.as_json()["wanted"]["promises_kept"]
+
+
+def test_a_promise_that_cannot_be_made_makes_no_judge_good_enough(tmp_path):
+    found = replace(recommendation(tmp_path, Requirements(max_harm=0.02), right=RIGHT), rivals=(rival(0.1),))
+
+    assert not found.good_enough
+    assert not found.as_json()["wanted"]["promises_kept"]
+    assert [(part.kind, part.holds) for part in found.conclusions] == [("better", True), ("promise", False)]
+
+
+def test_judges_are_shown_to_fail_where_each_of_them_costs_more_than_something_without_a_judge(tmp_path):
+    assert recommendation(tmp_path / "both", wrong=WRONG, bold=always("s", 60)).shown_to_fail
+    assert not recommendation(tmp_path / "one", wrong=WRONG, right=RIGHT).shown_to_fail
